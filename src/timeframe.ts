@@ -1,0 +1,81 @@
+import type { Timeframe, WeekStart } from "./contract.js";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const WEEK = 7 * DAY;
+
+/** 1970-01-01 was a Thursday; the Monday after it came four days later. */
+const WEEK_ANCHOR: Record<WeekStart, number> = { thursday: 0, monday: 4 * DAY };
+
+const LENGTH: Record<Exclude<Timeframe, "1M">, number> = {
+  "1s": SECOND,
+  "10s": 10 * SECOND,
+  "30s": 30 * SECOND,
+  "1min": MINUTE,
+  "5min": 5 * MINUTE,
+  "10min": 10 * MINUTE,
+  "30min": 30 * MINUTE,
+  "1h": HOUR,
+  "4h": 4 * HOUR,
+  "12h": 12 * HOUR,
+  "1d": DAY,
+  "1w": WEEK,
+};
+
+/** The intervals that a timeframe cuts time into: half-open `[start, end)`, UTC, without hole or overlap. */
+export interface Intervals {
+  /** The start of the interval that holds the instant. */
+  start(instant: number): number;
+  /** The end of the interval that holds the instant, which is the start of the next one. */
+  end(instant: number): number;
+  /** The start that lies `count` intervals after a start (before it where negative). */
+  shift(start: number, count: number): number;
+  /** How many intervals start in `[from, to)`; 0 where `to` is not after `from`. */
+  count(from: number, to: number): number;
+  /** The length of an interval in ms; of the shortest, where they differ. */
+  readonly shortest: number;
+}
+
+/** The intervals of a timeframe; `weekStart` says where `1w` begins and means nothing to the others. */
+export function intervalsOf(timeframe: Timeframe, weekStart: WeekStart = "monday"): Intervals {
+  if (timeframe === "1M") return MONTHS;
+  return fixedIntervals(LENGTH[timeframe], timeframe === "1w" ? WEEK_ANCHOR[weekStart] : 0);
+}
+
+function fixedIntervals(length: number, anchor: number): Intervals {
+  const start = (instant: number) => Math.floor((instant - anchor) / length) * length + anchor;
+  const startsBefore = (instant: number) => Math.ceil((instant - anchor) / length);
+  return {
+    start,
+    end: (instant) => start(instant) + length,
+    shift: (from, count) => from + count * length,
+    count: (from, to) => Math.max(0, startsBefore(to) - startsBefore(from)),
+    shortest: length,
+  };
+}
+
+/** Calendar months, numbered from the year 0 so that sums of them need no carrying. */
+const MONTHS: Intervals = {
+  start: (instant) => monthStart(monthOf(instant)),
+  end: (instant) => monthStart(monthOf(instant) + 1),
+  shift: (start, count) => monthStart(monthOf(start) + count),
+  count: (from, to) => Math.max(0, monthsBefore(to) - monthsBefore(from)),
+  shortest: 28 * DAY,
+};
+
+function monthOf(instant: number): number {
+  const date = new Date(instant);
+  return date.getUTCFullYear() * 12 + date.getUTCMonth();
+}
+
+function monthStart(month: number): number {
+  // Date.UTC would read the years 0 to 99 as 1900 to 1999.
+  return new Date(0).setUTCFullYear(Math.floor(month / 12), ((month % 12) + 12) % 12, 1);
+}
+
+function monthsBefore(instant: number): number {
+  const month = monthOf(instant);
+  return monthStart(month) < instant ? month + 1 : month;
+}
