@@ -32,7 +32,7 @@ export type Currency = (typeof CURRENCIES)[number];
 /** The day, at 00:00 UTC, on which `1w` begins. */
 export type WeekStart = (typeof WEEK_STARTS)[number];
 
-/** An instant: a `Date`, ms since the epoch, ISO 8601 with a zone, or `YYYY-MM-DD` (00:00 UTC). From 1970 on. */
+/** An instant: a `Date`, ms since the epoch, ISO 8601 with a zone, or `YYYY-MM-DD` (00:00 UTC); from 1970 to 9999. */
 export type DateLike = Date | number | string;
 
 /** Which candles: of one pair, in one timeframe and one currency. */
@@ -343,10 +343,11 @@ export function snipersRoute(query: SniperQuery): string {
 
 // Input ----------------------------------------------------------------------------------------------------
 
-const LATEST_INSTANT = 8.64e15;
+const LATEST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const ISO_INSTANT = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
 const CALENDAR_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
-const DATE_ALLOWED = "a Date, ms since the epoch, ISO 8601 with a zone, or YYYY-MM-DD (UTC), from 1970 on";
+const DATE_ALLOWED =
+  "a Date, ms since the epoch, ISO 8601 with a zone, or YYYY-MM-DD (UTC), from 1970 to 9999";
 
 /** The instant in ms that a user's date stands for; throws an `InvalidInputError` where it stands for none. */
 export function toInstant(parameter: string, value: DateLike): number {
@@ -395,9 +396,7 @@ export function checkWeekStart(value: WeekStart | undefined): WeekStart {
 }
 
 export function checkLimit(value: number | undefined): number | undefined {
-  return value === undefined
-    ? undefined
-    : checkNumber("limit", value, { min: 1, max: 1_000, integer: true });
+  return value === undefined ? undefined : checkNumber("limit", value, { min: 1, max: 1_000, integer: true });
 }
 
 export function checkChoice<const T extends string>(
@@ -448,13 +447,14 @@ export function parseIsoInstant(text: string): number | undefined {
   if (Number.isNaN(ms)) return undefined;
   const day = Number(parts[3]);
   // Date.parse rolls 30 February over into March; only days past the 28th can roll.
-  if (day > 28 && day > new Date(Date.UTC(Number(parts[1]), Number(parts[2]), 0)).getUTCDate()) return undefined;
+  if (day > 28 && day > new Date(Date.UTC(Number(parts[1]), Number(parts[2]), 0)).getUTCDate())
+    return undefined;
   return ms;
 }
 
 function show(value: unknown): string {
   if (typeof value === "string") return value.length > 60 ? `"${value.slice(0, 60)}…"` : `"${value}"`;
-  if (value instanceof Date) return "an invalid Date";
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : value.toISOString();
   if (typeof value === "object" && value !== null) return "an object";
   return String(value);
 }

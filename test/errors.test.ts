@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import {
+  AuthenticationError,
+  ContractError,
+  HttpError,
+  InvalidInputError,
+  NetworkError,
+  PairstreamError,
+  QuotaExceededError,
+  RateLimitError,
+  TimeoutError,
+} from "../src/errors.js";
+
+const cause = new Error("beneath");
+
+describe.each([
+  ["PairstreamError", new PairstreamError("m", { cause }), [PairstreamError]],
+  ["HttpError", new HttpError("m", 500, "b", { cause }), [HttpError]],
+  [
+    "AuthenticationError",
+    new AuthenticationError("m", 403, "b", { cause }),
+    [AuthenticationError, HttpError],
+  ],
+  ["QuotaExceededError", new QuotaExceededError("m", 401, "b", { cause }), [QuotaExceededError, HttpError]],
+  ["RateLimitError", new RateLimitError("m", "b", 5, { cause }), [RateLimitError, HttpError]],
+  ["TimeoutError", new TimeoutError("m", 10, { cause }), [TimeoutError]],
+  ["NetworkError", new NetworkError("m", { cause }), [NetworkError]],
+  ["ContractError", new ContractError(["result", 3, "open"], "m", { cause }), [ContractError]],
+  ["InvalidInputError", new InvalidInputError("limit", "1", "m", { cause }), [InvalidInputError]],
+])("%s", (name, error, classes) => {
+  it("has its name, a stack that begins with it, and the cause", () => {
+    expect(error.name).toBe(name);
+    expect(Object.prototype.toString.call(error)).toBe("[object Error]");
+    expect(error.cause).toBe(cause);
+    expect(String(error)).toBe(`${name}: ${error.message}`);
+  });
+
+  it("is caught as what it is, and as nothing else of the tree", () => {
+    const all = [
+      AuthenticationError,
+      ContractError,
+      HttpError,
+      InvalidInputError,
+      NetworkError,
+      QuotaExceededError,
+      RateLimitError,
+      TimeoutError,
+    ];
+    expect(error).toBeInstanceOf(Error);
+    expect(error).toBeInstanceOf(PairstreamError);
+    expect(all.filter((one) => error instanceof one)).toEqual(
+      all.filter((one) => (classes as unknown[]).includes(one)),
+    );
+  });
+});
+
+describe("what an error tells beside its message", () => {
+  it("of an answer: its status and body", () => {
+    expect(new HttpError("m", 502, "<html>")).toMatchObject({ message: "m", status: 502, body: "<html>" });
+    expect(new AuthenticationError("m", 424, "b")).toMatchObject({ status: 424, body: "b" });
+  });
+
+  it("of a rate limit: status 429, and the hint where there is one", () => {
+    expect(new RateLimitError("m", "b", 2_000)).toMatchObject({ status: 429, body: "b", retryAfter: 2_000 });
+    expect(new RateLimitError("m", "b").retryAfter).toBeUndefined();
+  });
+
+  it("of a timeout: how long it was", () => {
+    expect(new TimeoutError("m", 10_000).timeout).toBe(10_000);
+  });
+
+  it.each([
+    [[], "The answer breaks the contract at its root: odd"],
+    [["page"], "The answer breaks the contract at page: odd"],
+    [["result", 3, "open"], "The answer breaks the contract at result[3].open: odd"],
+    [[0, "open"], "The answer breaks the contract at [0].open: odd"],
+  ])("of a broken contract: the path %j", (path, message) => {
+    expect(new ContractError(path, "odd")).toMatchObject({ path, issue: "odd", message });
+  });
+
+  it("of input: the parameter and what is allowed", () => {
+    expect(new InvalidInputError("retry.attempts", "a whole number", "is 1.5")).toMatchObject({
+      parameter: "retry.attempts",
+      allowed: "a whole number",
+      message: "retry.attempts is 1.5; allowed: a whole number",
+    });
+  });
+
+  it("no cause where there is none", () => {
+    expect("cause" in new NetworkError("m")).toBe(false);
+  });
+});

@@ -1,0 +1,215 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { TIMEFRAMES, type Timeframe, type WeekStart } from "../src/contract.js";
+import { intervalsOf } from "../src/timeframe.js";
+
+const DAY = 86_400_000;
+const YEAR_0 = Date.UTC(-1, 11, 31) + DAY;
+const YEAR_100 = Date.UTC(100, 0, 1);
+const YEAR_275000 = Date.UTC(275_000, 0, 1);
+
+/** Any instant from 1970 to the year 275000, with a liking for our time, leap days and the edges of years. */
+const instant = fc.oneof(
+  fc.integer({ min: 0, max: YEAR_275000 }),
+  fc.integer({ min: 0, max: Date.UTC(2100, 0, 1) }),
+  fc
+    .tuple(
+      fc.oneof(fc.integer({ min: 1970, max: 275_000 }), fc.constantFrom(1972, 2000, 2024, 2100, 2400)),
+      fc.constantFrom([1, 28], [1, 29], [2, 1], [0, 1], [11, 31]),
+      fc.oneof(fc.constantFrom(0, 1, DAY - 1), fc.integer({ min: 0, max: DAY - 1 })),
+    )
+    .map(([year, [month, day], rest]) => Date.UTC(year, month!, day!) + rest),
+);
+const steps = fc.integer({ min: -1_000, max: 1_000 });
+
+const CASES: [Timeframe, WeekStart][] = [
+  ...TIMEFRAMES.map((timeframe): [Timeframe, WeekStart] => [timeframe, "monday"]),
+  ["1w", "thursday"],
+];
+
+describe.each(CASES)("the intervals of %s (weeks from %s)", (timeframe, weekStart) => {
+  const { start, end, shift, count, shortest } = intervalsOf(timeframe, weekStart);
+
+  it("hold every instant exactly once", () => {
+    fc.assert(
+      fc.property(instant, (at) => {
+        expect(start(at)).toBeLessThanOrEqual(at);
+        expect(end(at)).toBeGreaterThan(at);
+        expect(start(start(at))).toBe(start(at));
+        expect(start(end(at))).toBe(end(at));
+        expect(start(end(at) - 1)).toBe(start(at));
+        expect(end(at) - start(at)).toBeGreaterThanOrEqual(shortest);
+      }),
+    );
+  });
+
+  it("shift there and back, one step to the end of each", () => {
+    fc.assert(
+      fc.property(instant, steps, steps, (at, n, m) => {
+        const from = start(at);
+        expect(shift(from, 0)).toBe(from);
+        expect(shift(from, 1)).toBe(end(at));
+        expect(start(shift(from, n))).toBe(shift(from, n));
+        expect(shift(shift(from, n), -n)).toBe(from);
+        expect(shift(shift(from, n), m)).toBe(shift(from, n + m));
+      }),
+    );
+  });
+
+  it("are counted by their starts in [from, to)", () => {
+    fc.assert(
+      fc.property(instant, fc.nat(1_000), (at, n) => {
+        const from = start(at);
+        expect(count(from, shift(from, n))).toBe(n);
+        expect(count(from, from + 1)).toBe(1);
+        expect(count(from + 1, end(at))).toBe(0);
+        expect(count(from + 1, end(at) + 1)).toBe(1);
+        expect(Object.is(count(at, at), 0)).toBe(true);
+        expect(Object.is(count(at + 1, at), 0)).toBe(true);
+      }),
+    );
+  });
+
+  it("are counted the same in one go and in parts", () => {
+    fc.assert(
+      fc.property(fc.tuple(instant, instant, instant), (three) => {
+        const [from, middle, to] = three.sort((a, b) => a - b) as [number, number, number];
+        expect(count(from, middle) + count(middle, to)).toBe(count(from, to));
+      }),
+    );
+  });
+});
+
+describe("the intervals of a fixed length", () => {
+  it.each<[Timeframe, number]>([
+    ["1s", 1_000],
+    ["10s", 10_000],
+    ["30s", 30_000],
+    ["1min", 60_000],
+    ["5min", 300_000],
+    ["10min", 600_000],
+    ["30min", 1_800_000],
+    ["1h", 3_600_000],
+    ["4h", 14_400_000],
+    ["12h", 43_200_000],
+    ["1d", 86_400_000],
+    ["1w", 604_800_000],
+  ])("%s is %i ms", (timeframe, length) => {
+    const { end, start, shortest } = intervalsOf(timeframe);
+    expect(shortest).toBe(length);
+    fc.assert(
+      fc.property(instant, (at) => {
+        expect(end(at) - start(at)).toBe(length);
+      }),
+    );
+  });
+});
+
+describe("weeks", () => {
+  it.each([
+    ["monday", 1],
+    ["thursday", 4],
+  ] as const)("from %s begin there at 00:00 UTC", (weekStart, weekday) => {
+    const { start } = intervalsOf("1w", weekStart);
+    fc.assert(
+      fc.property(instant, (at) => {
+        const date = new Date(start(at));
+        expect(date.getUTCDay()).toBe(weekday);
+        expect(start(at) % DAY === 0).toBe(true);
+        expect(at - start(at)).toBeLessThan(7 * DAY);
+      }),
+    );
+  });
+
+  it("begin on Monday where nothing is said", () => {
+    expect(intervalsOf("1w").start(Date.UTC(2024, 0, 7, 23))).toBe(Date.UTC(2024, 0, 1));
+  });
+
+  it("of the epoch began before it where it was in their middle", () => {
+    expect(intervalsOf("1w", "monday").start(0)).toBe(-3 * DAY);
+    expect(intervalsOf("1w", "thursday").start(0)).toBe(0);
+  });
+});
+
+describe("months", () => {
+  const { start, end, shift, count, shortest } = intervalsOf("1M");
+  /** By the calendar that Date writes, not by its arithmetic: the year and the month of an instant. */
+  const written = (at: number) => {
+    const [, year, month] = /^([+-]?\d+)-(\d\d)/.exec(new Date(at).toISOString())!;
+    return { year: Number(year), month: Number(month) };
+  };
+  const write = (year: number, month: number) => {
+    const long = year > 9_999 ? `+${String(year).padStart(6, "0")}` : String(year).padStart(4, "0");
+    return Date.parse(`${long}-${String(month).padStart(2, "0")}-01T00:00:00.000Z`);
+  };
+  const anyInstant = fc.oneof(instant, fc.integer({ min: YEAR_0, max: YEAR_100 }));
+
+  it("begin on their first day and end on the next one's", () => {
+    fc.assert(
+      fc.property(anyInstant, (at) => {
+        const { year, month } = written(at);
+        expect(start(at)).toBe(write(year, month));
+        expect(end(at)).toBe(month === 12 ? write(year + 1, 1) : write(year, month + 1));
+      }),
+    );
+  });
+
+  it("shift by twelve to the same month of the next year", () => {
+    fc.assert(
+      fc.property(anyInstant, fc.integer({ min: 0, max: 100 }), (at, years) => {
+        const { year, month } = written(at);
+        expect(shift(start(at), 12 * years)).toBe(write(year + years, month));
+      }),
+    );
+  });
+
+  it("number twelve in every year", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 274_999 }), (year) => {
+        expect(count(write(year, 1), write(year + 1, 1))).toBe(12);
+      }),
+    );
+  });
+
+  it("have the days that the calendar gives them", () => {
+    const days = (year: number) =>
+      Array.from({ length: 12 }, (_, month) => {
+        const first = write(year, month + 1);
+        return (end(first) - start(first)) / DAY;
+      });
+    const common = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+    const leap = common.with(1, 29);
+    for (const year of [1970, 2023, 2100, 2200, 99, 1]) expect(days(year), String(year)).toEqual(common);
+    for (const year of [1972, 2000, 2024, 2400, 96, 0]) expect(days(year), String(year)).toEqual(leap);
+    expect(shortest).toBe(28 * DAY);
+  });
+});
+
+describe("a coarser interval", () => {
+  const coarser: [Timeframe, Timeframe][] = TIMEFRAMES.flatMap((fine, at) =>
+    TIMEFRAMES.slice(at + 1)
+      .filter((coarse) => !(fine === "1w" && coarse === "1M"))
+      .map((coarse): [Timeframe, Timeframe] => [fine, coarse]),
+  );
+
+  it.each(coarser)("of %s in %s begins and ends with a finer one", (fine, coarse) => {
+    for (const weekStart of ["monday", "thursday"] as const) {
+      const inner = intervalsOf(fine, weekStart);
+      const outer = intervalsOf(coarse, weekStart);
+      fc.assert(
+        fc.property(instant, (at) => {
+          expect(inner.start(outer.start(at))).toBe(outer.start(at));
+          expect(inner.start(outer.end(at))).toBe(outer.end(at));
+          expect(outer.start(inner.start(at))).toBe(outer.start(at));
+        }),
+        { numRuns: 30 },
+      );
+    }
+  });
+
+  it("of a month does not begin with a week, save where the calendar has it so", () => {
+    const { start } = intervalsOf("1w");
+    expect(start(Date.UTC(2024, 1, 1))).not.toBe(Date.UTC(2024, 1, 1));
+    expect(start(Date.UTC(2024, 0, 1))).toBe(Date.UTC(2024, 0, 1));
+  });
+});
