@@ -1,0 +1,117 @@
+import type { SchedulerLike } from "rxjs";
+import { callAt } from "./schedule.js";
+import { type FetchLike, MAX_BODY } from "./transport.js";
+
+/** How one attempt ended, and when by the scheduler. */
+export type Ending = { readonly at: number } & (
+  | { readonly kind: "answer"; readonly answer: Answer }
+  | { readonly kind: "timeout" }
+  | { readonly kind: "oversized" }
+  | { readonly kind: "failure"; readonly cause: unknown }
+);
+
+/** A whole answer. */
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  /** In ms; `undefined` where there is none that can be read. */
+  readonly date: number | undefined;
+  readonly header: (name: string) => string | null;
+}
+
+/** What every attempt of a client has in common. */
+export interface Means {
+  readonly fetch: FetchLike;
+  readonly headers: Record<string, string>;
+  readonly scheduler: SchedulerLike;
+  readonly timeout: number;
+}
+
+/**
+ * Asks once, at once. The first of these decides how it ends: the whole body, a failure, the timeout (which
+ * does not rely on `fetch` heeding its signal), or the caller's signal, with whose reason it rejects.
+ */
+export function attempt(
+  { fetch, headers, scheduler, timeout }: Means,
+  url: string,
+  sent: number,
+  signal: AbortSignal | undefined,
+): Promise<Ending> {
+  return new Promise((resolve, reject) => {
+    const controller = new AbortController();
+    let hasEnded = false;
+    const end = (): boolean => {
+      if (hasEnded) return false;
+      hasEnded = true;
+      timer.unsubscribe();
+      signal?.removeEventListener("abort", leave);
+      return true;
+    };
+    const leave = () => {
+      if (!end()) return;
+      reject(signal?.reason);
+      controller.abort(signal?.reason);
+    };
+    const timer = callAt(scheduler, sent + timeout, () => {
+      if (!end()) return;
+      resolve({ kind: "timeout", at: scheduler.now() });
+      controller.abort();
+    });
+    signal?.addEventListener("abort", leave, { once: true });
+    // Headers of its own, as a fetch may write to them.
+    const init = {
+      method: "GET",
+      headers: { ...headers },
+      redirect: "manual",
+      signal: controller.signal,
+    } as const;
+    exchange(fetch, url, init).then(
+      (answer) => {
+        if (!end()) return;
+        const at = scheduler.now();
+        if (answer !== undefined) {
+          resolve({ kind: "answer", at, answer });
+          return;
+        }
+        resolve({ kind: "oversized", at });
+        // What is left of the body is still on its way.
+        controller.abort();
+      },
+      (cause: unknown) => {
+        if (end()) resolve({ kind: "failure", at: scheduler.now(), cause });
+      },
+    );
+  });
+}
+
+/** The whole answer; `undefined` where its body is too large. */
+async function exchange(
+  fetch: FetchLike,
+  url: string,
+  init: Parameters<FetchLike>[1],
+): Promise<Answer | undefined> {
+  const response = await fetch(url, init);
+  const { status, headers } = response;
+  const header = (name: string) => headers.get(name);
+  if (Number(header("content-length")) > MAX_BODY) return undefined;
+  const text = await bodyOf(response);
+  if (text === undefined || text.length > MAX_BODY) return undefined;
+  return { status, text, date: parseHttpDate(header("date")), header };
+}
+
+async function bodyOf(response: Awaited<ReturnType<FetchLike>>): Promise<string | undefined> {
+  try {
+    return await response.text();
+  } catch (cause) {
+    // node-fetch's word for a body beyond its option `size`.
+    if ((cause as { type?: unknown } | null)?.type === "max-size") return undefined;
+    throw cause;
+  }
+}
+
+/** The instant of an HTTP date, always in GMT; `undefined` for anything else. */
+export function parseHttpDate(text: string | null): number | undefined {
+  if (text === null || !/^[A-Za-z]{3,9},? .*\d GMT$/.test(text)) return undefined;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : ms;
+}

@@ -1,0 +1,186 @@
+import {
+  checkLimit,
+  checkRange,
+  checkSeries,
+  checkSniperQuery,
+  type OhlcvPage,
+  type OhlcvQuery,
+  ohlcvRoute,
+  type RefusedRow,
+  readOhlcvBody,
+  readSniperBody,
+  type Series,
+  type SniperReport,
+  snipersRoute,
+  type Timeframe,
+  toInstant,
+} from "../contract.js";
+import { InvalidInputError } from "../errors.js";
+import { intervalsOf } from "../timeframe.js";
+import { ActivityFeed } from "./activity.js";
+import { type CallOptions, type Client, type ClientCore, clientOf, type Step } from "./core.js";
+import { type ClientOptions, checkOptions } from "./options.js";
+import { Sender } from "./request.js";
+import { walkOf } from "./walk.js";
+
+/**
+ * Makes the client that every stream and call goes through; it opens no connection and sets no timer until it
+ * is asked for something.
+ *
+ * Throws an `InvalidInputError` that names the option it cannot take.
+ *
+ * ```ts
+ * import { createClient } from "pairstream";
+ *
+ * const client = createClient({ baseUrl: "https://gateway.example/v1", apiKey: "your key" });
+ * const page = await client.ohlcvPage({
+ *   network: "mainnet",
+ *   pairAddress: "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d",
+ *   timeframe: "1h",
+ *   currency: "usd",
+ *   fromDate: "2024-01-01",
+ *   toDate: "2024-01-02",
+ * });
+ * console.log(page.result.length);
+ * ```
+ */
+export function createClient(options: ClientOptions): Client {
+  const settings = checkOptions(options);
+  const feed = new ActivityFeed();
+  const sender = new Sender(settings, feed);
+  const core: ClientCore = {
+    scheduler: settings.scheduler,
+    retry: settings.retry,
+    serviceClock: () => sender.clock,
+    send: (ask) => sender.send(ask),
+    walk: (walk) => walkOf(core.send, walk),
+    report: (activity) => feed.tell(() => activity),
+    shared: new Map(),
+  };
+  const face: Client = {
+    ohlcvPage: async (query, callOptions) => {
+      const asked = checkOhlcvQuery(query);
+      const { value } = await core.send({
+        route: ohlcvRoute(asked),
+        priority: "refresh",
+        parse: pageReader(asked),
+        signal: checkSignal(callOptions),
+      });
+      return value.page;
+    },
+    ohlcvPages: (query, callOptions) => {
+      const asked = checkOhlcvQuery(query);
+      const signal = checkSignal(callOptions);
+      return { [Symbol.asyncIterator]: () => pagesOf(core, asked, signal) };
+    },
+    sniperReport: async (query, callOptions) => {
+      const { value } = await core.send({
+        route: snipersRoute(checkSniperQuery(query)),
+        priority: "refresh",
+        parse: reportReader,
+        signal: checkSignal(callOptions),
+      });
+      return value;
+    },
+    activity: feed.stream,
+  };
+  return clientOf(face, core);
+}
+
+type AskedPages = Series & {
+  from: number;
+  to: number;
+  limit: number | undefined;
+  cursor: string | undefined;
+};
+
+function checkOhlcvQuery(query: OhlcvQuery): AskedPages {
+  const series = checkSeries(query);
+  const from = toInstant("fromDate", query.fromDate);
+  const to = toInstant("toDate", query.toDate);
+  checkRange(from, to, { from: "fromDate", to: "toDate" });
+  const { cursor } = query;
+  if (cursor !== undefined && (typeof cursor !== "string" || cursor === "")) {
+    throw new InvalidInputError(
+      "cursor",
+      "the cursor of a page",
+      cursor === "" ? "is empty" : "is no string",
+    );
+  }
+  return { ...series, from, to, limit: checkLimit(query.limit), cursor };
+}
+
+function checkSignal(options: CallOptions | undefined): AbortSignal | undefined {
+  const signal = options?.signal;
+  if (signal === undefined || typeof signal?.addEventListener === "function") return signal;
+  throw new InvalidInputError("signal", "an AbortSignal", "is none");
+}
+
+/** A page cut to what was asked for, and how many rows it was served with. */
+interface CutPage {
+  readonly page: OhlcvPage;
+  readonly rows: number;
+}
+
+/** Reads the pages of one direct call; a row that breaks the contract breaks the page. */
+function pageReader(asked: AskedPages): (text: string) => CutPage {
+  const isStart = startOf(asked.timeframe);
+  return (text) => {
+    const { page, refused } = readOhlcvBody(text, asked, isStart);
+    expectNone(refused);
+    const rows = page.result.length;
+    const result = page.result.filter(({ timestamp }) => asked.from <= timestamp && timestamp < asked.to);
+    if (result.length === rows) return { page, rows };
+    return { page: Object.freeze({ ...page, result: Object.freeze(result) }), rows };
+  };
+}
+
+function reportReader(text: string): SniperReport {
+  const { report, refused } = readSniperBody(text);
+  expectNone(refused);
+  return report;
+}
+
+function expectNone(refused: readonly RefusedRow<unknown>[]): void {
+  const first = refused[0];
+  if (first !== undefined) throw first.error;
+}
+
+/** Whether an instant begins an interval; a direct call does not know where the service's weeks begin. */
+function startOf(timeframe: Timeframe): (instant: number) => boolean {
+  const starts = [intervalsOf(timeframe, "monday"), intervalsOf(timeframe, "thursday")];
+  return (instant) => starts.some(({ start }) => start(instant) === instant);
+}
+
+function pagesOf(
+  core: ClientCore,
+  asked: AskedPages,
+  signal: AbortSignal | undefined,
+): AsyncIterator<OhlcvPage> {
+  const steps = core.walk({
+    // The limit counts for the walk as a whole once it has begun; the rest has to be said again each time.
+    route: (cursor) => ohlcvRoute(cursor === undefined ? asked : { ...asked, limit: undefined, cursor }),
+    priority: "refresh",
+    parse: pageReader(asked),
+    next: ({ page, rows }) => ({ cursor: page.cursor, rows }),
+    startedAt: asked.cursor,
+    signal,
+  });
+  const end = { done: true, value: undefined } as const;
+  return {
+    next: async () => {
+      const step = await steps.next();
+      return step.done ? end : { done: false, value: pageOf(step.value) };
+    },
+    return: async () => {
+      await steps.return?.();
+      return end;
+    },
+  };
+}
+
+function pageOf({ value: { page }, cursor }: Step<CutPage>): OhlcvPage {
+  if (cursor === page.cursor) return page;
+  const { cursor: _notFollowed, ...last } = page;
+  return Object.freeze(last);
+}

@@ -1,0 +1,123 @@
+import type { Observable, SchedulerLike } from "rxjs";
+import type { OhlcvPage, OhlcvQuery, SniperQuery, SniperReport } from "../contract.js";
+import { InvalidInputError } from "../errors.js";
+import type { ClientActivity } from "./activity.js";
+import type { Priority } from "./budget.js";
+import type { RoundTrip, ServiceClock, ServiceInstant } from "./service-clock.js";
+
+/**
+ * The way to one service, with one key, one retry policy and one rate limit for everything that goes through it;
+ * `createClient` makes it.
+ */
+export interface Client {
+  /**
+   * One page of candles of `[fromDate, toDate)`, in the order served.
+   *
+   * Rejects with an `InvalidInputError` before any request, with another `PairstreamError` once the client's
+   * `retry` is exhausted, and with the signal's reason when that aborts.
+   */
+  ohlcvPage(query: OhlcvQuery, options?: CallOptions): Promise<OhlcvPage>;
+  /**
+   * All pages of candles of `[fromDate, toDate)`, each asked for when the loop wants it; leaving the loop leaves
+   * nothing running. `limit` goes out with the first request only; the last page has no `cursor`.
+   *
+   * Throws an `InvalidInputError` at the call; the loop throws what `ohlcvPage` rejects with.
+   */
+  ohlcvPages(query: OhlcvQuery, options?: CallOptions): AsyncIterable<OhlcvPage>;
+  /** The snipers of a pair; rejects like `ohlcvPage`. */
+  sniperReport(query: SniperQuery, options?: CallOptions): Promise<SniperReport>;
+  /** What the client does, for logs and meters: hot, without replay; it never errors and never completes. */
+  readonly activity: Observable<ClientActivity>;
+}
+
+/** Options of one call. */
+export interface CallOptions {
+  /** Ends the call at once, wherever it is; it rejects with the signal's `reason`. */
+  signal?: AbortSignal | undefined;
+}
+
+export type { Priority };
+
+/** How often an attempt is made, and how long to wait before the next, in ms. */
+export interface RetryRules {
+  /** The first one counted; 1 means no retries. */
+  readonly attempts: number;
+  readonly baseDelay: number;
+  readonly maxDelay: number;
+}
+
+/** One question to the service. */
+export interface Ask<T> {
+  /** Path and query, such as `ohlcvRoute` gives. */
+  readonly route: string;
+  readonly priority: Priority;
+  /** Reads the body; a `ContractError` thrown here is retried. */
+  parse(text: string): T;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A question that was answered, and when that was. */
+export interface Exchange<T> {
+  readonly value: T;
+  /** Of the attempt that was answered. */
+  readonly trip: RoundTrip;
+  /** When, by the service's clock, it answered. */
+  readonly instant: ServiceInstant;
+  /** Of the service's clock: instants of different epochs cannot be compared. */
+  readonly epoch: number;
+}
+
+/** A walk along the cursors of one range. */
+export interface Walk<T> {
+  /** The route of a request: of the first one without `cursor`, of each later one with that of the page before. */
+  route(cursor: string | undefined): string;
+  readonly priority: Priority;
+  /** Reads one body; it may keep rows that it refuses, and drop rows that were not asked for. */
+  parse(text: string): T;
+  /** What a page says of the next: its cursor, and how many rows it was served with, refused and dropped ones too. */
+  next(value: T): { readonly cursor: string | undefined; readonly rows: number };
+  /** The cursor that the first route carries, where it carries one: a page that leads back to it ends the walk. */
+  readonly startedAt?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** One page of a walk. */
+export interface Step<T> extends Exchange<T> {
+  /** The cursor that the walk follows next; `undefined` on the last page. */
+  readonly cursor: string | undefined;
+}
+
+/** What the streams use of a client; not part of the package's face. */
+export interface ClientCore {
+  readonly scheduler: SchedulerLike;
+  readonly retry: RetryRules;
+  /** What is known of the service's clock at present, learned from every answer, errors included. */
+  serviceClock(): ServiceClock;
+  /** Asks, within the rate limit and with retries; rejects with the last error, or at once with `signal.reason`. */
+  send<T>(ask: Ask<T>): Promise<Exchange<T>>;
+  /**
+   * Asks page by page, each when the loop wants it; rejects like `send`. The walk ends at a page without a cursor
+   * or with one already used, and at a page without rows. Ending the loop (or `return()`) aborts what is running.
+   */
+  walk<T>(walk: Walk<T>): AsyncIterableIterator<Step<T>>;
+  /** Tells the listeners of `activity`, if there are any. */
+  report(activity: ClientActivity): void;
+  /** Streams that several subscribers share, by key; owned by the streams. */
+  readonly shared: Map<string, unknown>;
+}
+
+const CORE = Symbol("core");
+
+/** Joins a client's face and core. */
+export function clientOf(face: Client, core: ClientCore): Client {
+  Object.defineProperty(face, CORE, { value: core });
+  return Object.freeze(face);
+}
+
+/** The core of a client; throws an `InvalidInputError` for what `createClient` has not made. */
+export function coreOf(client: Client): ClientCore {
+  const core = (client as { [CORE]?: ClientCore } | null | undefined)?.[CORE];
+  if (core !== undefined) return core;
+  const kind = client === null ? "null" : typeof client;
+  throw new InvalidInputError("client", "a client made by createClient", `is another ${kind}`);
+}

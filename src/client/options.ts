@@ -1,0 +1,139 @@
+import { asyncScheduler, type SchedulerLike } from "rxjs";
+import { checkNumber } from "../contract.js";
+import { InvalidInputError } from "../errors.js";
+import type { RateLimit } from "./budget.js";
+import type { RetryRules } from "./core.js";
+import { type FetchLike, keepAliveFetch } from "./transport.js";
+
+/** What `createClient` takes. */
+export interface ClientOptions {
+  /** Where the service is: `https:`, without credentials, query or fragment; it may carry a path prefix. Plain `http:` only on loopback. */
+  baseUrl: string | URL;
+  /** Allows plain `http:` to other hosts, which shows the key to everyone on the way; default `false`. */
+  insecure?: boolean;
+  /** Goes out as `X-API-Key`, to the origin of `baseUrl` and nowhere else. Visible ASCII. */
+  apiKey: string;
+  /** How requests are sent; default cross-fetch, with connections kept alive on Node. */
+  fetch?: FetchLike;
+  /** What one attempt may take, body included, in ms, 1 to 2^31 − 1; default 10,000. */
+  timeout?: number;
+  /**
+   * How often a call is attempted (the first counted, 1 to 100; default 3), and the waits between: `baseDelay`
+   * (default 500 ms), doubled each time, up to `maxDelay` (default 8,000 ms), or what the service asks for, if
+   * that is longer; a call whose service asks for more than `maxDelay` fails. `false`: one attempt.
+   */
+  retry?: { attempts?: number; baseDelay?: number; maxDelay?: number } | false;
+  /** At most `requests` (1 to 10,000) in any window of `per` ms, over all of the client; default 40 per 1,000. */
+  rateLimit?: { requests: number; per: number } | false;
+  /** Every timer and every `now()` comes from it; default `asyncScheduler`. */
+  scheduler?: SchedulerLike;
+}
+
+/** The options, checked and complete. */
+export interface Settings {
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly fetch: FetchLike;
+  readonly timeout: number;
+  readonly retry: RetryRules;
+  readonly rateLimit: RateLimit | undefined;
+  readonly scheduler: SchedulerLike;
+}
+
+const LONGEST = 2 ** 31 - 1;
+const MOST_ATTEMPTS = 100;
+const MOST_REQUESTS = 10_000;
+
+/** Checks the options of a client; throws an `InvalidInputError`. */
+export function checkOptions(options: ClientOptions): Settings {
+  if (typeof options !== "object" || options === null) {
+    throw new InvalidInputError("options", "an object with baseUrl and apiKey", `is ${String(options)}`);
+  }
+  const { fetch, timeout = 10_000, insecure = false } = options;
+  if (typeof insecure !== "boolean") throw new InvalidInputError("insecure", "true or false", "is neither");
+  if (fetch !== undefined && typeof fetch !== "function") {
+    throw new InvalidInputError("fetch", "a function like the global fetch", `is of type ${typeof fetch}`);
+  }
+  return {
+    baseUrl: checkBaseUrl(options.baseUrl, insecure),
+    apiKey: checkApiKey(options.apiKey),
+    timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST }),
+    retry: checkRetry(options.retry),
+    rateLimit: checkRateLimit(options.rateLimit),
+    scheduler: checkScheduler(options.scheduler),
+    fetch: fetch ?? keepAliveFetch(),
+  };
+}
+
+/** Errors do not show the value: it may hold credentials. */
+function checkBaseUrl(value: string | URL, insecure: boolean): string {
+  const refused = (problem: string) =>
+    new InvalidInputError(
+      "baseUrl",
+      "an https: URL without credentials, query and fragment (http: on loopback, or with insecure: true)",
+      problem,
+    );
+  if (typeof value !== "string" && !(value instanceof URL)) throw refused("is neither a string nor a URL");
+  let url: URL;
+  try {
+    url = new URL(value);
+  } catch {
+    throw refused("is not an absolute URL");
+  }
+  if (url.protocol !== "https:" && url.protocol !== "http:") throw refused(`begins with ${url.protocol}`);
+  if (url.username !== "" || url.password !== "") throw refused("carries credentials");
+  if (/[?#]/.test(url.href)) throw refused("carries a query or a fragment");
+  if (url.protocol === "http:" && !insecure && !isLoopback(url.hostname)) {
+    throw refused("is plain http: to another host, which would show the API key to everyone on the way");
+  }
+  return url.origin + url.pathname.replace(/\/+$/, "");
+}
+
+function isLoopback(hostname: string): boolean {
+  return /^(?:localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+}
+
+function checkApiKey(value: string): string {
+  if (typeof value === "string" && /^[\x21-\x7e]+$/.test(value)) return value;
+  const problem =
+    typeof value !== "string"
+      ? `is of type ${typeof value}`
+      : value === ""
+        ? "is empty"
+        : "holds other characters";
+  throw new InvalidInputError("apiKey", "visible ASCII characters, no spaces", problem);
+}
+
+function checkRetry(retry: ClientOptions["retry"]): RetryRules {
+  const { attempts = 3, baseDelay = 500, maxDelay = 8_000 } = checkObject("retry", retry) ?? {};
+  const delays = { min: 0, max: LONGEST };
+  return Object.freeze({
+    attempts:
+      retry === false
+        ? 1
+        : checkNumber("retry.attempts", attempts, { min: 1, max: MOST_ATTEMPTS, integer: true }),
+    baseDelay: checkNumber("retry.baseDelay", baseDelay, delays),
+    maxDelay: checkNumber("retry.maxDelay", maxDelay, delays),
+  });
+}
+
+function checkRateLimit(rateLimit: ClientOptions["rateLimit"]): RateLimit | undefined {
+  if (rateLimit === false) return undefined;
+  const { requests, per } = checkObject("rateLimit", rateLimit) ?? { requests: 40, per: 1_000 };
+  return {
+    requests: checkNumber("rateLimit.requests", requests, { min: 1, max: MOST_REQUESTS, integer: true }),
+    per: checkNumber("rateLimit.per", per, { min: 1, max: LONGEST }),
+  };
+}
+
+function checkObject<T extends object>(parameter: string, value: T | false | undefined): T | undefined {
+  if (value === undefined || value === false) return undefined;
+  if (typeof value === "object" && value !== null) return value;
+  throw new InvalidInputError(parameter, "an object, or false", `is ${String(value)}`);
+}
+
+function checkScheduler(scheduler: SchedulerLike = asyncScheduler): SchedulerLike {
+  if (typeof scheduler?.now === "function" && typeof scheduler.schedule === "function") return scheduler;
+  throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is none");
+}

@@ -1,0 +1,183 @@
+import { ContractError, NetworkError, type PairstreamError, TimeoutError } from "../errors.js";
+import type { ActivityFeed } from "./activity.js";
+import { type Answer, attempt as attemptOnce, type Ending, type Means } from "./attempt.js";
+import { Budget } from "./budget.js";
+import type { Ask, Exchange } from "./core.js";
+import { backOff, delayAfter, hintOf, httpError } from "./failure.js";
+import type { Settings } from "./options.js";
+import { redactorOf } from "./redact.js";
+import { sleepUntil } from "./schedule.js";
+import { instantOf, learn, type RoundTrip, type ServiceClock, unknownClock } from "./service-clock.js";
+import { MAX_BODY } from "./transport.js";
+
+/** How an attempt ended, judged. */
+type Verdict<T> =
+  | { readonly exchange: Exchange<T> }
+  | { readonly error: PairstreamError; readonly hint: number | undefined; readonly at: number };
+
+/** Sends everything that a client sends: one after another in its budget, with retries, learning the service's clock. */
+export class Sender {
+  readonly #settings: Settings;
+  readonly #feed: ActivityFeed;
+  readonly #redact: ReturnType<typeof redactorOf>;
+  readonly #means: Means;
+  readonly #budget: Budget;
+  #clock = unknownClock;
+  #isClockTold = false;
+  /** Answers 429 with no good one between them, and when the last of them came. */
+  #refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
+
+  constructor(settings: Settings, feed: ActivityFeed) {
+    this.#settings = settings;
+    this.#feed = feed;
+    this.#redact = redactorOf(settings.apiKey);
+    const { fetch, scheduler, timeout, apiKey, rateLimit } = settings;
+    const headers = { accept: "application/json", "X-API-Key": apiKey };
+    this.#means = { fetch, scheduler, timeout, headers };
+    this.#budget = new Budget(scheduler, rateLimit, (throttling) =>
+      feed.tell(() => ({ type: "throttled", at: scheduler.now(), ...throttling })),
+    );
+  }
+
+  get clock(): ServiceClock {
+    return this.#clock;
+  }
+
+  async send<T>(ask: Ask<T>): Promise<Exchange<T>> {
+    const { scheduler, retry } = this.#settings;
+    for (let attempt = 1; ; attempt += 1) {
+      const verdict = await this.#budget.start(ask.priority, ask.signal, (sent) =>
+        this.#attempt(ask, attempt, sent),
+      );
+      if ("exchange" in verdict) return verdict.exchange;
+      const { error, hint, at } = verdict;
+      const delay = delayAfter(attempt, error, hint, retry);
+      if (delay === undefined) throw error;
+      this.#feed.tell(() => ({
+        type: "retry",
+        at,
+        url: this.#redact.text(ask.route),
+        attempt,
+        delay,
+        error,
+      }));
+      await sleepUntil(scheduler, at + delay, ask.signal);
+    }
+  }
+
+  /** One attempt, from the request to what follows from its end. */
+  async #attempt<T>(ask: Ask<T>, attempt: number, sent: number): Promise<Verdict<T>> {
+    const { route, priority, signal } = ask;
+    const ending = attemptOnce(this.#means, this.#settings.baseUrl + route, sent, signal);
+    this.#feed.tell(() => ({
+      type: "request",
+      at: sent,
+      url: this.#redact.text(route),
+      attempt,
+      priority,
+    }));
+    const ended = await ending;
+    const answer = ended.kind === "answer" ? ended.answer : undefined;
+    const verdict = this.#judge(ask, sent, ended);
+    this.#feed.tell(() => ({
+      type: "response",
+      at: ended.at,
+      url: this.#redact.text(route),
+      attempt,
+      duration: ended.at - sent,
+      ...(answer === undefined ? {} : { status: answer.status, weight: weightOf(answer, route) }),
+      ...("error" in verdict ? { error: verdict.error } : {}),
+    }));
+    if (answer !== undefined) this.#heed(answer, sent, ended.at);
+    return verdict;
+  }
+
+  #judge<T>(ask: Ask<T>, sent: number, ended: Ending): Verdict<T> {
+    const { at } = ended;
+    if (ended.kind !== "answer") return { error: this.#lost(ask.route, ended), hint: undefined, at };
+    const { answer } = ended;
+    const trip = { sent, received: at, date: answer.date };
+    this.#learn(trip);
+    if (answer.status !== 200) {
+      const error = httpError(this.#pathOf(ask.route), answer, at, this.#redact.text);
+      return { error, hint: hintOf(answer, at), at };
+    }
+    try {
+      const value = ask.parse(answer.text);
+      return {
+        exchange: { value, trip, instant: instantOf(this.#clock, trip), epoch: this.#clock.epoch },
+      };
+    } catch (error) {
+      if (!(error instanceof ContractError)) throw error;
+      return { error: this.#withoutKey(error, ask, answer.text), hint: undefined, at };
+    }
+  }
+
+  /** The error of an attempt that brought no answer. */
+  #lost(route: string, ended: Exclude<Ending, { kind: "answer" }>): PairstreamError {
+    const path = this.#pathOf(route);
+    if (ended.kind === "timeout") {
+      const { timeout } = this.#settings;
+      return new TimeoutError(`GET ${path} had no whole answer within ${timeout} ms`, timeout);
+    }
+    if (ended.kind === "oversized") return new ContractError([], `larger than ${MAX_BODY} bytes`);
+    const cause = this.#redact.cause(ended.cause);
+    const reason = cause instanceof Error ? `: ${cause.message}` : "";
+    return new NetworkError(`GET ${path} got no answer${reason}`, { cause });
+  }
+
+  /** An error that quotes a body that quotes the key is made again, from a body that does not. */
+  #withoutKey<T>(error: ContractError, ask: Ask<T>, text: string): ContractError {
+    const clean = this.#redact.text(text);
+    if (clean === text) return error;
+    try {
+      ask.parse(clean);
+    } catch (cleanError) {
+      if (cleanError instanceof ContractError) return cleanError;
+    }
+    return new ContractError(error.path, "not allowed");
+  }
+
+  #learn(trip: RoundTrip): void {
+    const before = this.#clock;
+    this.#clock = learn(before, trip);
+    const { bounds, epoch } = this.#clock;
+    const jumped = epoch !== before.epoch;
+    const isFirstDate = bounds !== undefined && before.bounds === undefined;
+    if (this.#isClockTold && !jumped && !isFirstDate) return;
+    this.#isClockTold = true;
+    this.#feed.tell(() => ({
+      type: "clock",
+      at: trip.received,
+      source: bounds === undefined ? "scheduler" : "date",
+      offset: bounds === undefined ? 0 : (bounds.low + bounds.high) / 2,
+      uncertainty: bounds === undefined ? 0 : (bounds.high - bounds.low) / 2,
+      jumped,
+    }));
+  }
+
+  /** Stops the whole client after a 429. */
+  #heed(answer: Answer, sent: number, at: number): void {
+    // What was under way at the last refusal knows nothing of the pause: neither its refusal nor its success counts.
+    const isNews = sent > this.#refusals.at;
+    if (answer.status === 200 && isNews) this.#refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
+    if (answer.status !== 429) return;
+    if (isNews) this.#refusals = { count: this.#refusals.count + 1, at };
+    const pause = hintOf(answer, at) || backOff(this.#refusals.count, this.#settings.retry);
+    this.#budget.pause(at + pause);
+  }
+
+  #pathOf(route: string): string {
+    return this.#redact.text(route.split("?", 1)[0]!);
+  }
+}
+
+/** What a call costs where the answer does not say. */
+const OHLCV_WEIGHT = 150;
+const SNIPERS_WEIGHT = 50;
+
+function weightOf({ header }: Answer, route: string): number {
+  const told = header("x-request-weight")?.trim() ?? "";
+  if (/^\d+(\.\d+)?$/.test(told)) return Number(told);
+  return /\/snipers(\?|$)/.test(route) ? SNIPERS_WEIGHT : OHLCV_WEIGHT;
+}

@@ -1,0 +1,48 @@
+import type { SchedulerLike, Subscription } from "rxjs";
+
+/** The longest delay that timers take; beyond it they fire at once, and again and again. */
+const LONGEST_DELAY = 2 ** 31 - 1;
+
+/**
+ * Calls `work` once, when the scheduler's clock has reached `instant`: never earlier, although timers fire a
+ * little early at times, and however far away it is. Should the clock be set back meanwhile, the time that has
+ * passed by then still counts.
+ */
+export function callAt(scheduler: SchedulerLike, instant: number, work: () => void): Subscription {
+  let target = instant;
+  let armedAt = scheduler.now();
+  const delay = () => Math.min(Math.max(0, target - armedAt), LONGEST_DELAY);
+  return scheduler.schedule(function () {
+    const now = scheduler.now();
+    if (now < armedAt) target -= armedAt + delay() - now;
+    armedAt = now;
+    if (now >= target) work();
+    else this.schedule(undefined, delay());
+  }, delay());
+}
+
+/**
+ * Resolves when the scheduler's clock has reached `instant`, at once where it has; rejects with the signal's
+ * reason when that aborts, and leaves no timer behind.
+ */
+export function sleepUntil(scheduler: SchedulerLike, instant: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    if (scheduler.now() >= instant) {
+      resolve();
+      return;
+    }
+    const leave = () => {
+      timer.unsubscribe();
+      reject(signal?.reason);
+    };
+    const timer = callAt(scheduler, instant, () => {
+      signal?.removeEventListener("abort", leave);
+      resolve();
+    });
+    signal?.addEventListener("abort", leave, { once: true });
+  });
+}

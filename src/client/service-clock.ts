@@ -1,0 +1,117 @@
+/** One request and its answer, in time: on the scheduler's clock, and the answer's `Date` on the service's. */
+export interface RoundTrip {
+  /** When the request went out, by the scheduler. */
+  readonly sent: number;
+  /** When the whole answer was there, by the scheduler. */
+  readonly received: number;
+  /** The answer's `Date` in ms, a whole second; `undefined` where it has none that can be read. */
+  readonly date: number | undefined;
+}
+
+/** What is known of the service's clock when it answered. */
+export interface ServiceInstant {
+  /** It was this late at least. */
+  readonly earliest: number;
+  /** It was no later than this. */
+  readonly latest: number;
+}
+
+/** What the service's clock is ahead of the scheduler's, in ms: between `low` and `high`. */
+interface Bounds {
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * What is known of the service's clock. Every `Date`, a whole second, bounds its distance from the scheduler's
+ * clock; the bounds of many answers intersect to about one round trip.
+ */
+export interface ServiceClock {
+  /** Absent until a `Date` was seen; the scheduler's clock stands in then. */
+  readonly bounds: Bounds | undefined;
+  /** Bounds that contradict the known ones; believed once a second answer agrees with them. */
+  readonly rival: Bounds | undefined;
+  /** A usual round trip in ms. */
+  readonly roundTrip: number;
+  /** Counts the jumps that were believed: instants of different epochs cannot be compared. */
+  readonly epoch: number;
+}
+
+export const unknownClock: ServiceClock = { bounds: undefined, rival: undefined, roundTrip: 0, epoch: 0 };
+
+/** Clocks drift apart: bounds contradict each other by up to this much then, in ms; by more, one clock has jumped. */
+const DRIFT_GAP = 250;
+/** Bounds narrower than this, or than one and a half round trips, are not worth narrowing further. */
+const NARROW = 20;
+
+/** Learns from one round trip. */
+export function learn(clock: ServiceClock, trip: RoundTrip): ServiceClock {
+  const { sent, received, date } = trip;
+  const took = received - sent;
+  const roundTrip = clock.roundTrip === 0 ? took : clock.roundTrip + (took - clock.roundTrip) / 4;
+  if (date === undefined) return { ...clock, roundTrip };
+  const seen: Bounds = { low: date - received, high: date + 1_000 - sent };
+  if (clock.bounds === undefined) return { ...clock, bounds: seen, roundTrip };
+  const known = clock.bounds;
+  const gap = gapBetween(known, seen);
+  if (gap <= 0) return { ...clock, bounds: intersection(known, seen), rival: undefined, roundTrip };
+  if (gap <= DRIFT_GAP) return { ...clock, bounds: slid(known, seen), rival: undefined, roundTrip };
+  if (clock.rival !== undefined && gapBetween(clock.rival, seen) <= 0) {
+    return { bounds: intersection(clock.rival, seen), rival: undefined, roundTrip, epoch: clock.epoch + 1 };
+  }
+  return { ...clock, rival: seen, roundTrip };
+}
+
+/** When, by the service's clock, an answer was given; `clock` has learned from it already. */
+export function instantOf(clock: ServiceClock, { sent, received, date }: RoundTrip): ServiceInstant {
+  if (clock.bounds === undefined) return { earliest: sent, latest: received };
+  const { low, high } = clock.bounds;
+  const byBounds = { earliest: sent + low, latest: received + high };
+  if (date === undefined) return byBounds;
+  // A date that contradicts what is known proves nothing: neither of the two may be trusted for more.
+  const isDoubtful = clock.rival !== undefined;
+  const [widest, narrowest] = isDoubtful ? [Math.max, Math.min] : [Math.min, Math.max];
+  return {
+    earliest: narrowest(byBounds.earliest, date),
+    latest: widest(byBounds.latest, date + 1_000),
+  };
+}
+
+/** The service's clock at an instant of the scheduler's, by the middle of what is known. */
+export function serviceTime(clock: ServiceClock, now: number): number {
+  return clock.bounds === undefined ? now : now + (clock.bounds.low + clock.bounds.high) / 2;
+}
+
+/**
+ * When to send a request, by the scheduler, that is to be answered just after `target` by the service's clock:
+ * aimed at the middle while the bounds are wide, as the answer then halves them; once narrow, at the side where
+ * the answer is proven to be late enough.
+ */
+export function aim(clock: ServiceClock, target: number): number {
+  if (clock.bounds === undefined) return target;
+  const { low, high } = clock.bounds;
+  const isNarrow = high - low <= Math.max(NARROW, 1.5 * clock.roundTrip);
+  return isNarrow ? aimSafely(clock, target) : Math.ceil(target - (low + high) / 2 - clock.roundTrip / 2);
+}
+
+/** When to send a request, by the scheduler, whose answer is proven to be no earlier than `target`. */
+export function aimSafely({ bounds }: ServiceClock, target: number): number {
+  return bounds === undefined ? target : Math.ceil(target - bounds.low);
+}
+
+/** Above 0 where two bounds have nothing in common. */
+function gapBetween(a: Bounds, b: Bounds): number {
+  return Math.max(a.low - b.high, b.low - a.high);
+}
+
+function intersection(a: Bounds, b: Bounds): Bounds {
+  return { low: Math.max(a.low, b.low), high: Math.min(a.high, b.high) };
+}
+
+/** Bounds that have drifted past what was just seen follow it, about as narrow as they were. */
+function slid(known: Bounds, seen: Bounds): Bounds {
+  const width = Math.max(NARROW, known.high - known.low);
+  return seen.low > known.high
+    ? { low: seen.low, high: Math.min(seen.high, seen.low + width) }
+    : { low: Math.max(seen.low, seen.high - width), high: seen.high };
+}

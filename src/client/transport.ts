@@ -1,0 +1,69 @@
+import crossFetch from "cross-fetch";
+
+/** The part of `fetch` that the library uses: the global one, cross-fetch's and a local service's all have it. */
+export type FetchLike = (
+  url: string,
+  init?: {
+    method?: string;
+    headers?: Record<string, string>;
+    redirect?: "error" | "manual";
+    signal?: AbortSignal;
+  },
+) => Promise<{
+  status: number;
+  headers: { get(name: string): string | null };
+  text(): Promise<string>;
+}>;
+
+/** The largest body that is read, in bytes; a page of 1,000 candles has about 200,000. */
+export const MAX_BODY = 32 * 1024 * 1024;
+
+/** cross-fetch, which on Node is node-fetch, with connections of its own that outlive a request. */
+export function keepAliveFetch(): FetchLike {
+  const agent = keepAliveAgent();
+  // Neither option is known to a browser's fetch, which ignores them; nor to the types, which are the browser's.
+  const options = { size: MAX_BODY, ...(agent === undefined ? {} : { agent }) };
+  return (url, init) => crossFetch(url, { ...init, ...options });
+}
+
+/** An idle connection keeps no process alive: Node's agents see to that. */
+function keepAliveAgent(): ((url: URL) => unknown) | undefined {
+  const builtin = globalThis.process?.getBuiltinModule;
+  const http = builtin?.("node:http");
+  const https = builtin?.("node:https");
+  if (http === undefined || https === undefined) return undefined;
+  const plain = noticingCutOffs(new http.Agent({ keepAlive: true }));
+  const secure = noticingCutOffs(new https.Agent({ keepAlive: true }));
+  return ({ protocol }) => (protocol === "https:" ? secure : plain);
+}
+
+/** The parts of Node's requests and answers that tell of an end. */
+interface NodeRequest {
+  once(event: "response", listener: (response: NodeResponse) => void): unknown;
+  emit(event: "error", error: Error): unknown;
+}
+interface NodeResponse {
+  readonly complete: boolean;
+  once(event: "close", listener: () => void): unknown;
+}
+
+/**
+ * Where a connection breaks within a body of known length, node-fetch waits for the rest until its caller gives
+ * up; a request that fails tells it.
+ */
+function noticingCutOffs<A extends object>(agent: A): A {
+  const { addRequest } = agent as { addRequest?: (request: NodeRequest, ...rest: unknown[]) => void };
+  if (addRequest === undefined) return agent;
+  return Object.assign(agent, {
+    addRequest(request: NodeRequest, ...rest: unknown[]) {
+      request.once("response", (response) => {
+        response.once("close", () => {
+          if (response.complete) return;
+          const error = new Error("the connection was closed within the body");
+          request.emit("error", Object.assign(error, { code: "ECONNRESET" }));
+        });
+      });
+      addRequest.call(agent, request, ...rest);
+    },
+  });
+}

@@ -1,0 +1,191 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  aim,
+  aimSafely,
+  instantOf,
+  learn,
+  type RoundTrip,
+  type ServiceClock,
+  serviceTime,
+  unknownClock,
+} from "../../src/client/service-clock.js";
+
+/** A round trip to a service whose clock is `offset` ahead, and the true instant of its answer. */
+function exchange(
+  sent: number,
+  there: number,
+  back: number,
+  offset: number,
+): { trip: RoundTrip; truth: number } {
+  const truth = sent + there + offset;
+  return { trip: { sent, received: sent + there + back, date: Math.floor(truth / 1_000) * 1_000 }, truth };
+}
+
+const NOW = 1_700_000_000_000;
+const offsets = fc.integer({ min: -5_000_000, max: 5_000_000 });
+const latency = fc.integer({ min: 0, max: 2_000 });
+
+describe("the service's clock", () => {
+  it("is never wrong about an honest service", () => {
+    const trips = fc.array(fc.tuple(fc.integer({ min: 0, max: 100_000 }), latency, latency), {
+      minLength: 1,
+    });
+    fc.assert(
+      fc.property(offsets, trips, (offset, list) => {
+        let clock = unknownClock;
+        let now = NOW;
+        for (const [pause, there, back] of list) {
+          const { trip, truth } = exchange(now + pause, there, back, offset);
+          now = trip.received;
+          clock = learn(clock, trip);
+          const { earliest, latest } = instantOf(clock, trip);
+          expect(earliest).toBeLessThanOrEqual(truth);
+          expect(latest).toBeGreaterThanOrEqual(truth);
+          expect(clock.bounds!.low).toBeLessThanOrEqual(offset);
+          expect(clock.bounds!.high).toBeGreaterThanOrEqual(offset);
+          expect(clock.epoch).toBe(0);
+        }
+      }),
+    );
+  });
+
+  it("is known to about one round trip after ten closings that were aimed at", () => {
+    const legs = fc.tuple(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 300 }));
+    fc.assert(
+      fc.property(offsets, legs, (offset, [there, back]) => {
+        // The first answer of all comes at any instant.
+        let clock = learn(unknownClock, exchange(NOW + 137, there, back, offset).trip);
+        let now = NOW + 10_000;
+        for (let closing = 0; closing < 10; closing += 1) {
+          const target = Math.ceil((serviceTime(clock, now) + 5_000) / 60_000) * 60_000 + 1_000;
+          const { trip } = exchange(aim(clock, target), there, back, offset);
+          expect(trip.sent).toBeGreaterThan(now);
+          clock = learn(clock, trip);
+          now = trip.received;
+        }
+        const { low, high } = clock.bounds!;
+        expect(high - low).toBeLessThanOrEqual(Math.max(20, 1.5 * (there + back)) + 1);
+      }),
+    );
+  });
+
+  it("aims safely: the answer is proven to be late enough, and no later than it must", () => {
+    const learned = fc.array(fc.tuple(fc.integer({ min: 0, max: 100_000 }), latency, latency), {
+      minLength: 1,
+    });
+    const legs = fc.tuple(fc.integer({ min: 0, max: 500 }), fc.integer({ min: 0, max: 500 }));
+    const ahead = fc.integer({ min: 10_000, max: 40 * 86_400_000 });
+    fc.assert(
+      fc.property(offsets, learned, legs, ahead, (offset, list, [there, back], distance) => {
+        let clock: ServiceClock = unknownClock;
+        let now = NOW;
+        for (const [pause, up, down] of list) {
+          const { trip } = exchange(now + pause, up, down, offset);
+          now = trip.received;
+          clock = learn(clock, trip);
+        }
+        const target = Math.ceil((now + offset + distance) / 1_000) * 1_000;
+        const { trip } = exchange(aimSafely(clock, target), there, back, offset);
+        const width = clock.bounds!.high - clock.bounds!.low;
+        expect(trip.sent + offset).toBeLessThanOrEqual(target + width + 1);
+        expect(instantOf(learn(clock, trip), trip).earliest).toBeGreaterThanOrEqual(target);
+      }),
+    );
+  });
+
+  it("follows clocks that drift apart", () => {
+    fc.assert(
+      fc.property(
+        offsets,
+        fc.constantFrom(-5e-5, 5e-5),
+        fc.integer({ min: 1, max: 100 }),
+        (offset, drift, leg) => {
+          let clock = unknownClock;
+          for (let poll = 0; poll < 1_440; poll += 1) {
+            const sent = NOW + poll * 60_000 + ((poll * 7_919) % 1_000);
+            const present = Math.round(offset + drift * (sent - NOW));
+            clock = learn(clock, exchange(sent, leg, leg, present).trip);
+            expect(Math.abs(serviceTime(clock, sent) - sent - present)).toBeLessThanOrEqual(1_000 + 2 * leg);
+            // Once the seconds' edges were seen, the estimate stays close to what slides away under it.
+            if (poll > 100) {
+              expect(Math.abs(serviceTime(clock, sent) - sent - present)).toBeLessThanOrEqual(150 + 2 * leg);
+            }
+          }
+          expect(clock.epoch).toBe(0);
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+
+  it("is not moved by one wrong Date, and promises less about that answer", () => {
+    const wrong = fc.oneof(fc.integer({ min: 3, max: 1_000_000 }), fc.integer({ min: -1_000_000, max: -3 }));
+    fc.assert(
+      fc.property(offsets, wrong, fc.integer({ min: 0, max: 200 }), (offset, seconds, leg) => {
+        let clock = unknownClock;
+        for (let poll = 0; poll < 5; poll += 1) {
+          clock = learn(clock, exchange(NOW + poll * 10_370, leg, leg, offset).trip);
+        }
+        const { trip: honest, truth } = exchange(NOW + 60_000, leg, leg, offset);
+        const trip = { ...honest, date: honest.date! + seconds * 1_000 };
+        const after = learn(clock, trip);
+        expect(after.epoch).toBe(0);
+        expect(serviceTime(after, trip.received)).toBeCloseTo(serviceTime(clock, trip.received), 3);
+        const { earliest, latest } = instantOf(after, trip);
+        expect(earliest).toBeLessThanOrEqual(Math.min(truth, trip.date));
+        expect(latest).toBeGreaterThanOrEqual(truth);
+        // The next honest answer ends the doubt.
+        const next = exchange(NOW + 70_000, leg, leg, offset);
+        const settled = learn(after, next.trip);
+        expect(settled.rival).toBeUndefined();
+        expect(settled.epoch).toBe(0);
+        expect(instantOf(settled, next.trip).earliest).toBeGreaterThanOrEqual(next.trip.date!);
+      }),
+    );
+  });
+
+  it("believes a lasting jump at the second answer", () => {
+    const jumps = fc.oneof(fc.integer({ min: 3_000, max: 1e9 }), fc.integer({ min: -1e9, max: -3_000 }));
+    fc.assert(
+      fc.property(offsets, jumps, fc.integer({ min: 0, max: 200 }), (offset, jump, leg) => {
+        let clock = unknownClock;
+        for (let poll = 0; poll < 5; poll += 1) {
+          clock = learn(clock, exchange(NOW + poll * 10_370, leg, leg, offset).trip);
+        }
+        const first = exchange(NOW + 60_000, leg, leg, offset + jump);
+        clock = learn(clock, first.trip);
+        expect(clock.epoch).toBe(0);
+        const second = exchange(NOW + 70_123, leg, leg, offset + jump);
+        clock = learn(clock, second.trip);
+        expect(clock.epoch).toBe(1);
+        expect(clock.bounds!.low).toBeLessThanOrEqual(offset + jump);
+        expect(clock.bounds!.high).toBeGreaterThanOrEqual(offset + jump);
+        const { earliest, latest } = instantOf(clock, second.trip);
+        expect(earliest).toBeLessThanOrEqual(second.truth);
+        expect(latest).toBeGreaterThanOrEqual(second.truth);
+      }),
+    );
+  });
+
+  it("is the scheduler's where no answer has a Date", () => {
+    const trip: RoundTrip = { sent: NOW, received: NOW + 80, date: undefined };
+    const clock = learn(unknownClock, trip);
+    expect(clock.bounds).toBeUndefined();
+    expect(instantOf(clock, trip)).toEqual({ earliest: NOW, latest: NOW + 80 });
+    expect(serviceTime(clock, NOW + 5)).toBe(NOW + 5);
+    expect(aim(clock, NOW + 1_000)).toBe(NOW + 1_000);
+    expect(aimSafely(clock, NOW + 1_000)).toBe(NOW + 1_000);
+  });
+
+  it("goes by what it knows where one answer lacks its Date", () => {
+    let clock = learn(unknownClock, exchange(NOW, 20, 20, 7_000).trip);
+    const before = clock.bounds;
+    const trip: RoundTrip = { sent: NOW + 500, received: NOW + 560, date: undefined };
+    clock = learn(clock, trip);
+    expect(clock.bounds).toEqual(before);
+    const { earliest, latest } = instantOf(clock, trip);
+    expect(earliest).toBeLessThanOrEqual(NOW + 7_520);
+    expect(latest).toBeGreaterThanOrEqual(NOW + 7_520);
+  });
+});
