@@ -1,0 +1,84 @@
+import { checkNumber } from "../contract.js";
+import { InvalidInputError, PairstreamError } from "../errors.js";
+import type { PairService } from "./service.js";
+
+/** Where a service is to be reached. */
+export interface ListenOptions {
+  /** 0 to 65535; 0 takes any that is free. */
+  port: number;
+  /** The address to listen at; default `"127.0.0.1"`, so that only this machine reaches it. */
+  hostname?: string;
+}
+
+/** A service that listens. */
+export interface Listening {
+  /** Its base URL, such as `http://127.0.0.1:43121`. */
+  readonly url: string;
+  /** Stops listening and ends every open connection at once; any number of calls do it once. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a service to the network over HTTP/1.1, on Node.
+ *
+ * Needs the packages `hono` and `@hono/node-server`. Rejects with a `PairstreamError` where they are missing or where
+ * the port cannot be had, and with an `InvalidInputError` for options that it cannot take.
+ *
+ * @example
+ * ```ts
+ * import { createPairService, listen, simulatedMarket } from "pairstream/service";
+ *
+ * const service = createPairService({ source: simulatedMarket({ seed: 1 }) });
+ * const { url, close } = await listen(service, { port: 0 });
+ * console.log(`listening at ${url}`);
+ * await close();
+ * ```
+ */
+export async function listen(service: PairService, options: ListenOptions): Promise<Listening> {
+  if (typeof service?.fetch !== "function") {
+    throw new InvalidInputError("service", "what createPairService gives", "has no method fetch");
+  }
+  const port = checkNumber("port", options?.port, { min: 0, max: 65_535, integer: true });
+  const hostname = options.hostname ?? "127.0.0.1";
+  if (typeof hostname !== "string" || hostname === "") {
+    throw new InvalidInputError("hostname", "a host name or an IP address", "is empty or no string");
+  }
+  const { Hono, createAdaptorServer } = await loadServer();
+  const app = new Hono().all("*", (context) => service.fetch(context.req.raw));
+  // Without the last option the adapter would replace the Request and Response of the whole process.
+  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (cause) => {
+      reject(new PairstreamError(`Cannot listen at ${hostname}:${port}: ${cause.message}`, { cause }));
+    });
+    server.listen(port, hostname, resolve);
+  });
+  const address = server.address();
+  const actualPort = typeof address === "object" && address !== null ? address.port : port;
+  let closing: Promise<void> | undefined;
+  return Object.freeze({
+    url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${actualPort}`,
+    close: () => {
+      closing ??= new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        // Connections kept alive would hold the server open until they time out.
+        if ("closeAllConnections" in server) server.closeAllConnections();
+      });
+      return closing;
+    },
+  });
+}
+
+async function loadServer() {
+  try {
+    const [{ Hono }, { createAdaptorServer }] = await Promise.all([
+      import("hono"),
+      import("@hono/node-server"),
+    ]);
+    return { Hono, createAdaptorServer };
+  } catch (cause) {
+    const message =
+      "listen needs the packages hono and @hono/node-server: npm install hono @hono/node-server";
+    throw new PairstreamError(message, { cause });
+  }
+}

@@ -1,0 +1,208 @@
+import { checkChoice, checkNumber, checkSniperQuery, type Network, parseIsoInstant } from "../contract.js";
+import { InvalidInputError } from "../errors.js";
+
+/** One exchange of the pair's token, as it stands on the chain. */
+export interface Swap {
+  readonly blockNumber: number;
+  /** The time of its block, ms since the epoch. */
+  readonly timestamp: number;
+  readonly transactionHash: string;
+  /** Who bought or sold. */
+  readonly walletAddress: string;
+  /** What the wallet did with the pair's token. */
+  readonly side: "buy" | "sell";
+  /** Tokens that changed hands; a swap of 0 has no price, so it counts in sniper reports, but in no candle. */
+  readonly tokenAmount: number;
+  /** What they were worth in US dollars. */
+  readonly usdAmount: number;
+  /** What they were worth in the chain's own coin. */
+  readonly nativeAmount: number;
+}
+
+/** Which swaps of a pair, and as they were known when. */
+export interface SwapRange {
+  /** Start, ms since the epoch, inclusive. */
+  readonly from: number;
+  /** End, exclusive. */
+  readonly to: number;
+  /**
+   * The service's clock at the request, or at the first request of a walk through pages. A swap with a later
+   * `timestamp` has not happened yet; a source that is late, or that changes its mind, answers as it would have then.
+   */
+  readonly asOf: number;
+  /** A hint: only swaps of these wallets are looked at, so a source may leave out any others. */
+  readonly wallets?: ReadonlySet<string>;
+}
+
+/** One pair of a source. */
+export interface SwapPair {
+  /** The token that is traded; `null` where it is not known. */
+  readonly tokenAddress: string | null;
+  /** No swap of the pair is earlier, ms since the epoch; 0 where that is not known. */
+  readonly createdAt: number;
+  /**
+   * `true` promises that what is visible depends on `timestamp <= asOf` alone: nothing turns up late and nothing is
+   * dropped. The service then keeps the sums of hours that have ended. Default `false`.
+   */
+  readonly settled?: boolean;
+  /** The swaps of a range, oldest first; those with the same `timestamp` in the order in which they happened. */
+  swaps(range: SwapRange): Iterable<Swap>;
+}
+
+/**
+ * Where the service takes its swaps from: `swapTape`, `simulatedMarket`, or one of your own.
+ *
+ * @example
+ * ```ts
+ * import type { Swap, SwapSource } from "pairstream/service";
+ *
+ * // Swaps that a test adds by hand, each of them indexed two seconds late.
+ * const recorded: Swap[] = [];
+ * const source: SwapSource = {
+ *   pair: (network, pairAddress) =>
+ *     network !== "mainnet" || pairAddress !== "pair1"
+ *       ? undefined
+ *       : {
+ *           tokenAddress: "token1",
+ *           createdAt: 0,
+ *           swaps: ({ from, to, asOf }) =>
+ *             recorded.filter((swap) => swap.timestamp >= from && swap.timestamp < to && swap.timestamp + 2_000 <= asOf),
+ *         },
+ * };
+ * ```
+ */
+export interface SwapSource {
+  /** The pair at an address, or `undefined` where the source has none. */
+  pair(network: Network, pairAddress: string): SwapPair | undefined;
+}
+
+/** What a tape holds the swaps of. */
+export interface SwapTapeOptions {
+  /** The pair's address: 1 to 128 letters, digits or `_ . : -`. */
+  pairAddress: string;
+  /** The address of its token, or `null`. */
+  tokenAddress: string | null;
+  /** Swaps worth less, in US dollars, are left out as if they were not on the tape; default 0. */
+  minimumUsd?: number;
+  /** The network that the pair lives on; default `"mainnet"`. Sniper reports exist on mainnet only. */
+  network?: Network;
+}
+
+/**
+ * A source of one pair, from a tape: one swap a line as JSON, oldest first, `timestamp` as ISO 8601 with a zone.
+ *
+ * Blank lines are skipped. All lines are read at the call. Throws an `InvalidInputError` that names the line where one
+ * is not a swap or is older than the line before it.
+ *
+ * @example
+ * ```ts
+ * import { readFileSync } from "node:fs";
+ * import { createPairService, swapTape } from "pairstream/service";
+ *
+ * const lines = readFileSync("swaps.ndjson", "utf8").split("\n");
+ * const source = swapTape(lines, { pairAddress: "pair1", tokenAddress: "token1", minimumUsd: 1 });
+ * const service = createPairService({ source });
+ * ```
+ */
+export function swapTape(lines: Iterable<string>, options: SwapTapeOptions): SwapSource {
+  // A string would be read as lines of one character each.
+  if (typeof lines === "string" || typeof lines?.[Symbol.iterator] !== "function") {
+    const problem = typeof lines === "string" ? "is one string" : "is not iterable";
+    throw new InvalidInputError("lines", 'an iterable of lines, such as text.split("\\n")', problem);
+  }
+  if (typeof options !== "object" || options === null) {
+    throw new InvalidInputError("options", "an object with pairAddress and tokenAddress", "is missing");
+  }
+  const { pairAddress } = checkSniperQuery({ pairAddress: options.pairAddress });
+  const network = checkChoice("network", options.network ?? "mainnet", ["mainnet", "devnet"]);
+  const minimumUsd = checkNumber("minimumUsd", options.minimumUsd ?? 0, { min: 0 });
+  const { tokenAddress } = options;
+  if (tokenAddress !== null && (typeof tokenAddress !== "string" || tokenAddress === "")) {
+    throw new InvalidInputError("tokenAddress", "an address, or null", `is ${tokenAddress || "empty"}`);
+  }
+
+  const swaps: Swap[] = [];
+  let number = 0;
+  let latest = -Infinity;
+  for (const line of lines) {
+    number += 1;
+    const swap = readSwap(line, number);
+    if (swap === undefined) continue;
+    if (swap.timestamp < latest) {
+      const problem = `is older than the swap before it (${new Date(latest).toISOString()})`;
+      throw new InvalidInputError(
+        `line ${number}: timestamp`,
+        "swaps from the oldest to the newest",
+        problem,
+      );
+    }
+    latest = swap.timestamp;
+    if (swap.usdAmount >= minimumUsd) swaps.push(swap);
+  }
+
+  const pair: SwapPair = Object.freeze({
+    tokenAddress,
+    createdAt: swaps[0]?.timestamp ?? 0,
+    settled: true,
+    swaps: ({ from, to, asOf }: SwapRange) =>
+      swaps.slice(indexOf(swaps, from), indexOf(swaps, Math.min(to, asOf + 1))),
+  });
+  return Object.freeze({
+    pair: (askedNetwork: Network, askedAddress: string) =>
+      askedNetwork === network && askedAddress === pairAddress ? pair : undefined,
+  });
+}
+
+/** The index of the first swap at or after an instant. */
+function indexOf(swaps: readonly Swap[], instant: number): number {
+  let low = 0;
+  let high = swaps.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (swaps[middle]!.timestamp < instant) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The swap on a line, frozen; `undefined` for a blank line. */
+function readSwap(line: unknown, number: number): Swap | undefined {
+  if (typeof line !== "string") {
+    throw new InvalidInputError(`line ${number}`, "one swap as JSON", `is not a string but ${typeof line}`);
+  }
+  if (line.trim() === "") return undefined;
+  let wire: Partial<Record<keyof Swap, unknown>> | null;
+  try {
+    wire = JSON.parse(line);
+  } catch (cause) {
+    throw new InvalidInputError(`line ${number}`, "one swap as JSON", "is not JSON", { cause });
+  }
+  if (typeof wire !== "object" || wire === null || Array.isArray(wire)) {
+    throw new InvalidInputError(`line ${number}`, "one swap as a JSON object", "is no object");
+  }
+  const at = (field: keyof Swap) => `line ${number}: ${field}`;
+  const text = (field: keyof Swap): string => {
+    const value = wire[field];
+    if (typeof value === "string" && value !== "") return value;
+    throw new InvalidInputError(at(field), "a string that is not empty", `is ${show(value)}`);
+  };
+  const amount = (field: keyof Swap): number => checkNumber(at(field), wire[field] as number, { min: 0 });
+  const timestamp = typeof wire.timestamp === "string" ? parseIsoInstant(wire.timestamp) : undefined;
+  if (timestamp === undefined) {
+    throw new InvalidInputError(at("timestamp"), "ISO 8601 with a zone", `is ${show(wire.timestamp)}`);
+  }
+  return Object.freeze({
+    blockNumber: checkNumber(at("blockNumber"), wire.blockNumber as number, { min: 0, integer: true }),
+    timestamp,
+    transactionHash: text("transactionHash"),
+    walletAddress: text("walletAddress"),
+    side: checkChoice(at("side"), wire.side as Swap["side"], ["buy", "sell"]),
+    tokenAmount: amount("tokenAmount"),
+    usdAmount: amount("usdAmount"),
+    nativeAmount: amount("nativeAmount"),
+  });
+}
+
+function show(value: unknown): string {
+  return value === undefined ? "missing" : JSON.stringify(value).slice(0, 60);
+}
