@@ -1,3 +1,21 @@
+export type { CandleEvent, CandleStatus } from "./candles/event.js";
+export { applyCandleEvent } from "./candles/event.js";
+export { type FetchOptions, fetchCandles } from "./candles/fetch.js";
+export type { WatchOptions } from "./candles/options.js";
+export { watchCandles } from "./candles/watch.js";
+export type {
+  ClientActivity,
+  ClockActivity,
+  DroppedActivity,
+  RequestActivity,
+  ResponseActivity,
+  RetryActivity,
+  ThrottledActivity,
+} from "./client/activity.js";
+export { createClient } from "./client/client.js";
+export type { CallOptions, Client, Priority } from "./client/core.js";
+export type { ClientOptions } from "./client/options.js";
+export type { FetchLike } from "./client/transport.js";
 export type {
   Candle,
   Currency,
@@ -26,3 +44,10 @@ export {
   RateLimitError,
   TimeoutError,
 } from "./errors.js";
+export { type FeedStatus, watchFeedStatus } from "./feed-status.js";
+export { closes } from "./operators/closes.js";
+export { finals } from "./operators/finals.js";
+export { latest } from "./operators/latest.js";
+export { VirtualClock } from "./replay/virtual-clock.js";
+export { applySniperEvent, type SniperEvent } from "./snipers/diff.js";
+export { type SniperWatch, watchSnipers } from "./snipers/watch.js";

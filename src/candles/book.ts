@@ -1,0 +1,198 @@
+import type { Candle } from "../contract.js";
+import type { Intervals } from "../timeframe.js";
+import type { CandleStatus } from "./event.js";
+
+/** How long candles of a series stay open, and under watch. */
+export interface CandleRules {
+  readonly intervals: Intervals;
+  /** ms after the end of an interval before a look at it can close its candle. */
+  readonly settle: number;
+  /** How many intervals before the running one may still change. */
+  readonly revisionWindow: number;
+}
+
+/** A whole and validated answer about the range `[from, to)`. */
+export interface CandleRead {
+  /** The start of an interval, as is `to`. */
+  readonly from: number;
+  readonly to: number;
+  /** Ascending, one an interval. */
+  readonly candles: readonly Candle[];
+  /** Intervals whose row broke the contract: neither absent nor known. */
+  readonly unreadable: ReadonlySet<number>;
+  /** Whether a broken row could not even be placed, so that nothing can be said to be absent. */
+  readonly hasUnplaced: boolean;
+  /** The service's clock had come this far, at least. */
+  readonly provenAt: number;
+  /** Instants of different epochs cannot be compared: the service's clock has jumped between them. */
+  readonly epoch: number;
+}
+
+/** What one read changed about one candle. */
+export interface CandleChange {
+  readonly type: "new" | "updated" | "removed";
+  readonly candle: Candle;
+  readonly previous?: Candle;
+  readonly status: CandleStatus;
+  readonly revision: number;
+}
+
+/** A candle that may still change. */
+export interface CandleEntry {
+  readonly candle: Candle;
+  readonly status: CandleStatus;
+  readonly revision: number;
+  /** Whether the last look did not show it; a second such look removes it. */
+  readonly isMissing: boolean;
+}
+
+/** The candles of a series that are not final yet, and how far the series is known. */
+export interface CandleBook {
+  /** Ascending. */
+  readonly entries: readonly CandleEntry[];
+  /** Every interval before it is final. */
+  readonly finalUntil: number;
+  /** Every interval in `[coveredFrom, coveredUntil)` has been seen after it had ended and settled. */
+  readonly coveredFrom: number;
+  readonly coveredUntil: number;
+  /** The service's clock, as of the last read. */
+  readonly observedAt: number;
+  readonly epoch: number;
+}
+
+export interface CandleTurn {
+  readonly book: CandleBook;
+  /** Ascending by timestamp. */
+  readonly changes: readonly CandleChange[];
+  /** Whether a candle is missing for the first time, so that the service should be asked again at once. */
+  readonly isDoubtful: boolean;
+}
+
+/** The oldest interval that may still change while the instant's own is running. */
+export function windowStart(rules: CandleRules, instant: number): number {
+  return rules.intervals.shift(rules.intervals.start(instant), -rules.revisionWindow);
+}
+
+/** The end of the intervals that can be closed by a look at `instant`: those over for `settle` ms. */
+export function settledUntil(rules: CandleRules, instant: number): number {
+  return rules.intervals.start(instant - rules.settle);
+}
+
+/** A book that knows nothing yet and is to be read from `from`, the start of an interval. */
+export function emptyBook(from: number): CandleBook {
+  return {
+    entries: [],
+    finalUntil: from,
+    coveredFrom: from,
+    coveredUntil: from,
+    observedAt: Number.NEGATIVE_INFINITY,
+    epoch: 0,
+  };
+}
+
+/**
+ * Takes in one read, which should begin at the book's `finalUntil` or before.
+ *
+ * A candle closes once its interval is over and settled, and is final once its interval has left the revision
+ * window too. One that was there and is missing is kept until a second read misses it as well; until then
+ * nothing after it closes, becomes final or counts as covered.
+ */
+export function readCandles(rules: CandleRules, book: CandleBook, read: CandleRead): CandleTurn {
+  const isLater = read.epoch !== book.epoch || read.provenAt > book.observedAt;
+  const observedAt = isLater ? read.provenAt : book.observedAt;
+  const settled = settledUntil(rules, observedAt);
+  // Beyond a hole in what was read nothing can be final, or it would be new again once the hole is read.
+  const hasHole = read.from > book.finalUntil;
+  const changeable = hasHole ? book.finalUntil : Math.min(settled, windowStart(rules, observedAt));
+
+  const entries: CandleEntry[] = [];
+  const changes: CandleChange[] = [];
+  /** The first interval whose candle is missing without proof that it is gone. */
+  let heldAt = Number.POSITIVE_INFINITY;
+  let isDoubtful = false;
+
+  const keep = (entry: CandleEntry) => {
+    if (entry.status !== "final") entries.push(entry);
+  };
+  const statusNow = (timestamp: number): CandleStatus => {
+    if (timestamp >= heldAt || timestamp >= settled) return "open";
+    return timestamp < changeable ? "final" : "closed";
+  };
+  const show = (candle: Candle, entry: CandleEntry | undefined) => {
+    const status = laterOf(entry?.status, statusNow(candle.timestamp));
+    if (entry === undefined) {
+      changes.push({ type: "new", candle, status, revision: 0 });
+      keep({ candle, status, revision: 0, isMissing: false });
+    } else if (status === entry.status && isSame(candle, entry.candle)) {
+      keep(entry.isMissing ? { ...entry, isMissing: false } : entry);
+    } else {
+      const revision = entry.revision + 1;
+      changes.push({ type: "updated", candle, previous: entry.candle, status, revision });
+      keep({ candle, status, revision, isMissing: false });
+    }
+  };
+  const miss = (entry: CandleEntry) => {
+    const { candle, status, revision, isMissing } = entry;
+    const { timestamp } = candle;
+    if (timestamp < read.from || timestamp >= read.to) {
+      keep(entry);
+    } else if (read.unreadable.has(timestamp)) {
+      if (statusNow(timestamp) !== "final") keep(entry);
+    } else if (isMissing && !read.hasUnplaced) {
+      changes.push({ type: "removed", candle, status, revision: revision + 1 });
+    } else {
+      heldAt = Math.min(heldAt, timestamp);
+      if (!read.hasUnplaced) isDoubtful = true;
+      keep(read.hasUnplaced ? entry : { ...entry, isMissing: true });
+    }
+  };
+
+  let at = 0;
+  for (const candle of read.candles) {
+    const { timestamp } = candle;
+    if (timestamp < book.finalUntil || timestamp < read.from || timestamp >= read.to) continue;
+    for (; at < book.entries.length && book.entries[at]!.candle.timestamp < timestamp; at++) {
+      miss(book.entries[at]!);
+    }
+    const entry = book.entries[at];
+    const isKnown = entry?.candle.timestamp === timestamp;
+    if (isKnown) at++;
+    show(candle, isKnown ? entry : undefined);
+  }
+  for (; at < book.entries.length; at++) miss(book.entries[at]!);
+
+  const finalUntil = Math.max(book.finalUntil, Math.min(changeable, read.to, heldAt));
+  const covered = coverage(rules, book, read, Math.min(settled, read.to, heldAt));
+  return { book: { ...covered, finalUntil, entries, observedAt, epoch: read.epoch }, changes, isDoubtful };
+}
+
+/** What is covered after a read that knows everything from its start until `knownUntil`, broken rows aside. */
+function coverage(rules: CandleRules, book: CandleBook, read: CandleRead, knownUntil: number) {
+  let { coveredFrom, coveredUntil } = book;
+  if (knownUntil > coveredUntil && !read.hasUnplaced) {
+    if (read.from > coveredUntil) coveredFrom = read.from;
+    coveredUntil = knownUntil;
+  }
+  for (const timestamp of read.unreadable) {
+    if (timestamp < coveredUntil) coveredFrom = Math.max(coveredFrom, rules.intervals.end(timestamp));
+  }
+  return { coveredFrom, coveredUntil: Math.max(coveredFrom, coveredUntil) };
+}
+
+const RANK: Record<CandleStatus, number> = { open: 0, closed: 1, final: 2 };
+
+function laterOf(before: CandleStatus | undefined, now: CandleStatus): CandleStatus {
+  return before !== undefined && RANK[before] > RANK[now] ? before : now;
+}
+
+/** Whether two candles of one interval have the same values. */
+export function isSame(a: Candle, b: Candle): boolean {
+  return (
+    a.close === b.close &&
+    a.volume === b.volume &&
+    a.swaps === b.swaps &&
+    a.high === b.high &&
+    a.low === b.low &&
+    a.open === b.open
+  );
+}

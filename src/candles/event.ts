@@ -1,0 +1,32 @@
+import type { Candle, Series } from "../contract.js";
+
+/**
+ * How far a candle has come: `open` while its interval runs, `closed` once that has ended and a page read after
+ * its end has shown it, `final` when it will not be emitted again.
+ */
+export type CandleStatus = "open" | "closed" | "final";
+
+/** One change of one candle; folded in order, the events of a series give its candles as they now stand. */
+export interface CandleEvent {
+  /** `new` for the first event of a life, `updated` for each later one, `removed` for the last of a candle that went. */
+  readonly type: "new" | "updated" | "removed";
+  /** The candle as it now is; of a `removed` one, as last known. */
+  readonly candle: Candle;
+  /** The version before; on `updated` only. */
+  readonly previous?: Candle;
+  /** Of a `removed` candle, the last one that it had. */
+  readonly status: CandleStatus;
+  /** 0 for a `new` candle, one more with each event after it. */
+  readonly revision: number;
+  /** `false` until this subscriber's history has been delivered. */
+  readonly live: boolean;
+  /** When this was true by the service's clock, in ms since the epoch. */
+  readonly observedAt: number;
+  readonly series: Series;
+}
+
+/** Folds one event into candles kept by timestamp; changes the map that it is given. */
+export function applyCandleEvent(candles: Map<number, Candle>, event: CandleEvent): void {
+  if (event.type === "removed") candles.delete(event.candle.timestamp);
+  else candles.set(event.candle.timestamp, event.candle);
+}

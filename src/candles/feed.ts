@@ -1,0 +1,97 @@
+import type { Observable } from "rxjs";
+import type { ClientCore } from "../client/core.js";
+import { serviceTime } from "../client/service-clock.js";
+import { type FeedUpdate, type Look, type LookOptions, type LookStep, sharedFeed } from "../poll/feed.js";
+import { candleSchedule } from "../poll/schedule.js";
+import {
+  type CandleBook,
+  type CandleChange,
+  type CandleRead,
+  type CandleRules,
+  emptyBook,
+  readCandles,
+  settledUntil,
+  windowStart,
+} from "./book.js";
+import { readSlices } from "./history.js";
+import type { CandleWatch } from "./options.js";
+import { FULL_PAGE, SeriesReader } from "./reader.js";
+
+/** The candles of a series that may still change, and what the last read changed. */
+export interface CandleState {
+  readonly book: CandleBook;
+  readonly changes: readonly CandleChange[];
+}
+
+/** Answers that are asked for again at once, in one look: a missing candle, a range that missed the present. */
+const LOOKS_AT_ONCE = 2;
+
+/** The shared poll of a series. */
+export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<FeedUpdate<CandleState>> {
+  return sharedFeed(core, watch.pollKey, () => ({
+    schedule: candleSchedule(watch.rules.intervals, watch.every, watch.rules.settle),
+    look: candleLook(core, watch),
+  }));
+}
+
+function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<CandleState> {
+  const { intervals } = rules;
+  const reader = new SeriesReader(core, series, intervals, { skipsRows: true });
+  let book: CandleBook | undefined;
+
+  const now = () => serviceTime(core.serviceClock(), core.scheduler.now());
+  const take = (read: CandleRead): LookStep<CandleState> & { isDoubtful: boolean } => {
+    const turn = readCandles(rules, book ?? emptyBook(firstInterval(rules, read)), read);
+    book = turn.book;
+    reader.forgetBefore(book.finalUntil);
+    return {
+      state: { book, changes: turn.changes },
+      provenAt: book.observedAt,
+      isCurrent: !turn.isDoubtful && book.coveredUntil >= settledUntil(rules, book.observedAt),
+      isLast: false,
+      isDoubtful: turn.isDoubtful,
+    };
+  };
+
+  /** After an outage: what has left the window meanwhile, slice by slice, until the rest fits one page. */
+  async function* catchUp(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
+    for (let passes = 0; book !== undefined && passes <= LOOKS_AT_ONCE; passes++) {
+      const until = windowStart(rules, now());
+      const reached = book.finalUntil;
+      if (intervals.count(reached, until) <= FULL_PAGE / 2) return;
+      for await (const read of readSlices(reader, intervals, reached, () => until, options)) {
+        const step = take(read);
+        yield step;
+        // The slices that follow would not join: the doubtful one is read again first.
+        if (step.isDoubtful) break;
+      }
+      if (book.finalUntil > reached) passes = 0;
+    }
+  }
+
+  return async function* look(options) {
+    for (let repeats = 0; ; repeats++) {
+      yield* catchUp(options);
+      const from = book?.finalUntil ?? windowStart(rules, now());
+      const to = intervals.end(Math.max(now(), from));
+      const read = await reader.read(from, to, {
+        ...options,
+        probes: options.isClosing ? "lightly" : "never",
+      });
+      const mayRepeat = repeats < LOOKS_AT_ONCE;
+      // Asked by a clock that was not known yet, or has jumped, the range can miss the present.
+      const missesPresent = to <= intervals.start(read.provenAt);
+      if (mayRepeat && book === undefined && (missesPresent || from > windowStart(rules, read.provenAt)))
+        continue;
+      const { isDoubtful, ...step } = take(read);
+      const isLast = !mayRepeat || !(isDoubtful || missesPresent);
+      yield { ...step, isLast };
+      if (isLast) return;
+    }
+  };
+}
+
+/** Where a book begins: at the revision window, or later where the read begins later. */
+function firstInterval(rules: CandleRules, read: CandleRead): number {
+  return Math.max(read.from, windowStart(rules, read.provenAt));
+}

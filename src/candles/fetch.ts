@@ -1,0 +1,109 @@
+import { concatMap, defer, finalize, from, type Observable } from "rxjs";
+import { type Client, type ClientCore, coreOf } from "../client/core.js";
+import { serviceTime } from "../client/service-clock.js";
+import {
+  type Candle,
+  checkRange,
+  checkSeries,
+  checkWeekStart,
+  type DateLike,
+  type Series,
+  toInstant,
+  type WeekStart,
+} from "../contract.js";
+import { intervalsOf } from "../timeframe.js";
+import { type CandleChange, type CandleRead, type CandleRules, settledUntil } from "./book.js";
+import { GapFiller } from "./fill.js";
+import { readSlices } from "./history.js";
+import { checkFlag, DEFAULT_SETTLE } from "./options.js";
+import { FULL_PAGE, SeriesReader } from "./reader.js";
+
+/** Which candles to fetch. */
+export interface FetchOptions {
+  /** Start of the range, inclusive, on the candles' timestamps. */
+  from: DateLike;
+  /** End of the range, exclusive; default: the service's now. */
+  to?: DateLike;
+  /** Flat candles (volume 0, swaps 0) for intervals without swaps, from the first known candle on; default false. */
+  fillGaps?: boolean;
+  /** Where `1w` begins; default `"monday"`. */
+  weekStart?: WeekStart;
+}
+
+/**
+ * The closed candles of `[from, to)`, ascending, each once, in bounded memory whatever the range; then it completes.
+ *
+ * A candle is closed once its interval has been over for a second by the service's clock. Each subscription reads
+ * anew. It errors with a `PairstreamError` once the client's `retry` is exhausted, and throws an `InvalidInputError`
+ * at the call.
+ *
+ * ```ts
+ * import { createClient, fetchCandles } from "pairstream";
+ *
+ * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…" });
+ * fetchCandles(client, {
+ *   network: "mainnet",
+ *   pairAddress: "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d",
+ *   timeframe: "1h",
+ *   currency: "usd",
+ *   from: "2024-01-01",
+ *   to: "2024-02-01",
+ * }).subscribe((candle) => console.log(new Date(candle.timestamp), candle.close));
+ * ```
+ */
+export function fetchCandles(client: Client, query: Series & FetchOptions): Observable<Candle> {
+  const core = coreOf(client);
+  const series = checkSeries(query);
+  const intervals = intervalsOf(series.timeframe, checkWeekStart(query.weekStart));
+  const ceiling = (instant: number) =>
+    intervals.start(instant) === instant ? instant : intervals.end(instant);
+  const start = toInstant("from", query.from);
+  const end = query.to === undefined ? Number.POSITIVE_INFINITY : toInstant("to", query.to);
+  checkRange(start, end, { from: "from", to: "to" });
+  const isFilled = checkFlag("fillGaps", query.fillGaps);
+  const rules: CandleRules = { intervals, settle: DEFAULT_SETTLE, revisionWindow: 0 };
+
+  return defer(() => {
+    const abort = new AbortController();
+    const filler = isFilled ? new GapFiller(intervals) : undefined;
+    const range = { start: ceiling(start), end: Number.isFinite(end) ? ceiling(end) : end };
+    return from(readClosed(core, series, rules, range, abort.signal)).pipe(
+      concatMap((read) => (filler === undefined ? read.candles : filledCandles(filler, read))),
+      finalize(() => abort.abort()),
+    );
+  });
+}
+
+/** Slices cut to what is closed. */
+async function* readClosed(
+  core: ClientCore,
+  series: Series,
+  rules: CandleRules,
+  { start, end }: { start: number; end: number },
+  signal: AbortSignal,
+): AsyncGenerator<CandleRead> {
+  const { intervals } = rules;
+  const reader = new SeriesReader(core, series, intervals, { skipsRows: false });
+  const now = () => serviceTime(core.serviceClock(), core.scheduler.now());
+  // Until the first answer the service's clock may not be known: one page is asked for whatever the time.
+  let until = Math.min(end, Math.max(intervals.end(now()), intervals.shift(start, FULL_PAGE)));
+  let isFirst = true;
+  for await (const read of readSlices(reader, intervals, start, () => until, {
+    priority: "history",
+    signal,
+  })) {
+    const settled = settledUntil(rules, read.provenAt);
+    if (isFirst) until = Math.min(end, Math.max(settled, read.to));
+    isFirst = false;
+    const to = Math.min(read.to, settled);
+    yield { ...read, to, candles: read.candles.filter(({ timestamp }) => timestamp < to) };
+  }
+}
+
+function* filledCandles(filler: GapFiller, read: CandleRead): Iterable<Candle> {
+  const changes = read.candles.map((candle): CandleChange => {
+    return { type: "new", candle, status: "final", revision: 0 };
+  });
+  const extent = { finalUntil: read.to, coveredFrom: read.from, coveredUntil: read.to };
+  for (const { candle } of filler.fill({ changes, ...extent })) yield candle;
+}

@@ -1,0 +1,100 @@
+import {
+  checkNumber,
+  checkSeries,
+  checkWeekStart,
+  type DateLike,
+  type Series,
+  toInstant,
+  type WeekStart,
+} from "../contract.js";
+import { InvalidInputError } from "../errors.js";
+import { intervalsOf } from "../timeframe.js";
+import type { CandleRules } from "./book.js";
+
+/** How to watch the candles of a series. */
+export interface WatchOptions {
+  /**
+   * Where the history begins that comes first: an instant, floored to its interval, or so many candles before the
+   * running one, 1 to 100,000. Default: no history, the running interval comes first.
+   */
+  since?: DateLike | { candles: number };
+  /**
+   * ms between two polls, at least 250, counted from the start of the running interval, with one poll after its end
+   * in any case; `"close"`: only that one. Default: the length of the timeframe, at most 60,000.
+   */
+  every?: number | "close";
+  /** ms after the end of an interval at which to poll, so that swaps have been indexed; default 1,000. */
+  settle?: number;
+  /** How many intervals before the running one every poll reads again, 0 to 900; default 2. */
+  revisionWindow?: number;
+  /** Flat candles (volume 0, swaps 0) for covered intervals without swaps, from the first known candle on. */
+  fillGaps?: boolean;
+  /** Where `1w` begins; default `"monday"`. */
+  weekStart?: WeekStart;
+}
+
+/** Checked options: the poll that they need, and the subscriber's own view of it. */
+export interface CandleWatch {
+  readonly series: Series;
+  readonly rules: CandleRules;
+  readonly every: number | "close";
+  /** The start of an interval, or a number of candles before the running one. */
+  readonly since: number | { readonly candles: number } | undefined;
+  readonly fillGaps: boolean;
+  /** Same for all watches that one poll can serve. */
+  readonly pollKey: string;
+}
+
+export const DEFAULT_SETTLE = 1_000;
+const LONGEST_DEFAULT_EVERY = 60_000;
+const SHORTEST_EVERY = 250;
+
+/** Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. */
+export function checkWatch(options: Series & WatchOptions): CandleWatch {
+  const series = checkSeries(options);
+  const weekStart = checkWeekStart(options.weekStart);
+  const intervals = intervalsOf(series.timeframe, weekStart);
+  const every = checkEvery(options.every, Math.min(intervals.shortest, LONGEST_DEFAULT_EVERY));
+  const settle = checkNumber("settle", options.settle ?? DEFAULT_SETTLE, { min: 0 });
+  const revisionWindow = checkNumber("revisionWindow", options.revisionWindow ?? 2, {
+    min: 0,
+    max: 900,
+    integer: true,
+  });
+  const { network, pairAddress, timeframe, currency } = series;
+  const identity = [network, pairAddress, timeframe, currency, every, settle, revisionWindow, weekStart];
+  return {
+    series,
+    rules: { intervals, settle, revisionWindow },
+    every,
+    since: checkSince(options.since, intervals.start),
+    fillGaps: checkFlag("fillGaps", options.fillGaps),
+    pollKey: `candles ${identity.join(" ")}`,
+  };
+}
+
+function checkEvery(every: number | "close" | undefined, standard: number): number | "close" {
+  if (every === undefined || every === "close") return every ?? standard;
+  if (typeof every === "number" && Number.isFinite(every) && every >= SHORTEST_EVERY) return every;
+  const allowed = `"close", or a number of ms of at least ${SHORTEST_EVERY}`;
+  throw new InvalidInputError(
+    "every",
+    allowed,
+    `is ${typeof every === "string" ? `"${every}"` : String(every)}`,
+  );
+}
+
+function checkSince(since: WatchOptions["since"], floor: (instant: number) => number): CandleWatch["since"] {
+  if (since === undefined) return undefined;
+  if (typeof since === "object" && since !== null && !(since instanceof Date)) {
+    return {
+      candles: checkNumber("since.candles", since.candles, { min: 1, max: 100_000, integer: true }),
+    };
+  }
+  return floor(toInstant("since", since));
+}
+
+export function checkFlag(parameter: string, value: boolean | undefined): boolean {
+  if (value === undefined || typeof value === "boolean") return value ?? false;
+  throw new InvalidInputError(parameter, "true or false", `is ${String(value)}`);
+}

@@ -1,0 +1,86 @@
+import type { Series } from "../contract.js";
+import type { CandleChange, CandleEntry, CandleRead } from "./book.js";
+import type { CandleEvent } from "./event.js";
+import type { CandleState } from "./feed.js";
+import { type FillStep, GapFiller } from "./fill.js";
+import type { CandleWatch } from "./options.js";
+
+/** What one subscriber gets to know, in order. */
+export type ViewStep =
+  | { readonly type: "state"; readonly state: CandleState }
+  | { readonly type: "history"; readonly read: CandleRead }
+  | { readonly type: "history-end" };
+
+/**
+ * One subscriber's view of the shared book: its history first, then the candles that may still change as they
+ * stand when the history is through, then what changes.
+ */
+export class CandleView {
+  readonly #series: Series;
+  readonly #filler: GapFiller | undefined;
+  /** Nothing older is shown. */
+  readonly #start: number;
+  #isLive: boolean;
+  #state: CandleState | undefined;
+  /** What has happened to the candles since the history began to be read, one entry a candle. */
+  #held: Map<number, CandleChange> | undefined;
+
+  /** `history`: whether one will follow the first state; `isLive`: whether what is already there counts as live. */
+  constructor(watch: CandleWatch, options: { start: number; hasHistory: boolean; isLive: boolean }) {
+    this.#series = watch.series;
+    this.#filler = watch.fillGaps ? new GapFiller(watch.rules.intervals) : undefined;
+    this.#start = options.start;
+    this.#isLive = options.isLive;
+    this.#held = options.hasHistory ? new Map() : undefined;
+  }
+
+  /** The events that follow from a step; must be read to their end before the next step. */
+  take(step: ViewStep): Iterable<CandleEvent> {
+    if (step.type === "history") return this.#history(step.read);
+    if (step.type === "history-end") return this.#handOver();
+    const isFirst = this.#state === undefined;
+    this.#state = step.state;
+    const changes = isFirst ? step.state.book.entries.map(asNew) : step.state.changes;
+    if (this.#held === undefined) return this.#present(changes);
+    for (const change of changes) hold(this.#held, change);
+    return [];
+  }
+
+  *#history(read: CandleRead): Iterable<CandleEvent> {
+    const changes = read.candles.map((candle): CandleChange => {
+      return { type: "new", candle, status: "final", revision: 0 };
+    });
+    const extent = { finalUntil: read.to, coveredFrom: read.from, coveredUntil: read.to };
+    yield* this.#events({ changes, ...extent, uncovered: read.unreadable }, read.provenAt);
+  }
+
+  *#handOver(): Iterable<CandleEvent> {
+    const changes = [...(this.#held?.values() ?? [])];
+    this.#held = undefined;
+    yield* this.#present(changes.sort((a, b) => a.candle.timestamp - b.candle.timestamp));
+  }
+
+  *#present(changes: readonly CandleChange[]): Iterable<CandleEvent> {
+    const { finalUntil, coveredFrom, coveredUntil, observedAt } = this.#state!.book;
+    yield* this.#events({ changes, finalUntil, coveredFrom, coveredUntil }, observedAt);
+    this.#isLive = true;
+  }
+
+  *#events(step: FillStep, observedAt: number): Iterable<CandleEvent> {
+    const changes = [...step.changes].filter(({ candle }) => candle.timestamp >= this.#start);
+    const shown = this.#filler === undefined ? changes : this.#filler.fill({ ...step, changes });
+    for (const change of shown) {
+      yield Object.freeze({ ...change, live: this.#isLive, observedAt, series: this.#series });
+    }
+  }
+}
+
+function asNew({ candle, status, revision }: CandleEntry): CandleChange {
+  return { type: "new", candle, status, revision };
+}
+
+function hold(held: Map<number, CandleChange>, change: CandleChange): void {
+  const { candle, status, revision } = change;
+  if (change.type === "removed") held.delete(candle.timestamp);
+  else held.set(candle.timestamp, { type: "new", candle, status, revision });
+}

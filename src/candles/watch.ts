@@ -1,0 +1,177 @@
+import {
+  concat,
+  concatMap,
+  defer,
+  EMPTY,
+  finalize,
+  from,
+  map,
+  mergeMap,
+  type Observable,
+  of,
+  tap,
+} from "rxjs";
+import { type Client, type ClientCore, coreOf } from "../client/core.js";
+import { sleepUntil } from "../client/schedule.js";
+import { aimSafely } from "../client/service-clock.js";
+import type { Series } from "../contract.js";
+import { PairstreamError } from "../errors.js";
+import { isFatal, recoveryAt } from "../poll/recovery.js";
+import type { CandleBook, CandleRead } from "./book.js";
+import type { CandleEvent } from "./event.js";
+import { type CandleState, candleFeed } from "./feed.js";
+import { readLast, readSlices } from "./history.js";
+import { enterHistory } from "./ledger.js";
+import { type CandleWatch, checkWatch, type WatchOptions } from "./options.js";
+import { SeriesReader } from "./reader.js";
+import { CandleView, type ViewStep } from "./view.js";
+
+/**
+ * The candles of a series as they appear, change, close and become final: history first where `since` asks for it,
+ * then live, without hole or duplicate.
+ *
+ * ```text
+ * poll      --12:00--------12:01--------12:02--
+ * events    --a--------a'--A-b------b'--B-c----    new, updated, updated to closed and new, …
+ * ```
+ *
+ * All subscribers of one series on one client share one poll (where `every`, `settle`, `revisionWindow` and
+ * `weekStart` are the same); `since` and `fillGaps` are each subscriber's own. Failures that pass do not end the
+ * stream (see `watchFeedStatus`); it errors with an `HttpError` for 400 and, while nothing has come yet, for a lasting
+ * 404, and with an `AuthenticationError` for a key that is refused. Throws an `InvalidInputError` at the call.
+ *
+ * ```ts
+ * import { createClient, watchCandles } from "pairstream";
+ *
+ * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…" });
+ * watchCandles(client, {
+ *   network: "mainnet",
+ *   pairAddress: "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d",
+ *   timeframe: "1min",
+ *   currency: "usd",
+ *   since: { candles: 100 },
+ * }).subscribe(({ type, status, candle }) => console.log(type, status, candle.close));
+ * ```
+ */
+export function watchCandles(client: Client, options: Series & WatchOptions): Observable<CandleEvent> {
+  const core = coreOf(client);
+  const watch = checkWatch(options);
+  return candleEvents(core, watch);
+}
+
+/** What `watchCandles` gives, its input checked. */
+export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<CandleEvent> {
+  return defer(() => {
+    const [progress, leave] = enterHistory(core, watch);
+    const subscribedAt = provenNow(core);
+    let view: CandleView | undefined;
+
+    const open = (state: CandleState): Observable<ViewStep> => {
+      const { start, history } = planHistory(core, watch, state.book, subscribedAt);
+      const hasHistory = history !== undefined;
+      view = new CandleView(watch, { start, hasHistory, isLive: watch.since === undefined });
+      const until = state.book.finalUntil;
+      let coveredFrom = Number.isFinite(start) ? start : until;
+      const learnCoverage = (step: ViewStep) => {
+        if (step.type !== "history") return;
+        coveredFrom = Math.min(coveredFrom, step.read.from);
+        for (const broken of step.read.unreadable) {
+          coveredFrom = Math.max(coveredFrom, watch.rules.intervals.end(broken));
+        }
+      };
+      return concat(
+        of<ViewStep>({ type: "state", state }),
+        hasHistory ? historySteps(history).pipe(tap(learnCoverage)) : EMPTY,
+        defer(() => {
+          progress.next({ from: coveredFrom, until });
+          return EMPTY;
+        }),
+      );
+    };
+
+    return candleFeed(core, watch).pipe(
+      mergeMap(({ state, isFresh }): Observable<ViewStep> => {
+        if (state === undefined) return EMPTY;
+        if (view === undefined) return open(state);
+        return isFresh ? of({ type: "state", state }) : EMPTY;
+      }),
+      concatMap((step) => view!.take(step)),
+      finalize(leave),
+    );
+  });
+}
+
+interface HistoryPlan {
+  /** Nothing older is shown. */
+  readonly start: number;
+  /** What comes before the candles that may still change; absent where there is nothing to read. */
+  readonly history?: (signal: AbortSignal) => AsyncIterable<CandleRead>;
+}
+
+/** What a subscriber has to read for itself: from its `since` until the book begins. */
+function planHistory(
+  core: ClientCore,
+  { series, rules, since }: CandleWatch,
+  { entries, finalUntil, observedAt }: CandleBook,
+  subscribedAt: number | undefined,
+): HistoryPlan {
+  const { intervals } = rules;
+  const running = intervals.start(subscribedAt ?? observedAt);
+  if (since === undefined) return { start: running };
+  const reader = new SeriesReader(core, series, intervals, { skipsRows: true });
+  if (typeof since === "number") {
+    if (since >= finalUntil) return { start: since };
+    const read = (from: number, signal: AbortSignal) =>
+      readSlices(reader, intervals, from, () => finalUntil, { priority: "history", signal });
+    return { start: since, history: (signal) => untilRead(core, since, read, signal) };
+  }
+  const inBook = entries.filter(({ candle }) => candle.timestamp < running);
+  const missing = since.candles - inBook.length;
+  if (missing <= 0) return { start: inBook[inBook.length - since.candles]!.candle.timestamp };
+  const read = async function* (_from: number, signal: AbortSignal) {
+    yield* await readLast(reader, intervals, missing, finalUntil, { priority: "history", signal });
+  };
+  return {
+    start: Number.NEGATIVE_INFINITY,
+    history: (signal) => untilRead(core, Number.NEGATIVE_INFINITY, read, signal),
+  };
+}
+
+/** Reads on from where it stopped, after every failure that passes. */
+async function* untilRead(
+  core: ClientCore,
+  from: number,
+  read: (from: number, signal: AbortSignal) => AsyncIterable<CandleRead>,
+  signal: AbortSignal,
+): AsyncGenerator<CandleRead> {
+  let reached = from;
+  for (let failures = 0; ; ) {
+    try {
+      for await (const slice of read(reached, signal)) {
+        yield slice;
+        reached = slice.to;
+        failures = 0;
+      }
+      return;
+    } catch (error) {
+      if (signal.aborted || !(error instanceof PairstreamError) || isFatal(error)) throw error;
+      failures += 1;
+      const recovery = aimSafely(core.serviceClock(), recoveryAt(core, error, failures));
+      await sleepUntil(core.scheduler, recovery, signal);
+    }
+  }
+}
+
+function historySteps(history: NonNullable<HistoryPlan["history"]>): Observable<ViewStep> {
+  return defer(() => {
+    const abort = new AbortController();
+    const reads = from(history(abort.signal)).pipe(map((read): ViewStep => ({ type: "history", read })));
+    return concat(reads, of<ViewStep>({ type: "history-end" })).pipe(finalize(() => abort.abort()));
+  });
+}
+
+/** The service's clock as far as it is proven; `undefined` before the first answer. */
+function provenNow(core: ClientCore): number | undefined {
+  const { bounds } = core.serviceClock();
+  return bounds === undefined ? undefined : core.scheduler.now() + bounds.low;
+}

@@ -1,0 +1,134 @@
+import {
+  combineLatest,
+  defer,
+  distinctUntilChanged,
+  filter,
+  ignoreElements,
+  map,
+  merge,
+  mergeMap,
+  type Observable,
+  of,
+  repeat,
+  startWith,
+  take,
+} from "rxjs";
+import { candleFeed } from "./candles/feed.js";
+import { type DeliveredHistory, historiesOf } from "./candles/ledger.js";
+import { type CandleWatch, checkWatch, type WatchOptions } from "./candles/options.js";
+import { candleEvents } from "./candles/watch.js";
+import { type Client, type ClientCore, coreOf } from "./client/core.js";
+import type { Series } from "./contract.js";
+import type { PairstreamError } from "./errors.js";
+import type { FeedUpdate } from "./poll/feed.js";
+import { checkSniperWatch, type SniperWatch, sniperFeed } from "./snipers/watch.js";
+
+/** How a stream stands. */
+export interface FeedStatus {
+  /**
+   * `starting` until the first accepted page, and the history where one is asked for; `stalled` from when a due poll
+   * has failed for good, or has gone unanswered until the next one was due, until that has been made good; else `live`.
+   */
+  readonly state: "starting" | "live" | "stalled";
+  /** Every interval in `[coveredFrom, coveredUntil)` is known; one without a candle had no swaps. Absent for snipers. */
+  readonly coveredFrom?: number;
+  /** ms since the epoch; for snipers the instant at which the last report was true. */
+  readonly coveredUntil?: number;
+  /** Polls that failed in a row; 0 when live. */
+  readonly failures: number;
+  /** Of the last of them; absent when live. */
+  readonly lastError?: PairstreamError;
+}
+
+/**
+ * How the stream of the same options stands: at once, then at each change.
+ *
+ * It counts as a subscriber: it shares the poll of `watchCandles` or `watchSnipers`, keeps it running, and errors as
+ * they do. Throws an `InvalidInputError` at the call.
+ *
+ * ```ts
+ * import { createClient, watchFeedStatus } from "pairstream";
+ *
+ * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…" });
+ * watchFeedStatus(client, {
+ *   network: "mainnet",
+ *   pairAddress: "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d",
+ *   timeframe: "1min",
+ *   currency: "usd",
+ * }).subscribe(({ state, lastError }) => console.log(state, lastError?.message ?? ""));
+ * ```
+ */
+export function watchFeedStatus(
+  client: Client,
+  options: (Series & WatchOptions) | SniperWatch,
+): Observable<FeedStatus> {
+  const core = coreOf(client);
+  const statuses = isCandleWatch(options)
+    ? candleStatus(core, checkWatch(options))
+    : sniperFeed(core, checkSniperWatch(options)).pipe(map(sniperStatus));
+  return statuses.pipe(distinctUntilChanged(isSame));
+
+  function sniperStatus(update: FeedUpdate<{ book: { observedAt: number | undefined } }>): FeedStatus {
+    const observedAt = update.state?.book.observedAt;
+    return statusOf(update, false, observedAt === undefined ? {} : { coveredUntil: observedAt });
+  }
+}
+
+function isCandleWatch(options: (Series & WatchOptions) | SniperWatch): options is Series & WatchOptions {
+  if (typeof options !== "object" || options === null) return true;
+  return "timeframe" in options || "network" in options || "currency" in options;
+}
+
+function candleStatus(core: ClientCore, watch: CandleWatch): Observable<FeedStatus> {
+  return defer(() => {
+    const updates = candleFeed(core, watch);
+    const history: Observable<DeliveredHistory | undefined> =
+      watch.since === undefined
+        ? of(undefined)
+        : updates.pipe(
+            filter(({ state }) => state !== undefined),
+            take(1),
+            mergeMap(() => deliveredHistory(core, watch)),
+            startWith(undefined),
+          );
+    return combineLatest([updates, history]).pipe(
+      map(([update, delivered]) => {
+        if (update.state === undefined) return statusOf(update, false, {});
+        const { coveredFrom, coveredUntil } = update.state.book;
+        const joins = delivered !== undefined && coveredFrom <= delivered.until;
+        const from = joins ? Math.min(coveredFrom, delivered.from) : coveredFrom;
+        const isReading = watch.since !== undefined && delivered === undefined;
+        return statusOf(update, isReading, { coveredFrom: from, coveredUntil });
+      }),
+    );
+  });
+}
+
+/** Waits for the history of a subscriber with the same options or, where there is none, reads it. */
+function deliveredHistory(core: ClientCore, watch: CandleWatch): Observable<DeliveredHistory> {
+  return defer(() => {
+    const isRead = historiesOf(core, watch).size > 0;
+    const reading = isRead ? of<never>() : candleEvents(core, watch).pipe(ignoreElements());
+    const progress = defer(() => [...historiesOf(core, watch)].at(0) ?? of(undefined));
+    return merge(reading, progress).pipe(filter((delivered) => delivered !== undefined));
+  }).pipe(repeat(), take(1));
+}
+
+type Coverage = Pick<FeedStatus, "coveredFrom" | "coveredUntil">;
+
+function statusOf(update: FeedUpdate<unknown>, isReading: boolean, coverage: Coverage): FeedStatus {
+  const { state, isLate, failures, lastError } = update;
+  const phase = state === undefined || isReading ? "starting" : isLate ? "stalled" : "live";
+  const trouble = phase === "live" || lastError === undefined ? {} : { lastError };
+  return Object.freeze({ state: phase, ...coverage, failures: phase === "live" ? 0 : failures, ...trouble });
+}
+
+function isSame(a: FeedStatus, b: FeedStatus): boolean {
+  return (
+    a.state === b.state &&
+    a.coveredFrom === b.coveredFrom &&
+    a.coveredUntil === b.coveredUntil &&
+    a.failures === b.failures &&
+    a.lastError === b.lastError
+  );
+}

@@ -1,0 +1,178 @@
+import { BehaviorSubject, defer, finalize, from, type Observable, type SchedulerLike, share } from "rxjs";
+import type { ClientCore, Priority } from "../client/core.js";
+import { sleepUntil } from "../client/schedule.js";
+import { aim, aimSafely, serviceTime } from "../client/service-clock.js";
+import { PairstreamError, QuotaExceededError } from "../errors.js";
+import { isFatal, isNotFound, recoveryAt } from "./recovery.js";
+import { nextSlot, type Schedule, type Slot } from "./schedule.js";
+
+/** What a look at the service has found out so far; a look may take several steps. */
+export interface LookStep<State> {
+  readonly state: State;
+  /** The service's clock had come this far, at least. */
+  readonly provenAt: number;
+  /** Whether everything is known that can be by then. */
+  readonly isCurrent: boolean;
+  /** Whether the look ends with this step. */
+  readonly isLast: boolean;
+}
+
+/** One look: asks as often as it takes, and gives the state after each answer. */
+export type Look<State> = (options: LookOptions) => AsyncIterable<LookStep<State>>;
+
+export interface LookOptions {
+  readonly priority: Priority;
+  readonly signal: AbortSignal;
+  /** Whether this is the first look or one at the end of an interval. */
+  readonly isClosing: boolean;
+}
+
+/** How a poll stands, after each of its steps. */
+export interface FeedUpdate<State> {
+  /** As last accepted; absent until then. */
+  readonly state?: State;
+  /** Whether the state is that of this step, and not the one before. */
+  readonly isFresh: boolean;
+  /** Whether a due poll has failed, or went unanswered past its slot, and has not been made good. */
+  readonly isLate: boolean;
+  /** Polls that failed, in a row. */
+  readonly failures: number;
+  readonly lastError?: PairstreamError;
+}
+
+/** Young pairs are indexed late: this many answers 404 in a row, a slot apart, mean that there is no such pair. */
+const NOT_FOUND_LIMIT = 3;
+/** A closing poll whose answer does not prove that the interval was over is repeated once. */
+const CLOSING_TRIES = 2;
+
+const UNASKED = { isFresh: false, isLate: false, failures: 0 };
+
+/**
+ * One poll for all who subscribe with the same key: it starts with the first and, when the last has left, aborts the
+ * request in flight and leaves no timer. Every subscriber gets the last update at once, a first one that nothing was
+ * asked yet.
+ */
+export function sharedFeed<State>(
+  core: ClientCore,
+  key: string,
+  make: () => { schedule: Schedule; look: Look<State> },
+): Observable<FeedUpdate<State>> {
+  return defer(() => {
+    const running = core.shared.get(key) as Observable<FeedUpdate<State>> | undefined;
+    if (running !== undefined) return running;
+    const feed: Observable<FeedUpdate<State>> = defer(() => {
+      const abort = new AbortController();
+      const { schedule, look } = make();
+      return from(poll(core, schedule, look, abort.signal)).pipe(
+        finalize(() => {
+          if (core.shared.get(key) === feed) core.shared.delete(key);
+          abort.abort();
+        }),
+      );
+    }).pipe(share({ connector: () => new BehaviorSubject<FeedUpdate<State>>(UNASKED) }));
+    core.shared.set(key, feed);
+    return feed;
+  });
+}
+
+async function* poll<State>(
+  core: ClientCore,
+  schedule: Schedule,
+  look: Look<State>,
+  signal: AbortSignal,
+): AsyncGenerator<FeedUpdate<State>> {
+  const serviceNow = () => serviceTime(core.serviceClock(), core.scheduler.now());
+  let feed: FeedUpdate<State> = UNASKED;
+  let slot: Slot = { at: serviceNow(), kind: "refresh" };
+  let provenAt = Number.NEGATIVE_INFINITY;
+  /** How often in a row the present slot was polled for. */
+  let tries = 1;
+  let notFound = 0;
+
+  for (;;) {
+    let next: Slot;
+    try {
+      const isClosing = slot.kind === "close" || feed.state === undefined;
+      const steps = look({ priority: slot.kind, signal, isClosing })[Symbol.asyncIterator]();
+      for (;;) {
+        const step = steps.next();
+        const slotEnd = nextSlot(schedule, slot.at, slot.at).at - serviceNow() + core.scheduler.now();
+        if (!feed.isLate && (await isSlower(step, core.scheduler, slotEnd, signal))) {
+          feed = { ...feed, isLate: true, isFresh: false };
+          yield feed;
+        }
+        const { done, value } = await step;
+        if (done) break;
+        const { state, isCurrent, isLast } = value;
+        provenAt = value.provenAt;
+        const isBehind = !isCurrent || (feed.isLate && schedule.nextClose(provenAt) <= serviceNow());
+        feed = { state, isFresh: true, isLate: isLast ? isBehind : feed.isLate, failures: 0 };
+        yield feed;
+      }
+      notFound = 0;
+      next = nextSlot(schedule, provenAt, Math.max(slot.at, serviceNow()));
+      if (next.kind === "close" && next.at === slot.at && tries >= CLOSING_TRIES) {
+        next = nextSlot(schedule, Math.max(slot.at, serviceNow()), Math.max(slot.at, serviceNow()));
+      }
+    } catch (error) {
+      if (signal.aborted || !(error instanceof PairstreamError)) throw error;
+      notFound = isNotFound(error) && feed.state === undefined ? notFound + 1 : 0;
+      if (isFatal(error) || notFound >= NOT_FOUND_LIMIT) throw error;
+      const failures = feed.failures + 1;
+      feed = { ...feed, isFresh: false, isLate: true, failures, lastError: error };
+      yield feed;
+      next = slotAfterFailure(schedule, slot, recoveryAt(core, error, failures), error, serviceNow());
+    }
+    tries = next.kind === slot.kind && next.at === slot.at ? tries + 1 : 1;
+    slot = next;
+    await sleepUntilDue(core, slot, tries > 1, signal);
+  }
+}
+
+/** Whether a step takes beyond an instant of the scheduler's clock. */
+async function isSlower(
+  step: Promise<unknown>,
+  scheduler: SchedulerLike,
+  instant: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!Number.isFinite(instant)) return false;
+  const race = new AbortController();
+  const stop = () => race.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  const settled = step.then(
+    () => false,
+    () => false,
+  );
+  const ended = sleepUntil(scheduler, instant, race.signal).then(
+    () => true,
+    () => false,
+  );
+  const isSlow = await Promise.race([settled, ended]);
+  signal.removeEventListener("abort", stop);
+  stop();
+  return isSlow;
+}
+
+/** Waits for the instant at which to ask for a slot, which moves as more is learned of the service's clock. */
+async function sleepUntilDue(core: ClientCore, slot: Slot, isRepeated: boolean, signal: AbortSignal) {
+  for (;;) {
+    const clock = core.serviceClock();
+    const due = isRepeated ? aimSafely(clock, slot.at) : aim(clock, slot.at);
+    if (core.scheduler.now() >= due) return;
+    await sleepUntil(core.scheduler, due, signal);
+  }
+}
+
+function slotAfterFailure(
+  schedule: Schedule,
+  failed: Slot,
+  recovery: number,
+  error: PairstreamError,
+  now: number,
+): Slot {
+  const after = Math.max(failed.at, now);
+  const next = nextSlot(schedule, after, after);
+  const mayWait = error instanceof QuotaExceededError || next.at > recovery;
+  return mayWait ? { at: recovery, kind: failed.kind } : next;
+}

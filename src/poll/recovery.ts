@@ -1,0 +1,30 @@
+import type { ClientCore } from "../client/core.js";
+import { serviceTime } from "../client/service-clock.js";
+import { HttpError, type PairstreamError, QuotaExceededError } from "../errors.js";
+
+/** The longest wait after a failure, in ms. */
+const LONGEST_RECOVERY = 60_000;
+/** Spent units come back with the next day, UTC. */
+const QUOTA_PERIOD = 86_400_000;
+
+/**
+ * When, by the service's clock, to try again what has failed for good `failures` times in a row, a client's own
+ * retries included: after the longest delay of a retry, then after twice that, up to a minute.
+ */
+export function recoveryAt(core: ClientCore, error: PairstreamError, failures: number): number {
+  const now = serviceTime(core.serviceClock(), core.scheduler.now());
+  if (error instanceof QuotaExceededError) return (Math.floor(now / QUOTA_PERIOD) + 1) * QUOTA_PERIOD;
+  if (isNotFound(error)) return now + LONGEST_RECOVERY;
+  const delay = Math.max(1_000, core.retry.maxDelay) * 2 ** (failures - 1);
+  return now + Math.min(LONGEST_RECOVERY, delay);
+}
+
+export function isNotFound(error: PairstreamError): boolean {
+  return error instanceof HttpError && error.status === 404;
+}
+
+/** Whether retrying cannot mend it: a request that the service does not take, or a key that it does not know. */
+export function isFatal(error: PairstreamError): boolean {
+  if (!(error instanceof HttpError) || error instanceof QuotaExceededError) return false;
+  return [400, 401, 403, 424].includes(error.status);
+}

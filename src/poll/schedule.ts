@@ -1,0 +1,46 @@
+import type { Intervals } from "../timeframe.js";
+
+/** When polls of a stream are due, by the service's clock. */
+export interface Schedule {
+  /** The first instant after `after` at which an interval is over and settled; `Infinity` where none closes. */
+  nextClose(after: number): number;
+  /** The first instant after `after` at which the running state is due; `Infinity` where it never is. */
+  nextRefresh(after: number): number;
+}
+
+/** A poll that is due; `close` polls are to prove that an interval is over. */
+export interface Slot {
+  readonly at: number;
+  readonly kind: "close" | "refresh";
+}
+
+/** Polls every `every` ms from the start of each interval, and `settle` ms after its end in any case. */
+export function candleSchedule(intervals: Intervals, every: number | "close", settle: number): Schedule {
+  return {
+    nextClose: (after) => intervals.end(after - settle) + settle,
+    nextRefresh: (after) => {
+      if (every === "close") return Number.POSITIVE_INFINITY;
+      const start = intervals.start(after);
+      const end = intervals.end(after);
+      const next = start + (Math.floor((after - start) / every) + 1) * every;
+      if (next < end) return next;
+      // The poll at the very end is the closing one's.
+      return end + every < intervals.end(end) ? end + every : Number.POSITIVE_INFINITY;
+    },
+  };
+}
+
+/** Polls every `every` ms, counted from `first`. */
+export function steadySchedule(every: number, first: number): Schedule {
+  return {
+    nextClose: () => Number.POSITIVE_INFINITY,
+    nextRefresh: (after) => first + (Math.floor((after - first) / every) + 1) * every,
+  };
+}
+
+/** The next poll after two instants: what closings are proven until, and what was refreshed last. */
+export function nextSlot(schedule: Schedule, provenUntil: number, refreshedAt: number): Slot {
+  const close = schedule.nextClose(provenUntil);
+  const refresh = schedule.nextRefresh(refreshedAt);
+  return close <= refresh ? { at: close, kind: "close" } : { at: refresh, kind: "refresh" };
+}

@@ -1,0 +1,132 @@
+import { concatMap, defer, filter, type Observable } from "rxjs";
+import { type Client, type ClientCore, coreOf } from "../client/core.js";
+import { serviceTime } from "../client/service-clock.js";
+import {
+  checkNumber,
+  checkSniperQuery,
+  readSniperBody,
+  type SniperQuery,
+  snipersRoute,
+} from "../contract.js";
+import { type FeedUpdate, type Look, sharedFeed } from "../poll/feed.js";
+import { steadySchedule } from "../poll/schedule.js";
+import { emptySniperBook, readReport, type SniperBook, type SniperEvent, snapshot } from "./diff.js";
+
+/** How to watch the snipers of a pair. */
+export interface SniperWatch extends SniperQuery {
+  /** ms between two polls, at least 250; default 60,000. */
+  every?: number;
+}
+
+/** The snipers as they stand, and what the last report changed. */
+export interface SniperState {
+  readonly book: SniperBook;
+  readonly events: readonly SniperEvent[];
+}
+
+/** Checked options. */
+export interface CheckedSniperWatch {
+  readonly query: SniperQuery;
+  readonly every: number;
+}
+
+const DEFAULT_EVERY = 60_000;
+/** A row that breaks the contract this often is skipped. */
+const READS_BEFORE_SKIPPING = 3;
+
+/** Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. */
+export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
+  const query = checkSniperQuery(options);
+  return { query, every: checkNumber("every", options.every ?? DEFAULT_EVERY, { min: 250 }) };
+}
+
+/**
+ * What changes among the snipers of a pair: wallets that appear with what they have done so far, then each snipe
+ * and each sale, totals that change, and what a fork has taken back.
+ *
+ * The first report comes as `wallet-added` events with `initial: true`; a late subscriber gets the present state the
+ * same way, at once. All subscribers of one pair on one client share one poll (where `blocksAfterCreation` and
+ * `every` are the same). Failures that pass do not end the stream; it errors as `watchCandles` does. Throws an
+ * `InvalidInputError` at the call.
+ *
+ * ```ts
+ * import { createClient, watchSnipers } from "pairstream";
+ *
+ * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…" });
+ * watchSnipers(client, { pairAddress: "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d" }).subscribe((event) => {
+ *   if (event.type === "sold") console.log(event.walletAddress, event.transaction.transactionHash);
+ * });
+ * ```
+ */
+export function watchSnipers(client: Client, options: SniperWatch): Observable<SniperEvent> {
+  const core = coreOf(client);
+  const watch = checkSniperWatch(options);
+  return defer(() => {
+    let isFirst = true;
+    return sniperFeed(core, watch).pipe(
+      filter(({ state, isFresh }) => state !== undefined && (isFirst || isFresh)),
+      concatMap(({ state }) => {
+        const events = isFirst ? snapshot(state!.book) : state!.events;
+        isFirst = false;
+        return events;
+      }),
+    );
+  });
+}
+
+/** The shared poll of a pair's snipers. */
+export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observable<FeedUpdate<SniperState>> {
+  const { pairAddress, blocksAfterCreation } = watch.query;
+  const key = `snipers ${pairAddress} ${blocksAfterCreation} ${watch.every}`;
+  return sharedFeed(core, key, () => ({
+    schedule: steadySchedule(watch.every, serviceTime(core.serviceClock(), core.scheduler.now())),
+    look: sniperLook(core, watch.query),
+  }));
+}
+
+function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
+  const route = snipersRoute(query);
+  const refusals = new Map<string | undefined, number>();
+  let book = emptySniperBook(query.pairAddress);
+  let epoch: number | undefined;
+
+  /** Reads a body; throws while a row breaks the contract and is not to be skipped yet. */
+  const parse = (text: string) => {
+    const { report, refused } = readSniperBody(text);
+    for (const { walletAddress } of report.result) refusals.delete(walletAddress);
+    for (const { key } of refused) refusals.set(key, (refusals.get(key) ?? 0) + 1);
+    for (const { key, error } of refused) {
+      const reads = refusals.get(key)!;
+      if (reads < READS_BEFORE_SKIPPING) throw error;
+      if (reads > READS_BEFORE_SKIPPING) continue;
+      core.report({
+        type: "dropped",
+        at: core.scheduler.now(),
+        what: "row",
+        url: route,
+        key: key ?? null,
+        error,
+      });
+    }
+    return { report, refused };
+  };
+
+  return async function* look({ priority, signal }) {
+    for (let isRepeated = false; ; isRepeated = true) {
+      const exchange = await core.send({ route, priority, signal, parse });
+      const { report, refused } = exchange.value;
+      const unreadable = new Set(refused.flatMap(({ key }) => key ?? []));
+      const hasUnplaced = refused.some(({ key }) => key === undefined);
+      const { earliest } = exchange.instant;
+      // Within one epoch of the service's clock a later answer cannot be older.
+      const observedAt =
+        exchange.epoch === epoch ? Math.max(earliest, book.observedAt ?? earliest) : earliest;
+      epoch = exchange.epoch;
+      const turn = readReport(book, { report, unreadable, hasUnplaced, observedAt });
+      book = turn.book;
+      const isLast = isRepeated || !turn.doubt;
+      yield { state: { book, events: turn.events }, provenAt: observedAt, isCurrent: !turn.doubt, isLast };
+      if (isLast) return;
+    }
+  };
+}

@@ -1,0 +1,149 @@
+import type { SchedulerLike } from "rxjs";
+import { describe, expect, it } from "vitest";
+import { type CandleEvent, type VirtualClock, watchCandles } from "../../src/index.js";
+import { at, MINUTES, World } from "../world.js";
+
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/** How many requests each closing took, and how late its candle was there, in ms after the interval's end. */
+function closings(world: World, events: { event: CandleEvent; arrived: number }[]) {
+  return events
+    .filter(({ event }) => event.status === "closed")
+    .map(({ event, arrived }) => {
+      const end = event.candle.timestamp + 60_000;
+      const own = world.asked.filter(({ sent }) => Math.abs(sent + world.offset - end - 1_000) < 10_000);
+      return { requests: own.length, late: arrived + world.offset - end };
+    });
+}
+
+describe("the service's clock", () => {
+  it.each([
+    { offset: 437, latency: 0 },
+    { offset: -86_400_000 * 365 * 3 - 222, latency: 15 },
+    { offset: 3_600_000 + 990, latency: 60 },
+  ])(
+    "is found within ten closings: one request each, on time ($offset ms ahead, $latency ms away)",
+    async (far) => {
+      const world = new World({ start: at("12:00:10.5") - far.offset, ...far, hasDate: true });
+      world.swapsEvery(60_000, at("11:00:00"), at("13:00:00"));
+      const events: { event: CandleEvent; arrived: number }[] = [];
+      watchCandles(world.client, { ...MINUTES, every: "close" }).subscribe((event) =>
+        events.push({ event, arrived: world.clock.now() }),
+      );
+      await world.clock.advanceTo(at("12:30:30") - far.offset);
+      const seen = closings(world, events);
+      expect(seen).toHaveLength(30);
+      for (const { late } of seen) expect(late).toBeGreaterThanOrEqual(1_000);
+      const settled = seen.slice(10);
+      expect(settled.map(({ requests }) => requests)).toEqual(settled.map(() => 1));
+      for (const { late } of settled)
+        expect(late).toBeLessThanOrEqual(1_000 + 2 * far.latency + 20 + far.latency);
+      expect(world.activity.filter(({ type }) => type === "clock")).toMatchObject([{ source: "date" }]);
+    },
+  );
+
+  it("is the scheduler's where answers have no Date, and activity says so", async () => {
+    const world = new World({ start: at("12:00:10") });
+    world.swapsEvery(60_000, at("11:00:00"), at("13:00:00"));
+    watchCandles(world.client, { ...MINUTES, every: "close" }).subscribe();
+    await world.clock.advanceTo(at("12:05:10"));
+    expect(world.asked.map(({ sent }) => sent - at("12:00:00"))).toEqual(
+      [10, 61, 121, 181, 241, 301].map((s) => s * 1_000),
+    );
+    expect(world.activity.filter(({ type }) => type === "clock")).toMatchObject([{ source: "scheduler" }]);
+  });
+
+  it("never closes early, whatever the bounds", async () => {
+    for (let offset = 0; offset < 1_000; offset += 37) {
+      const world = new World({ start: at("12:00:10"), offset, hasDate: true, latency: 90 });
+      world.swapsEvery(1_000, at("11:59:00"), at("12:10:00"));
+      watchCandles(world.client, { ...MINUTES, settle: 0, every: 7_000 }).subscribe(({ status, candle }) => {
+        if (status === "open") return;
+        expect(world.clock.now() + offset).toBeGreaterThanOrEqual(candle.timestamp + 60_000);
+        expect(candle.swaps).toBe(60);
+      });
+      await world.clock.advanceTo(at("12:04:00"));
+    }
+  });
+});
+
+describe("polls", () => {
+  const sentSeconds = (world: World) => world.asked.map(({ sent }) => (sent - at("12:00:00")) / 1_000);
+
+  it("are counted from the start of the interval, with one at its end in any case, and do not drift", async () => {
+    const world = new World({ start: at("12:00:10"), latency: 333 });
+    world.swapsEvery(60_000, at("11:00:00"), at("14:00:00"));
+    watchCandles(world.client, { ...MINUTES, every: 25_000 }).subscribe();
+    await world.clock.advanceTo(at("13:00:00"));
+    expect(sentSeconds(world).slice(0, 8)).toEqual([10, 25, 50, 61, 85, 110, 121, 145]);
+    expect(sentSeconds(world)).toHaveLength(3 * 60);
+  });
+
+  it.each([
+    [5_000, [10, 20, 30, 40, 50, 61, 70, 80, 90]],
+    // The closing poll is run past by that of 12:00:55, and comes right after it.
+    [55_000, [10, 55, 63, 115]],
+  ])("every %i ms skip the slots that the last one has run past", async (every, seconds) => {
+    const world = new World({ start: at("12:00:10"), latency: 4_000 });
+    world.swapsEvery(60_000, at("11:00:00"), at("14:00:00"));
+    watchCandles(world.client, { ...MINUTES, every }).subscribe();
+    await world.clock.advanceTo(at("12:00:00") + 1_000 * (seconds.at(-1)! + 1));
+    expect(sentSeconds(world)).toEqual(seconds);
+  });
+
+  it("come on the second for a candle of a second", async () => {
+    const world = new World({ start: at("12:00:10") });
+    world.swapsEvery(500, at("12:00:00"), at("12:02:00"));
+    const closed: number[] = [];
+    watchCandles(world.client, { ...MINUTES, timeframe: "1s" }).subscribe(({ status, candle, type }) => {
+      if (status === "closed" && type === "updated") closed.push(candle.timestamp);
+    });
+    await world.clock.advanceTo(at("12:01:00"));
+    expect(closed).toEqual(Array.from({ length: 48 }, (_, index) => at("12:00:10") + index * 1_000));
+  });
+
+  it.each([
+    ["1M", 24],
+    ["1w", 104],
+  ] as const)(
+    "of %s candles: one an interval, and never a timer that overflows",
+    async (timeframe, intervals) => {
+      const start = Date.UTC(2024, 0, 1, 12);
+      const delays: number[] = [];
+      const world = new World({ start, schedulerOf: (clock) => recording(clock, delays) });
+      for (let day = 0; day < 740; day++) world.swap(start + day * 86_400_000, day + 1);
+      const closed: number[] = [];
+      watchCandles(world.client, { ...MINUTES, timeframe, every: "close" }).subscribe(
+        ({ status, candle }) => {
+          if (status === "closed") closed.push(candle.timestamp);
+        },
+      );
+      await world.clock.advanceTo(Date.UTC(2026, 0, 1, 12));
+      expect(closed).toHaveLength(intervals);
+      expect(world.asked).toHaveLength(1 + intervals);
+      expect(Math.max(...delays)).toBeLessThanOrEqual(LONGEST_TIMER);
+    },
+  );
+});
+
+/** A scheduler that notes every delay that it is given. */
+function recording(clock: VirtualClock, delays: number[]): SchedulerLike {
+  return {
+    now: () => clock.now(),
+    schedule(work, delay = 0, state) {
+      delays.push(delay);
+      return clock.schedule(
+        function (input) {
+          const again = this.schedule.bind(this);
+          this.schedule = (next, after = 0) => {
+            delays.push(after);
+            return again(next, after);
+          };
+          work.call(this, input as never);
+        },
+        delay,
+        state,
+      );
+    },
+  };
+}

@@ -1,0 +1,222 @@
+import { describe, expect, it } from "vitest";
+import {
+  type CandleEvent,
+  ContractError,
+  type FeedStatus,
+  HttpError,
+  type PairstreamError,
+  watchCandles,
+  watchFeedStatus,
+} from "../../src/index.js";
+import { answered, at, type Interference, KEY, MINUTES, short, World, withRows } from "../world.js";
+
+/** A stream and its status, of a pair with a swap at the start of each minute. */
+function watched(start = "12:00:10") {
+  const world = new World({ start: at(start) });
+  world.swapsEvery(60_000, at("11:00:00"), at("14:00:00"));
+  const events: CandleEvent[] = [];
+  const statuses: FeedStatus[] = [];
+  const errors: PairstreamError[] = [];
+  watchCandles(world.client, { ...MINUTES, every: "close" }).subscribe({
+    next: (event) => events.push(event),
+    error: (error) => errors.push(error),
+  });
+  watchFeedStatus(world.client, { ...MINUTES, every: "close" }).subscribe({
+    next: (status) => statuses.push(status),
+    error: () => {},
+  });
+  return { world, events, statuses, errors };
+}
+
+const ROW = {
+  timestamp: "2024-01-05T12:00:00.000Z",
+  open: 1,
+  high: 1,
+  low: 1,
+  close: 1,
+  volume: 1,
+  swaps: 1,
+};
+const PAGE = {
+  cursor: null,
+  page: 1,
+  pairAddress: MINUTES.pairAddress,
+  tokenAddress: "t",
+  timeframe: "1min",
+  currency: "usd",
+};
+const never = () => new Promise<never>(() => {});
+
+describe("a stream outlives", () => {
+  const troubles: [string, Interference, string][] = [
+    ["a reset", () => Promise.reject(new Error("ECONNRESET")), "NetworkError"],
+    ["a silence", never, "TimeoutError"],
+    ["408", () => answered(408, ""), "HttpError"],
+    ["425", () => answered(425, ""), "HttpError"],
+    ["429", () => answered(429, { message: "slow down" }), "RateLimitError"],
+    ["500", () => answered(500, { message: "oops" }), "HttpError"],
+    ["502 in HTML", () => answered(502, "<html><body>Bad gateway</body></html>"), "HttpError"],
+    ["a redirect", () => answered(302, "", { location: "https://elsewhere.example" }), "HttpError"],
+    ["418", () => answered(418, ""), "HttpError"],
+    ["200 in HTML", () => answered(200, "<html>Welcome</html>"), "ContractError"],
+    ["cut-off JSON", () => answered(200, '{"cursor":null,"page":1,"resu'), "ContractError"],
+    ["an empty body", () => answered(200, ""), "ContractError"],
+    ["the body null", () => answered(200, "null"), "ContractError"],
+    [
+      "another timeframe's answer",
+      () => answered(200, { ...PAGE, timeframe: "1h", result: [] }),
+      "ContractError",
+    ],
+    ["404 after it had begun", () => answered(404, { message: "no such pair" }), "HttpError"],
+  ];
+
+  it.each(troubles)("%s", async (_name, trouble, errorName) => {
+    const { world, events, statuses, errors } = watched();
+    await world.clock.advanceTo(at("12:01:10"));
+    world.interfere = trouble;
+    await world.clock.advanceTo(at("12:05:30"));
+    expect(errors).toEqual([]);
+    expect(statuses.at(-1)).toMatchObject({ state: "stalled", coveredUntil: at("12:01:00") });
+    expect(statuses.at(-1)!.lastError!.name).toBe(errorName);
+    expect(statuses.at(-1)!.failures).toBeGreaterThan(0);
+
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("12:08:30"));
+    expect(statuses.at(-1)).toMatchObject({ state: "live", failures: 0, coveredUntil: at("12:08:00") });
+    expect(statuses.at(-1)).not.toHaveProperty("lastError");
+    const closed = events.filter(({ status }) => status !== "open").map(({ candle }) => candle.timestamp);
+    expect([...new Set(closed)]).toEqual(
+      Array.from({ length: 8 }, (_, minute) => at("12:00:00") + minute * 60_000),
+    );
+    expect(JSON.stringify([statuses, errors, world.activity])).not.toContain(KEY);
+  });
+
+  it("a spent quota, with one probe at the start of the next day", async () => {
+    const { world, statuses } = watched("23:50:10");
+    world.swapsEvery(60_000, at("23:00:00"), at("23:00:00") + 7_200_000);
+    await world.clock.advanceTo(at("23:51:10"));
+    const requests = world.asked.length;
+    world.interfere = () =>
+      answered(401, { message: "Your plan: free-plan-daily total included usage has been consumed" });
+    await world.clock.advanceTo(at("23:59:50"));
+    expect(world.asked.length - requests).toBe(1);
+    expect(statuses.at(-1)).toMatchObject({ state: "stalled", lastError: { name: "QuotaExceededError" } });
+    world.interfere = () => undefined;
+    await world.clock.advanceBy(20_000);
+    expect(statuses.at(-1)!.state).toBe("live");
+  });
+});
+
+describe("what retrying cannot mend ends a stream", () => {
+  it.each([
+    [400, "HttpError"],
+    [401, "AuthenticationError"],
+    [403, "AuthenticationError"],
+    [424, "AuthenticationError"],
+  ])("%i", async (status, name) => {
+    const { world, errors } = watched();
+    await world.clock.advanceTo(at("12:01:10"));
+    world.interfere = () => answered(status, { message: ["no", "and no"] });
+    await world.clock.advanceTo(at("12:02:10"));
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toBeInstanceOf(HttpError);
+    expect(errors[0]).toMatchObject({ name, status });
+    expect(world.clock.pending).toBe(0);
+  });
+
+  it("404, three times in a row and a slot apart, before any page has come", async () => {
+    const { world, errors } = watched();
+    world.interfere = () => answered(404, { message: "no such pair" });
+    await world.clock.advanceTo(at("12:01:30"));
+    expect(errors).toEqual([]);
+    await world.clock.advanceTo(at("12:02:30"));
+    expect(errors[0]).toMatchObject({ name: "HttpError", status: 404 });
+    expect(world.asked.map(({ sent }) => sent - at("12:00:00"))).toEqual([10_000, 61_000, 121_000]);
+  });
+
+  it("not a 404 that passes", async () => {
+    const { world, errors, events } = watched();
+    world.interfere = () => answered(404, { message: "no such pair" });
+    await world.clock.advanceTo(at("12:01:30"));
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("12:02:30"));
+    expect(errors).toEqual([]);
+    expect(events.length).toBeGreaterThan(0);
+  });
+});
+
+describe("a row that breaks the contract", () => {
+  const broken: [string, Record<string, unknown>, (string | number)[]][] = [
+    ["a string price", { ...ROW, open: "1" }, ["result", 1, "open"]],
+    ["no close", { ...ROW, close: undefined }, ["result", 1, "close"]],
+    ["a null volume", { ...ROW, volume: null }, ["result", 1, "volume"]],
+    ["neither swaps nor trades", { ...ROW, swaps: undefined }, ["result", 1, "swaps"]],
+    ["a start that is none", { ...ROW, timestamp: "2024-01-05T12:00:07.000Z" }, ["result", 1, "timestamp"]],
+  ];
+
+  it.each(broken)("%s fails the poll with a typed error", async (_name, row, path) => {
+    const { world, statuses } = watched();
+    await world.clock.advanceTo(at("12:01:10"));
+    let times = 0;
+    world.interfere = (_asked, answer) =>
+      times++ < 2 ? withRows(answer, (rows) => [rows[0], row, ...rows.slice(2)]) : undefined;
+    await world.clock.advanceTo(at("12:02:10"));
+    expect(times).toBe(3);
+    const failed = world.activity.flatMap((event) =>
+      event.type === "response" && event.error ? [event.error] : [],
+    );
+    expect(failed).toHaveLength(2);
+    expect(failed[0]).toBeInstanceOf(ContractError);
+    expect((failed[0] as ContractError).path).toEqual(path);
+    expect(statuses.at(-1)!.state).toBe("live");
+  });
+
+  it("is skipped at the third read, told once, and its interval left uncovered", async () => {
+    const { world, events, statuses } = watched();
+    await world.clock.advanceTo(at("12:01:10"));
+    world.interfere = (_asked, answer) =>
+      withRows(answer, (rows) =>
+        rows.map((row) => (row.timestamp === "2024-01-05T12:01:00.000Z" ? { ...row, high: null } : row)),
+      );
+    await world.clock.advanceTo(at("12:02:10"));
+    const dropped = () => world.activity.filter(({ type }) => type === "dropped");
+    expect(dropped()).toMatchObject([{ what: "row", key: at("12:01:00") }]);
+    expect(statuses.at(-1)).toMatchObject({
+      state: "live",
+      coveredFrom: at("12:02:00"),
+      coveredUntil: at("12:02:00"),
+    });
+    await world.clock.advanceTo(at("12:06:10"));
+    expect(dropped()).toHaveLength(1);
+    expect(statuses.at(-1)).toMatchObject({
+      state: "live",
+      coveredFrom: at("12:02:00"),
+      coveredUntil: at("12:06:00"),
+    });
+    const ofBroken = events.filter(({ candle }) => candle.timestamp === at("12:01:00"));
+    expect(ofBroken.map(short)).toEqual(["new open 12:01:00 #0 62"]);
+  });
+});
+
+describe("an outage", () => {
+  it("is caught up page by page from the last covered instant, oldest first", async () => {
+    const world = new World({ start: at("00:00:10") });
+    world.swapsEvery(10_000, at("00:00:00"), at("23:00:00"));
+    const events: CandleEvent[] = [];
+    const statuses: FeedStatus[] = [];
+    const series = { ...MINUTES, timeframe: "10s" } as const;
+    watchCandles(world.client, series).subscribe((event) => events.push(event));
+    watchFeedStatus(world.client, series).subscribe((status) => statuses.push(status));
+    await world.clock.advanceTo(at("00:10:05"));
+    world.interfere = () => Promise.reject(new Error("down"));
+    await world.clock.advanceTo(at("04:00:05"));
+    expect(statuses.at(-1)).toMatchObject({ state: "stalled", coveredUntil: at("00:10:00") });
+    const before = events.length;
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("04:01:05"));
+    expect(statuses.at(-1)).toMatchObject({ state: "live", coveredFrom: at("00:00:10") - 20_000 });
+    const births = events.filter(({ type }) => type === "new").map(({ candle }) => candle.timestamp);
+    expect(births).toEqual(births.map((_, index) => at("00:00:10") + index * 10_000));
+    expect(events.slice(before).every(({ revision }) => revision <= 2)).toBe(true);
+  });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { type FeedStatus, watchCandles, watchFeedStatus, watchSnipers } from "../src/index.js";
+import { at, MINUTES, PAIR, World } from "./world.js";
+
+function statusesOf(world: World, options: Parameters<typeof watchFeedStatus>[1]) {
+  const statuses: (FeedStatus & { when: number })[] = [];
+  const subscription = watchFeedStatus(world.client, options).subscribe((status) =>
+    statuses.push({ ...status, when: world.clock.now() }),
+  );
+  return { statuses, subscription };
+}
+
+describe("watchFeedStatus", () => {
+  it("is starting at once, live with the first page, and moves with what is covered", async () => {
+    const world = new World({ start: at("12:00:10") });
+    world.swapsEvery(60_000, at("11:00:00"), at("14:00:00"));
+    const { statuses, subscription } = statusesOf(world, MINUTES);
+    expect(statuses).toEqual([{ state: "starting", failures: 0, when: at("12:00:10") }]);
+    await world.clock.advanceTo(at("12:02:10"));
+    expect(statuses.slice(1)).toEqual(
+      ["12:00:00", "12:01:00", "12:02:00"].map((until, index) => ({
+        state: "live",
+        coveredFrom: at("11:58:00"),
+        coveredUntil: at(until),
+        failures: 0,
+        when: index === 0 ? at("12:00:10.040") : at(until) + 1_040,
+      })),
+    );
+    expect(Object.isFrozen(statuses[0])).toBe(false);
+    subscription.unsubscribe();
+    expect(world.clock.pending).toBe(0);
+  });
+
+  it("shares the poll of the stream with the same options", async () => {
+    const world = new World({ start: at("12:00:10") });
+    world.swapsEvery(60_000, at("11:00:00"), at("14:00:00"));
+    statusesOf(world, MINUTES);
+    watchCandles(world.client, MINUTES).subscribe();
+    await world.clock.advanceTo(at("12:03:30"));
+    expect(world.asked).toHaveLength(4);
+    const late = statusesOf(world, MINUTES);
+    expect(late.statuses).toMatchObject([{ state: "live", coveredUntil: at("12:03:00") }]);
+  });
+
+  it("is stalled from when a due poll has failed for good, until that is made good", async () => {
+    const world = new World({ start: at("12:00:10") });
+    world.swapsEvery(60_000, at("11:00:00"), at("14:00:00"));
+    const { statuses } = statusesOf(world, { ...MINUTES, every: "close" });
+    await world.clock.advanceTo(at("12:00:30"));
+    world.interfere = () => Promise.reject(new Error("down"));
+    await world.clock.advanceTo(at("12:01:04"));
+    // Attempts at 61 s, 61.52 s and 62.54 s: each takes 20 ms to fail, and waits 500 ms and 1 s before the next.
+    const stalled = statuses.at(-1)!;
+    expect(stalled).toMatchObject({ state: "stalled", failures: 1, when: at("12:01:02.560") });
+    expect(stalled.lastError).toMatchObject({ name: "NetworkError" });
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("12:01:30"));
+    expect(statuses.at(-1)).toMatchObject({ state: "live", failures: 0, coveredUntil: at("12:01:00") });
+  });
+
+  it("is stalled from when a due poll's slot has ended unanswered", async () => {
+    const world = new World({ start: at("12:00:10"), client: { timeout: 60_000 } });
+    world.swapsEvery(60_000, at("11:00:00"), at("14:00:00"));
+    const { statuses } = statusesOf(world, { ...MINUTES, every: 10_000 });
+    await world.clock.advanceTo(at("12:01:05"));
+    world.latency = 7_500;
+    await world.clock.advanceTo(at("12:01:30"));
+    expect(statuses.slice(-2)).toMatchObject([
+      { state: "stalled", failures: 0, when: at("12:01:20") },
+      { state: "live", when: at("12:01:25") },
+    ]);
+    expect(statuses.at(-2)).not.toHaveProperty("lastError");
+  });
+
+  it("is starting until the history is there, which it reads once with the stream, or else alone", async () => {
+    const since = at("09:00:00");
+    const both = new World({ start: at("12:00:10") });
+    const alone = new World({ start: at("12:00:10") });
+    for (const world of [both, alone]) world.swapsEvery(1_000, at("08:00:00"), at("12:10:00"));
+    const options = { ...MINUTES, timeframe: "1s", since } as const;
+    const shared = statusesOf(both, options);
+    watchCandles(both.client, options).subscribe();
+    const own = statusesOf(alone, options);
+    await both.clock.advanceTo(at("12:00:20"));
+    await alone.clock.advanceTo(at("12:00:20"));
+    expect(both.asked.length).toBe(alone.asked.length);
+    for (const { statuses } of [shared, own]) {
+      const live = statuses.findIndex(({ state }) => state === "live");
+      expect(statuses.slice(0, live).every(({ state }) => state === "starting")).toBe(true);
+      expect(statuses[live]!.when).toBeGreaterThan(at("12:00:10") + 10 * 40);
+      expect(statuses.at(-1)).toMatchObject({ state: "live", coveredFrom: since });
+    }
+  });
+
+  it("reads the history on its own when the stream that read it leaves", async () => {
+    const world = new World({ start: at("12:00:10") });
+    world.swapsEvery(1_000, at("08:00:00"), at("12:10:00"));
+    const options = { ...MINUTES, timeframe: "1s", since: at("09:00:00") } as const;
+    const { statuses } = statusesOf(world, options);
+    const candles = watchCandles(world.client, options).subscribe();
+    await world.clock.advanceTo(at("12:00:10.300"));
+    candles.unsubscribe();
+    await world.clock.advanceTo(at("12:00:20"));
+    expect(statuses.at(-1)).toMatchObject({ state: "live", coveredFrom: at("09:00:00") });
+  });
+
+  it("tells of snipers too", async () => {
+    const world = new World({ start: at("12:00:10") });
+    world.swap(at("11:00:00"), 1);
+    const { statuses } = statusesOf(world, { pairAddress: PAIR });
+    watchSnipers(world.client, { pairAddress: PAIR }).subscribe();
+    await world.clock.advanceTo(at("12:01:20"));
+    expect(world.asked).toHaveLength(2);
+    expect(statuses).toMatchObject([
+      { state: "starting" },
+      { state: "live", coveredUntil: at("12:00:10") },
+      { state: "live", coveredUntil: at("12:01:10") },
+    ]);
+    world.interfere = () => Promise.reject(new Error("down"));
+    await world.clock.advanceTo(at("12:02:20"));
+    expect(statuses.at(-1)).toMatchObject({ state: "stalled", failures: 1, coveredUntil: at("12:01:10") });
+  });
+});

@@ -1,0 +1,285 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path/posix";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+
+/** A source file: its path below src, and its text. */
+interface Source {
+  path: string;
+  text: string;
+}
+
+/** From the lowest up: a unit (`NAME.ts` or the folder `NAME/`) imports only from rows above its own. */
+const ORDER = [
+  ["errors"],
+  ["contract"],
+  ["timeframe"],
+  ["indicators"],
+  ["client"],
+  ["poll"],
+  ["candles", "snipers"],
+  ["feed-status"],
+  ["operators"],
+  ["replay"],
+  ["adapters"],
+  ["index"],
+];
+/** Units that may import no more than this, wherever they stand. */
+const ONLY: Record<string, string[]> = {
+  indicators: ["errors", "contract"],
+  service: ["errors", "contract", "timeframe"],
+};
+const PACKAGES = ["rxjs", "zod", "cross-fetch"];
+const PACKAGES_OF: Record<string, string[]> = { service: ["hono", "@hono/node-server"] };
+
+const unitOf = (path: string) => path.split("/")[0]!.replace(/\.ts$/, "");
+const rankOf = (unit: string) => ORDER.findIndex((row) => row.includes(unit));
+
+/** What is wrong with the imports of these files, one line each. */
+function importProblems(sources: readonly Source[]): string[] {
+  const problems: string[] = [];
+  const graph = new Map<string, string[]>();
+  for (const { path, text } of sources) {
+    const files: string[] = [];
+    for (const specifier of importsOf(path, text)) {
+      const isFile = specifier !== undefined && /^\.\.?\//.test(specifier);
+      const target = isFile ? join(dirname(path), specifier).replace(/\.js$/, ".ts") : undefined;
+      if (target !== undefined) files.push(target);
+      const problem =
+        specifier === undefined
+          ? "an import whose target is not written out"
+          : target === undefined
+            ? packageProblem(unitOf(path), specifier)
+            : fileProblem(unitOf(path), target);
+      if (problem !== undefined) problems.push(`${path}: ${problem}`);
+    }
+    graph.set(path, files);
+  }
+  return [...problems, ...cycles(graph)];
+}
+
+function packageProblem(unit: string, specifier: string): string | undefined {
+  const isAllowed = [...PACKAGES, ...(PACKAGES_OF[unit] ?? [])].some(
+    (name) => specifier === name || specifier.startsWith(`${name}/`),
+  );
+  return isAllowed ? undefined : `package ${specifier}`;
+}
+
+function fileProblem(unit: string, target: string): string | undefined {
+  const other = unitOf(target);
+  if (other === "..") return `${target} is outside src`;
+  if (other === unit) return undefined;
+  const only = ONLY[unit];
+  if (only !== undefined) return only.includes(other) ? undefined : `${unit} may not import ${other}`;
+  if (rankOf(unit) < 0) return `${unit} has no place in the order`;
+  if (rankOf(other) < 0) return `${unit} may not import ${other}`;
+  return rankOf(other) < rankOf(unit) ? undefined : `${unit} may not import ${other}`;
+}
+
+/** The targets of all imports and re-exports, those of types included; `undefined` for a computed one. */
+function importsOf(path: string, text: string): (string | undefined)[] {
+  const found: (string | undefined)[] = [];
+  const add = (node: ts.Node | undefined) =>
+    found.push(node !== undefined && ts.isStringLiteralLike(node) ? node.text : undefined);
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node)) add(node.moduleSpecifier);
+    else if (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined) add(node.moduleSpecifier);
+    else if (ts.isExternalModuleReference(node)) add(node.expression);
+    else if (ts.isModuleDeclaration(node) && ts.isStringLiteral(node.name)) add(node.name);
+    else if (ts.isImportTypeNode(node)) {
+      add(ts.isLiteralTypeNode(node.argument) ? node.argument.literal : undefined);
+    } else if (ts.isCallExpression(node)) {
+      const callee = node.expression;
+      const isRequire = ts.isIdentifier(callee) && callee.text === "require";
+      if (isRequire || callee.kind === ts.SyntaxKind.ImportKeyword) add(node.arguments[0]);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true));
+  return found;
+}
+
+/** Each cycle once, as a path from a file back to itself. */
+function cycles(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const found: string[] = [];
+  const done = new Set<string>();
+  const walk = (file: string, trail: readonly string[]): void => {
+    const at = trail.indexOf(file);
+    if (at >= 0) found.push(`cycle: ${[...trail.slice(at), file].join(" → ")}`);
+    if (at >= 0 || done.has(file)) return;
+    for (const next of graph.get(file) ?? []) walk(next, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of graph.keys()) walk(file, []);
+  return found;
+}
+
+const CLOCKS: Record<string, string[]> = { Date: ["now"], performance: ["now"], Math: ["random"] };
+const TIMERS = ["setTimeout", "setInterval"];
+
+/**
+ * Where these files read the time, wait or take chances past the scheduler that they are given, which neither
+ * virtual time nor a replay could steer; one line each.
+ */
+function clockProblems(sources: readonly Source[]): string[] {
+  return sources.flatMap(({ path, text }) => {
+    const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+    const found: string[] = [];
+    const visit = (node: ts.Node): void => {
+      const name = clockName(node);
+      if (name !== undefined) {
+        found.push(`${path}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1}: ${name}`);
+      }
+      ts.forEachChild(node, visit);
+    };
+    visit(file);
+    return found;
+  });
+}
+
+function clockName(node: ts.Node): string | undefined {
+  if ((ts.isIdentifier(node) || ts.isStringLiteralLike(node)) && TIMERS.includes(node.text)) return node.text;
+  if ((ts.isNewExpression(node) || ts.isCallExpression(node)) && lastName(node.expression) === "Date") {
+    return ts.isCallExpression(node) ? "Date()" : node.arguments?.length ? undefined : "new Date()";
+  }
+  const [owner, members] =
+    ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node)
+      ? [lastName(node.expression), [lastName(node)]]
+      : ts.isVariableDeclaration(node) && node.initializer && ts.isObjectBindingPattern(node.name)
+        ? [
+            lastName(node.initializer),
+            node.name.elements.map((element) => lastName(element.propertyName ?? element.name)),
+          ]
+        : [undefined, []];
+  const member = members.find((one) => CLOCKS[owner ?? ""]?.includes(one ?? ""));
+  return member === undefined ? undefined : `${owner}.${member}`;
+}
+
+/** `c` of `c`, `a.b.c` and `a.b["c"]`. */
+function lastName(node: ts.Node): string | undefined {
+  if (ts.isIdentifier(node) || ts.isStringLiteralLike(node)) return node.text;
+  if (ts.isPropertyAccessExpression(node)) return node.name.text;
+  if (ts.isElementAccessExpression(node)) return lastName(node.argumentExpression);
+  return undefined;
+}
+
+const root = fileURLToPath(new URL("../src", import.meta.url));
+const SOURCES: Source[] = readdirSync(root, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
+  .map((entry) => join(entry.parentPath, entry.name))
+  .map((file) => ({ path: relative(root, file), text: readFileSync(file, "utf8") }));
+
+describe("src", () => {
+  it("is found", () => {
+    expect(SOURCES.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(["errors.ts", "contract.ts", "index.ts", "snipers/diff.ts"]),
+    );
+  });
+
+  it("imports along the written order, from allowed packages, without cycles", () => {
+    expect(importProblems(SOURCES)).toEqual([]);
+  });
+
+  it("takes time and chance from what it is given", () => {
+    expect(clockProblems(SOURCES)).toEqual([]);
+  });
+});
+
+describe("the import check", () => {
+  const check = (path: string, text: string) => importProblems([{ path, text }]);
+
+  it.each([
+    ["contract.ts", 'import { E } from "./errors.js";'],
+    ["candles/watch.ts", 'import { poll } from "../poll.js"; import * as z from "zod"; import "./book.js";'],
+    ["client/budget.ts", 'import type { A } from "../contract.js"; import { of } from "rxjs/operators";'],
+    [
+      "service/listen.ts",
+      'const node = await import("@hono/node-server"); import { C } from "../timeframe.js";',
+    ],
+    ["indicators/averages.ts", 'import type { Candle } from "../contract.js"; import "./windows.js";'],
+    ["adapters/sse.ts", 'export { replay } from "../replay/index.js";'],
+    ["index.ts", 'export * from "./operators/closes.js"; export type { A } from "./replay/tape.js";'],
+    ["poll.ts", '// import "./candles.js"\nconst text = \'import "./candles.js"\';'],
+  ])("lets %s through: %s", (path, text) => {
+    expect(check(path, text)).toEqual([]);
+  });
+
+  it.each([
+    ["errors.ts", 'import { A } from "./contract.js";', "errors may not import contract"],
+    ["errors.ts", 'import type { A } from "./contract.js";', "errors may not import contract"],
+    ["errors.ts", 'export * from "./contract.js";', "errors may not import contract"],
+    ["errors.ts", 'export type { A } from "./contract.js";', "errors may not import contract"],
+    ["errors.ts", 'type A = import("./contract.js").A;', "errors may not import contract"],
+    ["errors.ts", 'const a = () => import("./contract.js");', "errors may not import contract"],
+    ["errors.ts", 'import a = require("./contract.js");', "errors may not import contract"],
+    ["errors.ts", 'const a = require("./contract.js");', "errors may not import contract"],
+    ["errors.ts", 'declare module "./contract.js" {}', "errors may not import contract"],
+    ["contract.ts", 'import "./timeframe.js";', "contract may not import timeframe"],
+    ["candles/watch.ts", 'import "../snipers/diff.js";', "candles may not import snipers"],
+    ["snipers/watch.ts", 'import "../candles.js";', "snipers may not import candles"],
+    ["indicators/vwap.ts", 'import "../timeframe.js";', "indicators may not import timeframe"],
+    ["service/index.ts", 'import "../client/request.js";', "service may not import client"],
+    ["service/index.ts", 'import "../index.js";', "service may not import index"],
+    ["replay/tape.ts", 'import "../service/index.js";', "replay may not import service"],
+    ["index.ts", 'export * from "./service/index.js";', "index may not import service"],
+    ["client/request.ts", 'import "../newcomer.js";', "client may not import newcomer"],
+    ["newcomer.ts", 'import "./errors.js";', "newcomer has no place in the order"],
+    ["poll.ts", 'import "../test/fixture.js";', "../test/fixture.ts is outside src"],
+    ["poll.ts", 'import "pairstream";', "package pairstream"],
+    ["poll.ts", 'import "hono";', "package hono"],
+    ["poll.ts", 'import "rxjs-more";', "package rxjs-more"],
+    ["client/request.ts", 'import { Agent } from "node:https";', "package node:https"],
+    ["service/listen.ts", 'import { createServer } from "http";', "package http"],
+    ["poll.ts", "const a = await import(name);", "an import whose target is not written out"],
+  ])("stops %s: %s", (path, text, problem) => {
+    expect(check(path, text)).toEqual([`${path}: ${problem}`]);
+  });
+
+  it("stops a cycle inside a folder, of types too, and no diamond", () => {
+    const sources = [
+      { path: "client/a.ts", text: 'import "./b.js"; import "./c.js";' },
+      { path: "client/b.ts", text: 'import "./c.js";' },
+      { path: "client/c.ts", text: "export {};" },
+    ];
+    expect(importProblems(sources)).toEqual([]);
+    sources[2] = { path: "client/c.ts", text: 'import type { A } from "./a.js";' };
+    expect(importProblems(sources)).toEqual(["cycle: client/a.ts → client/b.ts → client/c.ts → client/a.ts"]);
+    expect(importProblems([{ path: "poll.ts", text: 'import "./poll.js";' }])).toEqual([
+      "cycle: poll.ts → poll.ts",
+    ]);
+  });
+});
+
+describe("the clock check", () => {
+  const check = (text: string) => clockProblems([{ path: "poll.ts", text }]);
+
+  it.each([
+    ["Date.now()", "Date.now"],
+    ["globalThis.Date.now()", "Date.now"],
+    ['Date["now"]()', "Date.now"],
+    ["const clock = Date.now;", "Date.now"],
+    ["const { now } = Date;", "Date.now"],
+    ["const { now: clock } = globalThis.performance;", "performance.now"],
+    ["performance.now()", "performance.now"],
+    ["new Date()", "new Date()"],
+    ["new Date", "new Date()"],
+    ["Date()", "Date()"],
+    ["Math.random()", "Math.random"],
+    ["setTimeout(f, 1)", "setTimeout"],
+    ["window.setInterval(f, 1)", "setInterval"],
+    ['globalThis["setTimeout"](f, 1)', "setTimeout"],
+  ])("stops %s", (text, name) => {
+    expect(check(`\n${text}`)).toEqual([`poll.ts:2: ${name}`]);
+  });
+
+  it.each([
+    "// Date.now() and setTimeout drift",
+    "/** Math.random */",
+    'const text = "not setTimeout, nor Date.now()";',
+    "scheduler.now(); new Date(0); Date.parse(text); Date.UTC(2024, 0); Math.max(1, 2);",
+    "const { max } = Math;",
+  ])("lets through: %s", (text) => {
+    expect(check(text)).toEqual([]);
+  });
+});

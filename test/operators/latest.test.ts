@@ -1,0 +1,160 @@
+import fc from "fast-check";
+import { concat, map, NEVER, Observable, of, Subject, take } from "rxjs";
+import { TestScheduler } from "rxjs/testing";
+import { describe, expect, it } from "vitest";
+import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
+import type { Candle } from "../../src/contract.js";
+import { InvalidInputError } from "../../src/errors.js";
+import { latest } from "../../src/operators/latest.js";
+import { candleOf, eventOf } from "./events.js";
+
+const EVENTS = {
+  a: eventOf("new", 1),
+  b: eventOf("new", 2),
+  c: eventOf("new", 3),
+  d: eventOf("new", 4),
+  A: eventOf("updated", 1, "closed", 9),
+  B: eventOf("updated", 2, "closed", 9),
+  s: eventOf("updated", 2, "closed"),
+  x: eventOf("removed", 1),
+  y: eventOf("removed", 2),
+  z: eventOf("removed", 3),
+};
+const [a, b, c, d] = [candleOf(1), candleOf(2), candleOf(3), candleOf(4)];
+const [A, B] = [candleOf(1, 9), candleOf(2, 9)];
+const WINDOWS: Record<string, Candle[]> = {
+  0: [],
+  1: [a],
+  2: [a, b],
+  3: [b, c],
+  4: [c, d],
+  5: [a, B],
+  6: [B, c],
+  7: [a, c],
+  8: [c],
+  9: [b],
+  A: [A],
+  B: [B],
+  C: [b, d],
+};
+
+const marbles = () => new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
+
+describe("latest", () => {
+  it.each([
+    ["grows to n candles, then rolls", "a-b-c-d-|", "1-2-3-4-|", "^-------!"],
+    ["replaces an updated candle in its place", "a-b-B-c-|", "1-2-5-6-|", "^-------!"],
+    ["has one fewer after a removal, until the next candle", "a-b-c-z-d|", "1-2-3-9-C|", "^--------!"],
+    ["empties", "a-x-b|", "1-0-9|", "^----!"],
+    ["puts a late candle in its place", "a-c-b-|", "1-7-3-|", "^-----!"],
+    ["puts a late candle first where there is room", "b-a-c|", "9-2-3|", "^----!"],
+    ["is silent where only the status changed", "b-s-|", "9---|", "^---!"],
+    ["is silent about what has left", "b-c-d-B-y-|", "9-3-4-----|", "^---------!"],
+    ["is silent about what was never in it", "c-d-a-A-x-|", "8-4-------|", "^---------!"],
+    ["takes back the newest that has left", "b-c-d-z-B|", "9-3-4-D-E|", "^--------!"],
+    ["keeps out what older ones have left a hole before", "a-b-c-d-z-A|", "1-2-3-4-D--|", "^----------!"],
+    ["completes with an empty source", "|", "|", "(^!)"],
+    ["passes on an error", "a-#", "1-#", "^-!"],
+    ["stays with an endless source", "a-b-", "1-2-", "^---"],
+    ["is silent where its source is", "-", "-", "^"],
+  ])("%s", (_, events, expected, subscription) => {
+    marbles().run(({ cold, expectObservable, expectSubscriptions }) => {
+      const source = cold<CandleEvent>(events, EVENTS);
+      expectObservable(source.pipe(latest(2))).toBe(expected, { ...WINDOWS, D: [d], E: [B, d] });
+      expectSubscriptions(source.subscriptions).toBe(subscription);
+    });
+  });
+
+  it("leaves its source when it is left", () => {
+    marbles().run(({ hot, expectObservable, expectSubscriptions }) => {
+      const source = hot<CandleEvent>("-a-b-c-", EVENTS);
+      expectObservable(source.pipe(latest(2)), "^---!").toBe("-1-2-", WINDOWS);
+      expectSubscriptions(source.subscriptions).toBe("^---!");
+    });
+  });
+
+  it("leaves a synchronous endless source as soon as it may", () => {
+    let pulled = 0;
+    const endless = new Observable<CandleEvent>((subscriber) => {
+      for (; !subscriber.closed; pulled += 1) subscriber.next(eventOf("new", pulled));
+    });
+    endless.pipe(latest(1), take(2)).subscribe();
+    expect(pulled).toBe(2);
+  });
+
+  it("keeps its window to one subscription", () => {
+    const windows = of(EVENTS.a, EVENTS.b).pipe(latest(2));
+    const seen: unknown[] = [];
+    windows.subscribe((window) => seen.push(window));
+    windows.subscribe((window) => seen.push(window));
+    expect(seen).toEqual([[a], [a, b], [a], [a, b]]);
+  });
+
+  it("passes on what a callback after it throws", () => {
+    const error = new Error("thrown after it");
+    const errors: unknown[] = [];
+    const throwing = map(() => {
+      throw error;
+    });
+    concat(of(EVENTS.a), NEVER)
+      .pipe(latest(1), throwing)
+      .subscribe({ error: (caught) => errors.push(caught) });
+    expect(errors).toEqual([error]);
+  });
+
+  it("hands out frozen windows that later events leave alone", () => {
+    const windows: (readonly Candle[])[] = [];
+    of(EVENTS.a, EVENTS.A)
+      .pipe(latest(1))
+      .subscribe((window) => windows.push(window));
+    expect(windows).toEqual([[a], [A]]);
+    expect(windows.every(Object.isFrozen)).toBe(true);
+  });
+
+  it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "2" as unknown as number])(
+    "refuses %s at the call",
+    (n) => {
+      expect(() => latest(n)).toThrow(InvalidInputError);
+      expect(() => latest(n)).toThrow(
+        expect.objectContaining({ parameter: "n", allowed: "a whole number of at least 1" }),
+      );
+    },
+  );
+
+  it("is always the end of what all events make, without a hole, and whole where nothing is removed", () => {
+    const step = fc.record({
+      at: fc.nat(12),
+      type: fc.constantFrom("set", "set", "set", "remove"),
+      price: fc.nat(2),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 5 }), (steps, n) => {
+        const candles = new Map<number, Candle>();
+        const events = new Subject<CandleEvent>();
+        let window: readonly Candle[] = [];
+        let hasRemoved = false;
+        events.pipe(latest(n)).subscribe((next) => {
+          expect(next).not.toEqual(window);
+          window = next;
+        });
+        for (const { at, type, price } of steps) {
+          const isKnown = candles.has(candleOf(at).timestamp);
+          if (type === "remove" && !isKnown) continue;
+          const event = eventOf(
+            type === "remove" ? "removed" : isKnown ? "updated" : "new",
+            at,
+            "open",
+            price,
+          );
+          hasRemoved ||= type === "remove";
+          applyCandleEvent(candles, event);
+          events.next(event);
+          const all = [...candles.values()].sort((one, other) => one.timestamp - other.timestamp);
+          expect(window).toEqual(all.slice(all.length - window.length));
+          expect(window.length).toBeLessThanOrEqual(n);
+          if (!hasRemoved) expect(window).toHaveLength(Math.min(n, all.length));
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,356 @@
+import { describe, expect, it } from "vitest";
+import type { Sniper, SniperReport, SniperTransaction } from "../../src/contract.js";
+import {
+  applySniperEvent,
+  emptyReport,
+  emptySniperBook,
+  readReport,
+  type SniperBook,
+  type SniperEvent,
+  type SniperRead,
+  snapshot,
+} from "../../src/snipers/diff.js";
+
+const PAIR = "pair";
+
+function tx(transactionHash: string, transactionTimestamp = 0, blocksAfterCreation: number | null = 1) {
+  return { transactionHash, transactionTimestamp, blocksAfterCreation };
+}
+
+function wallet(walletAddress: string, parts: Partial<Sniper> = {}): Sniper {
+  return {
+    walletAddress,
+    snipedTransactions: [],
+    sellTransactions: [],
+    totalSellTransactions: 0,
+    totalSnipedTransactions: 0,
+    totalTokensSniped: 0,
+    totalSnipedUsd: 0,
+    totalTokensSold: 0,
+    totalSoldUsd: 0,
+    currentBalance: 0,
+    currentBalanceUsdValue: 0,
+    realizedProfitPercentage: 0,
+    realizedProfitUsd: 0,
+    ...parts,
+  };
+}
+
+const reportOf = (...result: Sniper[]): SniperReport => ({ ...emptyReport, result });
+
+/** Feeds reports to one book, one millisecond apart, and keeps what the last of them gave. */
+class Reader {
+  book: SniperBook = emptySniperBook(PAIR);
+  events: readonly SniperEvent[] = [];
+  doubt = false;
+  private at = 0;
+
+  read(result: readonly Sniper[], missing: { unreadable?: string[]; hasUnplaced?: boolean } = {}): this {
+    this.at += 1;
+    const read: SniperRead = {
+      report: { ...emptyReport, result },
+      unreadable: new Set(missing.unreadable),
+      hasUnplaced: missing.hasUnplaced ?? false,
+      observedAt: this.at,
+    };
+    ({ book: this.book, events: this.events, doubt: this.doubt } = readReport(this.book, read));
+    return this;
+  }
+
+  get types(): string[] {
+    return this.events.map(line);
+  }
+
+  get present(): Sniper[] {
+    return snapshot(this.book).map(
+      (event) => (event as Extract<SniperEvent, { type: "wallet-added" }>).wallet,
+    );
+  }
+}
+
+function line(event: SniperEvent): string {
+  switch (event.type) {
+    case "wallet-added":
+      return `${event.type} ${event.wallet.walletAddress}`;
+    case "wallet-updated":
+      return `${event.type} ${event.wallet.walletAddress} ${event.changed.join(",")}`;
+    case "wallet-removed":
+      return `${event.type} ${event.previous.walletAddress}`;
+    case "transaction-removed":
+      return `${event.type} ${event.walletAddress} ${event.side} ${event.transaction.transactionHash}`;
+    default:
+      return `${event.type} ${event.walletAddress} ${event.transaction.transactionHash}`;
+  }
+}
+
+describe("first report", () => {
+  it("adds each wallet with its transactions, by address, marked as initial", () => {
+    const reader = new Reader().read([
+      wallet("b"),
+      wallet("a", { snipedTransactions: [tx("2", 5), tx("1", 5), tx("0", 9)], sellTransactions: [tx("3")] }),
+    ]);
+    expect(reader.events).toEqual([
+      {
+        type: "wallet-added",
+        wallet: wallet("a", {
+          snipedTransactions: [tx("1", 5), tx("2", 5), tx("0", 9)],
+          sellTransactions: [tx("3")],
+        }),
+        pairAddress: PAIR,
+        initial: true,
+        observedAt: 1,
+      },
+      { type: "wallet-added", wallet: wallet("b"), pairAddress: PAIR, initial: true, observedAt: 1 },
+    ]);
+    expect(reader.doubt).toBe(false);
+  });
+
+  it("is the only initial one, even when it is empty", () => {
+    const reader = new Reader().read([]).read([wallet("a")]);
+    expect(reader.events).toMatchObject([{ type: "wallet-added", initial: false, observedAt: 2 }]);
+  });
+
+  it("counts the last of two listings of a wallet", () => {
+    const reader = new Reader().read([wallet("a", { totalSoldUsd: 1 }), wallet("a", { totalSoldUsd: 2 })]);
+    expect(reader.events).toMatchObject([{ type: "wallet-added", wallet: { totalSoldUsd: 2 } }]);
+  });
+
+  it("takes a hash once a side, and the same hash on both sides as two", () => {
+    const twice = wallet("a", {
+      snipedTransactions: [tx("1"), tx("1")],
+      sellTransactions: [tx("1"), tx("1")],
+    });
+    const once = wallet("a", { snipedTransactions: [tx("1")], sellTransactions: [tx("1")] });
+    expect(new Reader().read([twice]).present).toEqual([once]);
+    expect(new Reader().read([once]).read([twice]).events).toEqual([]);
+  });
+
+  it("takes the later place of a hash listed at two places, whatever the order", () => {
+    for (const both of [
+      [tx("1", 5, 9), tx("1", 6, 1)],
+      [tx("1", 6, 1), tx("1", 5, 9)],
+    ]) {
+      expect(
+        new Reader().read([wallet("a", { sellTransactions: both })]).present[0]?.sellTransactions,
+      ).toEqual([tx("1", 6, 1)]);
+    }
+  });
+});
+
+describe("changes", () => {
+  it("come by wallet, and within one: removals, sniped, sold, totals", () => {
+    const before = wallet("b", {
+      snipedTransactions: [tx("1", 1), tx("2", 2)],
+      sellTransactions: [tx("3", 3)],
+    });
+    const after = wallet("b", {
+      snipedTransactions: [tx("2", 7), tx("1", 1), tx("5", 5), tx("4", 5)],
+      sellTransactions: [tx("6", 6), tx("3", 4)],
+      totalSoldUsd: 9,
+      totalSellTransactions: 2,
+    });
+    const reader = new Reader().read([before]).read([wallet("c"), after, wallet("a")]);
+    expect(reader.types).toEqual([
+      "wallet-added a",
+      "transaction-removed b snipe 2",
+      "transaction-removed b sell 3",
+      "sniped b 4",
+      "sniped b 5",
+      "sniped b 2",
+      "sold b 3",
+      "sold b 6",
+      "wallet-updated b totalSellTransactions,totalSoldUsd",
+      "wallet-added c",
+    ]);
+    expect(reader.events.every((event) => !event.initial && event.observedAt === 2)).toBe(true);
+    expect(reader.events.at(1)).toMatchObject({ transaction: tx("2", 2) });
+    expect(reader.events.at(5)).toMatchObject({ transaction: tx("2", 7) });
+    expect(reader.events.at(8)).toMatchObject({
+      previous: before,
+      wallet: { snipedTransactions: [tx("1", 1), tx("4", 5), tx("5", 5), tx("2", 7)] },
+    });
+    expect(reader.doubt).toBe(false);
+  });
+
+  it("of a block alone put a transaction elsewhere too", () => {
+    const reader = new Reader()
+      .read([wallet("a", { sellTransactions: [tx("1", 1, null)] })])
+      .read([wallet("a", { sellTransactions: [tx("1", 1, 0)] })]);
+    expect(reader.types).toEqual(["transaction-removed a sell 1", "sold a 1"]);
+  });
+
+  it("of totals are seen from and to null, and not between 0 and -0", () => {
+    const totals = { totalSoldUsd: null, totalTokensSold: -1, currentBalance: 0, realizedProfitUsd: null };
+    const reader = new Reader().read([wallet("a", totals)]);
+    reader.read([wallet("a", { ...totals, currentBalance: -0 })]);
+    expect(reader.events).toEqual([]);
+    reader.read([wallet("a", { ...totals, totalSoldUsd: 0, totalTokensSold: null })]);
+    expect(reader.types).toEqual(["wallet-updated a totalTokensSold,totalSoldUsd"]);
+  });
+
+  it("of transactions alone leave the totals unannounced", () => {
+    const reader = new Reader().read([wallet("a")]).read([wallet("a", { sellTransactions: [tx("1")] })]);
+    expect(reader.types).toEqual(["sold a 1"]);
+  });
+});
+
+describe("absence", () => {
+  const full = wallet("a", { snipedTransactions: [tx("1"), tx("2")], sellTransactions: [tx("3")] });
+  const without2 = wallet("a", { snipedTransactions: [tx("1")], sellTransactions: [tx("3")] });
+
+  it("of a wallet is doubted once, then believed, and its removal stands alone", () => {
+    const reader = new Reader().read([full]).read([]);
+    expect([reader.types, reader.doubt, reader.present]).toEqual([[], true, [full]]);
+    reader.read([]);
+    expect([reader.types, reader.doubt, reader.present]).toEqual([["wallet-removed a"], false, []]);
+    expect(reader.events).toMatchObject([{ previous: full }]);
+    expect(reader.read([full]).types).toEqual(["wallet-added a"]);
+  });
+
+  it("of a wallet without transactions is doubted too", () => {
+    expect(new Reader().read([wallet("a")]).read([]).doubt).toBe(true);
+  });
+
+  it("of a transaction is doubted once, then believed", () => {
+    const reader = new Reader().read([full]).read([without2]);
+    expect([reader.types, reader.doubt, reader.present]).toEqual([[], true, [full]]);
+    reader.read([without2]);
+    expect([reader.types, reader.doubt]).toEqual([["transaction-removed a snipe 2"], false]);
+    expect(reader.present).toEqual([without2]);
+    expect(reader.read([full]).types).toEqual(["sniped a 2"]);
+  });
+
+  it("is forgotten when the doubtful one is there again", () => {
+    const reader = new Reader()
+      .read([full, wallet("b")])
+      .read([without2])
+      .read([full, wallet("b")]);
+    expect([reader.types, reader.doubt]).toEqual([[], false]);
+    reader.read([without2]);
+    expect([reader.types, reader.doubt, reader.present]).toEqual([[], true, [full, wallet("b")]]);
+  });
+
+  it("does not hold back what else the answer tells, and events still carry what is missing", () => {
+    const changed = wallet("a", { ...without2, sellTransactions: [tx("3"), tx("4")], totalSoldUsd: 1 });
+    const reader = new Reader().read([full, wallet("c")]).read([changed, wallet("b")]);
+    expect(reader.types).toEqual(["sold a 4", "wallet-updated a totalSoldUsd", "wallet-added b"]);
+    expect(reader.doubt).toBe(true);
+    expect(reader.events[1]).toMatchObject({ wallet: { snipedTransactions: [tx("1"), tx("2")] } });
+  });
+
+  it("of a wallet is absence of its transactions", () => {
+    const reader = new Reader().read([full]).read([]).read([without2]);
+    expect([reader.types, reader.doubt]).toEqual([["transaction-removed a snipe 2"], false]);
+    const other = new Reader().read([full]).read([without2]).read([]);
+    expect([other.types, other.doubt, other.present]).toEqual([
+      ["transaction-removed a snipe 2"],
+      true,
+      [without2],
+    ]);
+  });
+
+  it("is not told by an unreadable row, which changes nothing and ends a doubt", () => {
+    const unreadable = { unreadable: ["a"] };
+    const reader = new Reader().read([full]).read([], unreadable).read([], unreadable);
+    expect([reader.types, reader.doubt, reader.present]).toEqual([[], false, [full]]);
+    expect(reader.read([wallet("a", { totalSoldUsd: 5 })], unreadable).types).toEqual([]);
+    reader.read([]).read([], unreadable).read([]);
+    expect([reader.types, reader.doubt]).toEqual([[], true]);
+    expect(reader.read([]).types).toEqual(["wallet-removed a"]);
+  });
+
+  it("is not told by a report with an unplaced row, whose other news count", () => {
+    const unplaced = { hasUnplaced: true };
+    const moved = wallet("a", { ...without2, sellTransactions: [tx("3", 8)] });
+    const reader = new Reader().read([full, wallet("b")]).read([moved], unplaced);
+    expect(reader.types).toEqual(["transaction-removed a sell 3", "sold a 3"]);
+    expect([reader.doubt, reader.read([moved], unplaced).types, reader.doubt]).toEqual([false, [], false]);
+    reader.read([moved]);
+    expect([reader.types, reader.doubt]).toEqual([[], true]);
+    reader.read([moved], unplaced).read([moved]);
+    expect([reader.types, reader.doubt]).toEqual([[], true]);
+    expect(reader.read([moved]).types).toEqual(["transaction-removed a snipe 2", "wallet-removed b"]);
+  });
+
+  it("of a wallet never seen is none: an unreadable newcomer comes when it can be read", () => {
+    const reader = new Reader().read([], { unreadable: ["a"] });
+    expect([reader.types, reader.doubt]).toEqual([[], false]);
+    expect(reader.read([full]).types).toEqual(["wallet-added a"]);
+  });
+});
+
+describe("what is handed out", () => {
+  it("is frozen, and what came in is not touched", () => {
+    const sell: SniperTransaction[] = [tx("2", 2), tx("1", 1)];
+    const first = wallet("a", { sellTransactions: sell });
+    const reader = new Reader()
+      .read([first])
+      .read([wallet("a", { sellTransactions: sell, totalSoldUsd: 1 })]);
+    expect(Object.isFrozen(first)).toBe(false);
+    expect(sell.map((transaction) => Object.isFrozen(transaction))).toEqual([false, false]);
+    expect(sell[0]).toEqual(tx("2", 2));
+    const event = reader.events[0] as Extract<SniperEvent, { type: "wallet-updated" }>;
+    const { wallet: kept, previous, changed } = event;
+    for (const value of [
+      reader.events,
+      event,
+      changed,
+      kept,
+      kept.sellTransactions,
+      kept.sellTransactions[0],
+    ]) {
+      expect(Object.isFrozen(value)).toBe(true);
+    }
+    expect(Object.isFrozen(previous)).toBe(true);
+  });
+
+  it("leaves an earlier book as it was", () => {
+    const reader = new Reader().read([wallet("a")]);
+    const earlier = reader.book;
+    reader.read([]).read([wallet("b")]);
+    expect(snapshot(earlier)).toMatchObject([{ wallet: { walletAddress: "a" }, observedAt: 1 }]);
+  });
+
+  it("to a late subscriber is the present state, of the last report's instant", () => {
+    expect(snapshot(emptySniperBook(PAIR))).toEqual([]);
+    const reader = new Reader().read([wallet("b")]).read([wallet("a"), wallet("b", { totalSoldUsd: 4 })]);
+    const common = { type: "wallet-added", pairAddress: PAIR, initial: true, observedAt: 2 };
+    expect(snapshot(reader.book)).toEqual([
+      { ...common, wallet: wallet("a") },
+      { ...common, wallet: wallet("b", { totalSoldUsd: 4 }) },
+    ]);
+    expect(Object.isFrozen(snapshot(reader.book)[0])).toBe(true);
+  });
+});
+
+describe("applySniperEvent", () => {
+  const common = { pairAddress: PAIR, initial: false, observedAt: 1 };
+
+  it("keeps block, time and hash, freezes the new report and leaves the old one", () => {
+    const before = { ...reportOf(wallet("b")), blockNumber: 1, blockTimestamp: 2, transactionHash: "h" };
+    const after = applySniperEvent(before, { ...common, type: "wallet-added", wallet: wallet("a") });
+    expect(after).toEqual({ ...before, result: [wallet("a"), wallet("b")] });
+    expect(before.result).toEqual([wallet("b")]);
+    expect(Object.isFrozen(after) && Object.isFrozen(after.result)).toBe(true);
+  });
+
+  it("gives the same whether an event is folded once or twice", () => {
+    const report = reportOf(wallet("a", { sellTransactions: [tx("2", 2)] }));
+    const events: SniperEvent[] = [
+      { ...common, type: "sold", walletAddress: "a", transaction: tx("1", 1) },
+      { ...common, type: "wallet-added", wallet: wallet("b") },
+      { ...common, type: "transaction-removed", walletAddress: "a", side: "sell", transaction: tx("2", 2) },
+      { ...common, type: "wallet-removed", previous: wallet("a") },
+    ];
+    for (const event of events) {
+      const once = applySniperEvent(report, event);
+      expect(once).not.toEqual(report);
+      expect(applySniperEvent(once, event)).toEqual(once);
+    }
+  });
+
+  it("passes over a transaction of a wallet that is not there", () => {
+    const event: SniperEvent = { ...common, type: "sniped", walletAddress: "z", transaction: tx("1") };
+    expect(applySniperEvent(emptyReport, event)).toEqual(emptyReport);
+  });
+});

@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { applySniperEvent, type SniperEvent, type SniperReport, watchSnipers } from "../../src/index.js";
+import { emptyReport } from "../../src/snipers/diff.js";
+import { answered, at, PAIR, World, withRows } from "../world.js";
+
+/** A pair created at 11:00 whose wallets `a` and `b` snipe and sell, `b` later. */
+function sniped() {
+  const world = new World({ start: at("12:00:10") });
+  const swap = (time: string, walletAddress: string, side: "buy" | "sell", tokenAmount = 1) =>
+    world.swap(at(time), 10 * tokenAmount, { walletAddress, side, tokenAmount });
+  swap("11:00:00", "a", "buy", 4);
+  swap("11:00:00.400", "b", "buy", 2);
+  swap("11:30:00", "a", "sell");
+  swap("12:01:00", "b", "sell");
+  swap("12:02:30", "a", "sell");
+  const events: SniperEvent[] = [];
+  const errors: unknown[] = [];
+  const subscription = watchSnipers(world.client, { pairAddress: PAIR }).subscribe({
+    next: (event) => events.push(event),
+    error: (error) => errors.push(error),
+  });
+  return { world, events, errors, subscription };
+}
+
+const brief = (event: SniperEvent) => {
+  const wallet =
+    "wallet" in event
+      ? event.wallet.walletAddress
+      : "walletAddress" in event
+        ? event.walletAddress
+        : event.previous.walletAddress;
+  return `${event.type} ${wallet}${event.initial ? " initial" : ""}`;
+};
+
+describe("watchSnipers", () => {
+  it("tells what is there, then each sale, with the wallet's totals after it", async () => {
+    const { world, events } = sniped();
+    await world.clock.advanceTo(at("12:03:20"));
+    expect(events.map(brief)).toEqual([
+      "wallet-added a initial",
+      "wallet-added b",
+      "sold a",
+      "wallet-updated a",
+    ]);
+    expect(events[0]!.observedAt).toBe(at("12:00:10"));
+    expect(events[2]).toMatchObject({
+      type: "sold",
+      transaction: { transactionHash: "hash-4", transactionTimestamp: at("12:02:30") },
+    });
+    const updated = events[3] as Extract<SniperEvent, { type: "wallet-updated" }>;
+    expect(updated.changed).toEqual([
+      "totalSellTransactions",
+      "totalTokensSold",
+      "totalSoldUsd",
+      "currentBalance",
+      "currentBalanceUsdValue",
+      "realizedProfitPercentage",
+      "realizedProfitUsd",
+    ]);
+    let report: SniperReport = emptyReport;
+    for (const event of events) report = applySniperEvent(report, event);
+    const served = await Promise.all([
+      world.client.sniperReport({ pairAddress: PAIR }),
+      world.clock.advanceBy(100),
+    ]);
+    const byAddress = [...served[0].result].sort((x, y) => (x.walletAddress < y.walletAddress ? -1 : 1));
+    expect(report.result).toEqual(byAddress);
+  });
+
+  it("polls once a minute from the first look, for all subscribers, and a late one gets the present state", async () => {
+    const { world, subscription } = sniped();
+    await world.clock.advanceTo(at("12:01:30"));
+    const late: SniperEvent[] = [];
+    const second = watchSnipers(world.client, { pairAddress: PAIR }).subscribe((event) => late.push(event));
+    expect(late.map(brief)).toEqual(["wallet-added a initial", "wallet-added b initial"]);
+    await world.clock.advanceTo(at("12:03:30"));
+    expect(late.map(brief).slice(2)).toEqual(["sold a", "wallet-updated a"]);
+    expect(world.asked.map(({ sent }) => sent)).toEqual(
+      [10, 70, 130, 190].map((second) => at("12:00:00") + second * 1_000),
+    );
+    subscription.unsubscribe();
+    second.unsubscribe();
+    expect(world.clock.pending).toBe(0);
+  });
+
+  it("removes a wallet only when two reports in a row lack it, and asks the second time at once", async () => {
+    const { world, events } = sniped();
+    await world.clock.advanceTo(at("12:01:30"));
+    let lost = 1;
+    world.interfere = (_asked, answer) =>
+      lost-- > 0 ? withRows(answer, (rows) => rows.slice(0, 1)) : undefined;
+    const requests = world.asked.length;
+    await world.clock.advanceTo(at("12:02:20"));
+    expect(world.asked.length - requests).toBe(2);
+    expect(events.map(brief)).toEqual(["wallet-added a initial", "wallet-added b"]);
+    lost = 2;
+    await world.clock.advanceTo(at("12:03:20"));
+    expect(events.map(brief).filter((line) => line.startsWith("wallet-removed"))).toHaveLength(1);
+  });
+
+  it("outlives trouble, and skips a row that is broken for good", async () => {
+    const { world, events, errors } = sniped();
+    await world.clock.advanceTo(at("12:00:30"));
+    world.interfere = () => answered(200, "null");
+    await world.clock.advanceTo(at("12:01:30"));
+    world.interfere = (_asked, answer) =>
+      withRows(answer, (rows) =>
+        rows.map((row) => (row.walletAddress === "b" ? { ...row, totalSoldUsd: "ten" } : row)),
+      );
+    await world.clock.advanceTo(at("12:03:30"));
+    expect(errors).toEqual([]);
+    expect(world.activity.filter(({ type }) => type === "dropped")).toMatchObject([
+      { what: "row", key: "b" },
+    ]);
+    expect(events.map(brief)).toEqual(["wallet-added a initial", "sold a", "wallet-updated a"]);
+  });
+
+  it.each([400, 401, 403, 424])("ends with %i", async (status) => {
+    const { world, errors } = sniped();
+    world.interfere = () => answered(status, { message: "no" });
+    await world.clock.advanceTo(at("12:00:20"));
+    expect(errors).toMatchObject([{ status }]);
+    expect(world.clock.pending).toBe(0);
+  });
+});
