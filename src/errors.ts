@@ -21,8 +21,7 @@ export class PairstreamError extends Error {
 
 /** The service answered with a status other than 200. */
 export class HttpError extends PairstreamError {
-  override readonly name: "HttpError" | "AuthenticationError" | "QuotaExceededError" | "RateLimitError" =
-    "HttpError";
+  override readonly name: "HttpError" | "AuthenticationError" | "RateLimitError" = "HttpError";
 
   constructor(
     message: string,
@@ -41,9 +40,18 @@ export class AuthenticationError extends HttpError {
   override readonly name = "AuthenticationError";
 }
 
-/** The plan's units for the period are spent; the service says so with a 401 of its own wording. */
-export class QuotaExceededError extends HttpError {
+/** The units of the period are spent: the plan's, as a 401 of its own wording says, or those of the client's `quota`. */
+export class QuotaExceededError extends PairstreamError {
   override readonly name = "QuotaExceededError";
+
+  constructor(
+    message: string,
+    /** The first 1,000 characters of the service's answer; empty where the client did not ask. */
+    readonly body = "",
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
 }
 
 /** The service asked for fewer requests: status 429. */

@@ -7,6 +7,7 @@ export type {
   ClientActivity,
   ClockActivity,
   DroppedActivity,
+  QuotaActivity,
   RequestActivity,
   ResponseActivity,
   RetryActivity,

@@ -21,7 +21,7 @@ describe.each([
     new AuthenticationError("m", 403, "b", { cause }),
     [AuthenticationError, HttpError],
   ],
-  ["QuotaExceededError", new QuotaExceededError("m", 401, "b", { cause }), [QuotaExceededError, HttpError]],
+  ["QuotaExceededError", new QuotaExceededError("m", "b", { cause }), [QuotaExceededError]],
   ["RateLimitError", new RateLimitError("m", "b", 5, { cause }), [RateLimitError, HttpError]],
   ["TimeoutError", new TimeoutError("m", 10, { cause }), [TimeoutError]],
   ["NetworkError", new NetworkError("m", { cause }), [NetworkError]],

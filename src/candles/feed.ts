@@ -31,6 +31,7 @@ export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<Fee
   return sharedFeed(core, watch.pollKey, () => ({
     schedule: candleSchedule(watch.rules.intervals, watch.every, watch.rules.settle),
     look: candleLook(core, watch),
+    cost: 150,
   }));
 }
 

@@ -143,6 +143,7 @@ export class SeriesReader {
       signal,
       parse: (text) => this.#parse(text, from, to),
       next: ({ page, rows }) => ({ cursor: page.cursor, rows }),
+      needsClock: true,
     });
     for await (const { value, instant, epoch, cursor } of walk) {
       first ??= { provenAt: instant.earliest, epoch };

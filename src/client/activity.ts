@@ -8,6 +8,7 @@ export type ClientActivity =
   | ResponseActivity
   | RetryActivity
   | ThrottledActivity
+  | QuotaActivity
   | ClockActivity
   | DroppedActivity;
 
@@ -69,6 +70,23 @@ export interface ThrottledActivity {
   readonly reason: "rate-limit" | "too-many-requests";
   /** How many requests wait. */
   readonly waiting: number;
+}
+
+/** The client's `quota` begins, or ceases, to stretch polls so that its units last for the period, or is spent. */
+export interface QuotaActivity {
+  readonly type: "quota";
+  /** When, by the client's scheduler, ms since the epoch. */
+  readonly at: number;
+  /** Units spent in this period. */
+  readonly spent: number;
+  /** Units to be had in a period. */
+  readonly units: number;
+  /** When the next period begins, by the service's clock, ms since the epoch. */
+  readonly resetsAt: number;
+  /** How many times longer than asked for polls within an interval wait; 1: as asked, `Infinity`: they are left out. */
+  readonly refresh: number;
+  /** The same of polls at an interval's end, which are stretched last. */
+  readonly close: number;
 }
 
 /** The service's clock is known, for the first time or anew. */

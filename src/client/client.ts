@@ -53,6 +53,7 @@ export function createClient(options: ClientOptions): Client {
     retry: settings.retry,
     serviceClock: () => sender.clock,
     send: (ask) => sender.send(ask),
+    spending: sender.spending,
     walk: (walk) => walkOf(core.send, walk),
     report: (activity) => feed.tell(() => activity),
     shared: new Map(),

@@ -4,6 +4,7 @@ import { InvalidInputError } from "../errors.js";
 import type { ClientActivity } from "./activity.js";
 import type { Priority } from "./budget.js";
 import type { RoundTrip, ServiceClock, ServiceInstant } from "./service-clock.js";
+import type { Spending } from "./spending.js";
 
 /**
  * The way to one service, with one key, one retry policy and one rate limit for everything that goes through it;
@@ -54,6 +55,8 @@ export interface Ask<T> {
   /** Reads the body; a `ContractError` thrown here is retried. */
   parse(text: string): T;
   readonly signal?: AbortSignal | undefined;
+  /** Whether what follows from the answer depends on the service's clock: it is asked again until that is certain. */
+  readonly needsClock?: boolean;
 }
 
 /** A question that was answered, and when that was. */
@@ -79,6 +82,8 @@ export interface Walk<T> {
   /** The cursor that the first route carries, where it carries one: a page that leads back to it ends the walk. */
   readonly startedAt?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** As in `Ask`. */
+  readonly needsClock?: boolean;
 }
 
 /** One page of a walk. */
@@ -100,6 +105,8 @@ export interface ClientCore {
    * or with one already used, and at a page without rows. Ending the loop (or `return()`) aborts what is running.
    */
   walk<T>(walk: Walk<T>): AsyncIterableIterator<Step<T>>;
+  /** What the client has spent, and how to make the rest last. */
+  readonly spending: Pick<Spending, "resetsAt" | "join" | "stretch">;
   /** Tells the listeners of `activity`, if there are any. */
   report(activity: ClientActivity): void;
   /** Streams that several subscribers share, by key; owned by the streams. */

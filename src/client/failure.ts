@@ -28,7 +28,7 @@ export function httpError(
   answer: Answer,
   at: number,
   redact: (text: string) => string,
-): HttpError {
+): HttpError | QuotaExceededError {
   const { status } = answer;
   const said = redact(messageIn(answer.text) ?? "");
   const body = redact(answer.text).slice(0, LONGEST_BODY);
@@ -41,7 +41,7 @@ export function httpError(
     return new HttpError(`${reason}; redirects are refused, as the API key would follow them`, status, body);
   }
   if (status === 429) return new RateLimitError(message, body, hintOf(answer, at));
-  if (status === 401 && SPENT_QUOTA.test(said || body)) return new QuotaExceededError(message, status, body);
+  if (status === 401 && SPENT_QUOTA.test(said || body)) return new QuotaExceededError(message, body);
   if (status === 401 || status === 403 || status === 424)
     return new AuthenticationError(message, status, body);
   return new HttpError(message, status, body);

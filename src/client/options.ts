@@ -3,6 +3,7 @@ import { checkNumber } from "../contract.js";
 import { InvalidInputError } from "../errors.js";
 import type { RateLimit } from "./budget.js";
 import type { RetryRules } from "./core.js";
+import type { Quota } from "./quota.js";
 import { type FetchLike, keepAliveFetch } from "./transport.js";
 
 /** What `createClient` takes. */
@@ -25,6 +26,13 @@ export interface ClientOptions {
   retry?: { attempts?: number; baseDelay?: number; maxDelay?: number } | false;
   /** At most `requests` (1 to 10,000) in any window of `per` ms, over all of the client; default 40 per 1,000. */
   rateLimit?: { requests: number; per: number } | false;
+  /**
+   * At most `units` (from 1) in each period of `per` ms (1,000 to 2^31 − 1; periods begin at multiples of it since the
+   * epoch, by the service's clock), over all of the client; default: no limit. A call costs what its
+   * `X-Request-Weight` says, else 150 (OHLCV) or 50 (snipers). Streams spread what is left over the period: they leave
+   * out polls within an interval first, those at its end last; a call beyond it fails with a `QuotaExceededError`.
+   */
+  quota?: { units: number; per: number };
   /** Every timer and every `now()` comes from it; default `asyncScheduler`. */
   scheduler?: SchedulerLike;
 }
@@ -38,6 +46,7 @@ export interface Settings {
   readonly timeout: number;
   readonly retry: RetryRules;
   readonly rateLimit: RateLimit | undefined;
+  readonly quota: Quota | undefined;
   readonly scheduler: SchedulerLike;
 }
 
@@ -61,6 +70,7 @@ export function checkOptions(options: ClientOptions): Settings {
     timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST }),
     retry: checkRetry(options.retry),
     rateLimit: checkRateLimit(options.rateLimit),
+    quota: checkQuota(options.quota),
     scheduler: checkScheduler(options.scheduler),
     fetch: fetch ?? keepAliveFetch(),
   };
@@ -124,6 +134,15 @@ function checkRateLimit(rateLimit: ClientOptions["rateLimit"]): RateLimit | unde
   return {
     requests: checkNumber("rateLimit.requests", requests, { min: 1, max: MOST_REQUESTS, integer: true }),
     per: checkNumber("rateLimit.per", per, { min: 1, max: LONGEST }),
+  };
+}
+
+function checkQuota(quota: ClientOptions["quota"]): Quota | undefined {
+  if (quota === undefined) return undefined;
+  const { units, per } = checkObject("quota", quota) ?? { units: Number.NaN, per: Number.NaN };
+  return {
+    units: checkNumber("quota.units", units, { min: 1 }),
+    per: checkNumber("quota.per", per, { min: 1_000, max: LONGEST }),
   };
 }
 

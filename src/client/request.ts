@@ -1,4 +1,10 @@
-import { ContractError, NetworkError, type PairstreamError, TimeoutError } from "../errors.js";
+import {
+  ContractError,
+  NetworkError,
+  type PairstreamError,
+  QuotaExceededError,
+  TimeoutError,
+} from "../errors.js";
 import type { ActivityFeed } from "./activity.js";
 import { type Answer, attempt as attemptOnce, type Ending, type Means } from "./attempt.js";
 import { Budget } from "./budget.js";
@@ -7,8 +13,19 @@ import { backOff, delayAfter, hintOf, httpError } from "./failure.js";
 import type { Settings } from "./options.js";
 import { redactorOf } from "./redact.js";
 import { sleepUntil } from "./schedule.js";
-import { instantOf, learn, type RoundTrip, type ServiceClock, unknownClock } from "./service-clock.js";
+import {
+  instantOf,
+  learn,
+  type RoundTrip,
+  type ServiceClock,
+  spanAt,
+  unknownClock,
+} from "./service-clock.js";
+import { Spending } from "./spending.js";
 import { MAX_BODY } from "./transport.js";
+
+/** A first `Date` that is far from the scheduler's clock is believed once another answer agrees; so many are asked. */
+const CLOCK_READS = 3;
 
 /** How an attempt ended, judged. */
 type Verdict<T> =
@@ -22,8 +39,11 @@ export class Sender {
   readonly #redact: ReturnType<typeof redactorOf>;
   readonly #means: Means;
   readonly #budget: Budget;
+  readonly spending: Spending;
   #clock = unknownClock;
   #isClockTold = false;
+  /** What calls of each kind cost, as the last answer said. */
+  readonly #weights = { ...WEIGHT };
   /** Answers 429 with no good one between them, and when the last of them came. */
   #refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
 
@@ -31,11 +51,15 @@ export class Sender {
     this.#settings = settings;
     this.#feed = feed;
     this.#redact = redactorOf(settings.apiKey);
-    const { fetch, scheduler, timeout, apiKey, rateLimit } = settings;
+    const { fetch, scheduler, timeout, apiKey, rateLimit, quota } = settings;
     const headers = { accept: "application/json", "X-API-Key": apiKey };
     this.#means = { fetch, scheduler, timeout, headers };
     this.#budget = new Budget(scheduler, rateLimit, (throttling) =>
       feed.tell(() => ({ type: "throttled", at: scheduler.now(), ...throttling })),
+    );
+    const serviceNow = () => spanAt(this.#clock, scheduler.now());
+    this.spending = new Spending(quota, serviceNow, (told) =>
+      feed.tell(() => ({ type: "quota", at: scheduler.now(), ...told })),
     );
   }
 
@@ -44,8 +68,17 @@ export class Sender {
   }
 
   async send<T>(ask: Ask<T>): Promise<Exchange<T>> {
+    for (let asked = 1; ; asked += 1) {
+      const exchange = await this.#sendOnce(ask);
+      const { bounds, isConfirmed } = this.#clock;
+      if (!ask.needsClock || bounds === undefined || isConfirmed || asked >= CLOCK_READS) return exchange;
+    }
+  }
+
+  async #sendOnce<T>(ask: Ask<T>): Promise<Exchange<T>> {
     const { scheduler, retry } = this.#settings;
     for (let attempt = 1; ; attempt += 1) {
+      this.spending.check(this.#weights[kindOf(ask.route)]);
       const verdict = await this.#budget.start(ask.priority, ask.signal, (sent) =>
         this.#attempt(ask, attempt, sent),
       );
@@ -68,6 +101,11 @@ export class Sender {
   /** One attempt, from the request to what follows from its end. */
   async #attempt<T>(ask: Ask<T>, attempt: number, sent: number): Promise<Verdict<T>> {
     const { route, priority, signal } = ask;
+    const kind = kindOf(route);
+    const expected = this.#weights[kind];
+    // Others may have spent the rest while this one waited for its turn.
+    this.spending.check(expected);
+    this.spending.charge(expected);
     const ending = attemptOnce(this.#means, this.#settings.baseUrl + route, sent, signal);
     this.#feed.tell(() => ({
       type: "request",
@@ -78,14 +116,18 @@ export class Sender {
     }));
     const ended = await ending;
     const answer = ended.kind === "answer" ? ended.answer : undefined;
+    const weight = answer === undefined ? expected : (weightOf(answer) ?? WEIGHT[kind]);
+    this.spending.charge(weight - expected);
+    this.#weights[kind] = weight;
     const verdict = this.#judge(ask, sent, ended);
+    if ("error" in verdict && verdict.error instanceof QuotaExceededError) this.spending.exhaust();
     this.#feed.tell(() => ({
       type: "response",
       at: ended.at,
       url: this.#redact.text(route),
       attempt,
       duration: ended.at - sent,
-      ...(answer === undefined ? {} : { status: answer.status, weight: weightOf(answer, route) }),
+      ...(answer === undefined ? {} : { status: answer.status, weight }),
       ...("error" in verdict ? { error: verdict.error } : {}),
     }));
     if (answer !== undefined) this.#heed(answer, sent, ended.at);
@@ -172,12 +214,15 @@ export class Sender {
   }
 }
 
-/** What a call costs where the answer does not say. */
-const OHLCV_WEIGHT = 150;
-const SNIPERS_WEIGHT = 50;
+/** What calls cost where answers do not say. */
+const WEIGHT = { ohlcv: 150, snipers: 50 };
 
-function weightOf({ header }: Answer, route: string): number {
+function kindOf(route: string): "ohlcv" | "snipers" {
+  return /\/snipers(\?|$)/.test(route) ? "snipers" : "ohlcv";
+}
+
+/** The cost of a call, where the answer tells it. */
+function weightOf({ header }: Answer): number | undefined {
   const told = header("x-request-weight")?.trim() ?? "";
-  if (/^\d+(\.\d+)?$/.test(told)) return Number(told);
-  return /\/snipers(\?|$)/.test(route) ? SNIPERS_WEIGHT : OHLCV_WEIGHT;
+  return /^\d+(\.\d+)?$/.test(told) ? Number(told) : undefined;
 }

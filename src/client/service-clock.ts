@@ -31,33 +31,50 @@ export interface ServiceClock {
   readonly bounds: Bounds | undefined;
   /** Bounds that contradict the known ones; believed once a second answer agrees with them. */
   readonly rival: Bounds | undefined;
-  /** A usual round trip in ms. */
+  /** Whether two sources agree: two answers, or the first one and the scheduler; one `Date` alone may be wrong. */
+  readonly isConfirmed: boolean;
+  /** A quick round trip of late, in ms. */
   readonly roundTrip: number;
   /** Counts the jumps that were believed: instants of different epochs cannot be compared. */
   readonly epoch: number;
 }
 
-export const unknownClock: ServiceClock = { bounds: undefined, rival: undefined, roundTrip: 0, epoch: 0 };
+export const unknownClock: ServiceClock = {
+  bounds: undefined,
+  rival: undefined,
+  isConfirmed: false,
+  roundTrip: 0,
+  epoch: 0,
+};
 
 /** Clocks drift apart: bounds contradict each other by up to this much then, in ms; by more, one clock has jumped. */
 const DRIFT_GAP = 250;
-/** Bounds narrower than this, or than one and a half round trips, are not worth narrowing further. */
+/** A service whose clock is this close to the scheduler's, in ms, is believed at once. */
+const NEAR = 5_000;
+/** Bounds that exceed a round trip by less than this, in ms, are not worth narrowing further. */
 const NARROW = 20;
 
 /** Learns from one round trip. */
 export function learn(clock: ServiceClock, trip: RoundTrip): ServiceClock {
   const { sent, received, date } = trip;
   const took = received - sent;
-  const roundTrip = clock.roundTrip === 0 ? took : clock.roundTrip + (took - clock.roundTrip) / 4;
+  const isQuick = clock.roundTrip === 0 || took < clock.roundTrip;
+  const roundTrip = isQuick ? took : clock.roundTrip + (took - clock.roundTrip) / 16;
   if (date === undefined) return { ...clock, roundTrip };
   const seen: Bounds = { low: date - received, high: date + 1_000 - sent };
-  if (clock.bounds === undefined) return { ...clock, bounds: seen, roundTrip };
+  if (clock.bounds === undefined) {
+    const isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
+    return { ...clock, bounds: seen, isConfirmed, roundTrip };
+  }
   const known = clock.bounds;
   const gap = gapBetween(known, seen);
-  if (gap <= 0) return { ...clock, bounds: intersection(known, seen), rival: undefined, roundTrip };
-  if (gap <= DRIFT_GAP) return { ...clock, bounds: slid(known, seen), rival: undefined, roundTrip };
+  if (gap <= DRIFT_GAP) {
+    const bounds = gap <= 0 ? intersection(known, seen) : slid(known, seen);
+    return { ...clock, bounds, rival: undefined, isConfirmed: true, roundTrip };
+  }
   if (clock.rival !== undefined && gapBetween(clock.rival, seen) <= 0) {
-    return { bounds: intersection(clock.rival, seen), rival: undefined, roundTrip, epoch: clock.epoch + 1 };
+    const bounds = intersection(clock.rival, seen);
+    return { bounds, rival: undefined, isConfirmed: true, roundTrip, epoch: clock.epoch + 1 };
   }
   return { ...clock, rival: seen, roundTrip };
 }
@@ -77,21 +94,28 @@ export function instantOf(clock: ServiceClock, { sent, received, date }: RoundTr
   };
 }
 
+/** Between what the service's clock is at an instant of the scheduler's, and at most when a request sent then arrives. */
+export function spanAt({ bounds, roundTrip }: ServiceClock, now: number): ServiceInstant {
+  return { earliest: now + (bounds?.low ?? 0), latest: now + (bounds?.high ?? 0) + 2 * roundTrip };
+}
+
 /** The service's clock at an instant of the scheduler's, by the middle of what is known. */
 export function serviceTime(clock: ServiceClock, now: number): number {
   return clock.bounds === undefined ? now : now + (clock.bounds.low + clock.bounds.high) / 2;
 }
 
 /**
- * When to send a request, by the scheduler, that is to be answered just after `target` by the service's clock:
- * aimed at the middle while the bounds are wide, as the answer then halves them; once narrow, at the side where
- * the answer is proven to be late enough.
+ * When to send a request, by the scheduler, that is to be answered just after `target` by the service's clock: aimed
+ * at the middle while the bounds are wide, as the answer then halves them; once narrow, at the side where the answer
+ * proves to be late enough. Where a `Date` can prove that, half a round trip earlier: the low bound is itself that of
+ * an answer which took its way back since, so that the request still arrives after `target`.
  */
 export function aim(clock: ServiceClock, target: number): number {
   if (clock.bounds === undefined) return target;
   const { low, high } = clock.bounds;
-  const isNarrow = high - low <= Math.max(NARROW, 1.5 * clock.roundTrip);
-  return isNarrow ? aimSafely(clock, target) : Math.ceil(target - (low + high) / 2 - clock.roundTrip / 2);
+  const isNarrow = high - low <= NARROW + clock.roundTrip;
+  if (!isNarrow) return Math.ceil(target - (low + high) / 2 - clock.roundTrip / 2);
+  return target % 1_000 === 0 ? Math.ceil(target - low - clock.roundTrip / 2) : aimSafely(clock, target);
 }
 
 /** When to send a request, by the scheduler, whose answer is proven to be no earlier than `target`. */

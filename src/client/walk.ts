@@ -19,7 +19,7 @@ export function walkOf<T>(send: ClientCore["send"], walk: Walk<T>): AsyncIterabl
 
 async function* stepsOf<T>(
   send: ClientCore["send"],
-  { route, priority, parse, next, startedAt, signal }: Walk<T>,
+  { route, priority, parse, next, startedAt, signal, needsClock = false }: Walk<T>,
   controller: AbortController,
 ): AsyncGenerator<Step<T>, undefined, undefined> {
   const used = new Set<string>(startedAt === undefined ? [] : [startedAt]);
@@ -29,7 +29,7 @@ async function* stepsOf<T>(
     signal?.addEventListener("abort", forward, { once: true });
     let exchange: Awaited<ReturnType<typeof send<T>>>;
     try {
-      exchange = await send({ route: route(cursor), priority, parse, signal: controller.signal });
+      exchange = await send({ route: route(cursor), priority, parse, signal: controller.signal, needsClock });
     } catch (error) {
       if (controller.signal.aborted && !signal?.aborted) return;
       throw error;

@@ -17,6 +17,13 @@ export interface LookStep<State> {
   readonly isLast: boolean;
 }
 
+/** What a poll asks for, when, and for how many units a request. */
+export interface Poll<State> {
+  readonly schedule: Schedule;
+  readonly look: Look<State>;
+  readonly cost: number;
+}
+
 /** One look: asks as often as it takes, and gives the state after each answer. */
 export type Look<State> = (options: LookOptions) => AsyncIterable<LookStep<State>>;
 
@@ -42,6 +49,8 @@ export interface FeedUpdate<State> {
 
 /** Young pairs are indexed late: this many answers 404 in a row, a slot apart, mean that there is no such pair. */
 const NOT_FOUND_LIMIT = 3;
+/** How far off the service's clock can be taken for at first, in ms. */
+const CLOCK_SLACK = 2_000;
 /** A closing poll whose answer does not prove that the interval was over is repeated once. */
 const CLOSING_TRIES = 2;
 
@@ -55,16 +64,18 @@ const UNASKED = { isFresh: false, isLate: false, failures: 0 };
 export function sharedFeed<State>(
   core: ClientCore,
   key: string,
-  make: () => { schedule: Schedule; look: Look<State> },
+  make: () => Poll<State>,
 ): Observable<FeedUpdate<State>> {
   return defer(() => {
     const running = core.shared.get(key) as Observable<FeedUpdate<State>> | undefined;
     if (running !== undefined) return running;
     const feed: Observable<FeedUpdate<State>> = defer(() => {
       const abort = new AbortController();
-      const { schedule, look } = make();
-      return from(poll(core, schedule, look, abort.signal)).pipe(
+      const poll = make();
+      const leave = core.spending.join({ ...poll.schedule, cost: poll.cost });
+      return from(updates(core, poll, abort.signal)).pipe(
         finalize(() => {
+          leave();
           if (core.shared.get(key) === feed) core.shared.delete(key);
           abort.abort();
         }),
@@ -75,10 +86,9 @@ export function sharedFeed<State>(
   });
 }
 
-async function* poll<State>(
+async function* updates<State>(
   core: ClientCore,
-  schedule: Schedule,
-  look: Look<State>,
+  { schedule, look }: Poll<State>,
   signal: AbortSignal,
 ): AsyncGenerator<FeedUpdate<State>> {
   const serviceNow = () => serviceTime(core.serviceClock(), core.scheduler.now());
@@ -110,10 +120,14 @@ async function* poll<State>(
         yield feed;
       }
       notFound = 0;
-      next = nextSlot(schedule, provenAt, Math.max(slot.at, serviceNow()));
+      const stretch = core.spending.stretch();
+      next = nextSlot(schedule, provenAt, polledUntil(slot, serviceNow()), stretch);
       if (next.kind === "close" && next.at === slot.at && tries >= CLOSING_TRIES) {
-        next = nextSlot(schedule, Math.max(slot.at, serviceNow()), Math.max(slot.at, serviceNow()));
+        const polled = polledUntil(slot, serviceNow());
+        next = nextSlot(schedule, polled, polled, stretch);
       }
+      // A spent quota leaves one probe at the start of the next period.
+      if (next.at === Number.POSITIVE_INFINITY) next = { at: core.spending.resetsAt(), kind: "close" };
     } catch (error) {
       if (signal.aborted || !(error instanceof PairstreamError)) throw error;
       notFound = isNotFound(error) && feed.state === undefined ? notFound + 1 : 0;
@@ -127,6 +141,11 @@ async function* poll<State>(
     slot = next;
     await sleepUntilDue(core, slot, tries > 1, signal);
   }
+}
+
+/** A slot counts as polled even where the answer came a little before it; not where the service's clock was set back. */
+function polledUntil(slot: Slot, now: number): number {
+  return slot.at > now + CLOCK_SLACK ? now : Math.max(slot.at, now);
 }
 
 /** Whether a step takes beyond an instant of the scheduler's clock. */
@@ -156,8 +175,11 @@ async function isSlower(
 
 /** Waits for the instant at which to ask for a slot, which moves as more is learned of the service's clock. */
 async function sleepUntilDue(core: ClientCore, slot: Slot, isRepeated: boolean, signal: AbortSignal) {
+  const { epoch } = core.serviceClock();
   for (;;) {
     const clock = core.serviceClock();
+    // The service's clock has jumped: what is due by now shows with the next look.
+    if (clock.epoch !== epoch) return;
     const due = isRepeated ? aimSafely(clock, slot.at) : aim(clock, slot.at);
     if (core.scheduler.now() >= due) return;
     await sleepUntil(core.scheduler, due, signal);
@@ -171,8 +193,8 @@ function slotAfterFailure(
   error: PairstreamError,
   now: number,
 ): Slot {
-  const after = Math.max(failed.at, now);
-  const next = nextSlot(schedule, after, after);
+  const polled = polledUntil(failed, now);
+  const next = nextSlot(schedule, polled, polled);
   const mayWait = error instanceof QuotaExceededError || next.at > recovery;
   return mayWait ? { at: recovery, kind: failed.kind } : next;
 }

@@ -4,16 +4,13 @@ import { HttpError, type PairstreamError, QuotaExceededError } from "../errors.j
 
 /** The longest wait after a failure, in ms. */
 const LONGEST_RECOVERY = 60_000;
-/** Spent units come back with the next day, UTC. */
-const QUOTA_PERIOD = 86_400_000;
-
 /**
  * When, by the service's clock, to try again what has failed for good `failures` times in a row, a client's own
  * retries included: after the longest delay of a retry, then after twice that, up to a minute.
  */
 export function recoveryAt(core: ClientCore, error: PairstreamError, failures: number): number {
   const now = serviceTime(core.serviceClock(), core.scheduler.now());
-  if (error instanceof QuotaExceededError) return (Math.floor(now / QUOTA_PERIOD) + 1) * QUOTA_PERIOD;
+  if (error instanceof QuotaExceededError) return core.spending.resetsAt();
   if (isNotFound(error)) return now + LONGEST_RECOVERY;
   const delay = Math.max(1_000, core.retry.maxDelay) * 2 ** (failures - 1);
   return now + Math.min(LONGEST_RECOVERY, delay);
@@ -25,6 +22,5 @@ export function isNotFound(error: PairstreamError): boolean {
 
 /** Whether retrying cannot mend it: a request that the service does not take, or a key that it does not know. */
 export function isFatal(error: PairstreamError): boolean {
-  if (!(error instanceof HttpError) || error instanceof QuotaExceededError) return false;
-  return [400, 401, 403, 424].includes(error.status);
+  return error instanceof HttpError && [400, 401, 403, 424].includes(error.status);
 }

@@ -1,3 +1,4 @@
+import { type Stretch, UNSTRETCHED } from "../client/quota.js";
 import type { Intervals } from "../timeframe.js";
 
 /** When polls of a stream are due, by the service's clock. */
@@ -6,6 +7,9 @@ export interface Schedule {
   nextClose(after: number): number;
   /** The first instant after `after` at which the running state is due; `Infinity` where it never is. */
   nextRefresh(after: number): number;
+  /** ms between two closing polls, and between two others, about; `Infinity` for none. */
+  readonly closeEvery: number;
+  readonly refreshEvery: number;
 }
 
 /** A poll that is due; `close` polls are to prove that an interval is over. */
@@ -16,7 +20,10 @@ export interface Slot {
 
 /** Polls every `every` ms from the start of each interval, and `settle` ms after its end in any case. */
 export function candleSchedule(intervals: Intervals, every: number | "close", settle: number): Schedule {
+  const hasRefreshes = every !== "close" && every < intervals.shortest;
   return {
+    closeEvery: intervals.shortest,
+    refreshEvery: hasRefreshes ? every : Number.POSITIVE_INFINITY,
     nextClose: (after) => intervals.end(after - settle) + settle,
     nextRefresh: (after) => {
       if (every === "close") return Number.POSITIVE_INFINITY;
@@ -33,14 +40,29 @@ export function candleSchedule(intervals: Intervals, every: number | "close", se
 /** Polls every `every` ms, counted from `first`. */
 export function steadySchedule(every: number, first: number): Schedule {
   return {
+    closeEvery: Number.POSITIVE_INFINITY,
+    refreshEvery: every,
     nextClose: () => Number.POSITIVE_INFINITY,
     nextRefresh: (after) => first + (Math.floor((after - first) / every) + 1) * every,
   };
 }
 
-/** The next poll after two instants: what closings are proven until, and what was refreshed last. */
-export function nextSlot(schedule: Schedule, provenUntil: number, refreshedAt: number): Slot {
-  const close = schedule.nextClose(provenUntil);
-  const refresh = schedule.nextRefresh(refreshedAt);
+/**
+ * The next poll after two instants: what closings are proven until, and what was refreshed last; later than asked for
+ * where a quota stretches polls, and at `Infinity` where it leaves none.
+ */
+export function nextSlot(
+  schedule: Schedule,
+  provenUntil: number,
+  refreshedAt: number,
+  stretch: Stretch = UNSTRETCHED,
+): Slot {
+  const close = after(schedule.nextClose, provenUntil, schedule.closeEvery, stretch.close);
+  const refresh = after(schedule.nextRefresh, refreshedAt, schedule.refreshEvery, stretch.refresh);
   return close <= refresh ? { at: close, kind: "close" } : { at: refresh, kind: "refresh" };
+}
+
+function after(next: (after: number) => number, instant: number, every: number, stretch: number): number {
+  if (stretch === Number.POSITIVE_INFINITY) return stretch;
+  return next(stretch === 1 ? instant : instant + (stretch - 1) * every);
 }

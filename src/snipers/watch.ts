@@ -81,6 +81,7 @@ export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observa
   return sharedFeed(core, key, () => ({
     schedule: steadySchedule(watch.every, serviceTime(core.serviceClock(), core.scheduler.now())),
     look: sniperLook(core, watch.query),
+    cost: 50,
   }));
 }
 
@@ -113,7 +114,7 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
 
   return async function* look({ priority, signal }) {
     for (let isRepeated = false; ; isRepeated = true) {
-      const exchange = await core.send({ route, priority, signal, parse });
+      const exchange = await core.send({ route, priority, signal, parse, needsClock: true });
       const { report, refused } = exchange.value;
       const unreadable = new Set(refused.flatMap(({ key }) => key ?? []));
       const hasUnplaced = refused.some(({ key }) => key === undefined);

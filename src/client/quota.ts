@@ -1,0 +1,69 @@
+/** At most `units` in each period of `per` ms; periods begin at multiples of `per` since the epoch. */
+export interface Quota {
+  readonly units: number;
+  readonly per: number;
+}
+
+/** What has been spent in the running period and, as the service's clock is not known exactly, may count for the next. */
+export interface Ledger {
+  /** The number of the running period since the epoch. */
+  readonly period: number;
+  readonly spent: number;
+  readonly spentAhead: number;
+}
+
+/** What a stream will ask for: one poll at each end of an interval, and one every so often in between. */
+export interface Demand {
+  /** ms between closing polls; `Infinity` for none. */
+  readonly closeEvery: number;
+  /** ms between the other polls; `Infinity` for none. */
+  readonly refreshEvery: number;
+  /** Units a poll. */
+  readonly cost: number;
+}
+
+/** How many times longer than asked for to wait between polls of each kind; `Infinity`: none until the next period. */
+export interface Stretch {
+  readonly refresh: number;
+  readonly close: number;
+}
+
+export const UNSTRETCHED: Stretch = { refresh: 1, close: 1 };
+
+/** The ledger as it stands at an instant that the service's clock has certainly reached. */
+export function ledgerAt(ledger: Ledger | undefined, { per }: Quota, reached: number): Ledger {
+  const period = Math.floor(reached / per);
+  if (ledger === undefined || period > ledger.period + 1) return { period, spent: 0, spentAhead: 0 };
+  if (period > ledger.period) return { period, spent: ledger.spentAhead, spentAhead: 0 };
+  return ledger;
+}
+
+/** The ledger after a request that the service may count for any instant up to `latest`. */
+export function charged(ledger: Ledger, { per }: Quota, cost: number, latest: number): Ledger {
+  const isAhead = Math.floor(latest / per) > ledger.period;
+  return {
+    ...ledger,
+    spent: ledger.spent + cost,
+    spentAhead: ledger.spentAhead + (isAhead ? cost : 0),
+  };
+}
+
+/** Spreads what is left over the rest of the period: polls in between give way first, closing ones last. */
+export function stretched(
+  ledger: Ledger,
+  { units, per }: Quota,
+  demands: Iterable<Demand>,
+  now: number,
+): Stretch {
+  const timeLeft = Math.max(0, (ledger.period + 1) * per - now);
+  const left = units - ledger.spent;
+  let closing = 0;
+  let refreshing = 0;
+  for (const { closeEvery, refreshEvery, cost } of demands) {
+    closing += (cost * timeLeft) / closeEvery;
+    refreshing += (cost * timeLeft) / refreshEvery;
+  }
+  if (closing + refreshing <= left) return UNSTRETCHED;
+  if (closing < left) return { refresh: refreshing / (left - closing), close: 1 };
+  return { refresh: Number.POSITIVE_INFINITY, close: left > 0 ? closing / left : Number.POSITIVE_INFINITY };
+}

@@ -1,0 +1,88 @@
+import { QuotaExceededError } from "../errors.js";
+import type { QuotaActivity } from "./activity.js";
+import {
+  charged,
+  type Demand,
+  type Ledger,
+  ledgerAt,
+  type Quota,
+  type Stretch,
+  stretched,
+  UNSTRETCHED,
+} from "./quota.js";
+
+/** Where no quota is given, spent units are expected back with the next day, UTC. */
+const DAY = 86_400_000;
+
+/** What is known of the service's clock right now: certainly this late, and possibly that late when a request arrives. */
+type ServiceNow = () => { readonly earliest: number; readonly latest: number };
+type Told = Omit<QuotaActivity, "type" | "at">;
+
+/** Keeps count of the units that a client spends, and says how to make them last. */
+export class Spending {
+  readonly #quota: Quota | undefined;
+  readonly #now: ServiceNow;
+  readonly #tell: (told: Told) => void;
+  readonly #demands = new Set<Demand>();
+  #ledger: Ledger | undefined;
+  #phase = "ample";
+
+  constructor(quota: Quota | undefined, now: ServiceNow, tell: (told: Told) => void) {
+    this.#quota = quota;
+    this.#now = now;
+    this.#tell = tell;
+  }
+
+  /** When spent units come back, by the service's clock. */
+  resetsAt(): number {
+    const per = this.#quota?.per ?? DAY;
+    return (Math.floor(this.#now().earliest / per) + 1) * per;
+  }
+
+  /** Counts in what a stream will ask for, until the function that it returns is called. */
+  join(demand: Demand): () => void {
+    this.#demands.add(demand);
+    return () => this.#demands.delete(demand);
+  }
+
+  /** How to stretch polls so that the units last until the end of the period. */
+  stretch(): Stretch {
+    if (this.#quota === undefined) return UNSTRETCHED;
+    const { earliest } = this.#now();
+    const stretch = stretched(this.#ledgerNow(this.#quota), this.#quota, this.#demands, earliest);
+    this.#enter(stretch.close > 1 ? "closings" : stretch.refresh > 1 ? "refreshes" : "ample", stretch);
+    return stretch;
+  }
+
+  /** Throws a `QuotaExceededError` where a call is not to be had any more in this period. */
+  check(cost: number): void {
+    if (this.#quota === undefined || this.#ledgerNow(this.#quota).spent + cost <= this.#quota.units) return;
+    this.#enter("spent", { refresh: Number.POSITIVE_INFINITY, close: Number.POSITIVE_INFINITY });
+    const reset = new Date(this.resetsAt()).toISOString();
+    throw new QuotaExceededError(`The client's quota of ${this.#quota.units} units is spent until ${reset}`);
+  }
+
+  /** Counts a request that goes out, or what it cost more than was thought. */
+  charge(cost: number): void {
+    if (this.#quota === undefined || cost === 0) return;
+    this.#ledger = charged(this.#ledgerNow(this.#quota), this.#quota, cost, this.#now().latest);
+  }
+
+  /** The service says that nothing is left. */
+  exhaust(): void {
+    if (this.#quota === undefined) return;
+    this.charge(Math.max(0, this.#quota.units - this.#ledgerNow(this.#quota).spent));
+  }
+
+  #ledgerNow(quota: Quota): Ledger {
+    this.#ledger = ledgerAt(this.#ledger, quota, this.#now().earliest);
+    return this.#ledger;
+  }
+
+  #enter(phase: string, { refresh, close }: Stretch): void {
+    if (phase === this.#phase) return;
+    this.#phase = phase;
+    const { units } = this.#quota!;
+    this.#tell({ spent: this.#ledger?.spent ?? 0, units, resetsAt: this.resetsAt(), refresh, close });
+  }
+}
