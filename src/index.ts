@@ -50,5 +50,5 @@ export { closes } from "./operators/closes.js";
 export { finals } from "./operators/finals.js";
 export { latest } from "./operators/latest.js";
 export { VirtualClock } from "./replay/virtual-clock.js";
-export { applySniperEvent, type SniperEvent } from "./snipers/diff.js";
+export { applySniperEvent, emptyReport, type SniperEvent } from "./snipers/diff.js";
 export { type SniperWatch, watchSnipers } from "./snipers/watch.js";

@@ -1,0 +1,177 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import type { Series, WatchOptions } from "pairstream";
+
+/** What the command line and the environment ask for. */
+export interface LiveOptions {
+  readonly place: Place;
+  readonly network: Series["network"];
+  readonly timeframe: Series["timeframe"];
+  readonly currency: Series["currency"];
+  readonly since: NonNullable<WatchOptions["since"]>;
+  /** ms between two polls; absent: what suits the place. */
+  readonly every: number | "close" | undefined;
+  readonly json: boolean;
+}
+
+/** Where the pair is followed. */
+export type Place =
+  | { readonly kind: "market"; readonly seed: number; readonly pair: string | undefined }
+  | {
+      readonly kind: "tape";
+      readonly file: string;
+      /** Where the clock of its service starts, ms since the epoch. */
+      readonly from: number | undefined;
+      readonly minimumUsd: number | undefined;
+      readonly pair: string;
+    }
+  | { readonly kind: "remote"; readonly baseUrl: string; readonly apiKey: string; readonly pair: string };
+
+/** The text of `--help` is printed; there is nothing to do. */
+export class HelpShown extends Error {}
+
+/** The command line or the environment asks for what there is not; the message is one line. */
+export class UsageError extends Error {}
+
+const KEY = "PAIRSTREAM_API_KEY";
+const BASE_URL = "PAIRSTREAM_BASE_URL";
+
+/** Reads the arguments that follow the program's name; throws a `UsageError` or `HelpShown`. */
+export function readOptions(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): LiveOptions {
+  const command = liveCommand();
+  try {
+    command.parse(args, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) throw new HelpShown();
+    throw new UsageError(error.message.replace(/^error: /, ""));
+  }
+  const given = command.opts<Given>();
+  return {
+    place: placeOf(given, environment),
+    network: given.network,
+    timeframe: given.timeframe,
+    currency: given.currency,
+    since: given.since,
+    every: given.every,
+    json: given.json ?? false,
+  };
+}
+
+/** As commander hands them over. Names, timeframes and the like are checked by the library, which names what is allowed. */
+interface Given extends Pick<LiveOptions, "network" | "timeframe" | "currency" | "since"> {
+  tape?: string;
+  from?: number;
+  minimumUsd?: number;
+  seed?: number;
+  baseUrl?: string;
+  pair?: string;
+  every?: number | "close";
+  json?: true;
+}
+
+const DEFAULT_SEED = 31;
+const TAPED_PAIR = "taped-pair";
+
+function liveCommand(): Command {
+  return new Command("npm start --")
+    .description(
+      "Follows the candles and the snipers of a pair. Without options the pair is made up, and served on this machine.",
+    )
+    .addOption(new Option("--tape <file>", "serve the swaps of a tape, one JSON object a line, oldest first"))
+    .addOption(
+      new Option("--from <instant>", "with --tape: where the clock of its service starts").argParser(
+        toInstant,
+      ),
+    )
+    .addOption(
+      new Option("--minimum-usd <amount>", "with --tape: leave out swaps worth less").argParser(toNumber),
+    )
+    .addOption(
+      new Option("--seed <number>", `which market to make up (default: ${DEFAULT_SEED})`)
+        .argParser(toNumber)
+        .conflicts(["tape", "baseUrl"]),
+    )
+    .addOption(
+      new Option("--base-url <url>", `follow a service elsewhere; needs ${KEY} in the environment`).conflicts(
+        "tape",
+      ),
+    )
+    .addOption(new Option("--pair <address>", "the address of the pair; needed for a service elsewhere"))
+    .addOption(new Option("--network <name>", "mainnet or devnet, which has no snipers").default("mainnet"))
+    .addOption(new Option("--timeframe <length>", "from 1s to 1M").default("10s"))
+    .addOption(new Option("--currency <name>", "usd or native").default("usd"))
+    .addOption(
+      new Option("--since <start>", "where the history begins: an instant, or a number of candles back")
+        .argParser(toSince)
+        .default({ candles: 30 }, "30"),
+    )
+    .addOption(
+      new Option(
+        "--every <ms>",
+        'time between polls, or "close": one a candle (default: 2000 on this machine, else the length of a candle, at most 60000)',
+      ).argParser(toEvery),
+    )
+    .option("--json", "print one JSON event a line, and nothing else on stdout")
+    .addHelpText(
+      "after",
+      [
+        "",
+        "An instant is ISO 8601 with a zone, such as 2024-01-05T14:00:00Z, or a day, such as 2024-01-05 (UTC).",
+        "",
+        "Environment:",
+        `  ${KEY}   the key for a service elsewhere; it goes out in a header only`,
+        `  ${BASE_URL}  in place of --base-url`,
+        "  NO_COLOR             no colours",
+        "",
+        "Ctrl-C stops. Exit code: 0 when stopped, 1 when a stream failed, 2 for options that cannot be taken.",
+      ].join("\n"),
+    )
+    .helpOption("--help", "print this")
+    .showSuggestionAfterError(false)
+    .configureOutput({ writeErr: () => {} })
+    .exitOverride();
+}
+
+function placeOf(given: Given, environment: Readonly<Record<string, string | undefined>>): Place {
+  const { tape, from, minimumUsd, seed, pair } = given;
+  if (tape !== undefined) return { kind: "tape", file: tape, from, minimumUsd, pair: pair ?? TAPED_PAIR };
+  if (from !== undefined) throw new UsageError("--from is the start of a tape's clock: it needs --tape");
+  if (minimumUsd !== undefined)
+    throw new UsageError("--minimum-usd is about the swaps of a tape: it needs --tape");
+  const baseUrl = given.baseUrl ?? (seed === undefined ? environment[BASE_URL] || undefined : undefined);
+  if (baseUrl === undefined) return { kind: "market", seed: seed ?? DEFAULT_SEED, pair };
+  const apiKey = environment[KEY];
+  if (!apiKey) throw new UsageError(`a service elsewhere needs a key: set ${KEY} in the environment`);
+  if (pair === undefined)
+    throw new UsageError("a service elsewhere needs --pair, the address of the pair to follow");
+  return { kind: "remote", baseUrl, apiKey, pair };
+}
+
+function toNumber(text: string): number {
+  const number = text.trim() === "" ? Number.NaN : Number(text);
+  if (Number.isFinite(number)) return number;
+  throw new InvalidArgumentError("It has to be a number.");
+}
+
+const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/;
+const INSTANT_ALLOWED = "an instant with a zone, such as 2024-01-05T14:00:00Z, or a day";
+
+function toInstant(text: string): number {
+  const ms = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
+  if (ms >= 0) return ms;
+  throw new InvalidArgumentError(`It has to be ${INSTANT_ALLOWED}.`);
+}
+
+function toEvery(text: string): number | "close" {
+  return text === "close" ? text : toNumber(text);
+}
+
+/** Digits alone are a number of candles. */
+function toSince(text: string): LiveOptions["since"] {
+  if (/^\d+$/.test(text)) return { candles: Number(text) };
+  if (INSTANT.test(text)) return text;
+  throw new InvalidArgumentError(`It has to be a number of candles, or ${INSTANT_ALLOWED}.`);
+}

@@ -1,0 +1,281 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  applyCandleEvent,
+  applySniperEvent,
+  type Candle,
+  type CandleEvent,
+  emptyReport,
+  type FeedStatus,
+  type SniperEvent,
+} from "pairstream";
+import { createPairService, listen, simulatedMarket } from "pairstream/service";
+import { afterEach, describe, expect, it } from "vitest";
+import { endAll, type Program, run } from "./program.js";
+
+type PrintedEvent =
+  | ({ stream: "candle" } & CandleEvent)
+  | ({ stream: "sniper" } & SniperEvent)
+  | ({ stream: "status"; of: "candles" | "snipers" } & FeedStatus);
+
+const EXAMPLE = "examples/live.ts";
+const TIMEOUT = 60_000;
+const cleanups: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  await endAll();
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+});
+
+const live = (args: readonly string[] = [], environment?: NodeJS.ProcessEnv): Program =>
+  run(EXAMPLE, args, environment);
+
+const isCandle = (line: string) => /^\d\d:\d\d:\d\d (new|updated|removed) +(open|closed|final) /.test(line);
+
+/** Ends it with a signal; gives how it ended, and how long that took. */
+async function stop(program: Program, signal: NodeJS.Signals = "SIGINT") {
+  const since = performance.now();
+  program.child.kill(signal);
+  return { code: await program.ended, took: performance.now() - since };
+}
+
+describe("without arguments", { timeout: TIMEOUT }, () => {
+  it("shows what is followed, candles, snipers and statuses; Ctrl-C ends it at once", async () => {
+    const program = live();
+    const first = await program.line(() => true);
+    expect(first).toMatch(/^Following \S+ on mainnet: 10s candles in usd, and snipers$/);
+    await program.line((line) => /^Served at http:\/\/127\.0\.0\.1:\d+ by a simulated market/.test(line));
+    await program.line((line) => line === "Ctrl-C stops");
+    await program.line((line) => /status +candles starting$/.test(line));
+    await program.line((line) => /status +candles live, covered from .* until /.test(line));
+    await program.line((line) => /status +snipers live, as of /.test(line));
+    await program.line((line) => /^ +snipers \d+ so far: sniped for \$/.test(line));
+    const candle = await program.line(isCandle);
+    // Time, event, status, date and time of the candle, four prices, volume, swaps.
+    expect(candle.trim().split(/ +/)).toHaveLength(11);
+    expect(candle).not.toMatch(/\de[+-]?\d/);
+    await program.line((line) => / updated open /.test(line));
+    expect(program.lines.join("\n")).not.toContain("\u001b[");
+
+    const { code, took } = await stop(program);
+    expect(code).toBe(0);
+    expect(took).toBeLessThan(3_000);
+    expect(program.errors()).toBe("");
+  });
+
+  it("ends at SIGTERM, and at a second Ctrl-C while it ends", async () => {
+    const terminated = live();
+    await terminated.line(isCandle);
+    expect(await stop(terminated, "SIGTERM")).toMatchObject({ code: 0 });
+
+    const interrupted = live();
+    await interrupted.line(isCandle);
+    interrupted.child.kill("SIGINT");
+    expect(await stop(interrupted)).toMatchObject({ code: 0 });
+    expect(terminated.errors() + interrupted.errors()).toBe("");
+  });
+
+  it("ends when the pipe is closed", async () => {
+    const program = live();
+    await program.line(isCandle);
+    program.child.stdout?.destroy();
+    expect(await program.ended).toBe(0);
+    expect(program.errors()).toBe("");
+  });
+});
+
+describe("--json", { timeout: TIMEOUT }, () => {
+  it("prints nothing but events, which fold into candles and snipers", async () => {
+    const program = live(["--json", "--timeframe", "1s", "--every", "250", "--since", "20"]);
+    const isLiveClose = (line: string) => /"stream":"candle".*"status":"closed".*"live":true/.test(line);
+    await program.line(isLiveClose);
+    await program.line((line) => line.includes('"stream":"sniper"'));
+    await program.line((line) => /"stream":"status","of":"snipers","state":"live"/.test(line));
+    expect(await stop(program)).toMatchObject({ code: 0 });
+
+    const events = program.lines.map((line): PrintedEvent => JSON.parse(line));
+    const candles = new Map<number, Candle>();
+    let report = emptyReport;
+    for (const event of events) {
+      if (event.stream === "candle") {
+        expect(candles.get(event.candle.timestamp)).toEqual(
+          event.type === "new" ? undefined : event.previous,
+        );
+        applyCandleEvent(candles, event);
+      } else if (event.stream === "sniper") {
+        report = applySniperEvent(report, event);
+      } else {
+        expect(event).toMatchObject({ stream: "status", failures: 0 });
+      }
+    }
+    expect(candles.size).toBeGreaterThan(10);
+    expect(report.result.length).toBeGreaterThan(3);
+    expect(program.errors()).toMatch(/^Following /);
+  });
+
+  it("shows errors by name and message", async () => {
+    const { baseUrl, close } = await serve("key");
+    const program = live(["--json", "--base-url", baseUrl, "--pair", "pair1", "--every", "250"], {
+      PAIRSTREAM_API_KEY: "key",
+    });
+    await program.line((line) => line.includes('"of":"candles","state":"live"'));
+    await close();
+    const stalled = await program.line((line) => /"of":"candles","state":"stalled".*"lastError"/.test(line));
+    expect(JSON.parse(stalled)).toMatchObject({
+      lastError: { name: "NetworkError", message: expect.stringContaining("got no answer") },
+    });
+    expect(await stop(program)).toMatchObject({ code: 0 });
+  });
+});
+
+describe("--tape", { timeout: TIMEOUT }, () => {
+  it("shows history, then goes on live on the tape's clock", async () => {
+    const from = Date.UTC(2021, 4, 6, 7, 8, 0);
+    // One swap a second, the price a little higher each time; a speck of dust among them.
+    const swaps = Array.from({ length: 180 }, (_, at) =>
+      swapLine(from - 60_000 + at * 1_000, at, 2 + at / 100),
+    );
+    swaps.splice(30, 0, swapLine(from - 30_500, 1_000, 999_999, 1e-10));
+    const file = await tapeOf(swaps);
+    const program = live([
+      ...["--tape", file, "--from", "2021-05-06T07:08:00Z", "--timeframe", "1s", "--every", "500"],
+      ...["--since", "2021-05-06T07:07:30Z", "--minimum-usd", "0.01"],
+    ]);
+    await program.line((line) => line.includes("a tape of 180 swaps"));
+    const first = await program.line(isCandle);
+    expect(first).toMatch(/^07:08:\d\d new +final +05-06 07:07:30 +2\.30000 +2\.30000 /);
+    await program.line((line) => /candles live, covered from 2021-05-06 07:07:30 until /.test(line));
+    await program.line((line) => /new +open +05-06 07:08:0\d /.test(line));
+    await program.line((line) => /updated closed 05-06 07:08:0\d /.test(line));
+    expect(program.lines.filter((line) => line.includes("999999"))).toEqual([]);
+    expect(await stop(program)).toMatchObject({ code: 0 });
+    expect(program.errors()).toBe("");
+  });
+
+  it("has no snipers on devnet", async () => {
+    const file = await tapeOf([swapLine(Date.UTC(2021, 4, 6), 1, 2)]);
+    const program = live(["--tape", file, "--from", "2021-05-06T00:00:01Z", "--network", "devnet"]);
+    await program.line((line) => /candles live/.test(line));
+    expect(await stop(program)).toMatchObject({ code: 0 });
+    expect(program.lines[0]).toMatch(/on devnet: 10s candles in usd$/);
+    expect(program.lines.filter((line) => line.includes("sniper"))).toEqual([]);
+  });
+
+  it("names what is wrong with a tape", async () => {
+    const file = await tapeOf([swapLine(Date.UTC(2021, 4, 6), 1, 2), "{}"]);
+    await expectRefusal(["--tape", file, "--from", "2021-05-06"], /line 2: /);
+    await expectRefusal(["--tape", `${file}.not`, "--from", "2021-05-06"], /--tape cannot be read: ENOENT/);
+    const good = await tapeOf([swapLine(Date.UTC(2021, 4, 6), 1, 2)]);
+    await expectRefusal(["--tape", good], /needs --from.* 2021-05-06 00:00:00 to 2021-05-06 00:00:00/);
+  });
+});
+
+describe("a service elsewhere", { timeout: TIMEOUT }, () => {
+  it("is followed with the key of the environment, by the URL of either", async () => {
+    const { baseUrl } = await serve("key");
+    const byOption = live(["--base-url", baseUrl, "--pair", "pair1"], { PAIRSTREAM_API_KEY: "key" });
+    const byEnvironment = live(["--pair", "pair1"], {
+      PAIRSTREAM_API_KEY: "key",
+      PAIRSTREAM_BASE_URL: baseUrl,
+    });
+    for (const program of [byOption, byEnvironment]) {
+      await program.line((line) => line === `Served at ${baseUrl} by a service elsewhere`);
+      await program.line(isCandle);
+      await program.line((line) => /snipers live/.test(line));
+      expect(await stop(program)).toMatchObject({ code: 0 });
+    }
+  });
+
+  it("ends it with exit code 1 where it refuses the key, which is not shown", async () => {
+    const { baseUrl } = await serve("key");
+    const program = live(["--base-url", baseUrl, "--pair", "pair1"], { PAIRSTREAM_API_KEY: "wrong-0815" });
+    expect(await program.ended).toBe(1);
+    expect(program.errors()).toMatch(/^error: GET \/token\/.* status 401/);
+    expect(program.errors().split("\n")).toHaveLength(2);
+    expect(program.lines.join("\n") + program.errors()).not.toContain("wrong-0815");
+  });
+
+  it("needs a key and a pair", async () => {
+    const url = ["--base-url", "https://service.test"];
+    await expectRefusal([...url, "--pair", "pair1"], /needs a key: set PAIRSTREAM_API_KEY/);
+    await expectRefusal(url, /needs --pair/, { PAIRSTREAM_API_KEY: "wrong-0815" });
+  });
+});
+
+describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
+  it.each([
+    [["--timeframe", "7min"], /timeframe is "7min"; allowed: 1s, 10s, .*, 1M$/],
+    [["--network", "testnet"], /allowed: mainnet, devnet$/],
+    [["--currency", "eur"], /allowed: usd, native$/],
+    [["--every", "100"], /allowed: "close", or a number of ms of at least 250$/],
+    [["--since", "yesterday"], /a number of candles, or an instant with a zone/],
+    [["--from", "2024-01-01"], /needs --tape$/],
+    [["--no-such-option"], /unknown option '--no-such-option'$/],
+  ])("%j: exit code 2 and one line that names what is allowed", async (args, message) => {
+    await expectRefusal(args, message);
+  });
+});
+
+describe("--help", { timeout: TIMEOUT }, () => {
+  it("names the options and the environment", async () => {
+    const program = live(["--help"]);
+    expect(await program.ended).toBe(0);
+    const text = program.lines.join("\n");
+    for (const name of [
+      "tape",
+      "from",
+      "base-url",
+      "pair",
+      "network",
+      "timeframe",
+      "currency",
+      "since",
+      "json",
+    ]) {
+      expect(text).toContain(`--${name}`);
+    }
+    expect(text).toContain("PAIRSTREAM_API_KEY");
+    expect(program.errors()).toBe("");
+  });
+});
+
+async function expectRefusal(args: readonly string[], message: RegExp, environment?: NodeJS.ProcessEnv) {
+  const program = live(args, environment);
+  expect(await program.ended).toBe(2);
+  expect(program.lines).toEqual([]);
+  const [line, ...rest] = program.errors().split("\n");
+  expect(line).toMatch(/^error: /);
+  expect(line).toMatch(message);
+  expect(rest).toEqual([""]);
+  expect(line).not.toContain("wrong-0815");
+}
+
+/** A service of this process that lets one key in; its pair is `pair1`. */
+async function serve(apiKey: string) {
+  const source = simulatedMarket({ seed: 3, createdAt: Date.now() - 3_600_000, pairs: ["pair1"] });
+  const { url, close } = await listen(createPairService({ source, apiKeys: [apiKey] }), { port: 0 });
+  cleanups.push(close);
+  return { baseUrl: url, close };
+}
+
+async function tapeOf(lines: readonly string[]): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "pairstream-tape-"));
+  cleanups.push(() => rm(folder, { recursive: true }));
+  const file = join(folder, "swaps.ndjson");
+  await writeFile(file, `${lines.join("\n")}\n`);
+  return file;
+}
+
+function swapLine(timestamp: number, number: number, price: number, tokenAmount = 10): string {
+  return JSON.stringify({
+    blockNumber: 1_000 + Math.floor(timestamp / 1_000),
+    timestamp: new Date(timestamp).toISOString(),
+    transactionHash: `hash${number}`,
+    walletAddress: `wallet${number % 7}`,
+    side: number % 2 === 0 ? "buy" : "sell",
+    tokenAmount,
+    usdAmount: price * tokenAmount,
+    nativeAmount: (price * tokenAmount) / 100,
+  });
+}
