@@ -68,9 +68,10 @@ export interface CandleTurn {
   readonly isDoubtful: boolean;
 }
 
-/** The oldest interval that may still change while the instant's own is running. */
+/** The oldest interval that may still change at an instant: in the revision window, or not settled yet. */
 export function windowStart(rules: CandleRules, instant: number): number {
-  return rules.intervals.shift(rules.intervals.start(instant), -rules.revisionWindow);
+  const window = rules.intervals.shift(rules.intervals.start(instant), -rules.revisionWindow);
+  return Math.min(window, settledUntil(rules, instant));
 }
 
 /** The end of the intervals that can be closed by a look at `instant`: those over for `settle` ms. */
@@ -103,7 +104,7 @@ export function readCandles(rules: CandleRules, book: CandleBook, read: CandleRe
   const settled = settledUntil(rules, observedAt);
   // Beyond a hole in what was read nothing can be final, or it would be new again once the hole is read.
   const hasHole = read.from > book.finalUntil;
-  const changeable = hasHole ? book.finalUntil : Math.min(settled, windowStart(rules, observedAt));
+  const changeable = hasHole ? book.finalUntil : windowStart(rules, observedAt);
 
   const entries: CandleEntry[] = [];
   const changes: CandleChange[] = [];
@@ -135,9 +136,11 @@ export function readCandles(rules: CandleRules, book: CandleBook, read: CandleRe
     const { candle, status, revision, isMissing } = entry;
     const { timestamp } = candle;
     if (timestamp < read.from || timestamp >= read.to) {
+      if (isMissing) heldAt = Math.min(heldAt, timestamp);
       keep(entry);
     } else if (read.unreadable.has(timestamp)) {
-      if (statusNow(timestamp) !== "final") keep(entry);
+      // A row that cannot be read is a row all the same: the candle is there.
+      if (statusNow(timestamp) !== "final") keep(isMissing ? { ...entry, isMissing: false } : entry);
     } else if (isMissing && !read.hasUnplaced) {
       changes.push({ type: "removed", candle, status, revision: revision + 1 });
     } else {
@@ -181,7 +184,8 @@ function coverage(rules: CandleRules, book: CandleBook, read: CandleRead, knownU
 
 const RANK: Record<CandleStatus, number> = { open: 0, closed: 1, final: 2 };
 
-function laterOf(before: CandleStatus | undefined, now: CandleStatus): CandleStatus {
+/** The further of two statuses: none is ever taken back within a life. */
+export function laterOf(before: CandleStatus | undefined, now: CandleStatus): CandleStatus {
   return before !== undefined && RANK[before] > RANK[now] ? before : now;
 }
 

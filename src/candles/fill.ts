@@ -1,6 +1,6 @@
 import type { Candle } from "../contract.js";
 import type { Intervals } from "../timeframe.js";
-import { type CandleChange, isSame } from "./book.js";
+import { type CandleChange, isSame, laterOf } from "./book.js";
 import type { CandleStatus } from "./event.js";
 
 /** What is new about a series, and how far it is known. */
@@ -18,7 +18,8 @@ interface Shown {
   readonly candle: Candle;
   readonly status: CandleStatus;
   readonly revision: number;
-  readonly isFlat: boolean;
+  /** Whether its interval has been covered; what is covered later does not always begin as early. */
+  readonly isKnown: boolean;
 }
 
 /**
@@ -75,18 +76,19 @@ export class GapFiller {
   }
 
   #wanted(timestamp: number, close: number | undefined, step: FillStep): Shown | undefined {
+    const before = this.#shown.get(timestamp);
+    const isInside = timestamp >= step.coveredFrom && timestamp < step.coveredUntil;
+    const isKnown = before?.isKnown || (isInside && !step.uncovered?.has(timestamp));
     const real = this.#real.get(timestamp);
     if (real !== undefined) {
-      return { candle: real.candle, status: real.status, revision: real.revision, isFlat: false };
+      // Where a flat candle had closed, a real one that turns up is a correction, held open by the book or not.
+      const status = laterOf(before?.status, real.status);
+      return { candle: real.candle, status, revision: real.revision, isKnown };
     }
-    const isInside = timestamp >= step.coveredFrom && timestamp < step.coveredUntil;
-    const isCovered = isInside && !step.uncovered?.has(timestamp);
-    const before = this.#shown.get(timestamp);
-    if (close === undefined || !(isCovered || before?.isFlat)) return undefined;
+    if (close === undefined || !isKnown) return undefined;
     const status = timestamp < step.finalUntil ? "final" : "closed";
-    if (before?.isFlat && before.candle.close === close) return { ...before, status };
     const candle = { timestamp, open: close, high: close, low: close, close, volume: 0, swaps: 0 };
-    return { candle: Object.freeze(candle), status, revision: 0, isFlat: true };
+    return { candle: Object.freeze(candle), status, revision: 0, isKnown };
   }
 
   *#turn(timestamp: number, wanted: Shown | undefined): Generator<CandleChange> {
@@ -105,10 +107,12 @@ export class GapFiller {
       const { candle, status, revision } = wanted;
       yield { type: "new", candle, status, revision };
     } else if (wanted.status !== before.status || !isSame(wanted.candle, before.candle)) {
-      const { candle, status, isFlat } = wanted;
       const revision = before.revision + 1;
-      this.#shown.set(timestamp, { candle, status, revision, isFlat });
+      this.#shown.set(timestamp, { ...wanted, revision });
+      const { candle, status } = wanted;
       yield { type: "updated", candle, previous: before.candle, status, revision };
+    } else if (wanted.isKnown !== before.isKnown) {
+      this.#shown.set(timestamp, { ...before, isKnown: wanted.isKnown });
     }
   }
 }

@@ -6,8 +6,8 @@ import { FULL_PAGE, type ReadOptions, type SeriesReader } from "./reader.js";
 const AIMED_CANDLES = 900;
 /** How much longer a slice may be than the one before. */
 const GROWTH = 8;
-/** A long slice that turns out to hold more pages is read again in shorter ones. */
-const MAX_PAGES = 3;
+/** A long slice that turns out to hold more candles is read again in shorter ones. */
+const MAX_CANDLES = 3_000;
 /** No chain with token pairs is older. */
 const EARLIEST = Date.UTC(2009, 0, 1);
 
@@ -32,7 +32,7 @@ export async function* readSlices(
     const begin = Math.max(start, Math.min(reader.birth ?? start, intervals.shift(until(), -1)));
     const intervalsLeft = intervals.count(begin, until());
     const end = intervals.shift(begin, Math.min(length, intervalsLeft));
-    const read = await reader.read(start, end, { ...options, ...pageBound(length) });
+    const read = await reader.read(start, end, { ...options, ...bound(length) });
     if (read === undefined) {
       length = shorter(length);
       continue;
@@ -62,11 +62,7 @@ export async function readLast(
   const earliest = intervals.start(EARLIEST);
   while (missing > 0 && end > Math.max(earliest, reader.birth ?? earliest)) {
     const start = intervals.shift(end, -Math.min(length, intervals.count(earliest, end)));
-    let read = await reader.read(start, end, { ...options, ...pageBound(length), probes: "never" });
-    if (read !== undefined && read.candles.length === 0 && reader.birth === undefined) {
-      const first = await reader.firstInterval(start, end, options);
-      if (first !== undefined && first < end) read = await reader.read(start, end, options);
-    }
+    const read = await reader.read(start, end, { ...options, ...bound(length) });
     if (read === undefined) {
       length = shorter(length);
       continue;
@@ -81,8 +77,8 @@ export async function readLast(
   return reads;
 }
 
-function pageBound(length: number): { maxPages?: number } {
-  return length > FULL_PAGE ? { maxPages: MAX_PAGES } : {};
+function bound(length: number): { maxCandles?: number } {
+  return length > FULL_PAGE ? { maxCandles: MAX_CANDLES } : {};
 }
 
 function shorter(length: number): number {

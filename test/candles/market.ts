@@ -1,0 +1,186 @@
+import fc from "fast-check";
+import {
+  type CandleBook,
+  type CandleChange,
+  type CandleRead,
+  type CandleRules,
+  type CandleTurn,
+  emptyBook,
+  readCandles,
+  windowStart,
+} from "../../src/candles/book.js";
+import type { Candle } from "../../src/contract.js";
+import { intervalsOf } from "../../src/timeframe.js";
+
+export const MINUTE = 60_000;
+export const MINUTES = intervalsOf("1min");
+/** Where random markets begin. */
+const OPENING = 1_000 * MINUTE;
+
+/** The candle of a minute, all of its prices the same. */
+export function candleOf(minute: number, price = 1): Candle {
+  const timestamp = minute * MINUTE;
+  return Object.freeze({
+    timestamp,
+    open: price,
+    high: price,
+    low: price,
+    close: price,
+    volume: 1,
+    swaps: 1,
+  });
+}
+
+/** The price of each candle, by minute. */
+export type Prices = Readonly<Record<number, number>>;
+
+/** A read of minutes `[from, to)` at an instant in ms; `prices` by minute. */
+export function readOf(
+  at: number,
+  [from, to]: readonly [number, number],
+  prices: Prices,
+  more: Partial<CandleRead> = {},
+): CandleRead {
+  return {
+    from: from * MINUTE,
+    to: to * MINUTE,
+    candles: Object.entries(prices).map(([minute, price]) => candleOf(Number(minute), price)),
+    unreadable: new Set(),
+    hasUnplaced: false,
+    provenAt: at,
+    epoch: 0,
+    ...more,
+  };
+}
+
+/** One change as a line: type, minute=price, status and revision. */
+export function lineOf({ type, candle, status, revision }: CandleChange): string {
+  return `${type} ${candle.timestamp / MINUTE}=${candle.close} ${status} r${revision}`;
+}
+
+/** Makes sure that nothing writes to what it is given. */
+export function freezeDeep<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  for (const inner of Object.values(value)) freezeDeep(inner);
+  return Object.freeze(value);
+}
+
+/** All candles at once: real ones and, where a minute is known to have none, flats; from the first one to `end`. */
+export function filledBatch(
+  real: ReadonlyMap<number, Candle>,
+  isKnown: (timestamp: number) => boolean,
+  end: number,
+) {
+  const filled: Candle[] = [];
+  let close: number | undefined;
+  for (let at = Math.min(...real.keys(), end); at < end; at += MINUTE) {
+    const candle = real.get(at);
+    if (candle !== undefined) filled.push(candle);
+    else if (close !== undefined && isKnown(at)) {
+      filled.push({ timestamp: at, open: close, high: close, low: close, close, volume: 0, swaps: 0 });
+    }
+    close = candle?.close ?? close;
+  }
+  return filled;
+}
+
+/** What happens before a look at a random market, and what goes wrong in it. Minutes are counted back from now. */
+export interface Scene {
+  readonly wait: number;
+  /** Price 0: the candle goes. */
+  readonly changes: readonly { readonly back: number; readonly price: number }[];
+  readonly dropped: readonly number[];
+  readonly unreadable: readonly number[];
+  readonly isEmpty: boolean;
+  readonly hasUnplaced: boolean;
+  /** By how many minutes the range begins and ends later than it should. */
+  readonly shift: readonly [number, number];
+}
+
+export interface Look {
+  readonly now: number;
+  /** What the service holds, by timestamp. */
+  readonly truth: ReadonlyMap<number, Candle>;
+  readonly read: CandleRead;
+  readonly before: CandleBook;
+  readonly turn: CandleTurn;
+}
+
+const rarely = <T>(usual: T, other: fc.Arbitrary<T>, weight = 5) =>
+  fc.oneof({ weight, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other });
+const backs = fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 3 });
+
+/** Random scenes; `troubles` names what may go wrong beyond rows that are dropped. */
+export function scenes(...troubles: ("unreadable" | "unplaced" | "range")[]): fc.Arbitrary<Scene[]> {
+  const may = <T>(trouble: (typeof troubles)[number], usual: T, other: fc.Arbitrary<T>) =>
+    troubles.includes(trouble) ? rarely(usual, other) : fc.constant(usual);
+  const change = fc.record({
+    back: fc.integer({ min: 0, max: 6 }),
+    price: fc.constantFrom(0, 0, 1, 2, 3, 4),
+  });
+  const scene = fc.record({
+    wait: fc.constantFrom(0, 0, 900, 5_000, 30_000, 60_000, 61_000, 250_000),
+    changes: fc.array(change, { maxLength: 3 }),
+    dropped: rarely<number[]>([], backs, 2),
+    isEmpty: rarely(false, fc.constant(true), 12),
+    unreadable: may<number[]>("unreadable", [], backs),
+    hasUnplaced: may("unplaced", false, fc.constant(true)),
+    shift: may<[number, number]>(
+      "range",
+      [0, 0],
+      fc.tuple(fc.integer({ min: -2, max: 3 }), fc.integer({ min: -3, max: 1 })),
+    ),
+  });
+  return fc.array(scene, { minLength: 1, maxLength: 30 });
+}
+
+export const someRules: fc.Arbitrary<CandleRules> = fc.record({
+  intervals: fc.constant(MINUTES),
+  settle: fc.constantFrom(0, 1_000, 90_000),
+  revisionWindow: fc.constantFrom(0, 1, 2),
+});
+
+/** Plays scenes before one book, each input frozen. */
+export function play(rules: CandleRules, list: readonly Scene[]): Look[] {
+  const { intervals } = rules;
+  let now = OPENING;
+  let book = emptyBook(windowStart(rules, now));
+  let truth: ReadonlyMap<number, Candle> = new Map();
+  return list.map((scene) => {
+    now += scene.wait;
+    const minute = (back: number) => intervals.shift(intervals.start(now), -back);
+    const changed = new Map(truth);
+    for (const { back, price } of scene.changes) {
+      const timestamp = minute(back);
+      if (price === 0) changed.delete(timestamp);
+      else changed.set(timestamp, Object.freeze({ ...candleOf(0, price), timestamp }));
+    }
+    truth = changed;
+    const from = intervals.shift(book.finalUntil, scene.shift[0]);
+    const to = Math.max(from, intervals.shift(intervals.end(now), scene.shift[1]));
+    const unreadable = new Set(scene.unreadable.map(minute).filter((one) => one >= from && one < to));
+    const lost = new Set([...scene.dropped.map(minute), ...unreadable]);
+    const candles = [...truth.values()]
+      .filter(
+        ({ timestamp }) => timestamp >= from && timestamp < to && !lost.has(timestamp) && !scene.isEmpty,
+      )
+      .sort((a, b) => a.timestamp - b.timestamp);
+    const { hasUnplaced } = scene;
+    const read: CandleRead = { from, to, candles, unreadable, hasUnplaced, provenAt: now, epoch: 0 };
+    const before = freezeDeep(book);
+    const turn = readCandles(rules, before, freezeDeep(read));
+    book = turn.book;
+    return { now, truth, read, before, turn };
+  });
+}
+
+/** A scene in which nothing happens and nothing goes wrong. */
+export const HONEST: Scene = {
+  wait: 0,
+  changes: [],
+  dropped: [],
+  unreadable: [],
+  isEmpty: false,
+  hasUnplaced: false,
+  shift: [0, 0],
+};
