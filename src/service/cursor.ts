@@ -1,11 +1,11 @@
-import { hashText } from "./hash.js";
+import { hashText } from "./random.js";
 
 /** What a cursor carries: the snapshot that it walks through, and how far it has come. */
 export interface CursorState {
   /** The service's clock at the first request of the walk, ms. */
   readonly asOf: number;
-  /** The start of the oldest candle served so far, ms. */
-  readonly before: number;
+  /** Where the candles that are still to be served begin (oldest first) or end (newest first, exclusive), ms. */
+  readonly edge: number;
   /** The number of the page that it fetches. */
   readonly page: number;
   /** Candles a page, as asked for at first. */
@@ -14,7 +14,7 @@ export interface CursorState {
 
 /** A cursor for a query, named by all that must not change during a walk. */
 export function writeCursor(state: CursorState, query: string): string {
-  const fields = [state.asOf, state.before, state.page, state.limit];
+  const fields = [state.asOf, state.edge, state.page, state.limit];
   const text = JSON.stringify([...fields, checksum(`${fields.join(" ")} ${query}`)]);
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
@@ -28,8 +28,8 @@ export function readCursor(cursor: string, query: string): CursorState | undefin
     return undefined;
   }
   if (!Array.isArray(fields) || !fields.slice(0, 4).every(Number.isSafeInteger)) return undefined;
-  const [asOf, before, page, limit] = fields;
-  const state: CursorState = { asOf, before, page, limit };
+  const [asOf, edge, page, limit] = fields;
+  const state: CursorState = { asOf, edge, page, limit };
   return writeCursor(state, query) === cursor ? state : undefined;
 }
 

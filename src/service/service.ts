@@ -1,17 +1,9 @@
 import { asyncScheduler } from "rxjs";
-import {
-  type Currency,
-  checkWeekStart,
-  type Network,
-  parseIsoInstant,
-  TIMEFRAMES,
-  type Timeframe,
-  type WeekStart,
-} from "../contract.js";
+import { checkWeekStart, type Network, type WeekStart } from "../contract.js";
 import { InvalidInputError } from "../errors.js";
-import { intervalsOf } from "../timeframe.js";
-import { CandleReader } from "./candles.js";
-import { readCursor, writeCursor } from "./cursor.js";
+import { OhlcvPages } from "./ohlcv.js";
+import { checkQuirks, type ServiceQuirks } from "./quirks.js";
+import { LATEST_INSTANT, ParameterReader, Refusal, type Route, readRoute, splitUrl } from "./request.js";
 import { sniperReport } from "./snipers.js";
 import type { SwapPair, SwapSource } from "./swaps.js";
 
@@ -36,6 +28,8 @@ export interface PairServiceOptions {
   apiKeys?: string[];
   /** The day on which `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
+  /** In what it differs from the ordinary, where the contract leaves that open; default: in nothing. */
+  quirks?: ServiceQuirks;
 }
 
 /** A pair analytics service in this process. */
@@ -71,8 +65,8 @@ export interface PairService {
  * ```
  */
 export function createPairService(options: PairServiceOptions): PairService {
-  const { source, clock, apiKeys, weekStart } = checkOptions(options);
-  const candles = new CandleReader();
+  const { source, clock, apiKeys, weekStart, quirks } = checkOptions(options);
+  const ohlcv = new OhlcvPages({ findPair, weekStart, quirks });
 
   function answer(method: string, url: string, apiKey: string | null): Answer {
     const now = Math.floor(clock());
@@ -88,48 +82,13 @@ export function createPairService(options: PairServiceOptions): PairService {
     const weight = { "x-request-weight": route.operation === "ohlcv" ? "150" : "50" };
     try {
       const body =
-        route.operation === "ohlcv" ? ohlcv(route, parameters, now) : snipers(route, parameters, now);
+        route.operation === "ohlcv" ? ohlcv.answer(route, parameters, now) : snipers(route, parameters, now);
       return makeAnswer(now, 200, body, weight);
     } catch (error) {
       if (error instanceof Refusal) return refusal(now, error.status, error.answer, weight);
       const reason = error instanceof Error ? error.message : String(error);
       return refusal(now, 500, `The swap source failed: ${reason}`, weight);
     }
-  }
-
-  function ohlcv({ network, pairAddress }: Route, parameters: URLSearchParams, now: number): object {
-    const reader = new ParameterReader(parameters);
-    const timeframe = reader.choice<Timeframe>("timeframe", TIMEFRAMES);
-    const currency = reader.choice<Currency>("currency", ["usd", "native"]);
-    const from = reader.date("fromDate");
-    const to = reader.date("toDate");
-    const limit = reader.integer("limit", { min: 1, max: 1_000, absent: 100 });
-    const cursor = reader.optional("cursor");
-    if (from > to) reader.problems.push("fromDate must not be after toDate");
-    // Nothing of a bad query is worth a look at its cursor, which belongs to a good one.
-    reader.refuseProblems();
-    const query = [network, pairAddress, timeframe, currency, from, to, weekStart].join(" ");
-    const state = cursor ? readCursor(cursor, query) : { asOf: now, before: to, page: 1, limit };
-    if (state === undefined) throw new Refusal(400, ["cursor is not known for this query"]);
-
-    const pair = findPair(network, pairAddress);
-    const intervals = intervalsOf(timeframe, weekStart);
-    const { asOf, before, page } = state;
-    const pairKey = `${network} ${pairAddress}`;
-    const range = { pair, pairKey, intervals, currency, from, to: before, asOf };
-    // One more than is served tells whether there is a next page.
-    const found = candles.newest(range, state.limit + 1);
-    const served = found.slice(0, state.limit);
-    const next = { ...state, before: served.at(-1)?.timestamp ?? from, page: page + 1 };
-    return {
-      cursor: found.length > served.length ? writeCursor(next, query) : null,
-      page,
-      pairAddress,
-      tokenAddress: pair.tokenAddress,
-      timeframe,
-      currency,
-      result: served.map((candle) => ({ ...candle, timestamp: new Date(candle.timestamp).toISOString() })),
-    };
   }
 
   function snipers({ network, pairAddress }: Route, parameters: URLSearchParams, now: number): object {
@@ -181,36 +140,8 @@ function checkOptions(options: PairServiceOptions) {
     clock,
     apiKeys: apiKeys && new Set(apiKeys),
     weekStart: checkWeekStart(options.weekStart),
+    quirks: checkQuirks(options.quirks),
   };
-}
-
-// Requests -------------------------------------------------------------------------------------------------
-
-interface Route {
-  readonly operation: "ohlcv" | "snipers";
-  readonly network: Network;
-  readonly pairAddress: string;
-}
-
-const ROUTE = /\/token\/(mainnet|devnet)\/pairs\/([^/]+)\/(ohlcv|snipers)$/;
-
-function splitUrl(url: string): { path: string; parameters: URLSearchParams } {
-  const [, path = "", query] = /^(?:[a-z][a-z\d+.-]*:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i.exec(url) ?? [];
-  return { path, parameters: new URLSearchParams(query ?? "") };
-}
-
-function readRoute(path: string): Route | undefined {
-  const [, network, address, operation] = ROUTE.exec(path) ?? [];
-  if (address === undefined || (operation === "snipers" && network !== "mainnet")) return undefined;
-  try {
-    return {
-      operation: operation as Route["operation"],
-      network: network as Network,
-      pairAddress: decodeURIComponent(address),
-    };
-  } catch {
-    return undefined;
-  }
 }
 
 function headerOf(headers: Record<string, string> | undefined, name: string): string | null {
@@ -218,70 +149,10 @@ function headerOf(headers: Record<string, string> | undefined, name: string): st
   return null;
 }
 
-/** Reads the parameters of a query and gathers what is wrong with them, so that one answer names it all. */
-class ParameterReader {
-  readonly problems: string[] = [];
-
-  constructor(private readonly parameters: URLSearchParams) {}
-
-  optional(name: string): string | undefined {
-    const values = this.parameters.getAll(name);
-    if (values.length > 1) this.problems.push(`${name} must be given once`);
-    return values[0];
-  }
-
-  choice<T extends string>(name: string, choices: readonly T[]): T {
-    const value = this.optional(name) as T;
-    if (!choices.includes(value)) this.problems.push(`${name} must be one of ${choices.join(", ")}`);
-    return value;
-  }
-
-  integer(name: string, { min, max, absent }: { min: number; max: number; absent: number }): number {
-    const value = this.optional(name);
-    if (value === undefined) return absent;
-    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
-    if (!(number >= min && number <= max)) {
-      this.problems.push(`${name} must be a whole number from ${min} to ${max}`);
-    }
-    return number;
-  }
-
-  /** An instant in ms; `NaN` where it is none. */
-  date(name: string): number {
-    const value = this.optional(name) ?? "";
-    const ms = /^\d+(\.\d+)?$/.test(value)
-      ? Math.round(Number(value) * 1_000)
-      : (parseIsoInstant(value) ?? parseIsoInstant(`${value}Z`) ?? parseIsoInstant(`${value}T00:00:00Z`));
-    if (ms !== undefined && ms <= LATEST_INSTANT) return ms;
-    this.problems.push(
-      `${name} must be unix seconds, an ISO 8601 date-time (UTC without a zone) or YYYY-MM-DD`,
-    );
-    return Number.NaN;
-  }
-
-  refuseProblems(): void {
-    if (this.problems.length > 0) throw new Refusal(400, this.problems);
-  }
-}
-
-const LATEST_INSTANT = 8.64e15;
-
-// Answers --------------------------------------------------------------------------------------------------
-
 interface Answer {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string;
-}
-
-/** A way out of a handler with an answer other than 200. */
-class Refusal extends Error {
-  constructor(
-    readonly status: number,
-    readonly answer: string | string[],
-  ) {
-    super(String(answer));
-  }
 }
 
 function refusal(now: number, status: number, message: string | string[], headers?: Record<string, string>) {

@@ -42,9 +42,10 @@ export interface SwapPair {
   readonly createdAt: number;
   /**
    * `true` promises that what is visible depends on `timestamp <= asOf` alone: nothing turns up late and nothing is
-   * dropped. The service then keeps the sums of hours that have ended. Default `false`.
+   * dropped. A number promises it of swaps that are at least so many ms old. The service then keeps the sums of
+   * intervals that are over. Default `false`.
    */
-  readonly settled?: boolean;
+  readonly settled?: boolean | number;
   /** The swaps of a range, oldest first; those with the same `timestamp` in the order in which they happened. */
   swaps(range: SwapRange): Iterable<Swap>;
 }

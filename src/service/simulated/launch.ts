@@ -1,5 +1,5 @@
+import { randomNumbers } from "../random.js";
 import { BLOCK, CHUNK, type Path } from "./path.js";
-import { randomNumbers } from "./random.js";
 
 /** One swap of a sniper, planned from the pair's creation on. */
 export interface PlannedSwap {

@@ -1,11 +1,11 @@
 import { checkNumber, checkSniperQuery, type DateLike, type Network, toInstant } from "../../contract.js";
 import { InvalidInputError } from "../../errors.js";
-import { hashText, mix } from "../hash.js";
 import { Kept } from "../kept.js";
+import { hashText, mix, randomAt, randomNumbers } from "../random.js";
 import type { Swap, SwapPair, SwapRange, SwapSource } from "../swaps.js";
+import { base58At } from "./base58.js";
 import { type PlannedSwap, planLaunch } from "./launch.js";
 import { BLOCK, CHUNK, nativeUsd, pairPath } from "./path.js";
-import { base58At, randomAt, randomNumbers, toDecimals } from "./random.js";
 
 /** What a simulated market is made from. */
 export interface SimulatedMarketOptions {
@@ -26,7 +26,7 @@ export interface SimulatedMarket extends SwapSource {
 const DEFAULT_CREATION = Date.UTC(2025, 0, 1);
 const MOST_PAIRS = 100_000;
 /** Bounds on what is kept for the next request; everything can be made again. */
-const CHUNKS_KEPT = 512;
+const CHUNKS_KEPT = 800;
 const PAIRS_KEPT = 1_024;
 const BLOCKS_A_CHUNK = CHUNK / BLOCK;
 /** Ordinary traders come in companies of this many, a new one every ten minutes. */
@@ -182,22 +182,38 @@ function simulatedPair({
     return early.chunks.filter((chunk) => chunk >= first && chunk <= last);
   }
 
-  function* swaps({ from, to, asOf, wallets }: SwapRange): Iterable<Swap> {
+  function swaps({ from, to, asOf, wallets }: SwapRange): Iterable<Swap> {
     const end = Math.min(to, asOf + 1);
     const first = Math.max(0, Math.floor((from - createdAt) / CHUNK));
     const last = Math.floor((end - 1 - createdAt) / CHUNK);
-    // A wide range would only push out what the next poll asks for.
-    const isWide = last - first > CHUNKS_KEPT / 2;
-    for (const chunk of wallets === undefined ? span(first, last) : chunksOf(wallets, first, last)) {
-      const keptAs = number * 2 ** 32 + chunk;
-      let made = chunks.get(keptAs);
-      if (made === undefined) {
-        made = makeChunk(chunk);
-        if (!isWide) chunks.set(keptAs, made);
-      }
+    const numbers = wallets === undefined ? span(first, last) : chunksOf(wallets, first, last);
+    // A wide range is made as it is looked at, and not kept: it would only push out what the next poll asks for.
+    if (last - first > CHUNKS_KEPT / 2) return lazily(numbers, from, end);
+    const found: Swap[] = [];
+    for (const chunk of numbers) {
+      for (const swap of keptChunk(chunk))
+        if (swap.timestamp >= from && swap.timestamp < end) found.push(swap);
+    }
+    return found;
+  }
+
+  function* lazily(numbers: Iterable<number>, from: number, end: number): Iterable<Swap> {
+    for (const chunk of numbers) {
+      const made = chunks.get(keyOf(chunk)) ?? makeChunk(chunk);
       for (const swap of made) if (swap.timestamp >= from && swap.timestamp < end) yield swap;
     }
   }
+
+  function keptChunk(chunk: number): readonly Swap[] {
+    let made = chunks.get(keyOf(chunk));
+    if (made === undefined) {
+      made = makeChunk(chunk);
+      chunks.set(keyOf(chunk), made);
+    }
+    return made;
+  }
+
+  const keyOf = (chunk: number) => number * 2 ** 32 + chunk;
 
   const tokenAddress = base58At(textKey, 0, 44);
   return Object.freeze({ tokenAddress, createdAt, settled: true, swaps });
@@ -210,4 +226,10 @@ function gap(random: () => number, rate: number): number {
 
 function* span(first: number, last: number): Iterable<number> {
   for (let number = first; number <= last; number += 1) yield number;
+}
+
+/** Rounds to a number of decimals, as amounts on a chain are. */
+function toDecimals(amount: number, decimals: number): number {
+  const scale = 10 ** decimals;
+  return Math.round(amount * scale) / scale;
 }

@@ -1,5 +1,5 @@
-import { mix } from "../hash.js";
-import { noise, randomAt } from "./random.js";
+import { mix, randomAt } from "../random.js";
+import { noise } from "./noise.js";
 
 /** A chunk is what the market is made of: 25 blocks of 400 ms. Prices run straight, in logarithms, from one to the next. */
 export const CHUNK = 10_000;

@@ -1,0 +1,182 @@
+import { shuffle } from "../random.js";
+import type { FetchLike } from "../service.js";
+import type { FaultKind } from "./kinds.js";
+import type { FaultsOfCall } from "./options.js";
+import { breakRows, dropRows, duplicateRows } from "./rows.js";
+
+type Answer = Awaited<ReturnType<FetchLike>>;
+type Tell = (kind: FaultKind) => void;
+/** Values by lower-case names; `null` for a header that is gone. */
+type Headers = Record<string, string | null>;
+
+/** When an answer came by the scheduler, and how far off its Date is, ms. */
+interface DateFaults {
+  readonly now: number;
+  readonly jumped: number;
+  readonly wrong: number;
+}
+
+/** An answer with those of a call's faults that an answer can have. */
+export async function faultyAnswer(
+  answer: Answer,
+  faults: FaultsOfCall,
+  tell: Tell,
+  dates: DateFaults,
+): Promise<Answer> {
+  const date = faultyDate(answer, faults, tell, dates);
+  for (const [kind, standIn] of STAND_INS) {
+    const random = faults.get(kind);
+    if (random === undefined) continue;
+    tell(kind);
+    // A body that is not read holds its connection.
+    await answer.text();
+    const { status, type, body, retryAfter = null } = standIn(random, date.instant);
+    const headers = { ...date.headers, "content-type": type, "retry-after": retryAfter };
+    return changed(answer, headers, { status, body });
+  }
+  if (answer.status !== 200 || !BODY_FAULTS.some((kind) => faults.has(kind))) {
+    return date.headers.date === undefined ? answer : changed(answer, date.headers);
+  }
+  const body = faultyBody(await answer.text(), faults, tell);
+  return changed(answer, date.headers, { status: 200, body });
+}
+
+function changed(answer: Answer, headers: Headers, given?: { status: number; body: string }): Answer {
+  const all: Headers = given === undefined ? headers : { ...headers, "content-length": null };
+  return {
+    status: given?.status ?? answer.status,
+    headers: {
+      get: (name) => {
+        const value = all[name.toLowerCase()];
+        return value === undefined ? answer.headers.get(name) : value;
+      },
+    },
+    text: async () => given?.body ?? answer.text(),
+  };
+}
+
+/** The headers that the faults of dates change, and the instant that the answer claims to be from. */
+function faultyDate(
+  answer: Answer,
+  faults: FaultsOfCall,
+  tell: Tell,
+  { now, jumped, wrong }: DateFaults,
+): { headers: Headers; instant: number } {
+  const served = answer.headers.get("date");
+  const date = Date.parse(served ?? "");
+  if (served !== null && faults.has("noDate")) {
+    tell("noDate");
+    return { headers: { date: null }, instant: Number.isNaN(date) ? now : date };
+  }
+  if (Number.isNaN(date)) return { headers: {}, instant: now };
+  if (wrong !== 0) tell("wrongDate");
+  const instant = date + jumped + wrong;
+  return { headers: instant === date ? {} : { date: new Date(instant).toUTCString() }, instant };
+}
+
+// In the service's place -----------------------------------------------------------------------------------
+
+interface StandIn {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+  readonly retryAfter?: string;
+}
+
+const PAGE =
+  "<!DOCTYPE html>\n<html><head><title>Just a moment</title></head><body>Please wait.</body></html>";
+
+function html(status: number): StandIn {
+  return { status, type: "text/html; charset=utf-8", body: PAGE };
+}
+
+function json(status: number, body: object | null): StandIn {
+  return { status, type: "application/json; charset=utf-8", body: JSON.stringify(body) };
+}
+
+function refusal(status: number, message: string): StandIn {
+  return json(status, { message, statusCode: status });
+}
+
+/** In the order of `FAULT_KINDS`; each with random numbers and the instant that its answer claims to be from. */
+const STAND_INS = new Map<FaultKind, (random: () => number, instant: number) => StandIn>([
+  ["408", () => refusal(408, "Request Timeout")],
+  ["425", () => refusal(425, "Too Early")],
+  [
+    "429",
+    (random, instant) => {
+      const answer = refusal(429, "Too Many Requests");
+      const manner = random();
+      const seconds = hint(random);
+      if (manner < 1 / 3) return answer;
+      const isDate = manner < 2 / 3;
+      const retryAfter = isDate ? new Date(instant + seconds * 1_000).toUTCString() : String(seconds);
+      return { ...answer, retryAfter };
+    },
+  ],
+  [
+    "5xx",
+    (random) => {
+      const status = [500, 502, 503, 504][Math.floor(4 * random())]!;
+      if (status === 500) return refusal(500, "Internal Server Error");
+      // What a proxy answers in front of a service that it cannot reach.
+      if (status !== 503) return html(status);
+      const answer = refusal(503, "Service Unavailable");
+      return random() < 0.5 ? { ...answer, retryAfter: String(hint(random)) } : answer;
+    },
+  ],
+  ["html", () => html(200)],
+  ["null", () => json(200, null)],
+]);
+
+/** Seconds, 1 to 8. */
+function hint(random: () => number): number {
+  return 1 + Math.floor(8 * random());
+}
+
+// In the body ----------------------------------------------------------------------------------------------
+
+type Rows = readonly unknown[];
+
+/** In the order in which they act on the rows of an answer. */
+const ROW_FAULTS = new Map<FaultKind, (rows: Rows, random: () => number) => Rows>([
+  ["empty", () => []],
+  ["dropped", dropRows],
+  ["broken", breakRows],
+  ["duplicated", duplicateRows],
+  ["shuffled", shuffle],
+]);
+const BODY_FAULTS: readonly FaultKind[] = [...ROW_FAULTS.keys(), "cutOff"];
+
+function faultyBody(text: string, faults: FaultsOfCall, tell: Tell): string {
+  let body = text;
+  const answer = parse(text);
+  const rows = (answer as { result?: unknown } | null | undefined)?.result;
+  if (Array.isArray(rows)) {
+    let changedRows: Rows = rows;
+    for (const [kind, change] of ROW_FAULTS) {
+      const random = faults.get(kind);
+      const next = random === undefined ? changedRows : change(changedRows, random);
+      if (next.length === changedRows.length && next.every((row, at) => row === changedRows[at])) continue;
+      tell(kind);
+      changedRows = next;
+    }
+    if (changedRows !== rows) {
+      const cursor = faults.has("empty") ? { cursor: undefined } : {};
+      body = JSON.stringify({ ...(answer as object), ...cursor, result: changedRows });
+    }
+  }
+  const cut = faults.get("cutOff");
+  // Of a list or an object no beginning is JSON; a number that is cut off still is a number.
+  if (cut === undefined || !/^\s*[[{]/.test(body)) return body;
+  tell("cutOff");
+  return body.slice(0, Math.floor(body.trimEnd().length * cut()));
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

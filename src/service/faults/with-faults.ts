@@ -1,0 +1,119 @@
+import { InvalidInputError } from "../../errors.js";
+import { spreadByOrder } from "../random.js";
+import type { FetchLike } from "../service.js";
+import { faultyAnswer } from "./answers.js";
+import type { FaultKind } from "./kinds.js";
+import { checkFaultOptions, type FaultOptions, NO_FAULTS } from "./options.js";
+import { wait } from "./waiting.js";
+
+/**
+ * A `fetch` over another one, with the faults of the field: those of `FAULT_KINDS`.
+ *
+ * Several faults can befall one call; of those that answer in the service's place, or not at all, the first in the order
+ * of `FAULT_KINDS` does. Whether one befalls a call, and how, follows from the seed, its kind, and the number of the
+ * call: switching another on or off changes nothing about it. Where the service answers at all it is asked in any case,
+ * so that headers such as Date stay its own. What the service rejects with passes through. Throws an `InvalidInputError`
+ * for options that it cannot take.
+ *
+ * @example
+ * ```ts
+ * import { createPairService, simulatedMarket, withFaults } from "pairstream/service";
+ *
+ * const service = createPairService({ source: simulatedMarket({ seed: 1 }) });
+ * const fetch = withFaults(service.fetch, {
+ *   seed: 3,
+ *   rates: { 429: 0.05, cutOff: 0.02, dropped: 0.02 },
+ *   onFault: ({ kind, call }) => console.log(`call ${call}: ${kind}`),
+ * });
+ * ```
+ */
+export function withFaults(fetch: FetchLike, options: FaultOptions): FetchLike {
+  if (typeof fetch !== "function") {
+    throw new InvalidInputError("fetch", "a function such as fetch", `is a ${typeof fetch}`);
+  }
+  const { scheduler, onFault, faultsOf, until, longestDelay, furthestDate } = checkFaultOptions(options);
+  let calls = 0;
+  /** How far a jump has left all Dates off, ms. */
+  let jumped = 0;
+
+  return async (url, init) => {
+    calls += 1;
+    const call = calls;
+    const isOver = scheduler.now() >= until;
+    const faults = isOver ? NO_FAULTS : faultsOf(call);
+    const signal = init?.signal;
+    const tell = (kind: FaultKind) => onFault?.(Object.freeze({ kind, call, url, at: scheduler.now() }));
+    const ask = () => fetch(url, init);
+
+    const jump = faults.get("jumpingDate");
+    if (jump !== undefined) tell("jumpingDate");
+    jumped = isOver ? 0 : jump === undefined ? jumped : jumpFrom(jumped, jump, furthestDate);
+    const offset = jumped;
+    signal?.throwIfAborted();
+
+    const delay = faults.get("delay");
+    let wayBack = 0;
+    if (delay !== undefined) {
+      tell("delay");
+      // Squared, as most delays are short.
+      const length = Math.ceil(longestDelay * (1 - delay()) ** 2);
+      const wayThere = Math.floor(length * delay());
+      wayBack = length - wayThere;
+      if (wayThere > 0) await wait(scheduler, wayThere, signal);
+    }
+
+    const hang = faults.get("hang");
+    if (hang !== undefined) {
+      tell("hang");
+      const forEver = () => wait(scheduler, Infinity, signal);
+      if (hang() < 0.5) await forEver();
+      return { ...(await headOf(ask())), text: () => forEver().then(() => "") };
+    }
+
+    const reset = faults.get("reset");
+    if (reset !== undefined) {
+      tell("reset");
+      const manner = reset();
+      if (manner < 1 / 3) throw connectionReset();
+      const head = await headOf(ask());
+      if (wayBack > 0) await wait(scheduler, wayBack, signal);
+      if (manner < 2 / 3) throw connectionReset();
+      return { ...head, text: () => Promise.reject(connectionReset()) };
+    }
+
+    const wrong = faults.get("wrongDate");
+    const answer = await faultyAnswer(await ask(), faults, tell, {
+      now: scheduler.now(),
+      jumped: offset,
+      wrong: wrong === undefined ? 0 : dateOffset(wrong, furthestDate),
+    });
+    if (wayBack > 0) await wait(scheduler, wayBack, signal);
+    return answer;
+  };
+}
+
+/** All of an answer but its body, which is read all the same: one that is not would hold its connection. */
+async function headOf(answering: ReturnType<FetchLike>) {
+  const answer = await answering;
+  await answer.text();
+  return { status: answer.status, headers: answer.headers };
+}
+
+/** As fetch rejects on Node. */
+function connectionReset(): TypeError {
+  const cause = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+  return new TypeError("fetch failed", { cause });
+}
+
+/** By how much a Date is off, ms: whole seconds, as a Date has no others; by seconds as often as by hours. */
+function dateOffset(random: () => number, furthest: number): number {
+  const offset = Math.floor(spreadByOrder(random, 1_000, furthest) / 1_000) * 1_000;
+  return random() < 0.5 ? -offset : offset;
+}
+
+/** By how much Dates are off after a jump; one in three jumps leads back to the truth. */
+function jumpFrom(jumped: number, random: () => number, furthest: number): number {
+  if (jumped !== 0 && random() < 1 / 3) return 0;
+  const offset = dateOffset(random, furthest);
+  return offset === jumped ? -offset : offset;
+}

@@ -1,0 +1,44 @@
+/** Scrambles 32 bits, so that the results of neighbours have nothing in common; one to one. */
+export function mix(bits: number): number {
+  let hash = bits | 0;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
+  hash = Math.imul(hash ^ (hash >>> 15), 0x846ca68b);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** 32 bits of a text; different salts give hashes that do not depend on each other. */
+export function hashText(text: string, salt: number): number {
+  let hash = mix(salt);
+  for (let at = 0; at < text.length; at += 1)
+    hash = mix(hash ^ Math.imul(text.charCodeAt(at) + 1, 0x9e3779b1));
+  return hash;
+}
+
+/** Numbers in [0, 1) that a seed decides, one a call. */
+export function randomNumbers(seed: number): () => number {
+  let state = mix(seed);
+  return () => {
+    state = (state + 0x9e3779b9) | 0;
+    return mix(state) / 2 ** 32;
+  };
+}
+
+/** The number in [0, 1) at a place, without the ones before it. */
+export function randomAt(key: number, place: number): number {
+  return mix(key ^ mix(place)) / 2 ** 32;
+}
+
+/** Numbers from `low` to `high`, the logarithm of which is spread evenly: as many from 1 to 10 as from 10 to 100. */
+export function spreadByOrder(random: () => number, low: number, high: number): number {
+  return low * (high / low) ** random();
+}
+
+/** The same values in another order, each order as likely as any. */
+export function shuffle<T>(values: readonly T[], random: () => number): T[] {
+  const shuffled = [...values];
+  for (let last = shuffled.length - 1; last > 0; last -= 1) {
+    const chosen = Math.floor((last + 1) * random());
+    [shuffled[last], shuffled[chosen]] = [shuffled[chosen]!, shuffled[last]!];
+  }
+  return shuffled;
+}

@@ -1,0 +1,89 @@
+import { type Network, parseIsoInstant } from "../contract.js";
+
+/** Which pair a request asks about, and what. */
+export interface Route {
+  readonly operation: "ohlcv" | "snipers";
+  readonly network: Network;
+  readonly pairAddress: string;
+}
+
+/** The last instant that a `Date` can hold, ms. */
+export const LATEST_INSTANT = 8.64e15;
+
+const ROUTE = /\/token\/(mainnet|devnet)\/pairs\/([^/]+)\/(ohlcv|snipers)$/;
+
+export function splitUrl(url: string): { path: string; parameters: URLSearchParams } {
+  const [, path = "", query] = /^(?:[a-z][a-z\d+.-]*:\/\/[^/?#]*)?([^?#]*)(?:\?([^#]*))?/i.exec(url) ?? [];
+  return { path, parameters: new URLSearchParams(query ?? "") };
+}
+
+/** What a path asks for; `undefined` where the contract has no such path. */
+export function readRoute(path: string): Route | undefined {
+  const [, network, address, operation] = ROUTE.exec(path) ?? [];
+  if (address === undefined || (operation === "snipers" && network !== "mainnet")) return undefined;
+  try {
+    return {
+      operation: operation as Route["operation"],
+      network: network as Network,
+      pairAddress: decodeURIComponent(address),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A way out of a handler with an answer other than 200. */
+export class Refusal extends Error {
+  constructor(
+    readonly status: number,
+    readonly answer: string | string[],
+  ) {
+    super(String(answer));
+  }
+}
+
+/** Reads the parameters of a query and gathers what is wrong with them, so that one answer names it all. */
+export class ParameterReader {
+  readonly problems: string[] = [];
+
+  constructor(private readonly parameters: URLSearchParams) {}
+
+  optional(name: string): string | undefined {
+    const values = this.parameters.getAll(name);
+    if (values.length > 1) this.problems.push(`${name} must be given once`);
+    return values[0];
+  }
+
+  choice<T extends string>(name: string, choices: readonly T[]): T {
+    const value = this.optional(name) as T;
+    if (!choices.includes(value)) this.problems.push(`${name} must be one of ${choices.join(", ")}`);
+    return value;
+  }
+
+  integer(name: string, { min, max, absent }: { min: number; max: number; absent: number }): number {
+    const value = this.optional(name);
+    if (value === undefined) return absent;
+    const number = /^\d+$/.test(value) ? Number(value) : Number.NaN;
+    if (!(number >= min && number <= max)) {
+      this.problems.push(`${name} must be a whole number from ${min} to ${max}`);
+    }
+    return number;
+  }
+
+  /** An instant in ms; `NaN` where it is none. */
+  date(name: string): number {
+    const value = this.optional(name) ?? "";
+    const ms = /^\d+(\.\d+)?$/.test(value)
+      ? Math.round(Number(value) * 1_000)
+      : (parseIsoInstant(value) ?? parseIsoInstant(`${value}Z`) ?? parseIsoInstant(`${value}T00:00:00Z`));
+    if (ms !== undefined && ms <= LATEST_INSTANT) return ms;
+    this.problems.push(
+      `${name} must be unix seconds, an ISO 8601 date-time (UTC without a zone) or YYYY-MM-DD`,
+    );
+    return Number.NaN;
+  }
+
+  refuseProblems(): void {
+    if (this.problems.length > 0) throw new Refusal(400, this.problems);
+  }
+}

@@ -1,0 +1,164 @@
+import { checkNumber, type Network } from "../contract.js";
+import { InvalidInputError } from "../errors.js";
+import { hashText, mix, randomAt, randomNumbers, spreadByOrder } from "./random.js";
+import type { Swap, SwapPair, SwapRange, SwapSource } from "./swaps.js";
+
+const SECOND = 1_000;
+const HOUR = 3_600_000;
+
+/** How late a source is, and how often it changes its mind. */
+export interface UnsettledOptions {
+  /** A whole number; another seed, another fate for every swap. */
+  seed: number;
+  /** After how many ms nothing about a swap changes any more, 1,000 to 86,400,000; default 120,000. */
+  settlesAfter?: number;
+  /** The share of swaps, 0 to 1, that turn up more than a second late, up to `settlesAfter`; default 0.05. */
+  late?: number;
+  /** How likely, 0 to 1, a fork is in each stretch of `settlesAfter` ms; default 0.1. */
+  forks?: number;
+  /** The share of hours, 0 to 1, in which a pair has no swaps at all; default 0. */
+  silences?: number;
+}
+
+/** A source that is late and changes its mind. */
+export interface UnsettledSource extends SwapSource {
+  /** After how many ms nothing about a swap changes any more, beyond what the source beneath changes. */
+  readonly settlesAfter: number;
+}
+
+/**
+ * A source over another one that shows swaps late and takes some of them back, as a service does that indexes a chain:
+ * candles change after their interval has ended, appear late, and disappear.
+ *
+ * Half of the swaps are visible at once, most others within a second, the `late` ones after 1 s to `settlesAfter`, more
+ * often soon than late. A fork takes out all blocks of a stretch of up to half of `settlesAfter`, on all pairs of the
+ * network, up to a quarter of it later; half of the forks bring them back, up to another quarter later. What was visible
+ * when follows from the seed and the swap alone, so that a range can be asked for as of any instant, in any order. The
+ * swaps at the instant of the pair's creation are visible at once and for good. Throws an `InvalidInputError` for
+ * options that it cannot take.
+ *
+ * @example
+ * ```ts
+ * import { createPairService, simulatedMarket, unsettled } from "pairstream/service";
+ *
+ * const market = simulatedMarket({ seed: 1, createdAt: "2025-01-01" });
+ * const source = unsettled(market, { seed: 7, settlesAfter: 60_000, late: 0.2, forks: 0.5 });
+ * const service = createPairService({ source });
+ * console.log(`final ${source.settlesAfter} ms after each swap`);
+ * ```
+ */
+export function unsettled(source: SwapSource, options: UnsettledOptions): UnsettledSource {
+  const chances = checkOptions(source, options);
+  return Object.freeze({
+    settlesAfter: chances.settlesAfter,
+    pair: (network: Network, pairAddress: string) => {
+      const pair = source.pair(network, pairAddress);
+      return pair && unsettledPair(pair, network, pairAddress, chances);
+    },
+  });
+}
+
+type Chances = Required<UnsettledOptions>;
+
+function checkOptions(source: SwapSource, options: UnsettledOptions): Chances {
+  if (typeof source?.pair !== "function") {
+    const allowed = "a swapTape, a simulatedMarket, or a SwapSource of your own";
+    throw new InvalidInputError("source", allowed, "has no method pair");
+  }
+  if (typeof options !== "object" || options === null) {
+    throw new InvalidInputError("options", "an object with a seed", "is missing");
+  }
+  const { MIN_SAFE_INTEGER: min, MAX_SAFE_INTEGER: max } = Number;
+  const share = (name: "late" | "forks" | "silences", absent: number) =>
+    checkNumber(name, options[name] ?? absent, { min: 0, max: 1 });
+  const bounds = { min: SECOND, max: 24 * HOUR, integer: true };
+  return {
+    seed: checkNumber("seed", options.seed, { min, max, integer: true }),
+    settlesAfter: checkNumber("settlesAfter", options.settlesAfter ?? 120_000, bounds),
+    late: share("late", 0.05),
+    forks: share("forks", 0.1),
+    silences: share("silences", 0),
+  };
+}
+
+function unsettledPair(
+  pair: SwapPair,
+  network: Network,
+  pairAddress: string,
+  { seed, settlesAfter, late, forks, silences }: Chances,
+): SwapPair {
+  const delayKey = hashText(String(seed), 11);
+  const forkKey = hashText(`${seed} ${network}`, 12);
+  const silenceKey = hashText(`${seed} ${network} ${pairAddress}`, 13);
+  const forkIn = rememberingLast((stretch) => forkAt(stretch, forkKey, settlesAfter, forks));
+  const isSilent = (hour: number) => silences > 0 && randomAt(silenceKey, hour) < silences;
+
+  function isVisible(swap: Swap, asOf: number): boolean {
+    const { timestamp } = swap;
+    if (timestamp <= pair.createdAt) return true;
+    if (isSilent(Math.floor(timestamp / HOUR))) return false;
+    const fork = forkIn(Math.floor(timestamp / settlesAfter));
+    const isForked = fork !== undefined && timestamp >= fork.from && timestamp < fork.to;
+    if (isForked && asOf >= fork.droppedAt && asOf < fork.returnedAt) return false;
+    const age = asOf - timestamp;
+    return age >= settlesAfter || age >= delayOf(swap, delayKey, settlesAfter, late);
+  }
+
+  function* swaps(range: SwapRange): Iterable<Swap> {
+    for (const swap of pair.swaps(range)) if (isVisible(swap, range.asOf)) yield swap;
+  }
+
+  const { tokenAddress, createdAt, settled } = pair;
+  const beneath = settled === true ? 0 : settled;
+  return Object.freeze({
+    tokenAddress,
+    createdAt,
+    settled: typeof beneath === "number" && beneath + settlesAfter,
+    swaps,
+  });
+}
+
+/** How long after its timestamp a swap turns up, ms. */
+function delayOf(
+  { transactionHash, timestamp }: Swap,
+  key: number,
+  settlesAfter: number,
+  late: number,
+): number {
+  // The end of a hash tells as much as the whole, at a tenth of the cost.
+  const random = randomNumbers(hashText(transactionHash.slice(-8), mix(key ^ mix(timestamp))));
+  if (random() < late) return Math.floor(spreadByOrder(random, SECOND, settlesAfter));
+  return random() < 0.5 ? 0 : Math.floor(SECOND * random());
+}
+
+/** A run of blocks that is dropped some time after it was visible. */
+interface Fork {
+  /** Its blocks: those with timestamps in `[from, to)`, ms. */
+  readonly from: number;
+  readonly to: number;
+  readonly droppedAt: number;
+  /** `Infinity` where the blocks stay away. */
+  readonly returnedAt: number;
+}
+
+/** The fork in a stretch of `length` ms, if it has one; all of it is over within `length` of its first block. */
+function forkAt(stretch: number, key: number, length: number, chance: number): Fork | undefined {
+  const random = randomNumbers(mix(key ^ mix(stretch)));
+  if (random() >= chance) return undefined;
+  const upTo = (most: number) => Math.floor(most * random());
+  const from = stretch * length + upTo(length / 2);
+  // Squared, as most forks are short.
+  const to = from + 1 + Math.floor((length / 2 - 1) * random() ** 2);
+  const droppedAt = to + upTo(length / 4);
+  const returnedAt = random() < 0.5 ? Infinity : droppedAt + 1 + upTo(length / 4 - 1);
+  return { from, to, droppedAt, returnedAt };
+}
+
+/** Swaps come in the order of time, so that many in a row ask for the same. */
+function rememberingLast<T>(of: (place: number) => T): (place: number) => T {
+  let last: { readonly place: number; readonly value: T } | undefined;
+  return (place) => {
+    if (last?.place !== place) last = { place, value: of(place) };
+    return last.value;
+  };
+}
