@@ -53,7 +53,7 @@ interface WorldOptions {
 /** A machine, a network and a service, all on one virtual clock. */
 export class World {
   readonly clock: VirtualClock;
-  readonly offset: number;
+  offset: number;
   readonly asked: Asked[] = [];
   readonly activity: ClientActivity[] = [];
   readonly client: Client;
@@ -78,7 +78,7 @@ export class World {
     this.latency = latency;
     const { swaps } = this;
     this.#service = createPairService({
-      clock: () => this.clock.now() + offset,
+      clock: () => this.clock.now() + this.offset,
       source: {
         pair: (_network, address) =>
           address !== PAIR
@@ -124,6 +124,11 @@ export class World {
   swapsEvery(every: number, from: number, to: number): void {
     for (let timestamp = from, price = 1; timestamp < to; timestamp += every, price++)
       this.swap(timestamp, price);
+  }
+
+  /** Sets the service's clock. */
+  jump(by: number): void {
+    this.offset += by;
   }
 
   candleRequests(): Asked[] {

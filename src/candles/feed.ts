@@ -63,8 +63,8 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
       for await (const read of readSlices(reader, intervals, reached, () => until, options)) {
         const step = take(read);
         yield step;
-        // The slices that follow would not join: the doubtful one is read again first.
-        if (step.isDoubtful) break;
+        // The slices that follow would not join: what is held back here is read again first.
+        if (book.finalUntil < read.to) break;
       }
       if (book.finalUntil > reached) passes = 0;
     }
@@ -72,24 +72,39 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
 
   return async function* look(options) {
     for (let repeats = 0; ; repeats++) {
+      if (book !== undefined && isAheadOfTime(core, rules, book)) book = undefined;
       yield* catchUp(options);
       const from = book?.finalUntil ?? windowStart(rules, now());
       const to = intervals.end(Math.max(now(), from));
-      const read = await reader.read(from, to, {
-        ...options,
-        probes: options.isClosing ? "lightly" : "never",
-      });
+      const probes = options.isClosing ? "lightly" : "never";
+      const read = await reader.read(from, to, { ...options, probes });
       const mayRepeat = repeats < LOOKS_AT_ONCE;
       // Asked by a clock that was not known yet, or has jumped, the range can miss the present.
       const missesPresent = to <= intervals.start(read.provenAt);
-      if (mayRepeat && book === undefined && (missesPresent || from > windowStart(rules, read.provenAt)))
+      const beginsLate = from > windowStart(rules, read.provenAt);
+      if (
+        mayRepeat &&
+        (book === undefined || isAheadOfTime(core, rules, book)) &&
+        (missesPresent || beginsLate)
+      ) {
         continue;
+      }
       const { isDoubtful, ...step } = take(read);
       const isLast = !mayRepeat || !(isDoubtful || missesPresent);
       yield { ...step, isLast };
       if (isLast) return;
     }
   };
+}
+
+/**
+ * Whether the service's clock was set back, so that intervals which were over run again: the book begins anew, or
+ * nothing would be heard until the clock has caught up.
+ */
+function isAheadOfTime(core: ClientCore, rules: CandleRules, book: CandleBook): boolean {
+  const clock = core.serviceClock();
+  const now = serviceTime(clock, core.scheduler.now());
+  return clock.epoch !== book.epoch && book.finalUntil > windowStart(rules, now);
 }
 
 /** Where a book begins: at the revision window, or later where the read begins later. */

@@ -1,4 +1,5 @@
 import type { Series } from "../contract.js";
+import type { Intervals } from "../timeframe.js";
 import type { CandleChange, CandleEntry, CandleRead } from "./book.js";
 import type { CandleEvent } from "./event.js";
 import type { CandleState } from "./feed.js";
@@ -17,9 +18,10 @@ export type ViewStep =
  */
 export class CandleView {
   readonly #series: Series;
+  readonly #intervals: Intervals;
   readonly #filler: GapFiller | undefined;
   /** Nothing older is shown. */
-  readonly #start: number;
+  #start: number;
   #isLive: boolean;
   #state: CandleState | undefined;
   /** What has happened to the candles since the history began to be read, one entry a candle. */
@@ -28,6 +30,7 @@ export class CandleView {
   /** `history`: whether one will follow the first state; `isLive`: whether what is already there counts as live. */
   constructor(watch: CandleWatch, options: { start: number; hasHistory: boolean; isLive: boolean }) {
     this.#series = watch.series;
+    this.#intervals = watch.rules.intervals;
     this.#filler = watch.fillGaps ? new GapFiller(watch.rules.intervals) : undefined;
     this.#start = options.start;
     this.#isLive = options.isLive;
@@ -39,6 +42,11 @@ export class CandleView {
     if (step.type === "history") return this.#history(step.read);
     if (step.type === "history-end") return this.#handOver();
     const isFirst = this.#state === undefined;
+    const { epoch, observedAt } = step.state.book;
+    // Where the service's clock was set back, the running interval may lie before the subscription by the old clock.
+    if (!isFirst && epoch !== this.#state?.book.epoch) {
+      this.#start = Math.min(this.#start, this.#intervals.start(observedAt));
+    }
     this.#state = step.state;
     const changes = isFirst ? step.state.book.entries.map(asNew) : step.state.changes;
     if (this.#held === undefined) return this.#present(changes);

@@ -36,8 +36,7 @@ describe("the service's clock", () => {
       for (const { late } of seen) expect(late).toBeGreaterThanOrEqual(1_000);
       const settled = seen.slice(10);
       expect(settled.map(({ requests }) => requests)).toEqual(settled.map(() => 1));
-      for (const { late } of settled)
-        expect(late).toBeLessThanOrEqual(1_000 + 2 * far.latency + 20);
+      for (const { late } of settled) expect(late).toBeLessThanOrEqual(1_000 + 2 * far.latency + 20);
       expect(world.activity.filter(({ type }) => type === "clock")).toMatchObject([{ source: "date" }]);
     },
   );
@@ -147,3 +146,22 @@ function recording(clock: VirtualClock, delays: number[]): SchedulerLike {
     },
   };
 }
+
+describe("a service's clock that jumps", () => {
+  it.each([3_600_000, -3_600_000])("by %i ms is found again, and the stream goes on", async (jump) => {
+    const world = new World({ start: at("12:00:10"), hasDate: true });
+    world.swapsEvery(60_000, at("10:00:00"), at("14:00:00"));
+    const events: CandleEvent[] = [];
+    watchCandles(world.client, MINUTES).subscribe((event) => events.push(event));
+    await world.clock.advanceTo(at("12:05:30"));
+    world.jump(jump);
+    const before = events.length;
+    await world.clock.advanceTo(at("12:10:30"));
+    const live = events.slice(before);
+    const last = live.filter(({ status }) => status === "closed").at(-1)!;
+    expect(last.candle.timestamp).toBe(at("12:09:00") + jump);
+    const births = live.filter(({ type }) => type === "new").map(({ candle }) => candle.timestamp);
+    expect(births).toEqual([...births].sort((a, b) => a - b));
+    expect(world.activity.filter(({ type }) => type === "clock").at(-1)).toMatchObject({ jumped: true });
+  });
+});
