@@ -382,6 +382,14 @@ export function checkSniperQuery(query: SniperQuery): SniperQuery {
   if (typeof query !== "object" || query === null) {
     throw new InvalidInputError("query", "an object with pairAddress", `is ${show(query)}`);
   }
+  const { network } = query as { network?: unknown };
+  if (network !== undefined && network !== "mainnet") {
+    throw new InvalidInputError(
+      "network",
+      "mainnet, where alone there are sniper reports",
+      `is ${show(network)}`,
+    );
+  }
   const pairAddress = checkPairAddress(query.pairAddress);
   if (query.blocksAfterCreation === undefined) return { pairAddress };
   const range = { min: 0, max: 1_000, integer: true };

@@ -2,6 +2,7 @@ import {
   combineLatest,
   defer,
   distinctUntilChanged,
+  EMPTY,
   filter,
   ignoreElements,
   map,
@@ -12,9 +13,10 @@ import {
   repeat,
   startWith,
   take,
+  takeWhile,
 } from "rxjs";
 import { candleFeed } from "./candles/feed.js";
-import { type DeliveredHistory, historiesOf } from "./candles/ledger.js";
+import { type HistoryState, historiesOf } from "./candles/ledger.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./candles/options.js";
 import { candleEvents } from "./candles/watch.js";
 import { type Client, type ClientCore, coreOf } from "./client/core.js";
@@ -82,36 +84,50 @@ function isCandleWatch(options: (Series & WatchOptions) | SniperWatch): options 
 function candleStatus(core: ClientCore, watch: CandleWatch): Observable<FeedStatus> {
   return defer(() => {
     const updates = candleFeed(core, watch);
-    const history: Observable<DeliveredHistory | undefined> =
-      watch.since === undefined
-        ? of(undefined)
-        : updates.pipe(
-            filter(({ state }) => state !== undefined),
-            take(1),
-            mergeMap(() => deliveredHistory(core, watch)),
-            startWith(undefined),
-          );
+    const history = watch.since === undefined ? of(NO_HISTORY) : historyOf(core, watch, updates);
     return combineLatest([updates, history]).pipe(
-      map(([update, delivered]) => {
+      map(([update, { delivered, failures, lastError }]) => {
         if (update.state === undefined) return statusOf(update, false, {});
         const { coveredFrom, coveredUntil } = update.state.book;
         const joins = delivered !== undefined && coveredFrom <= delivered.until;
         const from = joins ? Math.min(coveredFrom, delivered.from) : coveredFrom;
         const isReading = watch.since !== undefined && delivered === undefined;
-        return statusOf(update, isReading, { coveredFrom: from, coveredUntil });
+        const worse = failures > update.failures && lastError !== undefined;
+        const known = worse ? { ...update, failures, lastError } : update;
+        return statusOf(known, isReading, { coveredFrom: from, coveredUntil });
       }),
     );
   });
 }
 
-/** Waits for the history of a subscriber with the same options or, where there is none, reads it. */
-function deliveredHistory(core: ClientCore, watch: CandleWatch): Observable<DeliveredHistory> {
-  return defer(() => {
+const NO_HISTORY: HistoryState = { failures: 0 };
+
+/** How the history stands of a subscriber with the same options or, where there is none, of one of its own. */
+function historyOf(
+  core: ClientCore,
+  watch: CandleWatch,
+  updates: Observable<FeedUpdate<unknown>>,
+): Observable<HistoryState> {
+  const peer = defer(() => {
     const isRead = historiesOf(core, watch).size > 0;
-    const reading = isRead ? of<never>() : candleEvents(core, watch).pipe(ignoreElements());
-    const progress = defer(() => [...historiesOf(core, watch)].at(0) ?? of(undefined));
-    return merge(reading, progress).pipe(filter((delivered) => delivered !== undefined));
-  }).pipe(repeat(), take(1));
+    const reading = isRead ? EMPTY : candleEvents(core, watch).pipe(ignoreElements());
+    return merge(
+      reading,
+      defer(() => [...historiesOf(core, watch)].at(0) ?? EMPTY),
+    );
+  });
+  return updates.pipe(
+    filter(({ state }) => state !== undefined),
+    take(1),
+    // One that leaves before its history is there is followed by the next.
+    mergeMap(() =>
+      peer.pipe(
+        repeat(),
+        takeWhile(({ delivered }) => delivered === undefined, true),
+      ),
+    ),
+    startWith(NO_HISTORY),
+  );
 }
 
 type Coverage = Pick<FeedStatus, "coveredFrom" | "coveredUntil">;

@@ -1,6 +1,6 @@
 export type { CandleEvent, CandleStatus } from "./candles/event.js";
 export { applyCandleEvent } from "./candles/event.js";
-export { type FetchOptions, fetchCandles } from "./candles/fetch.js";
+export { type FetchCandlesOptions, fetchCandles } from "./candles/fetch.js";
 export type { WatchOptions } from "./candles/options.js";
 export { watchCandles } from "./candles/watch.js";
 export type {

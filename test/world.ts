@@ -9,6 +9,7 @@ import {
   type FetchLike,
   type Series,
   VirtualClock,
+  type WeekStart,
 } from "../src/index.js";
 import { createPairService, type Swap } from "../src/service/index.js";
 
@@ -45,6 +46,8 @@ interface WorldOptions {
   createdAt?: number;
   /** Whether answers tell the service's time; without it the machine's clock stands in, which is exact. */
   hasDate?: boolean;
+  /** Where the service's weeks begin. */
+  weekStart?: WeekStart;
   /** What the client gets as its scheduler; default: the clock itself. */
   schedulerOf?: (clock: VirtualClock) => SchedulerLike;
   client?: Partial<ClientOptions>;
@@ -69,6 +72,7 @@ export class World {
     latency = 20,
     createdAt = 0,
     hasDate = false,
+    weekStart = "monday",
     schedulerOf = (clock) => clock,
     client = {},
   }: WorldOptions) {
@@ -78,6 +82,7 @@ export class World {
     this.latency = latency;
     const { swaps } = this;
     this.#service = createPairService({
+      weekStart,
       clock: () => this.clock.now() + this.offset,
       source: {
         pair: (_network, address) =>

@@ -1,4 +1,5 @@
 import type { Candle } from "../contract.js";
+import type { PairstreamError } from "../errors.js";
 import type { Intervals } from "../timeframe.js";
 import type { CandleStatus } from "./event.js";
 
@@ -22,6 +23,8 @@ export interface CandleRead {
   readonly unreadable: ReadonlySet<number>;
   /** Whether a broken row could not even be placed, so that nothing can be said to be absent. */
   readonly hasUnplaced: boolean;
+  /** What is wrong with one of the broken rows, where there are any. */
+  readonly refusal?: PairstreamError | undefined;
   /** The service's clock had come this far, at least. */
   readonly provenAt: number;
   /** Instants of different epochs cannot be compared: the service's clock has jumped between them. */
@@ -170,16 +173,21 @@ export function readCandles(rules: CandleRules, book: CandleBook, read: CandleRe
 }
 
 /** What is covered after a read that knows everything from its start until `knownUntil`, broken rows aside. */
-function coverage(rules: CandleRules, book: CandleBook, read: CandleRead, knownUntil: number) {
+function coverage({ intervals }: CandleRules, book: CandleBook, read: CandleRead, knownUntil: number) {
   let { coveredFrom, coveredUntil } = book;
-  if (knownUntil > coveredUntil && !read.hasUnplaced) {
+  let until = knownUntil;
+  while (read.unreadable.has(intervals.shift(until, -1))) until = intervals.shift(until, -1);
+  if (until > coveredUntil && !read.hasUnplaced) {
     if (read.from > coveredUntil) coveredFrom = read.from;
-    coveredUntil = knownUntil;
+    coveredUntil = until;
+  } else if (until < knownUntil) {
+    coveredUntil = Math.min(coveredUntil, until);
   }
   for (const timestamp of read.unreadable) {
-    if (timestamp < coveredUntil) coveredFrom = Math.max(coveredFrom, rules.intervals.end(timestamp));
+    if (timestamp < coveredUntil) coveredFrom = Math.max(coveredFrom, intervals.end(timestamp));
   }
-  return { coveredFrom, coveredUntil: Math.max(coveredFrom, coveredUntil) };
+  coveredFrom = Math.min(coveredFrom, coveredUntil);
+  return { coveredFrom, coveredUntil };
 }
 
 const RANK: Record<CandleStatus, number> = { open: 0, closed: 1, final: 2 };

@@ -31,7 +31,7 @@ export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<Fee
   return sharedFeed(core, watch.pollKey, () => ({
     schedule: candleSchedule(watch.rules.intervals, watch.every, watch.rules.settle),
     look: candleLook(core, watch),
-    cost: 150,
+    kind: "ohlcv",
   }));
 }
 
@@ -50,6 +50,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
       provenAt: book.observedAt,
       isCurrent: !turn.isDoubtful && book.coveredUntil >= settledUntil(rules, book.observedAt),
       isLast: false,
+      ...(read.refusal === undefined ? {} : { error: read.refusal }),
       isDoubtful: turn.isDoubtful,
     };
   };
@@ -76,7 +77,9 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
       yield* catchUp(options);
       const from = book?.finalUntil ?? windowStart(rules, now());
       const to = intervals.end(Math.max(now(), from));
-      const probes = options.isClosing ? "lightly" : "never";
+      // While nothing has come, the first look may have been one by a clock that was not known yet.
+      const isEmpty = book === undefined || book.entries.length === 0;
+      const probes = options.isClosing || isEmpty ? "lightly" : "never";
       const read = await reader.read(from, to, { ...options, probes });
       const mayRepeat = repeats < LOOKS_AT_ONCE;
       // Asked by a clock that was not known yet, or has jumped, the range can miss the present.
@@ -98,13 +101,13 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
 }
 
 /**
- * Whether the service's clock was set back, so that intervals which were over run again: the book begins anew, or
- * nothing would be heard until the clock has caught up.
+ * Whether the service's clock was set back so far that the running interval counts as final: the book begins anew,
+ * or nothing would be heard until the clock has caught up.
  */
 function isAheadOfTime(core: ClientCore, rules: CandleRules, book: CandleBook): boolean {
   const clock = core.serviceClock();
   const now = serviceTime(clock, core.scheduler.now());
-  return clock.epoch !== book.epoch && book.finalUntil > windowStart(rules, now);
+  return clock.epoch !== book.epoch && book.finalUntil > rules.intervals.start(now);
 }
 
 /** Where a book begins: at the revision window, or later where the read begins later. */

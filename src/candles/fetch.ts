@@ -19,7 +19,7 @@ import { checkFlag, DEFAULT_SETTLE } from "./options.js";
 import { FULL_PAGE, SeriesReader } from "./reader.js";
 
 /** Which candles to fetch. */
-export interface FetchOptions {
+export interface FetchCandlesOptions {
   /** Start of the range, inclusive, on the candles' timestamps. */
   from: DateLike;
   /** End of the range, exclusive; default: the service's now. */
@@ -51,7 +51,7 @@ export interface FetchOptions {
  * }).subscribe((candle) => console.log(new Date(candle.timestamp), candle.close));
  * ```
  */
-export function fetchCandles(client: Client, query: Series & FetchOptions): Observable<Candle> {
+export function fetchCandles(client: Client, query: Series & FetchCandlesOptions): Observable<Candle> {
   const core = coreOf(client);
   const series = checkSeries(query);
   const intervals = intervalsOf(series.timeframe, checkWeekStart(query.weekStart));

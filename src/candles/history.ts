@@ -17,7 +17,8 @@ type HistoryOptions = Pick<ReadOptions, "priority" | "signal">;
  * Reads `[from, until)` in ascending slices, each as long as the candles it is expected to hold fit one page, so
  * that memory is bounded although pages come newest first, and silences cost few requests.
  *
- * `until` is asked again before each slice, as it may be learned on the way or move.
+ * A silence that no answer proves is held back until one does: the first candles after it, or else any that are found
+ * from its end on back. `until` is asked again before each slice, as it may be learned on the way or move.
  */
 export async function* readSlices(
   reader: SeriesReader,
@@ -28,6 +29,7 @@ export async function* readSlices(
 ): AsyncGenerator<CandleRead> {
   let start = from;
   let length = FULL_PAGE;
+  let held: CandleRead | undefined;
   while (start < until()) {
     const begin = Math.max(start, Math.min(reader.birth ?? start, intervals.shift(until(), -1)));
     const intervalsLeft = intervals.count(begin, until());
@@ -37,16 +39,56 @@ export async function* readSlices(
       length = shorter(length);
       continue;
     }
-    yield read;
-    reader.forgetBefore(read.to);
     start = read.to;
     length = fitted(length, read.candles.length);
+    const isProven = reader.isProven(read);
+    if (!isProven) held = { ...read, from: held?.from ?? read.from };
+    if (held !== undefined && (isProven || start >= until())) {
+      const opening = await openingWithin(reader, intervals, held, read, options);
+      if (opening === undefined || opening > held.from) yield { ...held, to: opening ?? held.to };
+      reader.forgetBefore(opening ?? held.to);
+      held = undefined;
+      if (opening !== undefined) {
+        start = opening;
+        length = FULL_PAGE;
+        continue;
+      }
+    }
+    if (!isProven) continue;
+    yield read;
+    reader.forgetBefore(read.to);
   }
+}
+
+/** From where to read a held silence again, as candles are hidden in it; `undefined` where none are, or none is found. */
+async function openingWithin(
+  reader: SeriesReader,
+  intervals: Intervals,
+  held: CandleRead,
+  latest: CandleRead,
+  options: HistoryOptions,
+): Promise<number | undefined> {
+  const { opening } = reader;
+  // The report has told meanwhile.
+  if (opening.creation !== undefined) return held.from;
+  const from = intervals.shift(held.from, -1);
+  const hasRow = latest.candles.length > 0;
+  // Any candle will do, of after the range too.
+  const end = intervals.end(hasRow ? latest.to : Math.max(held.to, latest.provenAt));
+  const answered = hasRow
+    ? intervals.shift(latest.from, -1)
+    : await opening.gallop(from, held.to, end, options);
+  if (answered === undefined || (await opening.answers(from, end, options))) return undefined;
+  const found = await opening.find(from, answered, end, options);
+  return found === undefined ? undefined : Math.max(held.from, found);
 }
 
 /**
  * Reads back from `until` until `count` candles are found or the series begins; gives them in ascending slices, the
- * first of which starts at the first of these candles. It holds them all.
+ * first of which starts at the first of these candles. It holds them all: in `reads`, from which a walk that has
+ * failed goes on.
+ *
+ * Each slice is asked for together with the oldest candle known by then, so that its silence is proven by that one.
  */
 export async function readLast(
   reader: SeriesReader,
@@ -54,22 +96,43 @@ export async function readLast(
   count: number,
   until: number,
   options: HistoryOptions,
-): Promise<CandleRead[]> {
-  const reads: CandleRead[] = [];
-  let missing = count;
-  let end = until;
+  reads: CandleRead[] = [],
+): Promise<readonly CandleRead[]> {
+  const { opening } = reader;
+  let missing = reads.reduce((left, { candles }) => left - candles.length, count);
+  let end = reads[0]?.from ?? until;
   let length = Math.min(FULL_PAGE, Math.max(1, count));
+  let witness = reads.flatMap(({ candles }) => candles)[0]?.timestamp;
   const earliest = intervals.start(EARLIEST);
   while (missing > 0 && end > Math.max(earliest, reader.birth ?? earliest)) {
     const start = intervals.shift(end, -Math.min(length, intervals.count(earliest, end)));
-    const read = await reader.read(start, end, { ...options, ...bound(length) });
+    const read = await reader.read(start, end, { ...options, ...bound(length), witness });
     if (read === undefined) {
       length = shorter(length);
       continue;
     }
+    if (read.candles.length === 0) await opening.learnCreation(read.provenAt, options);
+    if (!reader.isProven(read)) {
+      if (witness === undefined) {
+        // Without any candle no slice would prove anything: they are not walked through.
+        const now = intervals.start(Math.max(until, read.provenAt));
+        const last = intervals.end(now);
+        const isFound =
+          (await opening.answers(earliest, last, options)) ||
+          (await opening.gallop(earliest, end, last, options)) !== undefined;
+        if (!isFound) return [read, ...reads];
+        witness = now;
+        if (!reader.isProven(read)) continue;
+      } else {
+        const from = intervals.shift(start, -1);
+        const hides = await opening.find(from, opening.answersFrom, intervals.end(witness), options);
+        if (hides !== undefined || reader.isProven(read)) continue;
+      }
+    }
     const surplus = read.candles.length - missing;
     const from = surplus >= 0 ? read.candles[surplus]!.timestamp : read.from;
     reads.unshift({ ...read, from, candles: read.candles.slice(Math.max(0, surplus)) });
+    witness = read.candles[0]?.timestamp ?? witness;
     missing -= read.candles.length;
     end = read.from;
     length = fitted(length, read.candles.length);

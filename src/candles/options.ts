@@ -23,7 +23,7 @@ export interface WatchOptions {
    * in any case; `"close"`: only that one. Default: the length of the timeframe, at most 60,000.
    */
   every?: number | "close";
-  /** ms after the end of an interval at which to poll, so that swaps have been indexed; default 1,000. */
+  /** ms after the end of an interval at which to poll, so that swaps have been indexed: 0 to 60 intervals, at most an hour; default 1,000. */
   settle?: number;
   /** How many intervals before the running one every poll reads again, 0 to 900; default 2. */
   revisionWindow?: number;
@@ -46,6 +46,9 @@ export interface CandleWatch {
 }
 
 export const DEFAULT_SETTLE = 1_000;
+/** Every poll reads what has not settled yet. */
+const LONGEST_SETTLE = 3_600_000;
+const LONGEST_SETTLE_INTERVALS = 60;
 const LONGEST_DEFAULT_EVERY = 60_000;
 const SHORTEST_EVERY = 250;
 
@@ -55,7 +58,8 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
   const weekStart = checkWeekStart(options.weekStart);
   const intervals = intervalsOf(series.timeframe, weekStart);
   const every = checkEvery(options.every, Math.min(intervals.shortest, LONGEST_DEFAULT_EVERY));
-  const settle = checkNumber("settle", options.settle ?? DEFAULT_SETTLE, { min: 0 });
+  const longestSettle = Math.min(LONGEST_SETTLE, LONGEST_SETTLE_INTERVALS * intervals.shortest);
+  const settle = checkNumber("settle", options.settle ?? DEFAULT_SETTLE, { min: 0, max: longestSettle });
   const revisionWindow = checkNumber("revisionWindow", options.revisionWindow ?? 2, {
     min: 0,
     max: 900,

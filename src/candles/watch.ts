@@ -21,7 +21,7 @@ import type { CandleBook, CandleRead } from "./book.js";
 import type { CandleEvent } from "./event.js";
 import { type CandleState, candleFeed } from "./feed.js";
 import { readLast, readSlices } from "./history.js";
-import { enterHistory } from "./ledger.js";
+import { enterHistory, type HistoryProgress } from "./ledger.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./options.js";
 import { SeriesReader } from "./reader.js";
 import { CandleView, type ViewStep } from "./view.js";
@@ -63,10 +63,13 @@ export function watchCandles(client: Client, options: Series & WatchOptions): Ob
 export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<CandleEvent> {
   return defer(() => {
     const [progress, leave] = enterHistory(core, watch);
-    const subscribedAt = provenNow(core);
+    const joinedAt = core.scheduler.now();
+    const provenAtJoin = provenAt(core, joinedAt);
     let view: CandleView | undefined;
 
     const open = (state: CandleState): Observable<ViewStep> => {
+      // The first answer tells the time of the subscription too; without any `Date` the scheduler's clock does.
+      const subscribedAt = provenAtJoin ?? provenAt(core, joinedAt) ?? joinedAt;
       const { start, history } = planHistory(core, watch, state.book, subscribedAt);
       const hasHistory = history !== undefined;
       view = new CandleView(watch, { start, hasHistory, isLive: watch.since === undefined });
@@ -81,9 +84,9 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       };
       return concat(
         of<ViewStep>({ type: "state", state }),
-        hasHistory ? historySteps(history).pipe(tap(learnCoverage)) : EMPTY,
+        hasHistory ? historySteps(core, start, history, progress).pipe(tap(learnCoverage)) : EMPTY,
         defer(() => {
-          progress.next({ from: coveredFrom, until });
+          progress.next({ delivered: { from: coveredFrom, until }, failures: 0 });
           return EMPTY;
         }),
       );
@@ -101,77 +104,91 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
   });
 }
 
+/** Reads what comes before the book, from an instant on where that is told. */
+type HistoryReader = (from: number, signal: AbortSignal) => AsyncIterable<CandleRead>;
+
 interface HistoryPlan {
   /** Nothing older is shown. */
   readonly start: number;
-  /** What comes before the candles that may still change; absent where there is nothing to read. */
-  readonly history?: (signal: AbortSignal) => AsyncIterable<CandleRead>;
+  /** Absent where there is nothing to read before the candles that may still change. */
+  readonly history?: HistoryReader;
 }
 
 /** What a subscriber has to read for itself: from its `since` until the book begins. */
 function planHistory(
   core: ClientCore,
   { series, rules, since }: CandleWatch,
-  { entries, finalUntil, observedAt }: CandleBook,
-  subscribedAt: number | undefined,
+  { entries, finalUntil }: CandleBook,
+  subscribedAt: number,
 ): HistoryPlan {
   const { intervals } = rules;
-  const running = intervals.start(subscribedAt ?? observedAt);
+  const running = intervals.start(subscribedAt);
   if (since === undefined) return { start: running };
   const reader = new SeriesReader(core, series, intervals, { skipsRows: true });
+  const priority = "history";
   if (typeof since === "number") {
     if (since >= finalUntil) return { start: since };
-    const read = (from: number, signal: AbortSignal) =>
-      readSlices(reader, intervals, from, () => finalUntil, { priority: "history", signal });
-    return { start: since, history: (signal) => untilRead(core, since, read, signal) };
+    const history: HistoryReader = (from, signal) =>
+      readSlices(reader, intervals, from, () => finalUntil, { priority, signal });
+    return { start: since, history };
   }
   const inBook = entries.filter(({ candle }) => candle.timestamp < running);
   const missing = since.candles - inBook.length;
   if (missing <= 0) return { start: inBook[inBook.length - since.candles]!.candle.timestamp };
-  const read = async function* (_from: number, signal: AbortSignal) {
-    yield* await readLast(reader, intervals, missing, finalUntil, { priority: "history", signal });
-  };
+  const found: CandleRead[] = [];
   return {
     start: Number.NEGATIVE_INFINITY,
-    history: (signal) => untilRead(core, Number.NEGATIVE_INFINITY, read, signal),
+    history: async function* (_from, signal) {
+      yield* await readLast(reader, intervals, missing, finalUntil, { priority, signal }, found);
+    },
   };
 }
 
-/** Reads on from where it stopped, after every failure that passes. */
+/** Reads a history to its end, on from where it stopped after every failure that passes. */
 async function* untilRead(
   core: ClientCore,
-  from: number,
-  read: (from: number, signal: AbortSignal) => AsyncIterable<CandleRead>,
+  start: number,
+  history: HistoryReader,
+  progress: HistoryProgress,
   signal: AbortSignal,
 ): AsyncGenerator<CandleRead> {
-  let reached = from;
+  let reached = start;
   for (let failures = 0; ; ) {
     try {
-      for await (const slice of read(reached, signal)) {
+      for await (const slice of history(reached, signal)) {
         yield slice;
         reached = slice.to;
+        if (failures > 0) progress.next({ failures: 0 });
         failures = 0;
       }
       return;
     } catch (error) {
       if (signal.aborted || !(error instanceof PairstreamError) || isFatal(error)) throw error;
       failures += 1;
+      progress.next({ failures, lastError: error });
       const recovery = aimSafely(core.serviceClock(), recoveryAt(core, error, failures));
       await sleepUntil(core.scheduler, recovery, signal);
     }
   }
 }
 
-function historySteps(history: NonNullable<HistoryPlan["history"]>): Observable<ViewStep> {
+function historySteps(
+  core: ClientCore,
+  start: number,
+  history: HistoryReader,
+  progress: HistoryProgress,
+): Observable<ViewStep> {
   return defer(() => {
     const abort = new AbortController();
-    const reads = from(history(abort.signal)).pipe(map((read): ViewStep => ({ type: "history", read })));
+    const reads = from(untilRead(core, start, history, progress, abort.signal)).pipe(
+      map((read): ViewStep => ({ type: "history", read })),
+    );
     return concat(reads, of<ViewStep>({ type: "history-end" })).pipe(finalize(() => abort.abort()));
   });
 }
 
-/** The service's clock as far as it is proven; `undefined` before the first answer. */
-function provenNow(core: ClientCore): number | undefined {
+/** The service's clock at an instant of the scheduler's, as far as it is proven; `undefined` before the first `Date`. */
+function provenAt(core: ClientCore, instant: number): number | undefined {
   const { bounds } = core.serviceClock();
-  return bounds === undefined ? undefined : core.scheduler.now() + bounds.low;
+  return bounds === undefined ? undefined : instant + bounds.low;
 }

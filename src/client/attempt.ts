@@ -95,17 +95,37 @@ async function exchange(
   const header = (name: string) => headers.get(name);
   if (Number(header("content-length")) > MAX_BODY) return undefined;
   const text = await bodyOf(response);
-  if (text === undefined || text.length > MAX_BODY) return undefined;
+  if (text === undefined) return undefined;
   return { status, text, date: parseHttpDate(header("date")), header };
 }
 
-async function bodyOf(response: Awaited<ReturnType<FetchLike>>): Promise<string | undefined> {
+type Response = Awaited<ReturnType<FetchLike>>;
+
+/** The body as a text; `undefined` where it is too large. */
+async function bodyOf(response: Response): Promise<string | undefined> {
+  const { body } = response as Response & { body?: Partial<ReadableStream<Uint8Array>> | null };
+  if (typeof body?.getReader === "function") return textWithin(body.getReader());
   try {
-    return await response.text();
+    const text = await response.text();
+    return text.length > MAX_BODY ? undefined : text;
   } catch (cause) {
     // node-fetch's word for a body beyond its option `size`.
     if ((cause as { type?: unknown } | null)?.type === "max-size") return undefined;
     throw cause;
+  }
+}
+
+/** Reads a stream no further than a body may be large; who ends early aborts the request. */
+async function textWithin(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.byteLength;
+    if (bytes > MAX_BODY) return undefined;
+    text += decoder.decode(value, { stream: true });
   }
 }
 

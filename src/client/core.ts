@@ -125,6 +125,7 @@ export function clientOf(face: Client, core: ClientCore): Client {
 export function coreOf(client: Client): ClientCore {
   const core = (client as { [CORE]?: ClientCore } | null | undefined)?.[CORE];
   if (core !== undefined) return core;
-  const kind = client === null ? "null" : typeof client;
-  throw new InvalidInputError("client", "a client made by createClient", `is another ${kind}`);
+  const kind =
+    client === null ? "null" : `of type ${typeof client}, and not made by this copy of the library`;
+  throw new InvalidInputError("client", "what createClient returns", `is ${kind}`);
 }

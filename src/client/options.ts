@@ -101,7 +101,7 @@ function checkBaseUrl(value: string | URL, insecure: boolean): string {
 }
 
 function isLoopback(hostname: string): boolean {
-  return /^(?:localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+  return /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
 function checkApiKey(value: string): string {

@@ -1,3 +1,6 @@
+/** Calls of one kind cost the same. */
+export type CallKind = "ohlcv" | "snipers";
+
 /** At most `units` in each period of `per` ms; periods begin at multiples of `per` since the epoch. */
 export interface Quota {
   readonly units: number;
@@ -18,8 +21,7 @@ export interface Demand {
   readonly closeEvery: number;
   /** ms between the other polls; `Infinity` for none. */
   readonly refreshEvery: number;
-  /** Units a poll. */
-  readonly cost: number;
+  readonly kind: CallKind;
 }
 
 /** How many times longer than asked for to wait between polls of each kind; `Infinity`: none until the next period. */
@@ -38,13 +40,13 @@ export function ledgerAt(ledger: Ledger | undefined, { per }: Quota, reached: nu
   return ledger;
 }
 
-/** The ledger after a request that the service may count for any instant up to `latest`. */
+/** The ledger after a request that the service may count for any instant up to `latest`; a negative cost gives back. */
 export function charged(ledger: Ledger, { per }: Quota, cost: number, latest: number): Ledger {
   const isAhead = Math.floor(latest / per) > ledger.period;
   return {
     ...ledger,
-    spent: ledger.spent + cost,
-    spentAhead: ledger.spentAhead + (isAhead ? cost : 0),
+    spent: Math.max(0, ledger.spent + cost),
+    spentAhead: Math.max(0, ledger.spentAhead + (isAhead ? cost : 0)),
   };
 }
 
@@ -53,13 +55,15 @@ export function stretched(
   ledger: Ledger,
   { units, per }: Quota,
   demands: Iterable<Demand>,
+  costs: Readonly<Record<CallKind, number>>,
   now: number,
 ): Stretch {
   const timeLeft = Math.max(0, (ledger.period + 1) * per - now);
   const left = units - ledger.spent;
   let closing = 0;
   let refreshing = 0;
-  for (const { closeEvery, refreshEvery, cost } of demands) {
+  for (const { closeEvery, refreshEvery, kind } of demands) {
+    const cost = costs[kind];
     closing += (cost * timeLeft) / closeEvery;
     refreshing += (cost * timeLeft) / refreshEvery;
   }

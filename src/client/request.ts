@@ -11,6 +11,7 @@ import { Budget } from "./budget.js";
 import type { Ask, Exchange } from "./core.js";
 import { backOff, delayAfter, hintOf, httpError } from "./failure.js";
 import type { Settings } from "./options.js";
+import type { CallKind } from "./quota.js";
 import { redactorOf } from "./redact.js";
 import { sleepUntil } from "./schedule.js";
 import {
@@ -24,7 +25,7 @@ import {
 import { Spending } from "./spending.js";
 import { MAX_BODY } from "./transport.js";
 
-/** A first `Date` that is far from the scheduler's clock is believed once another answer agrees; so many are asked. */
+/** A `Date` that is far from what is known is believed once another answer agrees; so many are asked. */
 const CLOCK_READS = 3;
 
 /** How an attempt ended, judged. */
@@ -42,8 +43,6 @@ export class Sender {
   readonly spending: Spending;
   #clock = unknownClock;
   #isClockTold = false;
-  /** What calls of each kind cost, as the last answer said. */
-  readonly #weights = { ...WEIGHT };
   /** Answers 429 with no good one between them, and when the last of them came. */
   #refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
 
@@ -70,15 +69,16 @@ export class Sender {
   async send<T>(ask: Ask<T>): Promise<Exchange<T>> {
     for (let asked = 1; ; asked += 1) {
       const exchange = await this.#sendOnce(ask);
-      const { bounds, isConfirmed } = this.#clock;
-      if (!ask.needsClock || bounds === undefined || isConfirmed || asked >= CLOCK_READS) return exchange;
+      const { bounds, isConfirmed, rival } = this.#clock;
+      const isCertain = bounds === undefined || (isConfirmed && rival === undefined);
+      if (!ask.needsClock || isCertain || asked >= CLOCK_READS) return exchange;
     }
   }
 
   async #sendOnce<T>(ask: Ask<T>): Promise<Exchange<T>> {
     const { scheduler, retry } = this.#settings;
     for (let attempt = 1; ; attempt += 1) {
-      this.spending.check(this.#weights[kindOf(ask.route)]);
+      this.spending.check(kindOf(ask.route));
       const verdict = await this.#budget.start(ask.priority, ask.signal, (sent) =>
         this.#attempt(ask, attempt, sent),
       );
@@ -102,10 +102,9 @@ export class Sender {
   async #attempt<T>(ask: Ask<T>, attempt: number, sent: number): Promise<Verdict<T>> {
     const { route, priority, signal } = ask;
     const kind = kindOf(route);
-    const expected = this.#weights[kind];
     // Others may have spent the rest while this one waited for its turn.
-    this.spending.check(expected);
-    this.spending.charge(expected);
+    this.spending.check(kind);
+    const settle = this.spending.charge(kind);
     const ending = attemptOnce(this.#means, this.#settings.baseUrl + route, sent, signal);
     this.#feed.tell(() => ({
       type: "request",
@@ -116,9 +115,7 @@ export class Sender {
     }));
     const ended = await ending;
     const answer = ended.kind === "answer" ? ended.answer : undefined;
-    const weight = answer === undefined ? expected : (weightOf(answer) ?? WEIGHT[kind]);
-    this.spending.charge(weight - expected);
-    this.#weights[kind] = weight;
+    const weight = settle(answer && weightOf(answer), answer?.status === 200);
     const verdict = this.#judge(ask, sent, ended);
     if ("error" in verdict && verdict.error instanceof QuotaExceededError) this.spending.exhaust();
     this.#feed.tell(() => ({
@@ -214,10 +211,7 @@ export class Sender {
   }
 }
 
-/** What calls cost where answers do not say. */
-const WEIGHT = { ohlcv: 150, snipers: 50 };
-
-function kindOf(route: string): "ohlcv" | "snipers" {
+function kindOf(route: string): CallKind {
   return /\/snipers(\?|$)/.test(route) ? "snipers" : "ohlcv";
 }
 

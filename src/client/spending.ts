@@ -1,6 +1,7 @@
 import { QuotaExceededError } from "../errors.js";
 import type { QuotaActivity } from "./activity.js";
 import {
+  type CallKind,
   charged,
   type Demand,
   type Ledger,
@@ -13,6 +14,8 @@ import {
 
 /** Where no quota is given, spent units are expected back with the next day, UTC. */
 const DAY = 86_400_000;
+/** What calls cost where answers do not say. */
+const DEFAULT_COSTS = { ohlcv: 150, snipers: 50 };
 
 /** What is known of the service's clock right now: certainly this late, and possibly that late when a request arrives. */
 type ServiceNow = () => { readonly earliest: number; readonly latest: number };
@@ -24,6 +27,8 @@ export class Spending {
   readonly #now: ServiceNow;
   readonly #tell: (told: Told) => void;
   readonly #demands = new Set<Demand>();
+  /** What calls of each kind cost, as the last good answer said. */
+  readonly #costs = { ...DEFAULT_COSTS };
   #ledger: Ledger | undefined;
   #phase = "ample";
 
@@ -49,29 +54,52 @@ export class Spending {
   stretch(): Stretch {
     if (this.#quota === undefined) return UNSTRETCHED;
     const { earliest } = this.#now();
-    const stretch = stretched(this.#ledgerNow(this.#quota), this.#quota, this.#demands, earliest);
+    const stretch = stretched(
+      this.#ledgerNow(this.#quota),
+      this.#quota,
+      this.#demands,
+      this.#costs,
+      earliest,
+    );
     this.#enter(stretch.close > 1 ? "closings" : stretch.refresh > 1 ? "refreshes" : "ample", stretch);
     return stretch;
   }
 
   /** Throws a `QuotaExceededError` where a call is not to be had any more in this period. */
-  check(cost: number): void {
+  check(kind: CallKind): void {
+    const cost = this.#costs[kind];
     if (this.#quota === undefined || this.#ledgerNow(this.#quota).spent + cost <= this.#quota.units) return;
     this.#enter("spent", { refresh: Number.POSITIVE_INFINITY, close: Number.POSITIVE_INFINITY });
     const reset = new Date(this.resetsAt()).toISOString();
     throw new QuotaExceededError(`The client's quota of ${this.#quota.units} units is spent until ${reset}`);
   }
 
-  /** Counts a request that goes out, or what it cost more than was thought. */
-  charge(cost: number): void {
-    if (this.#quota === undefined || cost === 0) return;
-    this.#ledger = charged(this.#ledgerNow(this.#quota), this.#quota, cost, this.#now().latest);
+  /**
+   * Counts a request that goes out, as what it is expected to cost. The function that it returns is told what the
+   * answer says, if anything, and gives what the call has cost; a good answer's word is expected of the next ones too.
+   */
+  charge(kind: CallKind): (told: number | undefined, isGood: boolean) => number {
+    const expected = this.#costs[kind];
+    this.#add(expected);
+    const period = this.#ledger?.period;
+    return (told, isGood) => {
+      const cost = told ?? DEFAULT_COSTS[kind];
+      if (isGood && cost > 0) this.#costs[kind] = cost;
+      // What was charged to a period that is over is past giving back.
+      if (cost > expected || this.#ledger?.period === period) this.#add(cost - expected);
+      return cost;
+    };
   }
 
   /** The service says that nothing is left. */
   exhaust(): void {
     if (this.#quota === undefined) return;
-    this.charge(Math.max(0, this.#quota.units - this.#ledgerNow(this.#quota).spent));
+    this.#add(Math.max(0, this.#quota.units - this.#ledgerNow(this.#quota).spent));
+  }
+
+  #add(cost: number): void {
+    if (this.#quota === undefined || cost === 0) return;
+    this.#ledger = charged(this.#ledgerNow(this.#quota), this.#quota, cost, this.#now().latest);
   }
 
   #ledgerNow(quota: Quota): Ledger {

@@ -1,4 +1,5 @@
 import { defer, filter, map, type OperatorFunction } from "rxjs";
+import { isSame } from "../candles/book.js";
 import type { CandleEvent } from "../candles/event.js";
 import { type Candle, checkNumber } from "../contract.js";
 
@@ -72,15 +73,4 @@ class CandleWindow {
     while (at > 0 && this.kept[at - 1]!.timestamp >= timestamp) at -= 1;
     return at;
   }
-}
-
-function isSame(a: Candle, b: Candle): boolean {
-  return (
-    a.open === b.open &&
-    a.high === b.high &&
-    a.low === b.low &&
-    a.close === b.close &&
-    a.volume === b.volume &&
-    a.swaps === b.swaps
-  );
 }

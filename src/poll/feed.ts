@@ -1,6 +1,7 @@
 import { BehaviorSubject, defer, finalize, from, type Observable, type SchedulerLike, share } from "rxjs";
 import type { ClientCore, Priority } from "../client/core.js";
-import { sleepUntil } from "../client/schedule.js";
+import type { CallKind } from "../client/quota.js";
+import { callAt, sleepUntil } from "../client/schedule.js";
 import { aim, aimSafely, serviceTime } from "../client/service-clock.js";
 import { PairstreamError, QuotaExceededError } from "../errors.js";
 import { isFatal, isNotFound, recoveryAt } from "./recovery.js";
@@ -15,13 +16,15 @@ export interface LookStep<State> {
   readonly isCurrent: boolean;
   /** Whether the look ends with this step. */
   readonly isLast: boolean;
+  /** Why something is not known although an answer was accepted. */
+  readonly error?: PairstreamError;
 }
 
-/** What a poll asks for, when, and for how many units a request. */
+/** What a poll asks for, and when. */
 export interface Poll<State> {
   readonly schedule: Schedule;
   readonly look: Look<State>;
-  readonly cost: number;
+  readonly kind: CallKind;
 }
 
 /** One look: asks as often as it takes, and gives the state after each answer. */
@@ -69,14 +72,18 @@ export function sharedFeed<State>(
   return defer(() => {
     const running = core.shared.get(key) as Observable<FeedUpdate<State>> | undefined;
     if (running !== undefined) return running;
+    // One who subscribes again from within an error connects anew before the old connection is taken down.
+    let connections = 0;
     const feed: Observable<FeedUpdate<State>> = defer(() => {
+      connections += 1;
       const abort = new AbortController();
       const poll = make();
-      const leave = core.spending.join({ ...poll.schedule, cost: poll.cost });
+      const leave = core.spending.join({ ...poll.schedule, kind: poll.kind });
       return from(updates(core, poll, abort.signal)).pipe(
         finalize(() => {
           leave();
-          if (core.shared.get(key) === feed) core.shared.delete(key);
+          connections -= 1;
+          if (connections === 0 && core.shared.get(key) === feed) core.shared.delete(key);
           abort.abort();
         }),
       );
@@ -116,7 +123,9 @@ async function* updates<State>(
         const { state, isCurrent, isLast } = value;
         provenAt = value.provenAt;
         const isBehind = !isCurrent || (feed.isLate && schedule.nextClose(provenAt) <= serviceNow());
-        feed = { state, isFresh: true, isLate: isLast ? isBehind : feed.isLate, failures: 0 };
+        const isLate = isLast ? isBehind : feed.isLate;
+        const trouble = isLate && value.error !== undefined ? { lastError: value.error } : {};
+        feed = { state, isFresh: true, isLate, failures: 0, ...trouble };
         yield feed;
       }
       notFound = 0;
@@ -149,28 +158,24 @@ function polledUntil(slot: Slot, now: number): number {
 }
 
 /** Whether a step takes beyond an instant of the scheduler's clock. */
-async function isSlower(
+function isSlower(
   step: Promise<unknown>,
   scheduler: SchedulerLike,
   instant: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (!Number.isFinite(instant)) return false;
-  const race = new AbortController();
-  const stop = () => race.abort();
-  signal.addEventListener("abort", stop, { once: true });
-  const settled = step.then(
-    () => false,
-    () => false,
-  );
-  const ended = sleepUntil(scheduler, instant, race.signal).then(
-    () => true,
-    () => false,
-  );
-  const isSlow = await Promise.race([settled, ended]);
-  signal.removeEventListener("abort", stop);
-  stop();
-  return isSlow;
+  if (!Number.isFinite(instant)) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const end = (isSlow: boolean) => {
+      timer.unsubscribe();
+      signal.removeEventListener("abort", inTime);
+      resolve(isSlow);
+    };
+    const inTime = () => end(false);
+    const timer = callAt(scheduler, instant, () => end(true));
+    signal.addEventListener("abort", inTime, { once: true });
+    step.then(inTime, inTime);
+  });
 }
 
 /** Waits for the instant at which to ask for a slot, which moves as more is learned of the service's clock. */
@@ -183,6 +188,8 @@ async function sleepUntilDue(core: ClientCore, slot: Slot, isRepeated: boolean, 
     const due = isRepeated ? aimSafely(clock, slot.at) : aim(clock, slot.at);
     if (core.scheduler.now() >= due) return;
     await sleepUntil(core.scheduler, due, signal);
+    // The machine's clock was set back meanwhile: only an answer tells how far the service's is from it now.
+    if (core.scheduler.now() < due) return;
   }
 }
 

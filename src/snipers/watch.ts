@@ -81,7 +81,7 @@ export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observa
   return sharedFeed(core, key, () => ({
     schedule: steadySchedule(watch.every, serviceTime(core.serviceClock(), core.scheduler.now())),
     look: sniperLook(core, watch.query),
-    cost: 50,
+    kind: "snipers",
   }));
 }
 
@@ -94,8 +94,11 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
   /** Reads a body; throws while a row breaks the contract and is not to be skipped yet. */
   const parse = (text: string) => {
     const { report, refused } = readSniperBody(text);
-    for (const { walletAddress } of report.result) refusals.delete(walletAddress);
-    for (const { key } of refused) refusals.set(key, (refusals.get(key) ?? 0) + 1);
+    // Several rows of one answer that cannot be told apart are still one read.
+    const keys = new Set(refused.map((row) => row.key));
+    const wellRead = report.result.map(({ walletAddress }) => walletAddress);
+    for (const key of [...wellRead, undefined]) if (!keys.has(key)) refusals.delete(key);
+    for (const key of keys) refusals.set(key, (refusals.get(key) ?? 0) + 1);
     for (const { key, error } of refused) {
       const reads = refusals.get(key)!;
       if (reads < READS_BEFORE_SKIPPING) throw error;

@@ -1,3 +1,6 @@
+import { expect } from "vitest";
+import type { CandleRead } from "../../src/candles/book.js";
+import { readLast, readSlices } from "../../src/candles/history.js";
 import { SeriesReader } from "../../src/candles/reader.js";
 import type { ClientActivity } from "../../src/client/activity.js";
 import type { Ask, ClientCore, Exchange } from "../../src/client/core.js";
@@ -25,6 +28,8 @@ export interface Habits {
   readonly repeats?: boolean;
   /** A range that starts before is empty. */
   readonly strictBefore?: number;
+  /** These requests for candles, counted from 0, are answered empty, for no reason. */
+  readonly whims?: ReadonlySet<number>;
   /** What the sniper report says of the pair's creation; absent: 404. */
   readonly createdAt?: number | null;
   /** Another row in the place of one, by timestamp, or one more by a key of its own. */
@@ -33,9 +38,46 @@ export interface Habits {
 }
 
 export const NOW = Date.UTC(2024, 5, 1);
+export const START = Date.UTC(2024, 0, 1);
+export const MINUTE = 60_000;
+export const options = { priority: "history", signal: new AbortController().signal } as const;
+export const bounds = [
+  { includesFrom: true, includesTo: false },
+  { includesFrom: true, includesTo: true },
+  { includesFrom: false, includesTo: false },
+  { includesFrom: false, includesTo: true },
+];
+
+export const minute = (index: number) => START + index * MINUTE;
+/** Starts of minutes, `count` of them every `step`, from minute `first` on. */
+export const run = (first: number, count: number, step = 1) =>
+  Array.from({ length: count }, (_, index) => minute(first + index * step));
+
+/** Reads all slices of `[from, to)` and checks that they join. */
+export async function slicesOf(habits: Habits, from: number, to: number, shop = archive(habits)) {
+  const reads: CandleRead[] = [];
+  for await (const read of readSlices(shop.reader(), shop.intervals, from, () => to, options)) {
+    expect(read.from).toBe(reads.at(-1)?.to ?? from);
+    reads.push(read);
+  }
+  expect(reads.at(-1)?.to).toBe(to);
+  return { ...shop, reads, got: timesOf(reads) };
+}
+
+/** Reads the last `count` candles before `until` and checks that the slices join. */
+export async function lastOf(habits: Habits, count: number, until: number, shop = archive(habits)) {
+  const reads = await readLast(shop.reader(), shop.intervals, count, until, options);
+  reads.forEach((read, index) => {
+    if (index > 0) expect(read.from).toBe(reads[index - 1]!.to);
+  });
+  return { ...shop, reads, got: timesOf(reads) };
+}
+
+export const timesOf = (reads: readonly CandleRead[]) =>
+  reads.flatMap(({ candles }) => candles.map(({ timestamp }) => timestamp));
 
 /** The core of a client before such a service, and what was asked of it. */
-export function archive(habits: Habits) {
+export function archive(habits: Habits, now = NOW) {
   const series: Series = {
     network: "mainnet",
     pairAddress: "pair",
@@ -59,15 +101,15 @@ export function archive(habits: Habits) {
       signal?.throwIfAborted();
       const text = answer(route);
       try {
-        const instant = { earliest: NOW, latest: NOW };
-        return { value: parse(text), trip: { sent: NOW, received: NOW, date: NOW }, instant, epoch: 0 };
+        const instant = { earliest: now, latest: now };
+        return { value: parse(text), trip: { sent: now, received: now, date: now }, instant, epoch: 0 };
       } catch (error) {
         if (!(error instanceof ContractError) || attempt >= (habits.attempts ?? 1)) throw error;
       }
     }
   };
   const core: Omit<ClientCore, "spending"> = {
-    scheduler: new VirtualClock(NOW),
+    scheduler: new VirtualClock(now),
     retry: { attempts: 1, baseDelay: 1, maxDelay: 1 },
     serviceClock: () => unknownClock,
     send,
@@ -88,11 +130,12 @@ function pageOf(
   parameters: URLSearchParams,
   asked: { pages: number },
 ): string {
+  const isWhim = habits.whims?.has(asked.pages);
   asked.pages += 1;
   const { pageSize = 1_000, includesFrom = true, includesTo = false, strictBefore = 0 } = habits;
   const from = Number(parameters.get("fromDate")) * 1_000 + (includesFrom ? 0 : 1);
   const to = Number(parameters.get("toDate")) * 1_000 + (includesTo ? 1 : 0);
-  const isHidden = Number(parameters.get("fromDate")) * 1_000 < strictBefore;
+  const isHidden = isWhim || Number(parameters.get("fromDate")) * 1_000 < strictBefore;
   const found = isHidden
     ? []
     : habits.times.slice(firstFrom(habits.times, from), firstFrom(habits.times, to));

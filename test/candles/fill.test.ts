@@ -162,7 +162,7 @@ describe("flat candles", () => {
     expect(see(6, 31, { 4: 7, 5: 8 })).toEqual([]);
     see(7, 30, { 4: 7, 5: 8 }, { unreadable: new Set([6 * MINUTE]) });
     see(7, 31, {});
-    expect(see(7, 32, {})).toEqual(["updated 5~7 closed r1"]);
+    expect(see(7, 32, {})).toEqual(["updated 5~7 closed r1", "new 6~7 closed r0"]);
   });
 
   it("are not put where a row broke the contract", () => {

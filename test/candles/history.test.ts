@@ -1,41 +1,26 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CandleRead } from "../../src/candles/book.js";
-import { readLast, readSlices } from "../../src/candles/history.js";
+import { readSlices } from "../../src/candles/history.js";
 import { FULL_PAGE } from "../../src/candles/reader.js";
 import { ContractError } from "../../src/errors.js";
-import { archive, type Habits, NOW, rowOf } from "./archive.js";
+import {
+  archive,
+  bounds,
+  type Habits,
+  lastOf,
+  MINUTE,
+  minute,
+  NOW,
+  options,
+  rowOf,
+  run,
+  START,
+  slicesOf,
+  timesOf,
+} from "./archive.js";
 
-const MINUTE = 60_000;
-const options = { priority: "history", signal: new AbortController().signal } as const;
-
-/** Starts of minutes, `count` of them every `step`, from minute `first` after an hour on. */
-const START = Date.UTC(2024, 0, 1);
-const run = (first: number, count: number, step = 1) =>
-  Array.from({ length: count }, (_, index) => START + (first + index * step) * MINUTE);
-const minute = (index: number) => START + index * MINUTE;
-
-/** Reads all slices of `[from, to)` and checks that they join. */
-async function slicesOf(habits: Habits, from: number, to: number, shop = archive(habits)) {
-  const reads: CandleRead[] = [];
-  for await (const read of readSlices(shop.reader(), shop.intervals, from, () => to, options)) {
-    expect(read.from).toBe(reads.at(-1)?.to ?? from);
-    reads.push(read);
-  }
-  expect(reads.at(-1)?.to).toBe(to);
-  return { ...shop, reads, got: timesOf(reads) };
-}
-
-const timesOf = (reads: readonly CandleRead[]) =>
-  reads.flatMap(({ candles }) => candles.map(({ timestamp }) => timestamp));
 const largest = (reads: readonly CandleRead[]) => Math.max(...reads.map(({ candles }) => candles.length));
-
-const bounds = [
-  { includesFrom: true, includesTo: false },
-  { includesFrom: true, includesTo: true },
-  { includesFrom: false, includesTo: false },
-  { includesFrom: false, includesTo: true },
-];
 
 describe("readSlices", () => {
   it.each(bounds.flatMap((bound) => [false, true].map((isEager) => ({ ...bound, isEager }))))(
@@ -136,99 +121,9 @@ describe("readSlices", () => {
   });
 });
 
-describe("a range that starts before the pair's creation", () => {
-  // Within the minute 5,000; its first candle may start before it.
-  const createdAt = minute(5_000) + 20_000;
-  const times = run(5_000, 3_000);
-  const strict = { times, strictBefore: createdAt };
-
-  it.each([
-    ["an interval", minute(5_000), minute(5_000), 5_000],
-    ["an interval, though it was later", createdAt, minute(5_000), 5_000],
-    ["a second within one", createdAt, createdAt, 5_001],
-    ["a millisecond within one", createdAt + 1, createdAt + 1, 5_001],
-  ])("is read from the creation on, at the start of %s", async (_, creation, strictBefore, first) => {
-    const habits = { times, strictBefore, createdAt: creation };
-    const { got, asked } = await slicesOf(habits, minute(0), minute(8_000));
-    expect(got).toEqual(run(first, 8_000 - first));
-    expect(asked.reports).toBe(1);
-    expect(asked.pages).toBeLessThan(10);
-  });
-
-  it("is asked for from where it was found to begin, the next time", async () => {
-    const { reader, asked } = archive({ ...strict, createdAt });
-    await reader().read(minute(0), minute(5_010), options);
-    const { pages } = asked;
-    expect((await reader().read(minute(0), minute(5_010), options)).candles).toHaveLength(9);
-    expect(asked).toEqual({ pages: pages + 1, reports: 1 });
-  });
-
-  it("costs one request and one report where it ends before the creation, too", async () => {
-    const { reader, asked } = archive({ ...strict, createdAt });
-    const one = reader();
-    expect((await one.read(minute(0), minute(10), options)).candles).toEqual([]);
-    expect(asked).toEqual({ pages: 1, reports: 1 });
-    // Its margin begins before the creation that is known by now.
-    expect((await one.read(minute(5_001), minute(5_010), options)).candles).toHaveLength(9);
-  });
-
-  it("is not walked through before a creation that is known", async () => {
-    const { asked } = await slicesOf({ times, createdAt }, minute(-5_000_000), minute(5_500));
-    expect(asked.pages).toBeLessThan(4);
-  });
-
-  it.each([-1, 0, 1, 2, 3])("loses nothing where it starts %d minutes from the creation", async (offset) => {
-    const habits = { ...strict, createdAt };
-    const { got } = await slicesOf(habits, minute(5_000 + offset), minute(8_000));
-    expect(got).toEqual(run(Math.max(5_001, 5_000 + offset), 8_000 - Math.max(5_001, 5_000 + offset)));
-  });
-
-  it.each([
-    { network: "mainnet", createdAt: undefined },
-    { network: "mainnet", createdAt: null },
-    { network: "devnet", createdAt: undefined },
-  ] as const)("is found where no report tells of it: %o", async ({ network, ...report }) => {
-    const habits: Habits = { ...strict, series: { network } };
-    const shop = archive(report.createdAt === undefined ? habits : { ...habits, createdAt: null });
-    const { got, asked } = await slicesOf(habits, minute(0), minute(8_000), shop);
-    expect(got).toEqual(run(5_001, 2_999));
-    expect(asked.reports > 0).toBe(network === "mainnet");
-    expect(asked.pages).toBeLessThan(100);
-  });
-
-  it.each(bounds)("costs no candle of a service that answers anyway: %o", async (bound) => {
-    const habits = { times, createdAt, ...bound };
-    expect((await slicesOf(habits, minute(0), minute(8_000))).got).toEqual(times);
-  });
-
-  it("needs one report for all timeframes of a pair, and none of another network's", async () => {
-    const shop = archive({ ...strict, createdAt });
-    await slicesOf(strict, minute(0), minute(8_000), shop);
-    await slicesOf(strict, minute(0), minute(8_000), shop);
-    expect(shop.asked.reports).toBe(1);
-    expect(shop.reader({ skipsRows: true }, { timeframe: "1h" }).birth).toBe(minute(4_980));
-    expect(shop.reader({ skipsRows: true }, { network: "devnet" }).birth).toBeUndefined();
-  });
-
-  it("that is silent to the end is empty", async () => {
-    const { got, asked } = await slicesOf({ times: [], createdAt: null }, minute(0), minute(500));
-    expect(got).toEqual([]);
-    expect(asked.pages).toBeLessThan(12);
-  });
-});
-
 describe("readLast", () => {
-  const last = async (habits: Habits, count: number, until: number) => {
-    const shop = archive(habits);
-    const reads = await readLast(shop.reader(), shop.intervals, count, until, options);
-    reads.forEach((read, index) => {
-      if (index > 0) expect(read.from).toBe(reads[index - 1]!.to);
-    });
-    return { reads, got: timesOf(reads), ...shop };
-  };
-
   it.each([1, 2, 100, 996, 2_500])("gives exactly the last %d", async (count) => {
-    const { got, reads, asked } = await last({ times: run(0, 5_000) }, count, minute(4_000));
+    const { got, reads, asked } = await lastOf({ times: run(0, 5_000) }, count, minute(4_000));
     expect(got).toEqual(run(4_000 - count, count));
     expect(reads[0]!.from).toBe(got[0]);
     expect(reads.at(-1)!.to).toBe(minute(4_000));
@@ -237,24 +132,24 @@ describe("readLast", () => {
 
   it("reaches as far back as it takes", async () => {
     const times = [...run(0, 40), ...run(100_000, 10, 1_000)];
-    const { got, asked } = await last({ times, createdAt: null }, 30, minute(200_000));
+    const { got, asked } = await lastOf({ times, createdAt: null }, 30, minute(200_000));
     expect(got).toEqual(times.slice(-30));
     expect(asked.pages).toBeLessThan(60);
   });
 
   it("gives fewer where there are fewer, and asks for nothing before the creation", async () => {
     const times = run(5_000, 20);
-    const { got, asked } = await last({ times, createdAt: minute(5_000) }, 30, minute(6_000));
+    const { got, asked } = await lastOf({ times, createdAt: minute(5_000) }, 30, minute(6_000));
     expect(got).toEqual(times);
     expect(asked.pages).toBeLessThan(4);
-    expect((await last({ times: [], createdAt: minute(5_000) }, 30, minute(6_000))).got).toEqual([]);
+    expect((await lastOf({ times: [], createdAt: minute(5_000) }, 30, minute(6_000))).got).toEqual([]);
   });
 
   it.each([minute(5_000), null])(
     "finds candles that a range from before the creation hides (report: %s)",
     async (createdAt) => {
       const times = run(5_000, 200);
-      const { got } = await last({ times, strictBefore: minute(5_000), createdAt }, 500, minute(5_200));
+      const { got } = await lastOf({ times, strictBefore: minute(5_000), createdAt }, 500, minute(5_200));
       expect(got).toEqual(times);
     },
   );
@@ -271,7 +166,7 @@ describe("readLast", () => {
             at += step;
             return minute(at);
           });
-          const { got } = await last({ times, createdAt: START }, count, minute(at + 5));
+          const { got } = await lastOf({ times, createdAt: START }, count, minute(at + 5));
           expect(got).toEqual(times.slice(-count));
         },
       ),
@@ -333,6 +228,42 @@ describe("rows that break the contract", () => {
     const { hasUnplaced, unreadable, candles } = await read(reader());
     expect([hasUnplaced, unreadable.size, candles.length]).toEqual([true, 0, 10]);
     expect(told).toEqual([expect.objectContaining({ key: null })]);
+  });
+
+  it("that cannot be placed are counted anew, and reported again, once their range was read well", async () => {
+    const broken = new Map([[0, { open: 1 }]]);
+    const { reader, told } = archive({ ...habits, broken });
+    const one = reader();
+    for (let round = 1; round <= 3; round += 1) {
+      broken.set(0, { open: 1 });
+      await expect(read(one)).rejects.toThrow(ContractError);
+      await expect(read(one)).rejects.toThrow(ContractError);
+      expect((await read(one)).hasUnplaced).toBe(true);
+      expect((await read(one)).hasUnplaced).toBe(true);
+      expect(told).toHaveLength(round);
+      broken.clear();
+      expect((await read(one)).hasUnplaced).toBe(false);
+    }
+  });
+
+  it("that cannot be placed are counted apart in ranges apart, whatever is read in between", async () => {
+    const broken = new Map<number, object>();
+    const { reader, told } = archive({ times: run(0, 40), broken });
+    const one = reader();
+    const readBad = async (from: number) => {
+      broken.set(0, { open: 1 });
+      await read(one, from, from + 10).finally(() => broken.clear());
+    };
+    for (let before = 0; before < 2; before += 1) {
+      await expect(readBad(10)).rejects.toThrow(ContractError);
+      await expect(readBad(30)).rejects.toThrow(ContractError);
+      await read(one, 0, 10);
+    }
+    await readBad(10);
+    await readBad(30);
+    expect(told).toHaveLength(2);
+    one.forgetBefore(minute(40));
+    await expect(readBad(30)).rejects.toThrow(ContractError);
   });
 
   it("do not hide a good row of the same interval", async () => {

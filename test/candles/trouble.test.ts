@@ -1,3 +1,4 @@
+import { retry } from "rxjs";
 import { describe, expect, it } from "vitest";
 import {
   type CandleEvent,
@@ -182,9 +183,9 @@ describe("a row that breaks the contract", () => {
     const dropped = () => world.activity.filter(({ type }) => type === "dropped");
     expect(dropped()).toMatchObject([{ what: "row", key: at("12:01:00") }]);
     expect(statuses.at(-1)).toMatchObject({
-      state: "live",
-      coveredFrom: at("12:02:00"),
-      coveredUntil: at("12:02:00"),
+      state: "stalled",
+      coveredUntil: at("12:01:00"),
+      lastError: { name: "ContractError", path: ["result", 1, "high"] },
     });
     await world.clock.advanceTo(at("12:06:10"));
     expect(dropped()).toHaveLength(1);
@@ -195,6 +196,64 @@ describe("a row that breaks the contract", () => {
     });
     const ofBroken = events.filter(({ candle }) => candle.timestamp === at("12:01:00"));
     expect(ofBroken.map(short)).toEqual(["new open 12:01:00 #0 62"]);
+  });
+});
+
+describe("rows that all break the contract", () => {
+  it("stall the stream, as weeks that start on another day do, and the status says what is wrong", async () => {
+    const world = new World({ start: at("12:00:10"), weekStart: "thursday" });
+    world.swapsEvery(3_600_000, at("00:00:00") - 40 * 86_400_000, at("23:00:00"));
+    const statuses: FeedStatus[] = [];
+    const weeks = { ...MINUTES, timeframe: "1w" } as const;
+    watchFeedStatus(world.client, weeks).subscribe((status) => statuses.push(status));
+    await world.clock.advanceTo(at("12:02:10"));
+    expect(statuses.at(-1)).toMatchObject({ state: "stalled", lastError: { name: "ContractError" } });
+    expect(statuses.at(-1)!.lastError!.message).toContain("see weekStart");
+  });
+});
+
+describe("a history that fails", () => {
+  it("shows in the status, and is read on from where it stopped", async () => {
+    const world = new World({ start: at("12:00:10") });
+    world.swapsEvery(1_000, at("10:00:00"), at("12:10:00"));
+    const options = { ...MINUTES, timeframe: "1s", since: at("11:00:00") } as const;
+    const statuses: FeedStatus[] = [];
+    const births: number[] = [];
+    let isDown = false;
+    world.interfere = ({ url }) => {
+      const isHistory = Number(url.searchParams.get("toDate")) < at("12:00:00") / 1_000;
+      return isHistory && isDown ? answered(500, "down") : undefined;
+    };
+    watchCandles(world.client, options).subscribe(({ type, candle }) => {
+      if (type === "new") births.push(candle.timestamp);
+      isDown = births.length > 500;
+    });
+    watchFeedStatus(world.client, options).subscribe((status) => statuses.push(status));
+    await world.clock.advanceTo(at("12:00:40"));
+    expect(statuses.at(-1)).toMatchObject({
+      state: "starting",
+      lastError: { name: "HttpError", status: 500 },
+    });
+    expect(statuses.at(-1)!.failures).toBeGreaterThan(0);
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("12:03:00"));
+    expect(statuses.at(-1)).toMatchObject({ state: "live", failures: 0, coveredFrom: at("11:00:00") });
+    expect(births).toEqual(births.map((_, index) => at("11:00:00") + index * 1_000));
+  });
+});
+
+describe("a subscriber that comes back from within an error", () => {
+  it("has the poll that others then share", async () => {
+    const { world } = watched();
+    const again = watchCandles(world.client, { ...MINUTES, every: "close" }).pipe(retry(1));
+    again.subscribe();
+    let refusals = 1;
+    world.interfere = () => (refusals-- > 0 ? answered(403, "no") : undefined);
+    await world.clock.advanceTo(at("12:00:30"));
+    watchCandles(world.client, { ...MINUTES, every: "close" }).subscribe();
+    const before = world.asked.length;
+    await world.clock.advanceTo(at("12:10:30"));
+    expect(world.asked.length - before).toBe(10);
   });
 });
 

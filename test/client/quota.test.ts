@@ -12,6 +12,7 @@ import { answered, at, MINUTES, PAIR, World } from "../world.js";
 
 const HOUR = 3_600_000;
 const quota: Quota = { units: 1_000, per: HOUR };
+const COSTS = { ohlcv: 10, snipers: 3 };
 
 describe("the ledger", () => {
   it("begins anew with each period, but for what may count for the next", () => {
@@ -25,17 +26,28 @@ describe("the ledger", () => {
 
   it("leaves out polls within an interval first, those at its end last", () => {
     const ledger: Ledger = { period: 0, spent: 0, spentAhead: 0 };
-    const demand = (closeEvery: number, refreshEvery: number) => [{ closeEvery, refreshEvery, cost: 10 }];
+    const demand = (closeEvery: number, refreshEvery: number) => [
+      { closeEvery, refreshEvery, kind: "ohlcv" as const },
+    ];
     const never = Number.POSITIVE_INFINITY;
-    expect(stretched(ledger, quota, demand(HOUR / 50, HOUR / 50), 0)).toEqual({ refresh: 1, close: 1 });
-    expect(stretched(ledger, quota, demand(HOUR / 50, HOUR / 100), 0)).toEqual({ refresh: 2, close: 1 });
-    expect(stretched(ledger, quota, demand(HOUR / 400, HOUR / 100), 0)).toEqual({ refresh: never, close: 4 });
-    expect(stretched({ ...ledger, spent: 1_000 }, quota, demand(HOUR, never), 0)).toEqual({
+    expect(stretched(ledger, quota, demand(HOUR / 50, HOUR / 50), COSTS, 0)).toEqual({
+      refresh: 1,
+      close: 1,
+    });
+    expect(stretched(ledger, quota, demand(HOUR / 50, HOUR / 100), COSTS, 0)).toEqual({
+      refresh: 2,
+      close: 1,
+    });
+    expect(stretched(ledger, quota, demand(HOUR / 400, HOUR / 100), COSTS, 0)).toEqual({
+      refresh: never,
+      close: 4,
+    });
+    expect(stretched({ ...ledger, spent: 1_000 }, quota, demand(HOUR, never), COSTS, 0)).toEqual({
       refresh: never,
       close: never,
     });
     // Half of the time with all of the units: nothing has to give way.
-    expect(stretched(ledger, quota, demand(HOUR / 50, HOUR / 100), HOUR / 2)).toEqual({
+    expect(stretched(ledger, quota, demand(HOUR / 50, HOUR / 100), COSTS, HOUR / 2)).toEqual({
       refresh: 1,
       close: 1,
     });
@@ -46,14 +58,24 @@ describe("the ledger", () => {
     fc.assert(
       fc.property(
         fc.array(
-          fc.record({ closeEvery: positive, refreshEvery: positive, cost: fc.integer({ min: 1, max: 200 }) }),
+          fc.record({
+            closeEvery: positive,
+            refreshEvery: positive,
+            kind: fc.constantFrom("ohlcv" as const, "snipers" as const),
+          }),
         ),
         fc.integer({ min: 0, max: 1_000 }),
         fc.integer({ min: 0, max: HOUR - 1 }),
         (demands, spent, now) => {
-          const { refresh, close } = stretched({ period: 0, spent, spentAhead: 0 }, quota, demands, now);
-          const planned = demands.reduce((sum, { closeEvery, refreshEvery, cost }) => {
-            const each = (every: number, stretch: number) => ((HOUR - now) * cost) / (every * stretch);
+          const { refresh, close } = stretched(
+            { period: 0, spent, spentAhead: 0 },
+            quota,
+            demands,
+            COSTS,
+            now,
+          );
+          const planned = demands.reduce((sum, { closeEvery, refreshEvery, kind }) => {
+            const each = (every: number, stretch: number) => ((HOUR - now) * COSTS[kind]) / (every * stretch);
             return sum + each(closeEvery, close) + each(refreshEvery, refresh);
           }, 0);
           expect(planned).toBeLessThanOrEqual((quota.units - spent) * (1 + 1e-9));

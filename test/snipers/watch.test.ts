@@ -115,6 +115,25 @@ describe("watchSnipers", () => {
     expect(events.map(brief)).toEqual(["wallet-added a initial", "sold a", "wallet-updated a"]);
   });
 
+  it("skips a broken row beside a good one of the same wallet, and asks anew for one that nobody can place", async () => {
+    const { world, events } = sniped();
+    const dropped = () => world.activity.filter(({ type }) => type === "dropped").length;
+    world.interfere = (_asked, answer) =>
+      withRows(answer, (rows) => [...rows, { ...rows[0], totalSoldUsd: "ten" }]);
+    await world.clock.advanceTo(at("12:01:30"));
+    expect(dropped()).toBe(1);
+    expect(events.length).toBeGreaterThan(0);
+    for (const minute of ["12:02", "12:04"]) {
+      world.interfere = () => undefined;
+      await world.clock.advanceTo(at(`${minute}:30`));
+      const requests = world.asked.length;
+      world.interfere = (_asked, answer) => withRows(answer, (rows) => [...rows, { walletAddress: null }]);
+      await world.clock.advanceBy(60_000);
+      expect(world.asked.length - requests).toBe(3);
+    }
+    expect(dropped()).toBe(3);
+  });
+
   it.each([400, 401, 403, 424])("ends with %i", async (status) => {
     const { world, errors } = sniped();
     world.interfere = () => answered(status, { message: "no" });
