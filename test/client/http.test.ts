@@ -153,7 +153,10 @@ describe("over HTTP", () => {
     expect(await failure(clientOf(url).ohlcvPage(QUERY))).toMatchObject({ name: "ContractError", path: [] });
   });
 
-  it("stops reading a body that turns out to be too large", async () => {
+  it.each<[string, Partial<ClientOptions>]>([
+    ["cross-fetch", {}],
+    ["the platform's fetch", { fetch: (url, init) => fetch(url, init) }],
+  ])("stops reading a body that turns out to be too large, with %s", async (_name, options) => {
     const bomb = gzipSync(Buffer.alloc(33 * 1024 * 1024, " "));
     let isClosed: Promise<unknown> | undefined;
     const { url } = await serve((_, response) => {
@@ -161,7 +164,7 @@ describe("over HTTP", () => {
       // The answer is left open: only the client can end it.
       response.writeHead(200, { "content-encoding": "gzip" }).write(bomb);
     });
-    const error = await failure(clientOf(url).ohlcvPage(QUERY));
+    const error = await failure(clientOf(url, options).ohlcvPage(QUERY));
     expect(error).toBeInstanceOf(ContractError);
     expect((error as ContractError).message).toContain("larger than 33554432 bytes");
     await isClosed;
