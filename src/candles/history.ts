@@ -35,16 +35,11 @@ export async function* readSlices(
     const intervalsLeft = intervals.count(begin, until());
     const end = intervals.shift(begin, Math.min(length, intervalsLeft));
     const read = await reader.read(start, end, { ...options, ...bound(length) });
-    if (read === undefined) {
-      length = shorter(length);
-      continue;
-    }
-    start = read.to;
-    length = fitted(length, read.candles.length);
-    const isProven = reader.isProven(read);
+    const isProven = read === undefined || reader.isProven(read);
     if (!isProven) held = { ...read, from: held?.from ?? read.from };
-    if (held !== undefined && (isProven || start >= until())) {
-      const opening = await openingWithin(reader, intervals, held, read, options);
+    if (held !== undefined && (isProven || end >= until())) {
+      const hasCandles = read === undefined || read.candles.length > 0;
+      const opening = await openingWithin(reader, intervals, held, hasCandles ? end : undefined, options);
       if (opening === undefined || opening > held.from) yield { ...held, to: opening ?? held.to };
       reader.forgetBefore(opening ?? held.to);
       held = undefined;
@@ -54,30 +49,36 @@ export async function* readSlices(
         continue;
       }
     }
+    if (read === undefined) {
+      length = shorter(length);
+      continue;
+    }
+    start = read.to;
+    length = fitted(length, read.candles.length);
     if (!isProven) continue;
     yield read;
     reader.forgetBefore(read.to);
   }
 }
 
-/** From where to read a held silence again, as candles are hidden in it; `undefined` where none are, or none is found. */
+/**
+ * From where to read a held silence again, as candles are hidden in it; `undefined` where none are, or none is found.
+ * `candlesBefore`: where candles have been found that follow it, the end of their range.
+ */
 async function openingWithin(
-  reader: SeriesReader,
+  { opening }: SeriesReader,
   intervals: Intervals,
   held: CandleRead,
-  latest: CandleRead,
+  candlesBefore: number | undefined,
   options: HistoryOptions,
 ): Promise<number | undefined> {
-  const { opening } = reader;
-  // The report has told meanwhile.
-  if (opening.creation !== undefined) return held.from;
   const from = intervals.shift(held.from, -1);
-  const hasRow = latest.candles.length > 0;
   // Any candle will do, of after the range too.
-  const end = intervals.end(hasRow ? latest.to : Math.max(held.to, latest.provenAt));
-  const answered = hasRow
-    ? intervals.shift(latest.from, -1)
-    : await opening.gallop(from, held.to, end, options);
+  const end = intervals.end(candlesBefore ?? Math.max(held.to, held.provenAt));
+  const answered =
+    candlesBefore === undefined
+      ? await opening.gallop(from, held.to, end, options)
+      : intervals.shift(held.to, -1);
   if (answered === undefined || (await opening.answers(from, end, options))) return undefined;
   const found = await opening.find(from, answered, end, options);
   return found === undefined ? undefined : Math.max(held.from, found);

@@ -4,7 +4,7 @@ import type { PairstreamError } from "../errors.js";
 import type { CandleWatch } from "./options.js";
 
 /** A history that has been delivered. */
-export interface DeliveredHistory {
+interface DeliveredHistory {
   /** Every interval from here until `until` is known. */
   readonly from: number;
   /** Where the book took over. */

@@ -138,15 +138,15 @@ export class Opening {
         if (await answers(middle)) visible = middle;
         else hidden = middle;
       }
-      if (visible === answered && !(await answers(answered))) return undefined;
       // Where bounds are exclusive, the candle of an interval shows only to those who ask from before it.
       const inside = visible - SECOND;
       const isInside = await answers(inside);
+      // What comes back empty for no reason would otherwise cut the series short for good.
+      if (!isInside && !(await answers(visible))) return undefined;
       if (!isInside || (inside > hidden && !(await answers(hidden)))) {
         this.start = isInside ? inside : visible;
         return this.#intervals.start(this.start);
       }
-      // That an answer was empty before was a whim of the service.
       visible = hidden;
     }
     return undefined;

@@ -183,6 +183,7 @@ export class Sender {
     const { bounds, epoch } = this.#clock;
     const jumped = epoch !== before.epoch;
     const isFirstDate = bounds !== undefined && before.bounds === undefined;
+    if (isFirstDate || jumped) this.spending.moveAlong();
     if (this.#isClockTold && !jumped && !isFirstDate) return;
     this.#isClockTold = true;
     this.#feed.tell(() => ({

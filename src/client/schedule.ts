@@ -1,7 +1,10 @@
 import type { SchedulerLike, Subscription } from "rxjs";
 
-/** The longest delay that timers take; beyond it they fire at once, and again and again. */
-const LONGEST_DELAY = 2 ** 31 - 1;
+/**
+ * The longest delay that a timer is given, in ms: beyond 2^31 − 1 they fire at once, again and again, and while a
+ * machine sleeps they stand still, so that a long one would be late by all of that.
+ */
+const LONGEST_DELAY = 600_000;
 
 /**
  * Calls `work` once, when the scheduler's clock has reached `instant`: never earlier, although timers fire a

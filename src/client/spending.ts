@@ -65,6 +65,13 @@ export class Spending {
     return stretch;
   }
 
+  /** The service's clock has become known, or has jumped: what was spent counts for the period that it tells of. */
+  moveAlong(): void {
+    if (this.#quota === undefined || this.#ledger === undefined) return;
+    const period = Math.floor(this.#now().earliest / this.#quota.per);
+    this.#ledger = { ...this.#ledger, period };
+  }
+
   /** Throws a `QuotaExceededError` where a call is not to be had any more in this period. */
   check(kind: CallKind): void {
     const cost = this.#costs[kind];

@@ -143,6 +143,8 @@ describe("readLast", () => {
     expect(got).toEqual(times);
     expect(asked.pages).toBeLessThan(4);
     expect((await lastOf({ times: [], createdAt: minute(5_000) }, 30, minute(6_000))).got).toEqual([]);
+    const young = await lastOf({ times, createdAt: minute(5_000) }, 30, minute(5_030));
+    expect([young.got, young.asked]).toEqual([times, { pages: 2, reports: 1 }]);
   });
 
   it.each([minute(5_000), null])(

@@ -10,12 +10,13 @@ import {
   minute,
   NOW,
   options,
+  rowOf,
   run,
   slicesOf,
 } from "./archive.js";
 
 /** What a search may cost: two requests for every halving of the range, and a few. */
-const searchCost = (from: number, to: number) => 15 + 2 * Math.log2((to - from) / MINUTE);
+const searchCost = (from: number, to: number) => 25 + 2 * Math.log2((to - from) / MINUTE);
 
 describe("a range that starts before the pair's creation", () => {
   // Within the minute 5,000; its first candle may start before it.
@@ -170,7 +171,8 @@ describe("a range that starts before the pair's creation", () => {
 
     it("costs few requests for the last candles of a pair that is nearly empty, or hides nothing", async () => {
       const until = minute(200_000);
-      for (const times of [[], run(199_990, 5), run(190_000, 5), [minute(5), minute(199_999)]]) {
+      const ages = minute(-5_200_000);
+      for (const times of [[], run(199_990, 5), run(190_000, 5), [minute(5), minute(199_999)], [ages]]) {
         for (const timeframe of ["1min", "1s"] as const) {
           const { got, asked } = await lastOf({ times, series: { ...devnet, timeframe } }, 30, until);
           expect(got).toEqual(times);
@@ -202,15 +204,35 @@ describe("a range that starts before the pair's creation", () => {
       expect(asked.pages).toBe(3);
     });
 
+    it("costs one request where it is known to end before the opening", async () => {
+      const habits: Habits = { times, strictBefore: createdAt, series: devnet };
+      const shop = archive(habits);
+      await slicesOf(habits, minute(0), minute(8_000), shop);
+      const { pages } = shop.asked;
+      await slicesOf(habits, minute(0), minute(900), shop);
+      expect(shop.asked.pages).toBe(pages + 1);
+    });
+
+    it("is answered where its only row is broken", async () => {
+      const broken = new Map([[minute(5_000), rowOf(minute(5_000), { close: "1" })]]);
+      const habits: Habits = { times: [minute(5_000)], broken, attempts: 3, series: devnet };
+      const { reads, asked } = await slicesOf(habits, minute(4_900), minute(5_100));
+      expect(reads).toMatchObject([{ candles: [], unreadable: new Set([minute(5_000)]) }]);
+      expect(asked.pages).toBe(3);
+    });
+
     it("is not cut short for good by answers that were empty for no reason", async () => {
       const habits: Habits = { times, strictBefore: createdAt, series: devnet };
-      for (let whim = 0; whim < 20; whim += 1) {
-        const whims = new Set([whim]);
-        const shop = archive({ ...habits, whims });
-        await slicesOf(habits, minute(0), minute(8_000), shop);
-        whims.clear();
-        const { got } = await slicesOf(habits, minute(0), minute(8_000), shop);
-        expect(got).toEqual(run(5_001, 2_999));
+      for (const spell of [1, 60]) {
+        for (let whim = 0; whim < 20; whim += 1) {
+          const whims = new Set(Array.from({ length: spell }, (_, index) => whim + index));
+          const shop = archive({ ...habits, whims });
+          await slicesOf(habits, minute(0), minute(8_000), shop);
+          await lastOf(habits, 5_000, minute(8_000), shop);
+          whims.clear();
+          const { got } = await slicesOf(habits, minute(0), minute(8_000), shop);
+          expect(got).toEqual(run(5_001, 2_999));
+        }
       }
     });
   });

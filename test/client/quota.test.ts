@@ -156,6 +156,24 @@ describe("a client's quota", () => {
     expect(await later).toMatchObject({ blockNumber: expect.any(Number) });
   });
 
+  it("remembers what was spent before the service's clock was known", async () => {
+    const quota = { units: 120, per: HOUR };
+    const world = new World({
+      start: at("12:30:00"),
+      offset: -9 * HOUR - 60_000,
+      hasDate: true,
+      client: { quota },
+    });
+    world.swap(at("01:00:00"), 1);
+    const calls = [1, 2, 3].map(() => world.client.sniperReport({ pairAddress: PAIR }));
+    const outcomes = Promise.allSettled(calls);
+    await world.clock.advanceBy(1_000);
+    expect((await outcomes).map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
+    const later = world.client.sniperReport({ pairAddress: PAIR }).catch((error: unknown) => error);
+    await world.clock.advanceBy(1_000);
+    expect(await later).toBeInstanceOf(QuotaExceededError);
+  });
+
   it("counts what the service says that calls cost, failed ones too", async () => {
     const world = new World({
       start: at("12:30:00"),

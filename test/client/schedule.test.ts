@@ -56,8 +56,7 @@ describe("sleepUntil", () => {
     void sleepUntil(clock, 3 * month).then(() => woken.push(clock.now()));
     await clock.advanceTo(4 * month);
     expect(woken).toEqual([3 * month]);
-    expect(clock.delays).toHaveLength(4);
-    expect(Math.max(...clock.delays)).toBe(2 ** 31 - 1);
+    expect(Math.max(...clock.delays)).toBe(600_000);
   });
 
   it("sleeps on when a timer fires early", async () => {

@@ -1,0 +1,136 @@
+import { intervalsOf } from "../../src/timeframe.js";
+import { watchConvergence } from "./monitors/convergence.js";
+import { watchDeletion } from "./monitors/deletion.js";
+import { watchErrors } from "./monitors/errors.js";
+import { watchLives } from "./monitors/lives.js";
+import type { Context, Monitor } from "./monitors/monitor.js";
+import { watchRequests } from "./monitors/requests.js";
+import { watchSecrets } from "./monitors/secrets.js";
+import { watchSlots } from "./monitors/slots.js";
+import { watchSnipers } from "./monitors/snipers.js";
+import { watchStatuses } from "./monitors/status.js";
+import type { FeedPlan } from "./plan.js";
+import { looksOf } from "./reads.js";
+import type { Breach, RunLog } from "./run-log.js";
+
+const MONITORS: Readonly<Record<string, Monitor>> = {
+  lives: watchLives,
+  convergence: watchConvergence,
+  deletion: watchDeletion,
+  statuses: watchStatuses,
+  errors: watchErrors,
+  requests: watchRequests,
+  slots: watchSlots,
+  snipers: watchSnipers,
+  secrets: watchSecrets,
+};
+
+/** The promises that a run has broken. */
+export async function check(log: RunLog): Promise<Breach[]> {
+  const breaches: Breach[] = [];
+  for (const [monitor, watch] of Object.entries(MONITORS)) {
+    const context = contextOf(log, (promise, what, at) => {
+      breaches.push({ promise, monitor, what, at: at - log.plan.world.start });
+    });
+    await watch(log, context);
+  }
+  return breaches;
+}
+
+function contextOf(log: RunLog, breach: Context["breach"]): Context {
+  const { plan } = log;
+  const { start, offset, hasDate } = plan.world;
+  const looks = looksOf(log);
+  const feeds = new Map(plan.feeds.map((feed) => [seriesOf(feed), feed]));
+  const lie = log.told.findIndex(
+    ({ faults }) => faults.includes("wrongDate") || faults.includes("jumpingDate"),
+  );
+  const firstDate = log.told.findIndex(({ headers }) => headers.date !== undefined);
+  const isUndated = hasDate && firstDate !== 0;
+  const sleeps = plan.faults.filter(({ kind }) => kind === "asleep");
+  const steps = plan.faults.flatMap((fault) => (fault.kind === "clock set" ? [fault] : []));
+  const pauses = log.activities.flatMap(({ at, value }) =>
+    value.type === "throttled" ? [{ from: at, until: at + value.until - value.at }] : [],
+  );
+  const longestSleep = Math.max(
+    0,
+    ...plan.faults.map((fault) =>
+      fault.kind === "asleep" && fault.keepsTimers ? fault.until - fault.from : 0,
+    ),
+  );
+  return {
+    breach,
+    looksAt: (feed) => looks.get(seriesOf(feed)) ?? [],
+    feedOf: (series) => feeds.get(series),
+    serviceClock: (at) => at + offset,
+    isTrusted: (order) => (lie < 0 || order <= lie) && !isUndated,
+    knowsTime: (order) =>
+      !steps.some((step) => {
+        const dated = log.told
+          .slice(0, order)
+          .filter(
+            ({ received, headers }) =>
+              received !== undefined && received > start + step.from && headers.date !== undefined,
+          );
+        return dated.length < 4 && log.exchanges.some(({ sent }) => sent > start + step.from);
+      }),
+    // A clock that was set by less than what is not known of it cannot be noticed.
+    clockTolerance: (steps.length > 0 ? 1_300 : 0) + 1,
+    graceOf: ({ period }) => 200_000 + period + longestSleep,
+    sniperGrace: (every) => 200_000 + every + longestSleep,
+    newestDue: (feed, serviceNow) => {
+      const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+      const { settle } = feed;
+      // The last instant at which an interval was over and settled, and the one before.
+      const close = intervals.start(serviceNow - settle) + settle;
+      if (feed.every === "close") return { at: intervals.shift(close - settle, -1) + settle };
+      const slots = slotsAbout(feed, serviceNow).filter((slot) => slot <= serviceNow);
+      return slots.length < 2 ? undefined : { at: slots.at(-2)! };
+    },
+    changeableFrom: (feed, serviceNow) => {
+      const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+      return intervals.shift(intervals.start(serviceNow), -feed.revisionWindow);
+    },
+    bornAt: (feed) => intervalsOf(feed.series.timeframe, feed.weekStart).start(plan.world.createdAt),
+    isWatched: (feed, from, until) =>
+      log.stays.some(
+        ({ plan: watcher, joined, left, ended }) =>
+          "feed" in watcher &&
+          watcher.feed === feed &&
+          joined <= from &&
+          (left ?? ended?.at ?? joined) >= until,
+      ),
+    isThrottled: (at) => pauses.some(({ from, until }) => at >= from - 1 && at <= until),
+    sleptWithin: (from, until) =>
+      sleeps.some((sleep) => start + sleep.from <= until && start + sleep.until + longestSleep >= from),
+    clockWasSet: (from, until) =>
+      steps.some((step) => start + step.from >= from && start + step.from <= until),
+  };
+}
+
+function seriesOf({ series }: FeedPlan): string {
+  return `${series.pairAddress} ${series.timeframe} ${series.currency}`;
+}
+
+/** The instants about another one at which a poll is due, ascending. */
+export function slotsAbout(feed: FeedPlan, instant: number): number[] {
+  const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+  const running = intervals.start(instant);
+  const slots = new Set<number>();
+  for (const begins of [
+    intervals.shift(running, -2),
+    intervals.shift(running, -1),
+    running,
+    intervals.end(running),
+  ]) {
+    slots.add(begins + feed.settle);
+    if (feed.every === "close") continue;
+    const ends = intervals.end(begins);
+    const around = Math.floor((instant - begins) / feed.every);
+    for (let number = Math.max(1, around - 4); number <= around + 4; number += 1) {
+      const slot = begins + number * feed.every;
+      if (slot < ends) slots.add(slot);
+    }
+  }
+  return [...slots].sort((a, b) => a - b);
+}

@@ -1,0 +1,46 @@
+import type { FetchLike } from "../../src/index.js";
+
+/** One request as the network saw it; times are of the run's own clock, which nobody sets and which never sleeps. */
+export interface Exchange {
+  readonly id: number;
+  readonly url: string;
+  readonly sent: number;
+  readonly signal: AbortSignal | undefined;
+  /** When the service answered, and when its answer was here. */
+  answeredAt: number | undefined;
+  received: number | undefined;
+  /** What arrived, faults included. */
+  status: number | undefined;
+  headers: { readonly date: number | undefined; readonly retryAfter: string | undefined };
+  body: string | undefined;
+  /** What went wrong with it on the way. */
+  faults: readonly string[];
+  outcome: "pending" | "answered" | "failed" | "aborted";
+  /** As the client's `activity` tells it. */
+  priority: string | undefined;
+  attempt: number | undefined;
+  /** Set where the client has told of its end: how many such it had told of before, and whether it could use the answer. */
+  told: { readonly order: number; readonly isGood: boolean; readonly error: unknown } | undefined;
+}
+
+export type Fetch = FetchLike;
+export type Answer = Awaited<ReturnType<FetchLike>>;
+export type Init = Parameters<FetchLike>[1];
+
+/** An answer of one's own. */
+export function answerOf(
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Answer {
+  return { status, headers: { get: (name) => headers[name.toLowerCase()] ?? null }, text: async () => body };
+}
+
+/** The same answer with some headers said otherwise; `null` takes one away. */
+export function withHeaders(answer: Answer, headers: Readonly<Record<string, string | null>>): Answer {
+  const get = (name: string) => {
+    const own = headers[name.toLowerCase()];
+    return own === undefined ? answer.headers.get(name) : own;
+  };
+  return { status: answer.status, headers: { get }, text: () => answer.text() };
+}

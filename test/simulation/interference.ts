@@ -1,0 +1,51 @@
+import type { SchedulerLike } from "rxjs";
+import { FAULT_KINDS, type FaultKind, withFaults } from "../../src/service/index.js";
+import { chanceOf } from "./draw.js";
+import { type Answer, answerOf, type Fetch, withHeaders } from "./exchanges.js";
+import type { AnswerFault, Fault } from "./faults.js";
+
+/** Whoever reads this in a log has found a leak. */
+export const KEY = "k3y-that-nobody-may-see";
+
+export type TimedFault = Extract<Fault, { kind: AnswerFault }>;
+
+const refusal = (status: number, message: string | string[]) =>
+  answerOf(status, JSON.stringify({ message, statusCode: status }));
+
+const REFUSALS: Readonly<Record<Exclude<AnswerFault, FaultKind>, () => Answer>> = {
+  "400": () => refusal(400, ["fromDate must not be after toDate"]),
+  "401": () => refusal(401, `Unauthorized: ${KEY}`),
+  "403": () => answerOf(403, "<html><body>Forbidden</body></html>"),
+  "404": () => refusal(404, "Pair not found"),
+  "424": () => answerOf(424, "Token is invalid format"),
+  "spent quota": () =>
+    refusal(
+      401,
+      "Validation service blocked: Your plan: free-plan-daily total included usage has been consumed",
+    ),
+  "key told": () => answerOf(500, `<pre>X-API-Key: ${KEY}</pre>`),
+};
+
+/** The way to a service on which a fault strikes every call. */
+export function struckBy(
+  fault: TimedFault,
+  fetch: Fetch,
+  { seed, scheduler }: { seed: number; scheduler: SchedulerLike },
+): Fetch {
+  const { kind } = fault;
+  if (isOfField(kind)) {
+    const own = Math.floor(chanceOf(seed, kind, fault.from) * 2 ** 32);
+    return withFaults(fetch, { seed: own, scheduler, rates: { [kind]: 1 } });
+  }
+  return async (url, init) => {
+    const date = (await fetch(url, init)).headers.get("date");
+    if (kind === "key told" && chanceOf(seed, url) < 0.3) {
+      throw Object.assign(new Error(`socket hang up after X-API-Key: ${KEY}`), { code: "ECONNRESET", init });
+    }
+    return withHeaders(REFUSALS[kind](), { date });
+  };
+}
+
+function isOfField(kind: AnswerFault): kind is FaultKind {
+  return (FAULT_KINDS as readonly string[]).includes(kind);
+}

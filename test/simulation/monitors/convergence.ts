@@ -1,0 +1,153 @@
+import type { Candle } from "../../../src/index.js";
+import { intervalsOf } from "../../../src/timeframe.js";
+import { covers, isSameCandle, type Look } from "../reads.js";
+import type { RunLog, StayLog } from "../run-log.js";
+import { candlesAt } from "../truth.js";
+import type { Context, Monitor } from "./monitor.js";
+
+/** Promises 1, 5 and 12: once all is well, what a subscriber knows is what the service says, without hole or excess. */
+export const watchConvergence: Monitor = async (log, context) => {
+  for (const stay of log.stays) if (stay.plan.kind === "candles") await compare(log, stay, context);
+};
+
+async function compare(log: RunLog, stay: StayLog, context: Context) {
+  const { plan } = stay;
+  if (plan.kind !== "candles" || stay.left === undefined) return;
+  // A quota that is spent leaves the rest to its next period.
+  if (log.plan.world.client.quota !== undefined) return;
+  const { feed, options } = plan;
+  const calmSince = Math.max(log.plan.world.start + log.plan.healthyFrom, stay.joined);
+  if (stay.left - calmSince < context.graceOf(feed)) return;
+
+  const { settle, revisionWindow, series } = feed;
+  const intervals = intervalsOf(series.timeframe, feed.weekStart);
+  const order = stay.leftOrder!;
+  const looks = context.looksAt(feed).filter((look) => look.order <= order);
+  const polls = looks.filter((look) => !look.isHistory);
+  const last = polls.at(-1);
+  const breach = (promise: number, what: string) =>
+    context.breach(promise, `stay ${stay.id} of ${series.timeframe}: ${what}`, stay.left!);
+  if (last === undefined) return breach(8, "was never read");
+  const stale = context.serviceClock(stay.left) - last.answeredAt;
+  if (stale > 2 * feed.period + context.graceOf(feed)) breach(6, `was last read ${stale} ms before the end`);
+
+  const known = new Map<number, { candle: Candle; status: string }>();
+  for (const { value } of stay.events) {
+    const { type, candle, status } = value;
+    if (type === "removed") known.delete(candle.timestamp);
+    else known.set(candle.timestamp, { candle, status });
+  }
+  const running = intervals.start(last.answeredAt);
+  const from = beginning(stay, known, context);
+  const truth = await candlesAt(log, series, { from, to: intervals.end(running), at: last.answeredAt });
+  const windowFrom = intervals.shift(running, -revisionWindow);
+
+  const timestamps = new Set([...truth.keys(), ...known.keys()]);
+  for (const timestamp of timestamps) {
+    if (timestamp < from || timestamp > running) continue;
+    const own = known.get(timestamp);
+    const isFlat = own !== undefined && own.candle.swaps === 0 && own.candle.volume === 0;
+    const has = isFlat ? undefined : own?.candle;
+    const wanted = truth.get(timestamp);
+    if (has === wanted || (has !== undefined && wanted !== undefined && isSameCandle(has, wanted))) continue;
+    if (last.broken.has(timestamp) || last.hasUnplaced) continue;
+    // A service that answers empty to a range from before the creation may be asked from its very second on.
+    if (log.plan.world.quirks.emptyBeforeCreation && timestamp === context.bornAt(feed)) continue;
+    const isUnsettled = timestamp >= windowFrom || last.answeredAt < intervals.end(timestamp) + settle;
+    // Missing for the first time: the second look is on its way.
+    if (has !== undefined && wanted === undefined && isDoubted(polls, timestamp)) continue;
+    const mayBeFinal = own === undefined || own.status === "final";
+    if (
+      !isUnsettled &&
+      mayBeFinal &&
+      wasAnsweredSo(
+        looks,
+        timestamp,
+        has,
+        intervals.shift(timestamp, revisionWindow + 1),
+        intervals.end(timestamp) + settle,
+      )
+    )
+      continue;
+    const text = (candle: Candle | undefined) =>
+      candle === undefined ? "nothing" : `close ${candle.close}, ${candle.swaps} swaps`;
+    breach(
+      isUnsettled ? 1 : 5,
+      `has ${text(has)} (${own?.status}) at ${new Date(timestamp).toISOString()}, the service ${text(wanted)}`,
+    );
+  }
+
+  // What rows that could not be read leave uncovered is not filled.
+  const isReadable = polls.every(({ hasUnplaced, broken }) => !hasUnplaced && broken.size === 0);
+  if (options.fillGaps && isReadable)
+    checkFilling(
+      known,
+      { from: Math.min(...known.keys()), until: intervals.start(last.answeredAt - settle) },
+      intervals.end,
+      breach,
+    );
+
+  const changeable = [...known.values()].filter(({ status }) => status !== "final").length;
+  const most = revisionWindow + 2 + intervals.count(intervals.start(last.answeredAt - settle), running);
+  if (changeable > most) breach(12, `holds ${changeable} candles that may change, ${most} at most`);
+}
+
+/** From where on a subscriber must know everything. */
+function beginning(stay: StayLog, known: ReadonlyMap<number, unknown>, context: Context): number {
+  if (stay.plan.kind !== "candles") return 0;
+  const { feed, options } = stay.plan;
+  const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+  const { since } = options;
+  if (typeof since === "number") return intervals.start(since);
+  if (since !== undefined) return Math.min(...known.keys());
+  // Which interval ran at the subscription is not certain close to its end.
+  const joined = context.serviceClock(stay.joined);
+  // Nothing is known of the time before the first answer, and nothing older than the window at that answer.
+  const first = context.looksAt(feed).find((look) => look.order > stay.joinedOrder && !look.isHistory);
+  const window = first === undefined ? 0 : context.changeableFrom(feed, first.answeredAt);
+  return Math.max(window, intervals.end(joined + context.clockTolerance));
+}
+
+function isDoubted(polls: readonly Look[], timestamp: number): boolean {
+  const about = polls.filter((look) => covers(look, timestamp));
+  return about.at(-2)?.rows.has(timestamp) === true || about.at(-2)?.hasUnplaced === true;
+}
+
+/** Whether an answer given after the interval had left the window said what is known of it. */
+function wasAnsweredSo(
+  looks: readonly Look[],
+  timestamp: number,
+  has: Candle | undefined,
+  leaves: number,
+  settled: number,
+): boolean {
+  return looks.some((look) => {
+    if (!covers(look, timestamp) || look.answeredAt + 300 < leaves || look.answeredAt + 300 < settled)
+      return false;
+    if (look.broken.has(timestamp)) return true;
+    const rows = look.rows.get(timestamp);
+    return has === undefined ? rows === undefined : rows?.some((row) => isSameCandle(row, has)) === true;
+  });
+}
+
+/** No hole from the first known candle on, each flat candle at the close before it. */
+function checkFilling(
+  known: ReadonlyMap<number, { candle: Candle }>,
+  { from, until }: { from: number; until: number },
+  next: (timestamp: number) => number,
+  breach: (promise: number, what: string) => void,
+) {
+  let close: number | undefined;
+  for (let timestamp = from; timestamp < until; timestamp = next(timestamp)) {
+    const candle = known.get(timestamp)?.candle;
+    if (candle === undefined) {
+      breach(6, `is not filled at ${new Date(timestamp).toISOString()}`);
+      return;
+    }
+    if (candle.swaps === 0 && candle.volume === 0 && candle.close !== close) {
+      breach(6, `is filled with ${candle.close} after ${close} at ${new Date(timestamp).toISOString()}`);
+      return;
+    }
+    close = candle.close;
+  }
+}

@@ -1,0 +1,96 @@
+import { covers, type Look } from "../reads.js";
+import { describe } from "./lives.js";
+import type { Monitor } from "./monitor.js";
+
+/** Promise 7: a candle goes only after two good looks in a row that could have shown it and did not. */
+export const watchDeletion: Monitor = (log, context) => {
+  for (const stay of log.stays) {
+    if (stay.plan.kind !== "candles") continue;
+    const polls = context.looksAt(stay.plan.feed).filter((look) => !look.isHistory);
+    for (const { at, order, value: event } of stay.events) {
+      const { timestamp, swaps } = event.candle;
+      const isRemoval =
+        event.type === "removed" || (event.type === "updated" && swaps === 0 && event.previous!.swaps > 0);
+      if (!isRemoval || swaps !== 0) {
+        if (event.type !== "removed" || swaps === 0) continue;
+      }
+      const breach = (what: string) => context.breach(7, `stay ${stay.id}, ${describe(event)}: ${what}`, at);
+      const about = polls.filter((look) => look.order <= order && covers(look, timestamp));
+      const [before, last] = about.slice(-2) as [Look?, Look?];
+      if (before === undefined || last === undefined) breach("goes without two looks");
+      else if (before.rows.has(timestamp) && !wasAskedAgain(about, timestamp))
+        breach("goes on its first absence");
+      else if (last.rows.has(timestamp)) breach("goes although it is there");
+      else if ([before, last].some(({ hasUnplaced, broken }) => hasUnplaced || broken.has(timestamp)))
+        breach("goes although a row could not be read");
+      const unasked = polls.at(-1)!;
+      if (last !== undefined && unasked.order <= order && !covers(unasked, timestamp))
+        breach("goes although nobody asked for it");
+    }
+  }
+  for (const feed of log.plan.feeds) {
+    const polls = context.looksAt(feed).filter((look) => !look.isHistory);
+    watchSecondLooks(polls, feed, log, context);
+  }
+};
+
+/** Answers that only settle what time it is are not looked at: between two that lack a candle one may show it. */
+function wasAskedAgain(about: readonly Look[], timestamp: number): boolean {
+  const recent = about.slice(-5, -1).filter((look) => about.at(-1)!.sent - look.sent < 5_000);
+  return (
+    recent.some((look) => !look.rows.has(timestamp)) && about.some(({ isTimeDoubtful }) => isTimeDoubtful)
+  );
+}
+
+/** What is missing for the first time is asked for again at once. */
+const watchSecondLooks = (
+  polls: readonly Look[],
+  feed: Parameters<Parameters<Monitor>[1]["looksAt"]>[0],
+  log: Parameters<Monitor>[0],
+  context: Parameters<Monitor>[1],
+) => {
+  for (let at = 1; at < polls.length; at += 1) {
+    const before = polls[at - 1]!;
+    const look = polls[at]!;
+    const next = polls[at + 1];
+    if (look.hasUnplaced || before.hasUnplaced) continue;
+    // A candle of an interval that still runs, or has just ended: whatever the window, it is watched.
+    const lost = [...before.rows.keys()].some(
+      (timestamp) =>
+        timestamp >= context.changeableFrom(feed, look.answeredAt) &&
+        covers(look, timestamp) &&
+        !look.rows.has(timestamp) &&
+        !look.broken.has(timestamp) &&
+        wasLastSeen(polls, at, timestamp),
+    );
+    // A look asks three times at most, whatever else goes missing.
+    const isThird = at > 1 && look.sent - polls[at - 2]!.sent < 2_000;
+    const wasThere = context.isWatched(feed, before.sent, look.received + 1_000);
+    if (
+      !lost ||
+      isThird ||
+      !wasThere ||
+      context.isThrottled(look.received) ||
+      (next !== undefined && next.sent - look.received <= 50)
+    )
+      continue;
+    const asked = log.exchanges.some(
+      ({ sent, priority, url }) =>
+        sent >= look.received &&
+        sent - look.received <= 50 &&
+        priority !== "history" &&
+        url.includes(feed.series.pairAddress) &&
+        url.includes(`timeframe=${feed.series.timeframe}&`),
+    );
+    if (!asked)
+      context.breach(
+        7,
+        `a candle of ${feed.series.timeframe} is missing and is not asked for again`,
+        look.received,
+      );
+  }
+};
+
+function wasLastSeen(polls: readonly Look[], at: number, timestamp: number): boolean {
+  return at > 0 && polls[at - 1]!.rows.has(timestamp);
+}

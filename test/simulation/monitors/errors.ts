@@ -1,0 +1,104 @@
+import { PairstreamError } from "../../../src/index.js";
+import { intervalsOf } from "../../../src/timeframe.js";
+import { askedBy, isSameCandle, readBody } from "../reads.js";
+import type { RunLog, StayLog } from "../run-log.js";
+import { candlesAt } from "../truth.js";
+import type { Context, Monitor } from "./monitor.js";
+
+const FATAL: readonly (number | undefined)[] = [400, 401, 403, 424];
+
+/** Promise 8: streams outlive trouble, calls fail when their retries are exhausted, rows are given up on the third read. */
+export const watchErrors: Monitor = async (log, context) => {
+  for (const stay of log.stays) {
+    const isStream =
+      stay.plan.kind.includes("status") || stay.plan.kind === "candles" || stay.plan.kind === "snipers";
+    if (stay.ended?.isError) checkError(log, stay, isStream, context);
+    else if (stay.ended !== undefined && isStream)
+      context.breach(8, `stream ${stay.id} completes`, stay.ended.at);
+    if (stay.plan.kind === "fetch") await checkFetch(log, stay, context);
+  }
+  checkDropped(log, context);
+  checkTaken(log, context);
+};
+
+function checkError(log: RunLog, stay: StayLog, isStream: boolean, context: Context) {
+  const { at, order, value } = stay.ended!;
+  const breach = (what: string) =>
+    context.breach(8, `${stay.plan.kind} ${stay.id} ends with ${String(value)}: ${what}`, at);
+  if (!(value instanceof PairstreamError)) return breach("no error of the library's");
+  if (!isStream) return;
+  const last = log.told.slice(0, order).filter(({ received }) => received === at || received === undefined);
+  const isFatal = last.some(
+    ({ status, faults }) => FATAL.includes(status) && !faults.includes("spent quota"),
+  );
+  if (isFatal) return;
+  const { options } = stay.plan as { options: { pairAddress: string } };
+  const lost = log.told
+    .slice(0, order)
+    .filter(({ url, status }) => status === 404 && url.includes(options.pairAddress));
+  if (lost.length >= 3 && (value as { status?: number }).status === 404) return;
+  breach("which passes");
+}
+
+/** Candles by fetch: ascending, each once, as served; in good health all there are. */
+async function checkFetch(log: RunLog, stay: StayLog, context: Context) {
+  if (stay.plan.kind !== "fetch") return;
+  const { options } = stay.plan;
+  let before = Number.NEGATIVE_INFINITY;
+  for (const { at, value } of stay.candles) {
+    if (value.timestamp <= before)
+      context.breach(5, `fetch ${stay.id} gives ${value.timestamp} after ${before}`, at);
+    before = value.timestamp;
+  }
+  const isHealthy = stay.joined >= log.plan.world.start + log.plan.healthyFrom;
+  if (!isHealthy || stay.ended === undefined) return;
+  // What the last refusals of the trouble have left behind may still end it.
+  if (stay.ended.isError) return;
+  const intervals = intervalsOf(options.timeframe, options.weekStart);
+  const asked = {
+    from: options.from,
+    to: options.to ?? context.serviceClock(stay.joined) - 2_000 - 3_600_000,
+  };
+  const before1 = await candlesAt(log, options, { ...asked, at: context.serviceClock(stay.joined) });
+  const after = await candlesAt(log, options, { ...asked, at: context.serviceClock(stay.ended.at) });
+  const given = new Map(stay.candles.map(({ value }) => [value.timestamp, value]));
+  for (const [timestamp, candle] of before1) {
+    const later = after.get(timestamp);
+    if (later === undefined || !isSameCandle(candle, later) || timestamp < options.from) continue;
+    if (timestamp >= intervals.start(context.serviceClock(stay.joined) - 1_500)) continue;
+    const own = given.get(timestamp);
+    if (own === undefined || !isSameCandle(own, candle)) {
+      const has = own === undefined ? "lacks" : "has another";
+      context.breach(5, `fetch ${stay.id} ${has} ${new Date(timestamp).toISOString()}`, stay.ended.at);
+      return;
+    }
+  }
+}
+
+/** A row is given up only when three answers have had it broken. */
+function checkDropped(log: RunLog, context: Context) {
+  for (const { at, order, value } of log.activities) {
+    if (value.type !== "dropped") continue;
+    const [path] = value.url.split("?");
+    const struck = log.told
+      .slice(0, order + 1)
+      .filter(({ url, faults }) => url.includes(path!) && faults.includes("broken"));
+    if (struck.length < 3)
+      context.breach(8, `a row of ${value.url} is dropped after ${struck.length} reads`, at);
+  }
+}
+
+/** Bodies that are no answer are refused, and those that are in order are taken. */
+function checkTaken(log: RunLog, context: Context) {
+  for (const exchange of log.told) {
+    if (exchange.status === undefined) continue;
+    const asked = askedBy(exchange.url);
+    if (asked.kind !== "ohlcv") continue;
+    const read = exchange.status === 200 ? readBody(exchange, asked) : undefined;
+    const isClean = read !== undefined && read.broken.size === 0 && !read.hasUnplaced;
+    if (read === undefined && exchange.told!.isGood)
+      context.breach(8, `takes ${exchange.body?.slice(0, 60)}`, exchange.received!);
+    if (isClean && !exchange.told!.isGood)
+      context.breach(8, `refuses a good answer: ${String(exchange.told!.error)}`, exchange.received!);
+  }
+}

@@ -1,0 +1,157 @@
+import type { Candle, CandleEvent } from "../../../src/index.js";
+import { intervalsOf } from "../../../src/timeframe.js";
+import { covers, isSameCandle, type Look } from "../reads.js";
+import type { Seen, StayLog } from "../run-log.js";
+import type { Monitor } from "./monitor.js";
+
+interface Life {
+  candle: Candle;
+  status: CandleEvent["status"];
+  revision: number;
+}
+
+const RANK = { open: 0, closed: 1, final: 2 } as const;
+
+/** Promises 2 to 4 and the life of a candle: what one subscriber is told must hang together, and be true. */
+export const watchLives: Monitor = (log, context) => {
+  for (const stay of log.stays) {
+    if (stay.plan.kind !== "candles" || stay.plan.feed === undefined) continue;
+    followStay(stay, context);
+  }
+};
+
+function followStay(stay: StayLog, context: Parameters<Monitor>[1]) {
+  if (stay.plan.kind !== "candles") return;
+  const { feed, options } = stay.plan;
+  const { series, settle, weekStart, revisionWindow } = feed;
+  const intervals = intervalsOf(series.timeframe, weekStart);
+  const looks = context.looksAt(feed);
+  const lives = new Map<number, Life>();
+  const gone = new Set<number>();
+  let newest = Number.NEGATIVE_INFINITY;
+  let isLive = false;
+  let batch = { order: -1, live: false, timestamp: Number.NEGATIVE_INFINITY };
+  let previous: Seen<CandleEvent> | undefined;
+
+  for (const seen of stay.events) {
+    const { order, value: event } = seen;
+    const { type, candle, status, revision } = event;
+    const { timestamp } = candle;
+    const breach = (promise: number, what: string) =>
+      context.breach(promise, `stay ${stay.id}, ${describe(event)}: ${what}`, seen.at);
+    const life = lives.get(timestamp);
+    const isFlat = candle.swaps === 0 && candle.volume === 0;
+
+    // The life of a candle, and no echo.
+    if (type === "new") {
+      if (life !== undefined) breach(2, "is new although it is there");
+      else if (gone.has(timestamp) && revision !== 0) breach(2, "begins a new life not at 0");
+      if (event.previous !== undefined) breach(2, "is new with a previous version");
+    } else if (life === undefined) {
+      breach(2, "was never new");
+    } else {
+      if (revision !== life.revision + 1) breach(2, `follows revision ${life.revision}`);
+      if (RANK[status] < RANK[life.status]) breach(2, `takes its status back from ${life.status}`);
+      if (life.status === "final") breach(2, "was final");
+      const isSame = isSameCandle(candle, life.candle);
+      if (type === "removed" && (!isSame || status !== life.status)) breach(2, "goes as something else");
+      if (type === "updated" && isSame && status === life.status) breach(2, "is an echo");
+      if (
+        type === "updated" &&
+        (event.previous === undefined || !isSameCandle(event.previous, life.candle))
+      ) {
+        breach(2, "has another previous version");
+      }
+    }
+
+    // Order within one delivery, and of births.
+    if (batch.order === order && batch.live === event.live && previous?.at === seen.at) {
+      if (timestamp <= batch.timestamp) breach(3, `comes after ${new Date(batch.timestamp).toISOString()}`);
+    }
+    batch = { order, live: event.live, timestamp };
+    if (type === "new" && !isFlat) {
+      const wasSeen = gone.has(timestamp);
+      if (timestamp < newest && !wasSeen && !isLateIn(looks, timestamp, order)) {
+        breach(3, `is born after ${new Date(newest).toISOString()}, and was there before`);
+      }
+      newest = Math.max(newest, timestamp);
+    }
+    if (isLive && !event.live) breach(5, "is not live, after live events");
+    isLive ||= event.live;
+
+    // Honest closing, by the true clock where no answer has lied about it.
+    const end = intervals.end(timestamp);
+    const serviceNow = context.serviceClock(seen.at);
+    if (status !== "open" && type !== "removed" && context.isTrusted(order)) {
+      if (serviceNow + context.clockTolerance < end)
+        breach(4, `is ${status} ${end - serviceNow} ms before its end`);
+      const isFirst = life === undefined || RANK[life.status] < RANK[status];
+      const closing = isFirst && event.live && !isFlat ? lastLook(looks, order) : undefined;
+      if (closing !== undefined && closing.answeredAt + context.clockTolerance < end + settle) {
+        breach(4, `was read ${end + settle - closing.answeredAt} ms before it had settled`);
+      }
+      if (closing !== undefined && isFirst && status === "final") {
+        const leaves = intervals.shift(end, revisionWindow);
+        if (closing.answeredAt + context.clockTolerance < leaves)
+          breach(1, "is final while still in the window");
+      }
+    }
+    if (event.observedAt > serviceNow + context.clockTolerance && context.isTrusted(order)) {
+      breach(4, `is observed ${event.observedAt - serviceNow} ms in the future`);
+    }
+    if (options.since === undefined && context.isTrusted(order) && context.knowsTime(stay.joinedOrder)) {
+      const joined = intervals.start(context.serviceClock(stay.joined) - context.clockTolerance - 2_000);
+      if (timestamp < joined) breach(5, "is older than the interval that ran at the subscription");
+    }
+
+    // What is told was answered.
+    if (type !== "removed" && !isFlat) {
+      const last = lastLook(looks, order);
+      const isFromLook =
+        event.live && last?.order === order && covers(last, timestamp) && last.rows.has(timestamp);
+      const sources = isFromLook ? [last] : looks.filter((look) => look.order <= order);
+      const isAnswered = sources.some(({ rows }) =>
+        rows.get(timestamp)?.some((row) => isSameCandle(row, candle)),
+      );
+      if (!isAnswered && options.fillGaps !== true) breach(1, "is no answer of the service");
+      else if (!isAnswered && life?.status === status) breach(1, "is no answer of the service");
+    }
+    if (isFlat && type === "new" && context.isTrusted(order)) {
+      const isCovered = looks.some(
+        (look) =>
+          look.order <= order &&
+          covers(look, timestamp) &&
+          !look.rows.has(timestamp) &&
+          look.answeredAt + context.clockTolerance >= end + settle,
+      );
+      if (!isCovered) breach(6, "fills what is not known to be empty");
+    }
+    if (isFlat && !options.fillGaps) breach(1, "is flat, and nobody asked for that");
+
+    if (type === "removed") {
+      lives.delete(timestamp);
+      gone.add(timestamp);
+    } else {
+      lives.set(timestamp, { candle, status, revision });
+    }
+    previous = seen;
+  }
+}
+
+/** The last look of the poll itself before an event. */
+function lastLook(looks: readonly Look[], order: number): Look | undefined {
+  for (let at = looks.length - 1; at >= 0; at -= 1) {
+    const look = looks[at]!;
+    if (look.order <= order && !look.isHistory) return look;
+  }
+  return undefined;
+}
+
+/** Whether a candle may be born late: an answer about its interval has lacked it before. */
+function isLateIn(looks: readonly Look[], timestamp: number, order: number): boolean {
+  return looks.some((look) => look.order < order && covers(look, timestamp) && !look.rows.has(timestamp));
+}
+
+export function describe({ type, candle, status, revision }: CandleEvent): string {
+  return `${type} ${status} ${new Date(candle.timestamp).toISOString()} #${revision} (close ${candle.close}, ${candle.swaps} swaps)`;
+}

@@ -1,0 +1,36 @@
+import type { FeedPlan } from "../plan.js";
+import type { Look } from "../reads.js";
+import type { RunLog } from "../run-log.js";
+
+/** What monitors need of a run beside its log. Instants are the run's clock where nothing else is said. */
+export interface Context {
+  /** Notes that a promise was broken. */
+  breach(promise: number, what: string, at: number): void;
+  looksAt(feed: FeedPlan): readonly Look[];
+  feedOf(series: string): FeedPlan | undefined;
+  /** The service's clock at an instant. */
+  serviceClock(at: number): number;
+  /** Whether no answer has lied about the time, among those that the client has told of by then. */
+  isTrusted(order: number): boolean;
+  /** Whether it can know the time: its machine's clock has not been set just before. */
+  knowsTime(order: number): boolean;
+  /** How far a client may be wrong about the service's clock, ms. */
+  readonly clockTolerance: number;
+  /** How long after the end of all trouble a feed may need until it is well again, ms. */
+  graceOf(feed: FeedPlan): number;
+  sniperGrace(every: number): number;
+  /** The newest poll that was due so long ago that the next one is due too, by the service's clock. */
+  newestDue(feed: FeedPlan, serviceNow: number): { readonly at: number } | undefined;
+  /** The oldest interval that may change at an instant of the service's clock. */
+  changeableFrom(feed: FeedPlan, serviceNow: number): number;
+  /** The start of the interval before which there are no swaps. */
+  bornAt(feed: FeedPlan): number;
+  isWatched(feed: FeedPlan, from: number, until: number): boolean;
+  /** Whether a 429 or the rate limit holds requests back at an instant. */
+  isThrottled(at: number): boolean;
+  sleptWithin(from: number, until: number): boolean;
+  clockWasSet(from: number, until: number): boolean;
+}
+
+/** Holds some of the promises against a run. */
+export type Monitor = (log: RunLog, context: Context) => void | Promise<void>;

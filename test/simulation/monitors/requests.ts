@@ -1,0 +1,96 @@
+import { MOST_REQUESTS } from "../network.js";
+import { askedBy } from "../reads.js";
+import type { RunLog } from "../run-log.js";
+import type { Context, Monitor } from "./monitor.js";
+
+/** The longest wait that a hint can ask for. */
+const LONGEST_HINT = 3_600_000;
+
+/** Promises 9 to 11, as the network sees them. */
+export const watchRequests: Monitor = (log, context) => {
+  const { plan, exchanges } = log;
+  if (exchanges.length >= MOST_REQUESTS) context.breach(9, "asks without end", exchanges.at(-1)!.sent);
+  if (log.pendingTimers > 0)
+    context.breach(9, `${log.pendingTimers} timers are left behind`, plan.world.start + plan.length);
+  if (log.exchanges.length > log.requestsBefore) {
+    context.breach(
+      9,
+      `asks after everybody has left: ${log.exchanges[log.requestsBefore]!.url}`,
+      log.exchanges[log.requestsBefore]!.sent,
+    );
+  }
+  for (const { url, sent } of log.unaborted) context.breach(9, `is not aborted: ${url}`, sent);
+  if (log.oddDelay !== undefined) context.breach(11, `sets a timer of ${log.oddDelay} ms`, plan.world.start);
+  watchRate(log, context);
+  watchQuota(log, context);
+  watchPauses(log, context);
+  watchAbsentees(log, context);
+};
+
+function watchRate({ plan, exchanges }: RunLog, context: Context) {
+  const { rateLimit = { requests: 40, per: 1_000 } } = plan.world.client;
+  if (rateLimit === false) return;
+  const { requests, per } = rateLimit;
+  for (let at = requests; at < exchanges.length; at += 1) {
+    const first = exchanges[at - requests]!;
+    const last = exchanges[at]!;
+    if (last.sent - first.sent >= per || context.clockWasSet(first.sent, last.sent)) continue;
+    context.breach(
+      10,
+      `sends ${requests + 1} requests within ${last.sent - first.sent} ms, ${requests} allowed in ${per}`,
+      last.sent,
+    );
+    return;
+  }
+}
+
+/** In no period of the service's clock are more units spent than the quota has. */
+function watchQuota({ plan, exchanges }: RunLog, context: Context) {
+  const { quota } = plan.world.client;
+  // Without a clock that can be told nobody knows when a period ends.
+  if (quota === undefined || !context.isTrusted(exchanges.length) || context.clockTolerance > 1) return;
+  const spent = new Map<number, number>();
+  for (const { url, answeredAt, sent } of exchanges) {
+    const period = Math.floor((answeredAt ?? context.serviceClock(sent)) / quota.per);
+    const units = (spent.get(period) ?? 0) + (askedBy(url).kind === "ohlcv" ? 150 : 50);
+    spent.set(period, units);
+    if (units > quota.units) {
+      context.breach(10, `spends ${units} units, ${quota.units} allowed`, sent);
+      return;
+    }
+  }
+}
+
+/** After a 429 nothing goes out until its hint, or the first back-off, has passed. */
+function watchPauses({ plan, exchanges, told }: RunLog, context: Context) {
+  const { retry } = plan.world.client;
+  const baseDelay = (retry === false ? undefined : retry?.baseDelay) ?? 500;
+  const maxDelay = (retry === false ? undefined : retry?.maxDelay) ?? 8_000;
+  for (const { status, headers, received } of told) {
+    if (status !== 429 || received === undefined) continue;
+    const { retryAfter, date } = headers;
+    const seconds = Number(retryAfter ?? Number.NaN);
+    const until = Number.isNaN(seconds) ? Date.parse(retryAfter ?? "") - (date ?? received) : seconds * 1_000;
+    const pause = until > 0 ? Math.min(until, LONGEST_HINT) : Math.min(baseDelay, maxDelay);
+    const early = exchanges.find(({ sent }) => sent > received && sent < received + pause);
+    if (early === undefined || context.clockWasSet(received, early.sent)) continue;
+    context.breach(
+      10,
+      `sends ${early.url} ${early.sent - received} ms after a 429 that asks for ${pause}`,
+      early.sent,
+    );
+    return;
+  }
+}
+
+/** A feed that nobody watches asks for nothing. */
+function watchAbsentees(log: RunLog, context: Context) {
+  for (const { url, sent, priority } of log.exchanges) {
+    const asked = askedBy(url);
+    if (asked.kind !== "ohlcv") continue;
+    const feed = context.feedOf(asked.series);
+    if (feed === undefined || context.isWatched(feed, sent, sent)) continue;
+    context.breach(9, `asks (${priority}) for what nobody watches: ${url}`, sent);
+    return;
+  }
+}

@@ -1,0 +1,52 @@
+import { KEY } from "../interference.js";
+import type { RunLog } from "../run-log.js";
+import type { Monitor } from "./monitor.js";
+
+/** Promise 15, and that the key is in nothing that the library gives out. */
+export const watchSecrets: Monitor = (log, context) => {
+  const { start } = log.plan.world;
+  const known = new WeakSet<object>();
+  for (const [value, at] of givenOut(log)) {
+    const thawed = firstThawed(value, known);
+    if (thawed !== undefined) context.breach(15, `${thawed} is not frozen: ${textOf(value)}`, at);
+  }
+  const given = [...givenOut(log)];
+  if (textOf(given).includes(KEY)) {
+    const [value, at] = given.find(([one]) => textOf(one).includes(KEY))!;
+    context.breach(15, `the key is in ${textOf(value)}`, at);
+  }
+  for (const { url, sent } of log.exchanges)
+    if (url.includes(KEY)) context.breach(15, `the key is in ${url}`, sent - start);
+};
+
+function* givenOut({ activities, stays }: RunLog): Iterable<[unknown, number]> {
+  for (const { value, at } of activities) yield [value, at];
+  for (const stay of stays) {
+    for (const list of [stay.events, stay.statuses, stay.sniperEvents, stay.candles, stay.answers]) {
+      for (const { value, at } of list) yield [value, at];
+    }
+    if (stay.ended?.isError) yield [stay.ended.value, stay.ended.at];
+  }
+}
+
+/** What of a value can be written to; errors aside, which a catcher may add to. */
+function firstThawed(value: unknown, known: WeakSet<object>, name = "it"): string | undefined {
+  if (typeof value !== "object" || value === null || value instanceof Error || known.has(value))
+    return undefined;
+  known.add(value);
+  if (!Object.isFrozen(value)) return name;
+  for (const [key, inner] of Object.entries(value)) {
+    const found = firstThawed(inner, known, `${name}.${key}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** All that can be read of a value, the hidden parts of errors too. */
+export function textOf(value: unknown): string {
+  return JSON.stringify(value, (_key, inner) => {
+    if (!(inner instanceof Error)) return inner;
+    const { name, message, stack, cause } = inner;
+    return { ...inner, name, message, stack, cause };
+  });
+}

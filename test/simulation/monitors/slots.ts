@@ -1,0 +1,42 @@
+import { slotsAbout } from "../check.js";
+import type { Monitor } from "./monitor.js";
+
+/** Promises 9 and 11 where all is well: a poll at each slot, and none between. */
+export const watchSlots: Monitor = (log, context) => {
+  const { plan } = log;
+  const { latency, limiter } = plan.world;
+  const slack = context.clockTolerance + 1_050 + 2 * Math.min(150, latency.base + latency.spread);
+  if (plan.world.client.quota !== undefined) return;
+  for (const feed of plan.feeds) {
+    const calmFrom = plan.world.start + plan.healthyFrom + context.graceOf(feed);
+    const polls = context.looksAt(feed).filter((look) => !look.isHistory && look.sent > calmFrom);
+    // Slots closer than what is not known of the clock cannot be told apart.
+    if (feed.period < 4 * slack || polls.length < 3 || limiter !== undefined) continue;
+    const counts = new Map<number, number>();
+    let isDoubtful = false;
+    for (const look of polls) {
+      const slots = slotsAbout(feed, look.answeredAt);
+      const slot = slots.reduce((best, one) =>
+        Math.abs(one - look.answeredAt) < Math.abs(best - look.answeredAt) ? one : best,
+      );
+      const away = look.answeredAt - slot;
+      const joins = log.stays.some(({ joined }) => Math.abs(joined - look.sent) < 1_500);
+      if (Math.abs(away) > slack && !isDoubtful && !joins && !context.isThrottled(look.sent)) {
+        context.breach(
+          11,
+          `polls ${feed.series.timeframe} ${away} ms from the slot at ${new Date(slot).toISOString()}`,
+          look.sent,
+        );
+        return;
+      }
+      if (look.rows.size > 0) counts.set(slot, (counts.get(slot) ?? 0) + 1);
+      isDoubtful = false;
+      const before = polls[polls.indexOf(look) - 1];
+      if (before !== undefined)
+        isDoubtful = [...before.rows.keys()].some((timestamp) => !look.rows.has(timestamp));
+    }
+    const extra = [...counts.values()].filter((count) => count > 4).length;
+    if (extra > 0)
+      context.breach(9, `polls one slot of ${feed.series.timeframe} again and again`, polls.at(-1)!.sent);
+  }
+};

@@ -1,0 +1,158 @@
+import type { Sniper, SniperEvent, SniperReport } from "../../../src/index.js";
+import { KEY } from "../interference.js";
+import { askedBy } from "../reads.js";
+import type { RunLog, StayLog } from "../run-log.js";
+import { reportAt } from "../truth.js";
+import type { Context, Monitor } from "./monitor.js";
+
+type Wallet = Omit<Sniper, "snipedTransactions" | "sellTransactions"> & {
+  snipedTransactions: Map<string, string>;
+  sellTransactions: Map<string, string>;
+};
+
+/** Promises 1, 2 and 7 as they concern wallets and their transactions. */
+export const watchSnipers: Monitor = async (log, context) => {
+  for (const stay of log.stays) if (stay.plan.kind === "snipers") await followWallets(log, stay, context);
+};
+
+const LISTS = {
+  sniped: "snipedTransactions",
+  sold: "sellTransactions",
+  snipe: "snipedTransactions",
+  sell: "sellTransactions",
+} as const;
+
+async function followWallets(log: RunLog, stay: StayLog, context: Context) {
+  if (stay.plan.kind !== "snipers") return;
+  const { pairAddress, blocksAfterCreation, every = 60_000 } = stay.plan.options;
+  const series = `${pairAddress} ${blocksAfterCreation ?? null}`;
+  const reports = log.told.filter(({ url, told }) => told!.isGood && isReport(url, series));
+  const wallets = new Map<string, Wallet>();
+  for (const { at, order, value: event } of stay.sniperEvents) {
+    const breach = (promise: number, what: string) =>
+      context.breach(promise, `snipers ${stay.id}, ${event.type} of ${addressOf(event)}: ${what}`, at);
+    const address = addressOf(event);
+    const wallet = wallets.get(address);
+    if (event.type !== "wallet-added" && wallet === undefined) {
+      breach(2, "is not known");
+      continue;
+    }
+    const before = () =>
+      reports
+        .filter(({ told }) => told!.order < order)
+        .slice(-2)
+        .map(({ body }) => JSON.parse(body!) as RawReport);
+    switch (event.type) {
+      case "wallet-added":
+        if (wallet !== undefined) breach(2, "is there already");
+        wallets.set(address, indexed(event.wallet));
+        break;
+      case "sniped":
+      case "sold": {
+        const list = wallet![LISTS[event.type]];
+        if (list.has(event.transaction.transactionHash)) breach(2, "is announced again");
+        list.set(event.transaction.transactionHash, JSON.stringify(event.transaction));
+        break;
+      }
+      case "transaction-removed": {
+        const { transactionHash } = event.transaction;
+        if (!wallet![LISTS[event.side]].delete(transactionHash)) breach(2, "takes back what was not there");
+        const lists = before().map(
+          (report) => report.result?.find((row) => row?.walletAddress === address)?.[LISTS[event.side]] ?? [],
+        );
+        const moved = lists.at(-1)?.some((row) => row.transactionHash === transactionHash);
+        if (!moved && lists.some((list) => list.some((row) => row.transactionHash === transactionHash)))
+          breach(7, `${transactionHash} goes on its first absence`);
+        break;
+      }
+      case "wallet-updated": {
+        if (event.changed.length === 0) breach(2, "changes nothing");
+        for (const total of event.changed)
+          if (event.previous[total] === event.wallet[total]) breach(2, `${total} is the same`);
+        wallets.set(address, indexed(event.wallet));
+        break;
+      }
+      case "wallet-removed":
+        wallets.delete(address);
+        if (before().some((report) => report.result?.some((row) => row?.walletAddress === address)))
+          breach(7, "goes on its first absence");
+    }
+  }
+  await compareWallets(log, stay, wallets, { reports, grace: context.sniperGrace(every) }, context);
+}
+
+async function compareWallets(
+  log: RunLog,
+  stay: StayLog,
+  wallets: ReadonlyMap<string, Wallet>,
+  { reports, grace }: { reports: RunLog["told"]; grace: number },
+  context: Context,
+) {
+  if (log.plan.world.client.quota !== undefined) return;
+  const calmSince = Math.max(log.plan.world.start + log.plan.healthyFrom, stay.joined);
+  if (stay.left === undefined || stay.left - calmSince < grace) return;
+  const polls = reports.filter(({ told, url }) => told!.order < stay.leftOrder! && !url.includes(KEY));
+  const last = polls.at(-1);
+  if (last === undefined) return context.breach(8, `snipers ${stay.id}: was never read`, stay.left);
+  const { status, body } = await reportAt(log, last.url, last.answeredAt!);
+  if (status !== 200) return;
+  const truth = new Map((JSON.parse(body) as RawReport).result!.map((row) => [row!.walletAddress, row!]));
+  const former = new Map(
+    (JSON.parse(polls.at(-2)?.body ?? '{"result":[]}') as RawReport).result?.map((row) => [
+      row?.walletAddress,
+      row,
+    ]),
+  );
+  for (const address of new Set([...truth.keys(), ...wallets.keys()])) {
+    const own = wallets.get(address);
+    const wanted = truth.get(address);
+    const breach = (what: string) => context.breach(1, `snipers ${stay.id}, ${address}: ${what}`, stay.left!);
+    if (own === undefined) breach("is not known");
+    else if (wanted === undefined) {
+      if (!former.has(address)) breach("is gone at the service");
+    } else {
+      for (const list of ["snipedTransactions", "sellTransactions"] as const) {
+        const there = new Set(wanted[list].map(({ transactionHash }) => transactionHash));
+        for (const hash of there) if (!own[list].has(hash)) breach(`lacks ${hash}`);
+        const doubted = new Set(former.get(address)?.[list].map(({ transactionHash }) => transactionHash));
+        for (const hash of own[list].keys())
+          if (!there.has(hash) && !doubted.has(hash)) breach(`has ${hash}, which is gone`);
+      }
+      const total = (
+        ["totalSoldUsd", "currentBalance", "currentBalanceUsdValue", "totalTokensSniped"] as const
+      ).find((name) => own[name] !== wanted[name]);
+      if (total !== undefined) breach(`${total} is ${own[total]}, the service says ${wanted[total]}`);
+    }
+  }
+}
+
+interface RawReport {
+  readonly result?: (
+    | (Record<string, unknown> & {
+        walletAddress: string;
+        snipedTransactions: { transactionHash: string }[];
+        sellTransactions: { transactionHash: string }[];
+      })
+    | null
+  )[];
+}
+
+function isReport(url: string, series: string): boolean {
+  const asked = askedBy(url);
+  return asked.kind === "snipers" && asked.series === series;
+}
+
+function addressOf(event: SniperEvent): string {
+  if ("wallet" in event) return event.wallet.walletAddress;
+  return "walletAddress" in event ? event.walletAddress : event.previous.walletAddress;
+}
+
+function indexed(wallet: SniperReport["result"][number]): Wallet {
+  const byHash = (list: Sniper["sellTransactions"]) =>
+    new Map(list.map((one) => [one.transactionHash, JSON.stringify(one)]));
+  return {
+    ...wallet,
+    snipedTransactions: byHash(wallet.snipedTransactions),
+    sellTransactions: byHash(wallet.sellTransactions),
+  };
+}

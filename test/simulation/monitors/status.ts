@@ -1,0 +1,199 @@
+import type { FeedStatus } from "../../../src/index.js";
+import { intervalsOf } from "../../../src/timeframe.js";
+import type { FeedPlan } from "../plan.js";
+import { covers, type Look } from "../reads.js";
+import type { RunLog, Seen, StayLog } from "../run-log.js";
+import type { Context, Monitor } from "./monitor.js";
+
+/** Promise 6: a status is true at every instant. */
+export const watchStatuses: Monitor = (log, context) => {
+  for (const stay of log.stays) {
+    if (stay.plan.kind !== "status" && stay.plan.kind !== "sniper-status") continue;
+    checkForm(stay, context);
+    checkRecovery(log, stay, context);
+    if (stay.plan.kind === "status") {
+      checkLiveness(log, stay, stay.plan.feed, context);
+      checkCoverage(stay, stay.plan.feed, context);
+    }
+  }
+};
+
+function checkForm(stay: StayLog, context: Context) {
+  let before: Seen<FeedStatus> | undefined;
+  for (const seen of stay.statuses) {
+    const { state, failures, lastError, coveredFrom, coveredUntil } = seen.value;
+    const breach = (what: string) =>
+      context.breach(6, `status ${stay.id}, ${JSON.stringify(seen.value)}: ${what}`, seen.at);
+    if (before === undefined && seen.at !== stay.joined) breach("comes late");
+    if (state === "live" && (failures !== 0 || lastError !== undefined)) breach("is live with failures");
+    if (failures > 0 && lastError === undefined) breach("has failures without an error");
+    if (before?.value.state !== undefined && before.value.state !== "starting" && state === "starting")
+      breach("starts again");
+    if (coveredFrom !== undefined && coveredUntil !== undefined && coveredFrom > coveredUntil)
+      breach("covers less than nothing");
+    if (before !== undefined && isSame(before.value, seen.value)) breach("is no change");
+    before = seen;
+  }
+  if (stay.statuses.length === 0 && stay.ended === undefined)
+    context.breach(6, `status ${stay.id} never says anything`, stay.joined);
+}
+
+function isSame(a: FeedStatus, b: FeedStatus): boolean {
+  const keys = ["state", "coveredFrom", "coveredUntil", "failures", "lastError"] as const;
+  return keys.every((key) => a[key] === b[key]);
+}
+
+/** In good health, live within a slot, and from then on. */
+function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
+  const { plan } = stay;
+  // What a quota has stretched is not due.
+  if (log.plan.world.client.quota !== undefined) return;
+  if (stay.left === undefined || (plan.kind !== "status" && plan.kind !== "sniper-status")) return;
+  const grace =
+    plan.kind === "status"
+      ? context.graceOf(plan.feed)
+      : context.sniperGrace(Number(plan.options.every ?? 60_000));
+  const calmFrom = Math.max(log.plan.world.start + log.plan.healthyFrom, stay.joined) + grace;
+  if (stay.left <= calmFrom) return;
+  const isBorn = context.serviceClock(calmFrom - grace) > log.plan.world.createdAt + 1_000;
+  if (plan.kind === "sniper-status" && !isBorn) return;
+  // Answers that take longer than a slot make a feed late, and that is true.
+  if (plan.kind === "status" && plan.feed.period <= 1_000) return;
+  // A service that allows less than the client was told of is no good health.
+  if (
+    log.told.some(
+      ({ status, faults, sent }) => status === 429 && faults.length === 0 && sent > calmFrom - grace,
+    )
+  )
+    return;
+  let state: FeedStatus | undefined;
+  for (const seen of stay.statuses) {
+    if (seen.at > calmFrom && state?.state === "live" && seen.value.state !== "live") {
+      context.breach(
+        6,
+        `status ${stay.id} is ${seen.value.state} in good health: ${JSON.stringify(seen.value)}`,
+        seen.at,
+      );
+      return;
+    }
+    if (seen.at <= calmFrom) state = seen.value;
+    else state = seen.value;
+  }
+  if (state?.state !== "live")
+    context.breach(6, `status ${stay.id} ends ${state?.state}: ${JSON.stringify(state)}`, stay.left);
+}
+
+/** Not live when the newest due poll has gone unanswered past its slot, nor after one that failed for good. */
+function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Context) {
+  if (log.plan.world.client.quota !== undefined) return;
+  const good = context.looksAt(feed).filter((look) => !look.isHistory);
+  const ends = stay.left ?? stay.ended?.at ?? stay.joined;
+  const changes = stay.statuses.map(({ at, value }) => ({ at, state: value.state }));
+  const looksFrom = (at: number) => good.filter((look) => look.received <= at).at(-1);
+  for (let at = 0; at < changes.length; at += 1) {
+    if (changes[at]!.state !== "live") continue;
+    const from = changes[at]!.at;
+    const until = changes[at + 1]?.at ?? ends;
+    // It is stalest just before each good answer, and at the end.
+    for (const moment of [
+      ...good.map(({ received }) => received).filter((received) => received > from && received < until),
+      until,
+    ]) {
+      const last = looksFrom(moment - 0.5);
+      if (
+        last === undefined ||
+        context.sleptWithin(last.received, moment) ||
+        context.clockWasSet(last.received, moment)
+      )
+        continue;
+      const due = context.newestDue(feed, context.serviceClock(moment) - context.clockTolerance - 1_200);
+      if (due === undefined || context.serviceClock(last.received) + context.clockTolerance + 1_200 >= due.at)
+        continue;
+      if (!context.knowsTime(last.order)) continue;
+      if (!context.isTrusted(good.find((look) => look.received >= moment)?.order ?? last.order + 1)) continue;
+      context.breach(
+        6,
+        `status ${stay.id} of ${feed.series.timeframe} is live, but the poll due at ${new Date(due.at).toISOString()} has no answer (last ${new Date(last.answeredAt).toISOString()})`,
+        moment,
+      );
+      return;
+    }
+  }
+}
+
+/** What is newly covered was read after its end, and what it held is accounted for. */
+function checkCoverage(stay: StayLog, feed: FeedPlan, context: Context) {
+  const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+  const looks = context.looksAt(feed);
+  let until: number | undefined;
+  for (const { at, order, value } of stay.statuses) {
+    const { coveredFrom, coveredUntil } = value;
+    if (coveredFrom === undefined || coveredUntil === undefined || coveredFrom === coveredUntil) continue;
+    const breach = (what: string) =>
+      context.breach(6, `status ${stay.id} of ${feed.series.timeframe} covers ${what}`, at);
+    const settled = intervals.start(context.serviceClock(at) + context.clockTolerance - feed.settle);
+    if (context.isTrusted(order) && coveredUntil > settled)
+      breach(`until ${new Date(coveredUntil).toISOString()}, which has not settled`);
+    const latest = looks.filter((look) => !look.isHistory && look.order <= order).at(-1);
+    const window =
+      latest === undefined ? Number.POSITIVE_INFINITY : context.changeableFrom(feed, latest.answeredAt);
+    if (until !== undefined && coveredUntil > until) {
+      for (
+        let timestamp = Math.max(window, coveredFrom);
+        timestamp < until;
+        timestamp = intervals.end(timestamp)
+      ) {
+        if (isUnconfirmed(looks, timestamp, order, feed, context))
+          breach(`more although ${new Date(timestamp).toISOString()} is missing for the first time`);
+      }
+    }
+    let budget = 3_000;
+    for (
+      let timestamp = Math.max(coveredFrom, until ?? coveredFrom);
+      timestamp < coveredUntil && budget > 0;
+      timestamp = intervals.end(timestamp)
+    ) {
+      budget -= 1;
+      const needed = intervals.end(timestamp) + feed.settle;
+      const isRead = looks.some(
+        (look) =>
+          look.order <= order &&
+          covers(look, timestamp) &&
+          (look.answeredAt + context.clockTolerance >= needed || !context.isTrusted(order)) &&
+          !look.broken.has(timestamp),
+      );
+      if (!isRead && timestamp >= context.bornAt(feed)) {
+        breach(`${new Date(timestamp).toISOString()}, which was not read after its end`);
+        break;
+      }
+      if (isUnconfirmed(looks, timestamp, order, feed, context)) {
+        breach(`${new Date(timestamp).toISOString()}, whose candle is missing for the first time`);
+        break;
+      }
+    }
+    until = Math.max(until ?? coveredUntil, coveredUntil);
+  }
+}
+
+/** Whether the last look lacks what the one before it had. */
+function isUnconfirmed(
+  looks: readonly Look[],
+  timestamp: number,
+  order: number,
+  feed: FeedPlan,
+  context: Context,
+): boolean {
+  const about = looks.filter((look) => !look.isHistory && look.order <= order && covers(look, timestamp));
+  const [before, last] = about.slice(-2);
+  // What has left the window is in the margin of a request, and is not looked at.
+  if (last === undefined || timestamp < context.changeableFrom(feed, last.answeredAt)) return false;
+  // A poll that begins anew knows nothing of what was there before.
+  if (before !== undefined && !context.isWatched(feed, before.sent, last.received)) return false;
+  return (
+    before?.rows.has(timestamp) === true &&
+    last !== undefined &&
+    !last.rows.has(timestamp) &&
+    !last.broken.has(timestamp) &&
+    !last.hasUnplaced
+  );
+}

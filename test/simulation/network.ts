@@ -1,0 +1,171 @@
+import type { FetchLike, VirtualClock } from "../../src/index.js";
+import { createPairService, type SwapSource } from "../../src/service/index.js";
+import { chanceOf } from "./draw.js";
+import { type Answer, answerOf, type Exchange, type Fetch, type Init } from "./exchanges.js";
+import { KEY, struckBy, type TimedFault } from "./interference.js";
+import type { Machine } from "./machine.js";
+import type { Plan } from "./plan.js";
+
+/** What a request carries through the faults that strike it: the way that it has still to go. */
+type Carried = NonNullable<Init> & { readonly onwards: Fetch };
+
+/** No run needs nearly as many. */
+export const MOST_REQUESTS = 20_000;
+
+/** The service and the way there and back; it writes down every exchange. */
+export class Network {
+  readonly exchanges: Exchange[] = [];
+  readonly #plan: Plan;
+  readonly #clock: VirtualClock;
+  readonly #machine: Machine;
+  readonly #service: { fetch: FetchLike };
+  readonly #faults: readonly { fault: TimedFault; place: string; fetch: Fetch }[];
+  #starts: number[] = [];
+
+  constructor(plan: Plan, source: SwapSource, clock: VirtualClock, machine: Machine) {
+    this.#plan = plan;
+    this.#clock = clock;
+    this.#machine = machine;
+    const { weekStart, quirks } = plan.world;
+    this.#service = createPairService({
+      source,
+      weekStart,
+      quirks,
+      clock: () => this.serviceNow(),
+      apiKeys: [KEY],
+    });
+    this.#faults = plan.faults.flatMap((fault, at) => {
+      if (!("rate" in fault)) return [];
+      const onwards: Fetch = (url, init) => (init as Carried).onwards(url, init as Carried);
+      const place = `${fault.kind} ${fault.from} ${at}`;
+      return [{ fault, place, fetch: struckBy(fault, onwards, { seed: plan.seed, scheduler: clock }) }];
+    });
+  }
+
+  /** The service's clock. */
+  serviceNow(): number {
+    return this.#clock.now() + this.#plan.world.offset;
+  }
+
+  readonly fetch: FetchLike = async (url, init) => {
+    // Whoever asks without end is left without an answer, or the run would not end either.
+    if (this.exchanges.length >= MOST_REQUESTS) return new Promise(() => {});
+    const exchange: Exchange = {
+      id: this.exchanges.length,
+      url,
+      sent: this.#clock.now(),
+      signal: init?.signal,
+      answeredAt: undefined,
+      received: undefined,
+      status: undefined,
+      headers: { date: undefined, retryAfter: undefined },
+      body: undefined,
+      faults: [],
+      outcome: "pending",
+      priority: undefined,
+      attempt: undefined,
+      told: undefined,
+    };
+    this.exchanges.push(exchange);
+    try {
+      return await this.#travel(exchange, url, init);
+    } catch (error) {
+      exchange.outcome = init?.signal?.aborted ? "aborted" : "failed";
+      throw error;
+    }
+  };
+
+  async #travel(exchange: Exchange, url: string, init: Init): Promise<Answer> {
+    const signal = init?.signal;
+    await this.#pass(this.#latency(exchange.id, "there"), signal);
+    const at = exchange.sent - this.#plan.world.start;
+    const struck = this.#faults.filter(
+      ({ fault, place }) =>
+        at >= fault.from && at < fault.until && chanceOf(this.#plan.seed, place, exchange.id) < fault.rate,
+    );
+    Object.assign(exchange, { faults: struck.map(({ fault }) => fault.kind) });
+    const ask: Fetch = async (toUrl, toInit) => {
+      exchange.answeredAt = this.serviceNow();
+      return this.#limited() ?? this.#withoutDate(await this.#service.fetch(toUrl, toInit));
+    };
+    const fetch = struck.reduce<Fetch>(
+      (inner, { fetch: faulty }) =>
+        (toUrl, toInit) =>
+          faulty(toUrl, { ...toInit, onwards: inner } as Carried),
+      ask,
+    );
+    const result = await fetch(url, init);
+    exchange.answeredAt ??= this.serviceNow();
+    const body = await result.text();
+    await this.#pass(this.#latency(exchange.id, "back"), signal, true);
+    exchange.status = result.status;
+    exchange.headers = {
+      date: dateOf(result.headers.get("date")),
+      retryAfter: result.headers.get("retry-after") ?? undefined,
+    };
+    exchange.body = body;
+    exchange.received = this.#clock.now();
+    exchange.outcome = "answered";
+    return { status: result.status, headers: result.headers, text: async () => body };
+  }
+
+  /** The service's own limit, by its own clock. */
+  #limited(): Answer | undefined {
+    const { limiter, hasDate } = this.#plan.world;
+    if (limiter === undefined) return undefined;
+    const now = this.serviceNow();
+    this.#starts = this.#starts.filter((start) => start > now - limiter.per);
+    const first = this.#starts[this.#starts.length - limiter.requests];
+    if (first === undefined) {
+      this.#starts.push(now);
+      return undefined;
+    }
+    const hint = { "retry-after": String(Math.ceil((first + limiter.per - now) / 1_000)) };
+    const date = { date: new Date(now).toUTCString() };
+    return answerOf(429, '{"message":"slow down"}', {
+      ...(limiter.hasHint ? hint : {}),
+      ...(hasDate ? date : {}),
+    });
+  }
+
+  #withoutDate(answer: Answer): Answer {
+    if (this.#plan.world.hasDate) return answer;
+    const get = (name: string) => (name.toLowerCase() === "date" ? null : answer.headers.get(name));
+    return { status: answer.status, headers: { get }, text: () => answer.text() };
+  }
+
+  #latency(id: number, way: string): number {
+    const { latency } = this.#plan.world;
+    const isHealthy = this.#clock.now() >= this.#plan.world.start + this.#plan.healthyFrom;
+    const { seed } = this.#plan;
+    const usual = latency.base + latency.spread * chanceOf(seed, id, way) ** 2;
+    if (isHealthy) return Math.min(150, Math.round(usual));
+    const isSpike = chanceOf(seed, id, way, "spike") < latency.spikeRate;
+    return Math.round(usual + (isSpike ? latency.spike * chanceOf(seed, id, way, "high") : 0));
+  }
+
+  #pass(ms: number, signal: AbortSignal | undefined, isBack = false): Promise<void> {
+    if (ms <= 0 && !isBack) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const leave = () => {
+        timer.unsubscribe();
+        reject(signal?.reason);
+      };
+      const arrive = () => {
+        signal?.removeEventListener("abort", leave);
+        resolve();
+      };
+      const timer = isBack ? this.#machine.deliver(ms, arrive) : this.#clock.schedule(arrive, ms);
+      signal?.addEventListener("abort", leave, { once: true });
+    });
+  }
+}
+
+function dateOf(text: string | null): number | undefined {
+  const ms = Date.parse(text ?? "");
+  return Number.isNaN(ms) ? undefined : ms;
+}

@@ -1,0 +1,232 @@
+import type { Series, SniperWatch, Timeframe, WatchOptions, WeekStart } from "../../src/index.js";
+import { Draw } from "./draw.js";
+import { drawFaults, type Fault } from "./faults.js";
+import { drawWorld, type WorldPlan } from "./world-plan.js";
+
+const HOUR = 3_600_000;
+
+/** When somebody subscribes and leaves, in ms after the start of the run. */
+interface Stay {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** One poll key: no two feeds of a run share a series, so that every request tells whose it is. */
+export interface FeedPlan extends Stay {
+  readonly series: Series;
+  readonly every: number | "close";
+  readonly settle: number;
+  readonly revisionWindow: number;
+  readonly weekStart: WeekStart;
+  /** ms between two polls, in the healthy run of things. */
+  readonly period: number;
+}
+
+export type WatcherPlan = Stay &
+  (
+    | {
+        readonly kind: "candles" | "status";
+        readonly feed: FeedPlan;
+        readonly options: Series & WatchOptions;
+      }
+    | { readonly kind: "snipers" | "sniper-status"; readonly options: SniperWatch }
+    | {
+        readonly kind: "fetch";
+        readonly options: Series & { from: number; to?: number; fillGaps?: boolean; weekStart?: WeekStart };
+      }
+    | { readonly kind: "page" | "pages"; readonly options: Series & { fromDate: number; toDate: number } }
+    | { readonly kind: "report"; readonly options: { pairAddress: string } }
+  );
+
+/** All that happens in a run; the same plan gives the same run. */
+export interface Plan {
+  readonly seed: number;
+  readonly hours: number;
+  /** ms. */
+  readonly length: number;
+  /** From here on nothing goes wrong any more, ms after the start. */
+  readonly healthyFrom: number;
+  readonly world: WorldPlan;
+  readonly feeds: readonly FeedPlan[];
+  readonly watchers: readonly WatcherPlan[];
+  readonly faults: readonly Fault[];
+}
+
+const LENGTH: Record<Timeframe, number> = {
+  "1s": 1_000,
+  "10s": 10_000,
+  "30s": 30_000,
+  "1min": 60_000,
+  "5min": 300_000,
+  "10min": 600_000,
+  "30min": 1_800_000,
+  "1h": HOUR,
+  "4h": 4 * HOUR,
+  "12h": 12 * HOUR,
+  "1d": 24 * HOUR,
+  "1w": 168 * HOUR,
+  "1M": 730 * HOUR,
+};
+
+const TIMEFRAMES = {
+  "1s": 1,
+  "10s": 2,
+  "30s": 2,
+  "1min": 6,
+  "5min": 4,
+  "10min": 1.5,
+  "30min": 1,
+  "1h": 1,
+  "4h": 0.5,
+  "12h": 0.4,
+  "1d": 0.4,
+  "1w": 0.4,
+  "1M": 0.4,
+} as const;
+
+/** What a run of so many hours is made of, by its seed. */
+export function drawPlan(seed: number, hours: number): Plan {
+  const draw = new Draw(`run ${seed}`);
+  const length = hours * HOUR;
+  const healthyFrom = Math.round(length * 0.6);
+  const world = drawWorld(draw.fork("world"), length);
+  const feeds = drawFeeds(draw.fork("feeds"), { world, length, healthyFrom });
+  const watchers = [
+    ...feeds.flatMap((feed, at) => drawStays(draw.fork(`watchers ${at}`), feed, world)),
+    ...drawSnipers(draw.fork("snipers"), { world, length, healthyFrom }),
+    ...drawCalls(draw.fork("calls"), { world, length, healthyFrom }),
+  ];
+  const faults = drawFaults(draw.fork("faults"), { world, length, healthyFrom });
+  return { seed, hours, length, healthyFrom, world, feeds, watchers, faults };
+}
+
+interface Frame {
+  readonly world: WorldPlan;
+  readonly length: number;
+  readonly healthyFrom: number;
+}
+
+/** Fast polls last shorter, for a run is to cost about the same whatever is drawn; trouble and health both see them. */
+function drawSpan(period: number, { length, healthyFrom }: Frame): Stay {
+  const polls = 110 + (length / HOUR) * 30;
+  const span = period * polls;
+  if (span >= length) return { from: 0, until: length };
+  return {
+    from: Math.max(0, Math.round(healthyFrom - Math.max(60_000, span * 0.4))),
+    until: Math.min(length, Math.round(healthyFrom + Math.max(150_000, span * 0.6))),
+  };
+}
+
+function drawFeeds(draw: Draw, frame: Frame): FeedPlan[] {
+  const { world } = frame;
+  const feeds = new Map<string, FeedPlan>();
+  for (let left = draw.whole(1, 4); left > 0; left -= 1) {
+    const timeframe = draw.weighed(TIMEFRAMES);
+    const pairAddress = draw.pick(world.pairs);
+    const currency = draw.pick(["usd", "native"] as const);
+    const network = world.network;
+    const every = draw.weighed({ standard: 4, close: 3, free: 3 });
+    const interval = LENGTH[timeframe];
+    const free = draw.scaled(Math.max(250, interval / 40), Math.min(interval, 300_000));
+    const chosen = every === "standard" ? Math.min(interval, 60_000) : every === "close" ? "close" : free;
+    const period = chosen === "close" ? interval : Math.min(interval, chosen);
+    const name = `${pairAddress} ${timeframe} ${currency}`;
+    if (feeds.has(name)) continue;
+    feeds.set(name, {
+      series: { network, pairAddress, timeframe, currency },
+      every: chosen,
+      settle: draw.chance(0.6) ? 1_000 : draw.pick([0, 250, 3_000, 20_000]),
+      revisionWindow: draw.chance(0.5) ? 2 : draw.whole(0, 5),
+      weekStart: world.weekStart,
+      period,
+      ...drawSpan(period, frame),
+    });
+  }
+  return [...feeds.values()];
+}
+
+function drawStays(draw: Draw, feed: FeedPlan, world: WorldPlan): WatcherPlan[] {
+  const { series, every, settle, revisionWindow, weekStart, from, until } = feed;
+  const poll = { ...series, every, settle, revisionWindow, weekStart };
+  const interval = LENGTH[series.timeframe];
+  const drawView = (): WatchOptions => {
+    const back = draw.weighed({ none: 4, instant: 4, candles: 2 });
+    const fillGaps = draw.chance(0.4) ? { fillGaps: true } : {};
+    if (back === "none") return fillGaps;
+    if (back === "candles") return { since: { candles: draw.scaled(1, 1_500) }, ...fillGaps };
+    const begins = world.start + world.offset + from;
+    const since = begins - interval * draw.scaled(1, Math.max(2, Math.min(3_000, begins / interval / 2)));
+    return { since: Math.max(0, since), ...fillGaps };
+  };
+  const stays: WatcherPlan[] = [];
+  const main = drawView();
+  stays.push({ kind: "candles", feed, options: { ...poll, ...main }, from, until });
+  if (draw.chance(0.75)) {
+    const isFirst = draw.chance(0.3);
+    const view = draw.chance(0.8) ? main : drawView();
+    const status = { kind: "status", feed, options: { ...poll, ...view }, until } as const;
+    if (isFirst) stays.unshift({ ...status, from });
+    else stays.push({ ...status, from: draw.chance(0.7) ? from : Math.round(draw.between(from, until)) });
+  }
+  for (let more = draw.whole(0, 2); more > 0; more -= 1) {
+    const joins = Math.round(draw.between(from, until));
+    const leaves = draw.chance(0.5) ? until : Math.round(draw.between(joins, until));
+    stays.push({ kind: "candles", feed, options: { ...poll, ...drawView() }, from: joins, until: leaves });
+  }
+  // At times everybody leaves in between, and the poll begins anew.
+  if (draw.chance(0.15)) {
+    const gap = Math.round(draw.between(from, until));
+    return stays.flatMap((stay): WatcherPlan[] => {
+      if (stay.from > gap || stay.until < gap) return [stay];
+      const after = { ...stay, from: Math.min(stay.until, gap + 5_000) };
+      return [{ ...stay, until: gap }, after];
+    });
+  }
+  return stays;
+}
+
+function drawSnipers(draw: Draw, frame: Frame): WatcherPlan[] {
+  if (frame.world.network !== "mainnet" || draw.chance(0.5)) return [];
+  const every = draw.chance(0.5) ? 60_000 : draw.scaled(2_000, 300_000);
+  const { from, until } = drawSpan(every, frame);
+  const blocks = draw.chance(0.5) ? {} : { blocksAfterCreation: draw.whole(0, 1_000) };
+  const options = { pairAddress: draw.pick(frame.world.pairs), every, ...blocks };
+  const stays: WatcherPlan[] = [{ kind: "snipers", options, from, until }];
+  if (draw.chance(0.7)) stays.push({ kind: "sniper-status", options, from, until });
+  if (draw.chance(0.5)) {
+    stays.push({ kind: "snipers", options, from: Math.round(draw.between(from, until)), until });
+  }
+  return stays;
+}
+
+/** Calls whose series no feed uses: another timeframe is drawn where there is a feed of that name. */
+function drawCalls(draw: Draw, { world, length, healthyFrom }: Frame): WatcherPlan[] {
+  const calls: WatcherPlan[] = [];
+  for (let left = draw.whole(0, 3); left > 0; left -= 1) {
+    const from = Math.round(draw.chance(0.5) ? draw.between(0, length) : draw.between(healthyFrom, length));
+    const timeframe = draw.pick(["1min", "5min", "1h"] as const);
+    // Nobody watches this pair.
+    const series = {
+      network: world.network,
+      pairAddress: world.callPair,
+      timeframe,
+      currency: draw.pick(["usd", "native"] as const),
+    };
+    const now = world.start + world.offset + from;
+    const range = LENGTH[timeframe] * draw.scaled(1, 4_000);
+    const stay = { from, until: length };
+    const kind = draw.pick(["fetch", "fetch", "page", "pages", "report"] as const);
+    const start = Math.max(0, now - range);
+    if (kind === "report") {
+      if (world.network === "mainnet")
+        calls.push({ kind, options: { pairAddress: world.callPair }, ...stay });
+    } else if (kind === "fetch") {
+      const to = draw.chance(0.5) ? {} : { to: now - Math.floor(range / 3) };
+      const fillGaps = draw.chance(0.3) ? { fillGaps: true } : {};
+      calls.push({ kind, options: { ...series, from: start, ...to, ...fillGaps }, ...stay });
+    } else {
+      calls.push({ kind, options: { ...series, fromDate: start, toDate: now }, ...stay });
+    }
+  }
+  return calls;
+}

@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+import { bundled } from "./bundle.js";
+import { PLANTED_FAULTS } from "./planted-faults.js";
+
+const HOURS = 0.4;
+/** Tried where none of a fault's own seeds catches it any more. */
+const FALLBACK = Array.from({ length: 200 }, (_, at) => at + 1);
+
+describe("the simulation catches a library that", () => {
+  it.each(PLANTED_FAULTS)(
+    "$name",
+    async (fault) => {
+      const [broken, sound] = await Promise.all([bundled(fault), bundled()]);
+      for (const seed of [...fault.seeds, ...FALLBACK]) {
+        const { breaches } = await broken(seed, HOURS);
+        if (breaches.length === 0) continue;
+        expect((await sound(seed, HOURS)).breaches).toEqual([]);
+        return;
+      }
+      expect.unreachable("no seed catches it");
+    },
+    120_000,
+  );
+});

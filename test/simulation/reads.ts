@@ -1,0 +1,184 @@
+import type { Candle, Timeframe } from "../../src/index.js";
+import { intervalsOf } from "../../src/timeframe.js";
+import type { Exchange } from "./exchanges.js";
+import type { RunLog } from "./run-log.js";
+
+/** What a URL asks for; `series` names pair, timeframe and currency in one. */
+export interface Asked {
+  readonly kind: "ohlcv" | "snipers";
+  readonly pair: string;
+  readonly series: string;
+  /** ms; as sent, so one interval wider than what is wanted. */
+  readonly from: number;
+  readonly to: number;
+  readonly cursor: string | undefined;
+}
+
+/** One answer of candles that the client took in. */
+export interface Read {
+  readonly exchange: Exchange;
+  readonly asked: Asked;
+  /** Of each interval all the rows that are in order. */
+  readonly rows: ReadonlyMap<number, readonly Candle[]>;
+  readonly broken: ReadonlySet<number>;
+  readonly hasUnplaced: boolean;
+  readonly served: number;
+  readonly cursor: string | undefined;
+}
+
+/** All pages of one range. */
+export interface Look {
+  readonly asked: Asked;
+  readonly isHistory: boolean;
+  /** The service's clock at its first page. */
+  readonly answeredAt: number;
+  readonly sent: number;
+  readonly received: number;
+  /** How many exchanges had been told of when its last page had come. */
+  readonly order: number;
+  readonly rows: ReadonlyMap<number, readonly Candle[]>;
+  readonly broken: ReadonlySet<number>;
+  readonly hasUnplaced: boolean;
+  /** Whether its `Date` was wrong or absent. */
+  readonly isTimeDoubtful: boolean;
+}
+
+export function askedBy(url: string): Asked {
+  const { pathname, searchParams } = new URL(url);
+  const [, pair = "", kind = ""] = /\/pairs\/([^/]+)\/(\w+)$/.exec(pathname) ?? [];
+  const timeframe = searchParams.get("timeframe") ?? "";
+  const currency = searchParams.get("currency") ?? "";
+  return {
+    kind: kind as Asked["kind"],
+    pair,
+    series:
+      kind === "ohlcv"
+        ? `${pair} ${timeframe} ${currency}`
+        : `${pair} ${searchParams.get("blocksAfterCreation")}`,
+    from: Number(searchParams.get("fromDate")) * 1_000,
+    to: Number(searchParams.get("toDate")) * 1_000,
+    cursor: searchParams.get("cursor") ?? undefined,
+  };
+}
+
+const known = new WeakMap<Exchange, Read | null>();
+
+/** The rows of a body; `undefined` where it is no page at all. */
+export function readBody(exchange: Exchange, asked: Asked): Read | undefined {
+  let read = known.get(exchange);
+  if (read === undefined) {
+    read = parseBody(exchange, asked) ?? null;
+    known.set(exchange, read);
+  }
+  return read ?? undefined;
+}
+
+function parseBody(exchange: Exchange, asked: Asked): Read | undefined {
+  let page: { cursor?: unknown; result?: unknown; timeframe?: unknown };
+  try {
+    page = JSON.parse(exchange.body ?? "");
+  } catch {
+    return undefined;
+  }
+  if (page === null || typeof page !== "object" || !Array.isArray(page.result)) return undefined;
+  const timeframe = asked.series.split(" ")[1] as Timeframe;
+  const starts = [
+    intervalsOf(timeframe),
+    ...(timeframe === "1w" ? [intervalsOf(timeframe, "thursday")] : []),
+  ];
+  const rows = new Map<number, Candle[]>();
+  const broken = new Set<number>();
+  let hasUnplaced = false;
+  for (const row of page.result) {
+    const timestamp = instantIn(row?.timestamp);
+    const isStart = starts.some(({ start }) => start(timestamp) === timestamp);
+    const candle = isStart ? candleIn(row, timestamp) : undefined;
+    if (candle !== undefined) rows.set(timestamp, [...(rows.get(timestamp) ?? []), candle]);
+    else if (Number.isNaN(timestamp)) hasUnplaced = true;
+    else for (const { start } of starts) broken.add(start(timestamp));
+  }
+  const cursor = typeof page.cursor === "string" && page.cursor !== "" ? page.cursor : undefined;
+  return { exchange, asked, rows, broken, hasUnplaced, served: page.result.length, cursor };
+}
+
+/** The service writes instants in one way only. */
+function instantIn(text: unknown): number {
+  const ms = typeof text === "string" ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) || new Date(ms).toISOString() !== text ? Number.NaN : ms;
+}
+
+function candleIn(row: Record<string, unknown> | null, timestamp: number): Candle | undefined {
+  if (row === null || Number.isNaN(timestamp)) return undefined;
+  const isAmount = (value: unknown): value is number => typeof value === "number" && value >= 0;
+  const { open, high, low, close, volume, trades, swaps = trades } = row;
+  if (![open, high, low, close, volume, swaps].every(isAmount)) return undefined;
+  const candle = { timestamp, open, high, low, close, volume, swaps } as Candle;
+  return candle.high < candle.low || !Number.isInteger(candle.swaps) ? undefined : candle;
+}
+
+/** The looks at each series, in the order in which they were done. */
+export function looksOf(log: RunLog): ReadonlyMap<string, readonly Look[]> {
+  const looks = new Map<string, Look[]>();
+  /** Walks that are under way, by the cursor that goes on with them. */
+  const walks = new Map<string, { pages: Read[]; used: Set<string> }>();
+  for (const exchange of log.told) {
+    if (!exchange.told?.isGood) continue;
+    const asked = askedBy(exchange.url);
+    if (asked.kind !== "ohlcv") continue;
+    const read = readBody(exchange, asked);
+    if (read === undefined) continue;
+    const key = `${asked.series} ${exchange.priority} `;
+    const found = asked.cursor === undefined ? undefined : walks.get(key + asked.cursor);
+    const walk = found ?? { pages: [], used: new Set<string>() };
+    if (asked.cursor !== undefined && found === undefined) continue;
+    walk.pages.push(read);
+    const goesOn = read.cursor !== undefined && read.served > 0 && !walk.used.has(read.cursor);
+    if (goesOn) {
+      walk.used.add(read.cursor!);
+      walks.set(key + read.cursor, walk);
+      continue;
+    }
+    const list = looks.get(asked.series) ?? [];
+    looks.set(asked.series, list);
+    list.push(lookOf(walk.pages));
+  }
+  return looks;
+}
+
+function lookOf(pages: readonly Read[]): Look {
+  const first = pages[0]!;
+  const last = pages.at(-1)!.exchange;
+  const rows = new Map<number, readonly Candle[]>();
+  for (const page of pages) {
+    for (const [timestamp, list] of page.rows) rows.set(timestamp, [...(rows.get(timestamp) ?? []), ...list]);
+  }
+  return {
+    asked: first.asked,
+    isHistory: first.exchange.priority === "history",
+    answeredAt: first.exchange.answeredAt!,
+    sent: first.exchange.sent,
+    received: last.received!,
+    order: last.told!.order + 1,
+    rows,
+    broken: new Set(pages.flatMap(({ broken }) => [...broken]).filter((timestamp) => !rows.has(timestamp))),
+    hasUnplaced: pages.some(({ hasUnplaced }) => hasUnplaced),
+    isTimeDoubtful: pages.some(({ exchange }) => exchange.faults.some((fault) => fault.endsWith("Date"))),
+  };
+}
+
+export function isSameCandle(a: Candle, b: Candle): boolean {
+  return (
+    a.timestamp === b.timestamp &&
+    a.open === b.open &&
+    a.high === b.high &&
+    a.low === b.low &&
+    a.close === b.close &&
+    a.volume === b.volume &&
+    a.swaps === b.swaps
+  );
+}
+
+/** Whether a look covers an interval, the margin that it was sent with included. */
+export function covers(look: Look, timestamp: number): boolean {
+  return timestamp >= look.asked.from && timestamp < look.asked.to;
+}

@@ -1,0 +1,84 @@
+import { check } from "./check.js";
+import { textOf } from "./monitors/secrets.js";
+import { drawPlan, type Plan } from "./plan.js";
+import { play } from "./run.js";
+import type { Breach, RunLog } from "./run-log.js";
+
+/** What a run was, in numbers that add up over runs. */
+interface RunCounts {
+  readonly runs: number;
+  readonly hours: number;
+  readonly polls: number;
+  readonly requests: number;
+  readonly events: number;
+  readonly faults: Readonly<Record<string, number>>;
+}
+
+/** Which parts of a plan a run leaves out: a failing one is made smaller with it. */
+export interface Selection {
+  /** Indices of faults and of watchers; all where absent. */
+  readonly faults?: readonly number[];
+  readonly watchers?: readonly number[];
+}
+
+export interface Outcome {
+  readonly seed: number;
+  readonly breaches: readonly Breach[];
+  readonly counts: RunCounts;
+}
+
+/** Plays and checks a seed. */
+export async function runSeed(seed: number, hours: number, selection: Selection = {}): Promise<Outcome> {
+  const plan = select(drawPlan(seed, hours), selection);
+  const log = await play(plan);
+  return { seed, breaches: await check(log), counts: countsOf(log) };
+}
+
+function select(plan: Plan, { faults, watchers }: Selection): Plan {
+  return {
+    ...plan,
+    faults: plan.faults.filter((_, at) => faults === undefined || faults.includes(at)),
+    watchers: plan.watchers.filter((_, at) => watchers === undefined || watchers.includes(at)),
+  };
+}
+
+export const NOTHING: RunCounts = { runs: 0, hours: 0, polls: 0, requests: 0, events: 0, faults: {} };
+
+export function sum(a: RunCounts, b: RunCounts): RunCounts {
+  const faults: Record<string, number> = { ...a.faults };
+  for (const [kind, count] of Object.entries(b.faults)) faults[kind] = (faults[kind] ?? 0) + count;
+  return {
+    runs: a.runs + b.runs,
+    hours: a.hours + b.hours,
+    polls: a.polls + b.polls,
+    requests: a.requests + b.requests,
+    events: a.events + b.events,
+    faults,
+  };
+}
+
+function countsOf({ plan, exchanges, stays }: RunLog): RunCounts {
+  const faults: Record<string, number> = {};
+  const strike = (kind: string) => {
+    faults[kind] = (faults[kind] ?? 0) + 1;
+  };
+  for (const exchange of exchanges) for (const kind of exchange.faults) strike(kind);
+  for (const { kind } of plan.faults) if (kind === "asleep" || kind === "clock set") strike(kind);
+  return {
+    runs: 1,
+    hours: plan.hours,
+    // A poll begins with a request that is no retry, no further page and no history.
+    polls: exchanges.filter(
+      ({ attempt, priority, url }) => attempt === 1 && priority !== "history" && !url.includes("&cursor="),
+    ).length,
+    requests: exchanges.length,
+    events: stays.reduce((count, { events, sniperEvents }) => count + events.length + sniperEvents.length, 0),
+    faults,
+  };
+}
+
+/** All that a run has shown to the outside, byte for byte. */
+export function transcript({ exchanges, activities, stays }: RunLog): string {
+  const shown = exchanges.map(({ signal: _, told, ...exchange }) => ({ ...exchange, told: told?.order }));
+  return textOf({ exchanges: shown, activities, stays });
+}

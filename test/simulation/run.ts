@@ -1,0 +1,180 @@
+import { Subscription } from "rxjs";
+import {
+  type Client,
+  type ClientActivity,
+  createClient,
+  fetchCandles,
+  VirtualClock,
+  watchCandles,
+  watchFeedStatus,
+  watchSnipers,
+} from "../../src/index.js";
+import { chanceOf } from "./draw.js";
+import type { Exchange } from "./exchanges.js";
+import { KEY } from "./interference.js";
+import { Machine } from "./machine.js";
+import { marketOf } from "./market.js";
+import { Network } from "./network.js";
+import type { Plan, WatcherPlan } from "./plan.js";
+import type { RunLog, Seen, StayLog } from "./run-log.js";
+
+/** Plays a plan from the first subscription until an hour after the last one has left. */
+export async function play(plan: Plan): Promise<RunLog> {
+  const { world } = plan;
+  const clock = new VirtualClock(world.start);
+  const machine = new Machine(clock, plan.faults);
+  const source = marketOf(world, plan.seed, plan.length);
+  const network = new Network(plan, source, clock, machine);
+  const client = createClient({
+    ...world.client,
+    baseUrl: "http://localhost/v2",
+    apiKey: KEY,
+    scheduler: machine,
+    fetch: network.fetch,
+  });
+  const told: Exchange[] = [];
+  const activities: Seen<ClientActivity>[] = [];
+  const seen = <T>(value: T): Seen<T> => ({ at: clock.now(), order: told.length, value });
+  client.activity.subscribe((activity) => {
+    activities.push(seen(activity));
+    if (activity.type === "request") {
+      const exchange = network.exchanges.at(-1)!;
+      exchange.priority = activity.priority;
+      exchange.attempt = activity.attempt;
+    } else if (activity.type === "response") {
+      const exchange = answeredBy(network.exchanges, activity, clock.now());
+      exchange.told = { order: told.length, isGood: activity.error === undefined, error: activity.error };
+      told.push(exchange);
+    }
+  });
+
+  const stays: StayLog[] = [];
+  const open = new Set<Subscription>();
+  const join = (watcher: WatcherPlan) => {
+    const stay: StayLog = {
+      id: stays.length,
+      plan: watcher,
+      joined: clock.now(),
+      joinedOrder: told.length,
+      left: undefined,
+      leftOrder: undefined,
+      events: [],
+      statuses: [],
+      sniperEvents: [],
+      candles: [],
+      answers: [],
+      ended: undefined,
+    };
+    stays.push(stay);
+    const subscription = start(client, stay, seen, (isError, value) => {
+      stay.ended = { ...seen(value), isError };
+      const isStream = ["candles", "status", "snipers", "sniper-status"].includes(watcher.kind);
+      // Whoever depends on a stream subscribes again after a while.
+      const again = clock.now() - world.start + 5_000 + 60_000 * chanceOf(plan.seed, "again", stay.id);
+      if (isError && isStream && again < watcher.until)
+        clock.schedule(() => join(watcher), again - (clock.now() - world.start));
+    });
+    open.add(subscription);
+    clock.schedule(
+      () => {
+        if (stay.ended === undefined) {
+          stay.left = clock.now();
+          stay.leftOrder = told.length;
+        }
+        open.delete(subscription);
+        subscription.unsubscribe();
+      },
+      watcher.until - (clock.now() - world.start),
+    );
+  };
+  for (const watcher of plan.watchers) clock.schedule(() => join(watcher), watcher.from);
+  await clock.advanceTo(world.start + plan.length);
+  for (const subscription of open) subscription.unsubscribe();
+
+  const requestsBefore = network.exchanges.length;
+  const unaborted = network.exchanges.filter(
+    ({ outcome, signal }) => outcome === "pending" && !signal?.aborted,
+  );
+  // Whoever has left takes no turn of the clock; what aborted requests leave behind does.
+  await clock.advanceBy(0);
+  const pendingTimers = clock.pending;
+  await clock.advanceBy(3_600_000);
+  return {
+    plan,
+    source,
+    exchanges: network.exchanges,
+    told,
+    activities,
+    stays,
+    longestDelay: machine.longestDelay,
+    oddDelay: machine.oddDelay,
+    pendingTimers,
+    requestsBefore,
+    unaborted,
+  };
+}
+
+function start(
+  client: Client,
+  stay: StayLog,
+  seen: <T>(value: T) => Seen<T>,
+  end: (isError: boolean, value: unknown) => void,
+): Subscription {
+  const { plan } = stay;
+  const ends = { error: (error: unknown) => end(true, error), complete: () => end(false, undefined) };
+  const keep = <T>(list: Seen<T>[]) => ({ next: (value: T) => void list.push(seen(value)), ...ends });
+  switch (plan.kind) {
+    case "candles":
+      return watchCandles(client, plan.options).subscribe(keep(stay.events));
+    case "status":
+      return watchFeedStatus(client, plan.options).subscribe(keep(stay.statuses));
+    case "snipers":
+      return watchSnipers(client, plan.options).subscribe(keep(stay.sniperEvents));
+    case "sniper-status":
+      return watchFeedStatus(client, plan.options).subscribe(keep(stay.statuses));
+    case "fetch":
+      return fetchCandles(client, plan.options).subscribe(keep(stay.candles));
+    default:
+      return call(client, plan, (value) => stay.answers.push(seen(value)), end);
+  }
+}
+
+function call(
+  client: Client,
+  plan: Extract<WatcherPlan, { kind: "page" | "pages" | "report" }>,
+  keep: (value: unknown) => void,
+  end: (isError: boolean, value: unknown) => void,
+): Subscription {
+  const abort = new AbortController();
+  const { signal } = abort;
+  const ask = async () => {
+    if (plan.kind === "report") keep(await client.sniperReport(plan.options, { signal }));
+    else if (plan.kind === "page") keep(await client.ohlcvPage(plan.options, { signal }));
+    else for await (const page of client.ohlcvPages(plan.options, { signal })) keep(page);
+  };
+  ask().then(
+    () => end(false, undefined),
+    (error) => {
+      if (!signal.aborted) end(true, error);
+    },
+  );
+  return new Subscription(() => abort.abort());
+}
+
+/** The exchange whose end an activity tells: none that has not ended in its eyes can have begun earlier. */
+function answeredBy(
+  exchanges: readonly Exchange[],
+  { url, attempt, duration, status }: Extract<ClientActivity, { type: "response" }>,
+  now: number,
+): Exchange {
+  let best: Exchange | undefined;
+  for (let at = exchanges.length - 1; at >= 0; at -= 1) {
+    const exchange = exchanges[at]!;
+    if (exchange.told !== undefined || exchange.attempt !== attempt || !exchange.url.endsWith(url)) continue;
+    const isSame = status === undefined ? exchange.status === undefined : exchange.received === now;
+    if (isSame || best === undefined) best = exchange;
+    if (isSame && exchange.sent === now - duration) return exchange;
+    if (exchange.sent < now - 7_200_000) break;
+  }
+  return best!;
+}

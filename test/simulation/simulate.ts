@@ -1,0 +1,137 @@
+import { fork } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { bundled } from "./bundle.js";
+import { NOTHING, type Outcome, runSeed, type Selection, sum } from "./run-seed.js";
+import { describeFailure, shrink } from "./shrink.js";
+
+const USAGE = `npm run simulate -- [options]
+  --seeds <n>       how many seeds to play (default 1,000)
+  --from <seed>     the first of them (default 1)
+  --hours <h>       simulated hours a seed (default 6)
+  --jobs <n>        processes (default: one a core)
+  --seed <seed>     plays one seed only
+  --faults <list>   of that seed only these faults, by number, or none
+  --watchers <list> of that seed only these watchers, by number
+  --idle            a million polls of a pair that does not change: the heap must stay flat`;
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "1000" },
+    from: { type: "string", default: "1" },
+    hours: { type: "string", default: "6" },
+    jobs: { type: "string", default: String(availableParallelism()) },
+    seed: { type: "string" },
+    faults: { type: "string" },
+    watchers: { type: "string" },
+    idle: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
+  },
+});
+const hours = Number(values.hours);
+
+/** Failing seeds that are told of at length. */
+const MOST_TOLD = 5;
+
+if (process.send !== undefined) await work();
+else if (values.help) console.log(USAGE);
+else if (values.idle) await (await import("./idle.js")).proveFlat();
+else if (values.seed !== undefined) await playOne(Number(values.seed));
+else await playAll(Number(values.from), Number(values.seeds), Number(values.jobs));
+
+/** In a child: plays the seeds that it is sent, one after another. */
+async function work() {
+  // Bundled it runs faster than through the loader that reads TypeScript.
+  const runSeed = await bundled();
+  process.on("disconnect", () => process.exit());
+  process.on("message", async (seed: number) => {
+    const outcome = await runSeed(seed, hours).catch((error) => ({
+      seed,
+      crash: String(error?.stack ?? error),
+    }));
+    process.send!(outcome);
+  });
+}
+
+async function playAll(from: number, seeds: number, jobs: number) {
+  const began = performance.now();
+  let counts = NOTHING;
+  let next = from;
+  let reported = began;
+  const failed: Outcome[] = [];
+  const crashed: { seed: number; crash: string }[] = [];
+  const children = Array.from({ length: jobs }, () =>
+    fork(fileURLToPath(import.meta.url), process.argv.slice(2)),
+  );
+  await Promise.all(
+    children.map(
+      (child) =>
+        new Promise<void>((resolve, reject) => {
+          const feed = () => {
+            if (next < from + seeds) child.send(next++);
+            else {
+              child.disconnect();
+              resolve();
+            }
+          };
+          child.on("error", reject);
+          child.on("exit", (code) => code && reject(new Error(`a process ended with ${code}`)));
+          child.on("message", (outcome: Outcome | { seed: number; crash: string }) => {
+            if ("crash" in outcome) crashed.push(outcome);
+            else {
+              counts = sum(counts, outcome.counts);
+              if (outcome.breaches.length > 0) failed.push(outcome);
+            }
+            const now = performance.now();
+            if (now - reported > 1_000) {
+              reported = now;
+              console.error(
+                `${counts.runs} of ${seeds} seeds, ${Math.round(counts.hours)} hours, ${failed.length} failed`,
+              );
+            }
+            feed();
+          });
+          feed();
+        }),
+    ),
+  );
+  const seconds = (performance.now() - began) / 1_000;
+  console.log(
+    `runs ${counts.runs}, simulated hours ${Math.round(counts.hours)}, polls ${counts.polls}, requests ${counts.requests}, events ${counts.events}`,
+  );
+  console.log(
+    `faults ${Object.entries(counts.faults)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([kind, count]) => `${kind} ${count}`)
+      .join(", ")}`,
+  );
+  console.log(
+    `wall time ${seconds.toFixed(1)} s, ${Math.round((counts.hours / seconds) * 60)} simulated hours a minute`,
+  );
+  for (const { seed, crash } of crashed) console.log(`seed ${seed} crashed: ${crash}`);
+  failed.sort((a, b) => a.seed - b.seed);
+  for (const { seed, breaches } of failed.slice(0, MOST_TOLD)) await tell(seed, breaches[0]!.promise);
+  if (failed.length > 0)
+    console.log(`${failed.length} failing seeds: ${failed.map(({ seed }) => seed).join(" ")}`);
+  process.exitCode = failed.length + crashed.length > 0 ? 1 : 0;
+}
+
+async function playOne(seed: number) {
+  const list = (text: string | undefined) =>
+    text === undefined ? undefined : text === "none" ? [] : text.split(",").map(Number);
+  const faults = list(values.faults);
+  const watchers = list(values.watchers);
+  const selection: Selection = { ...(faults && { faults }), ...(watchers && { watchers }) };
+  const { breaches, counts } = await runSeed(seed, hours, selection);
+  console.log(JSON.stringify(counts));
+  for (const { promise, monitor, what, at } of breaches)
+    console.log(`${promise} (${monitor}) at ${at} ms: ${what}`);
+  if (breaches.length === 0) return;
+  process.exitCode = 1;
+  if (faults === undefined && watchers === undefined) await tell(seed, breaches[0]!.promise);
+}
+
+async function tell(seed: number, promise: number) {
+  console.log(describeFailure(seed, hours, await shrink(seed, hours, promise)));
+}
