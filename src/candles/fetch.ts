@@ -85,16 +85,13 @@ async function* readClosed(
   const { intervals } = rules;
   const reader = new SeriesReader(core, series, intervals, { skipsRows: false });
   const now = () => serviceTime(core.serviceClock(), core.scheduler.now());
+  let known: number | undefined;
   // Until the first answer the service's clock may not be known: one page is asked for whatever the time.
-  let until = Math.min(end, Math.max(intervals.end(now()), intervals.shift(start, FULL_PAGE)));
-  let isFirst = true;
-  for await (const read of readSlices(reader, intervals, start, () => until, {
-    priority: "history",
-    signal,
-  })) {
+  const unknown = () => Math.max(intervals.end(now()), intervals.shift(start, FULL_PAGE));
+  const until = () => Math.min(end, known ?? unknown());
+  for await (const read of readSlices(reader, intervals, start, until, { priority: "history", signal })) {
     const settled = settledUntil(rules, read.provenAt);
-    if (isFirst) until = Math.min(end, Math.max(settled, read.to));
-    isFirst = false;
+    known ??= Math.max(settled, read.to);
     const to = Math.min(read.to, settled);
     yield { ...read, to, candles: read.candles.filter(({ timestamp }) => timestamp < to) };
   }

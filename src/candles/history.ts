@@ -73,12 +73,12 @@ async function openingWithin(
   options: HistoryOptions,
 ): Promise<number | undefined> {
   const from = intervals.shift(held.from, -1);
+  // A range that was asked for before the time was known can end in the future, where nothing is.
+  const to = Math.min(held.to, intervals.end(held.provenAt));
   // Any candle will do, of after the range too.
   const end = intervals.end(candlesBefore ?? Math.max(held.to, held.provenAt));
   const answered =
-    candlesBefore === undefined
-      ? await opening.gallop(from, held.to, end, options)
-      : intervals.shift(held.to, -1);
+    candlesBefore === undefined ? await opening.gallop(from, to, end, options) : intervals.shift(held.to, -1);
   if (answered === undefined || (await opening.answers(from, end, options))) return undefined;
   const found = await opening.find(from, answered, end, options);
   return found === undefined ? undefined : Math.max(held.from, found);

@@ -5,8 +5,8 @@ import type { Intervals } from "../timeframe.js";
 
 /** ms between two sniper reports, where the last one did not tell the creation. */
 const REPORT_PAUSE = 60_000;
-/** How much longer than the one before a range is in which candles are looked for. */
-const STRIDE = 4;
+/** How much longer than the one before a range is in which candles are looked for, up to so many intervals and beyond. */
+const STRIDE = { near: 2, far: 4, nearUntil: 64 };
 /** The finest that a range can start, in ms. */
 const SECOND = 1_000;
 
@@ -108,10 +108,10 @@ export class Opening {
   /**
    * Looks for a row in ranges up to `end` that start ever further before `to`, but after `from`; gives the first start
    * that is answered. A pair all of whose life, from its creation to its last candle, lies between two of these starts
-   * is passed over: that can be one that has been silent for more than a quarter of its age.
+   * is passed over: that can be one that has been silent for half of its age or, if old, for a quarter.
    */
   async gallop(from: number, to: number, end: number, options: SearchOptions): Promise<number | undefined> {
-    for (let back = 1; ; back *= STRIDE) {
+    for (let back = 1; ; back *= back < STRIDE.nearUntil ? STRIDE.near : STRIDE.far) {
       const start = this.#intervals.shift(to, -back);
       if (start <= from) return undefined;
       if (await this.answers(start, end, options)) return start;

@@ -61,6 +61,9 @@ async function checkFetch(log: RunLog, stay: StayLog, context: Context) {
   };
   const before1 = await candlesAt(log, options, { ...asked, at: context.serviceClock(stay.joined) });
   const after = await candlesAt(log, options, { ...asked, at: context.serviceClock(stay.ended.at) });
+  // Without a report nothing tells the silence before a pair from one after it, where no candle is found at all.
+  const { network, quirks } = log.plan.world;
+  if (network === "devnet" && quirks.emptyBeforeCreation && stay.candles.length === 0) return;
   const given = new Map(stay.candles.map(({ value }) => [value.timestamp, value]));
   for (const [timestamp, candle] of before1) {
     const later = after.get(timestamp);
