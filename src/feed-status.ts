@@ -20,7 +20,7 @@ import { type HistoryState, historiesOf } from "./candles/ledger.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./candles/options.js";
 import { candleEvents } from "./candles/watch.js";
 import { type Client, type ClientCore, coreOf } from "./client/core.js";
-import type { Series } from "./contract.js";
+import type { Series } from "./contract/model.js";
 import type { PairstreamError } from "./errors.js";
 import type { FeedUpdate } from "./poll/feed.js";
 import { checkSniperWatch, type SniperWatch, sniperFeed } from "./snipers/watch.js";

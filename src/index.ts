@@ -32,7 +32,7 @@ export type {
   SniperTransaction,
   Timeframe,
   WeekStart,
-} from "./contract.js";
+} from "./contract/model.js";
 export type { PairstreamErrorName } from "./errors.js";
 export {
   AuthenticationError,

@@ -1,4 +1,4 @@
-import type { Timeframe, WeekStart } from "./contract.js";
+import type { Timeframe, WeekStart } from "./contract/model.js";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

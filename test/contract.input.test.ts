@@ -8,13 +8,11 @@ import {
   checkSeries,
   checkSniperQuery,
   checkWeekStart,
-  ohlcvRoute,
-  parseIsoInstant,
-  type Series,
-  snipersRoute,
-  TIMEFRAMES,
   toInstant,
-} from "../src/contract.js";
+} from "../src/contract/input.js";
+import { parseIsoInstant } from "../src/contract/iso-instant.js";
+import { type Series, TIMEFRAMES } from "../src/contract/model.js";
+import { ohlcvRoute, snipersRoute } from "../src/contract/routes.js";
 import { InvalidInputError } from "../src/errors.js";
 
 const SERIES: Series = { network: "mainnet", pairAddress: "pair", timeframe: "1h", currency: "usd" };

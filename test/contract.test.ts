@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { readOhlcvBody, readSniperBody, type Series } from "../src/contract.js";
+import type { Series } from "../src/contract/model.js";
+import { readOhlcvBody, readSniperBody } from "../src/contract/wire.js";
 import { ContractError } from "../src/errors.js";
 import { intervalsOf } from "../src/timeframe.js";
 

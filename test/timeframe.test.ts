@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { TIMEFRAMES, type Timeframe, type WeekStart } from "../src/contract.js";
+import { TIMEFRAMES, type Timeframe, type WeekStart } from "../src/contract/model.js";
 import { intervalsOf } from "../src/timeframe.js";
 
 const DAY = 86_400_000;

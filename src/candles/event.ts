@@ -1,4 +1,4 @@
-import type { Candle, Series } from "../contract.js";
+import type { Candle, Series } from "../contract/model.js";
 
 /**
  * How far a candle has come: `open` while its interval runs, `closed` once that has ended and a page read after

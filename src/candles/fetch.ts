@@ -1,16 +1,8 @@
 import { concatMap, defer, finalize, from, type Observable } from "rxjs";
 import { type Client, type ClientCore, coreOf } from "../client/core.js";
 import { serviceTime } from "../client/service-clock.js";
-import {
-  type Candle,
-  checkRange,
-  checkSeries,
-  checkWeekStart,
-  type DateLike,
-  type Series,
-  toInstant,
-  type WeekStart,
-} from "../contract.js";
+import { checkRange, checkSeries, checkWeekStart, toInstant } from "../contract/input.js";
+import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { intervalsOf } from "../timeframe.js";
 import { type CandleChange, type CandleRead, type CandleRules, settledUntil } from "./book.js";
 import { GapFiller } from "./fill.js";

@@ -1,4 +1,4 @@
-import type { Candle } from "../contract.js";
+import type { Candle } from "../contract/model.js";
 import type { Intervals } from "../timeframe.js";
 import { type CandleChange, isSame, laterOf } from "./book.js";
 import type { CandleStatus } from "./event.js";

@@ -1,5 +1,7 @@
 import type { ClientCore, Priority } from "../client/core.js";
-import { ohlcvRoute, readOhlcvBody, readSniperBody, type Series, snipersRoute } from "../contract.js";
+import type { Series } from "../contract/model.js";
+import { ohlcvRoute, snipersRoute } from "../contract/routes.js";
+import { readOhlcvBody, readSniperBody } from "../contract/wire.js";
 import { PairstreamError } from "../errors.js";
 import type { Intervals } from "../timeframe.js";
 

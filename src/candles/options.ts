@@ -1,12 +1,5 @@
-import {
-  checkNumber,
-  checkSeries,
-  checkWeekStart,
-  type DateLike,
-  type Series,
-  toInstant,
-  type WeekStart,
-} from "../contract.js";
+import { checkNumber, checkSeries, checkWeekStart, toInstant } from "../contract/input.js";
+import type { DateLike, Series, WeekStart } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { intervalsOf } from "../timeframe.js";
 import type { CandleRules } from "./book.js";

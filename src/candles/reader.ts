@@ -1,5 +1,7 @@
 import type { ClientCore } from "../client/core.js";
-import { type Candle, ohlcvRoute, readOhlcvBody, type Series } from "../contract.js";
+import type { Candle, Series } from "../contract/model.js";
+import { ohlcvRoute } from "../contract/routes.js";
+import { readOhlcvBody } from "../contract/wire.js";
 import type { PairstreamError } from "../errors.js";
 import type { Intervals } from "../timeframe.js";
 import type { CandleRead } from "./book.js";

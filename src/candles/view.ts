@@ -1,4 +1,4 @@
-import type { Series } from "../contract.js";
+import type { Series } from "../contract/model.js";
 import type { Intervals } from "../timeframe.js";
 import type { CandleChange, CandleEntry, CandleRead } from "./book.js";
 import type { CandleEvent } from "./event.js";

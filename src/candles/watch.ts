@@ -14,7 +14,7 @@ import {
 import { type Client, type ClientCore, coreOf } from "../client/core.js";
 import { sleepUntil } from "../client/schedule.js";
 import { aimSafely } from "../client/service-clock.js";
-import type { Series } from "../contract.js";
+import type { Series } from "../contract/model.js";
 import { PairstreamError } from "../errors.js";
 import { isFatal, recoveryAt } from "../poll/recovery.js";
 import type { CandleBook, CandleRead } from "./book.js";

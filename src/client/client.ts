@@ -1,20 +1,7 @@
-import {
-  checkLimit,
-  checkRange,
-  checkSeries,
-  checkSniperQuery,
-  type OhlcvPage,
-  type OhlcvQuery,
-  ohlcvRoute,
-  type RefusedRow,
-  readOhlcvBody,
-  readSniperBody,
-  type Series,
-  type SniperReport,
-  snipersRoute,
-  type Timeframe,
-  toInstant,
-} from "../contract.js";
+import { checkLimit, checkRange, checkSeries, checkSniperQuery, toInstant } from "../contract/input.js";
+import type { OhlcvPage, OhlcvQuery, Series, SniperReport, Timeframe } from "../contract/model.js";
+import { ohlcvRoute, snipersRoute } from "../contract/routes.js";
+import { type RefusedRow, readOhlcvBody, readSniperBody } from "../contract/wire.js";
 import { InvalidInputError } from "../errors.js";
 import { intervalsOf } from "../timeframe.js";
 import { ActivityFeed } from "./activity.js";

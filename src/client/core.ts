@@ -1,5 +1,5 @@
 import type { Observable, SchedulerLike } from "rxjs";
-import type { OhlcvPage, OhlcvQuery, SniperQuery, SniperReport } from "../contract.js";
+import type { OhlcvPage, OhlcvQuery, SniperQuery, SniperReport } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import type { ClientActivity } from "./activity.js";
 import type { Priority } from "./budget.js";

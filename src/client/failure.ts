@@ -26,7 +26,7 @@ function isRedirect(status: number): boolean {
 export function httpError(
   path: string,
   answer: Answer,
-  at: number,
+  now: number,
   redact: (text: string) => string,
 ): HttpError | QuotaExceededError {
   const { status } = answer;
@@ -40,7 +40,7 @@ export function httpError(
     const reason = `GET ${path} was answered with status ${status}, a redirect${where}`;
     return new HttpError(`${reason}; redirects are refused, as the API key would follow them`, status, body);
   }
-  if (status === 429) return new RateLimitError(message, body, hintOf(answer, at));
+  if (status === 429) return new RateLimitError(message, body, hintOf(answer, now));
   if (status === 401 && SPENT_QUOTA.test(said || body)) return new QuotaExceededError(message, body);
   if (status === 401 || status === 403 || status === 424)
     return new AuthenticationError(message, status, body);
@@ -66,13 +66,16 @@ function shortened(text: string): string {
   return line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line;
 }
 
-/** How long the service asks to wait before the next request, in ms, at most an hour; `undefined` where it does not say. */
-export function hintOf({ status, header, date }: Answer, at: number): number | undefined {
+/**
+ * How long the service asks to wait before the next request, in ms, at most an hour; `undefined` where it does not say.
+ * `now`: its clock at least, where the answer has no `Date`.
+ */
+export function hintOf({ status, header, date }: Answer, now: number): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
   const text = header("retry-after")?.trim() ?? "";
   const wait = /^\d+(\.\d+)?$/.test(text)
     ? Number(text) * 1_000
-    : (parseHttpDate(text) ?? Number.NaN) - (date ?? at);
+    : (parseHttpDate(text) ?? Number.NaN) - (date ?? now);
   return Number.isNaN(wait) ? undefined : Math.min(Math.max(0, wait), LONGEST_HINT);
 }
 

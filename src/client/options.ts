@@ -1,5 +1,5 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
-import { checkNumber } from "../contract.js";
+import { checkNumber } from "../contract/input.js";
 import { InvalidInputError } from "../errors.js";
 import type { RateLimit } from "./budget.js";
 import type { RetryRules } from "./core.js";

@@ -131,15 +131,18 @@ export class Sender {
     return verdict;
   }
 
-  #judge<T>(ask: Ask<T>, sent: number, ended: Ending): Verdict<T> {
+  #judge<T>(ask: Ask<T>, started: number, ended: Ending): Verdict<T> {
     const { at } = ended;
     if (ended.kind !== "answer") return { error: this.#lost(ask.route, ended), hint: undefined, at };
     const { answer } = ended;
+    // Where the scheduler's clock was set back meanwhile, the start is not to be had in its present time.
+    const sent = Math.min(started, at);
     const trip = { sent, received: at, date: answer.date };
     this.#learn(trip);
     if (answer.status !== 200) {
-      const error = httpError(this.#pathOf(ask.route), answer, at, this.#redact.text);
-      return { error, hint: hintOf(answer, at), at };
+      const now = spanAt(this.#clock, at).earliest;
+      const error = httpError(this.#pathOf(ask.route), answer, now, this.#redact.text);
+      return { error, hint: hintOf(answer, now), at };
     }
     try {
       const value = ask.parse(answer.text);
@@ -203,7 +206,8 @@ export class Sender {
     if (answer.status === 200 && isNews) this.#refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
     if (answer.status !== 429) return;
     if (isNews) this.#refusals = { count: this.#refusals.count + 1, at };
-    const pause = hintOf(answer, at) || backOff(this.#refusals.count, this.#settings.retry);
+    const pause =
+      hintOf(answer, spanAt(this.#clock, at).earliest) || backOff(this.#refusals.count, this.#settings.retry);
     this.#budget.pause(at + pause);
   }
 

@@ -51,15 +51,15 @@ export const unknownClock: ServiceClock = {
 const DRIFT_GAP = 250;
 /** A service whose clock is this close to the scheduler's, in ms, is believed at once. */
 const NEAR = 5_000;
+/** In ms. */
+const LONGEST_TRIP = 60_000;
 /** Bounds that exceed a round trip by less than this, in ms, are not worth narrowing further. */
 const NARROW = 20;
 
 /** Learns from one round trip. */
 export function learn(clock: ServiceClock, trip: RoundTrip): ServiceClock {
   const { sent, received, date } = trip;
-  const took = received - sent;
-  const isQuick = clock.roundTrip === 0 || took < clock.roundTrip;
-  const roundTrip = isQuick ? took : clock.roundTrip + (took - clock.roundTrip) / 16;
+  const roundTrip = quickOf(clock.roundTrip, received - sent);
   if (date === undefined) return { ...clock, roundTrip };
   const seen: Bounds = { low: date - received, high: date + 1_000 - sent };
   if (clock.bounds === undefined) {
@@ -77,6 +77,12 @@ export function learn(clock: ServiceClock, trip: RoundTrip): ServiceClock {
     return { bounds, rival: undefined, isConfirmed: true, roundTrip, epoch: clock.epoch + 1 };
   }
   return { ...clock, rival: seen, roundTrip };
+}
+
+/** Follows quick trips at once and slow ones slowly; one in which the scheduler's clock was set, or stood, tells nothing. */
+function quickOf(usual: number, took: number): number {
+  if (took < 0 || took > LONGEST_TRIP) return usual;
+  return usual === 0 || took < usual ? took : usual + (took - usual) / 16;
 }
 
 /** When, by the service's clock, an answer was given; `clock` has learned from it already. */

@@ -1,6 +1,6 @@
 import { defer, filter, map, type OperatorFunction } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import type { Candle } from "../contract.js";
+import type { Candle } from "../contract/model.js";
 
 /**
  * Emits each candle of one series once, when it is first known as closed or final.

@@ -1,6 +1,6 @@
 import { filter, map, type OperatorFunction } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import type { Candle } from "../contract.js";
+import type { Candle } from "../contract/model.js";
 
 /**
  * Emits each candle once, when it can no longer change.

@@ -1,7 +1,8 @@
 import { defer, filter, map, type OperatorFunction } from "rxjs";
 import { isSame } from "../candles/book.js";
 import type { CandleEvent } from "../candles/event.js";
-import { type Candle, checkNumber } from "../contract.js";
+import { checkNumber } from "../contract/input.js";
+import type { Candle } from "../contract/model.js";
 
 /**
  * Emits the last `n` candles of one series, ascending and frozen, whenever they have changed.

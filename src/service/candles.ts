@@ -1,4 +1,4 @@
-import type { Candle, Currency } from "../contract.js";
+import type { Candle, Currency } from "../contract/model.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 import { Kept } from "./kept.js";
 import type { Swap, SwapPair } from "./swaps.js";

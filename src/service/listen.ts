@@ -1,4 +1,4 @@
-import { checkNumber } from "../contract.js";
+import { checkNumber } from "../contract/input.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
 import type { PairService } from "./service.js";
 

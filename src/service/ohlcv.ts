@@ -5,7 +5,7 @@ import {
   TIMEFRAMES,
   type Timeframe,
   type WeekStart,
-} from "../contract.js";
+} from "../contract/model.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 import { CandleReader, priceOf } from "./candles.js";
 import { type CursorState, readCursor, writeCursor } from "./cursor.js";

@@ -1,4 +1,4 @@
-import { checkChoice, checkNumber } from "../contract.js";
+import { checkChoice, checkNumber } from "../contract/input.js";
 import { InvalidInputError } from "../errors.js";
 
 /**

@@ -1,4 +1,5 @@
-import { type Network, parseIsoInstant } from "../contract.js";
+import { parseIsoInstant } from "../contract/iso-instant.js";
+import type { Network } from "../contract/model.js";
 
 /** Which pair a request asks about, and what. */
 export interface Route {

@@ -1,5 +1,6 @@
 import { asyncScheduler } from "rxjs";
-import { checkWeekStart, type Network, type WeekStart } from "../contract.js";
+import { checkWeekStart } from "../contract/input.js";
+import type { Network, WeekStart } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { OhlcvPages } from "./ohlcv.js";
 import { checkQuirks, type ServiceQuirks } from "./quirks.js";

@@ -1,4 +1,6 @@
-import { checkChoice, checkNumber, checkSniperQuery, type Network, parseIsoInstant } from "../contract.js";
+import { checkChoice, checkNumber, checkSniperQuery } from "../contract/input.js";
+import { parseIsoInstant } from "../contract/iso-instant.js";
+import type { Network } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 
 /** One exchange of the pair's token, as it stands on the chain. */

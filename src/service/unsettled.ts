@@ -1,4 +1,5 @@
-import { checkNumber, type Network } from "../contract.js";
+import { checkNumber } from "../contract/input.js";
+import type { Network } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { hashText, mix, randomAt, randomNumbers, spreadByOrder } from "./random.js";
 import type { Swap, SwapPair, SwapRange, SwapSource } from "./swaps.js";

@@ -4,7 +4,7 @@ import {
   type SniperReport,
   type SniperTotal,
   type SniperTransaction,
-} from "../contract.js";
+} from "../contract/model.js";
 
 /** One change among the snipers of a pair. */
 export type SniperEvent = {

@@ -1,13 +1,10 @@
 import { concatMap, defer, filter, type Observable } from "rxjs";
 import { type Client, type ClientCore, coreOf } from "../client/core.js";
 import { serviceTime } from "../client/service-clock.js";
-import {
-  checkNumber,
-  checkSniperQuery,
-  readSniperBody,
-  type SniperQuery,
-  snipersRoute,
-} from "../contract.js";
+import { checkNumber, checkSniperQuery } from "../contract/input.js";
+import type { SniperQuery } from "../contract/model.js";
+import { snipersRoute } from "../contract/routes.js";
+import { readSniperBody } from "../contract/wire.js";
 import { type FeedUpdate, type Look, sharedFeed } from "../poll/feed.js";
 import { steadySchedule } from "../poll/schedule.js";
 import { emptySniperBook, readReport, type SniperBook, type SniperEvent, snapshot } from "./diff.js";

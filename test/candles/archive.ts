@@ -6,7 +6,7 @@ import type { ClientActivity } from "../../src/client/activity.js";
 import type { Ask, ClientCore, Exchange } from "../../src/client/core.js";
 import { unknownClock } from "../../src/client/service-clock.js";
 import { walkOf } from "../../src/client/walk.js";
-import type { Series } from "../../src/contract.js";
+import type { Series } from "../../src/contract/model.js";
 import { ContractError, HttpError } from "../../src/errors.js";
 import { VirtualClock } from "../../src/replay/virtual-clock.js";
 import { intervalsOf } from "../../src/timeframe.js";

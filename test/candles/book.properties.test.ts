@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type CandleChange, type CandleRules, isSame, windowStart } from "../../src/candles/book.js";
-import type { Candle } from "../../src/contract.js";
+import type { Candle } from "../../src/contract/model.js";
 import { HONEST, type Look, play, scenes, someRules } from "./market.js";
 
 const trouble = scenes("unreadable", "unplaced", "range");

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { applyCandleEvent } from "../../src/candles/event.js";
-import type { Candle } from "../../src/contract.js";
+import type { Candle } from "../../src/contract/model.js";
 import { candleOf, eventOf } from "../operators/events.js";
 
 it("folds events into candles kept by timestamp", () => {

@@ -9,7 +9,7 @@ import {
   readCandles,
 } from "../../src/candles/book.js";
 import { type FillStep, GapFiller } from "../../src/candles/fill.js";
-import type { Candle } from "../../src/contract.js";
+import type { Candle } from "../../src/contract/model.js";
 import { intervalsOf } from "../../src/timeframe.js";
 import {
   candleOf,

@@ -9,7 +9,7 @@ import {
   readCandles,
   windowStart,
 } from "../../src/candles/book.js";
-import type { Candle } from "../../src/contract.js";
+import type { Candle } from "../../src/contract/model.js";
 import { intervalsOf } from "../../src/timeframe.js";
 
 export const MINUTE = 60_000;

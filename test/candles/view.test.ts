@@ -5,7 +5,7 @@ import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
 import type { CandleState } from "../../src/candles/feed.js";
 import type { CandleWatch } from "../../src/candles/options.js";
 import { CandleView } from "../../src/candles/view.js";
-import type { Candle, Series } from "../../src/contract.js";
+import type { Candle, Series } from "../../src/contract/model.js";
 import {
   filledBatch,
   type Look,

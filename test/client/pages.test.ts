@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { OhlcvPage } from "../../src/contract.js";
+import type { OhlcvPage } from "../../src/contract/model.js";
 import { ContractError } from "../../src/errors.js";
 import {
   failure,

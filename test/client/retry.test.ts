@@ -10,6 +10,7 @@ import {
   RateLimitError,
   TimeoutError,
 } from "../../src/errors.js";
+import { answered, at, World } from "../world.js";
 import { failure, fakeClient, PAIR, QUERY, type Reply, START, settled } from "./fake-service.js";
 
 /** Answers with each reply in turn, and with a good page from then on. */
@@ -328,4 +329,20 @@ describe("the rate limit", () => {
     expect(calls.filter(({ at }) => at === START + 1_000)).toHaveLength(40);
     expect(calls).toHaveLength(100);
   });
+});
+
+it("takes a Retry-After that is a date by the service's clock, as far as that is known", async () => {
+  const offset = 6 * 3_600_000;
+  const world = new World({ start: at("06:00:00"), offset, hasDate: true, client: { retry: false } });
+  world.swap(at("11:00:00"), 1);
+  const call = () => world.client.sniperReport({ pairAddress: PAIR }).catch((error: unknown) => error);
+  const first = call();
+  await world.clock.advanceBy(1_000);
+  await first;
+  const date = new Date(world.clock.now() + offset + 5_000).toUTCString();
+  world.interfere = () => answered(429, "", { "retry-after": date });
+  const second = call();
+  await world.clock.advanceBy(1_000);
+  const { retryAfter } = (await second) as RateLimitError;
+  expect(Math.abs(retryAfter! - 5_000)).toBeLessThan(1_100);
 });

@@ -189,3 +189,12 @@ describe("the service's clock", () => {
     expect(latest).toBeGreaterThanOrEqual(NOW + 7_520);
   });
 });
+
+it("learns no round trip from one in which the scheduler's clock was set", () => {
+  const at = NOW;
+  let clock = learn(unknownClock, { sent: at, received: at + 40, date: NOW });
+  for (const received of [at - 160_000, at + 3_600_000]) {
+    clock = learn(clock, { sent: at, received, date: undefined });
+    expect(clock.roundTrip).toBe(40);
+  }
+});

@@ -1,5 +1,5 @@
 import type { CandleEvent, CandleStatus } from "../../src/candles/event.js";
-import type { Candle, Series } from "../../src/contract.js";
+import type { Candle, Series } from "../../src/contract/model.js";
 
 /** The series of every event made here. */
 const SERIES: Series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" };

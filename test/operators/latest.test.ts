@@ -3,7 +3,7 @@ import { concat, map, NEVER, Observable, of, Subject, take } from "rxjs";
 import { TestScheduler } from "rxjs/testing";
 import { describe, expect, it } from "vitest";
 import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
-import type { Candle } from "../../src/contract.js";
+import type { Candle } from "../../src/contract/model.js";
 import { InvalidInputError } from "../../src/errors.js";
 import { latest } from "../../src/operators/latest.js";
 import { candleOf, eventOf } from "./events.js";

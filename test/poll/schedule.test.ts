@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { TIMEFRAMES } from "../../src/contract.js";
+import { TIMEFRAMES } from "../../src/contract/model.js";
 import { candleSchedule, nextSlot, type Schedule, steadySchedule } from "../../src/poll/schedule.js";
 import { intervalsOf } from "../../src/timeframe.js";
 

@@ -81,7 +81,11 @@ async function playAll(from: number, seeds: number, jobs: number) {
             if ("crash" in outcome) crashed.push(outcome);
             else {
               counts = sum(counts, outcome.counts);
-              if (outcome.breaches.length > 0) failed.push(outcome);
+              if (outcome.breaches.length > 0) {
+                failed.push(outcome);
+                const { promise, what } = outcome.breaches[0]!;
+                console.error(`seed ${outcome.seed} breaks promise ${promise}: ${what}`);
+              }
             }
             const now = performance.now();
             if (now - reported > 1_000) {

@@ -6,7 +6,7 @@ import {
   type SniperReport,
   type SniperTotal,
   type SniperTransaction,
-} from "../../src/contract.js";
+} from "../../src/contract/model.js";
 import {
   applySniperEvent,
   emptyReport,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Sniper, SniperReport, SniperTransaction } from "../../src/contract.js";
+import type { Sniper, SniperReport, SniperTransaction } from "../../src/contract/model.js";
 import {
   applySniperEvent,
   emptyReport,

@@ -1,5 +1,5 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
-import { checkChoice, checkNumber } from "../../contract.js";
+import { checkChoice, checkNumber } from "../../contract/input.js";
 import { InvalidInputError } from "../../errors.js";
 import { hashText, mix, randomNumbers } from "../random.js";
 import { FAULT_KINDS, type Fault, type FaultKind } from "./kinds.js";

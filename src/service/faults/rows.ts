@@ -1,4 +1,4 @@
-import { parseIsoInstant } from "../../contract.js";
+import { parseIsoInstant } from "../../contract/iso-instant.js";
 
 type Random = () => number;
 type Row = Readonly<Record<string, unknown>>;

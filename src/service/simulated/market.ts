@@ -1,4 +1,5 @@
-import { checkNumber, checkSniperQuery, type DateLike, type Network, toInstant } from "../../contract.js";
+import { checkNumber, checkSniperQuery, toInstant } from "../../contract/input.js";
+import type { DateLike, Network } from "../../contract/model.js";
 import { InvalidInputError } from "../../errors.js";
 import { Kept } from "../kept.js";
 import { hashText, mix, randomAt, randomNumbers } from "../random.js";

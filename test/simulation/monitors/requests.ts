@@ -70,7 +70,12 @@ function watchPauses({ plan, exchanges, told }: RunLog, context: Context) {
     if (status !== 429 || received === undefined) continue;
     const { retryAfter, date } = headers;
     const seconds = Number(retryAfter ?? Number.NaN);
-    const until = Number.isNaN(seconds) ? Date.parse(retryAfter ?? "") - (date ?? received) : seconds * 1_000;
+    // A date without a `Date` beside it counts by what is known of the service's clock from other answers.
+    const isDated = Number.isNaN(seconds) && retryAfter !== undefined && date === undefined;
+    const isTold = told.some((other) => other.received! < received && other.headers.date !== undefined);
+    if (isDated && !(isTold && context.isTrusted(exchanges.length))) continue;
+    const now = date ?? context.serviceClock(received);
+    const until = Number.isNaN(seconds) ? Date.parse(retryAfter ?? "") - now : seconds * 1_000;
     const pause = until > 0 ? Math.min(until, LONGEST_HINT) : Math.min(baseDelay, maxDelay);
     const early = exchanges.find(({ sent }) => sent > received && sent < received + pause);
     if (early === undefined || context.clockWasSet(received, early.sent)) continue;

@@ -1,0 +1,122 @@
+import { InvalidInputError } from "../errors.js";
+import { parseIsoInstant } from "./iso-instant.js";
+import {
+  CURRENCIES,
+  type DateLike,
+  NETWORKS,
+  type Series,
+  type SniperQuery,
+  TIMEFRAMES,
+  WEEK_STARTS,
+  type WeekStart,
+} from "./model.js";
+
+const LATEST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+const CALENDAR_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
+const DATE_ALLOWED =
+  "a Date, ms since the epoch, ISO 8601 with a zone, or YYYY-MM-DD (UTC), from 1970 to 9999";
+
+/** The instant in ms that a user's date stands for; throws an `InvalidInputError` where it stands for none. */
+export function toInstant(parameter: string, value: DateLike): number {
+  const ms = value instanceof Date ? value.getTime() : typeof value === "string" ? parseDate(value) : value;
+  if (typeof ms === "number" && ms >= 0 && ms <= LATEST_INSTANT) return ms;
+  throw new InvalidInputError(parameter, DATE_ALLOWED, `is ${show(value)}`);
+}
+
+/** Refuses a range that is not one. */
+export function checkRange(from: number, to: number, names: { from: string; to: string }): void {
+  if (from < to) return;
+  const ends = `${new Date(from).toISOString()} to ${new Date(to).toISOString()}`;
+  throw new InvalidInputError(names.to, `an instant after ${names.from}`, `makes no range (${ends})`);
+}
+
+/** Checks a series and keeps what belongs to it, frozen. */
+export function checkSeries(series: Series): Series {
+  if (typeof series !== "object" || series === null) {
+    const allowed = "an object with network, pairAddress, timeframe and currency";
+    throw new InvalidInputError("series", allowed, `is ${show(series)}`);
+  }
+  return Object.freeze({
+    network: checkChoice("network", series.network, NETWORKS),
+    pairAddress: checkPairAddress(series.pairAddress),
+    timeframe: checkChoice("timeframe", series.timeframe, TIMEFRAMES),
+    currency: checkChoice("currency", series.currency, CURRENCIES),
+  });
+}
+
+/** Checks a sniper query and keeps what belongs to it. */
+export function checkSniperQuery(query: SniperQuery): SniperQuery {
+  if (typeof query !== "object" || query === null) {
+    throw new InvalidInputError("query", "an object with pairAddress", `is ${show(query)}`);
+  }
+  const { network } = query as { network?: unknown };
+  if (network !== undefined && network !== "mainnet") {
+    throw new InvalidInputError(
+      "network",
+      "mainnet, where alone there are sniper reports",
+      `is ${show(network)}`,
+    );
+  }
+  const pairAddress = checkPairAddress(query.pairAddress);
+  if (query.blocksAfterCreation === undefined) return { pairAddress };
+  const range = { min: 0, max: 1_000, integer: true };
+  return {
+    pairAddress,
+    blocksAfterCreation: checkNumber("blocksAfterCreation", query.blocksAfterCreation, range),
+  };
+}
+
+export function checkWeekStart(value: WeekStart | undefined): WeekStart {
+  return value === undefined ? "monday" : checkChoice("weekStart", value, WEEK_STARTS);
+}
+
+export function checkLimit(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : checkNumber("limit", value, { min: 1, max: 1_000, integer: true });
+}
+
+export function checkChoice<const T extends string>(
+  parameter: string,
+  value: T,
+  choices: readonly NoInfer<T>[],
+): T {
+  if (choices.includes(value)) return value;
+  throw new InvalidInputError(parameter, choices.join(", "), `is ${show(value)}`);
+}
+
+export function checkNumber(
+  parameter: string,
+  value: number,
+  { min, max, integer = false }: { min: number; max?: number; integer?: boolean },
+): number {
+  const isAllowed =
+    typeof value === "number" &&
+    Number.isFinite(value) &&
+    value >= min &&
+    (max === undefined || value <= max) &&
+    (!integer || Number.isInteger(value));
+  if (isAllowed) return value;
+  const kind = integer ? "a whole number" : "a number";
+  const allowed = max === undefined ? `${kind} of at least ${min}` : `${kind} from ${min} to ${max}`;
+  throw new InvalidInputError(parameter, allowed, `is ${show(value)}`);
+}
+
+/** Letters, digits and a few marks, so that an address can neither leave its place in the path nor the origin. */
+const PAIR_ADDRESS = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/;
+
+function checkPairAddress(value: string): string {
+  if (typeof value === "string" && PAIR_ADDRESS.test(value)) return value;
+  const allowed = "1 to 128 letters, digits, or _ . : -, the first a letter or digit";
+  throw new InvalidInputError("pairAddress", allowed, value === "" ? "is empty" : `is ${show(value)}`);
+}
+
+function parseDate(text: string): number | undefined {
+  if (!CALENDAR_DATE.test(text)) return parseIsoInstant(text);
+  return parseIsoInstant(`${text}T00:00:00Z`);
+}
+
+function show(value: unknown): string {
+  if (typeof value === "string") return value.length > 60 ? `"${value.slice(0, 60)}…"` : `"${value}"`;
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : value.toISOString();
+  if (typeof value === "object" && value !== null) return "an object";
+  return String(value);
+}
