@@ -93,7 +93,9 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
         continue;
       }
       const { isDoubtful, ...step } = take(read);
-      const isLast = !mayRepeat || !(isDoubtful || missesPresent);
+      // A `Date` that contradicts what was known proves nothing until another answer sides with one of the two.
+      const isUncertain = core.serviceClock().rival !== undefined;
+      const isLast = !mayRepeat || !(isDoubtful || missesPresent || isUncertain);
       yield { ...step, isLast };
       if (isLast) return;
     }

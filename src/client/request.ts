@@ -25,7 +25,7 @@ import {
 import { Spending } from "./spending.js";
 import { MAX_BODY } from "./transport.js";
 
-/** A `Date` that is far from what is known is believed once another answer agrees; so many are asked. */
+/** A first `Date` that is far from the scheduler's clock is believed once another answer agrees; so many are asked. */
 const CLOCK_READS = 3;
 
 /** How an attempt ended, judged. */
@@ -69,8 +69,8 @@ export class Sender {
   async send<T>(ask: Ask<T>): Promise<Exchange<T>> {
     for (let asked = 1; ; asked += 1) {
       const exchange = await this.#sendOnce(ask);
-      const { bounds, isConfirmed, rival } = this.#clock;
-      const isCertain = bounds === undefined || (isConfirmed && rival === undefined);
+      const { bounds, isConfirmed } = this.#clock;
+      const isCertain = bounds === undefined || isConfirmed;
       if (!ask.needsClock || isCertain || asked >= CLOCK_READS) return exchange;
     }
   }

@@ -125,7 +125,9 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
       epoch = exchange.epoch;
       const turn = readReport(book, { report, unreadable, hasUnplaced, observedAt });
       book = turn.book;
-      const isLast = isRepeated || !turn.doubt;
+      // A `Date` that contradicts what was known is settled by another answer.
+      const isUncertain = core.serviceClock().rival !== undefined;
+      const isLast = isRepeated || !(turn.doubt || isUncertain);
       yield { state: { book, events: turn.events }, provenAt: observedAt, isCurrent: !turn.doubt, isLast };
       if (isLast) return;
     }

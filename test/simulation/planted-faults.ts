@@ -67,8 +67,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "skips the second look",
     file: "candles/feed.ts",
-    find: "!(isDoubtful || missesPresent)",
-    replace: "!missesPresent",
+    find: "!(isDoubtful || missesPresent || isUncertain)",
+    replace: "!(missesPresent || isUncertain)",
     seeds: [47, 1],
   },
   {
