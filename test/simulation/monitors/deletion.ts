@@ -64,7 +64,8 @@ const watchSecondLooks = (
         wasLastSeen(polls, at, timestamp),
     );
     // A look asks three times at most, whatever else goes missing.
-    const isThird = at > 1 && look.sent - polls[at - 2]!.sent < 2_000;
+    const isThird =
+      at > 1 && look.sent - before.received <= 50 && before.sent - polls[at - 2]!.received <= 50;
     const wasThere = context.isWatched(feed, before.sent, look.received + 1_000);
     if (
       !lost ||

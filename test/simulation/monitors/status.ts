@@ -166,7 +166,8 @@ function checkCoverage(stay: StayLog, feed: FeedPlan, context: Context) {
         breach(`${new Date(timestamp).toISOString()}, which was not read after its end`);
         break;
       }
-      if (isUnconfirmed(looks, timestamp, order, feed, context)) {
+      // What was covered before a doubt arose stays so, and a newcomer is told of it.
+      if (until !== undefined && isUnconfirmed(looks, timestamp, order, feed, context)) {
         breach(`${new Date(timestamp).toISOString()}, whose candle is missing for the first time`);
         break;
       }
