@@ -184,7 +184,7 @@ export class Sender {
     const before = this.#clock;
     this.#clock = learn(before, trip);
     const { bounds, epoch } = this.#clock;
-    const jumped = epoch !== before.epoch;
+    const jumped = epoch !== before.epoch && before.bounds !== undefined;
     const isFirstDate = bounds !== undefined && before.bounds === undefined;
     if (isFirstDate || jumped) this.spending.moveAlong();
     if (this.#isClockTold && !jumped && !isFirstDate) return;

@@ -35,7 +35,7 @@ export interface ServiceClock {
   readonly isConfirmed: boolean;
   /** A quick round trip of late, in ms. */
   readonly roundTrip: number;
-  /** Counts the jumps that were believed: instants of different epochs cannot be compared. */
+  /** Counts the first `Date` and the jumps that were believed: instants of different epochs cannot be compared. */
   readonly epoch: number;
 }
 
@@ -64,7 +64,7 @@ export function learn(clock: ServiceClock, trip: RoundTrip): ServiceClock {
   const seen: Bounds = { low: date - received, high: date + 1_000 - sent };
   if (clock.bounds === undefined) {
     const isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
-    return { ...clock, bounds: seen, isConfirmed, roundTrip };
+    return { ...clock, bounds: seen, isConfirmed, roundTrip, epoch: clock.epoch + 1 };
   }
   const known = clock.bounds;
   const gap = gapBetween(known, seen);

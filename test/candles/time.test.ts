@@ -170,3 +170,22 @@ describe("a service's clock that jumps", () => {
     expect(world.activity.filter(({ type }) => type === "clock").at(-1)).toMatchObject({ jumped: true });
   });
 });
+
+it("a clock that becomes known through another stream puts no poll off", async () => {
+  const offset = -3 * 365 * 86_400_000;
+  const world = new World({ start: at("12:00:10"), offset, hasDate: true });
+  world.swapsEvery(10_000, at("11:00:00") + offset, at("13:00:00") + offset);
+  let isDown = true;
+  world.interfere = ({ url }) =>
+    isDown && url.searchParams.get("timeframe") === "1min" ? Promise.reject(new Error("down")) : undefined;
+  const closed: number[] = [];
+  watchCandles(world.client, MINUTES).subscribe(({ status, candle }) => {
+    if (status === "closed") closed.push(candle.timestamp - offset);
+  });
+  await world.clock.advanceTo(at("12:00:15"));
+  watchCandles(world.client, { ...MINUTES, timeframe: "10s" }).subscribe();
+  await world.clock.advanceTo(at("12:01:30"));
+  isDown = false;
+  await world.clock.advanceTo(at("12:05:30"));
+  expect(closed.at(-1)).toBe(at("12:04:00"));
+});

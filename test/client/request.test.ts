@@ -305,13 +305,13 @@ describe("the core", () => {
     expect(core.serviceClock().bounds).toEqual({ low: 4_990, high: 6_000 });
     await clock.advanceTo(START + 1_000);
     const exchange = await settled(clock, core.send(ask));
-    expect(exchange).toMatchObject({ value: PAGE, epoch: 0 });
+    expect(exchange).toMatchObject({ value: PAGE, epoch: 1 });
     expect(exchange.trip).toEqual({ sent: START + 1_000, received: START + 1_010, date: START + 6_000 });
     expect(exchange.instant.earliest).toBeGreaterThanOrEqual(START + 6_000);
     expect(exchange.instant.latest).toBeLessThanOrEqual(START + 7_010);
     await settled(clock, core.send(ask)).catch(() => {});
     const jumped = await settled(clock, core.send(ask));
-    expect(jumped.epoch).toBe(1);
+    expect(jumped.epoch).toBe(2);
     expect(
       activity.filter(({ type }) => type === "clock").map((entry) => (entry as { jumped: boolean }).jumped),
     ).toEqual([false, true]);
