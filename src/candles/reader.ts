@@ -3,12 +3,11 @@ import type { Candle, Series } from "../contract/model.js";
 import { ohlcvRoute } from "../contract/routes.js";
 import { readOhlcvBody } from "../contract/wire.js";
 import type { PairstreamError } from "../errors.js";
+import { READS_BEFORE_SKIPPING } from "../poll/recovery.js";
 import type { Intervals } from "../timeframe.js";
 import type { CandleRead } from "./book.js";
 import { Opening, type SearchOptions } from "./opening.js";
 
-/** A row that breaks the contract this often is skipped. */
-const READS_BEFORE_SKIPPING = 3;
 const MAX_LIMIT = 1_000;
 /** ms between two light probes. */
 const PROBE_PAUSE = 60_000;

@@ -2,6 +2,8 @@ import type { ClientCore } from "../client/core.js";
 import { serviceTime } from "../client/service-clock.js";
 import { HttpError, type PairstreamError, QuotaExceededError } from "../errors.js";
 
+/** A row that breaks the contract this often is skipped. */
+export const READS_BEFORE_SKIPPING = 3;
 /** The longest wait after a failure, in ms. */
 const LONGEST_RECOVERY = 60_000;
 /**

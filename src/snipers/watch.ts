@@ -6,6 +6,7 @@ import type { SniperQuery } from "../contract/model.js";
 import { snipersRoute } from "../contract/routes.js";
 import { readSniperBody } from "../contract/wire.js";
 import { type FeedUpdate, type Look, sharedFeed } from "../poll/feed.js";
+import { READS_BEFORE_SKIPPING } from "../poll/recovery.js";
 import { steadySchedule } from "../poll/schedule.js";
 import { emptySniperBook, readReport, type SniperBook, type SniperEvent, snapshot } from "./diff.js";
 
@@ -28,8 +29,6 @@ export interface CheckedSniperWatch {
 }
 
 const DEFAULT_EVERY = 60_000;
-/** A row that breaks the contract this often is skipped. */
-const READS_BEFORE_SKIPPING = 3;
 
 /** Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. */
 export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
