@@ -5,6 +5,8 @@ import type { SchedulerLike, Subscription } from "rxjs";
  * machine sleeps they stand still, so that a long one would be late by all of that.
  */
 const LONGEST_DELAY = 600_000;
+/** A timer that seems to have fired earlier than this tells of a clock that was set back, in ms. */
+const LARGEST_EARLINESS = 1_000;
 
 /**
  * Calls `work` once, when the scheduler's clock has reached `instant`: never earlier, although timers fire a
@@ -17,7 +19,8 @@ export function callAt(scheduler: SchedulerLike, instant: number, work: () => vo
   const delay = () => Math.min(Math.max(0, target - armedAt), LONGEST_DELAY);
   return scheduler.schedule(function () {
     const now = scheduler.now();
-    if (now < armedAt) target -= armedAt + delay() - now;
+    const early = armedAt + delay() - now;
+    if (early > LARGEST_EARLINESS) target -= early;
     armedAt = now;
     if (now >= target) work();
     else this.schedule(undefined, delay());

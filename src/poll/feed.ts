@@ -4,7 +4,7 @@ import type { CallKind } from "../client/quota.js";
 import { callAt, sleepUntil } from "../client/schedule.js";
 import { aim, aimSafely, serviceTime } from "../client/service-clock.js";
 import { PairstreamError, QuotaExceededError } from "../errors.js";
-import { isFatal, isNotFound, recoveryAt } from "./recovery.js";
+import { isFatal, isNotFound, periodProbeAt, recoveryAt } from "./recovery.js";
 import { nextSlot, type Schedule, type Slot } from "./schedule.js";
 
 /** What a look at the service has found out so far; a look may take several steps. */
@@ -136,7 +136,7 @@ async function* updates<State>(
         next = nextSlot(schedule, polled, polled, stretch);
       }
       // A spent quota leaves one probe at the start of the next period.
-      if (next.at === Number.POSITIVE_INFINITY) next = { at: core.spending.resetsAt(), kind: "close" };
+      if (next.at === Number.POSITIVE_INFINITY) next = { at: periodProbeAt(core), kind: "close" };
     } catch (error) {
       if (signal.aborted || !(error instanceof PairstreamError)) throw error;
       notFound = isNotFound(error) && feed.state === undefined ? notFound + 1 : 0;

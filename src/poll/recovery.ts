@@ -6,16 +6,24 @@ import { HttpError, type PairstreamError, QuotaExceededError } from "../errors.j
 export const READS_BEFORE_SKIPPING = 3;
 /** The longest wait after a failure, in ms. */
 const LONGEST_RECOVERY = 60_000;
+/** How long after spent units should be back to ask for more, in ms: a moment too early, and a whole period is lost. */
+const RESET_SETTLE = 1_000;
+
 /**
  * When, by the service's clock, to try again what has failed for good `failures` times in a row, a client's own
  * retries included: after the longest delay of a retry, then after twice that, up to a minute.
  */
 export function recoveryAt(core: ClientCore, error: PairstreamError, failures: number): number {
   const now = serviceTime(core.serviceClock(), core.scheduler.now());
-  if (error instanceof QuotaExceededError) return core.spending.resetsAt();
+  if (error instanceof QuotaExceededError) return periodProbeAt(core);
   if (isNotFound(error)) return now + LONGEST_RECOVERY;
   const delay = Math.max(1_000, core.retry.maxDelay) * 2 ** (failures - 1);
   return now + Math.min(LONGEST_RECOVERY, delay);
+}
+
+/** When, by the service's clock, to ask for the first time after units were spent. */
+export function periodProbeAt(core: ClientCore): number {
+  return core.spending.resetsAt() + RESET_SETTLE;
 }
 
 export function isNotFound(error: PairstreamError): boolean {

@@ -70,6 +70,17 @@ describe("sleepUntil", () => {
     expect(clock.delays.length).toBeGreaterThan(2);
   });
 
+  it("counts the time that has passed when the clock is set back by less than a timer was long", async () => {
+    const clock = new BentClock(1_000_000);
+    const asleep = 600_000;
+    const woken: number[] = [];
+    void sleepUntil(clock, 1_000_000 + asleep).then(() => woken.push(clock.now()));
+    await clock.advanceBy(60_000);
+    clock.back = 500_000;
+    await clock.advanceBy(asleep);
+    expect(woken).toEqual([1_000_000 + asleep - clock.back]);
+  });
+
   it("counts the time that has passed when the clock is set back", async () => {
     const clock = new BentClock(1_000_000);
     const woken: number[] = [];

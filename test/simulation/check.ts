@@ -13,6 +13,9 @@ import type { FeedPlan } from "./plan.js";
 import { looksOf } from "./reads.js";
 import type { Breach, RunLog } from "./run-log.js";
 
+/** How long a hint of the service is obeyed, ms. */
+const LONGEST_HINT = 3_600_000;
+
 const MONITORS: Readonly<Record<string, Monitor>> = {
   lives: watchLives,
   convergence: watchConvergence,
@@ -50,7 +53,9 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
   const sleeps = plan.faults.filter(({ kind }) => kind === "asleep");
   const steps = plan.faults.flatMap((fault) => (fault.kind === "clock set" ? [fault] : []));
   const pauses = log.activities.flatMap(({ at, value }) =>
-    value.type === "throttled" ? [{ from: at, until: at + value.until - value.at }] : [],
+    value.type === "throttled"
+      ? [{ from: at, until: at + Math.min(value.until - value.at, LONGEST_HINT) }]
+      : [],
   );
   const longestSleep = Math.max(
     0,

@@ -32,6 +32,8 @@ export interface Look {
   readonly isHistory: boolean;
   /** The service's clock at its first page. */
   readonly answeredAt: number;
+  /** The request for its first page, and when that went out which was answered. */
+  readonly url: string;
   readonly sent: number;
   readonly received: number;
   /** How many exchanges had been told of when its last page had come. */
@@ -156,6 +158,7 @@ function lookOf(pages: readonly Read[]): Look {
     asked: first.asked,
     isHistory: first.exchange.priority === "history",
     answeredAt: first.exchange.answeredAt!,
+    url: first.exchange.url,
     sent: first.exchange.sent,
     received: last.received!,
     order: last.told!.order + 1,
@@ -176,6 +179,11 @@ export function isSameCandle(a: Candle, b: Candle): boolean {
     a.volume === b.volume &&
     a.swaps === b.swaps
   );
+}
+
+/** Whether nothing is known of an interval from a look, although it was asked for. */
+export function isUnreadable(look: Look, timestamp: number): boolean {
+  return look.hasUnplaced || look.broken.has(timestamp);
 }
 
 /** Whether a look covers an interval, the margin that it was sent with included. */

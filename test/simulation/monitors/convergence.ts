@@ -1,6 +1,6 @@
 import type { Candle } from "../../../src/index.js";
 import { intervalsOf } from "../../../src/timeframe.js";
-import { covers, isSameCandle, type Look } from "../reads.js";
+import { covers, isSameCandle, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import type { Context, Monitor } from "./monitor.js";
@@ -29,7 +29,8 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
     context.breach(promise, `stay ${stay.id} of ${series.timeframe}: ${what}`, stay.left!);
   if (last === undefined) return breach(8, "was never read");
   const stale = context.serviceClock(stay.left) - last.answeredAt;
-  if (stale > 2 * feed.period + context.graceOf(feed)) breach(6, `was last read ${stale} ms before the end`);
+  if (stale > 2 * feed.period + context.graceOf(feed) && !context.isThrottled(stay.left))
+    breach(6, `was last read ${stale} ms before the end`);
 
   const known = new Map<number, { candle: Candle; status: string }>();
   for (const { value } of stay.events) {
@@ -42,6 +43,13 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
   const truth = await candlesAt(log, series, { from, to: intervals.end(running), at: last.answeredAt });
   const windowFrom = intervals.shift(running, -revisionWindow);
 
+  // What could not be read while it might change is left as it was.
+  const isSkipped = (timestamp: number) => {
+    const leaves = intervals.shift(timestamp, revisionWindow + 1);
+    const about = polls.filter((look) => covers(look, timestamp) && look.answeredAt < leaves);
+    return about.length > 0 && isUnreadable(about.at(-1)!, timestamp);
+  };
+
   const timestamps = new Set([...truth.keys(), ...known.keys()]);
   for (const timestamp of timestamps) {
     if (timestamp < from || timestamp > running) continue;
@@ -50,7 +58,7 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
     const has = isFlat ? undefined : own?.candle;
     const wanted = truth.get(timestamp);
     if (has === wanted || (has !== undefined && wanted !== undefined && isSameCandle(has, wanted))) continue;
-    if (last.broken.has(timestamp) || last.hasUnplaced) continue;
+    if (last.broken.has(timestamp) || last.hasUnplaced || isSkipped(timestamp)) continue;
     // A service that answers empty to a range from before the creation may be asked from its very second on.
     if (log.plan.world.quirks.emptyBeforeCreation && timestamp === context.bornAt(feed)) continue;
     const isUnsettled = timestamp >= windowFrom || last.answeredAt < intervals.end(timestamp) + settle;
@@ -87,7 +95,9 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
       breach,
     );
 
-  const changeable = [...known.values()].filter(({ status }) => status !== "final").length;
+  const changeable = [...known].filter(
+    ([timestamp, { status }]) => status !== "final" && !isSkipped(timestamp),
+  ).length;
   const most = revisionWindow + 2 + intervals.count(intervals.start(last.answeredAt - settle), running);
   if (changeable > most) breach(12, `holds ${changeable} candles that may change, ${most} at most`);
 }

@@ -1,8 +1,8 @@
-import { covers, type Look } from "../reads.js";
+import { covers, isUnreadable, type Look } from "../reads.js";
 import { describe } from "./lives.js";
 import type { Monitor } from "./monitor.js";
 
-/** Promise 7: a candle goes only after two good looks in a row that could have shown it and did not. */
+/** Promise 7: a candle goes only after two good looks that could have shown it and did not, none between them did. */
 export const watchDeletion: Monitor = (log, context) => {
   for (const stay of log.stays) {
     if (stay.plan.kind !== "candles") continue;
@@ -15,14 +15,15 @@ export const watchDeletion: Monitor = (log, context) => {
         if (event.type !== "removed" || swaps === 0) continue;
       }
       const breach = (what: string) => context.breach(7, `stay ${stay.id}, ${describe(event)}: ${what}`, at);
-      const about = polls.filter((look) => look.order <= order && covers(look, timestamp));
+      const all = polls.filter((look) => look.order <= order && covers(look, timestamp));
+      if (all.length > 0 && isUnreadable(all.at(-1)!, timestamp))
+        breach("goes although a row could not be read");
+      const about = all.filter((look) => !isUnreadable(look, timestamp));
       const [before, last] = about.slice(-2) as [Look?, Look?];
       if (before === undefined || last === undefined) breach("goes without two looks");
       else if (before.rows.has(timestamp) && !wasAskedAgain(about, timestamp))
         breach("goes on its first absence");
       else if (last.rows.has(timestamp)) breach("goes although it is there");
-      else if ([before, last].some(({ hasUnplaced, broken }) => hasUnplaced || broken.has(timestamp)))
-        breach("goes although a row could not be read");
       const unasked = polls.at(-1)!;
       if (last !== undefined && unasked.order <= order && !covers(unasked, timestamp))
         breach("goes although nobody asked for it");
@@ -49,6 +50,8 @@ const watchSecondLooks = (
   log: Parameters<Monitor>[0],
   context: Parameters<Monitor>[1],
 ) => {
+  // Where a quota is spent, nothing can be asked again.
+  if (log.plan.world.client.quota !== undefined) return;
   for (let at = 1; at < polls.length; at += 1) {
     const before = polls[at - 1]!;
     const look = polls[at]!;
@@ -65,7 +68,7 @@ const watchSecondLooks = (
     );
     // A look asks three times at most, whatever else goes missing.
     const isThird =
-      at > 1 && look.sent - before.received <= 50 && before.sent - polls[at - 2]!.received <= 50;
+      at > 1 && wasAskedAtOnce(look, before, log) && wasAskedAtOnce(before, polls[at - 2]!, log);
     const wasThere = context.isWatched(feed, before.sent, look.received + 1_000);
     if (
       !lost ||
@@ -91,6 +94,12 @@ const watchSecondLooks = (
       );
   }
 };
+
+/** Whether a look began right after another one, even if its first attempts failed. */
+function wasAskedAtOnce(look: Look, before: Look, { exchanges }: Parameters<Monitor>[0]): boolean {
+  const begun = exchanges.find(({ url, sent }) => url === look.url && sent >= before.received);
+  return begun !== undefined && begun.sent - before.received <= 50;
+}
 
 function wasLastSeen(polls: readonly Look[], at: number, timestamp: number): boolean {
   return at > 0 && polls[at - 1]!.rows.has(timestamp);

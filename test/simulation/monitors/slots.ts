@@ -20,8 +20,9 @@ export const watchSlots: Monitor = (log, context) => {
         Math.abs(one - look.answeredAt) < Math.abs(best - look.answeredAt) ? one : best,
       );
       const away = look.answeredAt - slot;
+      const isThrottled = context.isThrottled(look.sent) || context.isThrottled(look.sent - slack);
       const joins = log.stays.some(({ joined }) => Math.abs(joined - look.sent) < 1_500);
-      if (Math.abs(away) > slack && !isDoubtful && !joins && !context.isThrottled(look.sent)) {
+      if (Math.abs(away) > slack && !isDoubtful && !joins && !isThrottled) {
         context.breach(
           11,
           `polls ${feed.series.timeframe} ${away} ms from the slot at ${new Date(slot).toISOString()}`,

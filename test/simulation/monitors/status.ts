@@ -1,5 +1,6 @@
 import type { FeedStatus } from "../../../src/index.js";
 import { intervalsOf } from "../../../src/timeframe.js";
+import { slotsAbout } from "../check.js";
 import type { FeedPlan } from "../plan.js";
 import { covers, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
@@ -68,7 +69,8 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
     return;
   let state: FeedStatus | undefined;
   for (const seen of stay.statuses) {
-    if (seen.at > calmFrom && state?.state === "live" && seen.value.state !== "live") {
+    const isWell = plan.kind === "status" && isShort(seen, stay, plan.feed, log, context);
+    if (seen.at > calmFrom && state?.state === "live" && seen.value.state !== "live" && !isWell) {
       context.breach(
         6,
         `status ${stay.id} is ${seen.value.state} in good health: ${JSON.stringify(seen.value)}`,
@@ -79,8 +81,30 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
     if (seen.at <= calmFrom) state = seen.value;
     else state = seen.value;
   }
-  if (state?.state !== "live")
+  if (state?.state !== "live" && !context.isThrottled(stay.left))
     context.breach(6, `status ${stay.id} ends ${state?.state}: ${JSON.stringify(state)}`, stay.left);
+}
+
+/** Whether a refresh just before a closing poll is answered only after that was due, and well then. */
+function isShort(
+  { at, value }: Seen<FeedStatus>,
+  stay: StayLog,
+  feed: FeedPlan,
+  log: RunLog,
+  context: Context,
+): boolean {
+  const { base, spread } = log.plan.world.latency;
+  const longestTrip = 2 * (base + spread) + context.clockTolerance;
+  const now = context.serviceClock(at);
+  const slots = slotsAbout(feed, now).filter((slot) => slot <= now + 1_000);
+  const [before = 0, due = 0] = slots.slice(-2);
+  const next = stay.statuses.find((later) => later.at > at);
+  return (
+    value.failures === 0 &&
+    due - before < longestTrip &&
+    next?.value.state === "live" &&
+    next.at - at < longestTrip
+  );
 }
 
 /** Not live when the newest due poll has gone unanswered past its slot, nor after one that failed for good. */
