@@ -86,13 +86,17 @@ export class SeriesReader {
     return read;
   }
 
-  /** A range that came back empty from `start` on: again, if its last interval does not. */
+  /** A range that came back empty from `start` on: again, if one of its last intervals does not. */
   async #readLast(read: CandleRead, start: number, options: ReadOptions): Promise<CandleRead | undefined> {
     const { from, to } = read;
-    const [last, end] = [this.#intervals.shift(to, -1), this.#intervals.shift(to, 1)];
-    if (last <= start || !(await this.opening.answers(last, end, options))) return read;
-    await this.opening.find(start, last, end, options);
-    return this.#ask(from, to, this.#withMargin(from, to), options);
+    const end = this.#intervals.shift(to, 1);
+    // Just after its start the running interval seldom holds a candle; the one before it may begin too early.
+    for (const last of [this.#intervals.shift(to, -2), this.#intervals.shift(to, -1)]) {
+      if (last <= start || !(await this.opening.answers(last, end, options))) continue;
+      await this.opening.find(start, last, end, options);
+      return this.#ask(from, to, this.#withMargin(from, to), options);
+    }
+    return read;
   }
 
   /** Whether an answer without candles proves that there are none. */

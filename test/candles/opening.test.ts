@@ -108,12 +108,18 @@ describe("a range that starts before the pair's creation", () => {
       const one = reader();
       expect((await one.read(minute(4_980), minute(5_000), light)).candles).toEqual([]);
       expect((await one.read(minute(4_980), minute(5_003), light)).candles).toEqual([]);
-      expect(asked.pages).toBe(3);
+      expect(asked.pages).toBe(4);
       expect((await reader().read(minute(4_980), minute(5_003), light)).candles).toHaveLength(2);
-      expect(asked.pages).toBeLessThan(15);
+      expect(asked.pages).toBeLessThan(16);
       const { pages } = asked;
       expect((await reader().read(minute(4_980), minute(5_003), light)).candles).toHaveLength(2);
       expect(asked.pages).toBe(pages + 1);
+    });
+
+    it("is searched though its last interval is empty, as it is just after its start", async () => {
+      const habits: Habits = { times: run(5_000, 3), strictBefore: createdAt, series: { network: "devnet" } };
+      const { reader } = archive(habits);
+      expect((await reader().read(minute(4_980), minute(5_004), light)).candles).toHaveLength(2);
     });
 
     it("costs one request where that is not asked for", async () => {

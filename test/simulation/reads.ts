@@ -1,5 +1,5 @@
 import type { Candle, Timeframe } from "../../src/index.js";
-import { intervalsOf } from "../../src/timeframe.js";
+import { type Intervals, intervalsOf } from "../../src/timeframe.js";
 import type { Exchange } from "./exchanges.js";
 import type { RunLog } from "./run-log.js";
 
@@ -184,6 +184,11 @@ export function isSameCandle(a: Candle, b: Candle): boolean {
 /** Whether nothing is known of an interval from a look, although it was asked for. */
 export function isUnreadable(look: Look, timestamp: number): boolean {
   return look.hasUnplaced || look.broken.has(timestamp);
+}
+
+/** Whether a look asked for an interval itself: what shows in the margin above is not looked at. */
+export function asksFor(look: Look, timestamp: number, intervals: Intervals): boolean {
+  return timestamp >= look.asked.from && timestamp < intervals.shift(look.asked.to, -1);
 }
 
 /** Whether a look covers an interval, the margin that it was sent with included. */

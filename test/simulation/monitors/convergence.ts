@@ -32,22 +32,24 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
   if (stale > 2 * feed.period + context.graceOf(feed) && !context.isThrottled(stay.left))
     breach(6, `was last read ${stale} ms before the end`);
 
-  const known = new Map<number, { candle: Candle; status: string }>();
-  for (const { value } of stay.events) {
+  const known = new Map<number, { candle: Candle; status: string; order: number }>();
+  for (const { order: at, value } of stay.events) {
     const { type, candle, status } = value;
     if (type === "removed") known.delete(candle.timestamp);
-    else known.set(candle.timestamp, { candle, status });
+    else known.set(candle.timestamp, { candle, status, order: at });
   }
   const running = intervals.start(last.answeredAt);
   const from = beginning(stay, known, context);
   const truth = await candlesAt(log, series, { from, to: intervals.end(running), at: last.answeredAt });
   const windowFrom = intervals.shift(running, -revisionWindow);
 
-  // What could not be read while it might change is left as it was.
+  // What could not be read any more before it left the window stays as it was, and does not become final.
   const isSkipped = (timestamp: number) => {
-    const leaves = intervals.shift(timestamp, revisionWindow + 1);
-    const about = polls.filter((look) => covers(look, timestamp) && look.answeredAt < leaves);
-    return about.length > 0 && isUnreadable(about.at(-1)!, timestamp);
+    const own = known.get(timestamp);
+    if (own === undefined || own.status === "final" || timestamp >= windowFrom) return false;
+    return polls.some(
+      (look) => look.order > own.order && covers(look, timestamp) && isUnreadable(look, timestamp),
+    );
   };
 
   const timestamps = new Set([...truth.keys(), ...known.keys()]);

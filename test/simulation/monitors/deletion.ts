@@ -1,4 +1,5 @@
-import { covers, isUnreadable, type Look } from "../reads.js";
+import { intervalsOf } from "../../../src/timeframe.js";
+import { asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import { describe } from "./lives.js";
 import type { Monitor } from "./monitor.js";
 
@@ -52,6 +53,7 @@ const watchSecondLooks = (
 ) => {
   // Where a quota is spent, nothing can be asked again.
   if (log.plan.world.client.quota !== undefined) return;
+  const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
   for (let at = 1; at < polls.length; at += 1) {
     const before = polls[at - 1]!;
     const look = polls[at]!;
@@ -61,6 +63,7 @@ const watchSecondLooks = (
     const lost = [...before.rows.keys()].some(
       (timestamp) =>
         timestamp >= context.changeableFrom(feed, look.answeredAt) &&
+        asksFor(before, timestamp, intervals) &&
         covers(look, timestamp) &&
         !look.rows.has(timestamp) &&
         !look.broken.has(timestamp) &&

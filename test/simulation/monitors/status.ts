@@ -2,7 +2,7 @@ import type { FeedStatus } from "../../../src/index.js";
 import { intervalsOf } from "../../../src/timeframe.js";
 import { slotsAbout } from "../check.js";
 import type { FeedPlan } from "../plan.js";
-import { covers, type Look } from "../reads.js";
+import { asksFor, covers, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import type { Context, Monitor } from "./monitor.js";
 
@@ -216,6 +216,7 @@ function isUnconfirmed(
   if (before !== undefined && !context.isWatched(feed, before.sent, last.received)) return false;
   return (
     before?.rows.has(timestamp) === true &&
+    asksFor(before, timestamp, intervalsOf(feed.series.timeframe, feed.weekStart)) &&
     last !== undefined &&
     !last.rows.has(timestamp) &&
     !last.broken.has(timestamp) &&
