@@ -85,7 +85,7 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
     context.breach(6, `status ${stay.id} ends ${state?.state}: ${JSON.stringify(state)}`, stay.left);
 }
 
-/** Whether a refresh just before a closing poll is answered only after that was due, and well then. */
+/** Whether two polls are due so close to each other that the first is answered, and well, only after the second. */
 function isShort(
   { at, value }: Seen<FeedStatus>,
   stay: StayLog,
@@ -94,7 +94,8 @@ function isShort(
   context: Context,
 ): boolean {
   const { base, spread } = log.plan.world.latency;
-  const longestTrip = 2 * (base + spread) + context.clockTolerance;
+  // A look may take three pages, or be repeated twice.
+  const longestTrip = 3 * 2 * (base + spread) + context.clockTolerance;
   const now = context.serviceClock(at);
   const slots = slotsAbout(feed, now).filter((slot) => slot <= now + 1_000);
   const [before = 0, due = 0] = slots.slice(-2);
