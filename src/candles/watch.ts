@@ -65,11 +65,14 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
     const [progress, leave] = enterHistory(core, watch);
     const joinedAt = core.scheduler.now();
     const provenAtJoin = provenAt(core, joinedAt);
+    const epochAtJoin = core.serviceClock().epoch;
     let view: CandleView | undefined;
 
     const open = (state: CandleState): Observable<ViewStep> => {
-      // The first answer tells the time of the subscription too; without any `Date` the scheduler's clock does.
-      const subscribedAt = provenAtJoin ?? provenAt(core, joinedAt) ?? joinedAt;
+      // The first answer tells the time of the subscription too, where it was not known or a clock has been set since
+      // the answer before; without any `Date` the scheduler's clock does.
+      const hasJumped = core.serviceClock().epoch !== epochAtJoin;
+      const subscribedAt = (hasJumped ? undefined : provenAtJoin) ?? provenAt(core, joinedAt) ?? joinedAt;
       const { start, history } = planHistory(core, watch, state.book, subscribedAt);
       const hasHistory = history !== undefined;
       view = new CandleView(watch, { start, hasHistory, isLive: watch.since === undefined });

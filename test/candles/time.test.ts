@@ -171,6 +171,19 @@ describe("a service's clock that jumps", () => {
   });
 });
 
+it("a clock that was set while nobody watched delays nothing: the interval runs by the clock found again", async () => {
+  const world = new World({ start: at("12:00:10"), hasDate: true });
+  world.swapsEvery(60_000, at("10:00:00"), at("14:00:00"));
+  const page = world.client.ohlcvPage({ ...MINUTES, fromDate: at("11:00:00"), toDate: at("12:00:00") });
+  await world.clock.advanceTo(at("12:03:20"));
+  await page;
+  world.jump(-3_600_000);
+  const timestamps = new Set<number>();
+  watchCandles(world.client, MINUTES).subscribe(({ candle }) => timestamps.add(candle.timestamp));
+  await world.clock.advanceTo(at("12:05:30"));
+  expect([...timestamps]).toEqual([at("11:03:00"), at("11:04:00"), at("11:05:00")]);
+});
+
 it("a clock that becomes known through another stream puts no poll off", async () => {
   const offset = -3 * 365 * 86_400_000;
   const world = new World({ start: at("12:00:10"), offset, hasDate: true });
