@@ -39,6 +39,8 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
   const { intervals } = rules;
   const reader = new SeriesReader(core, series, intervals, { skipsRows: true });
   let book: CandleBook | undefined;
+  /** Where the first look by a clock that was known began: what it failed to read is caught up like any outage. */
+  let begun: { readonly at: number; readonly epoch: number } | undefined;
 
   const now = () => serviceTime(core.serviceClock(), core.scheduler.now());
   const take = (read: CandleRead): LookStep<CandleState> & { isDoubtful: boolean } => {
@@ -74,6 +76,11 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
   return async function* look(options) {
     for (let repeats = 0; ; repeats++) {
       if (book !== undefined && isAheadOfTime(core, rules, book)) book = undefined;
+      const { epoch, isConfirmed } = core.serviceClock();
+      if (repeats === 0 && book === undefined && isConfirmed) {
+        if (begun?.epoch === epoch) book = emptyBook(begun.at);
+        else begun = { at: windowStart(rules, now()), epoch };
+      }
       yield* catchUp(options);
       const from = book?.finalUntil ?? windowStart(rules, now());
       const to = intervals.end(Math.max(now(), from));

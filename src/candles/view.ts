@@ -12,6 +12,17 @@ export type ViewStep =
   | { readonly type: "history"; readonly read: CandleRead }
   | { readonly type: "history-end" };
 
+interface ViewOptions {
+  /** Nothing older is shown. */
+  readonly start: number;
+  /** Says `start` once more when the service's clock has been found, where that was not certain before. */
+  readonly startAnew?: () => number;
+  /** Whether a history will follow the first state. */
+  readonly hasHistory: boolean;
+  /** Whether what is already there counts as live. */
+  readonly isLive: boolean;
+}
+
 /**
  * One subscriber's view of the shared book: its history first, then the candles that may still change as they
  * stand when the history is through, then what changes.
@@ -22,17 +33,18 @@ export class CandleView {
   readonly #filler: GapFiller | undefined;
   /** Nothing older is shown. */
   #start: number;
+  #startAnew: (() => number) | undefined;
   #isLive: boolean;
   #state: CandleState | undefined;
   /** What has happened to the candles since the history began to be read, one entry a candle. */
   #held: Map<number, CandleChange> | undefined;
 
-  /** `history`: whether one will follow the first state; `isLive`: whether what is already there counts as live. */
-  constructor(watch: CandleWatch, options: { start: number; hasHistory: boolean; isLive: boolean }) {
+  constructor(watch: CandleWatch, options: ViewOptions) {
     this.#series = watch.series;
     this.#intervals = watch.rules.intervals;
     this.#filler = watch.fillGaps ? new GapFiller(watch.rules.intervals) : undefined;
     this.#start = options.start;
+    this.#startAnew = options.startAnew;
     this.#isLive = options.isLive;
     this.#held = options.hasHistory ? new Map() : undefined;
   }
@@ -43,12 +55,24 @@ export class CandleView {
     if (step.type === "history-end") return this.#handOver();
     const isFirst = this.#state === undefined;
     const { epoch, observedAt } = step.state.book;
+    const shownFrom = this.#start;
     // Where the service's clock was set back, the running interval may lie before the subscription by the old clock.
     if (!isFirst && epoch !== this.#state?.book.epoch) {
-      this.#start = Math.min(this.#start, this.#intervals.start(observedAt));
+      const running = this.#intervals.start(observedAt);
+      this.#start = Math.min(shownFrom, running, this.#startAnew?.() ?? running);
+      this.#startAnew = undefined;
     }
     this.#state = step.state;
-    const changes = isFirst ? step.state.book.entries.map(asNew) : step.state.changes;
+    const { entries } = step.state.book;
+    // What an outage at the beginning has made final is in no book.
+    const finals = this.#held === undefined ? step.state.changes.filter(isFinal) : [];
+    const isHidden = ({ candle }: CandleEntry) => candle.timestamp < shownFrom;
+    const changes = isFirst
+      ? [...finals, ...entries].map(asNew)
+      : [
+          ...(this.#start < shownFrom ? entries.filter(isHidden).map(asNew) : []),
+          ...step.state.changes.filter(({ candle }) => candle.timestamp >= shownFrom),
+        ];
     if (this.#held === undefined) return this.#present(changes);
     for (const change of changes) hold(this.#held, change);
     return [];
@@ -83,7 +107,11 @@ export class CandleView {
   }
 }
 
-function asNew({ candle, status, revision }: CandleEntry): CandleChange {
+function isFinal({ type, status }: CandleChange): boolean {
+  return type !== "removed" && status === "final";
+}
+
+function asNew({ candle, status, revision }: CandleEntry | CandleChange): CandleChange {
   return { type: "new", candle, status, revision };
 }
 

@@ -75,7 +75,14 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       const subscribedAt = (hasJumped ? undefined : provenAtJoin) ?? provenAt(core, joinedAt) ?? joinedAt;
       const { start, history } = planHistory(core, watch, state.book, subscribedAt);
       const hasHistory = history !== undefined;
-      view = new CandleView(watch, { start, hasHistory, isLive: watch.since === undefined });
+      const isCertain = watch.since !== undefined || core.serviceClock().isConfirmed;
+      const startAnew = () => watch.rules.intervals.start(provenAt(core, joinedAt) ?? joinedAt);
+      view = new CandleView(watch, {
+        start,
+        ...(isCertain ? {} : { startAnew }),
+        hasHistory,
+        isLive: watch.since === undefined,
+      });
       const until = state.book.finalUntil;
       let coveredFrom = Number.isFinite(start) ? start : until;
       const learnCoverage = (step: ViewStep) => {

@@ -1,6 +1,6 @@
-import type { SchedulerLike } from "rxjs";
+import type { SchedulerLike, Subscription } from "rxjs";
 import { callAt } from "./schedule.js";
-import { type FetchLike, MAX_BODY } from "./transport.js";
+import { type ArrivalScheduler, type FetchLike, MAX_BODY, TRIP_TIMES, type TripTimes } from "./transport.js";
 
 /** How one attempt ended, and when by the scheduler. */
 export type Ending = { readonly at: number } & (
@@ -23,27 +23,46 @@ export interface Answer {
 export interface Means {
   readonly fetch: FetchLike;
   readonly headers: Record<string, string>;
-  readonly scheduler: SchedulerLike;
+  readonly scheduler: SchedulerLike | ArrivalScheduler;
   readonly timeout: number;
 }
 
+/** An attempt under way: when it was sent, and how it will end. */
+export interface Attempt {
+  readonly sent: number;
+  readonly ending: Promise<Ending>;
+}
+
 /**
- * Asks once, at once. The first of these decides how it ends: the whole body, a failure, the timeout (which
- * does not rely on `fetch` heeding its signal), or the caller's signal, with whose reason it rejects.
+ * Asks once, at once, which is at `now`. The first of these decides how it ends: the whole body, a failure, the
+ * timeout (which does not rely on `fetch` heeding its signal), or the caller's signal, with whose reason it rejects.
  */
 export function attempt(
   { fetch, headers, scheduler, timeout }: Means,
   url: string,
-  sent: number,
+  now: number,
   signal: AbortSignal | undefined,
-): Promise<Ending> {
-  return new Promise((resolve, reject) => {
-    const controller = new AbortController();
+): Attempt {
+  const controller = new AbortController();
+  const times: TripTimes = {};
+  // Headers of its own, as a fetch may write to them.
+  const init = {
+    method: "GET",
+    headers: { ...headers },
+    redirect: "manual",
+    signal: controller.signal,
+    [TRIP_TIMES]: times,
+  } as const;
+  const answering = exchange(fetch, url, init);
+  const sent = times.sent ?? now;
+  const ending = new Promise<Ending>((resolve, reject) => {
     let hasEnded = false;
+    let arrival: Subscription | undefined;
     const end = (): boolean => {
       if (hasEnded) return false;
       hasEnded = true;
       timer.unsubscribe();
+      arrival?.unsubscribe();
       signal?.removeEventListener("abort", leave);
       return true;
     };
@@ -55,33 +74,34 @@ export function attempt(
     const timer = callAt(scheduler, sent + timeout, () => {
       if (!end()) return;
       resolve({ kind: "timeout", at: scheduler.now() });
+      times.hasTimedOut = true;
       controller.abort();
     });
     signal?.addEventListener("abort", leave, { once: true });
-    // Headers of its own, as a fetch may write to them.
-    const init = {
-      method: "GET",
-      headers: { ...headers },
-      redirect: "manual",
-      signal: controller.signal,
-    } as const;
-    exchange(fetch, url, init).then(
-      (answer) => {
-        if (!end()) return;
-        const at = scheduler.now();
-        if (answer !== undefined) {
-          resolve({ kind: "answer", at, answer });
-          return;
-        }
-        resolve({ kind: "oversized", at });
-        // What is left of the body is still on its way.
-        controller.abort();
-      },
-      (cause: unknown) => {
-        if (end()) resolve({ kind: "failure", at: scheduler.now(), cause });
-      },
+    const arrive = (work: (at: number) => void) => {
+      if (hasEnded) return;
+      const at = times.received ?? scheduler.now();
+      const take = () => {
+        if (end()) work(at);
+      };
+      if ("arrive" in scheduler) arrival = scheduler.arrive(at, take);
+      else take();
+    };
+    answering.then(
+      (answer) =>
+        arrive((at) => {
+          if (answer !== undefined) {
+            resolve({ kind: "answer", at, answer });
+            return;
+          }
+          resolve({ kind: "oversized", at });
+          // What is left of the body is still on its way.
+          controller.abort();
+        }),
+      (cause: unknown) => arrive((at) => resolve({ kind: "failure", at, cause })),
     );
   });
+  return { sent, ending };
 }
 
 /** The whole answer; `undefined` where its body is too large. */
@@ -102,7 +122,7 @@ async function exchange(
 type Response = Awaited<ReturnType<FetchLike>>;
 
 /** The body as a text; `undefined` where it is too large. */
-async function bodyOf(response: Response): Promise<string | undefined> {
+export async function bodyOf(response: Response): Promise<string | undefined> {
   const { body } = response as Response & { body?: Partial<ReadableStream<Uint8Array>> | null };
   if (typeof body?.getReader === "function") return textWithin(body.getReader());
   try {

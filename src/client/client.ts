@@ -8,6 +8,7 @@ import { ActivityFeed } from "./activity.js";
 import { type CallOptions, type Client, type ClientCore, clientOf, type Step } from "./core.js";
 import { type ClientOptions, checkOptions } from "./options.js";
 import { Sender } from "./request.js";
+import { schedulerFor } from "./transport.js";
 import { walkOf } from "./walk.js";
 
 /**
@@ -32,7 +33,8 @@ import { walkOf } from "./walk.js";
  * ```
  */
 export function createClient(options: ClientOptions): Client {
-  const settings = checkOptions(options);
+  const checked = checkOptions(options);
+  const settings = { ...checked, scheduler: schedulerFor(checked.fetch, checked.scheduler) };
   const feed = new ActivityFeed();
   const sender = new Sender(settings, feed);
   const core: ClientCore = {

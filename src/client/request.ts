@@ -99,13 +99,14 @@ export class Sender {
   }
 
   /** One attempt, from the request to what follows from its end. */
-  async #attempt<T>(ask: Ask<T>, attempt: number, sent: number): Promise<Verdict<T>> {
+  async #attempt<T>(ask: Ask<T>, attempt: number, now: number): Promise<Verdict<T>> {
     const { route, priority, signal } = ask;
     const kind = kindOf(route);
     // Others may have spent the rest while this one waited for its turn.
     this.spending.check(kind);
     const settle = this.spending.charge(kind);
-    const ending = attemptOnce(this.#means, this.#settings.baseUrl + route, sent, signal);
+    const { sent, ending } = attemptOnce(this.#means, this.#settings.baseUrl + route, now, signal);
+    if (sent !== now) this.#budget.wentOut(sent);
     this.#feed.tell(() => ({
       type: "request",
       at: sent,

@@ -38,10 +38,10 @@ export class Spending {
     this.#tell = tell;
   }
 
-  /** When spent units come back, by the service's clock. */
-  resetsAt(): number {
+  /** When units come back that were spent now, or up to `ago` ms before, by the service's clock. */
+  resetsAt(ago = 0): number {
     const per = this.#quota?.per ?? DAY;
-    return (Math.floor(this.#now().earliest / per) + 1) * per;
+    return (Math.floor((this.#now().earliest - ago) / per) + 1) * per;
   }
 
   /** Counts in what a stream will ask for, until the function that it returns is called. */

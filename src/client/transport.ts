@@ -1,4 +1,5 @@
 import crossFetch from "cross-fetch";
+import type { SchedulerLike, Subscription } from "rxjs";
 
 /** The part of `fetch` that the library uses: the global one, cross-fetch's and a local service's all have it. */
 export type FetchLike = (
@@ -17,6 +18,35 @@ export type FetchLike = (
 
 /** The largest body that is read, in bytes; a page of 1,000 candles has about 200,000. */
 export const MAX_BODY = 32 * 1024 * 1024;
+
+/** Of one request, by whoever records or replays it: the client then goes by these instants. */
+export interface TripTimes {
+  sent?: number;
+  /** When the whole answer, or the failure, was there. */
+  received?: number;
+  /** Whether the client gave up by itself, and not because its caller left. */
+  hasTimedOut?: boolean;
+}
+
+/** Where a request's `init` carries its `TripTimes`. */
+export const TRIP_TIMES = Symbol("trip times");
+
+/** A scheduler on which answers have their place among the timers. */
+export interface ArrivalScheduler extends SchedulerLike {
+  /** Does `work` about what came at `instant`: once all timers due by then have fired, at once where they have. */
+  arrive(instant: number, work: () => void): Subscription;
+}
+
+/** Under this a `fetch` that records or replays makes the scheduler that its client is to go by. */
+export const SESSION_SCHEDULER = Symbol("session scheduler");
+
+/** The scheduler of a client with this `fetch`. */
+export function schedulerFor(fetch: FetchLike, scheduler: SchedulerLike): SchedulerLike | ArrivalScheduler {
+  const { [SESSION_SCHEDULER]: make } = fetch as {
+    [SESSION_SCHEDULER]?: (scheduler: SchedulerLike) => ArrivalScheduler;
+  };
+  return make?.(scheduler) ?? scheduler;
+}
 
 /** cross-fetch, which on Node is node-fetch, with connections of its own that outlive a request. */
 export function keepAliveFetch(): FetchLike {

@@ -136,7 +136,7 @@ async function* updates<State>(
         next = nextSlot(schedule, polled, polled, stretch);
       }
       // A spent quota leaves one probe at the start of the next period.
-      if (next.at === Number.POSITIVE_INFINITY) next = { at: periodProbeAt(core), kind: "close" };
+      if (next.at === Number.POSITIVE_INFINITY) next = { at: periodProbeAt(core, "counted"), kind: "close" };
     } catch (error) {
       if (signal.aborted || !(error instanceof PairstreamError)) throw error;
       notFound = isNotFound(error) && feed.state === undefined ? notFound + 1 : 0;

@@ -6,8 +6,11 @@ import { HttpError, type PairstreamError, QuotaExceededError } from "../errors.j
 export const READS_BEFORE_SKIPPING = 3;
 /** The longest wait after a failure, in ms. */
 const LONGEST_RECOVERY = 60_000;
-/** How long after spent units should be back to ask for more, in ms: a moment too early, and a whole period is lost. */
-const RESET_SETTLE = 1_000;
+/**
+ * How long after spent units should be back to ask for more, in ms: a moment too early, and a whole period is lost.
+ * Longer where the service said so, as its answer may have taken its way from one period into the next.
+ */
+const RESET_SETTLE = { counted: 1_000, told: 10_000 };
 
 /**
  * When, by the service's clock, to try again what has failed for good `failures` times in a row, a client's own
@@ -15,15 +18,16 @@ const RESET_SETTLE = 1_000;
  */
 export function recoveryAt(core: ClientCore, error: PairstreamError, failures: number): number {
   const now = serviceTime(core.serviceClock(), core.scheduler.now());
-  if (error instanceof QuotaExceededError) return periodProbeAt(core);
+  if (error instanceof QuotaExceededError) return periodProbeAt(core, error.body === "" ? "counted" : "told");
   if (isNotFound(error)) return now + LONGEST_RECOVERY;
   const delay = Math.max(1_000, core.retry.maxDelay) * 2 ** (failures - 1);
   return now + Math.min(LONGEST_RECOVERY, delay);
 }
 
 /** When, by the service's clock, to ask for the first time after units were spent. */
-export function periodProbeAt(core: ClientCore): number {
-  return core.spending.resetsAt() + RESET_SETTLE;
+export function periodProbeAt(core: ClientCore, spent: keyof typeof RESET_SETTLE): number {
+  const settle = RESET_SETTLE[spent];
+  return core.spending.resetsAt(settle) + settle;
 }
 
 export function isNotFound(error: PairstreamError): boolean {

@@ -103,7 +103,7 @@ describe("a stream outlives", () => {
     expect(world.asked.length - requests).toBe(1);
     expect(statuses.at(-1)).toMatchObject({ state: "stalled", lastError: { name: "QuotaExceededError" } });
     world.interfere = () => undefined;
-    await world.clock.advanceBy(20_000);
+    await world.clock.advanceBy(21_000);
     expect(statuses.at(-1)!.state).toBe("live");
   });
 });
@@ -277,5 +277,22 @@ describe("an outage", () => {
     const births = events.filter(({ type }) => type === "new").map(({ candle }) => candle.timestamp);
     expect(births).toEqual(births.map((_, index) => at("00:00:10") + index * 10_000));
     expect(events.slice(before).every(({ revision }) => revision <= 2)).toBe(true);
+  });
+
+  it("that began before the subscription leaves no hole after it", async () => {
+    const world = new World({ start: at("00:00:10"), hasDate: true });
+    world.swapsEvery(10_000, at("00:00:00"), at("23:00:00"));
+    const page = world.client.ohlcvPage({ ...MINUTES, fromDate: at("00:00:00"), toDate: at("00:00:10") });
+    await world.clock.advanceTo(at("00:00:30"));
+    await page;
+    world.interfere = () => Promise.reject(new Error("down"));
+    const events: CandleEvent[] = [];
+    watchCandles(world.client, MINUTES).subscribe((event) => events.push(event));
+    await world.clock.advanceTo(at("02:00:05"));
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("02:03:05"));
+    const births = events.filter(({ type }) => type === "new").map(({ candle }) => candle.timestamp);
+    expect(births).toEqual(births.map((_, index) => at("00:00:00") + index * 60_000));
+    expect(births.at(-1)).toBe(at("02:03:00"));
   });
 });

@@ -186,9 +186,9 @@ export function isUnreadable(look: Look, timestamp: number): boolean {
   return look.hasUnplaced || look.broken.has(timestamp);
 }
 
-/** Whether a look asked for an interval itself: what shows in the margin above is not looked at. */
+/** Whether a look asked for an interval itself: what shows in the margins is not looked at. */
 export function asksFor(look: Look, timestamp: number, intervals: Intervals): boolean {
-  return timestamp >= look.asked.from && timestamp < intervals.shift(look.asked.to, -1);
+  return timestamp >= intervals.shift(look.asked.from, 1) && timestamp < intervals.shift(look.asked.to, -1);
 }
 
 /** Whether a look covers an interval, the margin that it was sent with included. */

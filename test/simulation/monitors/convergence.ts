@@ -46,10 +46,11 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
   // What could not be read any more before it left the window stays as it was, and does not become final.
   const isSkipped = (timestamp: number) => {
     const own = known.get(timestamp);
-    if (own === undefined || own.status === "final" || timestamp >= windowFrom) return false;
-    return polls.some(
-      (look) => look.order > own.order && covers(look, timestamp) && isUnreadable(look, timestamp),
-    );
+    if (own?.status === "final" || timestamp >= windowFrom) return false;
+    const asked = polls.filter((look) => covers(look, timestamp));
+    const wasRead = own === undefined && asked.some((look) => look.rows.has(timestamp));
+    const since = own?.order ?? 0;
+    return !wasRead && asked.some((look) => look.order > since && isUnreadable(look, timestamp));
   };
 
   const timestamps = new Set([...truth.keys(), ...known.keys()]);
@@ -115,7 +116,9 @@ function beginning(stay: StayLog, known: ReadonlyMap<number, unknown>, context: 
   // Which interval ran at the subscription is not certain close to its end.
   const joined = context.serviceClock(stay.joined);
   // Nothing is known of the time before the first answer, and nothing older than the window at that answer.
-  const first = context.looksAt(feed).find((look) => look.order > stay.joinedOrder && !look.isHistory);
+  const first = context
+    .looksAt(feed)
+    .find((look) => look.order > stay.joinedOrder && !look.isHistory && covers(look, look.answeredAt));
   const window = first === undefined ? 0 : context.changeableFrom(feed, first.answeredAt);
   return Math.max(window, intervals.end(joined + context.clockTolerance));
 }

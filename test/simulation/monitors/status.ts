@@ -209,7 +209,10 @@ function isUnconfirmed(
   feed: FeedPlan,
   context: Context,
 ): boolean {
-  const about = looks.filter((look) => !look.isHistory && look.order <= order && covers(look, timestamp));
+  const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+  const about = looks.filter(
+    (look) => !look.isHistory && look.order <= order && asksFor(look, timestamp, intervals),
+  );
   const [before, last] = about.slice(-2);
   // What has left the window is in the margin of a request, and is not looked at.
   if (last === undefined || timestamp < context.changeableFrom(feed, last.answeredAt)) return false;
@@ -217,7 +220,6 @@ function isUnconfirmed(
   if (before !== undefined && !context.isWatched(feed, before.sent, last.received)) return false;
   return (
     before?.rows.has(timestamp) === true &&
-    asksFor(before, timestamp, intervalsOf(feed.series.timeframe, feed.weekStart)) &&
     last !== undefined &&
     !last.rows.has(timestamp) &&
     !last.broken.has(timestamp) &&
