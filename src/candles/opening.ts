@@ -9,6 +9,8 @@ import type { Intervals } from "../timeframe.js";
 const REPORT_PAUSE = 60_000;
 /** How much longer than the one before a range is in which candles are looked for, up to so many intervals and beyond. */
 const STRIDE = { near: 2, far: 4, nearUntil: 64 };
+/** How often an opening is asked for once more, from both sides, as answers can be empty for no reason, at random. */
+const CONFIRMATIONS = 6;
 /** The finest that a range can start, in ms. */
 const SECOND = 1_000;
 
@@ -143,11 +145,14 @@ export class Opening {
       // Where bounds are exclusive, the candle of an interval shows only to those who ask from before it.
       const inside = visible - SECOND;
       const isInside = await answers(inside);
-      // What comes back empty for no reason would otherwise cut the series short for good.
-      if (!isInside && !(await answers(visible))) return undefined;
       if (!isInside || (inside > hidden && !(await answers(hidden)))) {
-        this.start = isInside ? inside : visible;
-        return this.#intervals.start(this.start);
+        const [start, tooEarly] = isInside ? [inside, hidden] : [visible, inside];
+        // What comes back empty for no reason would otherwise cut the series short for good.
+        for (let times = 0; times < CONFIRMATIONS; times += 1) {
+          if (!(await answers(start)) || (await answers(tooEarly))) return undefined;
+        }
+        this.start = start;
+        return this.#intervals.start(start);
       }
       visible = hidden;
     }

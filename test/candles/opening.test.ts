@@ -15,8 +15,8 @@ import {
   slicesOf,
 } from "./archive.js";
 
-/** What a search may cost: two requests for every halving of the range, and a few. */
-const searchCost = (from: number, to: number) => 25 + 2 * Math.log2((to - from) / MINUTE);
+/** What a search may cost: two requests for every halving of the range, twelve to confirm, and a few. */
+const searchCost = (from: number, to: number) => 37 + 2 * Math.log2((to - from) / MINUTE);
 
 describe("a range that starts before the pair's creation", () => {
   // Within the minute 5,000; its first candle may start before it.
@@ -75,7 +75,7 @@ describe("a range that starts before the pair's creation", () => {
     const { got, asked } = await slicesOf(habits, minute(0), minute(8_000), shop);
     expect(got).toEqual(run(5_001, 2_999));
     expect(asked.reports).toBe(network === "mainnet" ? 1 : 0);
-    expect(asked.pages).toBeLessThan(25);
+    expect(asked.pages).toBeLessThan(37);
   });
 
   it.each(bounds)("costs no candle of a service that answers anyway: %o", async (bound) => {
@@ -110,7 +110,7 @@ describe("a range that starts before the pair's creation", () => {
       expect((await one.read(minute(4_980), minute(5_003), light)).candles).toEqual([]);
       expect(asked.pages).toBe(4);
       expect((await reader().read(minute(4_980), minute(5_003), light)).candles).toHaveLength(2);
-      expect(asked.pages).toBeLessThan(16);
+      expect(asked.pages).toBeLessThan(28);
       const { pages } = asked;
       expect((await reader().read(minute(4_980), minute(5_003), light)).candles).toHaveLength(2);
       expect(asked.pages).toBe(pages + 1);
@@ -153,7 +153,7 @@ describe("a range that starts before the pair's creation", () => {
         const { got, asked, reads } = await slicesOf(habits, minute(0), minute(9_000));
         expect(got).toEqual(witness < 9_000 ? [...few, minute(witness)] : few);
         expect(reads[0]).toMatchObject({ from: minute(0), to: minute(5_000), candles: [] });
-        expect(asked.pages).toBeLessThan(25);
+        expect(asked.pages).toBeLessThan(37);
       }
     });
 
@@ -182,7 +182,7 @@ describe("a range that starts before the pair's creation", () => {
         for (const timeframe of ["1min", "1s"] as const) {
           const { got, asked } = await lastOf({ times, series: { ...devnet, timeframe } }, 30, until);
           expect(got).toEqual(times);
-          expect(asked.pages).toBeLessThan(25);
+          expect(asked.pages).toBeLessThan(37);
         }
       }
     });

@@ -135,6 +135,8 @@ function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Cont
       if (due === undefined || context.serviceClock(last.received) + context.clockTolerance + 1_200 >= due.at)
         continue;
       if (!context.knowsTime(last.order)) continue;
+      // A slot that a look has run past is skipped.
+      if (due.at <= context.serviceClock(from)) continue;
       if (!context.isTrusted(good.find((look) => look.received >= moment)?.order ?? last.order + 1)) continue;
       context.breach(
         6,
