@@ -1,0 +1,51 @@
+import type { Indicator } from "../kernel.js";
+import { checkPeriod } from "../parameters.js";
+import { type SeriesKernel, seriesIndicator } from "../series-kernel.js";
+import { ExponentialAverage } from "../smoothing.js";
+import type { SourceOptions } from "../source.js";
+
+/**
+ * The double exponential moving average (Mulloy; TA-Lib's `DEMA`), which lags less than an `ema` of the same `n`.
+ *
+ * ```text
+ * dema = 2 · ema(x) − ema(ema(x))
+ * ```
+ *
+ * In the unit of the source; `undefined` for the first `2 · n − 2` candles; the price in a flat market. It can
+ * overshoot: where the price jumps it leaves the range of its numbers. Defaults: `n` 20, `source` the close. Throws
+ * an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the source is none.
+ *
+ * ```ts
+ * import { dema } from "pairstream";
+ *
+ * const quick = dema(20);
+ * ```
+ */
+export function dema(n = 20, options?: SourceOptions): Indicator<number> {
+  checkPeriod("n", n);
+  return seriesIndicator(
+    () => new DoubleAverage(ExponentialAverage.ofSpan(n), ExponentialAverage.ofSpan(n)),
+    options,
+  );
+}
+
+class DoubleAverage implements SeriesKernel<number> {
+  constructor(
+    private readonly first: ExponentialAverage,
+    private readonly second: ExponentialAverage,
+  ) {}
+
+  push(value: number): number {
+    const once = this.first.push(value);
+    return 2 * once - this.second.push(once);
+  }
+
+  peek(value: number): number {
+    const once = this.first.peek(value);
+    return 2 * once - this.second.peek(once);
+  }
+
+  fork(): DoubleAverage {
+    return new DoubleAverage(this.first.fork(), this.second.fork());
+  }
+}

@@ -1,0 +1,52 @@
+import type { Indicator } from "../kernel.js";
+import { checkPeriod } from "../parameters.js";
+import { type SeriesKernel, seriesIndicator } from "../series-kernel.js";
+import { SlidingMean } from "../windows/mean.js";
+
+/**
+ * The awesome oscillator (Bill Williams, "New Trading Dimensions", 1998; TradingView): the distance of two averages of
+ * the candles' middles.
+ *
+ * ```text
+ * middle            = (high + low) / 2
+ * awesomeOscillator = sma(middle, fast) − sma(middle, slow)
+ * ```
+ *
+ * In the unit of the price; `undefined` for the first `slow − 1` candles; exactly 0 in a flat market. Defaults: `fast`
+ * 5, `slow` 34. Throws an `InvalidInputError` where a number is not whole or not from 1 to 100,000, or `fast` is more
+ * than `slow`.
+ *
+ * ```ts
+ * import { awesomeOscillator } from "pairstream";
+ *
+ * const drive = awesomeOscillator(5, 34);
+ * ```
+ */
+export function awesomeOscillator(fast = 5, slow = 34): Indicator<number> {
+  checkPeriod("slow", slow);
+  checkPeriod("fast", fast, { max: slow });
+  return seriesIndicator(
+    () => new DistanceOfMeans(new SlidingMean(fast), new SlidingMean(slow)),
+    undefined,
+    "hl2",
+  );
+}
+
+class DistanceOfMeans implements SeriesKernel<number> {
+  constructor(
+    private readonly fast: SlidingMean,
+    private readonly slow: SlidingMean,
+  ) {}
+
+  push(value: number): number {
+    return this.fast.push(value) - this.slow.push(value);
+  }
+
+  peek(value: number): number {
+    return this.fast.peek(value) - this.slow.peek(value);
+  }
+
+  fork(): DistanceOfMeans {
+    return new DistanceOfMeans(this.fast.fork(), this.slow.fork());
+  }
+}

@@ -1,0 +1,46 @@
+import type { Indicator } from "../kernel.js";
+import { checkPeriod } from "../parameters.js";
+import { type SeriesKernel, seriesIndicator } from "../series-kernel.js";
+import type { SourceOptions } from "../source.js";
+import { RelativeStrength } from "./rsi.js";
+
+/**
+ * The Chande momentum oscillator as TA-Lib's `CMO` has it, with Wilder's averages: how much more of the movement went
+ * up than down.
+ *
+ * ```text
+ * up  = max(x[0] − x[1], 0)        down = max(x[1] − x[0], 0)
+ * cmo = 100 · (rma(up) − rma(down)) / (rma(up) + rma(down)) = 2 · rsi − 100        rma: as `rma(n)`
+ * ```
+ *
+ * Chande ("The New Technical Trader", 1994) and TradingView sum the last `n` moves up instead, and so differ. From
+ * −100 to 100, without a unit; `undefined` for the first `n` candles; 0 where nothing has moved yet. Defaults: `n`
+ * 14, `source` the close. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the
+ * source is none.
+ *
+ * ```ts
+ * import { cmo } from "pairstream";
+ *
+ * const balance = cmo(14, { source: "hlc3" });
+ * ```
+ */
+export function cmo(n = 14, options?: SourceOptions): Indicator<number> {
+  checkPeriod("n", n);
+  return seriesIndicator(() => new MomentumBalance(RelativeStrength.over(n)), options);
+}
+
+class MomentumBalance implements SeriesKernel<number> {
+  constructor(private readonly strength: RelativeStrength) {}
+
+  push(value: number): number {
+    return 2 * this.strength.push(value) - 100;
+  }
+
+  peek(value: number): number {
+    return 2 * this.strength.peek(value) - 100;
+  }
+
+  fork(): MomentumBalance {
+    return new MomentumBalance(this.strength.fork());
+  }
+}

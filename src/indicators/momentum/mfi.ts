@@ -1,0 +1,79 @@
+import type { Candle } from "../../contract/model.js";
+import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
+import type { Indicator } from "../kernel.js";
+import { checkPeriod } from "../parameters.js";
+import { SlidingSum } from "../windows/sum.js";
+
+/** What two sums of the same three prices, added up in another order, may differ by, relative to their size. */
+const ROUNDING = 1e-14;
+
+/**
+ * The money flow index (Quong and Soudack, 1989; TA-Lib's `MFI`): how much of the money was traded at prices that rose.
+ *
+ * ```text
+ * typical = (high + low + close) / 3
+ * flow    = typical · volume
+ * mfi     = 100 · Σ flow where typical rose / Σ flow where it rose or fell        over n candles
+ * ```
+ *
+ * From 0 to 100, without a unit; `undefined` for the first `n` candles; 50 where no money has moved the price, for want
+ * of volume or of a move, where TA-Lib says 0. A typical price that differs by less than 1e-14 of its size has not
+ * moved. Default: `n` 14. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000.
+ *
+ * ```ts
+ * import { mfi } from "pairstream";
+ *
+ * const pressure = mfi(14);
+ * ```
+ */
+export function mfi(n = 14): Indicator<number> {
+  checkPeriod("n", n);
+  return candleIndicator(() => new MoneyFlow(new SlidingSum(n), new SlidingSum(n)));
+}
+
+class MoneyFlow implements CandleKernel<number> {
+  private last = Number.NaN;
+
+  constructor(
+    private readonly rising: SlidingSum,
+    private readonly falling: SlidingSum,
+  ) {}
+
+  peek(candle: Candle): number {
+    const typical = (candle.high + candle.low + candle.close) / 3;
+    const flow = typical * candle.volume;
+    const direction = directionOf(this.last, typical);
+    return indexOf(
+      this.rising.peek((flow * (Math.abs(direction) + direction)) / 2),
+      this.falling.peek((flow * (Math.abs(direction) - direction)) / 2),
+    );
+  }
+
+  push(candle: Candle): number {
+    const typical = (candle.high + candle.low + candle.close) / 3;
+    const flow = typical * candle.volume;
+    const direction = directionOf(this.last, typical);
+    this.last = typical;
+    return indexOf(
+      this.rising.push((flow * (Math.abs(direction) + direction)) / 2),
+      this.falling.push((flow * (Math.abs(direction) - direction)) / 2),
+    );
+  }
+
+  fork(): MoneyFlow {
+    const copy = new MoneyFlow(this.rising.fork(), this.falling.fork());
+    copy.last = this.last;
+    return copy;
+  }
+}
+
+/** 1 for up, −1 for down, 0 for neither; NaN without a price before. */
+function directionOf(last: number, typical: number): number {
+  const change = typical - last;
+  return Math.abs(change) < ROUNDING * Math.abs(typical) ? 0 : Math.sign(change);
+}
+
+function indexOf(rising: number, falling: number): number {
+  const both = rising + falling;
+  return both === 0 ? 50 : 100 * (rising / both);
+}

@@ -1,0 +1,72 @@
+import type { Indicator } from "../kernel.js";
+import { checkPeriod } from "../parameters.js";
+import { type SeriesKernel, seriesResultIndicator } from "../series-kernel.js";
+import { ExponentialAverage } from "../smoothing.js";
+import type { SourceOptions } from "../source.js";
+import { percentChange } from "./percent-change.js";
+
+/** The distance of two averages in percent, and how it stands to its own average. */
+export interface Ppo {
+  /** The fast average less the slow one, in percent of the slow one. */
+  readonly ppo: number;
+  /** The exponential average of `ppo`, in percent. */
+  readonly signal: number;
+  /** `ppo` less `signal`, in percent. */
+  readonly histogram: number;
+}
+
+/**
+ * The percentage price oscillator (TradingView): the MACD in percent of its slow average, and so the same at any level
+ * of prices.
+ *
+ * ```text
+ * ppo       = 100 · (ema(x, fast) − ema(x, slow)) / ema(x, slow)
+ * signal    = ema(ppo, signal)
+ * histogram = ppo − signal
+ * ```
+ *
+ * In percent; `undefined` for the first `slow + signal − 2` candles; all 0 in a flat market, and `ppo` 0 where the slow
+ * average is 0. Each of the averages begins as the mean of its own first numbers. Defaults: `fast` 12, `slow` 26,
+ * `signal` 9, `source` the close. Throws an `InvalidInputError` where a number is not whole or not from 1 to 100,000,
+ * `fast` is more than `slow`, or the source is none.
+ *
+ * ```ts
+ * import { ppo } from "pairstream";
+ *
+ * const comparable = ppo(12, 26, 9);
+ * ```
+ */
+export function ppo(fast = 12, slow = 26, signal = 9, options?: SourceOptions): Indicator<Ppo> {
+  checkPeriod("slow", slow);
+  checkPeriod("fast", fast, { max: slow });
+  checkPeriod("signal", signal);
+  const { ofSpan } = ExponentialAverage;
+  return seriesResultIndicator(
+    () => new PercentConvergence(ofSpan(fast), ofSpan(slow), ofSpan(signal)),
+    options,
+  );
+}
+
+class PercentConvergence implements SeriesKernel<Ppo | undefined> {
+  constructor(
+    private readonly fast: ExponentialAverage,
+    private readonly slow: ExponentialAverage,
+    private readonly signal: ExponentialAverage,
+  ) {}
+
+  push(value: number): Ppo | undefined {
+    const distance = percentChange(this.fast.push(value), this.slow.push(value));
+    const signal = this.signal.push(distance);
+    return Number.isNaN(signal) ? undefined : { ppo: distance, signal, histogram: distance - signal };
+  }
+
+  peek(value: number): Ppo | undefined {
+    const distance = percentChange(this.fast.peek(value), this.slow.peek(value));
+    const signal = this.signal.peek(distance);
+    return Number.isNaN(signal) ? undefined : { ppo: distance, signal, histogram: distance - signal };
+  }
+
+  fork(): PercentConvergence {
+    return new PercentConvergence(this.fast.fork(), this.slow.fork(), this.signal.fork());
+  }
+}

@@ -1,0 +1,99 @@
+import type { Candle } from "../../contract/model.js";
+import { type CandleKernel, candleResultIndicator } from "../candle-kernel.js";
+import type { Indicator } from "../kernel.js";
+import { checkPeriod } from "../parameters.js";
+import { SlidingExtreme } from "../windows/extreme.js";
+import { SlidingMean } from "../windows/mean.js";
+
+/** Where the newest number stands within the range of the last ones, from 0, at its bottom, to 100, at its top. */
+export interface Stochastic {
+  /** Smoothed once. */
+  readonly k: number;
+  /** `k`, smoothed again: the signal line. */
+  readonly d: number;
+}
+
+/**
+ * The stochastic oscillator (Lane; TA-Lib's `STOCH` with simple averages): where the close stands within the range of
+ * the last `k` candles.
+ *
+ * ```text
+ * raw = 100 · (close − lowest(low, k)) / (highest(high, k) − lowest(low, k))
+ * k   = sma(raw, smooth)
+ * d   = sma(k, d)
+ * ```
+ *
+ * From 0 to 100, without a unit; `undefined` for the first `k + smooth + d − 3` candles. A range of nothing puts `raw`
+ * at 50, where TA-Lib says 0. `smooth` 1 makes it the fast stochastic. Defaults: `k` 14, `smooth` 3, `d` 3. Throws an
+ * `InvalidInputError` where a number is not whole or not from 1 to 100,000.
+ *
+ * ```ts
+ * import { stochastic } from "pairstream";
+ *
+ * const slow = stochastic(14, 3, 3);
+ * const fast = stochastic(14, 1, 3);
+ * ```
+ */
+export function stochastic(k = 14, smooth = 3, d = 3): Indicator<Stochastic> {
+  checkPeriod("k", k);
+  checkPeriod("smooth", smooth);
+  checkPeriod("d", d);
+  return candleResultIndicator(() => new StochasticOfCandles(RangePosition.over(k, smooth, d)));
+}
+
+class StochasticOfCandles implements CandleKernel<Stochastic | undefined> {
+  constructor(private readonly position: RangePosition) {}
+
+  push({ high, low, close }: Candle): Stochastic | undefined {
+    return this.position.push(high, low, close);
+  }
+
+  peek({ high, low, close }: Candle): Stochastic | undefined {
+    return this.position.peek(high, low, close);
+  }
+
+  fork(): StochasticOfCandles {
+    return new StochasticOfCandles(this.position.fork());
+  }
+}
+
+/** Where a number stands between the extremes of two series, smoothed twice; stays as it was where it is given NaN. */
+export class RangePosition {
+  private constructor(
+    private readonly highest: SlidingExtreme,
+    private readonly lowest: SlidingExtreme,
+    private readonly smooth: SlidingMean,
+    private readonly signal: SlidingMean,
+  ) {}
+
+  static over(n: number, smooth: number, signal: number): RangePosition {
+    return new RangePosition(
+      SlidingExtreme.highest(n),
+      SlidingExtreme.lowest(n),
+      new SlidingMean(smooth),
+      new SlidingMean(signal),
+    );
+  }
+
+  push(high: number, low: number, value: number): Stochastic | undefined {
+    const k = this.smooth.push(positionIn(this.highest.push(high), this.lowest.push(low), value));
+    const d = this.signal.push(k);
+    return Number.isNaN(d) ? undefined : { k, d };
+  }
+
+  peek(high: number, low: number, value: number): Stochastic | undefined {
+    const k = this.smooth.peek(positionIn(this.highest.peek(high), this.lowest.peek(low), value));
+    const d = this.signal.peek(k);
+    return Number.isNaN(d) ? undefined : { k, d };
+  }
+
+  fork(): RangePosition {
+    const { highest, lowest, smooth, signal } = this;
+    return new RangePosition(highest.fork(), lowest.fork(), smooth.fork(), signal.fork());
+  }
+}
+
+function positionIn(highest: number, lowest: number, value: number): number {
+  const range = highest - lowest;
+  return range === 0 ? 50 : 100 * ((value - lowest) / range);
+}

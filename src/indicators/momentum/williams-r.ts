@@ -1,0 +1,51 @@
+import type { Candle } from "../../contract/model.js";
+import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
+import type { Indicator } from "../kernel.js";
+import { checkPeriod } from "../parameters.js";
+import { SlidingExtreme } from "../windows/extreme.js";
+
+/**
+ * Williams' %R (TA-Lib's `WILLR`): how far the close is below the top of the last `n` candles.
+ *
+ * ```text
+ * williamsR = 100 · (close − highest(high, n)) / (highest(high, n) − lowest(low, n))
+ * ```
+ *
+ * From −100, at the bottom of the range, to 0, at its top, without a unit; `undefined` for the first `n − 1` candles;
+ * −50 where there is no range, where TA-Lib says 0. Default: `n` 14. Throws an `InvalidInputError` where `n` is not
+ * whole or not from 1 to 100,000.
+ *
+ * ```ts
+ * import { williamsR } from "pairstream";
+ *
+ * const depth = williamsR(14);
+ * ```
+ */
+export function williamsR(n = 14): Indicator<number> {
+  checkPeriod("n", n);
+  return candleIndicator(() => new DepthInRange(SlidingExtreme.highest(n), SlidingExtreme.lowest(n)));
+}
+
+class DepthInRange implements CandleKernel<number> {
+  constructor(
+    private readonly highest: SlidingExtreme,
+    private readonly lowest: SlidingExtreme,
+  ) {}
+
+  push({ high, low, close }: Candle): number {
+    return depthOf(close, this.highest.push(high), this.lowest.push(low));
+  }
+
+  peek({ high, low, close }: Candle): number {
+    return depthOf(close, this.highest.peek(high), this.lowest.peek(low));
+  }
+
+  fork(): DepthInRange {
+    return new DepthInRange(this.highest.fork(), this.lowest.fork());
+  }
+}
+
+function depthOf(close: number, highest: number, lowest: number): number {
+  const range = highest - lowest;
+  return range === 0 ? -50 : 100 * ((close - highest) / range);
+}

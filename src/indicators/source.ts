@@ -1,0 +1,139 @@
+import type { Candle } from "../contract/model.js";
+import { InvalidInputError } from "../errors.js";
+import { describe } from "./finite.js";
+import { type Indicator, isIndicator, type Kernel, OwnKernel } from "./kernel.js";
+
+const PRICES = ["close", "open", "high", "low", "hl2", "hlc3", "ohlc4"] as const;
+
+/** A price of a candle: a field, or a mean of fields, such as `hl2`, `(high + low) / 2`. */
+export type Price = (typeof PRICES)[number];
+
+/**
+ * The numbers that an indicator is made over: a price, what a function makes of a candle, or another indicator's
+ * values (while that one warms up, the outer one is not fed).
+ *
+ * ```ts
+ * import { ema, type Source, sma } from "pairstream";
+ *
+ * const sources: Source[] = ["hlc3", (candle) => Math.log(candle.close), ema(9)];
+ * const smoothed = sources.map((source) => sma(5, { source }));
+ * ```
+ *
+ * The function has to be pure: it is called as often as a candle is tried. A number that is not finite is refused
+ * where the candle is pushed or tried, with an `InvalidInputError`.
+ */
+export type Source = Price | ((candle: Candle) => number) | Indicator<number>;
+
+/** The options of an indicator over one series of numbers. */
+export interface SourceOptions {
+  /** What it is made over; the default is `"close"`, where the indicator does not say otherwise. */
+  readonly source?: Source;
+}
+
+/** What a source gives, candle by candle; NaN while it warms up, and otherwise finite. */
+export interface Reader {
+  push(candle: Candle): number;
+  peek(candle: Candle): number;
+  fork(): Reader;
+}
+
+/** Checks the source at once, and gives a maker of readers of it. */
+export function readerOf(options: SourceOptions | undefined, byDefault: Price): () => Reader {
+  if (options !== undefined && (typeof options !== "object" || options === null)) {
+    throw new InvalidInputError("options", "an object that may have a source", `is ${describe(options)}`);
+  }
+  const source: unknown = options?.source ?? byDefault;
+  if (isIndicator(source)) return () => new IndicatorReader(source());
+  if (typeof source === "function") {
+    const reader = new FunctionReader(source as (candle: Candle) => unknown);
+    return () => reader;
+  }
+  const price = PRICES.find((name) => name === source);
+  if (price === undefined) {
+    const allowed = `${PRICES.join(", ")}, a function of a candle, or an indicator`;
+    throw new InvalidInputError("source", allowed, `is ${describe(source)}`);
+  }
+  const reader = new PriceReader(price);
+  return () => reader;
+}
+
+/** One class with a switch: a class or a function for each price would make the one call of all kernels slow. */
+class PriceReader implements Reader {
+  constructor(private readonly price: Price) {}
+
+  peek(candle: Candle): number {
+    return this.price === "close" ? candle.close : this.other(candle);
+  }
+
+  push(candle: Candle): number {
+    return this.price === "close" ? candle.close : this.other(candle);
+  }
+
+  fork(): Reader {
+    return this;
+  }
+
+  private other(candle: Candle): number {
+    switch (this.price) {
+      case "open":
+        return candle.open;
+      case "high":
+        return candle.high;
+      case "low":
+        return candle.low;
+      case "hl2":
+        return (candle.high + candle.low) / 2;
+      case "hlc3":
+        return (candle.high + candle.low + candle.close) / 3;
+      default:
+        return (candle.open + candle.high + candle.low + candle.close) / 4;
+    }
+  }
+}
+
+class FunctionReader implements Reader {
+  constructor(private readonly read: (candle: Candle) => unknown) {}
+
+  peek(candle: Candle): number {
+    return checked(this.read(candle));
+  }
+
+  push(candle: Candle): number {
+    return checked(this.read(candle));
+  }
+
+  fork(): Reader {
+    return this;
+  }
+}
+
+class IndicatorReader implements Reader {
+  private readonly isOwn: boolean;
+
+  constructor(private readonly kernel: Kernel<unknown>) {
+    this.isOwn = kernel instanceof OwnKernel;
+  }
+
+  peek(candle: Candle): number {
+    return checkedOrWarming(this.kernel.peek(candle));
+  }
+
+  push(candle: Candle): number {
+    // A kernel of the user's is tried first, so that it does not take in what is refused here.
+    if (!this.isOwn) checkedOrWarming(this.kernel.peek(candle));
+    return checkedOrWarming(this.kernel.push(candle));
+  }
+
+  fork(): Reader {
+    return new IndicatorReader(this.kernel.fork());
+  }
+}
+
+function checkedOrWarming(value: unknown): number {
+  return value === undefined ? Number.NaN : checked(value);
+}
+
+function checked(value: unknown): number {
+  if (typeof value === "number" && Number.isFinite(value)) return value;
+  throw new InvalidInputError("source", "a source of finite numbers", `gave ${describe(value)}`);
+}

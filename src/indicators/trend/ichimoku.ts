@@ -1,0 +1,99 @@
+import type { Candle } from "../../contract/model.js";
+import { type CandleKernel, candleResultIndicator } from "../candle-kernel.js";
+import type { Indicator } from "../kernel.js";
+import { checkPeriod } from "../parameters.js";
+import { SlidingExtreme } from "../windows/extreme.js";
+
+/** Four lines of the Ichimoku chart, all of them prices, none displaced. */
+export interface Ichimoku {
+  /** Tenkan-sen, the conversion line. */
+  readonly conversion: number;
+  /** Kijun-sen, the base line. */
+  readonly base: number;
+  /** Senkou span A: an edge of the cloud. */
+  readonly spanA: number;
+  /** Senkou span B: the other edge. */
+  readonly spanB: number;
+}
+
+/**
+ * Ichimoku kinkō hyō (Hosoda; TradingView's indicator of that name), from the middles between extremes.
+ *
+ * ```text
+ * middle(n)  = (the highest high + the lowest low of n candles) / 2
+ * conversion = middle(conversion)
+ * base       = middle(base)
+ * spanA      = (conversion + base) / 2
+ * spanB      = middle(span)
+ * ```
+ *
+ * All four belong to the candle they are made of. TradingView draws the spans 25 candles later (a displacement of 26, its
+ * own candle counted), so the cloud that it shows at a candle is the spans of 25 candles before; and as a fifth line
+ * (chikou span) the close 25 candles earlier.
+ *
+ * `undefined` for as many candles as the longest of the three windows less one; exactly the price in a flat market.
+ * Defaults: `conversion` 9, `base` 26, `span` 52. Throws an `InvalidInputError` where one of them is not whole or not
+ * from 1 to 100,000.
+ *
+ * ```ts
+ * import { ichimoku } from "pairstream";
+ *
+ * const lines = ichimoku(9, 26, 52);
+ * ```
+ */
+export function ichimoku(conversion = 9, base = 26, span = 52): Indicator<Ichimoku> {
+  checkPeriod("conversion", conversion);
+  checkPeriod("base", base);
+  checkPeriod("span", span);
+  const { of } = MiddleOfExtremes;
+  return candleResultIndicator(() => new MiddleLines(of(conversion), of(base), of(span)));
+}
+
+class MiddleLines implements CandleKernel<Ichimoku | undefined> {
+  constructor(
+    private readonly conversion: MiddleOfExtremes,
+    private readonly base: MiddleOfExtremes,
+    private readonly span: MiddleOfExtremes,
+  ) {}
+
+  push(candle: Candle): Ichimoku | undefined {
+    return linesOf(this.conversion.push(candle), this.base.push(candle), this.span.push(candle));
+  }
+
+  peek(candle: Candle): Ichimoku | undefined {
+    return linesOf(this.conversion.peek(candle), this.base.peek(candle), this.span.peek(candle));
+  }
+
+  fork(): MiddleLines {
+    return new MiddleLines(this.conversion.fork(), this.base.fork(), this.span.fork());
+  }
+}
+
+function linesOf(conversion: number, base: number, spanB: number): Ichimoku | undefined {
+  const spanA = (conversion + base) / 2;
+  return Number.isNaN(spanA + spanB) ? undefined : { conversion, base, spanA, spanB };
+}
+
+/** Half-way between the highest high and the lowest low of the last `n` candles; NaN until there are `n`. */
+class MiddleOfExtremes implements CandleKernel<number> {
+  private constructor(
+    private readonly highest: SlidingExtreme,
+    private readonly lowest: SlidingExtreme,
+  ) {}
+
+  static of(n: number): MiddleOfExtremes {
+    return new MiddleOfExtremes(SlidingExtreme.highest(n), SlidingExtreme.lowest(n));
+  }
+
+  push({ high, low }: Candle): number {
+    return (this.highest.push(high) + this.lowest.push(low)) / 2;
+  }
+
+  peek({ high, low }: Candle): number {
+    return (this.highest.peek(high) + this.lowest.peek(low)) / 2;
+  }
+
+  fork(): MiddleOfExtremes {
+    return new MiddleOfExtremes(this.highest.fork(), this.lowest.fork());
+  }
+}

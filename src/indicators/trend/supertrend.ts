@@ -1,0 +1,106 @@
+import type { Candle } from "../../contract/model.js";
+import { type CandleKernel, candleResultIndicator } from "../candle-kernel.js";
+import type { Indicator } from "../kernel.js";
+import { checkFactor, checkPeriod } from "../parameters.js";
+import { ExponentialAverage } from "../smoothing.js";
+import { AverageTrueRange } from "../volatility/atr.js";
+
+/** A stop that follows the trend, and the trend. */
+export interface Supertrend {
+  /** A price: the lower band in a rising trend, the upper one in a falling trend. */
+  readonly value: number;
+  /** 1 in a rising trend, −1 in a falling one. TradingView's own sign is the other way around. */
+  readonly direction: 1 | -1;
+}
+
+/**
+ * The supertrend (Seban; TradingView's `ta.supertrend`): a band at a distance of `factor` average true ranges, which
+ * moves with the trend only, and changes sides when a close lies beyond it.
+ *
+ * ```text
+ * upper     = hl2 + factor · atr(n), but upper' where that is less, unless close' > upper'
+ * lower     = hl2 − factor · atr(n), but lower' where that is more, unless close' < lower'
+ * direction = 1 where close > upper after −1; −1 where close < lower after 1; otherwise as before, at first −1
+ * value     = lower in direction 1, upper in direction −1        upper', lower', close': those of the candle before
+ * ```
+ *
+ * `undefined` for the first `n` candles. In a flat market the value is the price, in the direction that there was.
+ * It differs from TradingView in two ways. Its `ta.atr` counts `high − low` of the first candle as a range, where
+ * `atr` leaves it out, which fades. And it tells the direction before from the value, so that it falls where both
+ * bands have met in a long flat stretch; here a trend ends with a close beyond its band, and in no other way.
+ * Defaults: `n` 10, `factor` 3. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or
+ * `factor` is negative or not finite.
+ *
+ * ```ts
+ * import { supertrend } from "pairstream";
+ *
+ * const trend = supertrend(10, 3);
+ * ```
+ */
+export function supertrend(n = 10, factor = 3): Indicator<Supertrend> {
+  checkPeriod("n", n);
+  checkFactor("factor", factor);
+  return candleResultIndicator(() => {
+    return new TrendBands(factor, new AverageTrueRange(ExponentialAverage.ofWilder(n)));
+  });
+}
+
+class TrendBands implements CandleKernel<Supertrend | undefined> {
+  // The widest there are: no price is less than 0.
+  private upper = Number.POSITIVE_INFINITY;
+  private lower = 0;
+  private close = Number.NaN;
+  /** Of the trend, once there is one. */
+  private direction: 1 | -1 | 0 = 0;
+
+  constructor(
+    private readonly factor: number,
+    private readonly range: AverageTrueRange,
+  ) {}
+
+  push(candle: Candle): Supertrend | undefined {
+    const reach = this.factor * this.range.push(candle);
+    const upper = this.nextUpper(candle, reach);
+    const lower = this.nextLower(candle, reach);
+    const direction = this.nextDirection(candle.close, upper, lower);
+    this.close = candle.close;
+    if (Number.isNaN(reach)) return undefined;
+    this.upper = upper;
+    this.lower = lower;
+    this.direction = direction;
+    return { value: direction > 0 ? lower : upper, direction };
+  }
+
+  peek(candle: Candle): Supertrend | undefined {
+    const reach = this.factor * this.range.peek(candle);
+    if (Number.isNaN(reach)) return undefined;
+    const upper = this.nextUpper(candle, reach);
+    const lower = this.nextLower(candle, reach);
+    const direction = this.nextDirection(candle.close, upper, lower);
+    return { value: direction > 0 ? lower : upper, direction };
+  }
+
+  fork(): TrendBands {
+    const copy = new TrendBands(this.factor, this.range.fork());
+    copy.upper = this.upper;
+    copy.lower = this.lower;
+    copy.close = this.close;
+    copy.direction = this.direction;
+    return copy;
+  }
+
+  private nextUpper({ high, low }: Candle, reach: number): number {
+    const upper = (high + low) / 2 + reach;
+    return this.close > this.upper ? upper : Math.min(upper, this.upper);
+  }
+
+  private nextLower({ high, low }: Candle, reach: number): number {
+    const lower = (high + low) / 2 - reach;
+    return this.close < this.lower ? lower : Math.max(lower, this.lower);
+  }
+
+  private nextDirection(close: number, upper: number, lower: number): 1 | -1 {
+    if (this.direction > 0) return close < lower ? -1 : 1;
+    return this.direction < 0 && close > upper ? 1 : -1;
+  }
+}

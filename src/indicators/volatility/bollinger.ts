@@ -1,0 +1,77 @@
+import type { Indicator } from "../kernel.js";
+import { checkFactor, checkPeriod } from "../parameters.js";
+import { type SeriesKernel, seriesResultIndicator } from "../series-kernel.js";
+import type { SourceOptions } from "../source.js";
+import { SlidingVariance } from "../windows/variance.js";
+
+/** The bands that Bollinger draws about a simple average, as wide as the price is restless. */
+export interface BollingerBands {
+  /** `k` standard deviations above the middle, in the unit of the source. */
+  readonly upper: number;
+  /** The mean of the last `n` numbers, in the unit of the source. */
+  readonly middle: number;
+  /** `k` standard deviations below the middle, in the unit of the source. */
+  readonly lower: number;
+  /** Where the number stands: 0 on the lower band, 1 on the upper one, beyond them outside; 0.5 in bands of no width. */
+  readonly percentB: number;
+  /** From the lower band to the upper one, as a fraction of the middle: 0.1 is a tenth; 0 where the middle is 0. */
+  readonly width: number;
+}
+
+/**
+ * Bollinger's bands, by the deviation of the population (Bollinger; TA-Lib's `BBANDS`).
+ *
+ * ```text
+ * middle   = mean(x)                       over n candles
+ * upper    = middle + k · stdDev(x)
+ * lower    = middle − k · stdDev(x)
+ * percentB = (x − lower) / (upper − lower)
+ * width    = (upper − lower) / middle
+ * ```
+ *
+ * `undefined` for the first `n − 1` candles. In a flat market all three bands are exactly the price, `percentB` is 0.5
+ * and `width` 0. TA-Lib draws no bands below a variance of 1e-14, where the prices of most young tokens lie; this
+ * does. Defaults: `n` 20, `k` 2, `source` the close. Throws an `InvalidInputError` where `n` is not whole or not from 1
+ * to 100,000, `k` is negative or not finite, or the source is none.
+ *
+ * ```ts
+ * import { bollinger } from "pairstream";
+ *
+ * const bands = bollinger(20, 2.5, { source: "hlc3" });
+ * ```
+ */
+export function bollinger(n = 20, k = 2, options?: SourceOptions): Indicator<BollingerBands> {
+  checkPeriod("n", n);
+  checkFactor("k", k);
+  return seriesResultIndicator(() => new Bands(k, new SlidingVariance(n)), options);
+}
+
+class Bands implements SeriesKernel<BollingerBands | undefined> {
+  constructor(
+    private readonly k: number,
+    private readonly window: SlidingVariance,
+  ) {}
+
+  push(value: number): BollingerBands | undefined {
+    const bands = this.peek(value);
+    this.window.push(value);
+    return bands;
+  }
+
+  peek(value: number): BollingerBands | undefined {
+    const middle = this.window.mean(value);
+    if (Number.isNaN(middle)) return undefined;
+    const reach = this.k * Math.sqrt(this.window.variance(value));
+    return {
+      upper: middle + reach,
+      middle,
+      lower: middle - reach,
+      percentB: reach === 0 ? 0.5 : 0.5 + (value - middle) / (2 * reach),
+      width: middle === 0 ? 0 : (2 * reach) / middle,
+    };
+  }
+
+  fork(): Bands {
+    return new Bands(this.k, this.window.fork());
+  }
+}

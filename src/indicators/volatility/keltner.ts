@@ -1,0 +1,74 @@
+import type { Candle } from "../../contract/model.js";
+import type { Indicator } from "../kernel.js";
+import { checkFactor, checkPeriod } from "../parameters.js";
+import { type SeriesKernel, seriesResultIndicator } from "../series-kernel.js";
+import { ExponentialAverage } from "../smoothing.js";
+import type { SourceOptions } from "../source.js";
+import { AverageTrueRange } from "./atr.js";
+
+/** A channel about an exponential average, as wide as the candles are tall; all in the unit of the price. */
+export interface KeltnerChannel {
+  /** `factor` average true ranges above the middle. */
+  readonly upper: number;
+  /** The exponential average. */
+  readonly middle: number;
+  /** `factor` average true ranges below the middle. */
+  readonly lower: number;
+}
+
+/**
+ * The Keltner channel, as TradingView's indicator of that name draws it.
+ *
+ * ```text
+ * middle = ema(n)
+ * upper  = middle + factor · atr(atr)
+ * lower  = middle − factor · atr(atr)
+ * ```
+ *
+ * `undefined` for the first `max(n − 1, atr)` candles; exactly the price, all three, in a flat market. TradingView
+ * counts `high − low` of the first candle as its range, where `atr` leaves it out; that has faded to a thousandth after
+ * `7 · atr` candles. Defaults: `n` 20, `factor` 2, `atr` 10, `source` (of the middle) the close. Throws an
+ * `InvalidInputError` where `n` or `atr` is not whole or not from 1 to 100,000, `factor` is negative or not finite, or
+ * the source is none.
+ *
+ * ```ts
+ * import { keltner } from "pairstream";
+ *
+ * const channel = keltner(20, 1.5, 14, { source: "hlc3" });
+ * ```
+ */
+export function keltner(n = 20, factor = 2, atr = 10, options?: SourceOptions): Indicator<KeltnerChannel> {
+  checkPeriod("n", n);
+  checkFactor("factor", factor);
+  checkPeriod("atr", atr);
+  return seriesResultIndicator(() => {
+    const range = new AverageTrueRange(ExponentialAverage.ofWilder(atr));
+    return new RangeChannel(factor, ExponentialAverage.ofSpan(n), range);
+  }, options);
+}
+
+class RangeChannel implements SeriesKernel<KeltnerChannel | undefined> {
+  constructor(
+    private readonly factor: number,
+    private readonly average: ExponentialAverage,
+    private readonly range: AverageTrueRange,
+  ) {}
+
+  push(value: number, candle: Candle): KeltnerChannel | undefined {
+    return this.channel(this.average.push(value), this.range.push(candle));
+  }
+
+  peek(value: number, candle: Candle): KeltnerChannel | undefined {
+    return this.channel(this.average.peek(value), this.range.peek(candle));
+  }
+
+  fork(): RangeChannel {
+    return new RangeChannel(this.factor, this.average.fork(), this.range.fork());
+  }
+
+  private channel(middle: number, range: number): KeltnerChannel | undefined {
+    const reach = this.factor * range;
+    if (Number.isNaN(middle + reach)) return undefined;
+    return { upper: middle + reach, middle, lower: middle - reach };
+  }
+}

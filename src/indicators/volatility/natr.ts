@@ -1,0 +1,48 @@
+import type { Candle } from "../../contract/model.js";
+import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
+import type { Indicator } from "../kernel.js";
+import { checkPeriod } from "../parameters.js";
+import { ExponentialAverage } from "../smoothing.js";
+import { AverageTrueRange } from "./atr.js";
+
+/**
+ * The normalized average true range (TA-Lib's `NATR`), with which pairs of different prices can be compared.
+ *
+ * ```text
+ * natr = 100 · atr / close
+ * ```
+ *
+ * In percent of the close, from 0; `undefined` for the first `n` candles; 0 in a flat market, and where the close is
+ * 0. Default: `n` 14. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000.
+ *
+ * ```ts
+ * import { natr } from "pairstream";
+ *
+ * const restlessness = natr(14);
+ * ```
+ */
+export function natr(n = 14): Indicator<number> {
+  checkPeriod("n", n);
+  return candleIndicator(() => new NormalizedRange(new AverageTrueRange(ExponentialAverage.ofWilder(n))));
+}
+
+class NormalizedRange implements CandleKernel<number> {
+  constructor(private readonly range: AverageTrueRange) {}
+
+  push(candle: Candle): number {
+    return percentOf(this.range.push(candle), candle.close);
+  }
+
+  peek(candle: Candle): number {
+    return percentOf(this.range.peek(candle), candle.close);
+  }
+
+  fork(): NormalizedRange {
+    return new NormalizedRange(this.range.fork());
+  }
+}
+
+function percentOf(range: number, close: number): number {
+  // A range that is NaN stays what it is, whatever the close.
+  return close === 0 ? 0 * range : (100 * range) / close;
+}

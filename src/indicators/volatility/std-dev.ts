@@ -1,0 +1,46 @@
+import type { Indicator } from "../kernel.js";
+import { checkPeriod } from "../parameters.js";
+import { type SeriesKernel, seriesIndicator } from "../series-kernel.js";
+import type { SourceOptions } from "../source.js";
+import { SlidingVariance } from "../windows/variance.js";
+
+/**
+ * The standard deviation of the last `n` numbers, of the population: divided by `n` (TA-Lib's `STDDEV`).
+ *
+ * ```text
+ * stdDev = √(Σ (x − mean)² / n)        over n candles
+ * ```
+ *
+ * In the unit of the source, never negative; `undefined` for the first `n − 1` candles; exactly 0 in a flat market.
+ * TA-Lib gives 0 below a variance of 1e-14, where the prices of most young tokens lie; this does not. Defaults: `n`
+ * 20, `source` the close. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the source
+ * is none.
+ *
+ * ```ts
+ * import { stdDev } from "pairstream";
+ *
+ * const spread = stdDev(20, { source: (candle) => Math.log(candle.close) });
+ * ```
+ */
+export function stdDev(n = 20, options?: SourceOptions): Indicator<number> {
+  checkPeriod("n", n);
+  return seriesIndicator(() => new StandardDeviation(new SlidingVariance(n)), options);
+}
+
+class StandardDeviation implements SeriesKernel<number> {
+  constructor(private readonly window: SlidingVariance) {}
+
+  push(value: number): number {
+    const deviation = Math.sqrt(this.window.variance(value));
+    this.window.push(value);
+    return deviation;
+  }
+
+  peek(value: number): number {
+    return Math.sqrt(this.window.variance(value));
+  }
+
+  fork(): StandardDeviation {
+    return new StandardDeviation(this.window.fork());
+  }
+}

@@ -1,0 +1,44 @@
+import type { Candle } from "../../contract/model.js";
+import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
+import type { Indicator } from "../kernel.js";
+import { trueRange as rangeSince } from "../true-range.js";
+
+/**
+ * The true range: how far the price has moved since the candle before closed (Wilder; TA-Lib's `TRANGE`).
+ *
+ * ```text
+ * trueRange = max(high, close') − min(low, close')        close': that of the candle before
+ * ```
+ *
+ * In the unit of the price, never negative; `undefined` for the first candle, which has none before it; 0 in a flat
+ * market.
+ *
+ * ```ts
+ * import { sma, trueRange } from "pairstream";
+ *
+ * const meanRange = sma(10, { source: trueRange() });
+ * ```
+ */
+export function trueRange(): Indicator<number> {
+  return candleIndicator(() => new TrueRange());
+}
+
+class TrueRange implements CandleKernel<number> {
+  private previousClose = Number.NaN;
+
+  push(candle: Candle): number {
+    const range = rangeSince(candle, this.previousClose);
+    this.previousClose = candle.close;
+    return range;
+  }
+
+  peek(candle: Candle): number {
+    return rangeSince(candle, this.previousClose);
+  }
+
+  fork(): TrueRange {
+    const copy = new TrueRange();
+    copy.previousClose = this.previousClose;
+    return copy;
+  }
+}

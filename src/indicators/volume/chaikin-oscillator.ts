@@ -1,0 +1,77 @@
+import type { Candle } from "../../contract/model.js";
+import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
+import type { Indicator } from "../kernel.js";
+import { checkPeriod } from "../parameters.js";
+import { moneyFlow } from "./money-flow.js";
+
+/**
+ * The Chaikin oscillator (TA-Lib's `ADOSC`): how far a fast average of the `adl` is above a slow one.
+ *
+ * ```text
+ * chaikinOscillator = average(adl, fast) − average(adl, slow)
+ * average(x, n)     = average' + 2 / (n + 1) · (x − average')        average': that of the candle before, at first x
+ * ```
+ *
+ * In the currency of the series. The averages begin with the first `adl`, as in TA-Lib and TradingView, and not, as
+ * `ema` does, with the mean of the first `n`. `undefined` for the first `slow − 1` candles; 0 in a flat market. What is
+ * past fades but never ends: give it about `4 · slow` candles before the first value that counts. Defaults: `fast` 3,
+ * `slow` 10. Throws an `InvalidInputError` where a number is not whole or not from 1 to 100,000, or `fast` is more
+ * than `slow`.
+ *
+ * ```ts
+ * import { chaikinOscillator } from "pairstream";
+ *
+ * const pressure = chaikinOscillator(3, 10);
+ * ```
+ */
+export function chaikinOscillator(fast = 3, slow = 10): Indicator<number> {
+  checkPeriod("slow", slow);
+  checkPeriod("fast", fast, { max: slow });
+  return candleIndicator(() => new AverageLags(fast, slow));
+}
+
+/**
+ * Knows of each average only how far the line is ahead of it, `keep · (lead' + flow)`: the line itself, a sum without
+ * end, cancels out of the difference, and with it all rounding of large numbers.
+ */
+class AverageLags implements CandleKernel<number> {
+  private readonly keepFast: number;
+  private readonly keepSlow: number;
+  /** NaN before the first candle, which the averages begin with. */
+  private overFast = Number.NaN;
+  private overSlow = Number.NaN;
+  /** How many candles there were, up to `slow`. */
+  private seen = 0;
+
+  constructor(
+    private readonly fast: number,
+    private readonly slow: number,
+  ) {
+    this.keepFast = (fast - 1) / (fast + 1);
+    this.keepSlow = (slow - 1) / (slow + 1);
+  }
+
+  push(candle: Candle): number {
+    const flow = moneyFlow(candle);
+    const isFirst = this.seen === 0;
+    this.overFast = isFirst ? 0 : this.keepFast * (this.overFast + flow);
+    this.overSlow = isFirst ? 0 : this.keepSlow * (this.overSlow + flow);
+    if (this.seen < this.slow) this.seen += 1;
+    return this.seen < this.slow ? Number.NaN : this.overSlow - this.overFast;
+  }
+
+  peek(candle: Candle): number {
+    if (this.seen + 1 < this.slow) return Number.NaN;
+    if (this.seen === 0) return 0;
+    const flow = moneyFlow(candle);
+    return this.keepSlow * (this.overSlow + flow) - this.keepFast * (this.overFast + flow);
+  }
+
+  fork(): AverageLags {
+    const copy = new AverageLags(this.fast, this.slow);
+    copy.overFast = this.overFast;
+    copy.overSlow = this.overSlow;
+    copy.seen = this.seen;
+    return copy;
+  }
+}

@@ -1,0 +1,53 @@
+import type { Candle } from "../../contract/model.js";
+import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
+import type { Indicator } from "../kernel.js";
+import { checkPeriod } from "../parameters.js";
+import { SlidingSum } from "../windows/sum.js";
+import { moneyFlow } from "./money-flow.js";
+
+/**
+ * The Chaikin money flow (TradingView's indicator of that name): how much of the volume went with closes near the high
+ * rather than near the low.
+ *
+ * ```text
+ * flow = volume · ((close − low) − (high − close)) / (high − low)        0 where high = low
+ * cmf  = Σ flow / Σ volume                                               over n candles; 0 without volume
+ * ```
+ *
+ * From −1, where every candle has closed at its low, to 1, where each has at its high; `undefined` for the first
+ * `n − 1` candles; 0 in a flat market. Default: `n` 20. Throws an `InvalidInputError` where `n` is not whole or not
+ * from 1 to 100,000.
+ *
+ * ```ts
+ * import { cmf } from "pairstream";
+ *
+ * const flow = cmf(20);
+ * ```
+ */
+export function cmf(n = 20): Indicator<number> {
+  checkPeriod("n", n);
+  return candleIndicator(() => new FlowShare(new SlidingSum(n), new SlidingSum(n)));
+}
+
+class FlowShare implements CandleKernel<number> {
+  constructor(
+    private readonly flows: SlidingSum,
+    private readonly volumes: SlidingSum,
+  ) {}
+
+  push(candle: Candle): number {
+    return shareOf(this.flows.push(moneyFlow(candle)), this.volumes.push(candle.volume));
+  }
+
+  peek(candle: Candle): number {
+    return shareOf(this.flows.peek(moneyFlow(candle)), this.volumes.peek(candle.volume));
+  }
+
+  fork(): FlowShare {
+    return new FlowShare(this.flows.fork(), this.volumes.fork());
+  }
+}
+
+function shareOf(flow: number, volume: number): number {
+  return volume === 0 ? 0 : flow / volume;
+}

@@ -1,0 +1,51 @@
+import type { Candle } from "../../contract/model.js";
+import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
+import type { Indicator } from "../kernel.js";
+import { RunningTotal } from "./running-total.js";
+
+/**
+ * The on-balance volume (Granville 1963; TA-Lib's `OBV`): the volume of candles that closed higher less that of
+ * candles that closed lower, ever since.
+ *
+ * ```text
+ * obv = obv' + volume        where close > close'        close', obv': those of the candle before
+ *       obv' − volume        where close < close'
+ *       obv'                 where close = close'
+ * ```
+ *
+ * In the currency of the series. It begins with the first candle's volume, as in TA-Lib (TradingView begins with 0), so
+ * its level depends on where the candles begin and only its changes mean something; there is no warming up. Constant
+ * in a flat market. However many candles there are, it is as exact as its last digit.
+ *
+ * ```ts
+ * import { ema, obv } from "pairstream";
+ *
+ * const balance = { now: obv(), average: ema(20, { source: obv() }) };
+ * ```
+ */
+export function obv(): Indicator<number> {
+  return candleIndicator(() => new VolumeBalance(new RunningTotal()));
+}
+
+class VolumeBalance implements CandleKernel<number> {
+  /** At first less than any close, so that the first volume counts. */
+  private close = Number.NEGATIVE_INFINITY;
+
+  constructor(private readonly total: RunningTotal) {}
+
+  push({ close, volume }: Candle): number {
+    const signed = Math.sign(close - this.close) * volume;
+    this.close = close;
+    return this.total.push(signed);
+  }
+
+  peek({ close, volume }: Candle): number {
+    return this.total.peek(Math.sign(close - this.close) * volume);
+  }
+
+  fork(): VolumeBalance {
+    const copy = new VolumeBalance(this.total.fork());
+    copy.close = this.close;
+    return copy;
+  }
+}

@@ -1,0 +1,110 @@
+import { checkChoice, checkWeekStart } from "../../contract/input.js";
+import { type Candle, TIMEFRAMES, type Timeframe, type WeekStart } from "../../contract/model.js";
+import { InvalidInputError } from "../../errors.js";
+import { type Intervals, intervalsOf } from "../../timeframe.js";
+import { vwma } from "../averages/vwma.js";
+import { describe } from "../finite.js";
+import type { Indicator } from "../kernel.js";
+import { checkPeriod } from "../parameters.js";
+import { type SeriesKernel, seriesIndicator } from "../series-kernel.js";
+import type { SourceOptions } from "../source.js";
+
+/** What a volume-weighted average price is taken over. */
+export interface VwapOptions extends SourceOptions {
+  /**
+   * A timeframe: from the start of its interval, UTC, at which the average begins anew. `{ candles: n }`: the last `n`
+   * candles, a window that slides along. The default is `"1d"`.
+   */
+  readonly session?: Timeframe | { readonly candles: number };
+  /** Where a session of `1w` begins; the default is `"monday"`. */
+  readonly weekStart?: WeekStart;
+}
+
+/**
+ * The volume-weighted average price (TradingView's `ta.vwap`): what was paid on average since the session began.
+ *
+ * ```text
+ * vwap = Σ hlc3 · volume / Σ volume        over the candles of the session so far
+ * ```
+ *
+ * In the unit of the price. With a timeframe as the session there is a value from the first candle on, and a session
+ * that the candles begin in the middle of counts from there; with `{ candles: n }` it is `undefined` for the first
+ * `n − 1` candles, and equals `vwma(n, { source: "hlc3" })`. `undefined` where there was no volume, too; the price in a
+ * flat market. A candle belongs to the session in which it starts. Defaults: `session` `"1d"`, `weekStart` `"monday"`,
+ * `source` `"hlc3"`. Throws an `InvalidInputError` where the session is no timeframe and no number of candles, whole
+ * and from 1 to 100,000, the week's start is neither `"monday"` nor `"thursday"`, or the source is none.
+ *
+ * ```ts
+ * import { vwap } from "pairstream";
+ *
+ * const paid = { today: vwap(), thisWeek: vwap({ session: "1w" }), lately: vwap({ session: { candles: 50 } }) };
+ * ```
+ */
+export function vwap(options?: VwapOptions): Indicator<number> {
+  if (options !== undefined && (typeof options !== "object" || options === null)) {
+    const allowed = "an object that may have a session, a weekStart and a source";
+    throw new InvalidInputError("options", allowed, `is ${describe(options)}`);
+  }
+  const weekStart = checkWeekStart(options?.weekStart);
+  const session: unknown = options?.session ?? "1d";
+  if (typeof session === "object" && session !== null && "candles" in session) {
+    const n = checkPeriod("session.candles", session.candles as number);
+    return vwma(n, { source: options?.source ?? "hlc3" });
+  }
+  if (typeof session === "object") {
+    const allowed = "a timeframe, or an object with a number of candles";
+    throw new InvalidInputError("session", allowed, `is ${describe(session)}`);
+  }
+  const timeframe = checkChoice("session", session as Timeframe, TIMEFRAMES);
+  const sessions = intervalsOf(timeframe, weekStart);
+  return seriesIndicator(() => new SessionAverage(sessions), options, "hlc3");
+}
+
+class SessionAverage implements SeriesKernel<number> {
+  /** When the session begins and ends. */
+  private from = Number.NaN;
+  private to = Number.NaN;
+  /** Its first price, about which the amounts are summed: so equal prices give exactly that price. */
+  private anchor = Number.NaN;
+  private amount = Number.NaN;
+  private volume = Number.NaN;
+
+  constructor(private readonly sessions: Intervals) {}
+
+  push(price: number, candle: Candle): number {
+    if (!this.isIn(candle)) this.begin(price, candle);
+    const { anchor } = this;
+    this.amount += (price - anchor) * candle.volume;
+    this.volume += candle.volume;
+    // Nothing divided by nothing is NaN, which is what stands for no value here.
+    return anchor + this.amount / this.volume;
+  }
+
+  peek(price: number, candle: Candle): number {
+    const { volume } = candle;
+    if (!this.isIn(candle)) return volume === 0 ? Number.NaN : price;
+    return this.anchor + (this.amount + (price - this.anchor) * volume) / (this.volume + volume);
+  }
+
+  fork(): SessionAverage {
+    const copy = new SessionAverage(this.sessions);
+    copy.from = this.from;
+    copy.to = this.to;
+    copy.anchor = this.anchor;
+    copy.amount = this.amount;
+    copy.volume = this.volume;
+    return copy;
+  }
+
+  private isIn({ timestamp }: Candle): boolean {
+    return timestamp >= this.from && timestamp < this.to;
+  }
+
+  private begin(price: number, { timestamp }: Candle): void {
+    this.from = this.sessions.start(timestamp);
+    this.to = this.sessions.end(timestamp);
+    this.anchor = price;
+    this.amount = 0;
+    this.volume = 0;
+  }
+}

@@ -1,0 +1,29 @@
+/** The last `n` numbers themselves. */
+export class History {
+  /** Where the next number goes, which is where the oldest stands. */
+  private at = 0;
+
+  constructor(
+    private readonly n: number,
+    private readonly ring: number[] = new Array<number>(n).fill(Number.NaN),
+  ) {}
+
+  /** The number pushed `age` numbers ago, from 1, the last one, to `n`; NaN where there were not so many. */
+  ago(age: number): number {
+    const index = this.at - age;
+    return this.ring[index < 0 ? index + this.n : index]!;
+  }
+
+  /** Takes `value` in, unless it is NaN. */
+  push(value: number): void {
+    if (Number.isNaN(value)) return;
+    this.ring[this.at] = value;
+    this.at = this.at + 1 === this.n ? 0 : this.at + 1;
+  }
+
+  fork(): History {
+    const copy = new History(this.n, this.ring.slice());
+    copy.at = this.at;
+    return copy;
+  }
+}

@@ -1,0 +1,58 @@
+import { emptyBlock } from "./block.js";
+
+/** The mean of the last `n` numbers; of equal ones exact. See `block.ts` for how. */
+export class SlidingMean {
+  private at = 0;
+  private anchor = 0;
+  /** Of the running block, about the anchor. */
+  private sum = 0;
+  private readonly inverse: number;
+
+  constructor(
+    private readonly n: number,
+    private readonly block: number[] = emptyBlock(n, 1, 0),
+  ) {
+    this.inverse = 1 / n;
+  }
+
+  /** The mean once `value` is the newest; NaN until there are `n`. */
+  peek(value: number): number {
+    const { anchor } = this;
+    return anchor + (this.block[this.at]! + (this.sum + (value - anchor))) * this.inverse;
+  }
+
+  /** Takes `value` in, unless it is NaN, and gives the mean. */
+  push(value: number): number {
+    if (Number.isNaN(value)) return value;
+    const { block, at, anchor } = this;
+    const sum = this.sum + (value - anchor);
+    const mean = anchor + (block[at]! + sum) * this.inverse;
+    block[at] = value;
+    this.sum = sum;
+    this.at = at + 1;
+    if (at + 2 >= this.n) this.turn();
+    return mean;
+  }
+
+  fork(): SlidingMean {
+    const copy = new SlidingMean(this.n, this.block.slice());
+    copy.at = this.at;
+    copy.anchor = this.anchor;
+    copy.sum = this.sum;
+    return copy;
+  }
+
+  private turn(): void {
+    const { block, n } = this;
+    const anchor = n === 1 ? 0 : block[n - 2]!;
+    let sum = 0;
+    block[n - 1] = 0;
+    for (let at = n - 2; at >= 0; at -= 1) {
+      sum += block[at]! - anchor;
+      block[at] = sum;
+    }
+    this.at = 0;
+    this.anchor = anchor;
+    this.sum = 0;
+  }
+}

@@ -1,0 +1,82 @@
+import { emptyBlock } from "./block.js";
+
+/**
+ * The mean and the variance (of the population) of the last `n` numbers; of equal ones both exact. See `block.ts` for
+ * how.
+ *
+ * The variance is the mean square about the anchor less the squared distance of the mean from it. The anchor is one
+ * of the numbers, so that distance squared is at most `n` variances, and the difference loses no more than a factor
+ * of `n + 1` in precision, whatever the numbers.
+ */
+export class SlidingVariance {
+  private at = 0;
+  private anchor = 0;
+  /** Of the running block, about the anchor: the sum, and that of the squares. */
+  private sum = 0;
+  private squares = 0;
+  private readonly inverse: number;
+
+  constructor(
+    private readonly n: number,
+    /** Two a place: the sum from there to the end of the block before, and that of the squares. */
+    private readonly block: number[] = emptyBlock(n, 2, 0),
+  ) {
+    this.inverse = 1 / n;
+  }
+
+  /** The mean once `value` is the newest; NaN until there are `n`. */
+  mean(value: number): number {
+    const { anchor } = this;
+    return anchor + (this.block[this.at]! + (this.sum + (value - anchor))) * this.inverse;
+  }
+
+  /** The variance once `value` is the newest, never negative; NaN until there are `n`. */
+  variance(value: number): number {
+    const { block, at, inverse } = this;
+    const distance = value - this.anchor;
+    const mean = (block[at]! + (this.sum + distance)) * inverse;
+    const square = (block[at + 1]! + (this.squares + distance * distance)) * inverse;
+    return Math.max(0, square - mean * mean);
+  }
+
+  /** Takes `value` in, unless it is NaN; what it makes of the window is asked for before. */
+  push(value: number): void {
+    if (Number.isNaN(value)) return;
+    const { block, at } = this;
+    const distance = value - this.anchor;
+    block[at] = value;
+    this.sum += distance;
+    this.squares += distance * distance;
+    this.at = at + 2;
+    if (at + 4 >= block.length) this.turn();
+  }
+
+  fork(): SlidingVariance {
+    const copy = new SlidingVariance(this.n, this.block.slice());
+    copy.at = this.at;
+    copy.anchor = this.anchor;
+    copy.sum = this.sum;
+    copy.squares = this.squares;
+    return copy;
+  }
+
+  private turn(): void {
+    const { block, n } = this;
+    const anchor = n === 1 ? 0 : block[2 * n - 4]!;
+    let sum = 0;
+    let squares = 0;
+    block[2 * n - 2] = 0;
+    block[2 * n - 1] = 0;
+    for (let at = 2 * n - 4; at >= 0; at -= 2) {
+      const distance = block[at]! - anchor;
+      sum += distance;
+      squares += distance * distance;
+      block[at] = sum;
+      block[at + 1] = squares;
+    }
+    this.at = 0;
+    this.anchor = anchor;
+    this.sum = 0;
+    this.squares = 0;
+  }
+}

@@ -1,0 +1,112 @@
+import { defer, filter, map, type OperatorFunction } from "rxjs";
+import { checkChoice } from "../contract/input.js";
+import { InvalidInputError } from "../errors.js";
+import { CrossingDetector, type Line } from "./crossing-detector.js";
+import type { IndicatorEvent } from "./indicator-event.js";
+
+/** The names of those values that are numbers. */
+export type NumericName<V> = {
+  [K in keyof V]-?: K extends string ? ([NonNullable<V[K]>] extends [number] ? K : never) : never;
+}[keyof V];
+
+/** When `crosses` looks at a candle. */
+export interface CrossesOptions {
+  /** `"closed"`: when it is first closed or final, the default; `"final"`: when it can no longer change. */
+  on?: "closed" | "final";
+}
+
+/** One line has crossed another. */
+export interface Crossing<V extends object = Readonly<Record<string, unknown>>> {
+  /** `up`: `a` was below `b` and now is above. */
+  readonly direction: "up" | "down";
+  /** The event with which the candle closed, or became final. */
+  readonly event: IndicatorEvent<V>;
+  /** The value or level, after that candle; in its own unit. */
+  readonly a: number;
+  readonly b: number;
+}
+
+/**
+ * Emits, frozen, where a value of `withIndicators` crosses another one or a level.
+ *
+ * ```text
+ * fast      1---3---4---1---1---|
+ * slow      2---2---2---1---2---|
+ *           crosses("fast", "slow")
+ *           ----u-----------d---|    up, down; of closed candles
+ * ```
+ *
+ * `a` and `b` are names of values that are numbers, or levels in their unit; one at least is a name. Each
+ * candle is looked at once, when it is first closed, or final with `on: "final"`. The two cross where `a` is
+ * then on the other side of `b` than it was after the candles before. Where they are equal the last side stays,
+ * so that a touch is no crossing; candles without either value are passed over, and nothing crosses before a
+ * side is known.
+ *
+ * Only `on: "final"` never repaints. With `"closed"` a crossing stands as it was seen: a later correction, or
+ * the removal of the candle, neither takes it back nor makes one after the fact. The next candle is compared
+ * with the ones before it as they are then. One that turns up late is looked at when it comes, and one that
+ * comes back after its removal anew. Crossings of the history come too: their `event.live` is `false`.
+ *
+ * Throws an `InvalidInputError` where `a` or `b` is neither a name nor a finite number, both are numbers, or
+ * `on` is unknown. The stream fails with one at the first event that lacks a name, at the first value that is
+ * no number, and where events of several series are mixed; and with a `PairstreamError` where an event is
+ * about a candle no newer than a final one.
+ *
+ * ```ts
+ * import { type CandleEvent, crosses, ema, withIndicators } from "pairstream";
+ * import { filter, type Observable } from "rxjs";
+ *
+ * const entries = (events: Observable<CandleEvent>) =>
+ *   events.pipe(
+ *     withIndicators({ fast: ema(9), slow: ema(21) }),
+ *     crosses("fast", "slow", { on: "final" }),
+ *     filter(({ direction, event }) => direction === "up" && event.live),
+ *   );
+ * ```
+ */
+export function crosses<V extends object>(
+  a: NumericName<V>,
+  b: NumericName<V> | number,
+  options?: CrossesOptions,
+): OperatorFunction<IndicatorEvent<V>, Crossing<V>>;
+export function crosses<V extends object>(
+  a: number,
+  b: NumericName<V>,
+  options?: CrossesOptions,
+): OperatorFunction<IndicatorEvent<V>, Crossing<V>>;
+export function crosses(
+  a: Line,
+  b: Line,
+  options: CrossesOptions = {},
+): OperatorFunction<IndicatorEvent, Crossing> {
+  checkLine("a", a);
+  checkLine("b", b);
+  if (typeof a === "number" && typeof b === "number") {
+    throw new InvalidInputError("b", "the name of a value, as a is a level", `is ${b}`);
+  }
+  const on = options.on === undefined ? "closed" : checkChoice("on", options.on, ["closed", "final"]);
+  return (events) =>
+    defer(() => {
+      const detector = new CrossingDetector(a, b, on);
+      return events.pipe(
+        map((event) => crossingOf(detector, event)),
+        filter((crossing) => crossing !== undefined),
+      );
+    });
+}
+
+function crossingOf(detector: CrossingDetector, event: IndicatorEvent): Crossing | undefined {
+  const sighting = detector.apply(event);
+  if (sighting === undefined) return undefined;
+  const { direction, a, b } = sighting;
+  return Object.freeze({ direction, event, a, b });
+}
+
+function checkLine(parameter: string, line: Line): void {
+  if (typeof line === "string" || (typeof line === "number" && Number.isFinite(line))) return;
+  throw new InvalidInputError(
+    parameter,
+    "the name of a value, or a finite number",
+    `is ${typeof line === "number" ? line : typeof line}`,
+  );
+}

@@ -1,0 +1,92 @@
+import type { MonoTypeOperatorFunction } from "rxjs";
+import { isSame } from "../candles/book.js";
+import type { CandleEvent, CandleStatus } from "../candles/event.js";
+import type { Candle } from "../contract/model.js";
+import { derivedEvent } from "./derived-event.js";
+import { type Recursion, ReplayedChain } from "./replayed-chain.js";
+import { throughReducer } from "./through-reducer.js";
+
+/**
+ * Turns the candles of one series into Heikin-Ashi candles, which smooth each candle with the one before it.
+ *
+ * ```text
+ * events    a---b---c---a(corrected)-----------------|
+ *           heikinAshi()
+ *           A---B---C---(A, B and C updated)---------|
+ * ```
+ *
+ * close = (open + high + low + close) / 4; open = the mean of the last Heikin-Ashi candle's open and close,
+ * of the first candle's own ones; high and low are the outermost of the candle's own and these two. Volume,
+ * swaps and timestamp stay, and so does the unit. The candle before is the last one known, however many
+ * intervals lie between.
+ *
+ * Each candle rests on all before it. A correction, a removal or a candle that turns up late is therefore
+ * followed, at once, by `updated` for each later candle that it changes, ascending, with the `live` and
+ * `observedAt` of its cause; revisions count the events that come out, on from the first one's. What changes
+ * nothing that is shown emits nothing.
+ *
+ * The stream fails with an `InvalidInputError` where events of several series are mixed (part them with
+ * `groupBy`), and with a `PairstreamError` where one is about a candle no newer than a final one: the
+ * service's clock was set back then, or the events are not in their order. Subscribing anew, as `retry` does,
+ * begins with the history again.
+ *
+ * ```ts
+ * import { type CandleEvent, heikinAshi, latest } from "pairstream";
+ * import type { Observable } from "rxjs";
+ *
+ * const draw = (events: Observable<CandleEvent>, setData: (closes: number[]) => void) =>
+ *   events
+ *     .pipe(heikinAshi(), latest(200))
+ *     .subscribe((candles) => setData(candles.map((candle) => candle.close)));
+ * ```
+ */
+export function heikinAshi(): MonoTypeOperatorFunction<CandleEvent> {
+  return throughReducer(() => new HeikinAshiChain(new HeikinAshiRecursion(undefined)));
+}
+
+class HeikinAshiRecursion implements Recursion<Candle> {
+  /** `previous`: the Heikin-Ashi candle before. */
+  constructor(private previous: Candle | undefined) {}
+
+  push(candle: Candle): Candle {
+    this.previous = this.peek(candle);
+    return this.previous;
+  }
+
+  peek(candle: Candle): Candle {
+    const { previous } = this;
+    const { timestamp, volume, swaps } = candle;
+    const close = (candle.open + candle.high + candle.low + candle.close) / 4;
+    const open =
+      previous === undefined ? (candle.open + candle.close) / 2 : (previous.open + previous.close) / 2;
+    const high = Math.max(candle.high, open, close);
+    const low = Math.min(candle.low, open, close);
+    return Object.freeze({ timestamp, open, high, low, close, volume, swaps });
+  }
+
+  fork(): HeikinAshiRecursion {
+    return new HeikinAshiRecursion(this.previous);
+  }
+}
+
+class HeikinAshiChain extends ReplayedChain<Candle, CandleEvent> {
+  protected override shown(_candle: Candle, value: Candle): Candle {
+    return value;
+  }
+
+  protected override isSameValue(a: Candle, b: Candle): boolean {
+    return isSame(a, b);
+  }
+
+  protected override eventOf(
+    type: CandleEvent["type"],
+    candle: Candle,
+    previous: Candle | undefined,
+    _value: Candle,
+    status: CandleStatus,
+    revision: number,
+    cause: CandleEvent,
+  ): CandleEvent {
+    return derivedEvent(cause, type, candle, previous, status, revision, cause.series);
+  }
+}

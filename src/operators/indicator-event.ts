@@ -1,0 +1,25 @@
+import type { CandleEvent } from "../candles/event.js";
+import type { Indicator } from "../indicators/kernel.js";
+
+/**
+ * The values that a set of indicators gives, by the names that the set has for them; `undefined` while one
+ * warms up.
+ */
+export type IndicatorValues<I> = {
+  readonly [K in keyof I]: I[K] extends Indicator<infer T> ? T | undefined : never;
+};
+
+/**
+ * A candle event together with the values of indicators right after it; of a `removed` candle, the last ones
+ * that it had. `V`: the type of `values`, such as `{ fast: number | undefined }`; `withIndicators` infers it.
+ *
+ * ```ts
+ * import type { IndicatorEvent } from "pairstream";
+ *
+ * const spreadOf = ({ values }: IndicatorEvent<{ fast: number | undefined; slow: number | undefined }>) =>
+ *   values.fast === undefined || values.slow === undefined ? undefined : values.fast - values.slow;
+ * ```
+ */
+export type IndicatorEvent<V extends object = Readonly<Record<string, unknown>>> = CandleEvent & {
+  readonly values: V;
+};

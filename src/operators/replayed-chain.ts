@@ -1,0 +1,170 @@
+import { isSame, laterOf } from "../candles/book.js";
+import type { CandleEvent, CandleStatus } from "../candles/event.js";
+import type { Candle } from "../contract/model.js";
+import { SeriesGuard } from "./series-guard.js";
+
+/**
+ * Something worked out candle after candle, each value on all the candles before; a kernel that is always
+ * warm.
+ */
+export interface Recursion<V> {
+  /** Commits the next candle and gives the value after it. */
+  push(candle: Candle): V;
+  /** The value that pushing this candle would give; changes nothing. */
+  peek(candle: Candle): V;
+  /** An independent copy. */
+  fork(): Recursion<V>;
+}
+
+/** A candle that may still change, as it was last told. */
+interface Pending<V> {
+  candle: Candle;
+  value: V;
+  status: CandleStatus;
+  revision: number;
+}
+
+const NOTHING: readonly never[] = [];
+
+/**
+ * Keeps a value for every candle true while candles come, change, go and turn up late: after every event the
+ * last values equal those of a batch over the candles as they now stand.
+ *
+ * It holds the recursion as of the newest final candle, and the candles after that one. What comes at the end
+ * costs one push or one peek; only what changes before it goes back to the copy, and again through what
+ * follows.
+ */
+export abstract class ReplayedChain<V, E extends CandleEvent> {
+  private readonly guard = new SeriesGuard();
+  /** Candles that are not final, ascending. */
+  private readonly pending: Pending<V>[] = [];
+  /** The recursion through all of them but the last; absent where that is the same as `base`. */
+  private head: Recursion<V> | undefined;
+
+  /** `base`: the recursion through all final candles; none yet. */
+  constructor(private readonly base: Recursion<V>) {}
+
+  /** The candle that an event is to show. */
+  protected abstract shown(candle: Candle, value: V): Candle;
+  protected abstract isSameValue(a: V, b: V): boolean;
+  /** `previous` is given for `updated`. */
+  protected abstract eventOf(
+    type: CandleEvent["type"],
+    candle: Candle,
+    previous: Candle | undefined,
+    value: V,
+    status: CandleStatus,
+    revision: number,
+    cause: CandleEvent,
+  ): E;
+
+  /**
+   * The events that follow from one: its own, then `updated` for each later candle whose value it has
+   * changed, ascending. A candle's first event is `new` and has the revision of the one that it follows from;
+   * each further one has one more than the last.
+   */
+  apply(event: CandleEvent): readonly E[] {
+    this.guard.admit(event);
+    const { timestamp } = event.candle;
+    let at = this.pending.length;
+    while (at > 0 && this.pending[at - 1]!.candle.timestamp >= timestamp) at -= 1;
+    const entry = this.pending[at]?.candle.timestamp === timestamp ? this.pending[at] : undefined;
+    if (event.type === "removed") return entry === undefined ? NOTHING : this.remove(at, entry, event);
+    return event.status === "final" ? this.settle(at, entry, event) : this.put(at, entry, event);
+  }
+
+  private settle(at: number, entry: Pending<V> | undefined, event: CandleEvent): readonly E[] {
+    const { base, pending } = this;
+    // Finals ascend: what is older and was not final by now is not heard of again.
+    for (let older = 0; older < at; older += 1) base.push(pending[older]!.candle);
+    const isUnchanged = entry !== undefined && isSame(entry.candle, event.candle);
+    const value = base.push(event.candle);
+    const told = entry === undefined ? this.begin(event, value) : this.change(entry, event, value);
+    if (pending.length > 0) pending.splice(0, entry === undefined ? at : at + 1);
+    if (pending.length === 0) this.head = undefined;
+    else if (!isUnchanged) return this.replay(0, base.fork(), told, event);
+    return told === undefined ? NOTHING : [told];
+  }
+
+  private put(at: number, entry: Pending<V> | undefined, event: CandleEvent): readonly E[] {
+    const { pending } = this;
+    const { candle, status, revision } = event;
+    const isLast = at === pending.length - (entry === undefined ? 0 : 1);
+    if (entry === undefined && isLast && at > 0) {
+      this.head ??= this.base.fork();
+      this.head.push(pending[at - 1]!.candle);
+    }
+    const isUnchanged = entry !== undefined && isSame(entry.candle, candle);
+    if (isLast || isUnchanged) {
+      const value = isUnchanged ? entry.value : (this.head ?? this.base).peek(candle);
+      const told = entry === undefined ? this.begin(event, value) : this.change(entry, event, value);
+      if (entry === undefined) pending.push({ candle, value, status, revision });
+      return told === undefined ? NOTHING : [told];
+    }
+    const recursion = this.through(at);
+    const value = recursion.push(candle);
+    const told = entry === undefined ? this.begin(event, value) : this.change(entry, event, value);
+    if (entry === undefined) pending.splice(at, 0, { candle, value, status, revision });
+    return this.replay(at + 1, recursion, told, event);
+  }
+
+  private remove(at: number, entry: Pending<V>, cause: CandleEvent): readonly E[] {
+    const { pending } = this;
+    const { candle, value, status, revision } = entry;
+    const shown = this.shown(candle, value);
+    const told = this.eventOf("removed", shown, undefined, value, status, revision + 1, cause);
+    pending.splice(at, 1);
+    if (at < pending.length) return this.replay(at, this.through(at), told, cause);
+    this.head = at > 1 ? this.through(at - 1) : undefined;
+    return [told];
+  }
+
+  /** The first event of a candle's life. */
+  private begin(event: CandleEvent, value: V): E {
+    const { candle, status, revision } = event;
+    return this.eventOf("new", this.shown(candle, value), undefined, value, status, revision, event);
+  }
+
+  /** What an event changes about its candle; nothing, where no more than what is not shown. */
+  private change(entry: Pending<V>, event: CandleEvent, value: V): E | undefined {
+    const status = laterOf(entry.status, event.status);
+    const before = this.shown(entry.candle, entry.value);
+    const shown = this.shown(event.candle, value);
+    const isEcho = status === entry.status && isSame(before, shown) && this.isSameValue(entry.value, value);
+    entry.candle = event.candle;
+    entry.value = value;
+    if (isEcho) return undefined;
+    entry.status = status;
+    entry.revision += 1;
+    return this.eventOf("updated", shown, before, value, status, entry.revision, event);
+  }
+
+  /** A copy of the recursion through the first `count` pending candles. */
+  private through(count: number): Recursion<V> {
+    const recursion = this.base.fork();
+    for (let at = 0; at < count; at += 1) recursion.push(this.pending[at]!.candle);
+    return recursion;
+  }
+
+  /**
+   * Works out anew the values of the pending candles from `from` on, with the recursion through those before;
+   * it becomes the head. `told`: the cause's own event, which comes first.
+   */
+  private replay(from: number, recursion: Recursion<V>, told: E | undefined, cause: CandleEvent): E[] {
+    const { pending } = this;
+    const events = told === undefined ? [] : [told];
+    for (let at = from; at < pending.length; at += 1) {
+      const entry = pending[at]!;
+      const { candle } = entry;
+      const value = at < pending.length - 1 ? recursion.push(candle) : recursion.peek(candle);
+      if (this.isSameValue(entry.value, value)) continue;
+      const before = this.shown(candle, entry.value);
+      const shown = this.shown(candle, value);
+      entry.value = value;
+      entry.revision += 1;
+      events.push(this.eventOf("updated", shown, before, value, entry.status, entry.revision, cause));
+    }
+    this.head = recursion;
+    return events;
+  }
+}

@@ -1,0 +1,60 @@
+import type { MonoTypeOperatorFunction } from "rxjs";
+import type { CandleEvent } from "../candles/event.js";
+import { checkChoice, checkWeekStart } from "../contract/input.js";
+import { TIMEFRAMES, type Timeframe, type WeekStart } from "../contract/model.js";
+import { Resampler } from "./resampler.js";
+import { throughReducer } from "./through-reducer.js";
+
+/** How to resample. */
+export interface ResampleOptions {
+  /** Where `1w` begins, in the source too; default `"monday"`. */
+  weekStart?: WeekStart;
+}
+
+/**
+ * Turns the candles of one series into those of a longer timeframe: 1min into 5min.
+ *
+ * ```text
+ * events    12:00--12:01--…--12:04(open)--12:04(closed)--12:05(open)--|
+ *           resample("5min")
+ *           12:00--12:00--…--12:00(open)--12:00(closed)--12:05(open)--|
+ * ```
+ *
+ * Open is that of the first candle and close that of the last one, high and low are the outermost, volume and
+ * swaps are sums, added up anew after each change. `timeframe` is one in which the source's nests: longer or
+ * the same, and 1w not in 1M. A candle of the longer timeframe carries corrections and removals through: it
+ * is `removed` with its last candle, and `new` with revision 0 should one come back. `live` and `observedAt`
+ * are those of the event that it follows from; an event that changes neither its values nor its status emits
+ * nothing.
+ *
+ * - *Open* while a candle in it is open, or its end is not known to have passed.
+ * - *Closed* once none in it is open, and the candle of its last interval has closed or any event of a later
+ *   one has come. Where its last intervals hold no candle it closes with that event, as late as the next
+ *   swap, or on time over a source with `fillGaps`. What comes after it has closed is a correction.
+ * - *Final* once a candle of its last interval or of a later one is final; before that one a late candle
+ *   could still turn up.
+ *
+ * Where the source begins inside an interval its first candle holds the part that was seen; let `since` be
+ * the start of one. Do not filter out the final events before it: what is not final is held.
+ *
+ * Throws an `InvalidInputError` for what is no timeframe or week start. The stream fails with one at the
+ * first event where the source's candles do not nest, and where events of several series are mixed (part them
+ * with `groupBy`); and with a `PairstreamError` where one is about a candle no newer than a final one: the
+ * service's clock was set back then, or the events are not in their order. Subscribing anew, as `retry` does,
+ * begins with the history again.
+ *
+ * ```ts
+ * import { type CandleEvent, closes, resample } from "pairstream";
+ * import type { Observable } from "rxjs";
+ *
+ * const fiveMinutes = (minutes: Observable<CandleEvent>) => minutes.pipe(resample("5min"), closes());
+ * ```
+ */
+export function resample(
+  timeframe: Timeframe,
+  options: ResampleOptions = {},
+): MonoTypeOperatorFunction<CandleEvent> {
+  checkChoice("timeframe", timeframe, TIMEFRAMES);
+  const weekStart = checkWeekStart(options.weekStart);
+  return throughReducer(() => new Resampler(timeframe, weekStart));
+}

@@ -1,0 +1,189 @@
+import { isSame, laterOf } from "../candles/book.js";
+import type { CandleEvent, CandleStatus } from "../candles/event.js";
+import { type Candle, type Series, TIMEFRAMES, type Timeframe, type WeekStart } from "../contract/model.js";
+import { InvalidInputError } from "../errors.js";
+import { type Intervals, intervalsOf } from "../timeframe.js";
+import { derivedEvent } from "./derived-event.js";
+import { SeriesGuard } from "./series-guard.js";
+
+/** A candle of the source that may still change. */
+interface Part {
+  candle: Candle;
+  status: CandleStatus;
+}
+
+/** An interval of the target that is not final. */
+interface Bucket {
+  readonly start: number;
+  readonly end: number;
+  /** The start of the last interval of the source in it. */
+  readonly lastStart: number;
+  /** Its final candles in one; all of them are older than its parts. */
+  settled: Candle | undefined;
+  /** Its other candles, ascending. */
+  readonly parts: Part[];
+  /** What was last told of it. */
+  shown: { readonly candle: Candle; readonly status: CandleStatus; readonly revision: number } | undefined;
+}
+
+/** Turns the events of a series into those of a longer timeframe; it holds the candles that are not final. */
+export class Resampler {
+  private readonly guard = new SeriesGuard();
+  private readonly intervals: Intervals;
+  private source: { readonly intervals: Intervals; readonly target: Series } | undefined;
+  /** Ascending; all but the first are not final. */
+  private readonly buckets: Bucket[] = [];
+  /** The newest candle that an event was about. */
+  private newest = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    private readonly timeframe: Timeframe,
+    private readonly weekStart: WeekStart,
+  ) {
+    this.intervals = intervalsOf(timeframe, weekStart);
+  }
+
+  /** The events that follow from one, ascending: of older buckets, where it ends them, then of its own. */
+  apply(event: CandleEvent): readonly CandleEvent[] {
+    this.guard.admit(event);
+    this.source ??= this.sourceOf(event);
+    const { buckets } = this;
+    const { timestamp } = event.candle;
+    const isFinal = timestamp === this.guard.finalUntil;
+    this.newest = Math.max(this.newest, timestamp);
+    let at = buckets.length;
+    while (at > 0 && buckets[at - 1]!.end > timestamp) at -= 1;
+
+    const events: CandleEvent[] = [];
+    for (let older = 0; older < at; older += 1) {
+      const bucket = buckets[older]!;
+      this.tell(bucket, bucket.shown!.candle, event, events);
+    }
+    if (isFinal && at > 0) buckets.splice(0, at);
+    if (isFinal) at = 0;
+
+    let bucket = buckets[at];
+    if (bucket === undefined || bucket.start > timestamp) {
+      if (event.type === "removed") return events;
+      bucket = this.bucketOf(timestamp, this.source.intervals);
+      buckets.splice(at, 0, bucket);
+    }
+    if (!change(bucket, event)) return events;
+    if (isFinal) settle(bucket, timestamp);
+    if (bucket.settled === undefined && bucket.parts.length === 0) {
+      const { candle, status, revision } = bucket.shown!;
+      events.push(this.eventOf(event, "removed", candle, undefined, status, revision + 1));
+      buckets.splice(at, 1);
+      return events;
+    }
+    this.tell(bucket, candleOf(bucket, bucket.parts.length), event, events);
+    return events;
+  }
+
+  /** Adds the event that says how a bucket now is, where that differs from what was told last. */
+  private tell(bucket: Bucket, candle: Candle, cause: CandleEvent, events: CandleEvent[]): void {
+    const { shown } = bucket;
+    const status = laterOf(shown?.status, this.statusOf(bucket));
+    if (shown === undefined) {
+      bucket.shown = { candle, status, revision: 0 };
+      events.push(this.eventOf(cause, "new", candle, undefined, status, 0));
+    } else if (status !== shown.status || !isSame(candle, shown.candle)) {
+      const revision = shown.revision + 1;
+      bucket.shown = { candle, status, revision };
+      events.push(this.eventOf(cause, "updated", candle, shown.candle, status, revision));
+    }
+  }
+
+  private statusOf({ parts, lastStart, end }: Bucket): CandleStatus {
+    // Finals ascend: before the newest of them nothing can come any more.
+    if (this.guard.finalUntil >= lastStart) return "final";
+    for (let at = 0; at < parts.length; at += 1) if (parts[at]!.status === "open") return "open";
+    const isWhole = parts.length > 0 && parts[parts.length - 1]!.candle.timestamp === lastStart;
+    return isWhole || this.newest >= end ? "closed" : "open";
+  }
+
+  private bucketOf(timestamp: number, source: Intervals): Bucket {
+    const [start, end] = [this.intervals.start(timestamp), this.intervals.end(timestamp)];
+    const lastStart = source.shift(end, -1);
+    return { start, end, lastStart, settled: undefined, parts: [], shown: undefined };
+  }
+
+  private eventOf(
+    cause: CandleEvent,
+    type: CandleEvent["type"],
+    candle: Candle,
+    previous: Candle | undefined,
+    status: CandleStatus,
+    revision: number,
+  ): CandleEvent {
+    return derivedEvent(cause, type, candle, previous, status, revision, this.source!.target);
+  }
+
+  private sourceOf({ series, candle: { timestamp } }: CandleEvent) {
+    const { timeframe, weekStart } = this;
+    const nesting = TIMEFRAMES.filter((target) => nests(series.timeframe, target));
+    if (!nesting.includes(timeframe)) {
+      const allowed = `${nesting.join(", ")} for a source of ${series.timeframe}`;
+      throw new InvalidInputError("timeframe", allowed, `is "${timeframe}", in which these do not nest`);
+    }
+    const intervals = intervalsOf(series.timeframe, weekStart);
+    if (series.timeframe === "1w" && intervals.start(timestamp) !== timestamp) {
+      const allowed = "the day on which the weeks of the source begin";
+      throw new InvalidInputError("weekStart", allowed, `is "${weekStart}"`);
+    }
+    return { intervals, target: Object.freeze({ ...series, timeframe }) };
+  }
+}
+
+/** Whether each interval of `source` lies in one of `target`. */
+export function nests(source: Timeframe, target: Timeframe): boolean {
+  // Each length divides the next one; only a week can begin in one month and end in another.
+  const isMonthOfWeeks = source === "1w" && target === "1M";
+  return TIMEFRAMES.indexOf(source) <= TIMEFRAMES.indexOf(target) && !isMonthOfWeeks;
+}
+
+/**
+ * Takes in what an event says of its candle; `false` where it says nothing: the removal of one that is not
+ * known.
+ */
+function change({ parts }: Bucket, { type, candle, status }: CandleEvent): boolean {
+  const { timestamp } = candle;
+  let at = parts.length;
+  while (at > 0 && parts[at - 1]!.candle.timestamp >= timestamp) at -= 1;
+  const part = parts[at]?.candle.timestamp === timestamp ? parts[at] : undefined;
+  if (type === "removed") {
+    if (part !== undefined) parts.splice(at, 1);
+    return part !== undefined;
+  }
+  if (part === undefined) {
+    parts.splice(at, 0, { candle, status });
+  } else {
+    part.candle = candle;
+    part.status = laterOf(part.status, status);
+  }
+  return true;
+}
+
+/** Folds up the candles that cannot change any more: those until a final one. */
+function settle(bucket: Bucket, finalUntil: number): void {
+  const { parts } = bucket;
+  let count = 0;
+  while (count < parts.length && parts[count]!.candle.timestamp <= finalUntil) count += 1;
+  bucket.settled = candleOf(bucket, count);
+  parts.splice(0, count);
+}
+
+/** The final candles of a bucket and the first `count` others in one. */
+function candleOf({ start, settled, parts }: Bucket, count: number): Candle {
+  if (settled !== undefined && count === 0) return settled;
+  let { open, high, low, close, volume, swaps } = settled ?? parts[0]!.candle;
+  for (let at = settled === undefined ? 1 : 0; at < count; at += 1) {
+    const { candle } = parts[at]!;
+    high = Math.max(high, candle.high);
+    low = Math.min(low, candle.low);
+    close = candle.close;
+    volume += candle.volume;
+    swaps += candle.swaps;
+  }
+  return Object.freeze({ timestamp: start, open, high, low, close, volume, swaps });
+}

@@ -1,0 +1,152 @@
+import { concat, map, NEVER, Observable, type OperatorFunction, of, Subject, take } from "rxjs";
+import { TestScheduler } from "rxjs/testing";
+import { describe, expect, it } from "vitest";
+import type { CandleEvent } from "../../src/candles/event.js";
+import { InvalidInputError, PairstreamError } from "../../src/errors.js";
+import { candleOf, eventOf } from "./events.js";
+
+export const marbles = () => new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
+
+/** What an operator emits for these events. */
+export function emitted<Out>(
+  operator: OperatorFunction<CandleEvent, Out>,
+  events: readonly CandleEvent[],
+): Out[] {
+  const seen: Out[] = [];
+  of(...events)
+    .pipe(operator)
+    .subscribe((value) => seen.push(value));
+  return seen;
+}
+
+/** The error with which an operator answers to these events. */
+export function failure(
+  operator: OperatorFunction<CandleEvent, unknown>,
+  events: readonly CandleEvent[],
+): unknown {
+  let error: unknown;
+  concat(of(...events), NEVER)
+    .pipe(operator)
+    .subscribe({ error: (caught) => (error = caught) });
+  return error;
+}
+
+/** How many objects hang on one: what it keeps in memory. */
+export function reachable(root: object): number {
+  const seen = new Set<object>([root]);
+  for (const object of seen) {
+    for (const held of object instanceof Map ? [...object].flat() : Object.values(object)) {
+      if (typeof held === "object" && held !== null) seen.add(held);
+    }
+  }
+  return seen.size;
+}
+
+/**
+ * How every operator with memory behaves towards its source and its subscribers. `operator` is to emit one
+ * candle event for each of these here: `new`, ascending, final.
+ */
+export function describeManners(operator: () => OperatorFunction<CandleEvent, CandleEvent>): void {
+  const events = {
+    a: eventOf("new", 1, "final"),
+    b: eventOf("new", 2, "final"),
+    c: eventOf("new", 3, "final"),
+  };
+  const times = (list: readonly CandleEvent[]) => list.map(({ candle }) => candle.timestamp / 60_000);
+
+  describe("its manners", () => {
+    it.each([
+      ["completes with its source", "a-b-|", "a-b-|", "^---!"],
+      ["completes with an empty source", "|", "|", "(^!)"],
+      ["passes on an error", "a-#", "a-#", "^-!"],
+      ["stays with an endless source", "a-b-", "a-b-", "^---"],
+      ["is silent where its source is", "-", "-", "^"],
+    ])("%s", (_, source, expected, subscription) => {
+      marbles().run(({ cold, expectObservable, expectSubscriptions }) => {
+        const candles = cold<CandleEvent>(source, events);
+        const result = candles.pipe(
+          operator(),
+          map(({ candle }) => candle.timestamp),
+        );
+        expectObservable(result).toBe(expected, { a: 60_000, b: 120_000 });
+        expectSubscriptions(candles.subscriptions).toBe(subscription);
+      });
+    });
+
+    it("leaves its source when it is left", () => {
+      marbles().run(({ hot, expectObservable, expectSubscriptions }) => {
+        const source = hot<CandleEvent>("-a-b-c-", events);
+        const result = source.pipe(
+          operator(),
+          map(({ candle }) => candle.timestamp),
+        );
+        expectObservable(result, "^---!").toBe("-a-b-", { a: 60_000, b: 120_000 });
+        expectSubscriptions(source.subscriptions).toBe("^---!");
+      });
+    });
+
+    it("leaves a synchronous endless source as soon as it may", () => {
+      let pulled = 0;
+      const endless = new Observable<CandleEvent>((subscriber) => {
+        for (; !subscriber.closed; pulled += 1) subscriber.next(eventOf("new", pulled, "final"));
+      });
+      endless.pipe(operator(), take(2)).subscribe();
+      expect(pulled).toBe(2);
+    });
+
+    it("keeps its memory to one subscription", () => {
+      const result = of(events.a, events.b).pipe(operator());
+      const seen: CandleEvent[][] = [[], []];
+      for (const list of seen) result.subscribe((event) => list.push(event));
+      expect(times(seen[0]!)).toEqual([1, 2]);
+      expect(seen[1]).toEqual(seen[0]);
+    });
+
+    it("is told apart where two subscribe at the same time", () => {
+      const source = new Subject<CandleEvent>();
+      const result = source.pipe(operator());
+      const seen: CandleEvent[][] = [[], []];
+      result.subscribe((event) => seen[0]!.push(event));
+      source.next(events.a);
+      result.subscribe((event) => seen[1]!.push(event));
+      source.next(events.b);
+      expect(seen.map(times)).toEqual([[1, 2], [2]]);
+    });
+
+    it("passes on what a callback after it throws", () => {
+      const error = new Error("thrown after it");
+      const throwing = map(() => {
+        throw error;
+      });
+      expect(failure((source) => source.pipe(operator(), throwing), [events.a])).toBe(error);
+    });
+
+    it("passes on a wrong event as an error", () => {
+      expect(failure(operator(), [null as unknown as CandleEvent])).toBeInstanceOf(TypeError);
+    });
+
+    it("fails where series are mixed, and says what to do", () => {
+      const other = { ...events.b, series: { ...events.b.series, pairAddress: "other" } };
+      const error = failure(operator(), [events.a, other]);
+      expect(error).toBeInstanceOf(InvalidInputError);
+      expect(error).toMatchObject({ parameter: "events", allowed: expect.stringContaining("groupBy") });
+      expect(String(error)).toContain("mainnet pair 1min usd and of mainnet other 1min usd");
+    });
+
+    it("takes the same series in another object", () => {
+      const same = { ...events.b, series: { ...events.b.series } };
+      expect(times(emitted(operator(), [events.a, same, events.c]))).toEqual([1, 2, 3]);
+    });
+
+    it.each([
+      ["one that is final", eventOf("updated", 2, "final", 3)],
+      ["one that is older than a final one", eventOf("new", 0, "closed")],
+      ["the removal of one that is final", eventOf("removed", 2, "final")],
+    ])("fails at an event about %s", (_, event) => {
+      const error = failure(operator(), [events.a, events.b, event]);
+      expect(error).toBeInstanceOf(PairstreamError);
+      expect(String(error)).toContain(new Date(event.candle.timestamp).toISOString());
+      expect(String(error)).toContain(new Date(candleOf(2).timestamp).toISOString());
+    });
+  });
+}

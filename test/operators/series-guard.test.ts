@@ -1,0 +1,39 @@
+import { retry } from "rxjs";
+import { expect, it } from "vitest";
+import {
+  type CandleEvent,
+  PairstreamError,
+  resample,
+  watchCandles,
+  withIndicators,
+} from "../../src/index.js";
+import { at, MINUTES, World } from "../world.js";
+import { mean } from "./kernels.js";
+
+const HOUR = 3_600_000;
+
+it.each([
+  ["withIndicators", withIndicators({ mean: mean(2) })],
+  ["resample", resample("5min")],
+])(
+  "%s fails where the service's clock is set back behind final candles, and begins anew with the next subscription",
+  async (_, operator) => {
+    const world = new World({ start: at("12:00:10"), hasDate: true });
+    world.swapsEvery(60_000, at("10:00:00"), at("14:00:00"));
+    const errors: unknown[] = [];
+    const events: CandleEvent[] = [];
+    const noted = (error: unknown) => {
+      errors.push(error);
+      return [true];
+    };
+    watchCandles(world.client, { ...MINUTES, since: { candles: 10 } })
+      .pipe(operator, retry({ delay: noted }))
+      .subscribe((event) => events.push(event));
+    await world.clock.advanceTo(at("12:05:30"));
+    expect(errors).toEqual([]);
+    world.jump(-HOUR);
+    await world.clock.advanceTo(at("12:20:30"));
+    expect(errors).toEqual([expect.any(PairstreamError)]);
+    expect(events.at(-1)!.candle.timestamp).toBe(at("11:20:00"));
+  },
+);
