@@ -1,0 +1,203 @@
+import { adx, atr, bollinger, ema, macd, rsi, sma, stochastic } from "pairstream";
+import type { Bench, MeasureOptions, Report } from "./benches.js";
+import { differenceOf, resultsOf } from "./indicators/comparison.js";
+import { type Contestant, loop, ours, PEERS } from "./indicators/contestants.js";
+import {
+  type Figure,
+  type Goal,
+  MODES,
+  type Mode,
+  row,
+  shortOf,
+  spread,
+  tableOf,
+} from "./indicators/figures.js";
+import {
+  adxLoop,
+  atrLoop,
+  bollingerLoop,
+  emaLoop,
+  macdLoop,
+  rsiLoop,
+  smaLoop,
+  stochasticLoop,
+} from "./indicators/loops.js";
+import { type Rows, walk } from "./indicators/rows.js";
+import { circumstances, inWords } from "./machine.js";
+import { ratioOf, spreadOf, timeByTurns } from "./rounds.js";
+
+const CANDLES = 4096;
+const TRIES = 4;
+const ROWS: Readonly<Record<Mode, Rows>> = { append: walk(CANDLES, 0), replace: walk(CANDLES, TRIES) };
+
+/** Enough for all to have values. */
+const SHORT_ROWS: Readonly<Record<Mode, Rows>> = { append: walk(256, 0), replace: walk(64, TRIES) };
+
+const OURS = "pairstream";
+const LOOP = "loop";
+const LONG = "a window of 200";
+const SHORT = "a window of 20";
+const GOALS: readonly Goal[] = [
+  { contestant: LOOP, unit: "the time of the loop", most: 2 },
+  { contestant: "trading-signals", unit: "as fast as trading-signals", least: 5 },
+  { contestant: LONG, unit: `the time of ${SHORT}`, most: 1.5 },
+];
+
+/** The eight classics: ours, and the loop with the columns it fills, of which ours gives the same numbers. */
+export const CLASSICS: Readonly<Record<string, readonly [Contestant, Contestant]>> = {
+  "SMA(20)": [ours(sma(20)), loop(smaLoop(20), 1)],
+  "EMA(20)": [ours(ema(20)), loop(emaLoop(20), 1)],
+  "RSI(14)": [ours(rsi(14)), loop(rsiLoop(14), 1)],
+  "MACD(12, 26, 9)": [ours(macd(12, 26, 9), "macd", "signal", "histogram"), loop(macdLoop(12, 26, 9), 3)],
+  "Bollinger(20, 2)": [
+    ours(bollinger(20, 2), "upper", "middle", "lower", "percentB", "width"),
+    loop(bollingerLoop(20, 2), 5),
+  ],
+  "ATR(14)": [ours(atr(14)), loop(atrLoop(14), 1)],
+  "stochastic(14, 3, 3)": [ours(stochastic(14, 3, 3), "k", "d"), loop(stochasticLoop(14), 2)],
+  "ADX(14)": [ours(adx(14), "adx", "plusDi", "minusDi"), loop(adxLoop(14), 3)],
+};
+
+const WINDOWS: Readonly<Record<string, readonly [long: Contestant, short: Contestant]>> = {
+  Bollinger: [ours(bollinger(200, 2)), ours(bollinger(20, 2))],
+  stochastic: [ours(stochastic(200, 3, 3)), ours(stochastic(20, 3, 3))],
+};
+
+interface Entry {
+  name: string;
+  mode: Mode;
+  contestant: string;
+  by: Contestant;
+}
+
+const entries: Entry[] = MODES.flatMap((mode) =>
+  Object.entries(CLASSICS).flatMap(([name, [own, plain]]) => {
+    const peers = Object.entries(PEERS).map(([contestant, indicators]) => ({
+      contestant,
+      by: indicators[name]!,
+    }));
+    const all = [{ contestant: OURS, by: own }, { contestant: LOOP, by: plain }, ...peers];
+    const able = all.filter(({ by }) => mode === "append" || by.canReplace);
+    return able.map((each) => ({ name, mode, ...each }));
+  }),
+);
+const windowEntries: Entry[] = MODES.flatMap((mode) =>
+  Object.entries(WINDOWS).flatMap(([name, [long, short]]) => [
+    { name, mode, contestant: LONG, by: long },
+    { name, mode, contestant: SHORT, by: short },
+  ]),
+);
+
+/** Our kernels, and others' indicators, candle by candle: appended, and with a running candle tried before. */
+export const indicators: Bench = {
+  check: () => [...wrongs()].map(([entry, difference]) => describe(entry, difference)),
+  measure,
+};
+
+/** Who gives wrong results, and in what way; throws where we do. */
+function wrongs(): Map<Entry, string> {
+  const found = new Map<Entry, string>();
+  for (const entry of entries) {
+    const rows = ROWS[entry.mode];
+    const right = resultsOf(CLASSICS[entry.name]![1], rows);
+    const difference = differenceOf(resultsOf(entry.by, rows), right, rows);
+    if (difference === undefined) continue;
+    if (entry.contestant === OURS) throw new Error(describe(entry, difference));
+    found.set(entry, difference);
+  }
+  return found;
+}
+
+function describe({ contestant, name, mode }: Entry, difference: string): string {
+  return `${contestant}, ${name}, ${mode}: ${difference}`;
+}
+
+function measure({ rounds, command }: MeasureOptions): Report {
+  const all = [...entries, ...windowEntries];
+  const works = all.map(({ by, mode }) => ({
+    calls: ROWS[mode].candles.length,
+    // Places that are as young as what is kept there: to make the old point to the young is dear.
+    run: () => by.run(ROWS[mode], new Array<unknown>(8).fill(undefined)),
+    warmUp: () => by.run(SHORT_ROWS[mode], new Array<unknown>(8).fill(undefined)),
+  }));
+  const times = timeByTurns(works, rounds);
+  // After the timing: the engine learns from results that are all kept to make them where the old ones live, which
+  // takes three times as long. Nothing is reported before.
+  const wrong = wrongs();
+  const timesOf = ({ name, mode }: Entry, contestant: string) =>
+    times[
+      all.findIndex((each) => each.name === name && each.mode === mode && each.contestant === contestant)
+    ]!;
+
+  const figures = all.map((entry, at): Figure => {
+    const { name, mode, contestant } = entry;
+    const ratio =
+      contestant === LOOP
+        ? ratioOf(timesOf(entry, OURS), times[at]!)
+        : ratioOf(times[at]!, timesOf(entry, windowEntries.includes(entry) ? SHORT : OURS));
+    return { name, mode, contestant, time: spreadOf(times[at]!), ratio, wrong: wrong.get(entry) };
+  });
+  const about = circumstances(Object.keys(PEERS), command);
+  const page = pageOf(
+    figures,
+    rounds,
+    [...wrong].map(([entry, difference]) => describe(entry, difference)),
+  );
+  return {
+    markdown: `${page}\n\n${inWords(about)}`,
+    results: {
+      ...about,
+      rounds,
+      candles: CANDLES,
+      tries: TRIES,
+      figures: figures.map((figure, at) => ({
+        ...figure,
+        rounds: times[at]!.map((each) => +each.toFixed(3)),
+      })),
+    },
+  };
+}
+
+function pageOf(figures: readonly Figure[], rounds: number, findings: readonly string[]): string {
+  const bullets = (lines: readonly string[]) =>
+    lines.length === 0 ? ["- none"] : lines.map((line) => `- ${line}`);
+  const peers = Object.keys(PEERS).map((name) => [name, `${name} / ours`]);
+  const heads = { [OURS]: "ours, ns a call", [LOOP]: "ours / loop", ...Object.fromEntries(peers) };
+  const tableIn = (mode: Mode) =>
+    tableOf(
+      figures.filter((each) => each.mode === mode && each.contestant in heads),
+      heads,
+      OURS,
+    );
+  const windows = figures.filter(({ contestant }) => contestant === LONG);
+  return `## Indicators
+
+The goals: at least 5 times as fast as trading-signals and at most 2 times the time of a plain loop over typed arrays,
+as geometric means over the eight classics; a window of 200 at most 1.5 times the time of one of 20. Short of them:
+
+${bullets(shortOf(figures, GOALS)).join("\n")}
+
+Each number is the median of ${rounds} rounds of processor time, and in brackets stands the middle half of them. All
+ran by turns in one process, so every call site saw all of the indicators, as in a program that uses several. Ours
+read candles, refuse those with a number that is not finite, and give every result as a value of its own; the loop
+reads columns, fills columns, and does nothing else.
+
+### Append: every candle pushed once
+
+${tableIn("append").join("\n")}
+
+### Replace: every candle tried ${TRIES} times while it runs, then pushed; a call is one of the ${TRIES + 1}
+
+${tableIn("replace").join("\n")}
+
+technicalindicators cannot try a candle. ✗: the results are wrong, and the ratio is not in the mean:
+
+${bullets(findings).join("\n")}
+
+Results are compared with the loop's, from the thousandth candle on, where different beginnings have faded, to 1e-6;
+the loops themselves are held to TA-Lib's figures by a test.
+
+### Long windows
+
+${[row(["200 / 20", ...MODES]), "|---|---:|---:|", ...Object.keys(WINDOWS).map((name) => row([name, ...windows.filter((each) => each.name === name).map(({ ratio }) => spread(ratio))]))].join("\n")}`;
+}
