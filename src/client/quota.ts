@@ -32,17 +32,24 @@ export interface Stretch {
 
 export const UNSTRETCHED: Stretch = { refresh: 1, close: 1 };
 
-/** The ledger as it stands at an instant that the service's clock has certainly reached. */
-export function ledgerAt(ledger: Ledger | undefined, { per }: Quota, reached: number): Ledger {
+/**
+ * The ledger as it stands at an instant that the service's clock has certainly reached. `underWay`: the cost of requests
+ * that have not been answered and are not counted ahead; the service may count them for a period that begins meanwhile.
+ */
+export function ledgerAt(
+  ledger: Ledger | undefined,
+  { per }: Quota,
+  reached: number,
+  underWay: number,
+): Ledger {
   const period = Math.floor(reached / per);
-  if (ledger === undefined || period > ledger.period + 1) return { period, spent: 0, spentAhead: 0 };
-  if (period > ledger.period) return { period, spent: ledger.spentAhead, spentAhead: 0 };
+  if (ledger === undefined || period > ledger.period + 1) return { period, spent: underWay, spentAhead: 0 };
+  if (period > ledger.period) return { period, spent: ledger.spentAhead + underWay, spentAhead: 0 };
   return ledger;
 }
 
-/** The ledger after a request that the service may count for any instant up to `latest`; a negative cost gives back. */
-export function charged(ledger: Ledger, { per }: Quota, cost: number, latest: number): Ledger {
-  const isAhead = Math.floor(latest / per) > ledger.period;
+/** The ledger after a request that may count for the next period, too, where it is `isAhead`; a negative cost gives back. */
+export function charged(ledger: Ledger, cost: number, isAhead: boolean): Ledger {
   return {
     ...ledger,
     spent: Math.max(0, ledger.spent + cost),

@@ -114,7 +114,10 @@ export class Sender {
       attempt,
       priority,
     }));
-    const ended = await ending;
+    const ended = await ending.catch((reason: unknown) => {
+      settle(undefined, false);
+      throw reason;
+    });
     const answer = ended.kind === "answer" ? ended.answer : undefined;
     const weight = settle(answer && weightOf(answer), answer?.status === 200);
     const verdict = this.#judge(ask, sent, ended);

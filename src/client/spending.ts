@@ -21,6 +21,15 @@ const DEFAULT_COSTS = { ohlcv: 150, snipers: 50 };
 type ServiceNow = () => { readonly earliest: number; readonly latest: number };
 type Told = Omit<QuotaActivity, "type" | "at">;
 
+/** A request that has not been answered. */
+interface Charge {
+  readonly cost: number;
+  /** Whether it is counted for the next period, too. */
+  readonly isAhead: boolean;
+  /** The last period that it is counted for. */
+  period: number | undefined;
+}
+
 /** Keeps count of the units that a client spends, and says how to make them last. */
 export class Spending {
   readonly #quota: Quota | undefined;
@@ -29,6 +38,7 @@ export class Spending {
   readonly #demands = new Set<Demand>();
   /** What calls of each kind cost, as the last good answer said. */
   readonly #costs = { ...DEFAULT_COSTS };
+  readonly #underWay = new Set<Charge>();
   #ledger: Ledger | undefined;
   #phase = "ample";
 
@@ -87,13 +97,19 @@ export class Spending {
    */
   charge(kind: CallKind): (told: number | undefined, isGood: boolean) => number {
     const expected = this.#costs[kind];
-    this.#add(expected);
-    const period = this.#ledger?.period;
+    const charge: Charge = { cost: expected, isAhead: this.#isAhead(), period: undefined };
+    this.#add(expected, charge.isAhead);
+    charge.period = this.#ledger?.period;
+    this.#underWay.add(charge);
     return (told, isGood) => {
+      if (this.#quota !== undefined) this.#ledgerNow(this.#quota);
+      this.#underWay.delete(charge);
       const cost = told ?? DEFAULT_COSTS[kind];
       if (isGood && cost > 0) this.#costs[kind] = cost;
       // What was charged to a period that is over is past giving back.
-      if (cost > expected || this.#ledger?.period === period) this.#add(cost - expected);
+      if (cost > expected || this.#ledger?.period === charge.period) {
+        this.#add(cost - expected, this.#isAhead());
+      }
       return cost;
     };
   }
@@ -101,16 +117,28 @@ export class Spending {
   /** The service says that nothing is left. */
   exhaust(): void {
     if (this.#quota === undefined) return;
-    this.#add(Math.max(0, this.#quota.units - this.#ledgerNow(this.#quota).spent));
+    this.#add(Math.max(0, this.#quota.units - this.#ledgerNow(this.#quota).spent), this.#isAhead());
   }
 
-  #add(cost: number): void {
+  #add(cost: number, isAhead: boolean): void {
     if (this.#quota === undefined || cost === 0) return;
-    this.#ledger = charged(this.#ledgerNow(this.#quota), this.#quota, cost, this.#now().latest);
+    this.#ledger = charged(this.#ledgerNow(this.#quota), cost, isAhead);
+  }
+
+  /** Whether what is sent now may count for the next period. */
+  #isAhead(): boolean {
+    if (this.#quota === undefined) return false;
+    return Math.floor(this.#now().latest / this.#quota.per) > this.#ledgerNow(this.#quota).period;
   }
 
   #ledgerNow(quota: Quota): Ledger {
-    this.#ledger = ledgerAt(this.#ledger, quota, this.#now().earliest);
+    const before = this.#ledger;
+    let underWay = 0;
+    for (const { cost, isAhead } of this.#underWay) if (!isAhead) underWay += cost;
+    this.#ledger = ledgerAt(before, quota, this.#now().earliest, underWay);
+    if (before !== undefined && this.#ledger.period !== before.period) {
+      for (const charge of this.#underWay) charge.period = this.#ledger.period;
+    }
     return this.#ledger;
   }
 

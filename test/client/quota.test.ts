@@ -16,12 +16,13 @@ const COSTS = { ohlcv: 10, snipers: 3 };
 
 describe("the ledger", () => {
   it("begins anew with each period, but for what may count for the next", () => {
-    let ledger = charged(ledgerAt(undefined, quota, HOUR - 10), quota, 150, HOUR - 1);
-    ledger = charged(ledger, quota, 150, HOUR + 5);
+    let ledger = charged(ledgerAt(undefined, quota, HOUR - 10, 0), 150, false);
+    ledger = charged(ledger, 150, true);
     expect(ledger).toMatchObject({ period: 0, spent: 300 });
-    expect(ledgerAt(ledger, quota, HOUR - 1)).toEqual(ledger);
-    expect(ledgerAt(ledger, quota, HOUR)).toMatchObject({ period: 1, spent: 150 });
-    expect(ledgerAt(ledger, quota, 2 * HOUR)).toMatchObject({ period: 2, spent: 0 });
+    expect(ledgerAt(ledger, quota, HOUR - 1, 0)).toEqual(ledger);
+    expect(ledgerAt(ledger, quota, HOUR, 0)).toMatchObject({ period: 1, spent: 150 });
+    expect(ledgerAt(ledger, quota, HOUR, 50)).toMatchObject({ period: 1, spent: 200 });
+    expect(ledgerAt(ledger, quota, 2 * HOUR, 0)).toMatchObject({ period: 2, spent: 0 });
   });
 
   it("leaves out polls within an interval first, those at its end last", () => {
@@ -87,6 +88,28 @@ describe("the ledger", () => {
 });
 
 describe("a client's quota", () => {
+  it("counts a request that is under way when a period begins for that one, too", async () => {
+    const client = { quota: { units: 450, per: HOUR }, retry: false } as const;
+    const world = new World({ start: at("11:59:55"), client });
+    const page = () =>
+      world.client.ohlcvPage({ ...MINUTES, fromDate: at("11:00:00"), toDate: at("11:30:00") }).then(
+        () => "answered",
+        ({ name }: Error) => name,
+      );
+    world.latency = 4_000;
+    const first = page();
+    await world.clock.advanceTo(at("12:00:01"));
+    world.latency = 20;
+    const later = [page(), page(), page()];
+    await world.clock.advanceTo(at("12:00:10"));
+    expect(await Promise.all([first, ...later])).toEqual([
+      "answered",
+      "answered",
+      "answered",
+      "QuotaExceededError",
+    ]);
+  });
+
   /** A watch of minutes for three hours on so many calls an hour, and what it cost in each of them. */
   async function watched(calls: number) {
     const world = new World({

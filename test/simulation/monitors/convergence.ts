@@ -32,11 +32,11 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
   if (stale > 2 * feed.period + context.graceOf(feed) && !context.isThrottled(stay.left))
     breach(6, `was last read ${stale} ms before the end`);
 
-  const known = new Map<number, { candle: Candle; status: string; order: number }>();
-  for (const { order: at, value } of stay.events) {
+  const known = new Map<number, { candle: Candle; status: string }>();
+  for (const { value } of stay.events) {
     const { type, candle, status } = value;
     if (type === "removed") known.delete(candle.timestamp);
-    else known.set(candle.timestamp, { candle, status, order: at });
+    else known.set(candle.timestamp, { candle, status });
   }
   const running = intervals.start(last.answeredAt);
   const from = beginning(stay, known, context);
@@ -49,8 +49,7 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
     if (own?.status === "final" || timestamp >= windowFrom) return false;
     const asked = polls.filter((look) => covers(look, timestamp));
     const wasRead = own === undefined && asked.some((look) => look.rows.has(timestamp));
-    const since = own?.order ?? 0;
-    return !wasRead && asked.some((look) => look.order > since && isUnreadable(look, timestamp));
+    return !wasRead && asked.some((look) => isUnreadable(look, timestamp));
   };
 
   const timestamps = new Set([...truth.keys(), ...known.keys()]);
