@@ -6,7 +6,7 @@ export interface Bench {
    */
   check(): readonly string[];
   /** Times the contestants side by side. */
-  measure(options: MeasureOptions): Report;
+  measure(options: MeasureOptions): Report | Promise<Report>;
 }
 
 export interface MeasureOptions {
@@ -26,4 +26,5 @@ export interface Report {
 /** The benches by the names that `npm run bench -- NAME` takes. */
 export const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   indicators: async () => (await import("./indicators.js")).indicators,
+  replay: async () => (await import("./replay.js")).replay,
 };

@@ -50,7 +50,7 @@ async function run(name: string): Promise<void> {
     return;
   }
   const command = ["npm run bench --", name, "--rounds", rounds].join(" ");
-  const { markdown, results } = bench.measure({ rounds, command });
+  const { markdown, results } = await bench.measure({ rounds, command });
   console.log(markdown);
   if (values.save) save(name, markdown, results);
 }

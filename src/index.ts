@@ -99,6 +99,11 @@ export type { IndicatorEvent, IndicatorValues } from "./operators/indicator-even
 export { latest } from "./operators/latest.js";
 export { type ResampleOptions, resample } from "./operators/resample.js";
 export { withIndicators } from "./operators/with-indicators.js";
+export { assertNoLookahead, type LookaheadOptions } from "./replay/no-lookahead.js";
+export { readCandles } from "./replay/read-candles.js";
+export { type RecordOptions, recordExchanges } from "./replay/record.js";
+export { replayExchanges, type Tape } from "./replay/replay.js";
+export { type ReplayCandlesOptions, replayCandles } from "./replay/replay-candles.js";
 export { VirtualClock } from "./replay/virtual-clock.js";
 export { applySniperEvent, emptyReport, type SniperEvent } from "./snipers/diff.js";
 export { type SniperWatch, watchSnipers } from "./snipers/watch.js";

@@ -1,14 +1,14 @@
 import type { SchedulerLike, Subscription } from "rxjs";
 import { callAt } from "./schedule.js";
-import { type ArrivalScheduler, type FetchLike, MAX_BODY, TRIP_TIMES, type TripTimes } from "./transport.js";
+import { type FetchLike, MAX_BODY, SESSION, type SessionRequest } from "./transport.js";
 
 /** How one attempt ended, and when by the scheduler. */
-export type Ending = { readonly at: number } & (
+export type Ending = { readonly at: number } & (Outcome | { readonly kind: "timeout" });
+
+type Outcome =
   | { readonly kind: "answer"; readonly answer: Answer }
-  | { readonly kind: "timeout" }
   | { readonly kind: "oversized" }
-  | { readonly kind: "failure"; readonly cause: unknown }
-);
+  | { readonly kind: "failure"; readonly cause: unknown };
 
 /** A whole answer. */
 export interface Answer {
@@ -23,7 +23,7 @@ export interface Answer {
 export interface Means {
   readonly fetch: FetchLike;
   readonly headers: Record<string, string>;
-  readonly scheduler: SchedulerLike | ArrivalScheduler;
+  readonly scheduler: SchedulerLike;
   readonly timeout: number;
 }
 
@@ -44,79 +44,66 @@ export function attempt(
   signal: AbortSignal | undefined,
 ): Attempt {
   const controller = new AbortController();
-  const times: TripTimes = {};
+  const session: SessionRequest = { scheduler };
   // Headers of its own, as a fetch may write to them.
   const init = {
     method: "GET",
     headers: { ...headers },
     redirect: "manual",
     signal: controller.signal,
-    [TRIP_TIMES]: times,
+    [SESSION]: session,
   } as const;
-  const answering = exchange(fetch, url, init);
-  const sent = times.sent ?? now;
+  const outcome = exchange(fetch, url, init);
+  const { sent = now } = session;
   const ending = new Promise<Ending>((resolve, reject) => {
     let hasEnded = false;
     let arrival: Subscription | undefined;
-    const end = (): boolean => {
-      if (hasEnded) return false;
+    const end = (settle: () => void) => {
+      if (hasEnded) return;
       hasEnded = true;
       timer.unsubscribe();
       arrival?.unsubscribe();
       signal?.removeEventListener("abort", leave);
-      return true;
+      settle();
     };
-    const leave = () => {
-      if (!end()) return;
-      reject(signal?.reason);
-      controller.abort(signal?.reason);
-    };
-    const timer = callAt(scheduler, sent + timeout, () => {
-      if (!end()) return;
-      resolve({ kind: "timeout", at: scheduler.now() });
-      times.hasTimedOut = true;
-      controller.abort();
-    });
-    signal?.addEventListener("abort", leave, { once: true });
-    const arrive = (work: (at: number) => void) => {
-      if (hasEnded) return;
-      const at = times.received ?? scheduler.now();
-      const take = () => {
-        if (end()) work(at);
-      };
-      if ("arrive" in scheduler) arrival = scheduler.arrive(at, take);
-      else take();
-    };
-    answering.then(
-      (answer) =>
-        arrive((at) => {
-          if (answer !== undefined) {
-            resolve({ kind: "answer", at, answer });
-            return;
-          }
-          resolve({ kind: "oversized", at });
-          // What is left of the body is still on its way.
-          controller.abort();
-        }),
-      (cause: unknown) => arrive((at) => resolve({ kind: "failure", at, cause })),
+    const leave = () =>
+      end(() => {
+        reject(signal?.reason);
+        controller.abort(signal?.reason);
+      });
+    const timer = callAt(scheduler, sent + timeout, () =>
+      end(() => {
+        resolve({ kind: "timeout", at: scheduler.now() });
+        session.hasTimedOut = true;
+        controller.abort();
+      }),
     );
+    signal?.addEventListener("abort", leave, { once: true });
+    outcome
+      .catch((cause: unknown): Outcome => ({ kind: "failure", cause }))
+      .then((how) => {
+        const take = () =>
+          end(() => {
+            resolve({ ...how, at: session.received ?? scheduler.now() });
+            // What is left of a body that is too large is still on its way.
+            if (how.kind === "oversized") controller.abort();
+          });
+        if (session.arrive) arrival = session.arrive(take);
+        else take();
+      });
   });
   return { sent, ending };
 }
 
-/** The whole answer; `undefined` where its body is too large. */
-async function exchange(
-  fetch: FetchLike,
-  url: string,
-  init: Parameters<FetchLike>[1],
-): Promise<Answer | undefined> {
+/** The whole answer, unless its body is too large. */
+async function exchange(fetch: FetchLike, url: string, init: Parameters<FetchLike>[1]): Promise<Outcome> {
   const response = await fetch(url, init);
   const { status, headers } = response;
   const header = (name: string) => headers.get(name);
-  if (Number(header("content-length")) > MAX_BODY) return undefined;
-  const text = await bodyOf(response);
-  if (text === undefined) return undefined;
-  return { status, text, date: parseHttpDate(header("date")), header };
+  const isAnnouncedTooLarge = Number(header("content-length")) > MAX_BODY;
+  const text = isAnnouncedTooLarge ? undefined : await bodyOf(response);
+  if (text === undefined) return { kind: "oversized" };
+  return { kind: "answer", answer: { status, text, date: parseHttpDate(header("date")), header } };
 }
 
 type Response = Awaited<ReturnType<FetchLike>>;

@@ -17,9 +17,6 @@ export interface RateLimit {
   readonly per: number;
 }
 
-/** In a recorded session a timer that fires late has its own instant, up to so many ms before the present one. */
-const LATENESS = 1_000;
-
 /** When requests have gone out, and until when none may. */
 export interface Gate {
   /** The starts that the next window can still see, ascending. */
@@ -114,10 +111,8 @@ export class Budget {
 
   /** Tells when the request that started last went out, which may be a little after it was let go. */
   wentOut(sent: number): void {
-    const { starts } = this.#gate;
-    const last = starts.at(-1);
-    if (last === undefined || last === sent) return;
-    this.#gate = { ...this.#gate, starts: [...starts.slice(0, -1), sent] };
+    const starts = this.#gate.starts.slice(0, -1);
+    if (this.#limit !== undefined) this.#gate = { ...this.#gate, starts: [...starts, sent] };
   }
 
   /** Lets nothing start before `instant`; a pause that lasts longer stays. */
@@ -151,7 +146,7 @@ export class Budget {
 
   #now(): number {
     const now = this.#scheduler.now();
-    if (now < this.#latest - LATENESS) this.#gate = setBack(this.#gate, this.#latest - now);
+    if (now < this.#latest) this.#gate = setBack(this.#gate, this.#latest - now);
     this.#latest = now;
     return now;
   }

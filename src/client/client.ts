@@ -8,7 +8,6 @@ import { ActivityFeed } from "./activity.js";
 import { type CallOptions, type Client, type ClientCore, clientOf, type Step } from "./core.js";
 import { type ClientOptions, checkOptions } from "./options.js";
 import { Sender } from "./request.js";
-import { schedulerFor } from "./transport.js";
 import { walkOf } from "./walk.js";
 
 /**
@@ -33,8 +32,7 @@ import { walkOf } from "./walk.js";
  * ```
  */
 export function createClient(options: ClientOptions): Client {
-  const checked = checkOptions(options);
-  const settings = { ...checked, scheduler: schedulerFor(checked.fetch, checked.scheduler) };
+  const settings = checkOptions(options);
   const feed = new ActivityFeed();
   const sender = new Sender(settings, feed);
   const core: ClientCore = {

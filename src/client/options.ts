@@ -4,7 +4,7 @@ import { InvalidInputError } from "../errors.js";
 import type { RateLimit } from "./budget.js";
 import type { RetryRules } from "./core.js";
 import type { Quota } from "./quota.js";
-import { type FetchLike, keepAliveFetch } from "./transport.js";
+import { type FetchLike, keepAliveFetch, SESSION, type SessionFetch } from "./transport.js";
 
 /** What `createClient` takes. */
 export interface ClientOptions {
@@ -71,7 +71,7 @@ export function checkOptions(options: ClientOptions): Settings {
     retry: checkRetry(options.retry),
     rateLimit: checkRateLimit(options.rateLimit),
     quota: checkQuota(options.quota),
-    scheduler: checkScheduler(options.scheduler),
+    scheduler: checkScheduler(options.scheduler, fetch),
     fetch: fetch ?? keepAliveFetch(),
   };
 }
@@ -152,7 +152,12 @@ function checkObject<T extends object>(parameter: string, value: T | false | und
   throw new InvalidInputError(parameter, "an object, or false", `is ${String(value)}`);
 }
 
-function checkScheduler(scheduler: SchedulerLike = asyncScheduler): SchedulerLike {
-  if (typeof scheduler?.now === "function" && typeof scheduler.schedule === "function") return scheduler;
+function checkScheduler(
+  scheduler: SchedulerLike = asyncScheduler,
+  fetch: SessionFetch | undefined,
+): SchedulerLike {
+  if (typeof scheduler?.now === "function" && typeof scheduler.schedule === "function") {
+    return fetch?.[SESSION]?.(scheduler) ?? scheduler;
+  }
   throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is none");
 }

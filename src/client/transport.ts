@@ -19,34 +19,25 @@ export type FetchLike = (
 /** The largest body that is read, in bytes; a page of 1,000 candles has about 200,000. */
 export const MAX_BODY = 32 * 1024 * 1024;
 
-/** Of one request, by whoever records or replays it: the client then goes by these instants. */
-export interface TripTimes {
+/** What a request's `init` carries under `SESSION`, for a `fetch` that records or replays. */
+export interface SessionRequest {
+  /** The client's. */
+  readonly scheduler: SchedulerLike;
+  /** When it was sent in truth; set before `fetch` returns. */
   sent?: number;
-  /** When the whole answer, or the failure, was there. */
+  /** When the whole answer, or the failure, was there; set before that is given. */
   received?: number;
+  /** Does `work` about the answer or failure when it is its turn. */
+  arrive?(work: () => void): Subscription;
   /** Whether the client gave up by itself, and not because its caller left. */
   hasTimedOut?: boolean;
 }
 
-/** Where a request's `init` carries its `TripTimes`. */
-export const TRIP_TIMES = Symbol("trip times");
+/** Joins a `fetch` that records or replays to its client. */
+export const SESSION = Symbol();
 
-/** A scheduler on which answers have their place among the timers. */
-export interface ArrivalScheduler extends SchedulerLike {
-  /** Does `work` about what came at `instant`: once all timers due by then have fired, at once where they have. */
-  arrive(instant: number, work: () => void): Subscription;
-}
-
-/** Under this a `fetch` that records or replays makes the scheduler that its client is to go by. */
-export const SESSION_SCHEDULER = Symbol("session scheduler");
-
-/** The scheduler of a client with this `fetch`. */
-export function schedulerFor(fetch: FetchLike, scheduler: SchedulerLike): SchedulerLike | ArrivalScheduler {
-  const { [SESSION_SCHEDULER]: make } = fetch as {
-    [SESSION_SCHEDULER]?: (scheduler: SchedulerLike) => ArrivalScheduler;
-  };
-  return make?.(scheduler) ?? scheduler;
-}
+/** A `fetch` that may have a scheduler for its client, in place of the client's own. */
+export type SessionFetch = FetchLike & { [SESSION]?: (scheduler: SchedulerLike) => SchedulerLike };
 
 /** cross-fetch, which on Node is node-fetch, with connections of its own that outlive a request. */
 export function keepAliveFetch(): FetchLike {

@@ -1,0 +1,334 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import {
+  type Candle,
+  ema,
+  type IndicatorEvent,
+  replayCandles,
+  rsi,
+  type Series,
+  withIndicators,
+} from "pairstream";
+import { marketOf, randomOf } from "../test/indicators/market.js";
+import type { Bench, MeasureOptions, Report } from "./benches.js";
+import { circumstances, inWords } from "./machine.js";
+import { ratioOf, type Spread, spreadOf } from "./rounds.js";
+
+const MINUTE = 60_000;
+const YEAR = 365 * 24 * 60;
+const AVERAGE = 20;
+const STRENGTH = 14;
+const SERIES: Series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" };
+
+const PEER = "tardis-dev";
+const PEER_VERSION = "13.35.3";
+/** Too heavy to come with every checkout: it is installed where git does not look, when it is measured. */
+const PEER_FOLDER = fileURLToPath(new URL(`../.cache/bench/${PEER}-${PEER_VERSION}/`, import.meta.url));
+
+const LEAST_PER_SECOND = 2.5e6;
+const MOST_LOOPS = 4;
+
+/** A short stretch, on which everything is compiled before it is timed. */
+const STRETCH = 4_096;
+const WARM_UP_MS = 500;
+/** How far two values may lie apart, of their size. */
+const TOLERANCE = 1e-9;
+
+interface Values {
+  readonly average: number | undefined;
+  readonly strength: number | undefined;
+}
+type Event = IndicatorEvent<Values>;
+
+/** A candle as the peer takes one. */
+interface Message {
+  readonly type: "trade_bar";
+  readonly exchange: string;
+  readonly symbol: string;
+  readonly name: string;
+  readonly close: number;
+  readonly timestamp: Date;
+  readonly localTimestamp: Date;
+}
+interface Computable {
+  readonly sourceDataTypes: readonly string[];
+  compute(message: Message): Iterator<Partial<Values> & { readonly type: string }>;
+}
+type Compute = (
+  messages: AsyncGenerator<Message>,
+  ...computables: (() => Computable)[]
+) => AsyncIterable<Partial<Values> & { readonly type: string }>;
+
+/** The same candles in the forms that the contestants take. */
+interface Market {
+  readonly candles: readonly Candle[];
+  readonly messages: readonly Message[];
+}
+
+/** One way to add values to candles, of which it gives one result each. */
+interface Contestant {
+  readonly name: string;
+  run(market: Market, take: (values: Values) => void): void | Promise<void>;
+}
+
+/** A year of minutes through events, an EMA and an RSI: ours, a loop that builds the same events, and a peer. */
+export const replay: Bench = { check, measure };
+
+function check(): readonly string[] {
+  const { candles } = marketOfLength(STRETCH);
+  const made: Event[] = [];
+  const right: Event[] = [];
+  pipeEvents(candles, (event) => made.push(event));
+  buildEvents(candles, (event) => right.push(event));
+  if (made.length !== right.length) throw new Error(`ours: ${made.length} events of ${right.length} candles`);
+  made.forEach((event, at) => {
+    const [own, other] = [event, right[at]!].map((each) => JSON.stringify({ ...each, values: undefined }));
+    if (own !== other) throw new Error(`ours: event ${at} is ${own}, not ${other}`);
+    if (!isSame(event.values, right[at]!.values))
+      throw new Error(`ours: the values of event ${at} are wrong`);
+  });
+  return [];
+}
+
+async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
+  const compute = await installedPeer();
+  const contestants: Contestant[] = [
+    { name: "pairstream", run: ({ candles }, take) => pipeEvents(candles, ({ values }) => take(values)) },
+    { name: "loop", run: ({ candles }, take) => buildEvents(candles, ({ values }) => take(values)) },
+  ];
+  if (compute !== undefined) {
+    contestants.push({ name: PEER, run: ({ messages }, take) => computeAll(compute, messages, take) });
+  }
+  const [stretch, year] = [marketOfLength(STRETCH), marketOfLength(YEAR)];
+  const times = await timesOf(contestants, stretch, year, rounds);
+  const results = await Promise.all(contestants.map((each) => resultsOf(each, stretch)));
+  results.forEach((values, at) => {
+    const isRight = values.length === STRETCH && values.every((each, row) => isSame(each, results[1]![row]!));
+    if (!isRight) throw new Error(`${contestants[at]!.name} gives other values than the loop`);
+  });
+
+  const own = times[0]!;
+  const figures = contestants.map(({ name }, at) => ({
+    name,
+    perSecond: spreadOf(times[at]!.map((time) => 1e9 / time)),
+    ratio: at === 1 ? ratioOf(own, times[1]!) : ratioOf(times[at]!, own),
+    rounds: times[at]!.map((time) => +time.toFixed(2)),
+  }));
+  const about = circumstances(["rxjs"], command);
+  about.versions.push(`${PEER} ${compute === undefined ? "could not be installed" : PEER_VERSION}`);
+  return {
+    markdown: `${pageOf(figures, rounds)}\n\n${inWords(about)}`,
+    results: { ...about, rounds, candles: YEAR, unit: "ns a candle, round by round", figures },
+  };
+}
+
+interface Figure {
+  readonly name: string;
+  readonly perSecond: Spread;
+  readonly ratio: Spread;
+}
+
+function pageOf(figures: readonly Figure[], rounds: number): string {
+  const [own, plain, peer] = figures;
+  const short: string[] = [];
+  if (own!.perSecond.median < LEAST_PER_SECOND) short.push(`${millions(own!.perSecond)} million a second`);
+  if (plain!.ratio.median > MOST_LOOPS) short.push(`${spread(plain!.ratio)} times the time of the loop`);
+  if (peer === undefined) short.push(`${PEER} could not be installed, so that nothing is known of it`);
+  else if (peer.ratio.median <= 1) short.push(`${PEER} takes ${spread(peer.ratio)} times our time`);
+  const lines = figures.map(({ name, perSecond, ratio }, at) => {
+    const against = at === 0 ? "" : at === 1 ? `ours takes ${spread(ratio)} times as long` : "";
+    return `| ${name} | ${millions(perSecond)} | ${at > 1 ? `takes ${spread(ratio)} times as long as ours` : against} |`;
+  });
+  return `## Replay
+
+${YEAR.toLocaleString("en-US")} candles, a year of minutes, become frozen events with the values of an EMA(${AVERAGE}) and an
+RSI(${STRENGTH}): \`replayCandles(…).pipe(withIndicators({ average: ema(${AVERAGE}), strength: rsi(${STRENGTH}) }))\`.
+The goals: at least 2.5 million candles a second, at most ${MOST_LOOPS} times the time of a loop, ahead of ${PEER}. Short of them:
+
+${short.length === 0 ? "- none" : short.map((each) => `- ${each}`).join("\n")}
+
+| | million candles a second | |
+|---|---:|---|
+${lines.join("\n")}
+
+Each number is the median of ${rounds} rounds of processor time, and in brackets stands the middle half of them; all ran by
+turns in one process. The loop builds the same frozen events and values, with the arithmetic written out, and checks
+nothing. ${PEER}'s \`compute\` is handed finished messages and a computable with the loop's arithmetic; it gives each
+message and a result, neither of them frozen.`;
+}
+
+/** The nanoseconds of processor time a candle, of each contestant, round by round. */
+async function timesOf(
+  contestants: readonly Contestant[],
+  stretch: Market,
+  year: Market,
+  rounds: number,
+): Promise<number[][]> {
+  // Places that are as young as what is kept there: to make the old point to the young is dear.
+  const timed = async ({ run }: Contestant, market: Market) => {
+    const kept = new Array<unknown>(8).fill(undefined);
+    let at = 0;
+    const begin = process.cpuUsage();
+    await run(market, (values) => {
+      kept[at++ & 7] = values;
+    });
+    const { user, system } = process.cpuUsage(begin);
+    return ((user + system) * 1e3) / market.candles.length;
+  };
+  for (const contestant of contestants) {
+    const begin = performance.now();
+    while (performance.now() - begin < WARM_UP_MS) await timed(contestant, stretch);
+  }
+  const random = randomOf(1);
+  const times = contestants.map((): number[] => []);
+  for (let round = 0; round < rounds; round += 1) {
+    const order = contestants.map((_, at) => ({ at, key: random() })).sort((a, b) => a.key - b.key);
+    for (const { at } of order) {
+      globalThis.gc?.({ type: "minor", execution: "sync" });
+      times[at]!.push(await timed(contestants[at]!, year));
+    }
+  }
+  return times;
+}
+
+async function resultsOf({ run }: Contestant, market: Market): Promise<Values[]> {
+  const results: Values[] = [];
+  await run(market, (values) => results.push(values));
+  return results;
+}
+
+function marketOfLength(length: number): Market {
+  const candles = marketOf(8, length).map(({ timestamp, open, high, low, close, volume, swaps }) =>
+    Object.freeze({ timestamp, open, high, low, close, volume, swaps }),
+  );
+  const messages = candles.map(
+    ({ timestamp, close }): Message => ({
+      type: "trade_bar",
+      exchange: "exchange",
+      symbol: "pair",
+      name: "trade_bar_1m",
+      close,
+      timestamp: new Date(timestamp),
+      localTimestamp: new Date(timestamp + MINUTE),
+    }),
+  );
+  return { candles, messages };
+}
+
+function pipeEvents(candles: readonly Candle[], take: (event: Event) => void): void {
+  replayCandles(candles, SERIES)
+    .pipe(withIndicators({ average: ema(AVERAGE), strength: rsi(STRENGTH) }))
+    .subscribe(take);
+}
+
+/** The same events with everything written out. */
+function buildEvents(candles: readonly Candle[], take: (event: Event) => void): void {
+  const indicators = new PlainIndicators();
+  for (const candle of candles) {
+    indicators.push(candle.close);
+    const values = Object.freeze({ average: indicators.average, strength: indicators.strength });
+    take(
+      Object.freeze({
+        type: "new",
+        candle,
+        status: "final",
+        revision: 0,
+        live: true,
+        observedAt: candle.timestamp + MINUTE,
+        series: SERIES,
+        values,
+      }),
+    );
+  }
+}
+
+/** An EMA and an RSI, as a loop has them. */
+class PlainIndicators {
+  average: number | undefined;
+  strength: number | undefined;
+  private count = 0;
+  private last = 0;
+  private mean = 0;
+  private gain = 0;
+  private loss = 0;
+
+  push(close: number): void {
+    const gain = Math.max(0, close - this.last);
+    const loss = Math.max(0, this.last - close);
+    this.last = close;
+    this.count += 1;
+    const count = this.count;
+    this.mean += count < AVERAGE ? close / AVERAGE : 0;
+    if (count === AVERAGE) this.mean += close / AVERAGE;
+    if (count > AVERAGE) this.mean += (2 / (AVERAGE + 1)) * (close - this.mean);
+    if (count >= AVERAGE) this.average = this.mean;
+    if (count === 1) return;
+    if (count <= STRENGTH + 1) {
+      this.gain += gain / STRENGTH;
+      this.loss += loss / STRENGTH;
+    } else {
+      this.gain += (gain - this.gain) / STRENGTH;
+      this.loss += (loss - this.loss) / STRENGTH;
+    }
+    const sum = this.gain + this.loss;
+    if (count > STRENGTH) this.strength = sum === 0 ? 50 : (100 * this.gain) / sum;
+  }
+}
+
+async function computeAll(
+  compute: Compute,
+  messages: readonly Message[],
+  take: (values: Values) => void,
+): Promise<void> {
+  async function* source(): AsyncGenerator<Message> {
+    for (const message of messages) yield message;
+  }
+  const computable = (): Computable => {
+    const indicators = new PlainIndicators();
+    return {
+      sourceDataTypes: ["trade_bar"],
+      *compute({ exchange, symbol, timestamp, localTimestamp, close }) {
+        indicators.push(close);
+        const { average, strength } = indicators;
+        yield { type: "indicators", exchange, symbol, timestamp, localTimestamp, average, strength };
+      },
+    };
+  };
+  for await (const message of compute(source(), computable)) {
+    if (message.type === "indicators") take(message as Values);
+  }
+}
+
+function isSame(a: Values, b: Values): boolean {
+  const isNear = (one: number | undefined, other: number | undefined) => {
+    if (one === undefined || other === undefined) return one === other;
+    return Math.abs(one - other) <= TOLERANCE * Math.max(Math.abs(one), Math.abs(other));
+  };
+  return isNear(a.average, b.average) && isNear(a.strength, b.strength);
+}
+
+/** The peer, which is installed where it is not yet; `undefined` where it cannot be. */
+async function installedPeer(): Promise<Compute | undefined> {
+  try {
+    if (!existsSync(`${PEER_FOLDER}node_modules/${PEER}`)) {
+      mkdirSync(PEER_FOLDER, { recursive: true });
+      const options = ["--prefix", PEER_FOLDER, "--ignore-scripts", "--no-audit", "--no-fund"];
+      execFileSync("npm", ["install", ...options, `${PEER}@${PEER_VERSION}`], { stdio: "ignore" });
+    }
+    return (createRequire(`${PEER_FOLDER}package.json`)(PEER) as { compute: Compute }).compute;
+  } catch (error) {
+    console.error(`${PEER} is left out: ${error}`);
+    return undefined;
+  }
+}
+
+function millions({ median, low, high }: Spread): string {
+  const [middle, least, most] = [median, low, high].map((each) => (each / 1e6).toFixed(2));
+  return `${middle} [${least}, ${most}]`;
+}
+
+function spread({ median, low, high }: Spread): string {
+  return `${median.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`;
+}

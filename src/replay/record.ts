@@ -1,0 +1,221 @@
+import { asyncScheduler, type SchedulerLike, throwError } from "rxjs";
+import { bodyOf } from "../client/attempt.js";
+import { type Redactor, redactorOf } from "../client/redact.js";
+import { type FetchLike, SESSION, type SessionRequest } from "../client/transport.js";
+import { InvalidInputError } from "../errors.js";
+import { land, SessionClock } from "./session-clock.js";
+import { KEPT_HEADERS, type LateTurn, TAPE_VERSION, type TapeFailure, type TapeLine } from "./tape.js";
+
+/** How to record. */
+export interface RecordOptions {
+  /** Whose clock the instants are of; default: that of the client which the `fetch` is given to. */
+  scheduler?: SchedulerLike;
+}
+
+type Init = Parameters<FetchLike>[1];
+type Answer = Awaited<ReturnType<FetchLike>>;
+
+/** How deep in a failure its causes are kept. */
+const DEEPEST_CAUSE = 3;
+
+/**
+ * A `fetch` that does what another one does and gives `sink` one line of JSON an exchange as it ends, for
+ * `replayExchanges`: what was asked and answered, when, and what failed.
+ *
+ * Give it to `createClient` as it is: a wrapper around it would be neither recorded nor replayed. A line holds the
+ * instants of sending, of the headers and of the end in ms, the request without its origin, the headers that the
+ * client reads, and the body. The API key is in none of them: its header is left out, and wherever else it turns up,
+ * `[key]` stands in its place. Requests that are still under way when recording stops have no line.
+ *
+ * What the sink throws is reported as RxJS reports what an observer throws, as an uncaught error or to
+ * `config.onUnhandledError`; then nothing more is recorded, as a tape with a hole cannot be replayed, while the
+ * client goes on. Throws an `InvalidInputError` for a fetch, sink or scheduler that is none.
+ *
+ * ```ts
+ * import { createClient, recordExchanges, watchCandles } from "pairstream";
+ * import { createWriteStream } from "node:fs";
+ *
+ * const tape = createWriteStream("session.ndjson");
+ * const client = createClient({
+ *   baseUrl: "https://api.example.com",
+ *   apiKey: "…",
+ *   fetch: recordExchanges(fetch, (line) => tape.write(`${line}\n`)),
+ * });
+ * ```
+ */
+export function recordExchanges(
+  fetch: FetchLike,
+  sink: (line: string) => void,
+  options: RecordOptions = {},
+): FetchLike {
+  const recorder = new Recorder(fetch, sink, checkOptions(fetch, sink, options));
+  const recorded: FetchLike = (url, init) => recorder.ask(url, init);
+  return Object.assign(recorded, {
+    [SESSION]: (scheduler: SchedulerLike) => recorder.join(scheduler),
+  });
+}
+
+function checkOptions(fetch: FetchLike, sink: unknown, options: RecordOptions): SchedulerLike | undefined {
+  if (typeof fetch !== "function") {
+    throw new InvalidInputError("fetch", "a function like the global fetch", `is of type ${typeof fetch}`);
+  }
+  if (typeof sink !== "function") {
+    throw new InvalidInputError("sink", "a function that takes a line", `is of type ${typeof sink}`);
+  }
+  const scheduler = options?.scheduler;
+  if (scheduler !== undefined && typeof scheduler?.now !== "function") {
+    throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is none");
+  }
+  return scheduler;
+}
+
+class Recorder {
+  readonly #fetch: FetchLike;
+  readonly #sink: (line: string) => void;
+  #scheduler: SchedulerLike | undefined;
+  #redactor: { readonly key: string; readonly redactor: Redactor } | undefined;
+  #requests = 0;
+  #ended = 0;
+  #late: LateTurn[] = [];
+  #hasFailed = false;
+
+  constructor(fetch: FetchLike, sink: (line: string) => void, scheduler: SchedulerLike | undefined) {
+    this.#fetch = fetch;
+    this.#sink = sink;
+    this.#scheduler = scheduler;
+  }
+
+  /** The time of a client whose exchanges these are. */
+  join(scheduler: SchedulerLike): SchedulerLike {
+    this.#scheduler ??= scheduler;
+    return new SessionClock(scheduler, {
+      tell: (due, at, hasTurn) => this.#late.push({ due, at, hasTurn, ended: this.#ended }),
+      until: (due) => due,
+    });
+  }
+
+  ask(url: string, init: Init): Promise<Answer> {
+    const { text } = this.#redactorFor(init);
+    const sent = this.#now();
+    const session = sessionOf(init);
+    if (session !== undefined) session.sent = sent;
+    const start = {
+      v: TAPE_VERSION,
+      request: this.#requests++,
+      method: init?.method ?? "GET",
+      url: text(routeOf(url)),
+      requestHeaders: requestHeaders(init, text),
+      asked: session?.scheduler.now() ?? sent,
+      sent,
+    } as const;
+    let head: Pick<TapeLine, "answered" | "status" | "headers"> = {};
+    const signal = init?.signal;
+    let hasEnded = false;
+    const end = (outcome: TapeLine["outcome"], rest: Pick<TapeLine, "body" | "failure"> = {}) => {
+      if (hasEnded) return;
+      hasEnded = true;
+      signal?.removeEventListener("abort", leave);
+      const ended = this.#now();
+      this.#write({ ...start, ...head, ended, outcome, ...rest });
+      if (outcome === "whole" || outcome === "failed") land(session, ended, this.#ended);
+    };
+    const leave = () => end(session?.hasTimedOut ? "timed-out" : "left");
+    signal?.addEventListener("abort", leave, { once: true });
+    const fail = (cause: unknown): never => {
+      end("failed", { failure: failureOf(cause, this.#redactorFor(init)) });
+      throw cause;
+    };
+
+    const answer = async (): Promise<Answer> => {
+      const response = await this.#fetch(url, init);
+      const headers = keptHeaders(response, text);
+      const answered = this.#now();
+      // Of a body that announces to be too large, this is the end.
+      land(session, answered, this.#ended);
+      head = { answered, status: response.status, headers };
+      return {
+        status: response.status,
+        headers: response.headers,
+        text: async () => {
+          const body = await bodyOf(response).catch(fail);
+          if (body === undefined) return fail(tooLarge());
+          end("whole", { body: text(body) });
+          return body;
+        },
+      };
+    };
+    return answer().catch(fail);
+  }
+
+  #now(): number {
+    return (this.#scheduler ?? asyncScheduler).now();
+  }
+
+  #redactorFor(init: Init): Redactor {
+    const key = Object.entries(init?.headers ?? {}).find(([name]) => isKey(name))?.[1] ?? "";
+    if (this.#redactor?.key !== key) this.#redactor = { key, redactor: redactorOf(key) };
+    return this.#redactor.redactor;
+  }
+
+  #write(line: TapeLine): void {
+    this.#ended += 1;
+    if (this.#hasFailed) return;
+    const late = this.#late;
+    this.#late = [];
+    try {
+      this.#sink(JSON.stringify(late.length > 0 ? { ...line, late } : line));
+    } catch (error) {
+      this.#hasFailed = true;
+      throwError(() => error).subscribe();
+    }
+  }
+}
+
+/** What the client goes by, where it is one that asks. */
+export function sessionOf(init: Init): SessionRequest | undefined {
+  return (init as { [SESSION]?: SessionRequest } | undefined)?.[SESSION];
+}
+
+/** Path and query. */
+export function routeOf(url: string): string {
+  return url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, "");
+}
+
+function isKey(header: string): boolean {
+  return header.toLowerCase() === "x-api-key";
+}
+
+function requestHeaders(init: Init, redact: (text: string) => string): Record<string, string> {
+  const kept = Object.entries(init?.headers ?? {}).filter(([name]) => name.toLowerCase() === "accept");
+  return Object.fromEntries(kept.map(([name, value]) => [name.toLowerCase(), redact(value)]));
+}
+
+function keptHeaders({ headers }: Answer, redact: (text: string) => string): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name of KEPT_HEADERS) {
+    const value = headers.get(name);
+    if (value !== null) kept[name] = redact(value);
+  }
+  return kept;
+}
+
+/** As node-fetch puts it, which the client understands. */
+function tooLarge(): Error {
+  return Object.assign(new Error("the body is too large"), { type: "max-size" });
+}
+
+function failureOf(thrown: unknown, redactor: Redactor, depth = DEEPEST_CAUSE): TapeFailure {
+  // What cannot be read safely comes back as a plain error.
+  const cause = redactor.cause(thrown);
+  if (!(cause instanceof Error)) return { name: "Error", message: String(cause) };
+  const { code, type } = cause as { code?: unknown; type?: unknown };
+  return {
+    name: cause.name,
+    message: cause.message,
+    ...(typeof code === "string" ? { code } : {}),
+    ...(typeof type === "string" ? { type } : {}),
+    ...(cause.cause instanceof Error && depth > 0
+      ? { cause: failureOf(cause.cause, redactor, depth - 1) }
+      : {}),
+  };
+}

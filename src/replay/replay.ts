@@ -1,0 +1,249 @@
+import type { SchedulerLike } from "rxjs";
+import { type FetchLike, SESSION, type SessionRequest } from "../client/transport.js";
+import { InvalidInputError, PairstreamError } from "../errors.js";
+import { routeOf, sessionOf } from "./record.js";
+import { LATENESS, type Lateness, land, SessionClock } from "./session-clock.js";
+import { type LateTurn, readTape, type TapeFailure, type TapeLine } from "./tape.js";
+import { VirtualClock } from "./virtual-clock.js";
+
+/** A recorded session that can be lived through again. */
+export interface Tape {
+  /** Answers as recorded; for the `fetch` of `createClient`, as it is. */
+  readonly fetch: FetchLike;
+  /** For the `scheduler` of `createClient`; it stands at the instant of the first request. */
+  readonly scheduler: VirtualClock;
+  /**
+   * Plays the tape to its end, once: resolves when the last exchange that was recorded has been delivered, and all that
+   * follows from it has happened. Rejects with a `PairstreamError` at the first request that differs from the recording,
+   * or that is missing; nothing is answered from then on.
+   */
+  run(): Promise<void>;
+}
+
+type Init = Parameters<FetchLike>[1];
+type Answer = Awaited<ReturnType<FetchLike>>;
+
+/** Just before, and just after: all instants are of ms, some halved. */
+const MOMENT = 1 / 1_024;
+
+/**
+ * Replays a session that `recordExchanges` has written, through the same client, as fast as it can be computed: the
+ * streams give the same events, byte for byte, with the same delays and failures.
+ *
+ * Make the client with the options of the recording, but this `fetch` and this `scheduler` (the origin of `baseUrl` and
+ * the API key may differ), subscribe to what was subscribed to, then await `run`. What comes from outside the exchanges
+ * (subscribing later, leaving, a direct call) is to happen at the instant at which it did: schedule it on
+ * `tape.scheduler` beforehand. Where the recording ends the service falls silent: later requests are never answered,
+ * `run` resolves, and subscriptions that are still open are left to be closed by whoever opened them.
+ *
+ * Throws an `InvalidInputError` that names the line which is not of a tape, or of a version that this release does not
+ * know.
+ *
+ * ```ts
+ * import { createClient, replayExchanges, watchCandles } from "pairstream";
+ * import { readFileSync } from "node:fs";
+ *
+ * const tape = replayExchanges(readFileSync("session.ndjson", "utf8").split("\n"));
+ * const client = createClient({
+ *   baseUrl: "https://api.example.com",
+ *   apiKey: "any",
+ *   fetch: tape.fetch,
+ *   scheduler: tape.scheduler,
+ * });
+ * const subscription = watchCandles(client, {
+ *   network: "mainnet",
+ *   pairAddress: "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d",
+ *   timeframe: "1min",
+ *   currency: "usd",
+ * }).subscribe(({ type, candle }) => console.log(type, candle.close));
+ * await tape.run();
+ * subscription.unsubscribe();
+ * ```
+ */
+export function replayExchanges(lines: Iterable<string>): Tape {
+  const player = new Player(readTape(lines));
+  const fetch: FetchLike = (url, init) => player.ask(url, init);
+  return Object.freeze({
+    fetch: Object.assign(fetch, {
+      [SESSION]: (scheduler: SchedulerLike) => {
+        if (scheduler === player.clock) return new SessionClock(scheduler, player.lateness);
+        throw new InvalidInputError(
+          "scheduler",
+          "the scheduler of the tape that fetch is of",
+          "is another one",
+        );
+      },
+    }),
+    scheduler: player.clock,
+    run: () => player.run(),
+  });
+}
+
+/** A clock that can be set, and with it what is due. */
+class TapeClock extends VirtualClock {
+  override fireLate(due: number, at: number): Promise<void> {
+    return super.fireLate(due, at);
+  }
+
+  override set(instant: number): void {
+    super.set(instant);
+  }
+}
+
+/** A request that was made again, and waits for its recorded end. */
+interface Pending {
+  readonly session: SessionRequest | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (cause: unknown) => void;
+}
+
+class Player {
+  readonly clock: TapeClock;
+  /** Timers that were late are late again. */
+  readonly lateness: Lateness;
+  /** In the order in which they ended. */
+  readonly #lines: readonly TapeLine[];
+  /** Those that were not asked for yet, by request, in the order in which they were sent. */
+  readonly #unasked = new Map<number, TapeLine>();
+  readonly #pending = new Map<TapeLine, Pending>();
+  /** The instants of their turns, by when they were due. */
+  readonly #turns = new Map<number, number[]>();
+  /** Until when others were only late. */
+  readonly #lateUntil = new Map<number, number>();
+  /** Timers that fired after the clock had been set back. */
+  readonly #setBack: readonly LateTurn[];
+  /** How many requests were made. */
+  #asked = 0;
+  #ended = 0;
+  #failure: PairstreamError | undefined;
+  #run: Promise<void> | undefined;
+
+  constructor(lines: readonly TapeLine[]) {
+    this.#lines = lines;
+    const sent = [...lines].sort((a, b) => a.request - b.request);
+    for (const line of sent) this.#unasked.set(line.request, line);
+    const late = lines.flatMap((line) => line.late ?? []);
+    this.#setBack = late.filter(({ due, at }) => at < due);
+    for (const { due, at, hasTurn } of late) {
+      if (at < due) continue;
+      if (!hasTurn) this.#lateUntil.set(due, at);
+      else this.#turns.set(due, [...(this.#turns.get(due) ?? []), at]);
+    }
+    this.lateness = {
+      tell: (due, _at, hasTurn) => void (hasTurn && this.#turns.get(due)?.shift()),
+      until: (due) => this.#turns.get(due)?.[0] ?? this.#untilTurn(due),
+    };
+    this.clock = new TapeClock(sent[0]?.asked ?? 0);
+  }
+
+  ask(url: string, init: Init): Promise<Answer> {
+    const method = init?.method ?? "GET";
+    const line = this.#failure === undefined ? this.#find(method, routeOf(url)) : undefined;
+    this.#asked += 1;
+    const signal = init?.signal;
+    return new Promise((resolve, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
+      if (line === undefined) return;
+      this.#unasked.delete(line.request);
+      const session = sessionOf(init);
+      if (session !== undefined) session.sent = line.sent;
+      this.#pending.set(line, { session, signal, resolve, reject });
+    });
+  }
+
+  run(): Promise<void> {
+    this.#run ??= this.#play();
+    return this.#run;
+  }
+
+  async #play(): Promise<void> {
+    const setBack = [...this.#setBack];
+    let before = Number.NEGATIVE_INFINITY;
+    for (const [at, line] of this.#lines.entries()) {
+      while (setBack[0] !== undefined && setBack[0].ended <= at) await this.#goBack(setBack.shift()!);
+      await this.#advance(line.ended);
+      // Whoever acts from outside goes before what is due then.
+      if (!this.#pending.has(line)) await this.#advance(line.ended + MOMENT);
+      if (line.ended < before) this.clock.set(line.ended);
+      before = line.ended;
+      this.#deliver(line);
+    }
+    await this.#advance(this.clock.now());
+  }
+
+  async #advance(instant: number): Promise<void> {
+    await this.clock.advanceTo(Math.max(this.clock.now(), instant));
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** A timer fires by the clock as it was set; those due before it come first. */
+  async #goBack({ due, at }: LateTurn): Promise<void> {
+    const now = this.clock.now();
+    const until = (at < now ? due : at) - MOMENT;
+    if (until > now) await this.#advance(until);
+    await this.clock.fireLate(due, at);
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #untilTurn(due: number): number {
+    const at = this.#lateUntil.get(due);
+    // What has only let somebody from outside go first has its turn right after.
+    return at === undefined ? due : at + MOMENT;
+  }
+
+  #deliver(line: TapeLine): void {
+    const pending = this.#pending.get(line);
+    if (pending === undefined) throw this.#fail(`did not make ${described(line)}`);
+    this.#pending.delete(line);
+    const { session, signal, resolve, reject } = pending;
+    if (signal?.aborted) return;
+    const { status, headers, outcome, body, failure, answered, ended } = line;
+    const wasRead = outcome === "whole" || outcome === "failed";
+    this.#ended += 1;
+    land(session, wasRead ? ended : (answered ?? ended), this.#ended);
+    if (status === undefined) {
+      if (outcome === "failed") reject(errorOf(failure));
+      return;
+    }
+    const text = async () => {
+      if (outcome === "whole") return body ?? "";
+      if (outcome === "failed") throw errorOf(failure);
+      return new Promise<never>(() => {});
+    };
+    resolve({ status, headers: { get: (name) => headers?.[name.toLowerCase()] ?? null }, text });
+  }
+
+  /** The recorded request that this one is; `undefined` where that had not ended when the recording did. */
+  #find(method: string, url: string): TapeLine | undefined {
+    const [next] = this.#unasked.values();
+    // A request without a line was under way when the recording ended.
+    const hasNoLine = next === undefined || next.request > this.#asked;
+    const latest = (hasNoLine ? this.clock.now() : next.sent) + LATENESS;
+    for (const line of this.#unasked.values()) {
+      if (line.sent > latest) break;
+      if (line.method === method && line.url === url) return line;
+    }
+    if (!hasNoLine) this.#fail(`made ${method} ${url}, where the recording has ${described(next)}`);
+    return undefined;
+  }
+
+  #fail(problem: string): PairstreamError {
+    const instant = new Date(this.clock.now()).toISOString();
+    this.#failure ??= new PairstreamError(
+      `The replay differs from the recording: at ${instant} it ${problem}`,
+    );
+    return this.#failure;
+  }
+}
+
+function described({ request, method, url, sent }: TapeLine): string {
+  return `${method} ${url} (request ${request}, sent at ${new Date(sent).toISOString()})`;
+}
+
+function errorOf(failure: TapeFailure | undefined): Error {
+  const { name = "Error", message = "", code, type, cause } = failure ?? {};
+  const error = new Error(message, cause === undefined ? {} : { cause: errorOf(cause) });
+  if (name !== error.name) Object.defineProperty(error, "name", { value: name, configurable: true });
+  return Object.assign(error, code === undefined ? {} : { code }, type === undefined ? {} : { type });
+}

@@ -1,0 +1,168 @@
+import { type SchedulerAction, type SchedulerLike, Subscription } from "rxjs";
+import type { SessionRequest } from "../client/transport.js";
+import { type Timer, TimerAction, TimerQueue } from "./timers.js";
+
+/** Beyond this a timer is not just a little late, or early, in ms: the machine has slept, or its clock was set. */
+export const LATENESS = 1_000;
+/** Whatever has arrived comes after all timers due at its instant. */
+const AFTER_TIMERS = 2 ** 52;
+
+/** How late timers are, where that matters to a session. */
+export interface Lateness {
+  /** What was due at `due` has its turn at `at`, and so out of time, or has not had it when somebody acts then. */
+  tell(due: number, at: number, hasTurn: boolean): void;
+  /** When what is due at an instant can have its turn, as was told when the session was recorded. */
+  until(due: number): number;
+}
+
+interface Turn extends Timer {
+  /** What wakes the scheduler for it, and when that is. */
+  bell: Subscription;
+  rings: number;
+}
+
+/**
+ * The time of a client whose session is recorded or replayed: what happens, and in which order, does not depend on how
+ * late timers fire.
+ *
+ * Timers and arrivals take turns, each with all that it sets off in promises, in the order of their instants: what
+ * arrives waits for the timers due by then. `now` stays at that instant for as long as the turn lasts. Whoever acts from
+ * outside has a turn at once.
+ *
+ * Where lateness shows all the same it is told, as it is part of the session: of a timer that is more than a second
+ * late, which takes its turn at the present instant, and of whatever is still to come when somebody acts from outside.
+ */
+export class SessionClock implements SchedulerLike {
+  readonly #scheduler: SchedulerLike;
+  readonly #lateness: Lateness;
+  readonly #queue = new TimerQueue<Turn>();
+  #born = 0;
+  /** The instant of the turn that runs: until all is done that it has set off in promises. */
+  #instant: number | undefined;
+  /** The instant of the last turn. */
+  #latest = Number.NEGATIVE_INFINITY;
+
+  constructor(scheduler: SchedulerLike, lateness: Lateness) {
+    this.#scheduler = scheduler;
+    this.#lateness = lateness;
+  }
+
+  now(): number {
+    if (this.#instant === undefined) this.#enter();
+    return this.#instant!;
+  }
+
+  schedule<T>(work: (this: SchedulerAction<T>, state?: T) => void, delay = 0, state?: T): Subscription {
+    const arm = (fire: () => void, after: number) => {
+      const turn = this.#add(this.now() + Math.max(0, after), this.#born++, fire);
+      return () => this.#cancel(turn);
+    };
+    return new TimerAction(work, arm).schedule(state, delay);
+  }
+
+  /** Does `work` about what came at `instant` as the `order`th: at once where nothing has to come before it. */
+  arrive(instant: number, order: number, work: () => void): Subscription {
+    const { first } = this.#queue;
+    const hasTime = this.#instant === undefined && this.#lateness.until(instant) <= this.#scheduler.now();
+    if (hasTime && (first === undefined || first.due > instant)) {
+      this.#begin(instant);
+      work();
+      return Subscription.EMPTY;
+    }
+    const turn = this.#add(instant, AFTER_TIMERS + order, work);
+    return new Subscription(() => this.#cancel(turn));
+  }
+
+  #add(due: number, order: number, fire: () => void): Turn {
+    const turn: Turn = { due, order, fire, place: -1, rings: 0, bell: Subscription.EMPTY };
+    this.#queue.add(turn);
+    this.#setBell(turn);
+    return turn;
+  }
+
+  #cancel(turn: Turn): void {
+    if (this.#instant === undefined && turn.place >= 0) this.#enter();
+    this.#drop(turn);
+  }
+
+  #drop(turn: Turn): void {
+    this.#queue.remove(turn);
+    turn.bell.unsubscribe();
+  }
+
+  #setBell(turn: Turn, earliest = this.#lateness.until(turn.due)): void {
+    const now = this.#scheduler.now();
+    turn.rings = Math.max(now, earliest);
+    turn.bell = this.#scheduler.schedule(() => this.#ring(turn), turn.rings - now);
+  }
+
+  /** One turn is due: that of the first in the queue, which is not always the one whose bell rings. */
+  #ring(rung: Turn): void {
+    const now = this.#scheduler.now();
+    const first = this.#queue.first!;
+    const earliest = this.#lateness.until(first.due);
+    if (rung.rings - now > LATENESS) {
+      // The clock was set back: what has passed by then has passed.
+      this.#take(rung, now);
+    } else if (earliest > now) {
+      // Timers fire a little early at times.
+      this.#setBell(rung, earliest);
+    } else {
+      this.#take(first, now);
+      if (rung.place >= 0) this.#setBell(rung);
+    }
+  }
+
+  #take(turn: Turn, now: number): void {
+    const { due, order, fire } = turn;
+    this.#drop(turn);
+    const isOutOfTime = order < AFTER_TIMERS && (now - due > LATENESS || now < due);
+    if (isOutOfTime) this.#lateness.tell(due, now, true);
+    this.#begin(isOutOfTime ? now : due);
+    fire();
+  }
+
+  /** Somebody from outside acts, before what is due already has had its turn. */
+  #enter(): void {
+    const now = this.#scheduler.now();
+    this.#begin(now);
+    if (this.#queue.first === undefined || this.#queue.first.due > now) return;
+    for (const { due } of this.#queue) if (due <= now) this.#lateness.tell(due, now, false);
+  }
+
+  #begin(instant: number): void {
+    // Turns do not go back in time unless the clock does.
+    const isSetBack = this.#scheduler.now() < this.#latest;
+    this.#latest = isSetBack ? instant : Math.max(this.#latest, instant);
+    if (this.#instant === undefined) {
+      afterPromises(() => {
+        this.#instant = undefined;
+      });
+    }
+    this.#instant = this.#latest;
+  }
+}
+
+/** An answer or failure is here: its client may take it when it is its turn. */
+export function land(request: SessionRequest | undefined, instant: number, order: number): void {
+  if (request === undefined) return;
+  request.received = instant;
+  const { scheduler } = request;
+  if (scheduler instanceof SessionClock) request.arrive = (work) => scheduler.arrive(instant, order, work);
+}
+
+/** Calls once all promises that can settle have done so, where the platform can tell before anything else happens. */
+function afterPromises(work: () => void): void {
+  const { process } = globalThis as { process?: { nextTick?: (work: () => void) => void } };
+  if (typeof process?.nextTick === "function") {
+    // From within a promise's reaction, as those that are ready come before any tick that they ask for.
+    Promise.resolve().then(() => process.nextTick!(work));
+    return;
+  }
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    work();
+  };
+  port2.postMessage(undefined);
+}

@@ -1,0 +1,118 @@
+import * as z from "zod";
+import { InvalidInputError } from "../errors.js";
+
+/** The version of the lines that are written here. */
+export const TAPE_VERSION = 1;
+
+/** What an answer's headers are kept of: all that the client reads, and the type of the body. */
+export const KEPT_HEADERS = [
+  "date",
+  "retry-after",
+  "x-request-weight",
+  "location",
+  "content-length",
+  "content-type",
+] as const;
+
+const texts = z.record(z.string(), z.string());
+const instant = z.number();
+const count = z.number().int().nonnegative();
+
+export interface TapeFailure {
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string | undefined;
+  readonly type?: string | undefined;
+  readonly cause?: TapeFailure | undefined;
+}
+
+const failure: z.ZodType<TapeFailure> = z.object({
+  name: z.string(),
+  message: z.string(),
+  code: z.string().optional(),
+  type: z.string().optional(),
+  get cause() {
+    return failure.optional();
+  },
+});
+
+const tapeLine = z.object({
+  v: z.literal(TAPE_VERSION),
+  /** Counts the requests in the order in which they were sent, from 0. */
+  request: count,
+  method: z.string(),
+  /** Path and query, without the origin. */
+  url: z.string(),
+  requestHeaders: texts,
+  /** When the client decided to send it: of a late timer, when that was due. All instants: ms since the epoch. */
+  asked: instant,
+  sent: instant,
+  /** When the headers were there. */
+  answered: instant.optional(),
+  status: z.number().optional(),
+  headers: texts.optional(),
+  ended: instant,
+  /**
+   * `whole`: with a body; `failed`: as `failure` says, before the headers or after; `timed-out`: the client gave up;
+   * `left`: the client's caller did.
+   */
+  outcome: z.enum(["whole", "failed", "timed-out", "left"]),
+  body: z.string().optional(),
+  failure: failure.optional(),
+  /** What was late, in a way that matters, since the line before. */
+  late: z.array(z.object({ due: instant, at: instant, hasTurn: z.boolean(), ended: count })).optional(),
+});
+
+/** One exchange. */
+export type TapeLine = z.infer<typeof tapeLine>;
+
+/** What was due at `due`, a timer or an arrival, and late. */
+export interface LateTurn {
+  readonly due: number;
+  readonly at: number;
+  /** Whether it had its turn at `at` (before `due` where the machine's clock was set back), or only after that. */
+  readonly hasTurn: boolean;
+  /** How many exchanges had ended by then. */
+  readonly ended: number;
+}
+
+/** The lines of a tape, in order; blank ones are passed over. Throws an `InvalidInputError` that names the line. */
+export function readTape(lines: Iterable<string>): TapeLine[] {
+  if (typeof lines?.[Symbol.iterator] !== "function") {
+    throw new InvalidInputError("lines", "the lines that recordExchanges has written", "cannot be iterated");
+  }
+  const read: TapeLine[] = [];
+  const requests = new Set<number>();
+  let number = 0;
+  for (const text of lines) {
+    number += 1;
+    if (typeof text === "string" && text.trim() === "") continue;
+    const line = readLine(text, number);
+    if (requests.has(line.request)) throw refusal(number, `is a second one of request ${line.request}`);
+    requests.add(line.request);
+    read.push(line);
+  }
+  return read;
+}
+
+function readLine(text: unknown, number: number): TapeLine {
+  let value: unknown;
+  try {
+    value = JSON.parse(text as string);
+  } catch (cause) {
+    throw refusal(number, "is not JSON", cause);
+  }
+  const version = (value as { v?: unknown } | null)?.v;
+  if (typeof version === "number" && version !== TAPE_VERSION) {
+    throw refusal(number, `is of version ${version}, which this release cannot read`);
+  }
+  const line = tapeLine.safeParse(value);
+  if (line.success) return line.data;
+  const { path, message } = line.error.issues[0]!;
+  throw refusal(number, `is no exchange: ${path.join(".") || "the whole"}: ${message}`, line.error);
+}
+
+function refusal(number: number, problem: string, cause?: unknown): InvalidInputError {
+  const allowed = `the lines that recordExchanges has written, of version ${TAPE_VERSION}`;
+  return new InvalidInputError(`line ${number}`, allowed, problem, { cause });
+}

@@ -1,0 +1,519 @@
+import fc from "fast-check";
+import {
+  asyncScheduler,
+  map,
+  merge,
+  type Observable,
+  type SchedulerAction,
+  type SchedulerLike,
+  type Subscription,
+  take,
+  tap,
+} from "rxjs";
+import { TestScheduler } from "rxjs/testing";
+import { describe, expect, it } from "vitest";
+import type { CandleEvent } from "../../src/candles/event.js";
+import type { Candle, Series, Timeframe, WeekStart } from "../../src/contract/model.js";
+import { InvalidInputError } from "../../src/errors.js";
+import { closes } from "../../src/operators/closes.js";
+import { resample } from "../../src/operators/resample.js";
+import { replayCandles } from "../../src/replay/replay-candles.js";
+import { VirtualClock } from "../../src/replay/virtual-clock.js";
+import { intervalsOf } from "../../src/timeframe.js";
+import { candleOf } from "../operators/events.js";
+
+const SERIES: Series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" };
+const SECONDS: Series = { ...SERIES, timeframe: "1s" };
+const MINUTE = 60_000;
+const DAY = 1_440 * MINUTE;
+
+const marbles = () => new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
+const second = (at: number, price = 1): Candle => ({ ...candleOf(0, price), timestamp: at * 1_000 });
+
+/** What comes while it is subscribed to. */
+function collect(events: Observable<CandleEvent>) {
+  const seen = { events: [] as CandleEvent[], error: undefined as unknown, hasCompleted: false };
+  events.subscribe({
+    next: (event) => seen.events.push(event),
+    error: (error) => (seen.error = error),
+    complete: () => (seen.hasCompleted = true),
+  });
+  return seen;
+}
+
+const minutesOf = (events: readonly CandleEvent[]) => events.map(({ candle }) => candle.timestamp / MINUTE);
+
+/** Candles that count what is asked of their iterator; endless where `length` is. */
+function counted(length = Number.POSITIVE_INFINITY) {
+  const calls = { next: 0, return: 0 };
+  const result = (): IteratorResult<Candle> => {
+    calls.next += 1;
+    return calls.next > length
+      ? { done: true, value: undefined }
+      : { done: false, value: candleOf(calls.next) };
+  };
+  const close = (): IteratorResult<Candle> => {
+    calls.return += 1;
+    return { done: true, value: undefined };
+  };
+  const candles: Iterable<Candle> = { [Symbol.iterator]: () => ({ next: result, return: close }) };
+  const asyncCandles: AsyncIterable<Candle> = {
+    [Symbol.asyncIterator]: () => ({ next: async () => result(), return: async () => close() }),
+  };
+  return { calls, candles, asyncCandles };
+}
+
+async function* later<T>(values: Iterable<T>): AsyncGenerator<T> {
+  for (const value of values) yield value;
+}
+
+/** Ascending minutes with gaps. */
+const histories: fc.Arbitrary<Candle[]> = fc
+  .array(fc.tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 9 })), { maxLength: 30 })
+  .map((steps) => {
+    let at = 0;
+    return steps.map(([step, price]) => {
+      at += step;
+      return candleOf(at, price);
+    });
+  });
+
+describe("replayCandles", () => {
+  it("makes one final event of a candle, observed at the end of its interval, frozen", () => {
+    const given = candleOf(5, 3);
+    const { events, hasCompleted } = collect(replayCandles([given], SERIES));
+    expect(events).toEqual([
+      {
+        type: "new",
+        candle: candleOf(5, 3),
+        status: "final",
+        revision: 0,
+        live: true,
+        observedAt: 6 * MINUTE,
+        series: SERIES,
+      },
+    ]);
+    expect(hasCompleted).toBe(true);
+    expect([events[0], events[0]!.candle, events[0]!.series].every(Object.isFrozen)).toBe(true);
+    expect(Object.isFrozen(given)).toBe(false);
+  });
+
+  it("hands on a frozen candle as it is", () => {
+    const given = Object.freeze(candleOf(5));
+    expect(collect(replayCandles([given], SERIES)).events[0]!.candle).toBe(given);
+  });
+
+  it.each([
+    ["1M", "2024-02-01", "2024-03-01", undefined],
+    ["1w", "2024-01-29", "2024-02-05", undefined],
+    ["1w", "2024-02-01", "2024-02-08", "thursday"],
+    ["1d", "2024-02-29", "2024-03-01", undefined],
+  ] as const)("ends %s of %s at %s", (timeframe, begin, end, weekStart) => {
+    const candle = { ...candleOf(0), timestamp: Date.parse(begin) };
+    const options = weekStart === undefined ? {} : { weekStart };
+    const { events } = collect(replayCandles([candle], { ...SERIES, timeframe, ...options }));
+    expect(events.map(({ observedAt }) => observedAt)).toEqual([Date.parse(end)]);
+  });
+
+  it("begins anew for each subscriber", () => {
+    const events = replayCandles([candleOf(1), candleOf(2)], SERIES);
+    expect(collect(events).events).toEqual(collect(events).events);
+    expect(collect(events.pipe(take(1))).events).toHaveLength(1);
+  });
+
+  it("completes without candles", () => {
+    expect(collect(replayCandles([], SERIES))).toEqual({ events: [], error: undefined, hasCompleted: true });
+  });
+
+  it("gives the same events from every kind of source, at every pace", async () => {
+    await fc.assert(
+      fc.asyncProperty(histories, fc.boolean(), async (candles, fillGaps) => {
+        const options = { ...SERIES, fillGaps };
+        const clock = new VirtualClock();
+        const expected = collect(replayCandles(candles, options));
+        const others = [
+          collect(replayCandles(later(candles), options)),
+          collect(replayCandles(candles, { ...options, scheduler: clock })),
+          collect(replayCandles(later(candles), { ...options, scheduler: clock })),
+          collect(replayCandles(new Set(candles), { ...options, scheduler: clock, speed: 0.7 })),
+        ];
+        await clock.advanceTo(DAY);
+        for (const other of others) expect(other).toEqual(expected);
+        expect(clock.pending).toBe(0);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  describe("on a scheduler", () => {
+    // In a marble test time stands at 0 in the beginning, for this scheduler too.
+    const paced = { ...SECONDS, scheduler: asyncScheduler };
+
+    it("emits each candle at the end of its interval, and then completes", () => {
+      marbles().run(({ expectObservable }) => {
+        const events = replayCandles([second(0), second(1), second(4)], paced);
+        const times = events.pipe(map(({ observedAt }) => String(observedAt / 1_000)));
+        expectObservable(times).toBe("1s 1 999ms 2 2999ms (5|)");
+      });
+    });
+
+    it("is left between two candles, with its source", () => {
+      const { candles, calls } = counted();
+      marbles().run(({ expectObservable }) => {
+        const events = replayCandles(candles, { ...SERIES, scheduler: asyncScheduler });
+        expectObservable(events.pipe(map(() => "c")), "^ 200s !").toBe("120s c 59999ms c");
+      });
+      expect(calls).toEqual({ next: 3, return: 1 });
+    });
+
+    it("fails when the candle that is wrong is read, after those before it", () => {
+      marbles().run(({ expectObservable }) => {
+        const events = replayCandles([second(0), second(0)], paced);
+        const error = expect.objectContaining({ parameter: "timestamp of source[1]" });
+        expectObservable(events.pipe(map(() => "c"))).toBe("1s (c#)", undefined, error);
+      });
+    });
+
+    it("at a speed takes the clock of machines, where no other is given", () => {
+      marbles().run(({ expectObservable }) => {
+        const events = replayCandles([second(3), second(4), second(6)], { ...SECONDS, speed: 0.5 });
+        expectObservable(events.pipe(map(() => "c"))).toBe("c 1999ms c 3999ms (c|)");
+      });
+    });
+
+    it("emits at once what is past, but not while it is subscribed to", async () => {
+      const clock = new VirtualClock(3 * MINUTE);
+      const candles = [0, 1, 2, 3].map((at) => candleOf(at));
+      const seen = collect(replayCandles(candles, { ...SERIES, scheduler: clock }));
+      expect(seen.events).toEqual([]);
+      await clock.advanceBy(0);
+      expect(minutesOf(seen.events)).toEqual([0, 1, 2]);
+      await clock.advanceBy(MINUTE);
+      expect(minutesOf(seen.events)).toEqual([0, 1, 2, 3]);
+    });
+
+    it("interleaves several series, of async sources too", async () => {
+      const begin = Date.UTC(2024, 0, 1);
+      const candlesOf = (timeframe: Timeframe, count: number) => {
+        const { shift } = intervalsOf(timeframe);
+        return Array.from({ length: count }, (_, at) => ({ ...candleOf(0), timestamp: shift(begin, at) }));
+      };
+      const clock = new VirtualClock();
+      const options = { ...SERIES, scheduler: clock };
+      const order: unknown[] = [];
+      merge(
+        replayCandles(candlesOf("10min", 2), { ...options, timeframe: "10min" }),
+        replayCandles(later(candlesOf("5min", 4)), { ...options, timeframe: "5min" }),
+        replayCandles(candlesOf("1min", 20), options).pipe(resample("10min"), closes(), map(eventLike)),
+      ).subscribe(({ observedAt, series }) => {
+        expect(clock.now()).toBe(observedAt);
+        order.push([(observedAt - begin) / MINUTE, series.timeframe]);
+      });
+      await clock.advanceTo(begin + DAY);
+      expect(order.map(String).sort()).toEqual(
+        ["5,5min", "10,10min", "10,5min", "15,5min", "20,10min", "20,5min", "10,made", "20,made"].sort(),
+      );
+      const times = order.map((entry) => (entry as [number])[0]);
+      expect(times).toEqual([...times].sort((a, b) => a - b));
+      expect(clock.pending).toBe(0);
+
+      function eventLike({ timestamp }: Candle) {
+        return { observedAt: timestamp + 10 * MINUTE, series: { timeframe: "made" } };
+      }
+    });
+
+    it("sets no timer that a machine would fire at once", async () => {
+      const delays: number[] = [];
+      class Watched extends VirtualClock {
+        override schedule<T>(
+          work: (this: SchedulerAction<T>, state?: T) => void,
+          first = 0,
+          state?: T,
+        ): Subscription {
+          delays.push(first);
+          const action = super.schedule(work, first, state) as SchedulerAction<T>;
+          const again = action.schedule;
+          action.schedule = (next, delay = 0) => {
+            delays.push(delay);
+            return again.call(action, next, delay);
+          };
+          return action;
+        }
+      }
+      const clock = new Watched();
+      const candles = [0, 1, 2].map((month) => ({ ...candleOf(0), timestamp: Date.UTC(1970, month, 1) }));
+      const options = { ...SERIES, timeframe: "1M", scheduler: clock } as const;
+      const seen = [
+        collect(replayCandles(candles, options)),
+        collect(replayCandles(later(candles), options)),
+      ];
+      await clock.advanceTo(Date.UTC(1970, 3, 1));
+      expect(seen.map(({ events }) => events.length)).toEqual([3, 3]);
+      expect(Math.max(...delays)).toBe(2 ** 31 - 1);
+    });
+  });
+
+  describe("at a speed", () => {
+    it("counts from the first candle, which comes at once, without drift", async () => {
+      const clock = new VirtualClock(1_000_000);
+      const begin = Date.UTC(2024, 0, 1) / MINUTE;
+      const candles = [0, 1, 3, 700].map((at) => candleOf(begin + at));
+      const times: number[][] = [[], []];
+      for (const [at, source] of [candles, later(candles)].entries()) {
+        const events = replayCandles(source, { ...SERIES, scheduler: clock, speed: 60 });
+        events.subscribe(() => times[at]!.push(clock.now() - 1_000_000));
+      }
+      await clock.advanceBy(DAY);
+      expect(times).toEqual([
+        [0, 1_000, 3_000, 700_000],
+        [0, 1_000, 3_000, 700_000],
+      ]);
+    });
+  });
+
+  describe("with fillGaps", () => {
+    it("puts flat candles between the first and the last, each at its own time", async () => {
+      const clock = new VirtualClock();
+      const lines: string[] = [];
+      replayCandles([candleOf(2, 7), candleOf(5, 4)], {
+        ...SERIES,
+        fillGaps: true,
+        scheduler: clock,
+      }).subscribe(({ type, status, revision, candle, observedAt }) => {
+        const { timestamp, close, volume, swaps } = candle;
+        expect(observedAt).toBe(clock.now());
+        lines.push(`${type} ${status} ${revision} ${timestamp / MINUTE}: ${close} of ${volume}, ${swaps}`);
+      });
+      await clock.advanceTo(DAY);
+      expect(lines).toEqual([
+        "new final 0 2: 7 of 1, 1",
+        "new final 0 3: 7 of 0, 0",
+        "new final 0 4: 7 of 0, 0",
+        "new final 0 5: 4 of 1, 1",
+      ]);
+    });
+
+    it("leaves no hole, and the candles as they are", () => {
+      fc.assert(
+        fc.property(histories, (candles) => {
+          const { events } = collect(replayCandles(candles, { ...SERIES, fillGaps: true }));
+          const minutes = minutesOf(events);
+          expect(minutes).toEqual(minutes.map((_, at) => minutes[0]! + at));
+          const real = events.filter(({ candle }) => candle.swaps > 0);
+          expect(real).toEqual(collect(replayCandles(candles, SERIES)).events);
+          events.forEach(({ candle }, at) => {
+            if (candle.swaps > 0) return;
+            const { close } = events[at - 1]!.candle;
+            expect(candle).toMatchObject({ open: close, high: close, low: close, close, volume: 0 });
+          });
+          expect(events.every((event) => Object.isFrozen(event) && Object.isFrozen(event.candle))).toBe(true);
+        }),
+      );
+    });
+
+    it("fills a gap of any length as it is asked for", async () => {
+      const candles = [candleOf(0), candleOf(1e9)];
+      for (const source of [candles, later(candles)]) {
+        const seen = collect(replayCandles(source, { ...SERIES, fillGaps: true }).pipe(take(4)));
+        await new VirtualClock().advanceBy(0);
+        expect(minutesOf(seen.events)).toEqual([0, 1, 2, 3]);
+      }
+    });
+  });
+
+  describe("resampled", () => {
+    it("gives a running candle of finer ones", () => {
+      const tenSeconds = Array.from({ length: 7 }, (_, at) => ({
+        ...candleOf(0, [5, 9, 2, 3, 3, 4, 8][at]),
+        timestamp: at * 10_000,
+      }));
+      const lines: string[] = [];
+      replayCandles(tenSeconds, { ...SERIES, timeframe: "10s" })
+        .pipe(resample("1min"))
+        .subscribe(({ type, status, revision, candle, observedAt, series }) => {
+          const { timestamp, open, high, low, close, volume } = candle;
+          const prices = [open, high, low, close].join(" ");
+          lines.push(
+            `${observedAt / 1_000}s ${series.timeframe} ${type} ${timestamp} ${status} r${revision}: ${prices} of ${volume}`,
+          );
+        });
+      expect(lines).toEqual([
+        "10s 1min new 0 open r0: 5 5 5 5 of 1",
+        "20s 1min updated 0 open r1: 5 9 5 9 of 2",
+        "30s 1min updated 0 open r2: 5 9 2 2 of 3",
+        "40s 1min updated 0 open r3: 5 9 2 3 of 4",
+        "50s 1min updated 0 open r4: 5 9 2 3 of 5",
+        "60s 1min updated 0 final r5: 5 9 2 4 of 6",
+        "70s 1min new 60000 open r0: 8 8 8 8 of 1",
+      ]);
+    });
+  });
+
+  describe("its source", () => {
+    it("is read no further than it is taken from, and closed once", () => {
+      const { candles, calls } = counted();
+      collect(replayCandles(candles, SERIES).pipe(take(3)));
+      expect(calls).toEqual({ next: 3, return: 1 });
+    });
+
+    it("is read no further than one ahead of the clock, and closed when it is left", async () => {
+      for (const kind of ["candles", "asyncCandles"] as const) {
+        const { calls, ...sources } = counted();
+        const clock = new VirtualClock();
+        const subscription = replayCandles(sources[kind], { ...SERIES, scheduler: clock }).subscribe();
+        await clock.advanceTo(4 * MINUTE);
+        expect(calls).toEqual({ next: 4, return: 0 });
+        subscription.unsubscribe();
+        expect([calls, clock.pending]).toEqual([{ next: 4, return: 1 }, 0]);
+      }
+    });
+
+    it("is closed when it is left by the last candle that is wanted", async () => {
+      for (const kind of ["candles", "asyncCandles"] as const) {
+        const { calls, ...sources } = counted();
+        const clock = new VirtualClock();
+        const seen = collect(replayCandles(sources[kind], { ...SERIES, scheduler: clock }).pipe(take(2)));
+        await clock.advanceTo(9 * MINUTE);
+        expect([calls, clock.pending]).toEqual([{ next: 2, return: 1 }, 0]);
+        expect(minutesOf(seen.events)).toEqual([1, 2]);
+      }
+    });
+
+    it("is not asked to return once it has ended", async () => {
+      const { asyncCandles, calls } = counted(2);
+      const clock = new VirtualClock();
+      const seen = collect(replayCandles(asyncCandles, SERIES));
+      await clock.advanceBy(0);
+      expect(seen.hasCompleted).toBe(true);
+      expect(calls).toEqual({ next: 3, return: 0 });
+    });
+
+    it("is closed at once where it is left while it is waited for, whatever closing does", () => {
+      let returned = 0;
+      const silent: AsyncIterable<Candle> = {
+        [Symbol.asyncIterator]: () => ({
+          next: () => new Promise(() => {}),
+          return: () => {
+            returned += 1;
+            return Promise.reject(new Error("cannot close"));
+          },
+        }),
+      };
+      replayCandles(silent, SERIES).subscribe().unsubscribe();
+      expect(returned).toBe(1);
+    });
+
+    it("may leave while it is asked", async () => {
+      const clock = new VirtualClock();
+      let closed = 0;
+      let hasLeft = false;
+      const seen: CandleEvent[] = [];
+      function* leaving() {
+        try {
+          yield candleOf(0);
+          subscription.unsubscribe();
+          hasLeft = true;
+          yield candleOf(5);
+        } finally {
+          closed += 1;
+        }
+      }
+      const events = replayCandles(leaving(), { ...SERIES, scheduler: clock });
+      const subscription = events.subscribe((event) => seen.push(event));
+      await clock.advanceTo(DAY);
+      expect([minutesOf(seen), hasLeft, closed, clock.pending]).toEqual([[0], true, 1, 0]);
+    });
+
+    it("passes on its failure", async () => {
+      const broken = new Error("disk");
+      function* failing() {
+        yield candleOf(0);
+        throw broken;
+      }
+      async function* failingLater() {
+        yield* failing();
+      }
+      const clock = new VirtualClock();
+      const paced = { ...SERIES, scheduler: clock };
+      const seen = [
+        collect(replayCandles(failing(), SERIES)),
+        collect(replayCandles(failing(), paced)),
+        collect(replayCandles(failingLater(), SERIES)),
+        collect(replayCandles(failingLater(), paced)),
+        collect(replayCandles(failing(), { ...SERIES, fillGaps: true })),
+      ];
+      await clock.advanceTo(DAY);
+      for (const { events, error, hasCompleted } of seen) {
+        expect([minutesOf(events), error, hasCompleted]).toEqual([[0], broken, false]);
+      }
+    });
+
+    it("is closed where a candle is wrong", async () => {
+      for (const kind of ["candles", "asyncCandles"] as const) {
+        const { calls, ...sources } = counted();
+        const seen = collect(replayCandles(sources[kind], { ...SERIES, timeframe: "5min" }));
+        await new VirtualClock().advanceBy(0);
+        expect(seen.error).toMatchObject({ parameter: "timestamp of source[0]" });
+        expect(calls).toEqual({ next: 1, return: 1 });
+      }
+    });
+
+    it("passes on what a callback after it throws, and is closed", async () => {
+      const error = new Error("thrown after it");
+      const throwing = tap<CandleEvent>(() => {
+        throw error;
+      });
+      for (const kind of ["candles", "asyncCandles"] as const) {
+        const { calls, ...sources } = counted();
+        const seen = collect(replayCandles(sources[kind], SERIES).pipe(throwing));
+        await new VirtualClock().advanceBy(0);
+        expect([seen.error, calls]).toEqual([error, { next: 1, return: 1 }]);
+      }
+    });
+  });
+
+  it.each([
+    ["one twice", candleOf(1), "timestamp of source[1]", "ascending, each once"],
+    ["an older one", candleOf(0), "timestamp of source[1]", "ascending, each once"],
+    [
+      "one between two intervals",
+      { ...candleOf(2), timestamp: 120_001 },
+      "timestamp of source[1]",
+      "start of a 1min",
+    ],
+    ["a price that is not finite", { ...candleOf(2), high: Number.NaN }, "high of source[1]", "finite"],
+    ["nothing", undefined, "source[1]", "an object with"],
+    ["a number", 7, "source[1]", "an object with"],
+  ])("fails at %s, and says where", (_, candle, parameter, allowed) => {
+    const { events, error } = collect(replayCandles([candleOf(1), candle as Candle, candleOf(9)], SERIES));
+    expect(minutesOf(events)).toEqual([1]);
+    expect(error).toBeInstanceOf(InvalidInputError);
+    expect(error).toMatchObject({ parameter, allowed: expect.stringContaining(allowed) });
+  });
+
+  it("says of a week on another day what to look at", () => {
+    const thursday = { ...candleOf(0), timestamp: Date.UTC(2024, 0, 4) };
+    const { error } = collect(replayCandles([thursday], { ...SERIES, timeframe: "1w" }));
+    expect(error).toMatchObject({ allowed: expect.stringContaining("weekStart") });
+  });
+
+  it.each([
+    ["speed", { speed: 0 }],
+    ["speed", { speed: -1 }],
+    ["speed", { speed: Number.POSITIVE_INFINITY }],
+    ["speed", { speed: "60" as unknown as number }],
+    ["scheduler", { scheduler: {} as SchedulerLike }],
+    ["scheduler", { scheduler: null as unknown as SchedulerLike }],
+    ["fillGaps", { fillGaps: 1 as unknown as boolean }],
+    ["weekStart", { weekStart: "sunday" as WeekStart }],
+    ["timeframe", { timeframe: "2min" as Timeframe }],
+  ])("refuses a bad %s at the call", (parameter, option) => {
+    expect(() => replayCandles([], { ...SERIES, ...option })).toThrow(expect.objectContaining({ parameter }));
+  });
+
+  it.each([[undefined], [null], ["candles"], [{}], [5]])("refuses the source %s at the call", (source) => {
+    const call = () => replayCandles(source as unknown as Candle[], SERIES);
+    expect(call).toThrow(InvalidInputError);
+    expect(call).toThrow(expect.objectContaining({ parameter: "source" }));
+  });
+});
