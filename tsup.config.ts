@@ -1,7 +1,12 @@
 import { defineConfig } from "tsup";
 
 export default defineConfig({
-  entry: { index: "src/index.ts", service: "src/service/index.ts" },
+  entry: {
+    index: "src/index.ts",
+    service: "src/service/index.ts",
+    sse: "src/adapters/sse/index.ts",
+    nats: "src/adapters/nats/index.ts",
+  },
   format: ["esm", "cjs"],
   target: "es2022",
   platform: "neutral",

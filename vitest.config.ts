@@ -8,6 +8,8 @@ export default defineConfig({
     alias: [
       { find: /^pairstream$/, replacement: source("index.ts") },
       { find: /^pairstream\/service$/, replacement: source("service/index.ts") },
+      { find: /^pairstream\/sse$/, replacement: source("adapters/sse/index.ts") },
+      { find: /^pairstream\/nats$/, replacement: source("adapters/nats/index.ts") },
     ],
   },
   // Nothing here waits for a fixed time; a busy machine may just be slow.

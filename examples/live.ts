@@ -2,10 +2,13 @@
 import chalk from "chalk";
 import { InvalidInputError } from "pairstream";
 import { lastValueFrom, ReplaySubject, takeUntil, tap } from "rxjs";
-import { linesOf } from "./live/follow.js";
-import { HelpShown, type LiveOptions, readOptions, UsageError } from "./live/options.js";
+import { loadStrategy } from "./backtest/trading.js";
+import { clientOf, linesOf } from "./live/follow.js";
+import { type LiveOptions, readOptions } from "./live/options.js";
+import { openPage } from "./live/page.js";
 import { type OpenPlace, openPlace } from "./live/place.js";
 import { shortened } from "./live/text.js";
+import { HelpShown, UsageError } from "./terminal/command-line.js";
 
 const stopped = new ReplaySubject<void>(1);
 const stop = () => stopped.next();
@@ -22,14 +25,21 @@ for (const stream of [process.stdout, process.stderr]) {
 
 try {
   const options = readOptions(process.argv.slice(2), process.env);
+  const strategy = options.strategy === undefined ? undefined : await loadStrategy(options.strategy);
   const place = await openPlace(options);
   try {
-    const lines = linesOf(place, options);
-    introduce(place, options);
-    const print = (printed: readonly string[]) => {
-      for (const line of printed) process.stdout.write(`${line}\n`);
-    };
-    await lastValueFrom(lines.pipe(tap(print), takeUntil(stopped)), { defaultValue: [] });
+    const client = clientOf(place);
+    const lines = linesOf(place, options, client, strategy);
+    const page = await openPage(place, options, client);
+    try {
+      introduce(place, options, page?.url);
+      const print = (printed: readonly string[]) => {
+        for (const line of printed) process.stdout.write(`${line}\n`);
+      };
+      await lastValueFrom(lines.pipe(tap(print), takeUntil(stopped)), { defaultValue: [] });
+    } finally {
+      await page?.close();
+    }
   } finally {
     await place.close();
   }
@@ -45,11 +55,13 @@ try {
 function introduce(
   { baseUrl, pair, title }: OpenPlace,
   { network, timeframe, currency, json }: LiveOptions,
+  page: string | undefined,
 ): void {
   const output = json ? process.stderr : process.stdout;
   const text = [
     `Following ${shortened(pair)} on ${network}: ${timeframe} candles in ${currency}${network === "mainnet" ? ", and snipers" : ""}`,
     `Served at ${baseUrl} by ${title}`,
+    ...(page === undefined ? [] : [`Chart at ${page}`]),
     "Ctrl-C stops",
   ];
   for (const line of text) output.write(`${chalk.dim(line)}\n`);

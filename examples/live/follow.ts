@@ -6,8 +6,10 @@ import {
   watchFeedStatus,
   watchSnipers,
 } from "pairstream";
-import { ignoreElements, map, merge, type Observable, tap } from "rxjs";
+import { EMPTY, ignoreElements, map, merge, type Observable, tap } from "rxjs";
+import type { Strategy } from "../backtest/trading.js";
 import type { LiveOptions } from "./options.js";
+import { tradeLive } from "./paper.js";
 import type { OpenPlace } from "./place.js";
 import { jsonPrinter, type LiveEvent, textPrinter } from "./printer.js";
 
@@ -15,32 +17,54 @@ import { jsonPrinter, type LiveEvent, textPrinter } from "./printer.js";
 const LOCAL_EVERY = 2_000;
 const LOCAL_SNIPERS_EVERY = 5_000;
 
+/** The one client of the program: whatever it follows more than once is polled once. */
+export function clientOf({ baseUrl, apiKey }: OpenPlace): Client {
+  return createClient({ baseUrl, apiKey });
+}
+
+/** How often to poll; `undefined`: as the library does by itself, since polling a service elsewhere is spending. */
+export function pollsOf({ isLocal }: OpenPlace, { every }: LiveOptions) {
+  return {
+    every: every ?? (isLocal ? LOCAL_EVERY : undefined),
+    snipersEvery: isLocal ? LOCAL_SNIPERS_EVERY : undefined,
+  };
+}
+
 /** What is printed while the pair is followed: lines, in the order of events. */
-export function linesOf(place: OpenPlace, options: LiveOptions): Observable<readonly string[]> {
+export function linesOf(
+  place: OpenPlace,
+  options: LiveOptions,
+  client: Client,
+  strategy?: Strategy,
+): Observable<readonly string[]> {
   const { network, timeframe, currency, json } = options;
-  const client = createClient({ baseUrl: place.baseUrl, apiKey: place.apiKey });
   const series: Series = { network, pairAddress: place.pair, timeframe, currency };
   const clock = serviceClock(client);
   const print = json ? jsonPrinter : textPrinter(series, clock.now);
-  return merge(clock.learning, eventsOf(client, series, place.isLocal, options)).pipe(map(print));
+  return merge(clock.learning, eventsOf(client, series, options, pollsOf(place, options), strategy)).pipe(
+    map(print),
+  );
 }
 
 function eventsOf(
   client: Client,
   series: Series,
-  isLocal: boolean,
-  { every, since }: LiveOptions,
+  { since }: LiveOptions,
+  { every, snipersEvery }: ReturnType<typeof pollsOf>,
+  strategy: Strategy | undefined,
 ): Observable<LiveEvent> {
-  const polls = every ?? (isLocal ? LOCAL_EVERY : undefined);
-  const watch = { ...series, since, ...(polls === undefined ? {} : { every: polls }) };
-  // A service elsewhere is asked for snipers as seldom as the library does by itself: polling is spending.
+  const watch = { ...series, since, ...(every === undefined ? {} : { every }) };
   const { pairAddress } = series;
-  const sniperWatch = isLocal ? { pairAddress, every: LOCAL_SNIPERS_EVERY } : { pairAddress };
+  const sniperWatch = snipersEvery === undefined ? { pairAddress } : { pairAddress, every: snipersEvery };
   const candles = watchCandles(client, watch).pipe(map((event) => ({ stream: "candle" as const, ...event })));
   const candleStatus = watchFeedStatus(client, watch).pipe(
     map((status) => ({ stream: "status" as const, of: "candles" as const, ...status })),
   );
-  if (series.network === "devnet") return merge(candles, candleStatus);
+  const paper =
+    strategy === undefined
+      ? EMPTY
+      : tradeLive(client, watch, strategy).pipe(map((event) => ({ stream: "paper" as const, ...event })));
+  if (series.network === "devnet") return merge(candles, paper, candleStatus);
   const snipers = watchSnipers(client, sniperWatch).pipe(
     map((event) => ({ stream: "sniper" as const, ...event })),
   );
@@ -48,7 +72,7 @@ function eventsOf(
     map((status) => ({ stream: "status" as const, of: "snipers" as const, ...status })),
   );
   // Each stream before its status: what a status speaks of is there when it comes.
-  return merge(candles, candleStatus, snipers, sniperStatus);
+  return merge(candles, paper, candleStatus, snipers, sniperStatus);
 }
 
 /** The service's time, from what the client says it has learned. */

@@ -1,5 +1,15 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { pathToFileURL } from "node:url";
+import { Command, InvalidArgumentError, Option } from "commander";
 import type { Series, WatchOptions } from "pairstream";
+import {
+  INSTANT,
+  INSTANT_ALLOWED,
+  KEY,
+  parseArguments,
+  toInstant,
+  toNumber,
+  UsageError,
+} from "../terminal/command-line.js";
 
 /** What the command line and the environment ask for. */
 export interface LiveOptions {
@@ -11,6 +21,10 @@ export interface LiveOptions {
   /** ms between two polls; absent: what suits the place. */
   readonly every: number | "close" | undefined;
   readonly json: boolean;
+  /** The URL of the file of a strategy to trade on paper; absent: none. */
+  readonly strategy: string | undefined;
+  /** The port of the page, 0 for any that is free; absent: no page. */
+  readonly pagePort: number | undefined;
 }
 
 /** Where the pair is followed. */
@@ -26,13 +40,6 @@ export type Place =
     }
   | { readonly kind: "remote"; readonly baseUrl: string; readonly apiKey: string; readonly pair: string };
 
-/** The text of `--help` is printed; there is nothing to do. */
-export class HelpShown extends Error {}
-
-/** The command line or the environment asks for what there is not; the message is one line. */
-export class UsageError extends Error {}
-
-const KEY = "PAIRSTREAM_API_KEY";
 const BASE_URL = "PAIRSTREAM_BASE_URL";
 
 /** Reads the arguments that follow the program's name; throws a `UsageError` or `HelpShown`. */
@@ -40,15 +47,7 @@ export function readOptions(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): LiveOptions {
-  const command = liveCommand();
-  try {
-    command.parse(args, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode === 0) throw new HelpShown();
-    throw new UsageError(error.message.replace(/^error: /, ""));
-  }
-  const given = command.opts<Given>();
+  const given = parseArguments<Given>(liveCommand(), args);
   return {
     place: placeOf(given, environment),
     network: given.network,
@@ -57,6 +56,8 @@ export function readOptions(
     since: given.since,
     every: given.every,
     json: given.json ?? false,
+    strategy: given.strategy === undefined ? undefined : pathToFileURL(given.strategy).href,
+    pagePort: given.page ? given.pagePort : undefined,
   };
 }
 
@@ -70,6 +71,9 @@ interface Given extends Pick<LiveOptions, "network" | "timeframe" | "currency" |
   pair?: string;
   every?: number | "close";
   json?: true;
+  strategy?: string;
+  page: boolean;
+  pagePort: number;
 }
 
 const DEFAULT_SEED = 31;
@@ -114,7 +118,19 @@ function liveCommand(): Command {
         'time between polls, or "close": one a candle (default: 2000 on this machine, else the length of a candle, at most 60000)',
       ).argParser(toEvery),
     )
+    .addOption(
+      new Option(
+        "--strategy <file>",
+        "trade on paper what a strategy decides, such as examples/backtest/strategy.ts",
+      ),
+    )
     .option("--json", "print one JSON event a line, and nothing else on stdout")
+    .option("--no-page", "serve no chart to the browser")
+    .addOption(
+      new Option("--page-port <port>", "where to serve it on this machine")
+        .argParser(toPort)
+        .default(0, "any that is free"),
+    )
     .addHelpText(
       "after",
       [
@@ -128,11 +144,7 @@ function liveCommand(): Command {
         "",
         "Ctrl-C stops. Exit code: 0 when stopped, 1 when a stream failed, 2 for options that cannot be taken.",
       ].join("\n"),
-    )
-    .helpOption("--help", "print this")
-    .showSuggestionAfterError(false)
-    .configureOutput({ writeErr: () => {} })
-    .exitOverride();
+    );
 }
 
 function placeOf(given: Given, environment: Readonly<Record<string, string | undefined>>): Place {
@@ -150,19 +162,10 @@ function placeOf(given: Given, environment: Readonly<Record<string, string | und
   return { kind: "remote", baseUrl, apiKey, pair };
 }
 
-function toNumber(text: string): number {
-  const number = text.trim() === "" ? Number.NaN : Number(text);
-  if (Number.isFinite(number)) return number;
-  throw new InvalidArgumentError("It has to be a number.");
-}
-
-const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/;
-const INSTANT_ALLOWED = "an instant with a zone, such as 2024-01-05T14:00:00Z, or a day";
-
-function toInstant(text: string): number {
-  const ms = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
-  if (ms >= 0) return ms;
-  throw new InvalidArgumentError(`It has to be ${INSTANT_ALLOWED}.`);
+function toPort(text: string): number {
+  const port = toNumber(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new InvalidArgumentError("It has to be a port, from 0 to 65535.");
 }
 
 function toEvery(text: string): number | "close" {

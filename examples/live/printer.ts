@@ -9,12 +9,14 @@ import {
   type SniperEvent,
   type SniperReport,
 } from "pairstream";
+import { type PaperEvent, paperLine } from "./paper.js";
 import { amount, dateAndTime, dollars, prices, shortened, timeOfDay } from "./text.js";
 
 /** What there is to print, by the stream that it comes from. */
 export type LiveEvent =
   | ({ readonly stream: "candle" } & CandleEvent)
   | ({ readonly stream: "sniper" } & SniperEvent)
+  | ({ readonly stream: "paper" } & PaperEvent)
   | ({ readonly stream: "status"; readonly of: "candles" | "snipers" } & FeedStatus);
 
 /** Turns an event into lines, none for what is not worth one. */
@@ -37,6 +39,7 @@ export function textPrinter(series: Series, now: () => number | undefined): Prin
 
   return (event) => {
     if (event.stream === "candle") return candleLine(event);
+    if (event.stream === "paper") return [paperLine(event, series.currency)];
     if (event.stream === "sniper") {
       report = applySniperEvent(report, event);
       return event.initial ? [] : sniperLine(event);

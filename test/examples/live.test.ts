@@ -12,6 +12,7 @@ import {
 } from "pairstream";
 import { createPairService, listen, simulatedMarket } from "pairstream/service";
 import { afterEach, describe, expect, it } from "vitest";
+import type { Choices } from "../../examples/live-chart/gateway.js";
 import { endAll, type Program, run } from "./program.js";
 
 type PrintedEvent =
@@ -46,6 +47,8 @@ describe("without arguments", { timeout: TIMEOUT }, () => {
     const first = await program.line(() => true);
     expect(first).toMatch(/^Following \S+ on mainnet: 10s candles in usd, and snipers$/);
     await program.line((line) => /^Served at http:\/\/127\.0\.0\.1:\d+ by a simulated market/.test(line));
+    const chart = await program.line((line) => line.startsWith("Chart at "));
+    expect(chart).toMatch(/^Chart at http:\/\/127\.0\.0\.1:\d+\/$/);
     await program.line((line) => line === "Ctrl-C stops");
     await program.line((line) => /status +candles starting$/.test(line));
     await program.line((line) => /status +candles live, covered from .* until /.test(line));
@@ -126,6 +129,63 @@ describe("--json", { timeout: TIMEOUT }, () => {
       lastError: { name: "NetworkError", message: expect.stringContaining("got no answer") },
     });
     expect(await stop(program)).toMatchObject({ code: 0 });
+  });
+});
+
+describe("the page", { timeout: TIMEOUT }, () => {
+  it("answers at the address that is printed, with the page, its script, and the events of the pair", async () => {
+    const program = live();
+    const line = await program.line((one) => one.startsWith("Chart at "));
+    const url = line.replace("Chart at ", "");
+    const page = await fetch(url);
+    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    const script = /<script [^>]*src="([^"]+\.js)"/.exec(await page.text())?.[1];
+    expect((await fetch(new URL(script!, url))).headers.get("content-type")).toMatch(/^text\/javascript/);
+
+    const choices = (await (await fetch(new URL("choices", url))).json()) as Choices;
+    const { pairAddress, timeframe, currency } = choices.first;
+    expect(choices.pairs[0]).toBe(pairAddress);
+    const leave = new AbortController();
+    const query = new URLSearchParams({ pair: pairAddress, timeframe, currency });
+    const { body } = await fetch(new URL(`events?${query}`, url), leave);
+    const decoder = new TextDecoder();
+    let text = "";
+    for await (const piece of body!) {
+      text += decoder.decode(piece, { stream: true });
+      if (text.includes("event: candle") && text.includes("event: ready")) break;
+    }
+    leave.abort();
+    expect(await stop(program)).toMatchObject({ code: 0 });
+    expect(program.errors()).toBe("");
+  });
+
+  it("ends with viewers connected, and in the middle of its build", async () => {
+    const program = live();
+    const url = (await program.line((one) => one.startsWith("Chart at "))).replace("Chart at ", "");
+    const { first } = (await (await fetch(new URL("choices", url))).json()) as Choices;
+    const { pairAddress: pair, timeframe, currency } = first;
+    const events = await fetch(new URL(`events?${new URLSearchParams({ pair, timeframe, currency })}`, url));
+    const page = fetch(url).catch(() => undefined);
+    const { code, took } = await stop(program);
+    expect(code).toBe(0);
+    expect(took).toBeLessThan(3_000);
+    await Promise.all([page, events.text().catch(() => {})]);
+  });
+
+  it("is not there with --no-page; is where --page-port says, or the program is not", async () => {
+    const without = live(["--no-page"]);
+    await without.line(isCandle);
+    expect(await stop(without)).toMatchObject({ code: 0 });
+    expect(without.lines.filter((line) => line.startsWith("Chart"))).toEqual([]);
+
+    const program = live();
+    const { port } = new URL((await program.line((one) => one.startsWith("Chart at "))).slice(9));
+    await expectRefusal(["--page-port", port], /the chart cannot be served: .*EADDRINUSE/);
+    expect(await stop(program)).toMatchObject({ code: 0 });
+    const again = live(["--page-port", port]);
+    await again.line((line) => line === `Chart at http://127.0.0.1:${port}/`);
+    expect(await stop(again)).toMatchObject({ code: 0 });
+    await expectRefusal(["--page-port", "70000"], /It has to be a port, from 0 to 65535/);
   });
 });
 

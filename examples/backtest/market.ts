@@ -1,0 +1,74 @@
+import { open } from "node:fs/promises";
+import { type Client, createClient } from "pairstream";
+import { createPairService, type SwapSource, simulatedMarket, swapTape } from "pairstream/service";
+import { dateAndTime } from "../live/text.js";
+import { UsageError } from "../terminal/command-line.js";
+import type { MarketOptions } from "./options.js";
+
+/** A past that can be asked for, served in this process. */
+export interface Market {
+  readonly client: Client;
+  readonly pair: string;
+  /** In words. */
+  readonly title: string;
+  /** What to run over, `[from, to)` in ms since the epoch. */
+  readonly from: number;
+  readonly to: number;
+}
+
+const DAY = 86_400_000;
+const CREATED = Date.UTC(2025, 0, 1);
+const TAPED_PAIR = "taped-pair";
+
+export async function openMarket(options: MarketOptions): Promise<Market> {
+  const { source, pair, title, from, to } =
+    options.kind === "tape" ? await readTape(options) : makeMarket(options);
+  if (from >= to) throw new UsageError(`there is nothing from ${dateAndTime(from)} to ${dateAndTime(to)}`);
+  // The service's clock runs, as all do; at its start all that is asked for has been over for a day.
+  const startedAt = performance.now();
+  const clock = () => to + DAY + performance.now() - startedAt;
+  const { fetch } = createPairService({ source, clock });
+  const client = createClient({ baseUrl: "http://localhost", apiKey: "local", fetch, rateLimit: false });
+  return { client, pair, title, from, to };
+}
+
+function makeMarket({ seed, from, to }: Extract<MarketOptions, { kind: "simulated" }>) {
+  const source = simulatedMarket({ seed, createdAt: CREATED });
+  return {
+    source,
+    pair: source.pairs[0]!,
+    title: `a simulated market (seed ${seed})`,
+    // Not its first week, in which snipers come and go.
+    from: from ?? CREATED + 7 * DAY,
+    to: to ?? CREATED + 21 * DAY,
+  };
+}
+
+async function readTape({ file, minimumUsd, from, to }: Extract<MarketOptions, { kind: "tape" }>) {
+  const lines = await readLines(file);
+  const source: SwapSource = swapTape(lines, { pairAddress: TAPED_PAIR, tokenAddress: null, minimumUsd });
+  const swaps = [...(source.pair("mainnet", TAPED_PAIR)?.swaps(ALWAYS) ?? [])];
+  const [first, last] = [swaps[0], swaps.at(-1)];
+  if (first === undefined || last === undefined) throw new UsageError(`${file} holds no swaps`);
+  return {
+    source,
+    pair: TAPED_PAIR,
+    title: `a tape of ${swaps.length.toLocaleString("en-US")} swaps`,
+    // Whole candles: a range leaves out one that it begins within.
+    from: from ?? Math.floor(first.timestamp / DAY) * DAY,
+    to: to ?? last.timestamp + 1,
+  };
+}
+
+const ALWAYS = { from: 0, to: Number.POSITIVE_INFINITY, asOf: Number.POSITIVE_INFINITY };
+
+async function readLines(file: string): Promise<string[]> {
+  const lines: string[] = [];
+  try {
+    const handle = await open(file);
+    for await (const line of handle.readLines()) lines.push(line);
+  } catch (error) {
+    throw new UsageError(`--tape cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return lines;
+}

@@ -1,0 +1,58 @@
+import { once } from "node:events";
+import { createWriteStream, fstatSync } from "node:fs";
+import { finished } from "node:stream/promises";
+import type { Candle } from "pairstream";
+
+/** So many bytes wait for a slow disk or reader at most, before the download waits too. */
+const ROOM = 1_048_576;
+const STANDARD_OUTPUT = 1;
+
+/** Writes candles, one JSON object a line, to the end of a file or to standard output. */
+export class CandleWriter {
+  /** Rejects when nothing can be written any more, with the reason. */
+  readonly failed: Promise<never>;
+  readonly #stream: NodeJS.WritableStream & {
+    readonly writableNeedDrain: boolean;
+    readonly writableLength: number;
+  };
+  readonly #isOwn: boolean;
+
+  constructor(file: string | undefined) {
+    this.#isOwn = file !== undefined || !isPipe(STANDARD_OUTPUT);
+    // Node waits for a pipe that does not take more, for a file or a device this stream does.
+    const target = file === undefined ? { fd: STANDARD_OUTPUT, autoClose: false } : { flags: "a" };
+    this.#stream = this.#isOwn ? createWriteStream(file ?? "", target) : process.stdout;
+    this.failed = once(this.#stream, "error").then(([error]) => Promise.reject(error));
+    this.failed.catch(() => {});
+  }
+
+  write(candle: Candle): void {
+    this.#stream.write(`${JSON.stringify(candle)}\n`);
+  }
+
+  get isFull(): boolean {
+    return this.#stream.writableLength > ROOM;
+  }
+
+  /** Waits until there is room again. */
+  async drained(): Promise<void> {
+    if (this.#stream.writableNeedDrain) await Promise.race([once(this.#stream, "drain"), this.failed]);
+  }
+
+  /** Waits until all is written. */
+  async end(): Promise<void> {
+    if (this.#isOwn) {
+      this.#stream.end();
+      await finished(this.#stream);
+    } else {
+      // Standard output cannot be ended.
+      const flushed = new Promise<void>((resolve) => this.#stream.write("", () => resolve()));
+      await Promise.race([flushed, this.failed]);
+    }
+  }
+}
+
+function isPipe(descriptor: number): boolean {
+  const stat = fstatSync(descriptor);
+  return stat.isFIFO() || stat.isSocket();
+}

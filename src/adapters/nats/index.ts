@@ -1,0 +1,19 @@
+export { type CollectOptions, collect } from "./collect.js";
+export type { CollectedWatch } from "./collected-feed.js";
+export type { CollectorActivity } from "./collector.js";
+export type { NatsOptions, StreamOptions } from "./options.js";
+export {
+  type PublishOptions,
+  type PublishSnipersOptions,
+  publishCandles,
+  publishFeedStatus,
+  publishSnipers,
+} from "./publish.js";
+export type { Publication } from "./publisher.js";
+export {
+  type PublishedCandlesOptions,
+  type PublishedStatusOptions,
+  watchPublishedCandles,
+  watchPublishedFeedStatus,
+  watchPublishedSnipers,
+} from "./watch.js";

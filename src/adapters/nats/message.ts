@@ -1,0 +1,206 @@
+import * as z from "zod/mini";
+import type { CandleStatus } from "../../candles/event.js";
+import { type Candle, SNIPER_TOTALS, type Sniper } from "../../contract/model.js";
+import { ContractError, type PairstreamError } from "../../errors.js";
+import type { FeedStatus } from "../../feed-status.js";
+import { fromWireError, toWireError, wireError } from "../sse/wire-error.js";
+import { candle, wallet } from "../wire/model.js";
+import type { StoredRecord, Takeover } from "./records.js";
+
+/** Raised with every change that an older reader would misread. */
+const VERSION = 1;
+
+const count = z.int().check(z.nonnegative());
+const stamp = { version: z.literal(VERSION), epoch: count, observedAt: z.number(), revision: count };
+const removed = z.optional(z.literal(true));
+
+const candleMessage = z.object({
+  ...stamp,
+  candle,
+  status: z.enum(["open", "closed", "final"]),
+  removed,
+});
+const walletMessage = z.object({ ...stamp, wallet, removed });
+const statusMessage = z.object({
+  ...stamp,
+  publisher: z.string(),
+  takeovers: z.array(z.object({ epoch: count, sequence: count })),
+  from: z.optional(count),
+  status: z.object({
+    state: z.enum(["starting", "live", "stalled"]),
+    coveredFrom: z.optional(z.number()),
+    coveredUntil: z.optional(z.number()),
+    failures: count,
+    lastError: z.optional(wireError),
+  }),
+});
+
+/** What a message says of itself: under which lease, when that was true, and how many came before it. */
+interface Stamped {
+  readonly epoch: number;
+  readonly observedAt: number;
+  readonly revision: number;
+}
+
+/** A candle as it stands; as last known where it `isRemoved`. */
+export interface CandleRecord extends Stamped {
+  readonly candle: Candle;
+  readonly status: CandleStatus;
+  readonly isRemoved: boolean;
+}
+
+/** A wallet as it stands; as last known where it `isRemoved`. */
+export interface WalletRecord extends Stamped {
+  readonly wallet: Sniper;
+  readonly isRemoved: boolean;
+}
+
+/** How a feed stands, and who says so. */
+export interface StatusRecord extends Stamped {
+  readonly status: FeedStatus;
+  /** Whom to ask for a sign of life. */
+  readonly publisher: string;
+  /** Of the leases, the last ones. */
+  readonly takeovers: readonly Takeover[];
+  /** No message about a candle that can still change was stored before this one. */
+  readonly from: number | undefined;
+}
+
+/** What a message says, without its stamp, as the text that `StoredRecord.body` holds. */
+export function candleBody({
+  candle,
+  status,
+  isRemoved,
+}: Pick<CandleRecord, "candle" | "status" | "isRemoved">): string {
+  const { timestamp, open, high, low, close, volume, swaps } = candle;
+  return JSON.stringify({
+    candle: { timestamp, open, high, low, close, volume, swaps },
+    status,
+    ...(isRemoved ? { removed: true } : {}),
+  });
+}
+
+/** Transactions by time, so that the same wallet always makes the same text. */
+export function walletBody({ wallet, isRemoved }: Pick<WalletRecord, "wallet" | "isRemoved">): string {
+  const { walletAddress, snipedTransactions, sellTransactions } = wallet;
+  const totals = Object.fromEntries(SNIPER_TOTALS.map((name) => [name, wallet[name]]));
+  return JSON.stringify({
+    wallet: {
+      walletAddress,
+      snipedTransactions: snipedTransactions.map(transactionFields),
+      sellTransactions: sellTransactions.map(transactionFields),
+      ...totals,
+    },
+    ...(isRemoved ? { removed: true } : {}),
+  });
+}
+
+function transactionFields(transaction: Sniper["sellTransactions"][number]) {
+  const { transactionHash, transactionTimestamp, blocksAfterCreation } = transaction;
+  return { transactionHash, transactionTimestamp, blocksAfterCreation };
+}
+
+export function statusBody({
+  status,
+  publisher,
+  takeovers,
+  from,
+}: Pick<StatusRecord, "status" | "publisher" | "takeovers" | "from">): string {
+  const { state, coveredFrom, coveredUntil, failures, lastError } = status;
+  return JSON.stringify({
+    publisher,
+    takeovers,
+    from,
+    status: {
+      state,
+      coveredFrom,
+      coveredUntil,
+      failures,
+      ...(lastError === undefined ? {} : { lastError: toWireError(lastError) }),
+    },
+  });
+}
+
+/** The message that says what a body says. */
+export function writeMessage({
+  epoch,
+  observedAt,
+  revision,
+  body,
+}: Pick<StoredRecord, "epoch" | "observedAt" | "revision" | "body">) {
+  return `${JSON.stringify({ version: VERSION, epoch, observedAt, revision }).slice(0, -1)},${body.slice(1)}`;
+}
+
+/** Reads a message about a candle; throws a `ContractError` where it is none of this version's. */
+export function readCandleMessage(text: string): CandleRecord {
+  const { candle, status, removed, ...rest } = read(candleMessage, text);
+  return { ...stampOf(rest), candle, status, isRemoved: removed === true };
+}
+
+/** Reads a message about a wallet; throws like `readCandleMessage`. */
+export function readWalletMessage(text: string): WalletRecord {
+  const { wallet, removed, ...rest } = read(walletMessage, text);
+  return { ...stampOf(rest), wallet, isRemoved: removed === true };
+}
+
+/** Reads a message about how a feed stands; throws like `readCandleMessage`. */
+export function readStatusMessage(text: string): StatusRecord {
+  const { status, publisher, takeovers, from, ...rest } = read(statusMessage, text);
+  const { state, coveredFrom, coveredUntil, failures, lastError } = status;
+  return {
+    ...stampOf(rest),
+    publisher,
+    takeovers,
+    from,
+    status: makeStatus({
+      state,
+      coveredFrom,
+      coveredUntil,
+      failures,
+      lastError: lastError === undefined ? undefined : fromWireError(lastError),
+    }),
+  };
+}
+
+/** A frozen status without what is absent. */
+export function makeStatus({
+  state,
+  coveredFrom,
+  coveredUntil,
+  failures,
+  lastError,
+}: {
+  state: FeedStatus["state"];
+  coveredFrom?: number | undefined;
+  coveredUntil?: number | undefined;
+  failures: number;
+  lastError?: PairstreamError | undefined;
+}): FeedStatus {
+  return Object.freeze({
+    state,
+    ...(coveredFrom === undefined ? {} : { coveredFrom }),
+    ...(coveredUntil === undefined ? {} : { coveredUntil }),
+    failures,
+    ...(lastError === undefined ? {} : { lastError }),
+  });
+}
+
+function stampOf({ epoch, observedAt, revision }: Stamped): Stamped {
+  return { epoch, observedAt, revision };
+}
+
+function read<T extends z.ZodMiniType>(schema: T, text: string): z.output<T> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new ContractError([], "a message that is not JSON", { cause });
+  }
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const path = (issue?.path ?? []).map((key) => (typeof key === "symbol" ? String(key) : key));
+  throw new ContractError(path, issue?.code === "invalid_type" ? `no ${issue.expected}` : "not allowed", {
+    cause: result.error,
+  });
+}

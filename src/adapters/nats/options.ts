@@ -1,0 +1,54 @@
+import { asyncScheduler, type SchedulerLike } from "rxjs";
+import { checkNumber } from "../../contract/input.js";
+import { InvalidInputError } from "../../errors.js";
+import type { NatsConnection } from "./nats.js";
+
+/** Where feeds are published, and by which clock. */
+export interface NatsOptions {
+  /** What all subjects, streams and buckets begin with: 1 to 32 letters, digits, `_` or `-`; default `"pairstream"`. */
+  name?: string;
+  /** Every timer and every `now()` of this library's comes from it; default `asyncScheduler`. */
+  scheduler?: SchedulerLike;
+}
+
+/** How the streams that keep what is published are set up. */
+export interface StreamOptions extends NatsOptions {
+  /** On how many nodes of a cluster each message is kept, 1 to 5; default 1, or what the stream has already. */
+  replicas?: number;
+  /**
+   * How long a candle is kept after it last changed, in ms, from 1,000; default: forever, or what the stream has already.
+   * Candles that can still change are kept in any case.
+   */
+  retention?: number;
+}
+
+/** Options, checked and complete. */
+export interface NatsSettings {
+  readonly name: string;
+  readonly scheduler: SchedulerLike;
+  readonly replicas: number | undefined;
+  readonly retention: number | undefined;
+}
+
+const NAME = /^[A-Za-z0-9_-]{1,32}$/;
+
+/** Checks options; throws an `InvalidInputError`. */
+export function checkNatsOptions(options: StreamOptions): NatsSettings {
+  const { name = "pairstream", scheduler = asyncScheduler, replicas, retention } = options;
+  if (typeof name !== "string" || !NAME.test(name)) {
+    throw new InvalidInputError("name", "1 to 32 letters, digits, _ or -", "is no such text");
+  }
+  if (typeof scheduler?.now !== "function" || typeof scheduler.schedule !== "function") {
+    throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is none");
+  }
+  if (replicas !== undefined) checkNumber("replicas", replicas, { min: 1, max: 5, integer: true });
+  if (retention !== undefined) checkNumber("retention", retention, { min: 1_000 });
+  return { name, scheduler, replicas, retention };
+}
+
+export function checkConnection(connection: NatsConnection): NatsConnection {
+  if (typeof connection?.subscribe === "function" && typeof connection.request === "function")
+    return connection;
+  const allowed = "a connection of @nats-io/transport-node, or of another transport of NATS";
+  throw new InvalidInputError("connection", allowed, "is none");
+}

@@ -1,0 +1,255 @@
+import {
+  delayWhen,
+  materialize,
+  Observable,
+  type ObservableNotification,
+  ReplaySubject,
+  type Subscription,
+} from "rxjs";
+import type { CandleEvent } from "../../candles/event.js";
+import { checkNumber } from "../../contract/input.js";
+import type { Series, Sniper, SniperQuery } from "../../contract/model.js";
+import { InvalidInputError } from "../../errors.js";
+import type { FeedStatus } from "../../feed-status.js";
+import type { SniperEvent } from "../../snipers/diff.js";
+import {
+  offerCandle,
+  offerSniper,
+  Publishers,
+  readCandleRecord,
+  readStatusRecord,
+  readWalletRecord,
+} from "./feeds.js";
+import { answerForLife } from "./liveness.js";
+import { statusBody } from "./message.js";
+import type { NatsConnection } from "./nats.js";
+import { checkConnection, checkNatsOptions, type NatsSettings, type StreamOptions } from "./options.js";
+import { Lanes, MESSAGES_AT_ONCE, type Publication, type PublisherMeans } from "./publisher.js";
+import { failedStatus } from "./statuses.js";
+import { openStream } from "./store.js";
+import { candleSubjects, type StreamSubjects, sniperSubjects, streamsOf } from "./subjects.js";
+import { subjectsOf } from "./watch.js";
+
+/** How to publish. */
+export interface PublishOptions extends StreamOptions {
+  /**
+   * Of the lease under which this publisher works, a whole number from 0; default 0. Of two messages on a subject the one
+   * of the higher epoch stays, then the one observed later.
+   */
+  epoch?: number;
+}
+
+/** How to publish snipers. */
+export interface PublishSnipersOptions extends PublishOptions {
+  /** What the snipers were asked for with, if that was said. */
+  blocksAfterCreation?: number;
+}
+
+/**
+ * Publishes candle events, of any number of series, while subscribed: each candle as it stands, on a subject of its own,
+ * of which the stream keeps the last message.
+ *
+ * It is cold: nothing is stored before someone subscribes, and leaving ends it. What the servers do not take at present
+ * waits, the newest version of each candle, and is sent again. It errors with what `events` errors with, and with a
+ * `PairstreamError` where the stream is set up otherwise or the connection is closed; it completes once `events` has and
+ * all is stored. Throws an `InvalidInputError` at the call.
+ *
+ * One publisher a series: of two, the later observation of each candle stays, but what one of them believes to be there
+ * it does not send again. `collect` shares series among several.
+ *
+ * ```ts
+ * import { connect } from "@nats-io/transport-node";
+ * import { createClient, watchCandles } from "pairstream";
+ * import { publishCandles } from "pairstream/nats";
+ *
+ * const connection = await connect({ servers: "127.0.0.1:4222", maxReconnectAttempts: -1 });
+ * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…" });
+ * const pairAddress = "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d";
+ * const series = { network: "mainnet", pairAddress, timeframe: "1min", currency: "usd" } as const;
+ * publishCandles(connection, watchCandles(client, { ...series, since: { candles: 500 } })).subscribe();
+ * ```
+ */
+export function publishCandles(
+  connection: NatsConnection,
+  events: Observable<CandleEvent>,
+  options: PublishOptions = {},
+): Observable<Publication> {
+  const { settings, epoch } = checkPublishing(connection, "events", events, options);
+  return publishing(connection, settings, streamsOf(settings.name).candles, events, (publishers) => ({
+    next: (event) => {
+      const feed = candleSubjects(settings.name, event.series);
+      offerCandle(publishers.of(feed, readCandleRecord), event, epoch);
+    },
+  }));
+}
+
+/**
+ * Publishes sniper events, of any number of pairs, while subscribed: each wallet as it stands, on a subject of its own.
+ * What else is to be said of `publishCandles` goes for it too.
+ *
+ * ```ts
+ * import { connect } from "@nats-io/transport-node";
+ * import { createClient, watchSnipers } from "pairstream";
+ * import { publishSnipers } from "pairstream/nats";
+ *
+ * const connection = await connect({ servers: "127.0.0.1:4222", maxReconnectAttempts: -1 });
+ * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…" });
+ * const pairAddress = "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d";
+ * publishSnipers(connection, watchSnipers(client, { pairAddress })).subscribe();
+ * ```
+ */
+export function publishSnipers(
+  connection: NatsConnection,
+  events: Observable<SniperEvent>,
+  options: PublishSnipersOptions = {},
+): Observable<Publication> {
+  const { settings, epoch } = checkPublishing(connection, "events", events, options);
+  const { blocksAfterCreation } = options;
+  if (blocksAfterCreation !== undefined) {
+    checkNumber("blocksAfterCreation", blocksAfterCreation, { min: 0, max: 1_000, integer: true });
+  }
+  const asked = blocksAfterCreation === undefined ? {} : { blocksAfterCreation };
+  return publishing(connection, settings, streamsOf(settings.name).snipers, events, (publishers) => {
+    const wallets = new Map<string, Map<string, Sniper>>();
+    return {
+      next: (event) => {
+        const { pairAddress } = event;
+        const known = wallets.get(pairAddress) ?? new Map<string, Sniper>();
+        wallets.set(pairAddress, known);
+        const feed = sniperSubjects(settings.name, { pairAddress, ...asked });
+        offerSniper(publishers.of(feed, readWalletRecord), known, event, epoch);
+      },
+    };
+  });
+}
+
+/**
+ * Publishes how a feed stands while subscribed, and answers those who ask whether it is alive: `watchPublishedFeedStatus`
+ * tells it, and `stalled` once nobody answers any more. Where `statuses` errors it publishes that the feed is stalled, and
+ * errors too. What else is to be said of `publishCandles` goes for it too.
+ *
+ * ```ts
+ * import { connect } from "@nats-io/transport-node";
+ * import { createClient, watchFeedStatus } from "pairstream";
+ * import { publishFeedStatus } from "pairstream/nats";
+ *
+ * const connection = await connect({ servers: "127.0.0.1:4222", maxReconnectAttempts: -1 });
+ * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…" });
+ * const pairAddress = "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d";
+ * const series = { network: "mainnet", pairAddress, timeframe: "1min", currency: "usd" } as const;
+ * publishFeedStatus(connection, series, watchFeedStatus(client, series)).subscribe();
+ * ```
+ */
+export function publishFeedStatus(
+  connection: NatsConnection,
+  feed: Series | SniperQuery,
+  statuses: Observable<FeedStatus>,
+  options: PublishOptions = {},
+): Observable<Publication> {
+  const { settings, epoch } = checkPublishing(connection, "statuses", statuses, options);
+  const subjects = subjectsOf(settings.name, feed);
+  const { candles, snipers } = streamsOf(settings.name);
+  const stream = subjects.stream === candles.stream ? candles : snipers;
+  return publishing(connection, settings, stream, statuses, (publishers, { store }) => {
+    const publisher = store.library.nuid.next();
+    let last: FeedStatus | undefined;
+    const next = (status: FeedStatus) => {
+      last = status;
+      const body = statusBody({ status, publisher, takeovers: [], from: undefined });
+      const proposal = { body, isRemoval: false, epoch, observedAt: status.coveredUntil ?? 0 };
+      publishers.of(subjects, readStatusRecord).offerStatus(() => proposal);
+    };
+    return {
+      next,
+      error: (error) => next(failedStatus(last, error)),
+      running: answerForLife(connection, settings.name, publisher),
+    };
+  });
+}
+
+function checkPublishing(
+  connection: NatsConnection,
+  parameter: string,
+  source: Observable<unknown>,
+  options: PublishOptions,
+): { settings: NatsSettings; epoch: number } {
+  checkConnection(connection);
+  if (typeof source?.subscribe !== "function") {
+    throw new InvalidInputError(parameter, "an Observable", "is none");
+  }
+  const settings = checkNatsOptions(options);
+  return { settings, epoch: checkNumber("epoch", options.epoch ?? 0, { min: 0, integer: true }) };
+}
+
+/** What becomes of the events of a source. */
+interface Taker<T> {
+  next(event: T): void;
+  /** Told before the stream errors. */
+  error?(error: unknown): void;
+  readonly running?: Subscription;
+}
+
+/** Offers the events of a source to publishers, once the stream is there, until all is stored. */
+function publishing<T>(
+  connection: NatsConnection,
+  settings: NatsSettings,
+  stream: StreamSubjects,
+  source: Observable<T>,
+  begin: (publishers: Publishers, means: PublisherMeans) => Taker<T>,
+): Observable<Publication> {
+  return new Observable<Publication>((subscriber) => {
+    const abort = new AbortController();
+    const ready = new ReplaySubject<[Publishers, Taker<T>]>(1);
+    const end = (publishers: Publishers, error: unknown, isError: boolean) => {
+      publishers.whenIdle(() => {
+        if (isError) subscriber.error(error);
+        else subscriber.complete();
+      });
+    };
+    const notify = ([publishers, taker]: [Publishers, Taker<T>], told: ObservableNotification<T>) => {
+      if (told.kind === "N") taker.next(told.value);
+      else if (told.kind === "C") end(publishers, undefined, false);
+      else {
+        taker.error?.(told.error);
+        end(publishers, told.error, true);
+      }
+    };
+    let opened: [Publishers, Taker<T>] | undefined;
+    // What comes before the stream is there waits for it.
+    const following = source
+      .pipe(
+        materialize(),
+        delayWhen(() => ready),
+      )
+      .subscribe((told) => {
+        try {
+          notify(opened!, told);
+        } catch (error) {
+          subscriber.error(error);
+        }
+      });
+    subscriber.add(following);
+    subscriber.add(() => abort.abort());
+    openStream(connection, settings, stream, abort.signal).then(
+      ({ store, retention }) => {
+        if (subscriber.closed) return;
+        const means: PublisherMeans = {
+          store,
+          scheduler: settings.scheduler,
+          lanes: new Lanes(MESSAGES_AT_ONCE),
+          ensureStream: () => store.ensureStream(stream, settings),
+          mayPublish: () => true,
+          tell: (publication) => subscriber.next(publication),
+          fail: (error) => subscriber.error(error),
+        };
+        const publishers = new Publishers(means, retention / 3);
+        const taker = begin(publishers, means);
+        subscriber.add(taker.running);
+        subscriber.add(() => publishers.stop());
+        opened = [publishers, taker];
+        ready.next(opened);
+      },
+      (error) => subscriber.error(error),
+    );
+  });
+}

@@ -1,0 +1,211 @@
+import type { ConsumerConfig, JetStreamClient, JetStreamManager, StreamInfo } from "@nats-io/jetstream";
+import type { KV } from "@nats-io/kv";
+import type { SchedulerLike } from "rxjs";
+import { sleepUntil } from "../../client/schedule.js";
+import { PairstreamError } from "../../errors.js";
+import { type NatsConnection, type NatsLibrary, natsLibrary } from "./nats.js";
+import type { NatsSettings } from "./options.js";
+import type { StreamSubjects } from "./subjects.js";
+
+/** A message as it is stored. */
+export interface StoredMessage {
+  readonly sequence: number;
+  readonly text: string;
+}
+
+/** What JetStream says where a stream, a message or a consumer is not there, and where a subject held another one. */
+const STREAM_NOT_FOUND = 10_059;
+const MESSAGE_NOT_FOUND = 10_037;
+const WRONG_LAST_SEQUENCE = 10_071;
+
+/** How long the servers may take to answer, in ms: what went to one that has died just then is lost, and asked again. */
+const TIMEOUT = 1_000;
+/** How long they may take to set something up, which a cluster first agrees on. */
+const SETUP_TIMEOUT = 5_000;
+
+/** What the NATS client calls the failures that asking again can mend. */
+const PASSING: ReadonlySet<string> = new Set([
+  "TimeoutError",
+  "RequestError",
+  "NoResponders",
+  "JetStreamNotEnabled",
+  "ConnectionError",
+]);
+
+/** The wait before JetStream is asked again, in ms. */
+const RETRY = 1_000;
+
+/** Opens a stream, made or changed where that is needed; waits as long as JetStream is not to be had. */
+export async function openStream(
+  connection: NatsConnection,
+  settings: NatsSettings,
+  subjects: StreamSubjects,
+  signal: AbortSignal,
+): Promise<{ store: Store; retention: number }> {
+  const store = await Store.open(connection);
+  const retention = await persist(store, settings.scheduler, signal, () =>
+    store.ensureStream(subjects, settings),
+  );
+  return { store, retention };
+}
+
+/** Asks JetStream until it answers; rejects where asking again cannot help, and with the signal's reason. */
+export async function persist<T>(
+  store: Store,
+  scheduler: SchedulerLike,
+  signal: AbortSignal,
+  ask: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await ask();
+    } catch (error) {
+      if (!store.isPassing(error)) throw asPairstreamError("JetStream refused", error);
+      await sleepUntil(scheduler, scheduler.now() + RETRY, signal);
+    }
+  }
+}
+
+/** What went wrong, as an error of the library. */
+export function asPairstreamError(what: string, cause: unknown): PairstreamError {
+  if (cause instanceof PairstreamError) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new PairstreamError(`${what}: ${reason}`, { cause });
+}
+
+/** JetStream over one connection. */
+export class Store {
+  readonly connection: NatsConnection;
+  readonly library: NatsLibrary;
+  readonly #client: JetStreamClient;
+  readonly #manager: JetStreamManager;
+  readonly #setup: JetStreamManager;
+
+  static async open(connection: NatsConnection): Promise<Store> {
+    const library = await natsLibrary();
+    const managerOf = (timeout: number) => library.jetstreamManager(connection, { checkAPI: false, timeout });
+    return new Store(connection, library, await managerOf(TIMEOUT), await managerOf(SETUP_TIMEOUT));
+  }
+
+  private constructor(
+    connection: NatsConnection,
+    library: NatsLibrary,
+    manager: JetStreamManager,
+    setup: JetStreamManager,
+  ) {
+    this.connection = connection;
+    this.library = library;
+    this.#manager = manager;
+    this.#setup = setup;
+    this.#client = library.jetstream(connection, { timeout: TIMEOUT });
+  }
+
+  /** The stream; `undefined` where there is none. */
+  async stream(name: string): Promise<StreamInfo | undefined> {
+    try {
+      return await this.#manager.streams.info(name);
+    } catch (error) {
+      if (this.#codeOf(error) === STREAM_NOT_FOUND) return undefined;
+      throw error;
+    }
+  }
+
+  /** Makes a stream, or gives one that is there what was asked for; resolves with its retention in ms, 0 for ever. */
+  async ensureStream({ stream, subjects }: StreamSubjects, settings: NatsSettings): Promise<number> {
+    const { nanos } = this.library;
+    const asked = {
+      ...(settings.replicas === undefined ? {} : { num_replicas: settings.replicas }),
+      ...(settings.retention === undefined ? {} : { max_age: nanos(settings.retention) }),
+    };
+    const existing = await this.stream(stream);
+    if (existing === undefined) {
+      const made = await this.#setup.streams.add({
+        name: stream,
+        subjects: [subjects],
+        storage: "file",
+        retention: "limits",
+        discard: "old",
+        max_msgs_per_subject: 1,
+        ...asked,
+      });
+      return made.config.max_age / 1e6;
+    }
+    const { config } = existing;
+    if (config.max_msgs_per_subject !== 1 || !config.subjects.includes(subjects)) {
+      const problem = `is there, but does not keep one message a subject of ${subjects}`;
+      throw new PairstreamError(`The stream ${stream} ${problem}: edit it, or choose another name`);
+    }
+    const isAsAsked =
+      (asked.num_replicas ?? config.num_replicas) === config.num_replicas &&
+      (asked.max_age ?? config.max_age) === config.max_age;
+    if (isAsAsked) return config.max_age / 1e6;
+    const updated = await this.#setup.streams.update(stream, { ...config, ...asked });
+    return updated.config.max_age / 1e6;
+  }
+
+  /**
+   * Stores a message if the last one on its subject has the expected sequence (0: if there is none); resolves with its
+   * own, or with `undefined` where another one is there.
+   */
+  async publish(subject: string, text: string, expected: number): Promise<number | undefined> {
+    try {
+      const { seq } = await this.#client.publish(subject, text, {
+        timeout: TIMEOUT,
+        expect: { lastSubjectSequence: expected },
+      });
+      return seq;
+    } catch (error) {
+      if (this.#codeOf(error) === WRONG_LAST_SEQUENCE) return undefined;
+      throw error;
+    }
+  }
+
+  /** The last message of a subject, as the leader of the stream has it. */
+  async last(stream: string, subject: string): Promise<StoredMessage | undefined> {
+    try {
+      const message = await this.#manager.streams.getMessage(stream, { last_by_subj: subject });
+      return message === null ? undefined : { sequence: message.seq, text: message.string() };
+    } catch (error) {
+      if (this.#codeOf(error) === MESSAGE_NOT_FOUND) return undefined;
+      throw error;
+    }
+  }
+
+  /** Makes a consumer; resolves with its name, and how many messages wait for it. */
+  async addConsumer(
+    stream: string,
+    config: Partial<ConsumerConfig>,
+  ): Promise<{ name: string; pending: number }> {
+    const { name, num_pending } = await this.#manager.consumers.add(stream, config);
+    return { name, pending: num_pending };
+  }
+
+  /** Takes a consumer down; one that cannot be reached ends by itself once nobody listens. */
+  removeConsumer(stream: string, name: string): void {
+    this.#manager.consumers.delete(stream, name).catch(() => {});
+  }
+
+  /** A bucket of keys and values, made where it is not there; read from its leader, never from one that lags. */
+  bucket(name: string, replicas: number | undefined): Promise<KV> {
+    const options = { history: 1, allow_direct: false, ...(replicas === undefined ? {} : { replicas }) };
+    return new this.library.Kvm(this.#client).create(name, options);
+  }
+
+  /** Whether asking again can help: where JetStream has no leader, no room or no answer at present. */
+  isPassing(error: unknown): boolean {
+    if (this.connection.isClosed() || error instanceof PairstreamError) return false;
+    if (error instanceof this.library.JetStreamApiError) return error.status >= 500;
+    return error instanceof Error && PASSING.has(error.name);
+  }
+
+  /** An inbox of its own, where the connection may have one. */
+  inbox(): string {
+    const { options } = this.connection as { options?: { inboxPrefix?: string } };
+    return this.library.createInbox(options?.inboxPrefix);
+  }
+
+  #codeOf(error: unknown): number | undefined {
+    return error instanceof this.library.JetStreamApiError ? error.code : undefined;
+  }
+}

@@ -1,0 +1,272 @@
+import {
+  concatMap,
+  connect,
+  defer,
+  distinctUntilChanged,
+  map,
+  merge,
+  type Observable,
+  scan,
+  startWith,
+  switchMap,
+  timer,
+} from "rxjs";
+import type { CandleEvent } from "../../candles/event.js";
+import {
+  checkNumber,
+  checkSeries,
+  checkSniperQuery,
+  checkWeekStart,
+  toInstant,
+} from "../../contract/input.js";
+import type { DateLike, Series, SniperQuery, WeekStart } from "../../contract/model.js";
+import { NetworkError } from "../../errors.js";
+import type { FeedStatus } from "../../feed-status.js";
+import type { SniperEvent } from "../../snipers/diff.js";
+import { intervalsOf } from "../../timeframe.js";
+import { CandleTable } from "./candle-table.js";
+import { type FeedSignal, readFeed } from "./feed-reader.js";
+import { signsOfLife } from "./liveness.js";
+import { readCandleMessage, readStatusMessage, readWalletMessage, type StatusRecord } from "./message.js";
+import type { NatsConnection } from "./nats.js";
+import { checkConnection, checkNatsOptions, type NatsOptions } from "./options.js";
+import { SniperTable } from "./sniper-table.js";
+import { type Heard, heardStatus, nothingHeard } from "./statuses.js";
+import { candleSubjects, type FeedSubjects, STATUS, sniperSubjects } from "./subjects.js";
+
+/** How to watch the published candles of a series. */
+export interface PublishedCandlesOptions extends NatsOptions {
+  /**
+   * Where the history begins that comes first: an instant, floored to its interval, or so many candles before the newest
+   * interval that is published, 1 to 100,000. Default: no history, that interval comes first.
+   */
+  since?: DateLike | { candles: number };
+  /** Where `1w` begins; default `"monday"`. */
+  weekStart?: WeekStart;
+}
+
+/** How to watch how a published feed stands. */
+export interface PublishedStatusOptions extends NatsOptions {
+  /** ms between two questions to the publisher whether it is alive, from 250; default 5,000. */
+  heartbeat?: number;
+}
+
+/**
+ * The candles of a series as a collector publishes them: history first where `since` asks for it, then live, without hole
+ * or duplicate, as `watchCandles` gives them.
+ *
+ * Two things differ: a revision grows, but not by one, and stages may be skipped, as a reader that is slow or was away
+ * gets the newest version of each candle. Reconnections and failing servers pass unnoticed, but for the time that they
+ * take; the stream errors with a `NetworkError` once the connection is closed for good, and with a `ContractError` where
+ * another version publishes. Throws an `InvalidInputError` at the call.
+ *
+ * ```text
+ * collector A  --a--a'--A-b--x                  dies
+ * collector B                 ------b'--B-c--   has taken over
+ * events       --a--a'--A-b---------b'--B-c--
+ * ```
+ *
+ * ```ts
+ * import { connect } from "@nats-io/transport-node";
+ * import { closes } from "pairstream";
+ * import { watchPublishedCandles } from "pairstream/nats";
+ *
+ * const connection = await connect({ servers: "127.0.0.1:4222", maxReconnectAttempts: -1 });
+ * const pairAddress = "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d";
+ * const series = { network: "mainnet", pairAddress, timeframe: "1min", currency: "usd" } as const;
+ * watchPublishedCandles(connection, series, { since: { candles: 100 } })
+ *   .pipe(closes())
+ *   .subscribe(({ close }) => console.log(close));
+ * ```
+ */
+export function watchPublishedCandles(
+  connection: NatsConnection,
+  series: Series,
+  options: PublishedCandlesOptions = {},
+): Observable<CandleEvent> {
+  checkConnection(connection);
+  const checked = checkSeries(series);
+  const settings = checkNatsOptions(options);
+  const intervals = intervalsOf(checked.timeframe, checkWeekStart(options.weekStart));
+  const since = checkSince(options.since, intervals.start);
+  const feed = candleSubjects(settings.name, checked);
+  return defer(() => {
+    const table = new CandleTable(checked, intervals, since);
+    const take = (signal: FeedSignal): readonly CandleEvent[] => {
+      if (signal.type === "caught-up") return table.caughtUp(settings.scheduler.now());
+      if (signal.type === "renewed") {
+        table.renewed();
+        return [];
+      }
+      const { sequence } = signal;
+      return signal.last === STATUS
+        ? table.status({ ...readStatusMessage(signal.text()), sequence })
+        : table.candle({ ...readCandleMessage(signal.text()), sequence });
+    };
+    return readFeed(connection, settings, feed, "all").pipe(concatMap(take));
+  });
+}
+
+function checkSince(
+  since: PublishedCandlesOptions["since"],
+  floor: (instant: number) => number,
+): number | { readonly candles: number } | undefined {
+  if (since === undefined) return undefined;
+  if (typeof since === "object" && since !== null && !(since instanceof Date)) {
+    return { candles: checkNumber("since.candles", since.candles, { min: 1, max: 100_000, integer: true }) };
+  }
+  return floor(toInstant("since", since));
+}
+
+/**
+ * What changes among the published snipers of a pair, as `watchSnipers` gives it: the wallets that are stored come first,
+ * with `initial: true`.
+ *
+ * A reader that is slow or was away gets what has changed meanwhile at once. It errors as `watchPublishedCandles` does.
+ * Throws an `InvalidInputError` at the call.
+ *
+ * ```ts
+ * import { connect } from "@nats-io/transport-node";
+ * import { watchPublishedSnipers } from "pairstream/nats";
+ *
+ * const connection = await connect({ servers: "127.0.0.1:4222", maxReconnectAttempts: -1 });
+ * const pairAddress = "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d";
+ * watchPublishedSnipers(connection, { pairAddress }).subscribe((event) => console.log(event.type));
+ * ```
+ */
+export function watchPublishedSnipers(
+  connection: NatsConnection,
+  query: SniperQuery,
+  options: NatsOptions = {},
+): Observable<SniperEvent> {
+  checkConnection(connection);
+  const checked = checkSniperQuery(query);
+  const settings = checkNatsOptions(options);
+  const feed = sniperSubjects(settings.name, checked);
+  return defer(() => {
+    const table = new SniperTable(checked.pairAddress);
+    const take = (signal: FeedSignal): readonly SniperEvent[] => {
+      if (signal.type === "caught-up") return table.caughtUp();
+      if (signal.type === "renewed") {
+        table.renewed();
+        return [];
+      }
+      const { sequence } = signal;
+      return signal.last === STATUS
+        ? table.status({ ...readStatusMessage(signal.text()), sequence })
+        : table.wallet({ ...readWalletMessage(signal.text()), sequence });
+    };
+    return readFeed(connection, settings, feed, "all").pipe(concatMap(take));
+  });
+}
+
+/**
+ * How a published feed stands: at once, then at each change.
+ *
+ * It is what the collector says of it, as long as that answers; `stalled`, with a `NetworkError`, where it does not (found
+ * out after a quarter more than `heartbeat` where it has ended, after twice and a quarter of it where it hangs), until it
+ * does again or another one has taken over; `starting` until one of the two is known. It errors as `watchPublishedCandles`
+ * does. Throws an `InvalidInputError` at the call.
+ *
+ * ```ts
+ * import { connect } from "@nats-io/transport-node";
+ * import { watchPublishedFeedStatus } from "pairstream/nats";
+ *
+ * const connection = await connect({ servers: "127.0.0.1:4222", maxReconnectAttempts: -1 });
+ * const pairAddress = "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d";
+ * const series = { network: "mainnet", pairAddress, timeframe: "1min", currency: "usd" } as const;
+ * watchPublishedFeedStatus(connection, series).subscribe(({ state }) => console.log(state));
+ * ```
+ */
+export function watchPublishedFeedStatus(
+  connection: NatsConnection,
+  feed: Series | SniperQuery,
+  options: PublishedStatusOptions = {},
+): Observable<FeedStatus> {
+  checkConnection(connection);
+  const settings = checkNatsOptions(options);
+  const { name, scheduler } = settings;
+  const every = checkNumber("heartbeat", options.heartbeat ?? 5_000, { min: 250 });
+  const subjects = subjectsOf(name, feed);
+  return defer(() => {
+    const heard = new StatusListener();
+    const silence = new NetworkError("The publisher of this feed does not answer");
+    const absence = new NetworkError("Nobody publishes this feed");
+    const records = readFeed(connection, settings, subjects, "status").pipe(
+      map((signal) => heard.take(signal)),
+    );
+    const lifeOf = (publisher: string | undefined): Observable<Partial<Heard>> => {
+      const life =
+        publisher === undefined
+          ? timer(2.25 * every, scheduler).pipe(map(() => false))
+          : signsOfLife(connection, { name, publisher, every, scheduler });
+      return life.pipe(map((isAlive) => ({ publisher, isAlive })));
+    };
+    return records.pipe(
+      startWith<Partial<Heard>>({}),
+      connect((told) =>
+        merge(
+          told,
+          told.pipe(
+            map(() => heard.publisher),
+            distinctUntilChanged(),
+            switchMap(lifeOf),
+          ),
+        ),
+      ),
+      scan((known, news) => ({ ...known, ...news }), nothingHeard),
+      map((known) => heardStatus(known, known.publisher === undefined ? absence : silence)),
+      distinctUntilChanged(isSame),
+    );
+  });
+}
+
+/** The subjects of a feed by what `watchCandles` or `watchSnipers` would be asked for; checks it. */
+export function subjectsOf(name: string, feed: Series | SniperQuery): FeedSubjects {
+  const isSeries =
+    typeof feed !== "object" ||
+    feed === null ||
+    "timeframe" in feed ||
+    "network" in feed ||
+    "currency" in feed;
+  return isSeries
+    ? candleSubjects(name, checkSeries(feed as Series))
+    : sniperSubjects(name, checkSniperQuery(feed));
+}
+
+/** Keeps what a feed's last status message says. */
+class StatusListener {
+  publisher: string | undefined;
+  #isReading = true;
+  #sequence = 0;
+
+  take(signal: FeedSignal): Partial<Heard> {
+    if (signal.type === "renewed") {
+      this.#sequence = 0;
+      this.#isReading = true;
+      return {};
+    }
+    if (signal.type === "caught-up") {
+      this.#isReading = false;
+      return {};
+    }
+    if (signal.sequence <= this.#sequence) return {};
+    this.#sequence = signal.sequence;
+    const { status, publisher }: StatusRecord = readStatusMessage(signal.text());
+    const isOther = publisher !== this.publisher;
+    this.publisher = publisher;
+    const isFresh = !this.#isReading;
+    return { status, publisher, isFresh, ...(isOther ? { isAlive: undefined } : {}) };
+  }
+}
+
+function isSame(a: FeedStatus, b: FeedStatus): boolean {
+  return (
+    a.state === b.state &&
+    a.coveredFrom === b.coveredFrom &&
+    a.coveredUntil === b.coveredUntil &&
+    a.failures === b.failures &&
+    a.lastError?.name === b.lastError?.name &&
+    a.lastError?.message === b.lastError?.message
+  );
+}

@@ -1,0 +1,167 @@
+import { isSame, laterOf } from "../../candles/book.js";
+import type { CandleEvent, CandleStatus } from "../../candles/event.js";
+import type { Candle, Series } from "../../contract/model.js";
+import { CandleTable } from "./candle-table.js";
+import type { CandleMessage, DataOf } from "./wire.js";
+
+interface KnownCandle {
+  readonly candle: Candle;
+  readonly status: CandleStatus;
+  readonly revision: number;
+  /** Absent where another channel told of it. */
+  life: number | undefined;
+}
+
+/**
+ * One series as a receiver has told it to its subscriber: makes events out of what a channel says, each consistent
+ * with those before it, and after a fresh start those that lead from what the subscriber has to what the channel has.
+ */
+export class CandleMirror {
+  readonly #series: Series;
+  readonly #table: CandleTable<KnownCandle>;
+  /** Candles from before a fresh start that the channel has not come to yet. */
+  readonly #stale = new Set<number>();
+  /** Whether the channel has told of a candle since the fresh start; before that nobody knows where it begins. */
+  #isPlaced = true;
+  #isSettled = false;
+  #isLive = false;
+
+  constructor(series: Series, keep: number) {
+    this.#series = series;
+    this.#table = new CandleTable(roomFor(keep));
+  }
+
+  take(message: CandleMessage): CandleEvent[] {
+    const { candle, observedAt, live, type } = message;
+    if (live) this.#isLive = true;
+    if (type !== "removed" && !this.#isPlaced) return this.#reconcile([message], null, observedAt);
+    const passed: CandleEvent[] = [];
+    if (this.#isPlaced && !this.#isSettled) {
+      // A history comes ascending, and what is stale is kept so: whatever it passes over is gone.
+      for (const timestamp of this.#stale) {
+        if (timestamp >= candle.timestamp) break;
+        passed.push(...this.#remove(timestamp, observedAt));
+      }
+    }
+    return [...passed, ...this.#apply(message)];
+  }
+
+  /** The history has been told to its end: what it has not come to is gone. */
+  settle(observedAt: number): CandleEvent[] {
+    this.#isSettled = true;
+    this.#isLive = true;
+    return [...this.#stale].flatMap((timestamp) => this.#remove(timestamp, observedAt));
+  }
+
+  /** A fresh start; the channel may be another one. */
+  restart(keep: number, isForeign: boolean): void {
+    // All that a channel knows must fit in beside what is known already.
+    this.#table.resize(keep);
+    this.#table.resize(roomFor(keep));
+    this.#stale.clear();
+    for (const row of this.#table.rows) {
+      this.#stale.add(row.candle.timestamp);
+      if (isForeign) row.life = undefined;
+    }
+    this.#isPlaced = false;
+    this.#isSettled = false;
+  }
+
+  /** The channel's candles, ascending, after a fresh start. */
+  adopt(messages: readonly CandleMessage[], place: DataOf<"snapshot">["series"][number]): CandleEvent[] {
+    const { after, observedAt, isSettled } = place;
+    this.#isSettled = isSettled;
+    const events = this.#reconcile(messages, after, observedAt);
+    if (isSettled) this.#isLive = true;
+    return events;
+  }
+
+  /**
+   * What leads to a channel's candles, which begin after `after`, or with the first of them where that is `null`.
+   *
+   * What another channel told before that beginning is kept where the two meet, so that there is never a hole.
+   */
+  #reconcile(messages: readonly CandleMessage[], after: number | null, observedAt: number): CandleEvent[] {
+    const first = messages[0]?.candle.timestamp;
+    const start = after ?? first;
+    this.#isPlaced = start !== undefined;
+    const told = new Set(messages.map(({ candle }) => candle.timestamp));
+    const until = this.#isSettled ? Number.POSITIVE_INFINITY : (messages.at(-1)?.candle.timestamp ?? start);
+    const newest = this.#table.newest?.candle.timestamp ?? Number.NEGATIVE_INFINITY;
+    const isGone = ({ candle: { timestamp }, life }: KnownCandle) => {
+      if (told.has(timestamp)) return false;
+      if (after !== null && timestamp <= after) return newest < after;
+      // This very channel told of it, and has it no more.
+      if (life !== undefined) return true;
+      if (after === null && first !== undefined && timestamp < first) return newest < first;
+      return until !== undefined && timestamp <= until;
+    };
+    const gone = this.#table.rows.filter(isGone).map(({ candle }) => candle.timestamp);
+    if (start !== undefined) {
+      for (const timestamp of this.#stale) {
+        if (timestamp > start) break;
+        this.#stale.delete(timestamp);
+      }
+    }
+    const removals = gone.flatMap((timestamp) => this.#remove(timestamp, observedAt));
+    return inOrder([...removals, ...messages.flatMap((message) => this.#apply(message))]);
+  }
+
+  #apply(message: CandleMessage): CandleEvent[] {
+    const { candle, life, observedAt, status } = message;
+    const { timestamp } = candle;
+    if (message.type === "removed") return this.#remove(timestamp, observedAt, message.revision);
+    if (this.#table.isForgotten(timestamp)) return [];
+    this.#stale.delete(timestamp);
+    const known = this.#table.get(timestamp);
+    if (known === undefined) return this.#add(message);
+    if (known.life !== undefined && known.life !== life) {
+      return [...this.#remove(timestamp, observedAt), ...this.#add(message)];
+    }
+    // Another gateway may be behind the one that closed the candle.
+    const later = laterOf(known.status, status);
+    if (later === known.status && isSame(known.candle, candle)) {
+      known.life = life;
+      return [];
+    }
+    const revision = Math.max(message.revision, known.revision + 1);
+    this.#table.set({ candle, status: later, revision, life });
+    return [this.#event("updated", candle, known.candle, later, revision, observedAt)];
+  }
+
+  #add({ candle, status, revision, life, observedAt }: CandleMessage): CandleEvent[] {
+    this.#table.set({ candle, status, revision, life });
+    return [this.#event("new", candle, undefined, status, revision, observedAt)];
+  }
+
+  #remove(timestamp: number, observedAt: number, revision = 0): CandleEvent[] {
+    const known = this.#table.get(timestamp);
+    this.#stale.delete(timestamp);
+    if (known === undefined) return [];
+    this.#table.delete(timestamp);
+    const last = Math.max(revision, known.revision + 1);
+    return [this.#event("removed", known.candle, undefined, known.status, last, observedAt)];
+  }
+
+  #event(
+    type: CandleEvent["type"],
+    candle: Candle,
+    previous: Candle | undefined,
+    status: CandleStatus,
+    revision: number,
+    observedAt: number,
+  ): CandleEvent {
+    const before = previous === undefined ? {} : { previous };
+    const [live, series] = [this.#isLive, this.#series];
+    return Object.freeze({ type, candle, ...before, status, revision, live, observedAt, series });
+  }
+}
+
+function roomFor(keep: number): number {
+  return 2 * keep;
+}
+
+/** Ascending by candle; of one candle in the order given. */
+function inOrder(events: CandleEvent[]): CandleEvent[] {
+  return events.sort((a, b) => a.candle.timestamp - b.candle.timestamp);
+}

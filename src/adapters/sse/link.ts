@@ -1,0 +1,147 @@
+import type { EventSourceParser } from "eventsource-parser";
+import {
+  AuthenticationError,
+  ContractError,
+  HttpError,
+  NetworkError,
+  PairstreamError,
+  RateLimitError,
+  TimeoutError,
+} from "../../errors.js";
+import type { ParsedMessage } from "./mirror.js";
+import type { ReceiverOptions } from "./options.js";
+import { SilenceWatch } from "./silence.js";
+
+/** How much of a refusal's body an error holds, in characters. */
+const LONGEST_BODY = 1_000;
+/** The longest message that is read, in characters. */
+const LONGEST_MESSAGE = 32 * 1024 * 1024;
+/** How long silence is borne before the channel has told of its heartbeat, in ms. */
+const FIRST_SILENCE = 37_500;
+/** How many heartbeats may be missing. */
+const PATIENCE = 2.5;
+
+export type CreateParser = typeof import("eventsource-parser").createParser;
+
+/** What a connection needs besides its address. */
+export interface LinkOptions extends ReceiverOptions {
+  readonly createParser: CreateParser;
+  readonly lastEventId: string | undefined;
+}
+
+/** One connection to a channel, from the request to its end. */
+export class Link {
+  readonly #options: LinkOptions;
+  readonly #silence: SilenceWatch;
+  readonly #parser: EventSourceParser;
+  readonly #decoder = new TextDecoder();
+  #messages: ParsedMessage[] = [];
+  #failure: PairstreamError | undefined;
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  #retry: number | undefined;
+
+  constructor(options: LinkOptions, signal: AbortSignal) {
+    const { scheduler, silence = FIRST_SILENCE, createParser } = options;
+    this.#options = options;
+    this.#silence = new SilenceWatch(scheduler, silence, signal, (limit) => {
+      return new TimeoutError(`Nothing was heard from ${this.#address} for ${limit} ms`, limit);
+    });
+    this.#parser = createParser({
+      onEvent: (message) => this.#messages.push(message),
+      onRetry: (retry) => {
+        this.#retry = retry;
+      },
+      onError: ({ type, message }) => {
+        if (type === "max-buffer-size-exceeded") this.#failure = new ContractError([], message);
+      },
+      maxBufferSize: LONGEST_MESSAGE,
+    });
+  }
+
+  /** How long the channel asks to wait before the next connection, in ms. */
+  get retry(): number | undefined {
+    return this.#retry;
+  }
+
+  /** Learns how often there is a sign of life, in ms. */
+  expect(heartbeat: number): void {
+    if (this.#options.silence === undefined) this.#silence.bear(PATIENCE * heartbeat);
+  }
+
+  /** The messages that come next, perhaps none; or what has ended the connection. */
+  async read(): Promise<readonly ParsedMessage[] | PairstreamError> {
+    try {
+      this.#reader ??= await this.#open();
+      const { done, value } = await this.#silence.race(this.#reader.read());
+      if (done) return new NetworkError(`${this.#address} has closed the connection`);
+      this.#silence.hear();
+      this.#parser.feed(this.#decoder.decode(value, { stream: true }));
+      const messages = this.#messages;
+      this.#messages = [];
+      return this.#failure ?? messages;
+    } catch (cause) {
+      const { signal } = this.#silence;
+      const error = signal.aborted ? signal.reason : cause;
+      if (error instanceof PairstreamError) return error;
+      const reason = error instanceof Error ? `: ${error.message}` : "";
+      return new NetworkError(`${this.#address} could not be reached${reason}`, { cause: error });
+    }
+  }
+
+  /** Leaves the connection. */
+  close(): void {
+    this.#silence.end();
+    // A body that did not come from the request is not ended by its signal.
+    this.#reader?.cancel().catch(() => {});
+  }
+
+  async #open(): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+    const { url, fetch, headers, lastEventId } = this.#options;
+    const { signal } = this.#silence;
+    const asked = { ...headers, accept: "text/event-stream" };
+    const resumed = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
+    const init = { headers: { ...asked, ...resumed }, cache: "no-store", signal } as const;
+    const answer = Promise.resolve(fetch(url, init));
+    answer.then(
+      // One that comes although nobody waits for it any more.
+      ({ body }) => {
+        if (signal.aborted) body?.cancel().catch(() => {});
+      },
+      () => {},
+    );
+    const response = await this.#silence.race(answer);
+    this.#silence.hear();
+    const reader = response.body?.getReader();
+    this.#reader = reader;
+    if (response.status !== 200) throw await this.#refusal(response, reader);
+    const type = response.headers.get("content-type") ?? "nothing";
+    if (reader === undefined || !/^text\/event-stream\b/i.test(type)) {
+      throw new ContractError([], `text/event-stream was expected, ${type} came`);
+    }
+    return reader;
+  }
+
+  /** Where it was asked, without the query, which may hold secrets. */
+  get #address(): string {
+    const { origin, pathname } = new URL(this.#options.url);
+    return origin + pathname;
+  }
+
+  async #refusal(
+    { status, headers }: Response,
+    reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  ): Promise<HttpError> {
+    let body = "";
+    while (reader !== undefined && body.length < LONGEST_BODY) {
+      const { done, value } = await this.#silence.race(reader.read());
+      if (done) break;
+      body += this.#decoder.decode(value, { stream: true });
+    }
+    body = body.slice(0, LONGEST_BODY);
+    const message = `${this.#address} answered with status ${status}`;
+    if (status === 401 || status === 403) return new AuthenticationError(message, status, body);
+    if (status !== 429) return new HttpError(message, status, body);
+    const hint = headers.get("retry-after") ?? "";
+    return new RateLimitError(message, body, /^\d+$/.test(hint) ? Number(hint) * 1_000 : undefined);
+  }
+}

@@ -1,0 +1,148 @@
+import { asyncScheduler, isObservable, type Observable, type SchedulerLike } from "rxjs";
+import type { CandleEvent } from "../../candles/event.js";
+import { checkNumber } from "../../contract/input.js";
+import { InvalidInputError } from "../../errors.js";
+import type { FeedStatus } from "../../feed-status.js";
+import type { SniperEvent } from "../../snipers/diff.js";
+
+/** What `createEventChannel` takes; of the three streams at least one. */
+export interface EventChannelOptions {
+  /** Of one series or of several merged; hot or cold. */
+  candles?: Observable<CandleEvent>;
+  /** Of one pair or of several merged; hot or cold. */
+  snipers?: Observable<SniperEvent>;
+  /** How the stream of candles stands or, without candles, that of snipers. */
+  status?: Observable<FeedStatus>;
+  /** How many changes a receiver may have missed and still go on after, 0 to 100,000; default 1,000. */
+  buffer?: number;
+  /** How many candles of a series the channel knows, 1 to 100,000, newest first; default 5,000. */
+  keep?: number;
+  /** ms between two signs of life, 100 to 600,000; default 15,000. */
+  heartbeat?: number;
+  /** Every timer comes from it; default `asyncScheduler`. */
+  scheduler?: SchedulerLike;
+}
+
+/** The options of a channel, checked and complete. */
+export interface ChannelOptions {
+  readonly candles: Observable<CandleEvent> | undefined;
+  readonly snipers: Observable<SniperEvent> | undefined;
+  readonly status: Observable<FeedStatus> | undefined;
+  readonly buffer: number;
+  readonly keep: number;
+  readonly heartbeat: number;
+  readonly scheduler: SchedulerLike;
+}
+
+/** The part of `fetch` that the receiver uses; its response has a body that can be read as it arrives. */
+export type StreamingFetch = (
+  url: string,
+  init: { headers: Record<string, string>; cache: "no-store"; signal: AbortSignal },
+) => Response | Promise<Response>;
+
+/** What `fromServerSentEvents` takes besides the address. */
+export interface ServerSentEventsOptions {
+  /** How requests are sent; default the global `fetch`. */
+  fetch?: StreamingFetch;
+  /** Go out with every request, such as `authorization`; default none. */
+  headers?: Record<string, string>;
+  /**
+   * After how many ms without a byte a connection counts as dead, 1 to 2^31 − 1; default two and a half heartbeats of
+   * the channel, 37,500 as long as that has not told.
+   */
+  silence?: number;
+  /** Every timer and every `now()` comes from it; default `asyncScheduler`. */
+  scheduler?: SchedulerLike;
+}
+
+/** The options of a receiver, checked and complete. */
+export interface ReceiverOptions {
+  readonly url: string;
+  readonly fetch: StreamingFetch;
+  readonly headers: Readonly<Record<string, string>>;
+  /** `undefined`: as the channel's heartbeat has it. */
+  readonly silence: number | undefined;
+  readonly scheduler: SchedulerLike;
+}
+
+/** Throws an `InvalidInputError`. */
+export function checkChannelOptions(options: EventChannelOptions): ChannelOptions {
+  const allowed = "an object with at least one of candles, snipers and status";
+  if (typeof options !== "object" || options === null) throw refused("options", allowed, options);
+  const { candles, snipers, status, buffer = 1_000, keep = 5_000, heartbeat = 15_000 } = options;
+  const sources = { candles, snipers, status };
+  for (const [name, source] of Object.entries(sources)) {
+    if (source !== undefined && !isObservable(source)) throw refused(name, "an Observable", source);
+  }
+  if (Object.values(sources).every((source) => source === undefined)) {
+    throw new InvalidInputError("options", allowed, "has none of them");
+  }
+  return {
+    ...sources,
+    buffer: checkNumber("buffer", buffer, { min: 0, max: 100_000, integer: true }),
+    keep: checkNumber("keep", keep, { min: 1, max: 100_000, integer: true }),
+    heartbeat: checkNumber("heartbeat", heartbeat, { min: 100, max: 600_000 }),
+    scheduler: checkScheduler(options.scheduler),
+  };
+}
+
+/** Throws an `InvalidInputError`. */
+export function checkReceiverOptions(url: string | URL, options: ServerSentEventsOptions): ReceiverOptions {
+  if (typeof options !== "object" || options === null) throw refused("options", "an object", options);
+  const { fetch = globalFetch, silence } = options;
+  if (typeof fetch !== "function") throw refused("fetch", "a function like the global fetch", fetch);
+  return {
+    url: checkUrl(url),
+    fetch,
+    headers: checkHeaders(options.headers),
+    silence:
+      silence === undefined ? undefined : checkNumber("silence", silence, { min: 1, max: 2 ** 31 - 1 }),
+    scheduler: checkScheduler(options.scheduler),
+  };
+}
+
+/** A browser's own is to be called on nothing else. */
+const globalFetch: StreamingFetch = (url, init) => globalThis.fetch(url, init);
+
+/** Errors do not show the value: it may hold credentials. */
+function checkUrl(value: string | URL): string {
+  const refusedUrl = (problem: string) =>
+    new InvalidInputError(
+      "url",
+      "an http: or https: URL, in a page also a relative one; no credentials",
+      problem,
+    );
+  if (typeof value !== "string" && !(value instanceof URL)) throw refusedUrl("is neither a string nor a URL");
+  let url: URL;
+  try {
+    url = new URL(value, globalThis.location?.href);
+  } catch {
+    throw refusedUrl("is no URL");
+  }
+  if (url.protocol !== "https:" && url.protocol !== "http:") throw refusedUrl(`begins with ${url.protocol}`);
+  if (url.username !== "" || url.password !== "") throw refusedUrl("carries credentials");
+  return url.href;
+}
+
+/** Errors do not show a value: it may be a secret. */
+function checkHeaders(headers: Record<string, string> = {}): Readonly<Record<string, string>> {
+  try {
+    const checked = Object.fromEntries(new Headers(headers));
+    if (typeof headers === "object" && headers !== null) return Object.freeze(checked);
+  } catch {}
+  throw new InvalidInputError(
+    "headers",
+    "an object of names and values that HTTP allows",
+    "is something else",
+  );
+}
+
+function checkScheduler(scheduler: SchedulerLike = asyncScheduler): SchedulerLike {
+  if (typeof scheduler?.now === "function" && typeof scheduler.schedule === "function") return scheduler;
+  throw refused("scheduler", "an RxJS scheduler, with now and schedule", scheduler);
+}
+
+function refused(parameter: string, allowed: string, value: unknown): InvalidInputError {
+  const kind = value === null ? "null" : typeof value;
+  return new InvalidInputError(parameter, allowed, `is of type ${kind}`);
+}

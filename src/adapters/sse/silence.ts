@@ -1,0 +1,72 @@
+import { type SchedulerLike, Subscription } from "rxjs";
+import { callAt } from "../../client/schedule.js";
+
+/** Aborts its signal with `reason` once nothing has been heard for `limit` ms, or when the outer signal aborts. */
+export class SilenceWatch {
+  readonly #scheduler: SchedulerLike;
+  readonly #outer: AbortSignal;
+  readonly #controller = new AbortController();
+  readonly #reasonOf: (limit: number) => unknown;
+  #limit: number;
+  #heardAt: number;
+  #timer = Subscription.EMPTY;
+
+  constructor(
+    scheduler: SchedulerLike,
+    limit: number,
+    outer: AbortSignal,
+    reasonOf: (limit: number) => unknown,
+  ) {
+    this.#scheduler = scheduler;
+    this.#limit = limit;
+    this.#outer = outer;
+    this.#reasonOf = reasonOf;
+    this.#heardAt = scheduler.now();
+    outer.addEventListener("abort", this.#leave, { once: true });
+    this.#arm();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Something was heard. */
+  hear(): void {
+    this.#heardAt = this.#scheduler.now();
+  }
+
+  /** Changes how long silence is borne. */
+  bear(limit: number): void {
+    if (limit === this.#limit) return;
+    this.#limit = limit;
+    this.#arm();
+  }
+
+  /** What the promise gives, or the abortion, whichever comes first: not every source heeds a signal. */
+  race<T>(promise: Promise<T>): Promise<T> {
+    const { signal } = this.#controller;
+    return new Promise<T>((resolve, reject) => {
+      const leave = () => reject(signal.reason);
+      if (signal.aborted) leave();
+      else signal.addEventListener("abort", leave, { once: true });
+      promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+    });
+  }
+
+  /** Ends the watch, and with it whatever its signal holds. */
+  end(reason?: unknown): void {
+    this.#timer.unsubscribe();
+    this.#outer.removeEventListener("abort", this.#leave);
+    this.#controller.abort(reason);
+  }
+
+  readonly #leave = () => this.end(this.#outer.reason);
+
+  #arm(): void {
+    this.#timer.unsubscribe();
+    this.#timer = callAt(this.#scheduler, this.#heardAt + this.#limit, () => {
+      if (this.#scheduler.now() >= this.#heardAt + this.#limit) this.end(this.#reasonOf(this.#limit));
+      else this.#arm();
+    });
+  }
+}

@@ -1,0 +1,69 @@
+import type { Sniper } from "../../contract/model.js";
+import type { SniperEvent } from "../../snipers/diff.js";
+import { addressOf, foldWallet, isNews, walletChanges } from "./wallets.js";
+import type { DataOf, WalletMessage } from "./wire.js";
+
+/** The snipers of one pair as a receiver has told them to its subscriber; see `CandleMirror`. */
+export class SniperMirror {
+  readonly #pairAddress: string;
+  readonly #wallets = new Map<string, Sniper>();
+  /** Wallets from before a fresh start that the channel has not come to yet. */
+  readonly #stale = new Set<string>();
+  /** Whether a first report has been told to its end. */
+  #isKnown = false;
+
+  constructor(pairAddress: string) {
+    this.#pairAddress = pairAddress;
+  }
+
+  take(event: SniperEvent): readonly SniperEvent[] {
+    const address = addressOf(event);
+    const before = this.#wallets.get(address);
+    const after = foldWallet(before, event);
+    if (!isNews(before, event)) return this.#become(address, after, event.observedAt);
+    this.#set(address, after);
+    return [Object.freeze({ ...event, initial: event.initial && !this.#isKnown })];
+  }
+
+  takeWallet({ walletAddress, wallet, observedAt }: WalletMessage): readonly SniperEvent[] {
+    return this.#become(walletAddress, wallet ?? undefined, observedAt);
+  }
+
+  /** The first report has been told to its end: what it has not come to is gone. */
+  settle(observedAt: number): readonly SniperEvent[] {
+    const events = [...this.#stale].flatMap((address) => this.#become(address, undefined, observedAt));
+    this.#isKnown = true;
+    return events;
+  }
+
+  /** A fresh start. */
+  restart(): void {
+    for (const address of this.#wallets.keys()) this.#stale.add(address);
+  }
+
+  /** The channel's wallets, after a fresh start. */
+  adopt(
+    messages: readonly WalletMessage[],
+    { observedAt, isSettled }: DataOf<"snapshot">["pairs"][number],
+  ): readonly SniperEvent[] {
+    const events = messages.flatMap((message) => this.takeWallet(message));
+    return isSettled ? [...events, ...this.settle(observedAt)] : events;
+  }
+
+  #become(address: string, wallet: Sniper | undefined, observedAt: number): readonly SniperEvent[] {
+    const before = this.#wallets.get(address);
+    const changes = walletChanges(
+      before === undefined ? [] : [before],
+      wallet === undefined ? [] : [wallet],
+      { pairAddress: this.#pairAddress, observedAt, initial: !this.#isKnown },
+    );
+    this.#set(address, changes.wallets[0]);
+    return changes.events;
+  }
+
+  #set(address: string, wallet: Sniper | undefined): void {
+    this.#stale.delete(address);
+    if (wallet === undefined) this.#wallets.delete(address);
+    else this.#wallets.set(address, wallet);
+  }
+}

@@ -1,0 +1,83 @@
+import {
+  SNIPER_TOTALS,
+  type Sniper,
+  type SniperReport,
+  type SniperTransaction,
+} from "../../contract/model.js";
+import {
+  applySniperEvent,
+  emptyReport,
+  readReport,
+  type SniperBook,
+  type SniperEvent,
+} from "../../snipers/diff.js";
+
+/** The wallet that an event is about. */
+export function addressOf(event: SniperEvent): string {
+  switch (event.type) {
+    case "wallet-added":
+    case "wallet-updated":
+      return event.wallet.walletAddress;
+    case "wallet-removed":
+      return event.previous.walletAddress;
+    default:
+      return event.walletAddress;
+  }
+}
+
+/** A wallet after an event about it; `undefined` where there is none. */
+export function foldWallet(wallet: Sniper | undefined, event: SniperEvent): Sniper | undefined {
+  const report: SniperReport = { ...emptyReport, result: wallet === undefined ? [] : [wallet] };
+  return applySniperEvent(report, event).result[0];
+}
+
+/** Whether an event tells a change of the wallet as it stands, and nothing that has been told before. */
+export function isNews(wallet: Sniper | undefined, event: SniperEvent): boolean {
+  if (wallet === undefined || event.type === "wallet-added") {
+    return wallet === undefined && event.type === "wallet-added";
+  }
+  switch (event.type) {
+    case "sniped":
+      return !holds(wallet.snipedTransactions, event.transaction);
+    case "sold":
+      return !holds(wallet.sellTransactions, event.transaction);
+    case "transaction-removed": {
+      const { snipedTransactions, sellTransactions } = wallet;
+      return holds(event.side === "snipe" ? snipedTransactions : sellTransactions, event.transaction);
+    }
+    case "wallet-updated":
+      return SNIPER_TOTALS.some((total) => wallet[total] !== event.wallet[total]);
+    case "wallet-removed":
+      return true;
+  }
+}
+
+function holds(transactions: readonly SniperTransaction[], { transactionHash }: SniperTransaction): boolean {
+  return transactions.some((transaction) => transaction.transactionHash === transactionHash);
+}
+
+/** What leads from some wallets of a pair to others, in the order in which a report would tell it. */
+export function walletChanges(
+  known: Iterable<Sniper>,
+  now: readonly Sniper[],
+  { pairAddress, observedAt, initial }: Pick<SniperEvent, "pairAddress" | "observedAt" | "initial">,
+): { events: readonly SniperEvent[]; wallets: readonly Sniper[] } {
+  // Everything counts as missed once before, so that whatever is absent is removed at once.
+  const wallets: SniperBook["wallets"] = new Map(
+    Array.from(known, (wallet) => {
+      const missing = {
+        snipe: hashesOf(wallet.snipedTransactions),
+        sell: hashesOf(wallet.sellTransactions),
+      };
+      return [wallet.walletAddress, { wallet, isMissing: true, missing }];
+    }),
+  );
+  const book: SniperBook = { pairAddress, observedAt: initial ? undefined : observedAt, wallets };
+  const read = { report: { ...emptyReport, result: now }, unreadable: new Set<string>(), hasUnplaced: false };
+  const turn = readReport(book, { ...read, observedAt });
+  return { events: turn.events, wallets: [...turn.book.wallets.values()].map(({ wallet }) => wallet) };
+}
+
+function hashesOf(transactions: readonly SniperTransaction[]): Set<string> {
+  return new Set(transactions.map(({ transactionHash }) => transactionHash));
+}

@@ -1,0 +1,83 @@
+import * as z from "zod/mini";
+import {
+  AuthenticationError,
+  ContractError,
+  HttpError,
+  InvalidInputError,
+  NetworkError,
+  PairstreamError,
+  QuotaExceededError,
+  RateLimitError,
+  TimeoutError,
+} from "../../errors.js";
+
+/** An error as it crosses the wire: no cause, no stack, no body of the service. */
+export const wireError = z.object({
+  name: z.string(),
+  message: z.string(),
+  status: z.optional(z.number()),
+  retryAfter: z.optional(z.number()),
+  timeout: z.optional(z.number()),
+  path: z.optional(z.array(z.union([z.string(), z.number()]))),
+  issue: z.optional(z.string()),
+  parameter: z.optional(z.string()),
+  allowed: z.optional(z.string()),
+});
+export type WireError = z.output<typeof wireError>;
+
+/**
+ * What the other side may know of an error.
+ *
+ * The messages of transports name hosts, those of redirects their target, and those of foreign errors anything: they
+ * stay here.
+ */
+export function toWireError(error: unknown): WireError {
+  if (!(error instanceof PairstreamError)) {
+    return { name: "PairstreamError", message: "The source of the channel failed" };
+  }
+  const { name, message } = error;
+  if (error instanceof NetworkError) return { name, message: "The service could not be reached" };
+  if (error instanceof RateLimitError) {
+    const { status, retryAfter } = error;
+    return { name, message, status, ...(retryAfter === undefined ? {} : { retryAfter }) };
+  }
+  if (error instanceof HttpError) {
+    const { status } = error;
+    const isRedirect = status < 400;
+    return { name, message: isRedirect ? `The service answered with status ${status}` : message, status };
+  }
+  if (error instanceof TimeoutError) return { name, message, timeout: error.timeout };
+  if (error instanceof ContractError) return { name, message, path: error.path, issue: error.issue };
+  if (error instanceof InvalidInputError) {
+    return { name, message, parameter: error.parameter, allowed: error.allowed };
+  }
+  return { name, message };
+}
+
+/** The error of the same class, name, message and fields; its stack begins here. */
+export function fromWireError(wire: WireError): PairstreamError {
+  const { message, status = 0 } = wire;
+  switch (wire.name) {
+    case "HttpError":
+      return new HttpError(message, status, "");
+    case "AuthenticationError":
+      return new AuthenticationError(message, status, "");
+    case "QuotaExceededError":
+      return new QuotaExceededError(message);
+    case "RateLimitError":
+      return new RateLimitError(message, "", wire.retryAfter);
+    case "TimeoutError":
+      return new TimeoutError(message, wire.timeout ?? 0);
+    case "NetworkError":
+      return new NetworkError(message);
+    case "ContractError":
+      return new ContractError(wire.path ?? [], wire.issue ?? message);
+    case "InvalidInputError": {
+      const { parameter = "", allowed = "" } = wire;
+      const end = message.length - `; allowed: ${allowed}`.length;
+      return new InvalidInputError(parameter, allowed, message.slice(parameter.length + 1, end));
+    }
+    default:
+      return new PairstreamError(message);
+  }
+}

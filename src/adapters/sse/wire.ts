@@ -1,0 +1,267 @@
+import * as z from "zod/mini";
+import type { CandleEvent } from "../../candles/event.js";
+import {
+  CURRENCIES,
+  NETWORKS,
+  type Series,
+  SNIPER_TOTALS,
+  type Sniper,
+  type SniperTotal,
+  TIMEFRAMES,
+} from "../../contract/model.js";
+import { ContractError } from "../../errors.js";
+import type { FeedStatus } from "../../feed-status.js";
+import type { SniperEvent } from "../../snipers/diff.js";
+import { fromWireError, toWireError, wireError } from "./wire-error.js";
+
+/** Raised with every change that an older receiver would misread. */
+export const WIRE_VERSION = 1;
+
+const frozen = <T extends z.ZodMiniType>(schema: T) =>
+  z.pipe(
+    schema,
+    z.transform((value: z.output<T>) => Object.freeze(value)),
+  );
+
+const count = z.int().check(z.nonnegative());
+const text = z.string().check(z.minLength(1));
+
+const series = frozen(
+  z.object({
+    network: z.enum(NETWORKS),
+    pairAddress: text,
+    timeframe: z.enum(TIMEFRAMES),
+    currency: z.enum(CURRENCIES),
+  }),
+);
+const candle = frozen(
+  z.object({
+    timestamp: z.number(),
+    open: z.number(),
+    high: z.number(),
+    low: z.number(),
+    close: z.number(),
+    volume: z.number(),
+    swaps: z.number(),
+  }),
+);
+const transaction = frozen(
+  z.object({
+    transactionHash: text,
+    transactionTimestamp: z.number(),
+    blocksAfterCreation: z.nullable(z.number()),
+  }),
+);
+const transactions = frozen(z.array(transaction));
+const total = z.nullable(z.number());
+const totals = Object.fromEntries(SNIPER_TOTALS.map((name) => [name, total])) as Record<
+  SniperTotal,
+  typeof total
+>;
+const wallet = frozen(
+  z.object({
+    walletAddress: text,
+    snipedTransactions: transactions,
+    sellTransactions: transactions,
+    ...totals,
+  }),
+);
+
+const ofPair = { pairAddress: text, initial: z.boolean(), observedAt: z.number() };
+const sniper = z.discriminatedUnion("type", [
+  z.object({ ...ofPair, type: z.literal("wallet-added"), wallet }),
+  z.object({ ...ofPair, type: z.enum(["sniped", "sold"]), walletAddress: text, transaction }),
+  z.object({
+    ...ofPair,
+    type: z.literal("transaction-removed"),
+    walletAddress: text,
+    side: z.enum(["snipe", "sell"]),
+    transaction,
+  }),
+  z.object({
+    ...ofPair,
+    type: z.literal("wallet-updated"),
+    wallet,
+    previous: wallet,
+    changed: frozen(z.array(z.enum(SNIPER_TOTALS))),
+  }),
+  z.object({ ...ofPair, type: z.literal("wallet-removed"), previous: wallet }),
+]);
+
+const status = z.object({
+  state: z.enum(["starting", "live", "stalled"]),
+  coveredFrom: z.optional(z.number()),
+  coveredUntil: z.optional(z.number()),
+  failures: count,
+  lastError: z.optional(wireError),
+});
+
+/** The data of every message, by the name of its event. */
+const SCHEMAS = {
+  /** Opens every response. */
+  hello: z.object({
+    version: z.literal(WIRE_VERSION),
+    /** Names this channel among all that there are and were. */
+    channel: text,
+    /** ms between two signs of life. */
+    heartbeat: z.number().check(z.positive()),
+    /** How many candles of a series the channel knows. */
+    keep: count.check(z.positive()),
+    hasStatus: z.boolean(),
+    /** Whether it goes on after the request's `Last-Event-ID`; a `snapshot` follows where it does not. */
+    isResumed: z.boolean(),
+  }),
+  /** A candle as it now is, or its removal. */
+  candle: z.object({
+    type: z.enum(["new", "updated", "removed"]),
+    /** Differs between the lives of a candle that was removed and came back. */
+    life: count,
+    candle,
+    status: z.enum(["open", "closed", "final"]),
+    revision: count,
+    live: z.boolean(),
+    observedAt: z.number(),
+    series,
+  }),
+  /** A change of a wallet whose state before is known. */
+  sniper,
+  /** A wallet as it now is; `null` where it is gone. */
+  wallet: z.object({
+    pairAddress: text,
+    observedAt: z.number(),
+    walletAddress: text,
+    wallet: z.nullable(wallet),
+  }),
+  /** The history of a series, or the first report about a pair, has been told to its end. */
+  settled: z.union([
+    z.object({ series, observedAt: z.number() }),
+    z.object({ pairAddress: text, observedAt: z.number() }),
+  ]),
+  status,
+  /** The state as a whole: the messages from here to `ready`. */
+  snapshot: z.object({
+    series: z.array(
+      z.object({
+        series,
+        /** The newest candle that the channel has forgotten. */
+        after: z.nullable(z.number()),
+        observedAt: z.number(),
+        isSettled: z.boolean(),
+      }),
+    ),
+    pairs: z.array(z.object({ pairAddress: text, observedAt: z.number(), isSettled: z.boolean() })),
+  }),
+  /** What the receiver has is the channel's state. */
+  ready: z.object({}),
+  /** The last message of a channel whose source has failed. */
+  error: wireError,
+  /** The last message of a channel whose sources have completed. */
+  complete: z.object({}),
+} as const;
+
+type Name = keyof typeof SCHEMAS;
+export type DataOf<N extends Name> = z.output<(typeof SCHEMAS)[N]>;
+export type CandleMessage = DataOf<"candle">;
+export type WalletMessage = DataOf<"wallet">;
+export type ChannelMessage = { [N in Name]: { readonly name: N; readonly data: DataOf<N> } }[Name];
+
+/** One message as the protocol has it, without its `id`. */
+export function writeMessage<N extends Name>(name: N, data: z.input<(typeof SCHEMAS)[N]>): string {
+  return write(name, JSON.stringify(data));
+}
+
+function write(name: Name, json: string): string {
+  return `event: ${name}\ndata: ${json}\n\n`;
+}
+
+/** Reads a message; throws a `ContractError` where it is none of this version's. */
+export function readMessage(name: string | undefined, data: string): ChannelMessage {
+  if (name === undefined || !Object.hasOwn(SCHEMAS, name)) {
+    throw new ContractError([], `a message ${name === undefined ? "without a name" : `"${name}"`}`);
+  }
+  const read = SCHEMAS[name as Name].safeParse(parseJson(name, data));
+  if (read.success) return { name, data: read.data } as ChannelMessage;
+  const issue = read.error.issues[0];
+  const path = (issue?.path ?? []).map((key) => (typeof key === "symbol" ? String(key) : key));
+  throw new ContractError([name, ...path], describe(issue), { cause: read.error });
+}
+
+function parseJson(name: string, data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch (cause) {
+    throw new ContractError([name], "not JSON", { cause });
+  }
+}
+
+/** The small build of zod has no words of its own for what is wrong. */
+function describe(issue: z.core.$ZodIssue | undefined): string {
+  if (issue?.code === "invalid_type") return `no ${issue.expected}`;
+  if (issue?.code === "invalid_value") return `not one of ${issue.values.join(", ")}`;
+  return "not allowed";
+}
+
+/** What is sent of an event about a candle: neither what it was before, which the receiver knows, nor extras. */
+export function writeCandle(event: CandleEvent, type: CandleEvent["type"], life: number): string {
+  const { candle, status, revision, live, observedAt } = event;
+  const { timestamp, open, high, low, close, volume, swaps } = candle;
+  return writeMessage("candle", {
+    type,
+    life,
+    candle: { timestamp, open, high, low, close, volume, swaps },
+    status,
+    revision,
+    live,
+    observedAt,
+    series: seriesOf(event.series),
+  });
+}
+
+/** A series without whatever else its object holds. */
+export function seriesOf({ network, pairAddress, timeframe, currency }: Series): Series {
+  return { network, pairAddress, timeframe, currency };
+}
+
+export function writeSniper(event: SniperEvent): string {
+  return write("sniper", JSON.stringify(event, SNIPER_FIELDS));
+}
+
+export function writeWallet(message: Omit<WalletMessage, "wallet"> & { wallet: Sniper | null }): string {
+  return write("wallet", JSON.stringify(message, SNIPER_FIELDS));
+}
+
+/** All that is sent about snipers, at any depth. */
+const SNIPER_FIELDS = [
+  "pairAddress",
+  "initial",
+  "observedAt",
+  "type",
+  "walletAddress",
+  "wallet",
+  "previous",
+  "changed",
+  "side",
+  "transaction",
+  "snipedTransactions",
+  "sellTransactions",
+  "transactionHash",
+  "transactionTimestamp",
+  "blocksAfterCreation",
+  ...SNIPER_TOTALS,
+];
+
+export function writeStatus({ state, coveredFrom, coveredUntil, failures, lastError }: FeedStatus): string {
+  const trouble = lastError === undefined ? {} : { lastError: toWireError(lastError) };
+  return writeMessage("status", { state, coveredFrom, coveredUntil, failures, ...trouble });
+}
+
+export function readStatus(data: DataOf<"status">): FeedStatus {
+  const { state, coveredFrom, coveredUntil, failures, lastError } = data;
+  return Object.freeze({
+    state,
+    ...(coveredFrom === undefined ? {} : { coveredFrom }),
+    ...(coveredUntil === undefined ? {} : { coveredUntil }),
+    failures,
+    ...(lastError === undefined ? {} : { lastError: fromWireError(lastError) }),
+  });
+}

@@ -1,0 +1,273 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  emptyTable,
+  type GroupRules,
+  heldBy,
+  type LeaseTable,
+  nextMove,
+  nothingSeen,
+  PARTS,
+  readTable,
+  type Sightings,
+  shareOf,
+  sight,
+  withoutCollector,
+} from "../../../src/adapters/nats/leases.js";
+
+const RULES: GroupRules = { slots: 6, lease: 8_000, limit: { requests: 40, per: 1_000 } };
+
+/** One collector as `Collector` behaves: reads, decides, and writes some time later what nobody else has changed. */
+class Member {
+  readonly id: string;
+  /** How far its clock is off, in ms. */
+  readonly offset: number;
+  seen: Sightings = nothingSeen;
+  actsUntil = Number.NEGATIVE_INFINITY;
+  held: ReadonlyMap<number, number> = new Map();
+  isAsleep = false;
+  /** What it has sent, and what becomes of that. */
+  pending: { table: LeaseTable; revision: number; sentAt: number } | undefined;
+
+  constructor(id: string, offset: number) {
+    this.id = id;
+    this.offset = offset;
+  }
+
+  actsOn(slot: number, now: number): boolean {
+    return now + this.offset < this.actsUntil && this.held.has(slot);
+  }
+}
+
+/** The bucket, and what the members do to it. */
+class Group {
+  table: LeaseTable = emptyTable(RULES);
+  revision = 0;
+  now = 1_000_000;
+  readonly members: Member[] = [];
+
+  read(member: Member): void {
+    const now = this.now + member.offset;
+    member.seen = sight(member.seen, this.table, now);
+    const ours = heldBy(this.table, member.id);
+    member.held = new Map([...member.held].filter(([slot, epoch]) => ours.get(slot) === epoch));
+    const move = nextMove(this.table, member.seen, member.id, now);
+    const released = new Set(move.released);
+    member.held = new Map([...member.held].filter(([slot]) => !released.has(slot)));
+    member.pending = { table: move.table, revision: this.revision, sentAt: now };
+  }
+
+  /** The write arrives; `isHeard`: whether the member learns of it. */
+  write(member: Member, isHeard: boolean): void {
+    const { pending } = member;
+    member.pending = undefined;
+    if (pending === undefined || pending.revision !== this.revision) return;
+    this.table = pending.table;
+    this.revision += 1;
+    if (!isHeard) return;
+    member.actsUntil = pending.sentAt + RULES.lease * PARTS.act;
+    member.held = heldBy(pending.table, member.id);
+  }
+
+  /** Slots on which more than one acts. */
+  get shared(): number[] {
+    return this.table.slots.flatMap((_, slot) => {
+      return this.members.filter((member) => member.actsOn(slot, this.now)).length > 1 ? [slot] : [];
+    });
+  }
+}
+
+type Step =
+  | { readonly do: "pass"; readonly ms: number }
+  | { readonly do: "beat" | "read" | "write" | "lose" | "sleep" | "wake"; readonly member: number }
+  | { readonly do: "join"; readonly offset: number };
+
+const member = fc.nat({ max: 2 });
+const someSteps = fc.array(
+  fc.oneof(
+    {
+      weight: 8,
+      arbitrary: fc.record({ do: fc.constant("pass" as const), ms: fc.integer({ min: 1, max: 2_000 }) }),
+    },
+    { weight: 12, arbitrary: fc.record({ do: fc.constant("beat" as const), member }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: fc.constantFrom(...(["read", "write", "lose", "sleep", "wake"] as const)),
+        member,
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant("join" as const), offset: fc.integer({ min: -1e6, max: 1e6 }) }),
+    },
+  ),
+  { maxLength: 200, size: "max" },
+);
+
+function play(steps: readonly Step[], check: (group: Group) => void): Group {
+  const group = new Group();
+  for (const step of steps) {
+    if (step.do === "pass") group.now += step.ms;
+    else if (step.do === "join") {
+      if (group.members.length < 3) group.members.push(new Member(`m${group.members.length}`, step.offset));
+    } else {
+      const member = group.members[step.member];
+      if (member === undefined) continue;
+      if (step.do === "sleep") member.isAsleep = true;
+      else if (step.do === "wake") member.isAsleep = false;
+      else if (step.do === "write") group.write(member, true);
+      else if (step.do === "lose") group.write(member, false);
+      else if (!member.isAsleep) group.read(member);
+      if (step.do === "beat" && !member.isAsleep) group.write(member, true);
+    }
+    check(group);
+  }
+  return group;
+}
+
+/** Everyone who is awake beats as it should for a while. */
+function settle(group: Group, ms: number): void {
+  for (const end = group.now + ms; group.now < end; group.now += RULES.lease * PARTS.renew) {
+    for (const member of group.members.filter(({ isAsleep }) => !isAsleep)) {
+      group.read(member);
+      group.write(member, true);
+    }
+  }
+}
+
+describe("leases", () => {
+  it("let no two act on a slot, whatever is late, lost or asleep, and whosever clock is off", () => {
+    fc.assert(
+      fc.property(someSteps, (steps) => {
+        play(steps, (group) => expect(group.shared).toEqual([]));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("never give out more than the limit", () => {
+    fc.assert(
+      fc.property(someSteps, (steps) => {
+        play(steps, ({ members, now }) => {
+          const shares = members.map((member) => {
+            const acting = [...member.held.keys()].filter((slot) => member.actsOn(slot, now));
+            return shareOf(RULES, acting.length);
+          });
+          expect(shares.reduce((sum, share) => sum + share, 0)).toBeLessThanOrEqual(40);
+        });
+      }),
+    );
+  });
+
+  it("raise the epoch whenever a slot passes to another", () => {
+    fc.assert(
+      fc.property(someSteps, (steps) => {
+        let before = emptyTable(RULES).slots;
+        const lastHolder = new Map<number, string>();
+        play(steps, ({ table }) => {
+          table.slots.forEach(({ holder, epoch }, slot) => {
+            const last = before[slot]!;
+            if (holder !== null && lastHolder.get(slot) !== holder && lastHolder.has(slot)) {
+              expect(epoch).toBeGreaterThan(last.epoch);
+            }
+            expect(epoch).toBeGreaterThanOrEqual(last.epoch);
+            if (holder !== null) lastHolder.set(slot, holder);
+          });
+          before = table.slots;
+        });
+      }),
+    );
+  });
+
+  it("are shared fairly among those who are alive, within a lease of the last trouble", () => {
+    fc.assert(
+      fc.property(someSteps, (steps) => {
+        const group = play(steps, () => {});
+        const awake = group.members.filter(({ isAsleep }) => !isAsleep);
+        fc.pre(awake.length > 0);
+        // Once to notice who does not beat any more, and once more for what was released meanwhile.
+        settle(group, 2 * RULES.lease);
+        const counts = awake.map((member) => heldBy(group.table, member.id).size);
+        expect(counts.reduce((sum, count) => sum + count, 0)).toBe(6);
+        expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
+        expect(Object.keys(group.table.beats).sort()).toEqual(awake.map(({ id }) => id).sort());
+      }),
+    );
+  });
+
+  it("move within the lease when their holder dies", () => {
+    const group = new Group();
+    group.members.push(new Member("m0", 0), new Member("m1", 12_345));
+    settle(group, 3 * RULES.lease);
+    expect(group.members.map(({ held }) => held.size)).toEqual([3, 3]);
+    const diedAt = group.now;
+    group.members[0]!.isAsleep = true;
+    while (group.members[1]!.held.size < 6) settle(group, 1);
+    expect(group.now - diedAt).toBeLessThanOrEqual(RULES.lease);
+  });
+
+  it("count nothing against anyone while the table cannot be read", () => {
+    const group = new Group();
+    const [first, second] = [new Member("m0", 0), new Member("m1", 0)];
+    group.members.push(first, second);
+    settle(group, 3 * RULES.lease);
+    group.now += 10 * RULES.lease;
+    group.read(second);
+    group.write(second, true);
+    expect(heldBy(group.table, "m0").size).toBe(3);
+    settle(group, RULES.lease);
+    expect(heldBy(group.table, "m0").size).toBe(3);
+  });
+
+  it("take no one for dead by a clock that was set back", () => {
+    const table = { ...emptyTable(RULES), beats: { other: 5 } };
+    const seen = sight(nothingSeen, table, 100_000);
+    const later = sight(seen, table, 40_000);
+    expect(later.beats.get("other")).toEqual({ beat: 5, since: 40_000 });
+  });
+
+  it("are free at once when a collector leaves", () => {
+    const group = new Group();
+    group.members.push(new Member("m0", 0), new Member("m1", 0));
+    settle(group, 3 * RULES.lease);
+    group.table = withoutCollector(group.table, "m0");
+    group.revision += 1;
+    group.members.shift();
+    settle(group, 1);
+    expect(group.members[0]!.held.size).toBe(6);
+  });
+
+  it("begin with epochs that grow although the bucket was lost", () => {
+    const { table } = nextMove(emptyTable(RULES), nothingSeen, "me", 1_700_000_000_123);
+    expect(table.slots.map(({ epoch }) => epoch)).toEqual(Array(6).fill(1_700_000_000_123));
+  });
+
+  it("survive being written and read", () => {
+    const { table } = nextMove(emptyTable(RULES), nothingSeen, "me", 7);
+    expect(readTable(JSON.stringify(table))).toEqual(table);
+  });
+
+  it.each(["", "{}", "null", '{"version":2}', JSON.stringify({ ...emptyTable(RULES), slots: [] })])(
+    "of another kind are refused: %s",
+    (text) => {
+      expect(() => readTable(text)).toThrow(expect.objectContaining({ name: "ContractError" }));
+    },
+  );
+});
+
+describe("a share of the limit", () => {
+  it.each([
+    [0, 0],
+    [1, 6],
+    [3, 20],
+    [5, 33],
+    [6, 40],
+  ])("of %i slots is %i requests", (held, requests) => {
+    expect(shareOf(RULES, held)).toBe(requests);
+  });
+
+  it("is unlimited where the limit is", () => {
+    expect(shareOf({ ...RULES, limit: null }, 1)).toBe(Number.POSITIVE_INFINITY);
+  });
+});

@@ -1,0 +1,370 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  FeedPublisher,
+  Lanes,
+  type Publication,
+  type PublisherMeans,
+} from "../../../src/adapters/nats/publisher.js";
+import type { Proposal, StoredRecord } from "../../../src/adapters/nats/records.js";
+import type { Store } from "../../../src/adapters/nats/store.js";
+import { VirtualClock } from "../../../src/index.js";
+
+const FEED = { key: "p.candles.x", stream: "p" };
+
+/** What becomes of a message on its way: it is stored, stored without anyone hearing of it, or lost. */
+type Fate = "stored" | "unheard" | "lost" | "refused";
+
+/** A stream that keeps the last message of each subject, and takes 10 ms for everything. */
+class FakeStream {
+  readonly clock = new VirtualClock();
+  readonly kept = new Map<string, { sequence: number; text: string }>();
+  /** Subjects in the order in which they were stored. */
+  readonly order: string[] = [];
+  readonly publications: Publication[] = [];
+  readonly failures: unknown[] = [];
+  fates: Fate[] = [];
+  mayPublish = true;
+  setups = 0;
+  /** The most messages that were on their way at once: to one subject, and to all. */
+  most = { subject: 0, all: 0 };
+  readonly #underWay: string[] = [];
+  #sequence = 0;
+
+  put(last: string, record: Omit<StoredRecord, "sequence" | "isOwn">): void {
+    this.#keep(`${FEED.key}.${last}`, JSON.stringify(record));
+  }
+
+  read(last: string) {
+    const kept = this.kept.get(`${FEED.key}.${last}`);
+    return kept && readRecord(last, kept.text);
+  }
+
+  publisher(lanes = 256): FeedPublisher {
+    const store = {
+      publish: (subject: string, text: string, expected: number) => this.#publish(subject, text, expected),
+      last: async (_: string, subject: string) => {
+        await this.#wait();
+        return this.kept.get(subject);
+      },
+      isPassing: (error: unknown) => error !== REFUSED,
+    };
+    const means: PublisherMeans = {
+      store: store as unknown as Store,
+      scheduler: this.clock,
+      lanes: new Lanes(lanes),
+      ensureStream: async () => {
+        this.setups += 1;
+      },
+      mayPublish: () => this.mayPublish,
+      tell: (publication) => this.publications.push(publication),
+      fail: (error) => this.failures.push(error),
+    };
+    return new FeedPublisher(means, FEED, readRecord);
+  }
+
+  async #publish(subject: string, text: string, expected: number): Promise<number | undefined> {
+    this.#underWay.push(subject);
+    this.most = {
+      subject: Math.max(this.most.subject, this.#underWay.filter((one) => one === subject).length),
+      all: Math.max(this.most.all, this.#underWay.length),
+    };
+    await this.#wait();
+    this.#underWay.splice(this.#underWay.indexOf(subject), 1);
+    const fate = this.fates.shift() ?? "stored";
+    if (fate === "refused") throw REFUSED;
+    if (fate === "lost") throw new Error("lost");
+    if ((this.kept.get(subject)?.sequence ?? 0) !== expected) return undefined;
+    this.#keep(subject, text);
+    if (fate === "unheard") throw new Error("unheard");
+    return this.#sequence;
+  }
+
+  #keep(subject: string, text: string): void {
+    this.#sequence += 1;
+    this.kept.set(subject, { sequence: this.#sequence, text });
+    this.order.push(subject.slice(FEED.key.length + 1));
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve) => this.clock.schedule(() => resolve(), 10));
+  }
+}
+
+const REFUSED = new Error("refused");
+
+/** Of a message as `writeMessage` makes it, or as `put` does. */
+function readRecord(_last: string, text: string): Omit<StoredRecord, "sequence" | "isOwn"> {
+  const { version, epoch, observedAt, revision, body, isRemoval = false, ...said } = JSON.parse(text);
+  return { epoch, observedAt, revision, isRemoval, body: body ?? JSON.stringify(said) };
+}
+
+const proposalOf = (value: number, more: Partial<Proposal> = {}): Proposal => ({
+  epoch: 1,
+  observedAt: value,
+  body: JSON.stringify({ value }),
+  isRemoval: false,
+  ...more,
+});
+const keptValue = (stream: FakeStream, last: string) => {
+  const record = stream.read(last);
+  return record && JSON.parse(record.body).value;
+};
+
+describe("a publisher", () => {
+  it("stores what it is offered, each message over the one before", async () => {
+    const stream = new FakeStream();
+    const publisher = stream.publisher();
+    publisher.offer("a", proposalOf(1), false);
+    await stream.clock.advanceBy(10);
+    publisher.offer("a", proposalOf(2), false);
+    await stream.clock.advanceBy(10);
+    expect(stream.publications).toEqual([
+      { type: "stored", subject: "p.candles.x.a", sequence: 1 },
+      { type: "stored", subject: "p.candles.x.a", sequence: 2 },
+    ]);
+    expect(stream.read("a")).toMatchObject({ revision: 1, observedAt: 2 });
+  });
+
+  it("skips versions that a newer one has overtaken while it waited", async () => {
+    const stream = new FakeStream();
+    const publisher = stream.publisher();
+    for (let value = 1; value <= 5; value++) publisher.offer("a", proposalOf(value), false);
+    await stream.clock.advanceBy(100);
+    expect(stream.order).toEqual(["a", "a"]);
+    expect(keptValue(stream, "a")).toBe(5);
+  });
+
+  it("tells how the feed stands after what was offered before, and not before", async () => {
+    const stream = new FakeStream();
+    stream.fates = ["lost"];
+    const publisher = stream.publisher();
+    publisher.offer("a", proposalOf(1), false);
+    publisher.offer("b", proposalOf(1), false);
+    publisher.offerStatus(() => proposalOf(1));
+    publisher.offer("c", proposalOf(1), false);
+    await stream.clock.advanceBy(1_000);
+    expect(stream.order).toEqual(["b", "c", "a", "status"]);
+  });
+
+  it("tells the newest status only, as it is when it goes out", async () => {
+    const stream = new FakeStream();
+    const publisher = stream.publisher();
+    publisher.offer("a", proposalOf(1), false);
+    publisher.offerStatus(() => proposalOf(1));
+    publisher.offerStatus(() => proposalOf(2, { body: JSON.stringify({ value: publisher.firstOpen }) }));
+    await stream.clock.advanceBy(100);
+    expect(stream.order).toEqual(["a", "status"]);
+    expect(keptValue(stream, "status")).toBe(1);
+  });
+
+  it("knows its first message that can still change, and forgets what cannot", async () => {
+    const stream = new FakeStream();
+    const publisher = stream.publisher();
+    for (const last of ["a", "b", "c"]) publisher.offer(last, proposalOf(1), false);
+    await stream.clock.advanceBy(100);
+    expect(publisher.firstOpen).toBe(1);
+    publisher.offer("a", proposalOf(2), true);
+    publisher.offer("b", proposalOf(2, { isRemoval: true }), false);
+    await stream.clock.advanceBy(100);
+    expect(publisher.firstOpen).toBe(3);
+    publisher.offer("c", proposalOf(2), true);
+    await stream.clock.advanceBy(100);
+    expect(publisher.firstOpen).toBeUndefined();
+  });
+
+  it("leaves a newer message in its place, and says so", async () => {
+    const stream = new FakeStream();
+    stream.put("a", { ...proposalOf(9, { epoch: 2 }), revision: 4 });
+    const publisher = stream.publisher();
+    publisher.offer("a", proposalOf(10), false);
+    await stream.clock.advanceBy(100);
+    publisher.offer("a", proposalOf(11), false);
+    await stream.clock.advanceBy(100);
+    expect(keptValue(stream, "a")).toBe(9);
+    expect(stream.publications).toEqual([
+      { type: "superseded", subject: "p.candles.x.a", sequence: 1 },
+      { type: "superseded", subject: "p.candles.x.a", sequence: 1 },
+    ]);
+  });
+
+  it("replaces an older one that it did not know of, going on from its revision", async () => {
+    const stream = new FakeStream();
+    stream.put("a", { ...proposalOf(3), revision: 4 });
+    const publisher = stream.publisher();
+    publisher.offer("a", proposalOf(5), false);
+    await stream.clock.advanceBy(100);
+    expect(stream.read("a")).toMatchObject({ revision: 5, observedAt: 5 });
+  });
+
+  it("stores again what an earlier lease has left, although it says the same", async () => {
+    const stream = new FakeStream();
+    stream.put("a", { ...proposalOf(3), revision: 4 });
+    const publisher = stream.publisher();
+    const { sequence, text } = stream.kept.get("p.candles.x.a")!;
+    publisher.learn("a", sequence, text);
+    publisher.offer("a", proposalOf(3, { epoch: 2 }), false);
+    await stream.clock.advanceBy(100);
+    expect(stream.read("a")).toMatchObject({ epoch: 2, revision: 4 });
+    publisher.offer("a", proposalOf(3, { epoch: 2, observedAt: 8 }), false);
+    await stream.clock.advanceBy(100);
+    expect(stream.order).toEqual(["a", "a"]);
+  });
+
+  it("takes its own message for stored whose acknowledgement was lost", async () => {
+    const stream = new FakeStream();
+    stream.fates = ["unheard"];
+    const publisher = stream.publisher();
+    publisher.offer("a", proposalOf(1), false);
+    await stream.clock.advanceBy(1_000);
+    expect(stream.order).toEqual(["a"]);
+    publisher.offer("a", proposalOf(2), false);
+    await stream.clock.advanceBy(1_000);
+    expect(stream.read("a")).toMatchObject({ revision: 1 });
+  });
+
+  it("waits longer after each failure, up to a second, and sets the stream up again after ten", async () => {
+    const stream = new FakeStream();
+    stream.fates = Array(12).fill("lost");
+    const publisher = stream.publisher();
+    publisher.offer("a", proposalOf(1), false);
+    await stream.clock.advanceBy(50 + 100 + 200 + 400 + 800 + 6_000);
+    expect(stream.order).toEqual([]);
+    expect(stream.setups).toBe(1);
+    await stream.clock.advanceBy(3_000);
+    expect(stream.order).toEqual(["a"]);
+    expect(stream.publications.filter(({ type }) => type === "retried")).toHaveLength(12);
+  });
+
+  it("fails where asking again cannot help", async () => {
+    const stream = new FakeStream();
+    stream.fates = ["refused"];
+    stream.publisher().offer("a", proposalOf(1), false);
+    await stream.clock.advanceBy(100);
+    expect(stream.failures).toEqual([
+      expect.objectContaining({ name: "PairstreamError", message: expect.stringContaining("p.candles.x.a") }),
+    ]);
+  });
+
+  it("holds back while nothing may be stored, and goes on with the newest", async () => {
+    const stream = new FakeStream();
+    stream.fates = ["lost"];
+    const publisher = stream.publisher();
+    publisher.offer("a", proposalOf(1), false);
+    publisher.offerStatus(() => proposalOf(1));
+    stream.mayPublish = false;
+    await stream.clock.advanceBy(10_000);
+    publisher.offer("a", proposalOf(2), false);
+    publisher.offer("b", proposalOf(2), false);
+    await stream.clock.advanceBy(10_000);
+    expect(stream.order).toEqual([]);
+    stream.mayPublish = true;
+    publisher.resume();
+    await stream.clock.advanceBy(100);
+    expect(stream.order).toEqual(["a", "b", "status"]);
+    expect(keptValue(stream, "a")).toBe(2);
+  });
+
+  it("stores nothing more once it was stopped, and leaves no timer", async () => {
+    const stream = new FakeStream();
+    stream.fates = ["lost"];
+    const publisher = stream.publisher();
+    publisher.offer("a", proposalOf(1), false);
+    publisher.offer("b", proposalOf(1), false);
+    await stream.clock.advanceBy(5);
+    publisher.stop();
+    publisher.offer("c", proposalOf(1), false);
+    await stream.clock.advanceBy(5);
+    expect(stream.clock.pending).toBe(0);
+    // What was on its way cannot be called back.
+    expect(stream.order).toEqual(["b"]);
+  });
+
+  it("leaves no timer where it is stopped between two attempts", async () => {
+    const stream = new FakeStream();
+    stream.fates = ["lost"];
+    const publisher = stream.publisher();
+    publisher.offer("a", proposalOf(1), false);
+    await stream.clock.advanceBy(15);
+    expect(stream.clock.pending).toBe(1);
+    publisher.stop();
+    expect(stream.clock.pending).toBe(0);
+  });
+
+  it("has no more on its way than there are lanes, and serves subjects in turn", async () => {
+    const stream = new FakeStream();
+    const publisher = stream.publisher(2);
+    for (const last of ["a", "b", "c", "d"]) publisher.offer(last, proposalOf(1), false);
+    await stream.clock.advanceBy(5);
+    publisher.offer("a", proposalOf(2), false);
+    await stream.clock.advanceBy(100);
+    expect(stream.order).toEqual(["a", "b", "c", "d", "a"]);
+    expect(stream.most).toEqual({ subject: 1, all: 2 });
+  });
+
+  it("stores again, unchanged, what may change still, when it is told to", async () => {
+    const stream = new FakeStream();
+    const publisher = stream.publisher();
+    publisher.offer("a", proposalOf(1), false);
+    publisher.offer("b", proposalOf(1), true);
+    publisher.offerStatus(() => proposalOf(1));
+    const refreshing = publisher.refreshEvery(1_000);
+    await stream.clock.advanceBy(1_100);
+    expect(stream.order).toEqual(["a", "b", "status", "a", "status"]);
+    expect(stream.read("a")).toMatchObject({ revision: 0, observedAt: 1 });
+    refreshing.unsubscribe();
+    await stream.clock.advanceBy(100);
+    expect(stream.clock.pending).toBe(0);
+  });
+
+  it("ends with the newest of each subject stored, whatever is lost on the way", async () => {
+    const step = fc.record({
+      last: fc.constantFrom("a", "b", "c"),
+      wait: fc.constantFrom(0, 5, 15, 400),
+      isRemoval: fc.boolean(),
+      /** Another publisher stores something, observed a little earlier or later. */
+      rival: fc.option(fc.constantFrom(-2, 2), { freq: 5 }),
+    });
+    const fate = fc.constantFrom<Fate>("stored", "stored", "unheard", "lost");
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 25 }),
+        fc.array(fate, { maxLength: 40 }),
+        async (steps, fates) => {
+          const stream = new FakeStream();
+          stream.fates = [...fates];
+          const publisher = stream.publisher();
+          const newest = new Map<string, { observedAt: number; value: number }>();
+          const note = (last: string, observedAt: number, value: number) => {
+            const known = newest.get(last);
+            if (known === undefined || known.observedAt < observedAt) newest.set(last, { observedAt, value });
+          };
+          for (const [at, { last, wait, isRemoval, rival }] of steps.entries()) {
+            const observedAt = 10 * (at + 1);
+            publisher.offer(last, proposalOf(at, { observedAt, isRemoval }), false);
+            note(last, observedAt, at);
+            if (rival !== null) {
+              const before = stream.read(last);
+              const told = proposalOf(1_000 + at, { observedAt: observedAt + rival });
+              if (before === undefined || before.observedAt < told.observedAt) {
+                stream.put(last, { ...told, revision: 0 });
+                note(last, told.observedAt, 1_000 + at);
+              }
+            }
+            await stream.clock.advanceBy(wait);
+          }
+          let isIdle = false;
+          publisher.whenIdle(() => {
+            isIdle = true;
+          });
+          await stream.clock.advanceBy(120_000);
+          expect(isIdle).toBe(true);
+          expect(stream.most.subject).toBeLessThanOrEqual(1);
+          for (const [last, { value }] of newest)
+            expect([last, keptValue(stream, last)]).toEqual([last, value]);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+});

@@ -1,0 +1,158 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  decide,
+  isStale,
+  nextRevision,
+  type Proposal,
+  type StoredRecord,
+} from "../../../src/adapters/nats/records.js";
+
+const someProposal = fc.record({
+  epoch: fc.nat({ max: 3 }),
+  observedAt: fc.nat({ max: 5 }),
+  body: fc.constantFrom("a", "b", "c"),
+  isRemoval: fc.boolean(),
+});
+
+/** A subject of which only the last message is kept, and only what names that is stored. */
+class Subject {
+  stored: StoredRecord | undefined;
+  #sequence = 0;
+
+  publish(record: Omit<StoredRecord, "sequence" | "isOwn">, expected: number): number | undefined {
+    if ((this.stored?.sequence ?? 0) !== expected) return undefined;
+    this.#sequence += 1;
+    this.stored = { ...record, sequence: this.#sequence, isOwn: false };
+    return this.#sequence;
+  }
+}
+
+/** A publisher that believes what it has stored or seen last; one step of it a call. */
+class Publisher {
+  #known: StoredRecord | undefined;
+  #read = false;
+  #waiting: Proposal[] = [];
+
+  offer(proposal: Proposal): void {
+    this.#waiting.push(proposal);
+  }
+
+  get isIdle(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  step(subject: Subject): void {
+    const [proposal] = this.#waiting;
+    if (proposal === undefined) return;
+    if (this.#read) {
+      this.#read = false;
+      this.#known = subject.stored;
+    }
+    if (decide(this.#known, proposal) !== "store") {
+      this.#waiting.shift();
+      return;
+    }
+    const record = { ...proposal, revision: nextRevision(this.#known, proposal) };
+    const sequence = subject.publish(record, this.#known?.sequence ?? 0);
+    if (sequence === undefined) {
+      this.#read = true;
+      return;
+    }
+    this.#known = { ...record, sequence, isOwn: true };
+    this.#waiting.shift();
+  }
+}
+
+const newer = (a: Proposal, b: Proposal) => a.epoch - b.epoch || a.observedAt - b.observedAt;
+
+describe("what is stored", () => {
+  it("is never replaced by what is older, and ends as the newest that was offered", () => {
+    const someOffers = fc.array(fc.record({ who: fc.nat({ max: 2 }), proposal: someProposal }), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    fc.assert(
+      fc.property(someOffers, fc.array(fc.nat({ max: 2 }), { maxLength: 60 }), (offers, order) => {
+        const subject = new Subject();
+        const publishers = [new Publisher(), new Publisher(), new Publisher()];
+        // Each of them observes later and later, under no earlier lease, and tells of changes only.
+        const proposalsOf = (who: number) =>
+          offers
+            .filter((offer) => offer.who === who)
+            .map(({ proposal }) => proposal)
+            .sort(newer)
+            .filter(({ body }, at, all) => body !== all[at - 1]?.body);
+        for (const who of publishers.keys()) {
+          for (const proposal of proposalsOf(who)) publishers[who]!.offer(proposal);
+        }
+        const check = (who: number) => {
+          const before = subject.stored;
+          publishers[who]!.step(subject);
+          if (before !== undefined) expect(newer(subject.stored!, before)).toBeGreaterThanOrEqual(0);
+        };
+        for (const who of order) check(who);
+        for (let round = 0; publishers.some(({ isIdle }) => !isIdle); round++) check(round % 3);
+        const newest = [0, 1, 2].flatMap(proposalsOf).sort(newer).at(-1)!;
+        expect(newer(subject.stored!, newest)).toBe(0);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("has a revision that grows within a life with every change, and starts at 0", () => {
+    fc.assert(
+      fc.property(fc.array(someProposal, { minLength: 1, maxLength: 20 }), (proposals) => {
+        let stored: StoredRecord | undefined;
+        for (const [at, proposal] of proposals.entries()) {
+          const revision = nextRevision(stored, proposal);
+          const isBirth = stored === undefined || (stored.isRemoval && !proposal.isRemoval);
+          if (isBirth) expect(revision).toBe(0);
+          else expect(revision - stored!.revision).toBe(stored!.body === proposal.body ? 0 : 1);
+          stored = { ...proposal, revision, sequence: at + 1, isOwn: true };
+        }
+      }),
+    );
+  });
+});
+
+describe("a proposal", () => {
+  const proposal: Proposal = { epoch: 2, observedAt: 5, body: "a", isRemoval: false };
+  const stored: StoredRecord = { ...proposal, sequence: 1, revision: 0, isOwn: false };
+
+  it.each([
+    ["where nothing is", undefined, "store"],
+    ["where it is there already", stored, "done"],
+    ["where this publisher has said so before", { ...stored, observedAt: 4, isOwn: true }, "done"],
+    ["where another one has said so before", { ...stored, observedAt: 4 }, "store"],
+    [
+      "where this publisher has said so under an earlier lease",
+      { ...stored, epoch: 1, isOwn: true },
+      "store",
+    ],
+    ["over something else of the same instant", { ...stored, body: "b" }, "store"],
+    ["over something older", { ...stored, observedAt: 4, body: "b" }, "store"],
+    ["over something newer", { ...stored, observedAt: 6 }, "keep"],
+    ["over something of a later lease, observed earlier", { ...stored, epoch: 3, observedAt: 1 }, "keep"],
+    ["over something of an earlier lease, observed later", { ...stored, epoch: 1, observedAt: 9 }, "store"],
+  ] as const)("%s", (_, known, expected) => {
+    expect(decide(known, proposal)).toBe(expected);
+  });
+});
+
+describe("a message of an older lease", () => {
+  const takeovers = [
+    { epoch: 5, sequence: 100 },
+    { epoch: 7, sequence: 200 },
+  ];
+
+  it.each([
+    ["stored before the next one began", 3, 99, false],
+    ["stored after it began", 3, 101, true],
+    ["of the lease that ran then", 5, 150, false],
+    ["of that lease after the one that followed", 5, 201, true],
+    ["of the lease that runs", 7, 300, false],
+  ])("%s", (_, epoch, sequence, expected) => {
+    expect(isStale({ epoch, sequence }, takeovers)).toBe(expected);
+  });
+});

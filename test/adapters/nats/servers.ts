@@ -1,0 +1,164 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { jetstreamManager } from "@nats-io/jetstream";
+import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
+
+/** Whether there is a server to test against; without one on CI the tests fail where they start it. */
+export const hasServer = process.env.CI === "true" || canRun();
+
+function canRun(): boolean {
+  try {
+    execFileSync("nats-server", ["--version"], { stdio: "ignore" });
+    return true;
+  } catch {
+    console.warn(
+      "SKIPPED: nats-server is not installed, so nothing is tested against it (apt-get install nats-server)",
+    );
+    return false;
+  }
+}
+
+const DEADLINE = 30_000;
+
+/** Waits until something is so; fails with what was seen last where that takes too long. */
+export async function until<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  deadline = DEADLINE,
+): Promise<NonNullable<T>> {
+  const end = performance.now() + deadline;
+  for (let seen: unknown; ; ) {
+    try {
+      const found = await look();
+      if (found) return found;
+    } catch (error) {
+      seen = error;
+    }
+    if (performance.now() > end) throw new Error(`${what}: not within ${deadline} ms`, { cause: seen });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** One nats-server with a store of its own, which it finds again when it is started again. */
+export class NatsServer {
+  readonly port: number;
+  readonly name: string;
+  readonly #arguments: readonly string[];
+  readonly #folder: string;
+  #child: ChildProcess | undefined;
+
+  constructor(name: string, port: number, more: readonly string[] = []) {
+    this.name = name;
+    this.port = port;
+    this.#folder = mkdtempSync(join(tmpdir(), "nats-"));
+    this.#arguments = [
+      "-a",
+      "127.0.0.1",
+      "-p",
+      String(port),
+      "-js",
+      "-sd",
+      this.#folder,
+      "-n",
+      name,
+      ...more,
+    ];
+  }
+
+  get url(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  start(): void {
+    this.#child = spawn("nats-server", this.#arguments, { stdio: "ignore" });
+  }
+
+  /** Ends it, politely or at once, and waits for that. */
+  async end(signal: "SIGTERM" | "SIGKILL" = "SIGKILL"): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const closed = once(child, "close");
+    child.kill("SIGCONT");
+    child.kill(signal);
+    await closed;
+  }
+
+  /** Lets it stand still, deaf and mute with its connections open. */
+  freeze(): void {
+    this.#child?.kill("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#child?.kill("SIGCONT");
+  }
+
+  async remove(): Promise<void> {
+    await this.end();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** A server that answers. */
+export async function startServer(): Promise<NatsServer> {
+  const server = new NatsServer("single", await freePort());
+  server.start();
+  await ready([server], 1);
+  return server;
+}
+
+/** Three servers in a cluster that has found its leader. */
+export async function startCluster(): Promise<NatsServer[]> {
+  const names = ["a", "b", "c"];
+  const ports = await Promise.all(names.flatMap(() => [freePort(), freePort()]));
+  const routes = names.map((_, at) => `nats://127.0.0.1:${ports[2 * at + 1]}`);
+  const cluster = ["--cluster_name", "test", "--routes", routes.join(",")];
+  const servers = names.map((name, at) => {
+    return new NatsServer(name, ports[2 * at]!, [...cluster, "--cluster", routes[at]!]);
+  });
+  for (const server of servers) server.start();
+  await ready(servers, 3);
+  return servers;
+}
+
+/** Waits until a stream of so many replicas can be made. */
+async function ready(servers: readonly NatsServer[], replicas: number): Promise<void> {
+  await until("JetStream", async () => {
+    const connection = await connect({ servers: servers.map(({ url }) => url), reconnect: false });
+    try {
+      const manager = await jetstreamManager(connection, { timeout: 2_000 });
+      await manager.streams.add({ name: "ready", subjects: ["ready"], num_replicas: replicas });
+      return await manager.streams.delete("ready");
+    } finally {
+      await connection.close();
+    }
+  });
+}
+
+/** A connection that comes back however long that takes, and notices a server that stands still. */
+export function connectTo(
+  servers: readonly { readonly url: string }[],
+  options: NodeConnectionOptions = {},
+): Promise<NatsConnection> {
+  return connect({
+    servers: servers.map(({ url }) => url),
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: 100,
+    pingInterval: 1_000,
+    maxPingOut: 2,
+    ...options,
+  });
+}

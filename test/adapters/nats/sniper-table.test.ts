@@ -1,0 +1,138 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { StatusRecord } from "../../../src/adapters/nats/message.js";
+import { type PlacedWallet, SniperTable } from "../../../src/adapters/nats/sniper-table.js";
+import { SNIPER_TOTALS } from "../../../src/contract/model.js";
+import { applySniperEvent, emptyReport, type Sniper, type SniperEvent } from "../../../src/index.js";
+
+/** A wallet that has sold so often. */
+function wallet(walletAddress: string, sales = 0): Sniper {
+  const sellTransactions = Array.from({ length: sales }, (_, at) => ({
+    transactionHash: `${walletAddress}-${at}`,
+    transactionTimestamp: at,
+    blocksAfterCreation: at,
+  }));
+  const totals = Object.fromEntries(SNIPER_TOTALS.map((name) => [name, sales])) as Record<
+    (typeof SNIPER_TOTALS)[number],
+    number
+  >;
+  return { walletAddress, snipedTransactions: [], sellTransactions, ...totals };
+}
+
+function placed(sequence: number, of: Sniper, more: Partial<PlacedWallet> = {}): PlacedWallet {
+  return { epoch: 0, observedAt: sequence, revision: 0, isRemoved: false, wallet: of, sequence, ...more };
+}
+
+function status(sequence: number, epoch: number, takeovers: StatusRecord["takeovers"] = []) {
+  const told = {
+    publisher: "me",
+    takeovers,
+    from: undefined,
+    status: { state: "live" as const, failures: 0 },
+  };
+  return { epoch, observedAt: sequence, revision: 0, sequence, ...told };
+}
+
+const short = (event: SniperEvent) => {
+  const address =
+    "walletAddress" in event
+      ? event.walletAddress
+      : "wallet" in event
+        ? event.wallet.walletAddress
+        : event.previous.walletAddress;
+  return `${event.type} ${address}${event.initial ? " initially" : ""} at ${event.observedAt}`;
+};
+
+describe("the table of published snipers", () => {
+  it("begins with the wallets that are stored, then tells what changes of each", () => {
+    const table = new SniperTable("pair");
+    table.wallet(placed(3, wallet("b", 1)));
+    table.wallet(placed(4, wallet("a")));
+    table.wallet(placed(5, wallet("gone"), { isRemoved: true }));
+    expect(table.caughtUp().map(short)).toEqual([
+      "wallet-added a initially at 4",
+      "wallet-added b initially at 4",
+    ]);
+    expect(table.wallet(placed(6, wallet("a", 2))).map(short)).toEqual([
+      "sold a at 6",
+      "sold a at 6",
+      "wallet-updated a at 6",
+    ]);
+    expect(table.wallet(placed(7, wallet("b", 0))).map(short)).toEqual([
+      "transaction-removed b at 7",
+      "wallet-updated b at 7",
+    ]);
+    expect(table.wallet(placed(8, wallet("b"), { isRemoved: true })).map(short)).toEqual([
+      "wallet-removed b at 8",
+    ]);
+    expect(table.wallet(placed(9, wallet("b"), { isRemoved: true }))).toEqual([]);
+    expect(table.wallet(placed(10, wallet("c"))).map(short)).toEqual(["wallet-added c at 10"]);
+    expect(table.wallet(placed(11, wallet("c")))).toEqual([]);
+  });
+
+  it("takes a message of an older lease that came after the newer one for never sent, or takes it back", () => {
+    const table = new SniperTable("pair");
+    table.caughtUp();
+    table.wallet(placed(9, wallet("a"), { epoch: 5 }));
+    table.wallet(placed(11, wallet("b"), { epoch: 5 }));
+    expect(table.status(status(20, 7, [{ epoch: 7, sequence: 10 }])).map(short)).toEqual([
+      "wallet-removed b at 20",
+    ]);
+    expect(table.wallet(placed(21, wallet("b"), { epoch: 5 }))).toEqual([]);
+    expect(table.wallet(placed(22, wallet("b"), { epoch: 7 })).map(short)).toEqual(["wallet-added b at 22"]);
+  });
+
+  it("takes the first message of a lease for its beginning", () => {
+    const table = new SniperTable("pair");
+    table.caughtUp();
+    table.status(status(10, 7));
+    expect(table.wallet(placed(11, wallet("a"), { epoch: 5 }))).toEqual([]);
+  });
+
+  it("compares what it knows with a stream that was made anew", () => {
+    const table = new SniperTable("pair");
+    table.wallet(placed(1, wallet("a")));
+    table.wallet(placed(2, wallet("b")));
+    table.caughtUp();
+    table.renewed();
+    table.wallet(placed(1, wallet("b", 1)));
+    table.wallet(placed(2, wallet("c")));
+    expect(table.caughtUp().map(short)).toEqual([
+      "wallet-removed a at 2",
+      "sold b at 2",
+      "wallet-updated b at 2",
+      "wallet-added c at 2",
+    ]);
+  });
+
+  it("gives events that fold to what is stored, whatever a slow reader misses", () => {
+    const step = fc.record({
+      address: fc.constantFrom("a", "b", "c"),
+      sales: fc.nat({ max: 3 }),
+      isRemoved: fc.boolean(),
+      isRead: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 30 }), fc.nat({ max: 30 }), (steps, joinedAfter) => {
+        const messages = steps.map(({ address, sales, isRemoved, isRead }, at) => {
+          return { ...placed(at + 1, wallet(address, sales), { isRemoved }), isRead };
+        });
+        const isKept = (message: PlacedWallet, by: readonly PlacedWallet[]) =>
+          by.findLast((one) => one.wallet.walletAddress === message.wallet.walletAddress) === message;
+        const before = messages.slice(0, joinedAfter);
+        const table = new SniperTable("pair");
+        for (const message of before) if (isKept(message, before)) table.wallet(message);
+        const events = [...table.caughtUp()];
+        for (const message of messages.slice(joinedAfter)) {
+          if (message.isRead || isKept(message, messages)) events.push(...table.wallet(message));
+        }
+        const { result } = events.reduce(applySniperEvent, emptyReport);
+        const truth = messages
+          .filter((message) => isKept(message, messages) && !message.isRemoved)
+          .map(({ wallet: one }) => one)
+          .sort((a, b) => (a.walletAddress < b.walletAddress ? -1 : 1));
+        expect(result).toEqual(truth);
+      }),
+    );
+  });
+});

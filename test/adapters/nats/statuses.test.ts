@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import {
+  carriedStatus,
+  failedStatus,
+  type Heard,
+  heardStatus,
+  keptStatus,
+  nothingHeard,
+  stalledStatus,
+  takenOverStatus,
+} from "../../../src/adapters/nats/statuses.js";
+import { type FeedStatus, NetworkError, TimeoutError } from "../../../src/index.js";
+import { intervalsOf } from "../../../src/timeframe.js";
+
+const MINUTE = 60_000;
+const silence = new NetworkError("silence");
+const slow = new TimeoutError("slow", 10);
+const starting: FeedStatus = { state: "starting", failures: 0 };
+const live = (from: number, until: number): FeedStatus => ({
+  state: "live",
+  coveredFrom: from * MINUTE,
+  coveredUntil: until * MINUTE,
+  failures: 0,
+});
+
+describe("a feed that is taken over", () => {
+  it("stands as it did while nothing was due", () => {
+    expect(takenOverStatus(live(1, 5), 5 * MINUTE)).toEqual(live(1, 5));
+  });
+
+  it("is late where something was due since", () => {
+    expect(takenOverStatus(live(1, 5), 6 * MINUTE)).toEqual({ ...live(1, 5), state: "stalled" });
+  });
+
+  it("keeps standing as it did while its new reading begins", () => {
+    expect(carriedStatus(live(1, 5), starting)).toEqual(live(1, 5));
+    expect(carriedStatus(undefined, starting)).toEqual(starting);
+  });
+
+  it("is late where that fails to begin", () => {
+    const failing: FeedStatus = { state: "starting", failures: 2, lastError: slow };
+    expect(carriedStatus(live(1, 5), failing)).toEqual({
+      ...live(1, 5),
+      state: "stalled",
+      failures: 2,
+      lastError: slow,
+    });
+  });
+
+  it("covers what was covered before as well where the two join, and only then", () => {
+    expect(carriedStatus(live(1, 5), live(5, 9))).toEqual(live(1, 9));
+    expect(carriedStatus(live(3, 5), live(2, 9))).toEqual(live(2, 9));
+    expect(carriedStatus(live(1, 5), live(6, 9))).toEqual(live(6, 9));
+    expect(carriedStatus(starting, live(6, 9))).toEqual(live(6, 9));
+  });
+});
+
+describe("a feed of which not everything is kept", () => {
+  const minutes = intervalsOf("1min");
+
+  it("claims what is kept for as long as its status is read", () => {
+    expect(keptStatus(live(1, 100), minutes, 10 * MINUTE)).toEqual(live(92, 100));
+    expect(keptStatus(live(95, 100), minutes, 10 * MINUTE)).toEqual(live(95, 100));
+  });
+
+  it("claims everything where everything is kept, and never more than there is", () => {
+    expect(keptStatus(live(1, 100), minutes, 0)).toEqual(live(1, 100));
+    expect(keptStatus(live(1, 100), minutes, 1_000)).toEqual(live(100, 100));
+    expect(keptStatus(starting, minutes, 1_000)).toEqual(starting);
+  });
+});
+
+describe("a feed of which nothing is heard", () => {
+  it("is stalled, with what was known and at least one failure", () => {
+    expect(stalledStatus(live(1, 5), silence)).toEqual({
+      ...live(1, 5),
+      state: "stalled",
+      failures: 1,
+      lastError: silence,
+    });
+    expect(stalledStatus({ ...starting, failures: 7 }, silence).failures).toBe(7);
+    expect(stalledStatus(undefined, silence)).toEqual({ state: "stalled", failures: 1, lastError: silence });
+  });
+
+  it("tells an error of the library as it is, and any other one as the cause", () => {
+    expect(failedStatus(undefined, slow).lastError).toBe(slow);
+    const strange = new Error("strange");
+    expect(failedStatus(undefined, strange).lastError).toMatchObject({
+      name: "PairstreamError",
+      cause: strange,
+    });
+  });
+});
+
+describe("what a subscriber makes of what it has heard", () => {
+  const heard = (more: Partial<Heard>): FeedStatus => heardStatus({ ...nothingHeard, ...more }, silence);
+
+  it.each<[string, Partial<Heard>, FeedStatus]>([
+    ["nothing yet", {}, starting],
+    ["a status, and not yet whether its publisher lives", { status: live(1, 5) }, starting],
+    ["a status that was told just now", { status: live(1, 5), isFresh: true }, live(1, 5)],
+    ["a status, and that its publisher lives", { status: live(1, 5), isAlive: true }, live(1, 5)],
+    [
+      "that its publisher does not answer",
+      { status: live(1, 5), isFresh: true, isAlive: false },
+      stalledStatus(live(1, 5), silence),
+    ],
+    ["that there is no publisher", { isAlive: false }, stalledStatus(undefined, silence)],
+  ])("%s", (_, news, expected) => {
+    expect(heard(news)).toEqual(expected);
+  });
+});

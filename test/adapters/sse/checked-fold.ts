@@ -1,0 +1,76 @@
+import { type ChannelEvent, isCandleEvent, isFeedStatus } from "pairstream/sse";
+import { expect } from "vitest";
+import { isSame, laterOf } from "../../../src/candles/book.js";
+import { applyCandleEvent, type CandleEvent, type CandleStatus } from "../../../src/candles/event.js";
+import type { Candle, SniperReport } from "../../../src/contract/model.js";
+import type { FeedStatus } from "../../../src/feed-status.js";
+import { applySniperEvent, emptyReport, type SniperEvent } from "../../../src/snipers/diff.js";
+
+/** What a subscriber makes of its events, each of which must follow on those before it. */
+export class CheckedFold {
+  readonly candles = new Map<number, Candle>();
+  readonly statuses = new Map<number, CandleStatus>();
+  report: SniperReport = emptyReport;
+  status: FeedStatus | undefined;
+  readonly #revisions = new Map<number, number>();
+  #isLive = false;
+
+  take(event: ChannelEvent): void {
+    expect(Object.isFrozen(event)).toBe(true);
+    if (isCandleEvent(event)) this.#takeCandle(event);
+    else if (isFeedStatus(event)) this.#takeStatus(event);
+    else this.#takeSniper(event);
+  }
+
+  #takeCandle(event: CandleEvent): void {
+    const { type, candle, previous, status, revision, live } = event;
+    const { timestamp } = candle;
+    const known = this.candles.get(timestamp);
+    expect(Object.isFrozen(candle)).toBe(true);
+    expect({ type, isKnown: known !== undefined }).toEqual({ type, isKnown: type !== "new" });
+    expect(previous).toEqual(type === "updated" ? known : undefined);
+    if (this.#isLive) expect(live).toBe(true);
+    this.#isLive = live;
+    const before = this.statuses.get(timestamp);
+    if (type !== "new") {
+      expect(revision).toBeGreaterThan(this.#revisions.get(timestamp)!);
+      expect(laterOf(before, status)).toBe(status);
+    }
+    if (type === "updated") expect(status !== before || !isSame(candle, known!)).toBe(true);
+    if (type === "removed") expect({ candle, status }).toEqual({ candle: known, status: before });
+    applyCandleEvent(this.candles, event);
+    this.#revisions.set(timestamp, revision);
+    this.statuses.set(timestamp, status);
+    if (type === "removed") this.statuses.delete(timestamp);
+  }
+
+  #takeStatus(status: FeedStatus): void {
+    expect(status).not.toEqual(this.status);
+    this.status = status;
+  }
+
+  #takeSniper(event: SniperEvent): void {
+    const before = this.report;
+    const address =
+      "wallet" in event
+        ? event.wallet.walletAddress
+        : "walletAddress" in event
+          ? event.walletAddress
+          : event.previous.walletAddress;
+    const wallet = before.result.find(({ walletAddress }) => walletAddress === address);
+    expect({ type: event.type, isKnown: wallet !== undefined }).toEqual({
+      type: event.type,
+      isKnown: event.type !== "wallet-added",
+    });
+    this.report = applySniperEvent(before, event);
+    expect(this.report).not.toEqual(before);
+  }
+
+  /** The candles, ascending, each with its status. */
+  standing(from = Number.NEGATIVE_INFINITY) {
+    return [...this.candles.values()]
+      .filter(({ timestamp }) => timestamp >= from)
+      .sort((a, b) => a.timestamp - b.timestamp)
+      .map((candle) => ({ candle, status: this.statuses.get(candle.timestamp) }));
+  }
+}

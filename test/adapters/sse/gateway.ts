@@ -1,0 +1,160 @@
+import type { CandleEvent } from "pairstream";
+import { VirtualClock } from "pairstream";
+import {
+  type ChannelEvent,
+  createEventChannel,
+  type EventChannel,
+  type EventChannelOptions,
+  fromServerSentEvents,
+  type ServerSentEventsOptions,
+  type StreamingFetch,
+} from "pairstream/sse";
+import { Subject, type Subscription } from "rxjs";
+import type { FeedStatus } from "../../../src/feed-status.js";
+import type { SniperEvent } from "../../../src/snipers/diff.js";
+
+export const URL_OF_GATEWAY = "http://gateway.test/events";
+
+export interface Asked {
+  readonly at: number;
+  readonly url: string;
+  readonly headers: Headers;
+  readonly signal: AbortSignal;
+}
+
+/** What one subscriber has seen. */
+export interface Seen {
+  readonly events: ChannelEvent[];
+  error?: unknown;
+  isComplete: boolean;
+  readonly subscription: Subscription;
+}
+
+/** A gateway with its streams, and the network before it, on one virtual clock. */
+export class Gateway {
+  readonly clock = new VirtualClock();
+  readonly asked: Asked[] = [];
+  candles = new Subject<CandleEvent>();
+  snipers = new Subject<SniperEvent>();
+  status = new Subject<FeedStatus>();
+  channel!: EventChannel;
+  /** Answers in place of the channel; throws what a failed request throws. */
+  answer: ((request: Request) => Response | Promise<Response>) | undefined;
+  readonly #options: Partial<EventChannelOptions>;
+  readonly #open = new Set<AbortController>();
+
+  constructor(options: Partial<EventChannelOptions> = {}) {
+    this.#options = options;
+    this.start();
+  }
+
+  /** Starts it, or starts it anew with streams that have told nothing yet. */
+  start(): void {
+    this.candles = new Subject();
+    this.snipers = new Subject();
+    this.status = new Subject();
+    const { candles, snipers, status, clock } = this;
+    this.channel = createEventChannel({ candles, snipers, status, scheduler: clock, ...this.#options });
+  }
+
+  /** Cuts every connection. */
+  cut(): Promise<void> {
+    for (const controller of this.#open) controller.abort(new Error("cut"));
+    this.#open.clear();
+    return this.settle();
+  }
+
+  readonly fetch: StreamingFetch = async (url, init) => {
+    this.asked.push({ at: this.clock.now(), url, headers: new Headers(init.headers), signal: init.signal });
+    const request = new Request(url, init);
+    const response = await (this.answer ?? ((one) => this.channel.respond(one)))(request);
+    if (response.body === null) return response;
+    const controller = new AbortController();
+    this.#open.add(controller);
+    const { readable, writable } = new TransformStream();
+    response.body.pipeTo(writable, { signal: controller.signal }).catch(() => {});
+    return new Response(readable, response);
+  };
+
+  /** Subscribes, and waits until what there is has come. */
+  async receive(options: Partial<ServerSentEventsOptions> = {}): Promise<Seen> {
+    const requests = this.asked.length + 1;
+    const events: ChannelEvent[] = [];
+    const seen = { events, isComplete: false } as { -readonly [key in keyof Seen]: Seen[key] };
+    seen.subscription = fromServerSentEvents(URL_OF_GATEWAY, {
+      fetch: this.fetch,
+      scheduler: this.clock,
+      ...options,
+    }).subscribe({
+      next: (event) => events.push(event),
+      error: (error) => {
+        seen.error = error;
+      },
+      complete: () => {
+        seen.isComplete = true;
+      },
+    });
+    await this.asks(requests);
+    return seen;
+  }
+
+  /** Waits until so many requests have been made, and answered: the first one waits for a module to load. */
+  async asks(requests: number): Promise<void> {
+    while (this.asked.length < requests) await this.clock.advanceBy(0);
+    await this.settle();
+  }
+
+  /** Lets everything happen that needs no time. */
+  async settle(): Promise<void> {
+    for (let turns = 0; turns < 10; turns += 1) await this.clock.advanceBy(0);
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.clock.advanceBy(ms);
+    await this.settle();
+  }
+}
+
+/** The messages of a text, without heartbeats: name, id and data. */
+export function messagesIn(text: string) {
+  return text
+    .split("\n\n")
+    .filter((block) => /^(id|event|data):/m.test(block))
+    .map((block) => {
+      const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
+      const id = field("id");
+      return { ...(id === undefined ? {} : { id }), name: field("event"), data: JSON.parse(field("data")!) };
+    });
+}
+
+/** A response that is read by hand. */
+export class Reading {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #decoder = new TextDecoder();
+  text = "";
+  isDone = false;
+
+  constructor(response: Response) {
+    this.#reader = response.body!.getReader();
+  }
+
+  /** Reads one piece. */
+  async next(): Promise<string> {
+    const { done, value } = await this.#reader.read();
+    this.isDone = done;
+    const piece = done ? "" : this.#decoder.decode(value, { stream: true });
+    this.text += piece;
+    return piece;
+  }
+
+  /** Reads until a message of that name has come, or the end. */
+  async until(name: string): Promise<ReturnType<typeof messagesIn>> {
+    const start = this.text.length;
+    while (!this.isDone && !this.text.slice(start).includes(`event: ${name}\n`)) await this.next();
+    return messagesIn(this.text.slice(start));
+  }
+
+  cancel(): Promise<void> {
+    return this.#reader.cancel();
+  }
+}

@@ -1,0 +1,146 @@
+import { createClient, VirtualClock } from "pairstream";
+import { createPairService } from "pairstream/service";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createGateway, type Gateway, keyOf } from "../../examples/live-chart/gateway.js";
+import { HandMadeMarket, PAIR } from "./hand-made-market.js";
+
+const START = Date.UTC(2026, 0, 5, 12, 0, 2);
+const EVENTS = `/events?pair=${PAIR}&timeframe=10s&currency=usd`;
+const SERIES = keyOf({ pairAddress: PAIR, timeframe: "10s", currency: "usd" });
+
+describe("the gateway of the live chart", () => {
+  let clock: VirtualClock;
+  let requests: number;
+  let gateway: Gateway;
+  const open: ReadableStreamDefaultReader<Uint8Array>[] = [];
+
+  beforeEach(() => {
+    clock = new VirtualClock(START);
+    requests = 0;
+    gateway = gatewayWith({});
+  });
+  afterEach(async () => {
+    for (const reader of open.splice(0)) await reader.cancel();
+    gateway.close();
+    expect(clock.pending).toBe(0);
+  });
+
+  function gatewayWith(options: { origins?: readonly string[]; grace?: number }): Gateway {
+    const market = new HandMadeMarket(START - 60_000);
+    for (let at = START - 60_000; at < START; at += 1_000) market.trade(at, 2);
+    const { fetch } = createPairService({ source: market, clock: () => clock.now() });
+    const counted: typeof fetch = ((url: string, init: object) => {
+      if (url.includes("/ohlcv")) requests += 1;
+      return fetch(url, init);
+    }) as typeof fetch;
+    const client = createClient({
+      baseUrl: "https://service.test",
+      apiKey: "key",
+      fetch: counted,
+      scheduler: clock,
+    });
+    return createGateway({ client, network: "mainnet", pairs: [PAIR], every: 2_000, grace: 1, ...options });
+  }
+
+  const get = async (path: string, headers: Record<string, string> = {}, host = "127.0.0.1:8080") =>
+    gateway.app.request(`http://${host}${path}`, { headers: { host, ...headers } });
+
+  /** Connects, and reads until some text has come. */
+  async function view(text: string) {
+    const { body } = await get(EVENTS);
+    const reader = body!.getReader();
+    open.push(reader);
+    const decoder = new TextDecoder();
+    for (let seen = ""; !seen.includes(text); ) {
+      const read = reader.read();
+      await clock.advanceBy(0);
+      seen += decoder.decode((await read).value, { stream: true });
+    }
+    return reader;
+  }
+
+  /** Waits for a timer of the gateway. */
+  async function until(holds: () => boolean): Promise<void> {
+    while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  it("tells what can be chosen", async () => {
+    const answer = await get("/choices");
+    expect(await answer.json()).toMatchObject({
+      network: "mainnet",
+      pairs: [PAIR],
+      currencies: ["usd", "native"],
+      first: { pairAddress: PAIR, timeframe: "10s", currency: "usd" },
+    });
+  });
+
+  it("polls for any number of viewers as for one, and no more once the last has left", async () => {
+    await view("event: ready");
+    await clock.advanceBy(20_000);
+    const ofOne = requests;
+    expect(ofOne).toBeGreaterThan(9);
+
+    for (let more = 0; more < 20; more += 1) await view("event: ready");
+    expect(gateway.viewers()).toEqual(new Map([[SERIES, 21]]));
+    const before = requests;
+    await clock.advanceBy(20_000);
+    const ofMany = requests - before;
+    expect(ofMany).toBeLessThanOrEqual(ofOne);
+
+    for (const reader of open.splice(0)) await reader.cancel();
+    await until(() => gateway.viewers().size === 0);
+    const atEnd = requests;
+    await clock.advanceBy(60_000);
+    expect(requests).toBe(atEnd);
+  });
+
+  it("keeps a channel for a viewer who comes back within the grace", async () => {
+    gateway.close();
+    gateway = gatewayWith({ grace: 600_000 });
+    const reader = await view("event: ready");
+    await reader.cancel();
+    await until(() => gateway.viewers().get(SERIES) === 0);
+    const before = requests;
+    await view("event: ready");
+    expect(gateway.viewers()).toEqual(new Map([[SERIES, 1]]));
+    expect(requests).toBe(before);
+  });
+
+  it.each([
+    ["another pair", `/events?pair=other&timeframe=10s&currency=usd`],
+    ["another timeframe", `/events?pair=${PAIR}&timeframe=7min&currency=usd`],
+    ["no currency", `/events?pair=${PAIR}&timeframe=10s`],
+  ])("refuses %s, and opens nothing", async (_, path) => {
+    const answer = await get(path);
+    expect(answer.status).toBe(400);
+    expect(gateway.viewers().size).toBe(0);
+  });
+
+  it.each([
+    ["http://localhost:5173", 200],
+    ["http://127.0.0.1:1", 200],
+    ["http://[::1]:9000", 200],
+    ["https://elsewhere.example", 403],
+    ["http://localhost.elsewhere.example", 403],
+    ["http://127.0.0.1.elsewhere.example", 403],
+    ["null", 403],
+  ])("answers a page of origin %s with %d", async (origin, status) => {
+    const answer = await get("/choices", { origin });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get("access-control-allow-origin")).toBe(status === 200 ? origin : null);
+  });
+
+  it("refuses a name that was pointed at this machine", async () => {
+    expect((await get("/choices", {}, "elsewhere.example:8080")).status).toBe(403);
+    expect((await get(EVENTS, {}, "elsewhere.example")).status).toBe(403);
+    expect(gateway.viewers().size).toBe(0);
+  });
+
+  it("lets in the origins that it is given", async () => {
+    gateway.close();
+    gateway = gatewayWith({ origins: ["https://chart.example"] });
+    expect((await get("/choices", { origin: "https://chart.example" })).status).toBe(200);
+    expect((await get("/choices", {}, "chart.example")).status).toBe(200);
+    expect((await get("/choices", { origin: "https://other.example" })).status).toBe(403);
+  });
+});

@@ -1,0 +1,248 @@
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { keyOf } from "../../examples/live-chart/gateway.js";
+import { buildPage, type PageFile } from "../../examples/live-chart/page-files.js";
+import { findChromium, launchChromium } from "./chromium.js";
+import { PAIR } from "./hand-made-market.js";
+import { CREATED, candleBack, KEY, priceAt, STEP, World } from "./world.js";
+
+const executablePath = findChromium();
+const isRequired = process.env.CI === "true";
+
+if (executablePath === undefined && !isRequired) {
+  console.warn(
+    "\n!!! NO CHROMIUM: the tests in a real browser do NOT run. Install it, or set CHROMIUM_PATH.\n",
+  );
+}
+
+describe.skipIf(executablePath === undefined && !isRequired)("the page in a real browser", () => {
+  let browser: Browser | undefined;
+  let files: ReadonlyMap<string, PageFile>;
+  let world: World;
+
+  beforeAll(async () => {
+    if (executablePath === undefined) throw new Error("No Chromium: install it, or set CHROMIUM_PATH");
+    [browser, files] = await Promise.all([launchChromium(executablePath), buildPage()]);
+  });
+  afterAll(() => browser?.close());
+
+  beforeEach(async () => {
+    world = await World.open(browser!, files);
+  });
+  afterEach(async () => {
+    await world.close();
+    expect(world.errors).toEqual([]);
+  });
+
+  it("shows the candles of the service, their volume and three lines", async () => {
+    await world.agrees();
+    const { drawn, candles } = await world.page.evaluate(() => {
+      const { drawn, candles } = window.__pairstream;
+      return { drawn: JSON.parse(JSON.stringify(drawn)) as typeof drawn, candles };
+    });
+    const truth = await world.truth("10s");
+    expect(candles.map(({ candle }) => candle)).toEqual(truth);
+    expect(drawn.volume.map((point) => (point as { value?: number }).value)).toEqual(
+      truth.map(({ volume }) => volume),
+    );
+    const warm = (line: readonly object[]) => line.filter((point) => "value" in point).length;
+    expect([drawn.fast, drawn.slow, drawn.strength].map(warm)).toEqual([
+      truth.length - 8,
+      truth.length - 20,
+      truth.length - 14,
+    ]);
+    expect(await world.page.locator("#legend").textContent()).toMatch(/C 0\.0₅\d{6}/);
+    expect(await world.page.locator("#status").textContent()).toMatch(
+      /^\s*Live\s+covered until 5 Jan 12:00\s*$/,
+    );
+  });
+
+  it("moves the running candle", async () => {
+    const running = candleBack(world.clock, 0);
+    world.market.trade(running + 2_000, 2e-5);
+    await world.clock.advanceBy(2_000);
+    await world.shows(
+      "the new high, still open",
+      ({ drawn, candles }, time) => {
+        const point = drawn.candles.at(-1) as unknown as { time: number; high: number } | undefined;
+        return point?.time === time && point.high === 2e-5 && candles.at(-1)?.status === "open";
+      },
+      running / 1_000,
+    );
+    await world.agrees();
+  });
+
+  it("closes a candle, and begins the next one", async () => {
+    const running = candleBack(world.clock, 0);
+    world.market.trade(running + STEP, 9e-6);
+    await world.clock.advanceBy(STEP);
+    await world.shows(
+      "the candle as closed, and one after it",
+      ({ candles }, start) => {
+        const [closed, open] = candles.slice(-2);
+        const isNext = open?.candle.timestamp === start + 10_000 && open.status === "open";
+        return isNext && closed?.candle.timestamp === start && closed.status === "closed";
+      },
+      running,
+    );
+    await world.agrees();
+  });
+
+  it("shows a correction five candles back, where it happened, and in the lines after it", async () => {
+    const corrected = candleBack(world.clock, 5);
+    const lineBefore = await world.page.evaluate(() =>
+      JSON.stringify(window.__pairstream.drawn.fast.slice(-5)),
+    );
+    world.market.trade(corrected + 5_000, 3e-5);
+    await world.clock.advanceBy(2_000);
+    await world.shows(
+      "a mark on the corrected candle",
+      ({ drawn }, time) => drawn.markers.some((mark) => mark.time === time && mark.id === "corrected"),
+      corrected / 1_000,
+    );
+    await world.agrees();
+    const lineNow = await world.page.evaluate(() => JSON.stringify(window.__pairstream.drawn.fast.slice(-5)));
+    expect(lineNow).not.toBe(lineBefore);
+    expect(await world.page.locator("#corrections").textContent()).toMatch(/11:59:10 corrected at 12:00:0\d/);
+  });
+
+  it("shows a candle that turns up late between two others", async () => {
+    const late = candleBack(world.clock, 4);
+    world.market.takeBack(late, late + STEP);
+    await world.clock.advanceBy(2_000);
+    await world.shows("no such candle", isWithout, late / 1_000);
+    world.market.trade(late + 1_000, 9.5e-6);
+    await world.clock.advanceBy(2_000);
+    await world.shows(
+      "the mark of a late candle",
+      ({ drawn }, time) => drawn.markers.some((mark) => mark.time === time && mark.id === "late"),
+      late / 1_000,
+    );
+    await world.agrees();
+  });
+
+  it("lets go of a candle that was removed", async () => {
+    const removed = candleBack(world.clock, 3);
+    world.market.takeBack(removed, removed + STEP);
+    await world.clock.advanceBy(2_000);
+    await world.shows("no such candle", isWithout, removed / 1_000);
+    await world.agrees();
+    expect(await world.page.locator("#corrections").textContent()).toMatch(/11:59:30 removed/);
+  });
+
+  it("equals the service again after its gateway has died and come back", async () => {
+    await world.stopGateway();
+    await world.shows("that it has stalled", ({ status }) => status?.state === "stalled");
+    expect(await world.page.locator("#status").getAttribute("data-state")).toBe("stalled");
+    expect(await world.page.locator("#status").textContent()).toMatch(/Stalled since \d\d:\d\d:\d\d/);
+
+    // Meanwhile: new candles, a correction, one that goes, and one that was final and is another now.
+    const running = candleBack(world.clock, 0);
+    for (let at = running; at < running + 8 * STEP; at += STEP) world.market.trade(at + 3_000, priceAt(at));
+    world.market.trade(running - 2 * STEP + 4_000, 4e-5);
+    world.market.takeBack(running - 3 * STEP, running - 2 * STEP);
+    world.market.trade(running - 20 * STEP + 4_000, 2e-5);
+    await world.clock.advanceBy(7 * STEP);
+
+    await world.startGateway();
+    await world.shows("that it is live", ({ status }) => status?.state === "live");
+    await world.agrees();
+    expect(await world.page.locator("#status").getAttribute("data-state")).toBe("live");
+
+    world.market.trade(world.clock.now() + 1_000, 1.2e-5);
+    await world.clock.advanceBy(2_000);
+    await world.agrees();
+  });
+
+  it("leaves no old subscription when another timeframe is chosen", async () => {
+    const of = (timeframe: "10s" | "1min") => keyOf({ pairAddress: PAIR, timeframe, currency: "usd" });
+    expect(world.chart.gateway.viewers()).toEqual(new Map([[of("10s"), 1]]));
+    await world.page.locator("#timeframe").selectOption("1min");
+    await world.shows("minutes", ({ selection, drawn }) => {
+      const times = drawn.candles.map(({ time }) => Number(time));
+      return selection?.timeframe === "1min" && times.length > 5 && times.every((time) => time % 60 === 0);
+    });
+    await world.until("the old channel is closed", () => !world.chart.gateway.viewers().has(of("10s")));
+    expect(world.chart.gateway.viewers()).toEqual(new Map([[of("1min"), 1]]));
+
+    world.asked.length = 0;
+    await world.clock.advanceBy(6 * STEP);
+    expect(new Set(world.asked)).toEqual(new Set(["1min"]));
+    await world.agrees("1min");
+    expect(new URL(world.page.url()).searchParams.get("timeframe")).toBe("1min");
+  });
+
+  it("lights up the row of a sniper that sells", async () => {
+    world.market.trade(CREATED + 200, 8.5e-6, { wallet: "early" });
+    world.market.trade(world.clock.now() - 500, 8.5e-6, { wallet: "early", side: "sell" });
+    await world.clock.advanceBy(2_000);
+    const row = world.page.locator('#snipers tr[data-wallet="early"]');
+    await world.until("the sniper is listed", async () => (await row.count()) === 1);
+
+    world.market.trade(world.clock.now() + 1_000, 8.5e-6, { wallet: "early", side: "sell" });
+    await world.clock.advanceBy(2_000);
+    await world.until("the row lights up", async () => (await row.getAttribute("data-lit")) === "sold");
+    await world.until("the light goes out", async () => (await row.getAttribute("data-lit")) === null);
+  });
+
+  it("follows the theme of the system until one is chosen, which it remembers", async () => {
+    const { page } = world;
+    const theme = () => page.locator("html").getAttribute("data-theme");
+    await page.emulateMedia({ colorScheme: "light" });
+    await world.until("the light theme", async () => (await theme()) === "light");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await world.until("the dark theme", async () => (await theme()) === "dark");
+    await page.locator("#theme").press("Enter");
+    expect(await theme()).toBe("light");
+    await page.reload();
+    expect(await theme()).toBe("light");
+  });
+
+  it("fits on a phone, and changes the timeframe from the keyboard", async () => {
+    const { page } = world;
+    await page.setViewportSize({ width: 360, height: 740 });
+    const widths = await page.evaluate(() =>
+      ["html", ".market", ".scrolled", ".selectors"].map((selector) => {
+        const { scrollWidth, clientWidth } = document.querySelector(selector)!;
+        return { selector, isClipped: scrollWidth > clientWidth };
+      }),
+    );
+    expect(widths.filter(({ isClipped }) => isClipped)).toEqual([]);
+    await page.locator("#timeframe").focus();
+    await page.keyboard.press("ArrowDown");
+    await world.shows("30s", ({ selection, drawn }) => {
+      return selection?.timeframe === "30s" && drawn.candles.every(({ time }) => Number(time) % 30 === 0);
+    });
+  });
+
+  it("receives the key nowhere, and asks nobody else", async () => {
+    world.market.trade(candleBack(world.clock, 2) + 5_000, 3e-5);
+    await world.clock.advanceBy(STEP);
+    await world.agrees();
+    await world.page.locator("#currency").selectOption("native");
+    await world.shows("the other currency", ({ drawn, selection }) => {
+      return selection?.currency === "native" && drawn.candles.length > 40;
+    });
+    const { received, url } = world.relay;
+    for (const sign of [
+      "HTTP/1.1 200",
+      "text/event-stream",
+      "event: candle",
+      "<!doctype html>",
+      "TradingView",
+    ]) {
+      expect(received).toContain(sign);
+    }
+    expect(received).not.toContain(KEY);
+    expect(
+      world.addresses.filter((address) => !address.startsWith(url) && !address.startsWith("data:")),
+    ).toEqual([]);
+  });
+});
+
+/** Runs in the page. */
+function isWithout({ drawn }: Window["__pairstream"], time: number): boolean {
+  return (
+    drawn.candles.every((point) => point.time !== time) && drawn.volume.every((point) => point.time !== time)
+  );
+}

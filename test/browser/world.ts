@@ -1,0 +1,167 @@
+import {
+  type Candle,
+  type Client,
+  createClient,
+  type FetchLike,
+  type Timeframe,
+  VirtualClock,
+} from "pairstream";
+import { createPairService } from "pairstream/service";
+import type { Browser, Page } from "playwright-core";
+import type {} from "../../examples/live-chart/page/main.js";
+import type { PageFile } from "../../examples/live-chart/page-files.js";
+import { type ServedChart, serveChart } from "../../examples/live-chart/serve.js";
+import { HandMadeMarket, PAIR } from "./hand-made-market.js";
+import { Relay } from "./relay.js";
+
+export const KEY = "key-that-stays-with-the-gateway-4711";
+export const STEP = 10_000;
+/** The first swap. */
+export const CREATED = Date.UTC(2026, 0, 5, 11, 50);
+/** Where the clock of the service stands at first: two seconds into a candle. */
+const START = Date.UTC(2026, 0, 5, 12, 0, 2);
+const DEADLINE = 20_000;
+
+/** A market, its service, a gateway and a page; time passes at the service only when told. */
+export class World {
+  readonly clock = new VirtualClock(START);
+  readonly market = new HandMadeMarket(CREATED);
+  /** The timeframes that the service was asked for. */
+  readonly asked: string[] = [];
+  /** What the page has thrown. */
+  readonly errors: Error[] = [];
+  /** The addresses that the page has asked for. */
+  readonly addresses: string[] = [];
+  readonly relay: Relay;
+  readonly page: Page;
+  readonly #files: ReadonlyMap<string, PageFile>;
+  readonly #service: FetchLike;
+  chart!: ServedChart;
+
+  private constructor(relay: Relay, page: Page, files: ReadonlyMap<string, PageFile>) {
+    this.relay = relay;
+    this.page = page;
+    this.#files = files;
+    page.on("pageerror", (error) => this.errors.push(error));
+    page.on("request", (request) => this.addresses.push(request.url()));
+    const { clock, market } = this;
+    const { fetch } = createPairService({ source: market, clock: () => clock.now(), apiKeys: [KEY] });
+    this.#service = (url, init) => {
+      const timeframe = new URL(url).searchParams.get("timeframe");
+      if (timeframe !== null) this.asked.push(timeframe);
+      return fetch(url, init);
+    };
+    // Ten minutes of candles of 10 s, each with its own prices; the last of them has just begun.
+    for (let at = CREATED; at < START; at += STEP) {
+      market.trade(at, priceAt(at));
+      market.trade(at + 1_000, priceAt(at) * 1.01);
+    }
+  }
+
+  static async open(browser: Browser, files: ReadonlyMap<string, PageFile>): Promise<World> {
+    const page = await browser.newPage();
+    const world = new World(await Relay.open(), page, files);
+    await world.startGateway();
+    await page.goto(world.relay.url);
+    await world.shows(
+      "history",
+      (chart) => chart.drawn.candles.length > 40 && chart.status?.state === "live",
+    );
+    return world;
+  }
+
+  /** Starts a gateway with a client of its own. */
+  async startGateway(): Promise<void> {
+    this.chart = await serveChart({
+      client: this.#client(),
+      network: "mainnet",
+      pairs: [PAIR],
+      port: 0,
+      every: 2_000,
+      snipersEvery: 2_000,
+      revisionWindow: 8,
+      heartbeat: 1_000,
+      grace: 50,
+      files: this.#files,
+    });
+    this.relay.target = Number(new URL(this.chart.url).port);
+  }
+
+  async stopGateway(): Promise<void> {
+    this.relay.target = undefined;
+    await this.chart.close();
+  }
+
+  /** Waits until the page is as asked; `passes` runs in it. */
+  async shows<Argument>(
+    what: string,
+    passes: (chart: Window["__pairstream"], argument: Argument) => boolean,
+    argument?: Argument,
+  ): Promise<void> {
+    const source = `((chart, argument) => chart !== undefined && (${passes})(chart, argument))`;
+    const expression = `${source}(window.__pairstream, ${JSON.stringify(argument) ?? "undefined"})`;
+    await this.until(`the page shows ${what}`, () => this.page.evaluate<boolean>(expression));
+  }
+
+  /** Waits until something holds; timers of the service that are due fire meanwhile. */
+  async until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+    const deadline = performance.now() + DEADLINE;
+    while (!(await holds())) {
+      if (performance.now() > deadline) {
+        const state = await this.page.evaluate(() => document.body.textContent);
+        throw new Error(`In vain: ${what}; the page:\n${state}\n${this.errors.join("\n")}`);
+      }
+      await this.clock.advanceBy(0);
+      await this.page.evaluate(() => new Promise(requestAnimationFrame));
+    }
+  }
+
+  /** Waits until the page has drawn exactly the candles that the service has now. */
+  async agrees(timeframe: Timeframe = "10s"): Promise<void> {
+    const expected = (await this.truth(timeframe)).map(({ timestamp, open, high, low, close }) => {
+      return { time: timestamp / 1_000, open, high, low, close };
+    });
+    await this.shows(
+      "the candles of the service",
+      ({ drawn }, text) => {
+        const candles = drawn.candles.map((point) => {
+          const { time, open, high, low, close } = point as unknown as Record<string, number>;
+          return { time, open, high, low, close };
+        });
+        return JSON.stringify(candles) === text;
+      },
+      JSON.stringify(expected),
+    );
+  }
+
+  /** What the service has now, ascending. */
+  async truth(timeframe: Timeframe): Promise<Candle[]> {
+    const series = { network: "mainnet", pairAddress: PAIR, timeframe, currency: "usd" } as const;
+    const range = { fromDate: CREATED, toDate: this.clock.now() + 1 };
+    const candles: Candle[] = [];
+    for await (const { result } of this.#client().ohlcvPages({ ...series, ...range }))
+      candles.push(...result);
+    return candles.sort((a, b) => a.timestamp - b.timestamp);
+  }
+
+  async close(): Promise<void> {
+    await this.page.close();
+    await this.chart.close();
+    await this.relay.close();
+  }
+
+  #client(): Client {
+    const fetch = this.#service;
+    return createClient({ baseUrl: "https://service.test", apiKey: KEY, fetch, scheduler: this.clock });
+  }
+}
+
+/** Some price of the interval that begins then. */
+export function priceAt(timestamp: number): number {
+  return 8.5e-6 * (1 + 0.1 * Math.sin(timestamp / 60_000));
+}
+
+/** The start of the interval `back` before the one that runs. */
+export function candleBack(clock: VirtualClock, back: number): number {
+  return Math.floor(clock.now() / STEP - back) * STEP;
+}

@@ -1,0 +1,315 @@
+import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Candle, createClient, fetchCandles, type Series } from "pairstream";
+import { createPairService, listen, type PairService, simulatedMarket } from "pairstream/service";
+import { lastValueFrom, NEVER, of, toArray } from "rxjs";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { recoverCandles } from "../../examples/history/candle-file.js";
+import { CandleWriter } from "../../examples/history/candle-writer.js";
+import { download } from "../../examples/history/download.js";
+import { readOptions } from "../../examples/history/options.js";
+import { UsageError } from "../../examples/terminal/command-line.js";
+import { endAll, type Program, run } from "./program.js";
+
+const TIMEOUT = 60_000;
+const KEY = "key-0815";
+const FROM = Date.UTC(2025, 0, 2);
+const TO = FROM + 36 * 3_600_000;
+const SERIES: Series = { network: "mainnet", pairAddress: "pair1", timeframe: "10s", currency: "usd" };
+
+const market = simulatedMarket({ seed: 5, createdAt: "2025-01-01", pairs: ["pair1"] });
+const service = createPairService({ source: market, apiKeys: [KEY] });
+const client = createClient({
+  baseUrl: "http://localhost",
+  apiKey: KEY,
+  fetch: service.fetch,
+  rateLimit: false,
+});
+const cleanups: (() => Promise<void>)[] = [];
+
+/** What one run without interruption writes. */
+let candles: Candle[];
+let whole: string;
+
+beforeAll(async () => {
+  candles = await lastValueFrom(fetchCandles(client, { ...SERIES, from: FROM, to: TO }).pipe(toArray()));
+  whole = linesOf(candles);
+});
+
+afterEach(async () => {
+  await endAll();
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+});
+
+const linesOf = (some: readonly Candle[]) => some.map((candle) => `${JSON.stringify(candle)}\n`).join("");
+
+async function folder(): Promise<string> {
+  const made = await mkdtemp(join(tmpdir(), "pairstream-history-"));
+  cleanups.push(() => rm(made, { recursive: true }));
+  return made;
+}
+
+/** A service that holds its answer to one request until it is let go. */
+async function serve({ holds = Number.POSITIVE_INFINITY } = {}) {
+  let arrive = () => {};
+  let release = () => {};
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let requests = 0;
+  const fetch = async (request: Request) => {
+    requests += 1;
+    if (requests === holds) {
+      arrive();
+      await released;
+    }
+    return service.fetch(request);
+  };
+  const { url, close } = await listen({ fetch } as PairService, { port: 0 });
+  cleanups.push(async () => {
+    release();
+    await close();
+  });
+  return { url, arrived, release, requests: () => requests };
+}
+
+function history(url: string, args: readonly string[], environment = { PAIRSTREAM_API_KEY: KEY }): Program {
+  const range = ["--from", new Date(FROM).toISOString(), "--to", new Date(TO).toISOString()];
+  const place = ["--base-url", url, "--pair", "pair1", "--timeframe", "10s"];
+  return run("examples/history.ts", [...place, ...range, ...args], environment);
+}
+
+describe("a download", { timeout: TIMEOUT }, () => {
+  it("writes the candles of a range, oldest first, and nothing on stderr without a terminal", async () => {
+    const { url } = await serve();
+    const file = join(await folder(), "candles.ndjson");
+    const program = history(url, ["--output", file]);
+    expect(await program.ended).toBe(0);
+    expect(await readFile(file, "utf8")).toBe(whole);
+    expect(program.errors()).toBe("");
+    expect(program.lines).toEqual([
+      expect.stringMatching(/^[\d,]+ candles in .*candles\.ndjson, \d+ requests, [\d,]+ units: complete$/),
+    ]);
+    expect(program.lines[0]).toContain(`${candles.length.toLocaleString("en-US")} candles in `);
+  });
+
+  it("goes to standard output without --output, and nothing else does", async () => {
+    const { url } = await serve();
+    const program = history(url, []);
+    expect({ code: await program.ended, errors: program.errors() }).toEqual({ code: 0, errors: "" });
+    expect(`${program.lines.join("\n")}\n`).toBe(whole);
+    expect(program.errors()).toBe("");
+  });
+
+  it("serves itself without --base-url, and again adds nothing", async () => {
+    const file = join(await folder(), "candles.ndjson");
+    const args = ["--from", "2025-01-03", "--to", "2025-01-04", "--output", file];
+    expect(await run("examples/history.ts", args).ended).toBe(0);
+    const first = await readFile(file, "utf8");
+    expect(first.split("\n").length).toBeGreaterThan(100);
+    const again = run("examples/history.ts", args);
+    expect(await again.ended).toBe(0);
+    expect(await readFile(file, "utf8")).toBe(first);
+  });
+});
+
+describe("an interrupted download", { timeout: TIMEOUT }, () => {
+  it.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGKILL", "SIGKILL"],
+  ] as const)("by %s goes on where it stopped, and the file is that of one run", async (signal, code) => {
+    const file = join(await folder(), "candles.ndjson");
+    const stuck = await serve({ holds: 4 });
+    const stopped = history(stuck.url, ["--output", file]);
+    await stuck.arrived;
+    await expect.poll(async () => (await stat(file)).size, { timeout: 20_000 }).toBeGreaterThan(0);
+    stopped.child.kill(signal);
+    expect(await stopped.ended).toBe(code);
+    const kept = await readFile(file, "utf8");
+    expect(kept.length).toBeLessThan(whole.length);
+    if (signal !== "SIGKILL") {
+      expect(kept.endsWith("\n")).toBe(true);
+      expect(whole.startsWith(kept)).toBe(true);
+      expect(stopped.lines.at(-1)).toMatch(/: stopped; the same command goes on from here$/);
+    }
+    expect(stopped.errors()).toBe("");
+
+    const healthy = await serve();
+    const resumed = history(healthy.url, ["--output", file]);
+    expect(await resumed.ended).toBe(0);
+    expect(await readFile(file, "utf8")).toBe(whole);
+  });
+
+  it.each([
+    ["in the middle of a line", 40],
+    ["before the line feed", 1],
+  ])("that ended %s goes on after the last whole line", async (_, missing) => {
+    const file = join(await folder(), "candles.ndjson");
+    await writeFile(file, linesOf(candles.slice(0, 300)).slice(0, -missing));
+    const { url } = await serve();
+    expect(await history(url, ["--output", file]).ended).toBe(0);
+    expect(await readFile(file, "utf8")).toBe(whole);
+  });
+
+  it("does not go on with the candles of something else", async () => {
+    const { url } = await serve();
+    const other = join(await folder(), "other.ndjson");
+    const changed = {
+      ...candles[0]!,
+      close: candles[0]!.high,
+      open: candles[0]!.high,
+      low: candles[0]!.high,
+    };
+    for (const first of [[changed], candles.slice(1, 3), [{ ...candles[0]!, timestamp: TO }]]) {
+      await writeFile(other, linesOf(first));
+      const refused = history(url, ["--output", other]);
+      expect(await refused.ended).toBe(2);
+      expect(refused.errors()).toMatch(
+        /^error: .*other\.ndjson holds other candles than the service has .*\n$/,
+      );
+      expect(await readFile(other, "utf8")).toBe(linesOf(first));
+    }
+  });
+});
+
+describe("a download that cannot be written", { timeout: TIMEOUT }, () => {
+  it("says that there is no room", async () => {
+    const { url } = await serve();
+    const program = history(url, ["--output", "/dev/full"]);
+    expect(await program.ended).toBe(1);
+    expect(program.errors()).toBe(
+      "error: no room is left for /dev/full; make room, and start again to go on\n",
+    );
+  });
+
+  it("says that its reader has gone", async () => {
+    const { url, arrived, release } = await serve({ holds: 4 });
+    const program = history(url, []);
+    await program.line(() => true);
+    await arrived;
+    program.child.stdout?.destroy();
+    release();
+    expect(await program.ended).toBe(1);
+    expect(program.errors()).toBe(
+      "error: whoever read standard output has closed it; the download has stopped\n",
+    );
+  });
+});
+
+describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
+  it.each([
+    [["--from", "2025-01-02", "--to", "2025-01-02"], /--from has to be before --to$/],
+    [["--pair", "pair1"], /needs --base-url$/],
+    [["--base-url", "https://service.test"], /needs --pair/],
+    [["--to", "tomorrow"], /an instant with a zone/],
+    [["--key", KEY], /unknown option '--key'$/],
+    [["--seed", "1", "--base-url", "https://service.test"], /cannot be used with/],
+  ])("%j are refused", (args, message) => {
+    expect(() => readOptions(args, { PAIRSTREAM_API_KEY: KEY }, TO)).toThrow(
+      expect.objectContaining({ constructor: UsageError, message: expect.stringMatching(message) }),
+    );
+  });
+
+  it("end with exit code 2 and one line", async () => {
+    const place = ["--base-url", "https://service.test", "--pair", "pair1"];
+    for (const [args, message] of [
+      [place, /needs a key: set PAIRSTREAM_API_KEY/],
+      [["--timeframe", "7min"], /allowed: 1s, 10s/],
+    ] as const) {
+      const program = run("examples/history.ts", args);
+      expect(await program.ended).toBe(2);
+      expect(program.errors().trimEnd()).toMatch(message);
+      expect(program.errors().split("\n")).toHaveLength(2);
+      expect(program.lines).toEqual([]);
+    }
+  });
+
+  it("by default are the day before the last midnight, of a market that is made up", () => {
+    const noon = Date.UTC(2025, 5, 7, 12);
+    expect(readOptions([], {}, noon)).toEqual({
+      place: { kind: "simulated", seed: 31 },
+      series: { network: "mainnet", timeframe: "1min", currency: "usd" },
+      from: Date.UTC(2025, 5, 6),
+      to: Date.UTC(2025, 5, 7),
+      output: undefined,
+    });
+  });
+
+  it("--help names them, and the key's place", async () => {
+    const program = run("examples/history.ts", ["--help"]);
+    expect(await program.ended).toBe(0);
+    const text = program.lines.join("\n");
+    for (const name of ["output", "from", "to", "timeframe", "base-url", "pair"])
+      expect(text).toContain(`--${name}`);
+    expect(text).toContain("PAIRSTREAM_API_KEY");
+  });
+});
+
+describe("recoverCandles", () => {
+  it("tells first, last and count, and cuts off what is no whole line", async () => {
+    const file = join(await folder(), "candles.ndjson");
+    expect(await recoverCandles(file)).toBeUndefined();
+    const lines = linesOf(candles.slice(0, 3));
+    // Longer than what is read at a time.
+    for (const torn of ["", "{", `{"timestamp":${"1".repeat(200_000)}`]) {
+      await writeFile(file, lines + torn);
+      expect(await recoverCandles(file)).toEqual({ count: 3, first: candles[0], last: candles[2] });
+      expect(await readFile(file, "utf8")).toBe(lines);
+    }
+    for (const torn of ["", "{", "x".repeat(200_000)]) {
+      await writeFile(file, torn);
+      expect(await recoverCandles(file)).toEqual({ count: 0, first: undefined, last: undefined });
+      expect(await readFile(file, "utf8")).toBe("");
+    }
+  });
+
+  it("names a line that is no candle, and leaves the file alone", async () => {
+    const file = join(await folder(), "candles.ndjson");
+    await writeFile(file, linesOf(candles.slice(0, 2)));
+    await appendFile(file, "{}\n");
+    await expect(recoverCandles(file)).rejects.toThrow(/line 3/);
+    expect(await readFile(file, "utf8")).toBe(`${linesOf(candles.slice(0, 2))}{}\n`);
+  });
+
+  it("finds nothing in a device", async () => {
+    expect(await recoverCandles("/dev/null")).toBeUndefined();
+  });
+});
+
+describe("download", () => {
+  it("waits for a writer that is full, and asks anew from there on", async () => {
+    const written: Candle[] = [];
+    let waits = 0;
+    const writer = {
+      write: (candle: Candle) => void written.push(candle),
+      get isFull() {
+        return written.length > 0 && written.length % 150 === 0 && written.length > waits * 150;
+      },
+      drained: async () => {
+        waits += 1;
+      },
+      failed: new Promise<never>(() => {}),
+    };
+    await download(
+      client,
+      { series: SERIES, from: FROM, to: TO },
+      { writer, onCandle: () => {}, stopped: NEVER },
+    );
+    expect(written).toEqual(candles);
+    expect(waits).toBeGreaterThan(candles.length / 150 - 1);
+  });
+
+  it("writes nothing once it is stopped", async () => {
+    const file = join(await folder(), "candles.ndjson");
+    const writer = new CandleWriter(file);
+    const stopped = of("SIGINT");
+    await download(client, { series: SERIES, from: FROM, to: TO }, { writer, onCandle: () => {}, stopped });
+    await writer.end();
+    expect(await readFile(file, "utf8")).toBe("");
+  });
+});
