@@ -89,7 +89,7 @@ class Recorder {
   join(scheduler: SchedulerLike): SchedulerLike {
     this.#scheduler ??= scheduler;
     return new SessionClock(scheduler, {
-      tell: (due, at, hasTurn) => this.#late.push({ due, at, hasTurn, ended: this.#ended }),
+      tell: (due, at, hasTurn, taken) => this.#late.push({ due, at, hasTurn, taken, ended: this.#ended }),
       until: (due) => due,
     });
   }

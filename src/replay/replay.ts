@@ -110,7 +110,7 @@ class Player {
   /** The instants of their turns, by when they were due. */
   readonly #turns = new Map<number, number[]>();
   /** Until when others were only late. */
-  readonly #lateUntil = new Map<number, number>();
+  readonly #lateUntil = new Map<number, { readonly at: number; readonly taken: number }>();
   /** Timers that fired after the clock had been set back. */
   readonly #setBack: readonly LateTurn[];
   /** How many requests were made. */
@@ -125,14 +125,14 @@ class Player {
     for (const line of sent) this.#unasked.set(line.request, line);
     const late = lines.flatMap((line) => line.late ?? []);
     this.#setBack = late.filter(({ due, at }) => at < due);
-    for (const { due, at, hasTurn } of late) {
+    for (const { due, at, hasTurn, taken } of late) {
       if (at < due) continue;
-      if (!hasTurn) this.#lateUntil.set(due, at);
+      if (!hasTurn) this.#lateUntil.set(due, { at, taken });
       else this.#turns.set(due, [...(this.#turns.get(due) ?? []), at]);
     }
     this.lateness = {
       tell: (due, _at, hasTurn) => void (hasTurn && this.#turns.get(due)?.shift()),
-      until: (due) => this.#turns.get(due)?.[0] ?? this.#untilTurn(due),
+      until: (due, taken) => this.#turns.get(due)?.[0] ?? this.#untilTurn(due, taken),
     };
     this.clock = new TapeClock(sent[0]?.asked ?? 0);
   }
@@ -186,10 +186,10 @@ class Player {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  #untilTurn(due: number): number {
-    const at = this.#lateUntil.get(due);
+  #untilTurn(due: number, taken: number): number {
+    const late = this.#lateUntil.get(due);
     // What has only let somebody from outside go first has its turn right after.
-    return at === undefined ? due : at + MOMENT;
+    return late === undefined || taken < late.taken ? due : late.at + MOMENT;
   }
 
   #deliver(line: TapeLine): void {

@@ -9,10 +9,13 @@ const AFTER_TIMERS = 2 ** 52;
 
 /** How late timers are, where that matters to a session. */
 export interface Lateness {
-  /** What was due at `due` has its turn at `at`, and so out of time, or has not had it when somebody acts then. */
-  tell(due: number, at: number, hasTurn: boolean): void;
-  /** When what is due at an instant can have its turn, as was told when the session was recorded. */
-  until(due: number): number;
+  /**
+   * What was due at `due` has its turn at `at`, and so out of time, or has not had it when somebody acts then; so many
+   * timers due at the same instant were `taken` before.
+   */
+  tell(due: number, at: number, hasTurn: boolean, taken: number): void;
+  /** When what is due at an instant, and not yet `taken`, can have its turn, as was told in the recording. */
+  until(due: number, taken: number): number;
 }
 
 interface Turn extends Timer {
@@ -41,6 +44,8 @@ export class SessionClock implements SchedulerLike {
   #instant: number | undefined;
   /** The instant of the last turn. */
   #latest = Number.NEGATIVE_INFINITY;
+  /** Of the last timer that had its turn: when it was due, and how many that were due then have had theirs. */
+  #taken = { due: Number.NaN, count: 0 };
 
   constructor(scheduler: SchedulerLike, lateness: Lateness) {
     this.#scheduler = scheduler;
@@ -63,7 +68,7 @@ export class SessionClock implements SchedulerLike {
   /** Does `work` about what came at `instant` as the `order`th: at once where nothing has to come before it. */
   arrive(instant: number, order: number, work: () => void): Subscription {
     const { first } = this.#queue;
-    const hasTime = this.#instant === undefined && this.#lateness.until(instant) <= this.#scheduler.now();
+    const hasTime = this.#instant === undefined && this.#until(instant) <= this.#scheduler.now();
     if (hasTime && (first === undefined || first.due > instant)) {
       this.#begin(instant);
       work();
@@ -90,7 +95,7 @@ export class SessionClock implements SchedulerLike {
     turn.bell.unsubscribe();
   }
 
-  #setBell(turn: Turn, earliest = this.#lateness.until(turn.due)): void {
+  #setBell(turn: Turn, earliest = this.#until(turn.due)): void {
     const now = this.#scheduler.now();
     turn.rings = Math.max(now, earliest);
     turn.bell = this.#scheduler.schedule(() => this.#ring(turn), turn.rings - now);
@@ -100,7 +105,7 @@ export class SessionClock implements SchedulerLike {
   #ring(rung: Turn): void {
     const now = this.#scheduler.now();
     const first = this.#queue.first!;
-    const earliest = this.#lateness.until(first.due);
+    const earliest = this.#until(first.due);
     if (rung.rings - now > LATENESS) {
       // The clock was set back: what has passed by then has passed.
       this.#take(rung, now);
@@ -117,7 +122,8 @@ export class SessionClock implements SchedulerLike {
     const { due, order, fire } = turn;
     this.#drop(turn);
     const isOutOfTime = order < AFTER_TIMERS && (now - due > LATENESS || now < due);
-    if (isOutOfTime) this.#lateness.tell(due, now, true);
+    if (isOutOfTime) this.#lateness.tell(due, now, true, this.#takenOf(due));
+    if (order < AFTER_TIMERS) this.#taken = { due, count: this.#takenOf(due) + 1 };
     this.#begin(isOutOfTime ? now : due);
     fire();
   }
@@ -127,7 +133,16 @@ export class SessionClock implements SchedulerLike {
     const now = this.#scheduler.now();
     this.#begin(now);
     if (this.#queue.first === undefined || this.#queue.first.due > now) return;
-    for (const { due } of this.#queue) if (due <= now) this.#lateness.tell(due, now, false);
+    for (const { due } of this.#queue)
+      if (due <= now) this.#lateness.tell(due, now, false, this.#takenOf(due));
+  }
+
+  #until(due: number): number {
+    return this.#lateness.until(due, this.#takenOf(due));
+  }
+
+  #takenOf(due: number): number {
+    return this.#taken.due === due ? this.#taken.count : 0;
   }
 
   #begin(instant: number): void {

@@ -60,7 +60,9 @@ const tapeLine = z.object({
   body: z.string().optional(),
   failure: failure.optional(),
   /** What was late, in a way that matters, since the line before. */
-  late: z.array(z.object({ due: instant, at: instant, hasTurn: z.boolean(), ended: count })).optional(),
+  late: z
+    .array(z.object({ due: instant, at: instant, hasTurn: z.boolean(), taken: count, ended: count }))
+    .optional(),
 });
 
 /** One exchange. */
@@ -72,6 +74,8 @@ export interface LateTurn {
   readonly at: number;
   /** Whether it had its turn at `at` (before `due` where the machine's clock was set back), or only after that. */
   readonly hasTurn: boolean;
+  /** How many timers due at the same instant had had theirs. */
+  readonly taken: number;
   /** How many exchanges had ended by then. */
   readonly ended: number;
 }

@@ -48,46 +48,7 @@ export async function play(plan: Plan): Promise<RunLog> {
     }
   });
 
-  const stays: StayLog[] = [];
-  const open = new Set<Subscription>();
-  const join = (watcher: WatcherPlan) => {
-    const stay: StayLog = {
-      id: stays.length,
-      plan: watcher,
-      joined: clock.now(),
-      joinedOrder: told.length,
-      left: undefined,
-      leftOrder: undefined,
-      events: [],
-      statuses: [],
-      sniperEvents: [],
-      candles: [],
-      answers: [],
-      ended: undefined,
-    };
-    stays.push(stay);
-    const subscription = start(client, stay, seen, (isError, value) => {
-      stay.ended = { ...seen(value), isError };
-      const isStream = ["candles", "status", "snipers", "sniper-status"].includes(watcher.kind);
-      // Whoever depends on a stream subscribes again after a while.
-      const again = clock.now() - world.start + 5_000 + 60_000 * chanceOf(plan.seed, "again", stay.id);
-      if (isError && isStream && again < watcher.until)
-        clock.schedule(() => join(watcher), again - (clock.now() - world.start));
-    });
-    open.add(subscription);
-    clock.schedule(
-      () => {
-        if (stay.ended === undefined) {
-          stay.left = clock.now();
-          stay.leftOrder = told.length;
-        }
-        open.delete(subscription);
-        subscription.unsubscribe();
-      },
-      watcher.until - (clock.now() - world.start),
-    );
-  };
-  for (const watcher of plan.watchers) clock.schedule(() => join(watcher), watcher.from);
+  const { stays, open } = attend(plan, { client, clock, told: () => told.length });
   await clock.advanceTo(world.start + plan.length);
   for (const subscription of open) subscription.unsubscribe();
 
@@ -112,6 +73,68 @@ export async function play(plan: Plan): Promise<RunLog> {
     requestsBefore,
     unaborted,
   };
+}
+
+/** Who watches a run, and by what. */
+export interface Audience {
+  readonly client: Client;
+  readonly clock: VirtualClock;
+  /** How many exchanges the client has told of by now; default 0. */
+  readonly told?: () => number;
+  /** Called with all that a watcher is given, and how it ends; `whose`: its kind and number. */
+  readonly hear?: (value: unknown, whose: string) => void;
+  /** Whether somebody whose stream has failed may subscribe again, so many ms after the start; default: always. */
+  readonly mayReturn?: (at: number) => boolean;
+}
+
+/** Has all watchers of a plan join and leave when they are to; `open` holds those who have not left. */
+export function attend(
+  { seed, world, watchers }: Pick<Plan, "seed" | "world" | "watchers">,
+  { client, clock, told = () => 0, hear = () => {}, mayReturn = () => true }: Audience,
+): { readonly stays: readonly StayLog[]; readonly open: ReadonlySet<Subscription> } {
+  const stays: StayLog[] = [];
+  const open = new Set<Subscription>();
+  const at = (instant: number, act: () => void) => clock.schedule(act, instant - (clock.now() - world.start));
+  const join = (watcher: WatcherPlan) => {
+    const id = stays.length;
+    const seen = <T>(value: T): Seen<T> => {
+      hear(value, `${watcher.kind} ${id}`);
+      return { at: clock.now(), order: told(), value };
+    };
+    const stay: StayLog = {
+      id,
+      plan: watcher,
+      joined: clock.now(),
+      joinedOrder: told(),
+      left: undefined,
+      leftOrder: undefined,
+      events: [],
+      statuses: [],
+      sniperEvents: [],
+      candles: [],
+      answers: [],
+      ended: undefined,
+    };
+    stays.push(stay);
+    const subscription = start(client, stay, seen, (isError, value) => {
+      stay.ended = { ...seen(value), isError };
+      const isStream = ["candles", "status", "snipers", "sniper-status"].includes(watcher.kind);
+      // Whoever depends on a stream subscribes again after a while.
+      const again = clock.now() - world.start + 5_000 + 60_000 * chanceOf(seed, "again", stay.id);
+      if (isError && isStream && again < watcher.until && mayReturn(again)) at(again, () => join(watcher));
+    });
+    open.add(subscription);
+    at(watcher.until, () => {
+      if (stay.ended === undefined) {
+        stay.left = clock.now();
+        stay.leftOrder = told();
+      }
+      open.delete(subscription);
+      subscription.unsubscribe();
+    });
+  };
+  for (const watcher of watchers) at(watcher.from, () => join(watcher));
+  return { stays, open };
 }
 
 function start(

@@ -14,6 +14,7 @@ const USAGE = `npm run simulate -- [options]
   --seed <seed>     plays one seed only
   --faults <list>   of that seed only these faults, by number, or none
   --watchers <list> of that seed only these watchers, by number
+  --replay          records and replays every seed, in one process: both must give the same
   --idle            a million polls of a pair that does not change: the heap must stay flat`;
 
 const { values } = parseArgs({
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     seed: { type: "string" },
     faults: { type: "string" },
     watchers: { type: "string" },
+    replay: { type: "boolean", default: false },
     idle: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -37,6 +39,7 @@ const MOST_TOLD = 5;
 if (process.send !== undefined) await work();
 else if (values.help) console.log(USAGE);
 else if (values.idle) await (await import("./idle.js")).proveFlat();
+else if (values.replay) await replaySeeds();
 else if (values.seed !== undefined) await playOne(Number(values.seed));
 else await playAll(Number(values.from), Number(values.seeds), Number(values.jobs));
 
@@ -119,6 +122,13 @@ async function playAll(from: number, seeds: number, jobs: number) {
   if (failed.length > 0)
     console.log(`${failed.length} failing seeds: ${failed.map(({ seed }) => seed).join(" ")}`);
   process.exitCode = failed.length + crashed.length > 0 ? 1 : 0;
+}
+
+async function replaySeeds() {
+  const { replayAll } = await import("./replayed.js");
+  const { seed, from, seeds } = values;
+  const differing = await replayAll(Number(seed ?? from), seed === undefined ? Number(seeds) : 1, hours);
+  process.exitCode = differing > 0 ? 1 : 0;
 }
 
 async function playOne(seed: number) {

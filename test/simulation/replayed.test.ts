@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { KEY } from "./interference.js";
+import { drawPlan } from "./plan.js";
+import { NOTHING_REPLAYED, replaySeed, sumOfReplays } from "./replayed.js";
+
+/** Short runs; `npm run simulate -- --replay` plays longer ones, and more of them. */
+const HOURS = 0.3;
+/** In 62 and 376 somebody acts between two timers that are late, and their turns matter. */
+const SEEDS = [...Array.from({ length: 38 }, (_, at) => at + 1), 62, 376];
+/** Its pages hold candles that somebody is shown: others may differ and nobody sees it. */
+const SHOWN_SEED = 27;
+
+describe("what was recorded under every fault is replayed", () => {
+  it(`with each of ${SEEDS.length} seeds`, async () => {
+    const differences: string[] = [];
+    let counts = NOTHING_REPLAYED;
+    for (const seed of SEEDS) {
+      const replayed = await replaySeed(seed, HOURS);
+      counts = sumOfReplays(counts, replayed.counts);
+      if (replayed.difference !== undefined) differences.push(`seed ${seed}: ${replayed.difference}`);
+    }
+    expect(differences).toEqual([]);
+    expect(counts.runs).toBe(SEEDS.length);
+    expect(counts.exchanges).toBeGreaterThan(100 * SEEDS.length);
+    expect(counts.compared).toBeGreaterThan(2 * counts.exchanges);
+    expect(Object.keys(counts.troubles)).toEqual(
+      expect.arrayContaining(["late swaps", "forks", "429", "reset", "asleep", "clock set"]),
+    );
+  }, 120_000);
+
+  it("with nothing left out unless the clock is set, which is counted", async () => {
+    const isSet = (seed: number) => drawPlan(seed, HOURS).faults.some(({ kind }) => kind === "clock set");
+    const [set, steady] = [SEEDS.find(isSet)!, SEEDS.find((seed) => !isSet(seed))!];
+    expect((await replaySeed(steady, HOURS)).counts.clockSet).toEqual(NOTHING_REPLAYED.clockSet);
+    const { clockSet } = (await replaySeed(set, HOURS)).counts;
+    expect(clockSet.runs).toBe(1);
+    expect(clockSet.joins + clockSet.leaves + clockSet.returns).toBeGreaterThan(0);
+  }, 60_000);
+});
+
+it("records by timers that are late", async () => {
+  const delays: number[] = [];
+  await replaySeed(SHOWN_SEED, HOURS, (lines) => {
+    for (const line of lines) delays.push(JSON.parse(line).sent - JSON.parse(line).asked);
+    return lines;
+  });
+  expect(Math.min(...delays)).toBeGreaterThanOrEqual(0);
+  expect(Math.max(...delays)).toBeGreaterThan(30);
+  // What follows from an answer is asked for at once.
+  expect(delays.filter((delay) => delay > 0).length).toBeGreaterThan(delays.length / 3);
+});
+
+describe("the check sees that a tape was altered in the middle, in", () => {
+  interface Line {
+    readonly [field: string]: unknown;
+    readonly body: string;
+    readonly sent: number;
+    readonly answered: number;
+    readonly ended: number;
+  }
+  const otherwise = /^\S+( \d+)?, at \d+ of \d+, is .+, and was .+/;
+  const alterations: [string, (line: Line) => object | undefined, RegExp][] = [
+    [
+      "a volume",
+      (line) => {
+        const page = JSON.parse(line.body);
+        for (const candle of page.result) candle.volume += 1;
+        return { ...line, body: JSON.stringify(page) };
+      },
+      otherwise,
+    ],
+    ["a status", (line) => ({ ...line, status: 500 }), /and was|differs from the recording/],
+    ["when a request was sent", (line) => ({ ...line, sent: line.sent - 1 }), otherwise],
+    [
+      "when an answer came",
+      (line) => ({ ...line, answered: line.answered + 1, ended: line.ended + 1 }),
+      otherwise,
+    ],
+    ["what was asked", (line) => ({ ...line, url: "/v2/other" }), /differs from the recording/],
+    ["an exchange that is gone", () => undefined, /differs from the recording/],
+    ["a key that is shown", (line) => ({ ...line, url: `/v2/${KEY}` }), /the key/],
+  ];
+
+  it.each(alterations)("%s", async (_name, alter, told) => {
+    const { difference } = await replaySeed(SHOWN_SEED, HOURS, (lines) => {
+      const isPage = (line: string) =>
+        /"outcome":"whole".*\\"volume\\"/.test(line) && /"status":200/.test(line);
+      const at = lines.findIndex((line, place) => place >= lines.length / 2 && isPage(line));
+      const altered = alter(JSON.parse(lines[at]!));
+      return lines.toSpliced(at, 1, ...(altered === undefined ? [] : [JSON.stringify(altered)]));
+    });
+    expect(difference).toMatch(told);
+  });
+});

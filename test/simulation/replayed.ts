@@ -1,0 +1,308 @@
+import type { SchedulerAction, Subscription } from "rxjs";
+import {
+  type Client,
+  createClient,
+  recordExchanges,
+  replayExchanges,
+  VirtualClock,
+} from "../../src/index.js";
+import { textOf } from "../replay/sessions.js";
+import { chanceOf } from "./draw.js";
+import type { Fault } from "./faults.js";
+import { KEY } from "./interference.js";
+import { Machine } from "./machine.js";
+import { marketOf } from "./market.js";
+import { Network } from "./network.js";
+import { drawPlan, type Plan } from "./plan.js";
+import { attend } from "./run.js";
+import type { StayLog } from "./run-log.js";
+
+/** How late timers fire while a run is recorded, ms at most. */
+const LATEST = 40;
+/** Nobody gets there, wherever the clock is set to, ms. */
+const NEVER = 1e12;
+
+/** What a run that was recorded and replayed has come to, in numbers that add up over runs. */
+export interface ReplayCounts {
+  readonly runs: number;
+  /** Exchanges on the tapes. */
+  readonly exchanges: number;
+  /** What was given to somebody, activity included, and compared. */
+  readonly compared: number;
+  /** Runs in which every stream gave the same, but they took other turns. */
+  readonly reordered: number;
+  /** Runs in which swaps turn up late, forks take some back, the service or the way to it fails so. */
+  readonly troubles: Readonly<Record<string, number>>;
+  /** Runs in which somebody sets the machine's clock, and what was left out of them. */
+  readonly clockSet: {
+    readonly runs: number;
+    readonly joins: number;
+    readonly leaves: number;
+    /** Subscriptions after a failure. */
+    readonly returns: number;
+  };
+}
+
+export interface Replayed {
+  readonly seed: number;
+  /** Where a stream of the replay is first another one than that of the recording. */
+  readonly difference: string | undefined;
+  readonly counts: ReplayCounts;
+}
+
+/**
+ * Plays a seed on a machine whose timers are late, recorded, replays its tape, and compares what every stream and call
+ * gave (events, statuses, snipers, answers, its end) and the client's activity, each in its own order, until the last
+ * answer or failure that the client tells of: what a timer did after that is on no tape. Where two streams only took
+ * other turns, as when somebody joins a stream that is shared while a timer is late, it is counted as `reordered`.
+ *
+ * Who joins, leaves or subscribes again does so in the replay at the instants of the recording. Once somebody has set
+ * the machine's clock these instants are not those of the tape any more: from there on nobody joins, nobody leaves,
+ * and nobody subscribes again. `clockSet` counts what is left out so.
+ *
+ * `alter` changes the tape in between.
+ */
+export async function replaySeed(
+  seed: number,
+  hours: number,
+  alter: (lines: readonly string[]) => readonly string[] = (lines) => lines,
+): Promise<Replayed> {
+  const drawn = drawPlan(seed, hours);
+  const { plan, actsUntil } = withoutLateActs(drawn);
+  const recorded = await record(plan, actsUntil);
+  const lines = alter(recorded.lines);
+  const { difference, isReordered } = lines.some((line) => line.includes(KEY))
+    ? { difference: "the key is on the tape", isReordered: false }
+    : await compare(recorded, () => replay(plan, recorded.stays, lines));
+  const counts = { ...countsOf(drawn, actsUntil, recorded), reordered: Number(isReordered) };
+  return { seed, counts, difference };
+}
+
+/** A plan in which nobody acts once the machine's clock has been set, which is so at `actsUntil`. */
+function withoutLateActs(plan: Plan): { readonly plan: Plan; readonly actsUntil: number } {
+  const sets = plan.faults.filter(({ kind }) => kind === "clock set").map(({ from }) => from);
+  const actsUntil = Math.min(Number.POSITIVE_INFINITY, ...sets);
+  const watchers = plan.watchers
+    .filter(({ from }) => from < actsUntil)
+    .map((watcher) => (watcher.until < actsUntil ? watcher : { ...watcher, until: NEVER }));
+  return { plan: { ...plan, watchers: sets.length === 0 ? plan.watchers : watchers }, actsUntil };
+}
+
+/** A machine whose timers fire late, each on its own. */
+class LateMachine extends Machine {
+  readonly #seed: number;
+  #timers = 0;
+
+  constructor(clock: VirtualClock, faults: readonly Fault[], seed: number) {
+    super(clock, faults);
+    this.#seed = seed;
+  }
+
+  override schedule<T>(
+    work: (this: SchedulerAction<T>, state?: T) => void,
+    delay = 0,
+    state?: T,
+  ): Subscription {
+    this.#timers += 1;
+    const lateness = Math.floor((LATEST + 1) * chanceOf(this.#seed, "late", this.#timers));
+    return super.schedule(work, Math.max(0, delay) + lateness, state);
+  }
+}
+
+/** Something that somebody was given, as text. */
+interface Heard {
+  readonly whose: string;
+  readonly text: string;
+}
+
+const ACTIVITY = "activity";
+
+interface Recorded {
+  readonly lines: readonly string[];
+  readonly seen: readonly Heard[];
+  readonly stays: readonly StayLog[];
+  readonly exchanges: Network["exchanges"];
+  /** Subscriptions that were left out. */
+  readonly returns: number;
+}
+
+async function record(plan: Plan, actsUntil: number): Promise<Recorded> {
+  const { world } = plan;
+  const clock = new VirtualClock(world.start);
+  const machine = new LateMachine(clock, plan.faults, plan.seed);
+  const network = new Network(plan, marketOf(world, plan.seed, plan.length), clock, machine);
+  const tape: string[] = [];
+  const client = createClient({
+    ...world.client,
+    baseUrl: "http://localhost/v2",
+    apiKey: KEY,
+    scheduler: machine,
+    fetch: recordExchanges(network.fetch, (line) => tape.push(line)),
+  });
+  const { all, hear } = hearingOf(client);
+  let returns = 0;
+  const mayReturn = (at: number) => {
+    if (at >= actsUntil) returns += 1;
+    return at < actsUntil;
+  };
+  const { stays, open } = attend(plan, { client, clock, hear, mayReturn });
+  await clock.advanceTo(world.start + plan.length);
+  // Whoever leaves now leaves after the recording.
+  const recorded = { lines: [...tape], seen: [...all], stays, exchanges: network.exchanges, returns };
+  for (const subscription of open) subscription.unsubscribe();
+  return recorded;
+}
+
+/** What is seen by those who come and go as others have come and gone. */
+async function replay(
+  plan: Plan,
+  stays: readonly StayLog[],
+  lines: readonly string[],
+): Promise<readonly Heard[]> {
+  const { world } = plan;
+  const tape = replayExchanges(lines);
+  const clock = tape.scheduler;
+  const client = createClient({
+    ...world.client,
+    baseUrl: "http://localhost/v2",
+    apiKey: KEY,
+    scheduler: clock,
+    fetch: tape.fetch,
+  });
+  const watchers = stays.map((stay) => ({ ...stay.plan, from: stay.joined - world.start }));
+  const { all, hear } = hearingOf(client);
+  const { open } = attend({ ...plan, watchers }, { client, clock, hear, mayReturn: () => false });
+  try {
+    await tape.run();
+  } finally {
+    for (const subscription of open) subscription.unsubscribe();
+  }
+  return all;
+}
+
+/** All that anybody is given by a client, in one order. */
+function hearingOf(client: Client) {
+  const all: Heard[] = [];
+  const hear = (value: unknown, whose: string) => void all.push({ whose, text: textOf(value) ?? "nothing" });
+  client.activity.subscribe((activity) => hear(activity, ACTIVITY));
+  return { all, hear };
+}
+
+interface Comparison {
+  readonly difference: string | undefined;
+  readonly isReordered: boolean;
+}
+
+async function compare({ seen }: Recorded, replayed: () => Promise<readonly Heard[]>): Promise<Comparison> {
+  let again: readonly Heard[];
+  try {
+    again = answeredPart(await replayed());
+  } catch (error) {
+    return { difference: String(error), isReordered: false };
+  }
+  const first = answeredPart(seen);
+  for (const whose of new Set([...first, ...again].map((heard) => heard.whose))) {
+    const [before, after] = [first, again].map((all) => all.filter((heard) => heard.whose === whose));
+    const at = firstDifference(before!, after!);
+    if (at === undefined) continue;
+    const [was, is] = [before!, after!].map((texts) => texts[at]?.text ?? "over");
+    return {
+      difference: `${whose}, at ${at} of ${before!.length}, is ${is}, and was ${was}`,
+      isReordered: false,
+    };
+  }
+  return { difference: undefined, isReordered: firstDifference(first, again) !== undefined };
+}
+
+function firstDifference(before: readonly Heard[], after: readonly Heard[]): number | undefined {
+  for (let at = 0; at < Math.max(before.length, after.length); at += 1) {
+    if (before[at]?.whose !== after[at]?.whose || before[at]?.text !== after[at]?.text) return at;
+  }
+  return undefined;
+}
+
+function answeredPart(seen: readonly Heard[]): readonly Heard[] {
+  const isAnswer = ({ whose, text }: Heard) => whose === ACTIVITY && text.startsWith('{"type":"response"');
+  return seen.slice(0, seen.findLastIndex(isAnswer) + 1);
+}
+
+export const NOTHING_REPLAYED: ReplayCounts = {
+  runs: 0,
+  exchanges: 0,
+  compared: 0,
+  reordered: 0,
+  troubles: {},
+  clockSet: { runs: 0, joins: 0, leaves: 0, returns: 0 },
+};
+
+export function sumOfReplays(a: ReplayCounts, b: ReplayCounts): ReplayCounts {
+  const troubles: Record<string, number> = { ...a.troubles };
+  for (const [kind, runs] of Object.entries(b.troubles)) troubles[kind] = (troubles[kind] ?? 0) + runs;
+  return {
+    runs: a.runs + b.runs,
+    exchanges: a.exchanges + b.exchanges,
+    compared: a.compared + b.compared,
+    reordered: a.reordered + b.reordered,
+    troubles,
+    clockSet: {
+      runs: a.clockSet.runs + b.clockSet.runs,
+      joins: a.clockSet.joins + b.clockSet.joins,
+      leaves: a.clockSet.leaves + b.clockSet.leaves,
+      returns: a.clockSet.returns + b.clockSet.returns,
+    },
+  };
+}
+
+function countsOf(
+  drawn: Plan,
+  actsUntil: number,
+  { lines, seen, exchanges, returns }: Recorded,
+): Omit<ReplayCounts, "reordered"> {
+  const { indexing } = drawn.world;
+  const kinds = new Set<string>(exchanges.flatMap(({ faults }) => faults));
+  for (const { kind } of drawn.faults) if (kind === "asleep" || kind === "clock set") kinds.add(kind);
+  if (exchanges.some(({ status }) => status === 429)) kinds.add("429");
+  if ((indexing?.late ?? 0) > 0) kinds.add("late swaps");
+  if ((indexing?.forks ?? 0) > 0) kinds.add("forks");
+  return {
+    runs: 1,
+    exchanges: lines.length,
+    compared: answeredPart(seen).length,
+    troubles: Object.fromEntries([...kinds].map((kind) => [kind, 1])),
+    clockSet: {
+      runs: Number(kinds.has("clock set")),
+      joins: drawn.watchers.filter(({ from }) => from >= actsUntil).length,
+      leaves: drawn.watchers.filter(
+        ({ from, until }) => from < actsUntil && until >= actsUntil && until < drawn.length,
+      ).length,
+      returns,
+    },
+  };
+}
+
+/** Records and replays one seed after another, tells of those that differ, and gives how many these are. */
+export async function replayAll(from: number, seeds: number, hours: number): Promise<number> {
+  const began = performance.now();
+  let counts = NOTHING_REPLAYED;
+  const differing: number[] = [];
+  for (let seed = from; seed < from + seeds; seed += 1) {
+    const replayed = await replaySeed(seed, hours);
+    counts = sumOfReplays(counts, replayed.counts);
+    if (replayed.difference === undefined) continue;
+    differing.push(seed);
+    console.log(`seed ${seed} is replayed otherwise: ${replayed.difference}`);
+  }
+  const { runs, exchanges, compared, reordered, troubles, clockSet } = counts;
+  const seconds = (performance.now() - began) / 1_000;
+  const kinds = Object.entries(troubles).sort(([a], [b]) => (a < b ? -1 : 1));
+  console.log(
+    `runs ${runs}, hours each ${hours}, exchanges ${exchanges}, compared ${compared}, differing ${differing.length}, only in turns ${reordered}`,
+  );
+  console.log(`runs with ${kinds.map(([kind, count]) => `${kind} ${count}`).join(", ")}`);
+  console.log(
+    `left out once the clock was set, in ${clockSet.runs} runs: ${clockSet.joins} joins, ${clockSet.leaves} leaves, ${clockSet.returns} returns`,
+  );
+  console.log(`wall time ${seconds.toFixed(1)} s`);
+  if (differing.length > 0) console.log(`${differing.length} differing seeds: ${differing.join(" ")}`);
+  return differing.length;
+}
