@@ -12,6 +12,9 @@ interface KnownCandle {
   life: number | undefined;
 }
 
+/** How far the candles of a snapshot reach. */
+type Place = Pick<DataOf<"snapshot">["series"][number], "after" | "observedAt" | "isSettled">;
+
 /**
  * One series as a receiver has told it to its subscriber: makes events out of what a channel says, each consistent
  * with those before it, and after a fresh start those that lead from what the subscriber has to what the channel has.
@@ -23,7 +26,6 @@ export class CandleMirror {
   readonly #stale = new Set<number>();
   /** Whether the channel has told of a candle since the fresh start; before that nobody knows where it begins. */
   #isPlaced = true;
-  #isSettled = false;
   #isLive = false;
 
   constructor(series: Series, keep: number) {
@@ -34,9 +36,11 @@ export class CandleMirror {
   take(message: CandleMessage): CandleEvent[] {
     const { candle, observedAt, live, type } = message;
     if (live) this.#isLive = true;
-    if (type !== "removed" && !this.#isPlaced) return this.#reconcile([message], null, observedAt);
+    if (type !== "removed" && !this.#isPlaced) {
+      return this.#reconcile([message], { after: null, observedAt, isSettled: false });
+    }
     const passed: CandleEvent[] = [];
-    if (this.#isPlaced && !this.#isSettled) {
+    if (this.#isPlaced) {
       // A history comes ascending, and what is stale is kept so: whatever it passes over is gone.
       for (const timestamp of this.#stale) {
         if (timestamp >= candle.timestamp) break;
@@ -48,7 +52,6 @@ export class CandleMirror {
 
   /** The history has been told to its end: what it has not come to is gone. */
   settle(observedAt: number): CandleEvent[] {
-    this.#isSettled = true;
     this.#isLive = true;
     return [...this.#stale].flatMap((timestamp) => this.#remove(timestamp, observedAt));
   }
@@ -64,15 +67,12 @@ export class CandleMirror {
       if (isForeign) row.life = undefined;
     }
     this.#isPlaced = false;
-    this.#isSettled = false;
   }
 
   /** The channel's candles, ascending, after a fresh start. */
-  adopt(messages: readonly CandleMessage[], place: DataOf<"snapshot">["series"][number]): CandleEvent[] {
-    const { after, observedAt, isSettled } = place;
-    this.#isSettled = isSettled;
-    const events = this.#reconcile(messages, after, observedAt);
-    if (isSettled) this.#isLive = true;
+  adopt(messages: readonly CandleMessage[], place: Place): CandleEvent[] {
+    const events = this.#reconcile(messages, place);
+    if (place.isSettled) this.#isLive = true;
     return events;
   }
 
@@ -81,12 +81,12 @@ export class CandleMirror {
    *
    * What another channel told before that beginning is kept where the two meet, so that there is never a hole.
    */
-  #reconcile(messages: readonly CandleMessage[], after: number | null, observedAt: number): CandleEvent[] {
+  #reconcile(messages: readonly CandleMessage[], { after, observedAt, isSettled }: Place): CandleEvent[] {
     const first = messages[0]?.candle.timestamp;
     const start = after ?? first;
     this.#isPlaced = start !== undefined;
     const told = new Set(messages.map(({ candle }) => candle.timestamp));
-    const until = this.#isSettled ? Number.POSITIVE_INFINITY : (messages.at(-1)?.candle.timestamp ?? start);
+    const until = isSettled ? Number.POSITIVE_INFINITY : (messages.at(-1)?.candle.timestamp ?? start);
     const newest = this.#table.newest?.candle.timestamp ?? Number.NEGATIVE_INFINITY;
     const isGone = ({ candle: { timestamp }, life }: KnownCandle) => {
       if (told.has(timestamp)) return false;

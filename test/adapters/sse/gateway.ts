@@ -6,6 +6,8 @@ import {
   type EventChannel,
   type EventChannelOptions,
   fromServerSentEvents,
+  isCandleEvent,
+  isFeedStatus,
   type ServerSentEventsOptions,
   type StreamingFetch,
 } from "pairstream/sse";
@@ -28,6 +30,16 @@ export interface Seen {
   error?: unknown;
   isComplete: boolean;
   readonly subscription: Subscription;
+}
+
+export const LIVE: FeedStatus = { state: "live", failures: 0, coveredFrom: 1, coveredUntil: 2 };
+
+export const statuses = ({ events }: Pick<Seen, "events">) => events.filter(isFeedStatus);
+export const candles = ({ events }: Pick<Seen, "events">) => events.filter(isCandleEvent);
+
+/** In short: `new 3 #0 5`: the minute, the revision, the price. */
+export function short({ type, candle, revision }: CandleEvent): string {
+  return `${type} ${candle.timestamp / 60_000} #${revision} ${candle.close}`;
 }
 
 /** A gateway with its streams, and the network before it, on one virtual clock. */
@@ -157,4 +169,18 @@ export class Reading {
   cancel(): Promise<void> {
     return this.#reader.cancel();
   }
+}
+
+export function request(lastEventId?: string, init: RequestInit = {}): Request {
+  const headers: HeadersInit = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
+  return new Request(URL_OF_GATEWAY, { ...init, headers });
+}
+
+/** A response of a gateway's channel, to be read by hand. */
+export function open({ channel }: Gateway, lastEventId?: string): Reading {
+  return new Reading(channel.respond(request(lastEventId)));
+}
+
+export function names(messages: ReturnType<typeof messagesIn>): (string | undefined)[] {
+  return messages.map(({ name }) => name);
 }

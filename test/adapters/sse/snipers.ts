@@ -23,6 +23,13 @@ export function walletOf(
   return { walletAddress, snipedTransactions: [], sellTransactions: [], ...totals, ...more };
 }
 
+/** The event of a wallet that has appeared, of the first report unless told otherwise. */
+export function added(walletAddress: string, more: Partial<SniperEvent> = {}): SniperEvent {
+  const wallet = walletOf(walletAddress);
+  const event = { type: "wallet-added", wallet, pairAddress: "pair", initial: true, observedAt: 1 };
+  return { ...event, ...more } as SniperEvent;
+}
+
 /** Few wallets and transactions, so that all of them come and go. */
 export const sniperAnswer: fc.Arbitrary<Answer> = fc
   .uniqueArray(

@@ -92,7 +92,7 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
   if (options.fillGaps && isReadable)
     checkFilling(
       known,
-      { from: Math.min(...known.keys()), until: intervals.start(last.answeredAt - settle) },
+      { from: earliest(known), until: intervals.start(last.answeredAt - settle) },
       intervals.end,
       breach,
     );
@@ -111,7 +111,7 @@ function beginning(stay: StayLog, known: ReadonlyMap<number, unknown>, context: 
   const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
   const { since } = options;
   if (typeof since === "number") return intervals.start(since);
-  if (since !== undefined) return Math.min(...known.keys());
+  if (since !== undefined) return earliest(known);
   // Which interval ran at the subscription is not certain close to its end.
   const joined = context.serviceClock(stay.joined);
   // Nothing is known of the time before the first answer, and nothing older than the window at that answer.
@@ -120,6 +120,13 @@ function beginning(stay: StayLog, known: ReadonlyMap<number, unknown>, context: 
     .find((look) => look.order > stay.joinedOrder && !look.isHistory && covers(look, look.answeredAt));
   const window = first === undefined ? 0 : context.changeableFrom(feed, first.answeredAt);
   return Math.max(window, intervals.end(joined + context.clockTolerance));
+}
+
+/** There may be more than a call can take as arguments. */
+function earliest(known: ReadonlyMap<number, unknown>): number {
+  let first = Number.POSITIVE_INFINITY;
+  for (const timestamp of known.keys()) first = Math.min(first, timestamp);
+  return first;
 }
 
 function isDoubted(polls: readonly Look[], timestamp: number): boolean {

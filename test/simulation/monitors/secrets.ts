@@ -2,6 +2,9 @@ import { KEY } from "../interference.js";
 import type { RunLog } from "../run-log.js";
 import type { Monitor } from "./monitor.js";
 
+/** What is searched at once. */
+const BATCH = 10_000;
+
 /** Promise 15, and that the key is in nothing that the library gives out. */
 export const watchSecrets: Monitor = (log, context) => {
   const { start } = log.plan.world;
@@ -11,9 +14,13 @@ export const watchSecrets: Monitor = (log, context) => {
     if (thawed !== undefined) context.breach(15, `${thawed} is not frozen: ${textOf(value)}`, at);
   }
   const given = [...givenOut(log)];
-  if (textOf(given).includes(KEY)) {
-    const [value, at] = given.find(([one]) => textOf(one).includes(KEY))!;
+  // All of a long run would be too long for one text.
+  for (let from = 0; from < given.length; from += BATCH) {
+    const batch = given.slice(from, from + BATCH);
+    if (!textOf(batch).includes(KEY)) continue;
+    const [value, at] = batch.find(([one]) => textOf(one).includes(KEY))!;
     context.breach(15, `the key is in ${textOf(value)}`, at);
+    break;
   }
   for (const { url, sent } of log.exchanges)
     if (url.includes(KEY)) context.breach(15, `the key is in ${url}`, sent - start);

@@ -1,0 +1,118 @@
+import { AuthenticationError, ContractError, HttpError } from "pairstream";
+import { fromServerSentEvents } from "pairstream/sse";
+import { firstValueFrom } from "rxjs";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { candles, Gateway, statuses, URL_OF_GATEWAY } from "./gateway.js";
+import { eventOf } from "./market.js";
+
+afterEach(() => {
+  vi.doUnmock("eventsource-parser");
+  vi.unstubAllGlobals();
+});
+
+describe("what another attempt cannot mend", () => {
+  const eventStream = { "content-type": "text/event-stream" };
+  const hello =
+    'event: hello\ndata: {"version":1,"channel":"c","heartbeat":1000,"keep":5,"hasStatus":false,"isResumed":false}\n\n';
+
+  it.each([
+    [400, HttpError],
+    [401, AuthenticationError],
+    [403, AuthenticationError],
+    [404, HttpError],
+    [204, HttpError],
+    [302, HttpError],
+  ])("is a status %i at the first connection", async (status, type) => {
+    const gateway = new Gateway();
+    gateway.answer = () => new Response(status === 204 ? null : "x".repeat(5_000), { status });
+    const { events, error } = await gateway.receive();
+    expect(events).toEqual([]);
+    expect(error).toBeInstanceOf(type);
+    expect(error).toMatchObject({ status, body: status === 204 ? "" : "x".repeat(1_000) });
+    expect(gateway.clock.pending).toBe(0);
+  });
+
+  it.each([[401], [403], [400], [410]])("is a status %i later", async (status) => {
+    const gateway = new Gateway();
+    const seen = await gateway.receive();
+    gateway.answer = () => new Response("no", { status });
+    await gateway.cut();
+    await gateway.pass(1_000);
+    expect(seen.error).toMatchObject({ status });
+  });
+
+  it.each([[404], [500], [502], [408], [425], [429]])("is not a status %i later", async (status) => {
+    const gateway = new Gateway();
+    const seen = await gateway.receive();
+    gateway.answer = () => new Response("no", { status });
+    await gateway.cut();
+    await gateway.pass(1_000);
+    expect(seen.error).toBeUndefined();
+    gateway.answer = undefined;
+    gateway.candles.next(eventOf("new", 1));
+    await gateway.pass(2_000);
+    expect(candles(seen)).toHaveLength(1);
+  });
+
+  it("is an answer of another type at the first connection, and not later", async () => {
+    const gateway = new Gateway();
+    const html = () => new Response("<html>", { headers: { "content-type": "text/html" } });
+    gateway.answer = html;
+    const first = await gateway.receive();
+    expect(first.error).toMatchObject({ name: "ContractError", issue: expect.stringContaining("text/html") });
+    gateway.answer = undefined;
+    const seen = await gateway.receive();
+    gateway.answer = html;
+    await gateway.cut();
+    await gateway.pass(1_000);
+    expect(seen.error).toBeUndefined();
+    expect(statuses(seen).at(-1)!.lastError).toBeInstanceOf(ContractError);
+  });
+
+  it.each([
+    ["another version", hello.replace('"version":1', '"version":2'), ["hello", "version"]],
+    ["a message before hello", "event: ready\ndata: {}\n\n", []],
+    ["a second hello", hello + hello, ["hello"]],
+    ["a message without a name", "data: 1\n\n", []],
+    ["a message of another name", `${hello}event: toString\ndata: {}\n\n`, []],
+    ["no JSON", `${hello}event: ready\ndata: {\n\n`, ["ready"]],
+    ["a missing field", `${hello}event: candle\ndata: {"type":"new"}\n\n`, ["candle", "life"]],
+    [
+      "a value of the wrong kind",
+      `${hello}event: status\ndata: {"state":"live","failures":"0"}\n\n`,
+      ["status", "failures"],
+    ],
+  ])("is %s", async (_, text, path) => {
+    const gateway = new Gateway();
+    gateway.answer = () => new Response(text, { headers: eventStream });
+    const { error } = await gateway.receive();
+    expect(error).toBeInstanceOf(ContractError);
+    expect(error).toMatchObject({ path });
+    expect(gateway.clock.pending).toBe(0);
+  });
+
+  it("comes after what is good before it", async () => {
+    const gateway = new Gateway();
+    gateway.answer = async (request) => {
+      const response = gateway.channel.respond(request);
+      gateway.candles.next(eventOf("new", 1));
+      gateway.channel.close();
+      return new Response(`${await response.text()}event: odd\ndata: {}\n\n`, { headers: eventStream });
+    };
+    const { events, error } = await gateway.receive();
+    expect(events).toHaveLength(1);
+    expect(error).toBeInstanceOf(ContractError);
+  });
+
+  it("is a missing parser, which is named", async () => {
+    vi.doMock("eventsource-parser", () => {
+      throw new Error("Cannot find package 'eventsource-parser'");
+    });
+    const failing = firstValueFrom(fromServerSentEvents(URL_OF_GATEWAY));
+    await expect(failing).rejects.toMatchObject({
+      name: "PairstreamError",
+      message: expect.stringContaining("npm install eventsource-parser"),
+      cause: expect.any(Error),
+    });
+  });
+});
