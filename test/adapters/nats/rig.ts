@@ -167,7 +167,6 @@ function differenceOf(
 export async function openWay(server: NatsServer) {
   const sockets = new Set<Socket>();
   let isCut = false;
-  const isPaused = false;
   const gate = createServer((inner) => {
     if (isCut) {
       inner.destroy();
