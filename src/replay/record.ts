@@ -89,7 +89,7 @@ class Recorder {
   join(scheduler: SchedulerLike): SchedulerLike {
     this.#scheduler ??= scheduler;
     return new SessionClock(scheduler, {
-      tell: (due, at, hasTurn, taken) => this.#late.push({ due, at, hasTurn, taken, ended: this.#ended }),
+      tell: (turn) => this.#late.push({ ...turn, ended: this.#ended }),
       until: (due) => due,
     });
   }

@@ -66,7 +66,7 @@ export function replayExchanges(lines: Iterable<string>): Tape {
   return Object.freeze({
     fetch: Object.assign(fetch, {
       [SESSION]: (scheduler: SchedulerLike) => {
-        if (scheduler === player.clock) return new SessionClock(scheduler, player.lateness);
+        if (scheduler === player.clock) return player.join();
         throw new InvalidInputError(
           "scheduler",
           "the scheduler of the tape that fetch is of",
@@ -79,12 +79,8 @@ export function replayExchanges(lines: Iterable<string>): Tape {
   });
 }
 
-/** A clock that can be set, and with it what is due. */
+/** A clock that can be set. */
 class TapeClock extends VirtualClock {
-  override fireLate(due: number, at: number): Promise<void> {
-    return super.fireLate(due, at);
-  }
-
   override set(instant: number): void {
     super.set(instant);
   }
@@ -101,7 +97,9 @@ interface Pending {
 class Player {
   readonly clock: TapeClock;
   /** Timers that were late are late again. */
-  readonly lateness: Lateness;
+  readonly #lateness: Lateness;
+  /** The times of the clients that play. */
+  readonly #sessions: SessionClock[] = [];
   /** In the order in which they ended. */
   readonly #lines: readonly TapeLine[];
   /** Those that were not asked for yet, by request, in the order in which they were sent. */
@@ -111,8 +109,8 @@ class Player {
   readonly #turns = new Map<number, number[]>();
   /** Until when others were only late. */
   readonly #lateUntil = new Map<number, { readonly at: number; readonly taken: number }>();
-  /** Timers that fired after the clock had been set back. */
-  readonly #setBack: readonly LateTurn[];
+  /** Timers that fired after the clock had been set back, and are still to do so. */
+  readonly #passed: LateTurn[];
   /** How many requests were made. */
   #asked = 0;
   #ended = 0;
@@ -124,17 +122,23 @@ class Player {
     const sent = [...lines].sort((a, b) => a.request - b.request);
     for (const line of sent) this.#unasked.set(line.request, line);
     const late = lines.flatMap((line) => line.late ?? []);
-    this.#setBack = late.filter(({ due, at }) => at < due);
+    this.#passed = late.filter(({ due, at }) => at < due);
     for (const { due, at, hasTurn, taken } of late) {
       if (at < due) continue;
       if (!hasTurn) this.#lateUntil.set(due, { at, taken });
       else this.#turns.set(due, [...(this.#turns.get(due) ?? []), at]);
     }
-    this.lateness = {
-      tell: (due, _at, hasTurn) => void (hasTurn && this.#turns.get(due)?.shift()),
+    this.#lateness = {
+      tell: ({ due, hasTurn }) => void (hasTurn && this.#turns.get(due)?.shift()),
       until: (due, taken) => this.#turns.get(due)?.[0] ?? this.#untilTurn(due, taken),
     };
     this.clock = new TapeClock(sent[0]?.asked ?? 0);
+  }
+
+  join(): SessionClock {
+    const session = new SessionClock(this.clock, this.#lateness);
+    this.#sessions.push(session);
+    return session;
   }
 
   ask(url: string, init: Init): Promise<Answer> {
@@ -158,10 +162,10 @@ class Player {
   }
 
   async #play(): Promise<void> {
-    const setBack = [...this.#setBack];
+    const passed = this.#passed;
     let before = Number.NEGATIVE_INFINITY;
     for (const [at, line] of this.#lines.entries()) {
-      while (setBack[0] !== undefined && setBack[0].ended <= at) await this.#goBack(setBack.shift()!);
+      while (passed[0] !== undefined && passed[0].ended <= at) await this.#pass(passed[0]);
       await this.#advance(line.ended);
       // Whoever acts from outside goes before what is due then.
       if (!this.#pending.has(line)) await this.#advance(line.ended + MOMENT);
@@ -177,16 +181,21 @@ class Player {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** A timer fires by the clock as it was set; those due before it come first. */
-  async #goBack({ due, at }: LateTurn): Promise<void> {
+  /** A timer fires by the clock as it was set; what is due by then comes first. */
+  async #pass(turn: LateTurn): Promise<void> {
     const now = this.clock.now();
-    const until = (at < now ? due : at) - MOMENT;
+    const isSetHere = turn.at < now;
+    const until = isSetHere ? turn.due - MOMENT : turn.at;
     if (until > now) await this.#advance(until);
-    await this.clock.fireLate(due, at);
-    if (this.#failure !== undefined) throw this.#failure;
+    if (isSetHere) this.clock.set(turn.at);
+    this.#passed.shift();
+    this.#sessions.some((session) => session.takePassed(turn));
+    await this.#advance(turn.at);
   }
 
   #untilTurn(due: number, taken: number): number {
+    const hasPassed = this.#passed.some((turn) => turn.due === due && turn.taken <= taken);
+    if (hasPassed) return Number.POSITIVE_INFINITY;
     const late = this.#lateUntil.get(due);
     // What has only let somebody from outside go first has its turn right after.
     return late === undefined || taken < late.taken ? due : late.at + MOMENT;

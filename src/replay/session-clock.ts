@@ -1,5 +1,6 @@
 import { type SchedulerAction, type SchedulerLike, Subscription } from "rxjs";
 import type { SessionRequest } from "../client/transport.js";
+import type { LateTurn } from "./tape.js";
 import { type Timer, TimerAction, TimerQueue } from "./timers.js";
 
 /** Beyond this a timer is not just a little late, or early, in ms: the machine has slept, or its clock was set. */
@@ -9,12 +10,12 @@ const AFTER_TIMERS = 2 ** 52;
 
 /** How late timers are, where that matters to a session. */
 export interface Lateness {
+  /** Something has its turn out of time, or has not had it when somebody acts. */
+  tell(turn: Omit<LateTurn, "ended">): void;
   /**
-   * What was due at `due` has its turn at `at`, and so out of time, or has not had it when somebody acts then; so many
-   * timers due at the same instant were `taken` before.
+   * When what is due at an instant, and not yet `taken`, can have its turn, as was told in the recording; infinity
+   * where it is `takePassed` that gives it one.
    */
-  tell(due: number, at: number, hasTurn: boolean, taken: number): void;
-  /** When what is due at an instant, and not yet `taken`, can have its turn, as was told in the recording. */
   until(due: number, taken: number): number;
 }
 
@@ -22,6 +23,8 @@ interface Turn extends Timer {
   /** What wakes the scheduler for it, and when that is. */
   bell: Subscription;
   rings: number;
+  /** Whether its bell has rung by a clock that was set back meanwhile. */
+  hasPassed: boolean;
 }
 
 /**
@@ -78,8 +81,15 @@ export class SessionClock implements SchedulerLike {
     return new Subscription(() => this.#cancel(turn));
   }
 
+  /** Gives the timer its turn now that was due later, with so many `ahead` of it, and says whether there is one. */
+  takePassed({ due, ahead }: Pick<LateTurn, "due" | "ahead">): boolean {
+    const turn = [...this.#queue].find((one) => one.due === due && this.#countAhead(one) === ahead);
+    if (turn !== undefined) this.#take(turn, this.#scheduler.now());
+    return turn !== undefined;
+  }
+
   #add(due: number, order: number, fire: () => void): Turn {
-    const turn: Turn = { due, order, fire, place: -1, rings: 0, bell: Subscription.EMPTY };
+    const turn = { due, order, fire, place: -1, rings: 0, bell: Subscription.EMPTY, hasPassed: false };
     this.#queue.add(turn);
     this.#setBell(turn);
     return turn;
@@ -98,6 +108,7 @@ export class SessionClock implements SchedulerLike {
   #setBell(turn: Turn, earliest = this.#until(turn.due)): void {
     const now = this.#scheduler.now();
     turn.rings = Math.max(now, earliest);
+    if (turn.rings === Number.POSITIVE_INFINITY) return;
     turn.bell = this.#scheduler.schedule(() => this.#ring(turn), turn.rings - now);
   }
 
@@ -106,24 +117,26 @@ export class SessionClock implements SchedulerLike {
     const now = this.#scheduler.now();
     const first = this.#queue.first!;
     const earliest = this.#until(first.due);
-    if (rung.rings - now > LATENESS) {
-      // The clock was set back: what has passed by then has passed.
+    rung.hasPassed ||= rung.rings - now > LATENESS;
+    if (rung.hasPassed && first.due > now) {
+      // The clock was set back: what has passed by then has passed, though not before what is due by now.
       this.#take(rung, now);
     } else if (earliest > now) {
       // Timers fire a little early at times.
       this.#setBell(rung, earliest);
     } else {
       this.#take(first, now);
-      if (rung.place >= 0) this.#setBell(rung);
+      if (rung.place >= 0) this.#setBell(rung, rung.hasPassed ? now : this.#until(rung.due));
     }
   }
 
   #take(turn: Turn, now: number): void {
     const { due, order, fire } = turn;
+    const isTimer = order < AFTER_TIMERS;
+    const isOutOfTime = isTimer && (now - due > LATENESS || now < due);
+    if (isOutOfTime) this.#tell(turn, now, true);
     this.#drop(turn);
-    const isOutOfTime = order < AFTER_TIMERS && (now - due > LATENESS || now < due);
-    if (isOutOfTime) this.#lateness.tell(due, now, true, this.#takenOf(due));
-    if (order < AFTER_TIMERS) this.#taken = { due, count: this.#takenOf(due) + 1 };
+    if (isTimer && now >= due) this.#taken = { due, count: this.#takenOf(due) + 1 };
     this.#begin(isOutOfTime ? now : due);
     fire();
   }
@@ -133,8 +146,18 @@ export class SessionClock implements SchedulerLike {
     const now = this.#scheduler.now();
     this.#begin(now);
     if (this.#queue.first === undefined || this.#queue.first.due > now) return;
-    for (const { due } of this.#queue)
-      if (due <= now) this.#lateness.tell(due, now, false, this.#takenOf(due));
+    for (const turn of this.#queue) if (turn.due <= now) this.#tell(turn, now, false);
+  }
+
+  #tell(turn: Turn, at: number, hasTurn: boolean): void {
+    const { due } = turn;
+    this.#lateness.tell({ due, at, hasTurn, taken: this.#takenOf(due), ahead: this.#countAhead(turn) });
+  }
+
+  #countAhead({ due, order }: Turn): number {
+    let count = 0;
+    for (const other of this.#queue) if (other.due === due && other.order < order) count += 1;
+    return count;
   }
 
   #until(due: number): number {

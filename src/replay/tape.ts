@@ -61,7 +61,9 @@ const tapeLine = z.object({
   failure: failure.optional(),
   /** What was late, in a way that matters, since the line before. */
   late: z
-    .array(z.object({ due: instant, at: instant, hasTurn: z.boolean(), taken: count, ended: count }))
+    .array(
+      z.object({ due: instant, at: instant, hasTurn: z.boolean(), taken: count, ahead: count, ended: count }),
+    )
     .optional(),
 });
 
@@ -74,8 +76,10 @@ export interface LateTurn {
   readonly at: number;
   /** Whether it had its turn at `at` (before `due` where the machine's clock was set back), or only after that. */
   readonly hasTurn: boolean;
-  /** How many timers due at the same instant had had theirs. */
+  /** How many timers due at the same instant had had theirs, in time or later. */
   readonly taken: number;
+  /** How many due at the same instant were set before it, and had not had theirs. */
+  readonly ahead: number;
   /** How many exchanges had ended by then. */
   readonly ended: number;
 }

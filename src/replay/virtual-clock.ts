@@ -84,15 +84,6 @@ export class VirtualClock implements SchedulerLike {
     });
   }
 
-  /** Fires the timer due at `due`, if there is one, at another instant, where the clock then stands. */
-  protected fireLate(due: number, at: number): Promise<void> {
-    return this.#alone(async () => {
-      const [timer] = [...this.#queue].filter((one) => one.due === due).sort((a, b) => a.order - b.order);
-      this.#now = at;
-      if (timer !== undefined) await this.#fire(timer, at);
-    });
-  }
-
   /** Shows another instant, as after somebody has set a machine's clock; timers stay due when they were. */
   protected set(instant: number): void {
     this.#now = instant;

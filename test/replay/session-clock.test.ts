@@ -12,7 +12,7 @@ function session(trouble: Trouble = {}, seed = 1) {
   const machine = new TroubledMachine(world, drawing(seed), trouble);
   const told: [due: number, at: number, hasTurn: boolean][] = [];
   const clock = new SessionClock(machine, {
-    tell: (due, at, hasTurn) => told.push([due, at, hasTurn]),
+    tell: ({ due, at, hasTurn }) => void told.push([due, at, hasTurn]),
     until: (due) => due,
   });
   const log: [name: string, at: number][] = [];
@@ -182,6 +182,52 @@ describe("the clock of a session", () => {
     expect(told).toEqual([[100, 100 - 3_600_000, true]]);
   });
 
+  /** A machine whose clock is set back by an hour at 50, and each of whose timers is late by as much as is said. */
+  function setBack(...lateness: number[]) {
+    const world = new VirtualClock();
+    const now = () => world.now() - (world.now() < 50 ? 0 : 3_600_000);
+    const schedule: VirtualClock["schedule"] = (work, delay = 0, state) =>
+      world.schedule(work, delay + (lateness.shift() ?? 0), state);
+    return { world, machine: { now, schedule } };
+  }
+
+  it("gives what has passed its turn only after what is due by the clock that was set back", async () => {
+    const { world, machine } = setBack(0, 25);
+    const clock = new SessionClock(machine, NEVER_LATE);
+    const log: [string, number][] = [];
+    const note = (name: string) => () => void log.push([name, clock.now() + 3_600_000]);
+    clock.schedule(note("passed"), 100);
+    world.schedule(() => clock.schedule(note("late, and due by then"), 20), 60);
+    await world.advanceTo(1_000);
+    expect(log).toEqual([
+      ["late, and due by then", 80],
+      ["passed", 100],
+    ]);
+    expect(world.pending).toBe(0);
+  });
+
+  it("says which of those due at one instant it was that has passed", async () => {
+    const { world, machine } = setBack(30, 10, 20);
+    const told: unknown[] = [];
+    const tell = (turn: object) => void told.push(turn);
+    const recorded = new SessionClock(machine, { ...NEVER_LATE, tell });
+    const names = ["a", "b", "c"];
+    const turns: string[] = [];
+    for (const name of names) recorded.schedule(() => turns.push(name), 100);
+    await world.advanceTo(1_000);
+    expect(turns).toEqual(["b", "c", "a"]);
+    expect(told).toMatchObject([{ ahead: 1 }, { ahead: 1 }, { ahead: 0 }]);
+
+    const replayed = new SessionClock(new VirtualClock(), {
+      tell: () => {},
+      until: () => Number.POSITIVE_INFINITY,
+    });
+    for (const name of names) replayed.schedule(() => turns.push(name), 100);
+    for (const turn of told) replayed.takePassed(turn as { due: number; ahead: number });
+    expect(turns.slice(3)).toEqual(["b", "c", "a"]);
+    expect(replayed.takePassed({ due: 100, ahead: 0 })).toBe(false);
+  });
+
   it("can be armed again from within, and leaves no timer behind", async () => {
     const { world, clock, log } = session({ late: 30 });
     const ticks = clock.schedule<number>(
@@ -209,7 +255,7 @@ describe("the clock of a session", () => {
       [200, [2_500.5]],
     ]);
     const clock = new SessionClock(world, {
-      tell: (due, _at, hasTurn) => void (hasTurn && late.get(due)?.shift()),
+      tell: ({ due, hasTurn }) => void (hasTurn && late.get(due)?.shift()),
       until: (due) => late.get(due)?.[0] ?? due,
     });
     const log: [string, number][] = [];
