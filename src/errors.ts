@@ -14,12 +14,33 @@ export type PairstreamErrorName =
  * The root of the error tree: `catch (error) { if (error instanceof PairstreamError) … }` catches all of it.
  *
  * `cause` holds the error beneath, where there is one. No error holds the API key.
+ *
+ * ```ts
+ * import { createClient, PairstreamError } from "pairstream";
+ *
+ * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…" });
+ * try {
+ *   await client.sniperReport({ pairAddress: "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d" });
+ * } catch (error) {
+ *   if (!(error instanceof PairstreamError)) throw error;
+ *   console.error(error.name, error.message);
+ * }
+ * ```
  */
 export class PairstreamError extends Error {
+  /** The name of its class, which a minified bundle keeps too. */
   override readonly name: PairstreamErrorName = "PairstreamError";
 }
 
-/** The service answered with a status other than 200. */
+/**
+ * The service answered with a status other than 200.
+ *
+ * ```ts
+ * import { HttpError } from "pairstream";
+ *
+ * const isUnknownPair = (error: unknown) => error instanceof HttpError && error.status === 404;
+ * ```
+ */
 export class HttpError extends PairstreamError {
   override readonly name: "HttpError" | "AuthenticationError" | "RateLimitError" = "HttpError";
 
@@ -35,12 +56,36 @@ export class HttpError extends PairstreamError {
   }
 }
 
-/** The service refused the key: status 401, 403 or 424. Retrying cannot mend it. */
+/**
+ * The service refused the key: status 401, 403 or 424. Retrying cannot mend it.
+ *
+ * ```ts
+ * import { AuthenticationError, type CandleEvent } from "pairstream";
+ * import { catchError, NEVER, type Observable, throwError } from "rxjs";
+ *
+ * const untilRefused = (events: Observable<CandleEvent>, askForKey: () => void) =>
+ *   events.pipe(
+ *     catchError((error) => {
+ *       if (!(error instanceof AuthenticationError)) return throwError(() => error);
+ *       askForKey();
+ *       return NEVER;
+ *     }),
+ *   );
+ * ```
+ */
 export class AuthenticationError extends HttpError {
   override readonly name = "AuthenticationError";
 }
 
-/** The units of the period are spent: the plan's, as a 401 of its own wording says, or those of the client's `quota`. */
+/**
+ * The units of the period are spent: the plan's, as a 401 of its own wording says, or those of the client's `quota`.
+ *
+ * ```ts
+ * import { QuotaExceededError } from "pairstream";
+ *
+ * const whoseUnits = (error: QuotaExceededError) => (error.body === "" ? "the client's" : "the plan's");
+ * ```
+ */
 export class QuotaExceededError extends PairstreamError {
   override readonly name = "QuotaExceededError";
 
@@ -54,7 +99,15 @@ export class QuotaExceededError extends PairstreamError {
   }
 }
 
-/** The service asked for fewer requests: status 429. */
+/**
+ * The service asked for fewer requests: status 429.
+ *
+ * ```ts
+ * import { RateLimitError } from "pairstream";
+ *
+ * const pauseAfter = (error: unknown) => (error instanceof RateLimitError ? (error.retryAfter ?? 1_000) : 0);
+ * ```
+ */
 export class RateLimitError extends HttpError {
   override readonly name = "RateLimitError";
 
@@ -69,7 +122,19 @@ export class RateLimitError extends HttpError {
   }
 }
 
-/** No whole answer came within the client's `timeout`. */
+/**
+ * No whole answer came within the client's `timeout`.
+ *
+ * ```ts
+ * import { type Client, TimeoutError } from "pairstream";
+ * import { filter } from "rxjs";
+ *
+ * const slowAnswers = (client: Client) =>
+ *   client.activity.pipe(
+ *     filter((activity) => activity.type === "response" && activity.error instanceof TimeoutError),
+ *   );
+ * ```
+ */
 export class TimeoutError extends PairstreamError {
   override readonly name = "TimeoutError";
 
@@ -83,12 +148,28 @@ export class TimeoutError extends PairstreamError {
   }
 }
 
-/** No answer came at all: refused, reset, no route, no name; the transport's error is the `cause`. */
+/**
+ * No answer came at all: refused, reset, no route, no name; the transport's error is the `cause`.
+ *
+ * ```ts
+ * import type { NetworkError } from "pairstream";
+ *
+ * const codeOf = ({ cause }: NetworkError) => (cause as { code?: string } | undefined)?.code;
+ * ```
+ */
 export class NetworkError extends PairstreamError {
   override readonly name = "NetworkError";
 }
 
-/** An answer that the contract does not allow: not JSON, a missing field, a value of the wrong kind. */
+/**
+ * An answer that the contract does not allow: not JSON, a missing field, a value of the wrong kind.
+ *
+ * ```ts
+ * import type { ContractError } from "pairstream";
+ *
+ * const describe = ({ path, issue }: ContractError) => `${path.join(".")}: ${issue}`;
+ * ```
+ */
 export class ContractError extends PairstreamError {
   override readonly name = "ContractError";
 
@@ -103,7 +184,19 @@ export class ContractError extends PairstreamError {
   }
 }
 
-/** A value given to the library that it cannot take; thrown at the call, before any request. */
+/**
+ * A value given to the library that it cannot take; thrown at the call, before any request.
+ *
+ * ```ts
+ * import { ema, InvalidInputError } from "pairstream";
+ *
+ * try {
+ *   ema(0.5);
+ * } catch (error) {
+ *   if (error instanceof InvalidInputError) console.error(`${error.parameter} is to be ${error.allowed}`);
+ * }
+ * ```
+ */
 export class InvalidInputError extends PairstreamError {
   override readonly name = "InvalidInputError";
 

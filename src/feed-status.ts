@@ -32,7 +32,10 @@ export interface FeedStatus {
    * has failed for good, or has gone unanswered until the next one was due, until that has been made good; else `live`.
    */
   readonly state: "starting" | "live" | "stalled";
-  /** Every interval in `[coveredFrom, coveredUntil)` is known; one without a candle had no swaps. Absent for snipers. */
+  /**
+   * ms since the epoch. Every interval in `[coveredFrom, coveredUntil)` is known; one without a candle had no swaps.
+   * Absent for snipers.
+   */
   readonly coveredFrom?: number;
   /** ms since the epoch; for snipers the instant at which the last report was true. */
   readonly coveredUntil?: number;
@@ -44,6 +47,15 @@ export interface FeedStatus {
 
 /**
  * How the stream of the same options stands: at once, then at each change.
+ *
+ * ```marbles
+ * service                     ----x----o-----
+ * watchFeedStatus(client, …)  (ab)-cde---f---
+ *
+ * -: 10 s                x: down                    o: up                    a: starting
+ * b: live until 12:00    c: stalled, 1 failed       d: stalled, 2 failed
+ * e: stalled, 3 failed   f: live until 12:02
+ * ```
  *
  * It counts as a subscriber: it shares the poll of `watchCandles` or `watchSnipers`, keeps it running, and errors as
  * they do. Throws an `InvalidInputError` at the call.
@@ -76,7 +88,10 @@ export function watchFeedStatus(
   }
 }
 
-function isCandleWatch(options: (Series & WatchOptions) | SniperWatch): options is Series & WatchOptions {
+/** Whatever names a part of a series but the pair. */
+export function isCandleWatch(
+  options: (Series & WatchOptions) | SniperWatch,
+): options is Series & WatchOptions {
   if (typeof options !== "object" || options === null) return true;
   return "timeframe" in options || "network" in options || "currency" in options;
 }

@@ -1,3 +1,10 @@
+/**
+ * Candles and snipers of a polled service as streams of RxJS, with the operators and indicators to work on them, and
+ * with replay, so that what trades on the streams can be tried on the past.
+ *
+ * @module pairstream
+ */
+
 export type { CandleEvent, CandleStatus } from "./candles/event.js";
 export { applyCandleEvent } from "./candles/event.js";
 export { type FetchCandlesOptions, fetchCandles } from "./candles/fetch.js";
@@ -33,6 +40,7 @@ export type {
   Timeframe,
   WeekStart,
 } from "./contract/model.js";
+export { type Cost, type CostEstimate, type CostOptions, estimateCost } from "./cost.js";
 export type { PairstreamErrorName } from "./errors.js";
 export {
   AuthenticationError,

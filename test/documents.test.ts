@@ -1,60 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, relative } from "node:path/posix";
-import { fileURLToPath } from "node:url";
+import { readdirSync } from "node:fs";
+import { join } from "node:path/posix";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-
-/** One ```ts block: the document and line that it begins at, and what it says. */
-interface CodeBlock {
-  document: string;
-  line: number;
-  code: string;
-}
-
-const root = fileURLToPath(new URL("..", import.meta.url));
-
-/** The ts blocks of a Markdown text that begins at the given line of its document. */
-function markdownBlocks(document: string, text: string, firstLine = 1): CodeBlock[] {
-  const blocks: CodeBlock[] = [];
-  let open: { fence: string; indent: number; block: CodeBlock | undefined; lines: string[] } | undefined;
-  text.split(/\r?\n/).forEach((line, at) => {
-    const fence = /^(\s*)(`{3,}|~{3,})\s*([^\s`]*)/.exec(line);
-    if (open === undefined) {
-      if (fence === null) return;
-      const isTs = ["ts", "typescript"].includes(fence[3]!);
-      const block = isTs ? { document, line: firstLine + at + 1, code: "" } : undefined;
-      open = { fence: fence[2]!, indent: fence[1]!.length, block, lines: [] };
-    } else if (fence?.[2]?.startsWith(open.fence) && fence[3] === "") {
-      if (open.block !== undefined) blocks.push({ ...open.block, code: open.lines.join("\n") });
-      open = undefined;
-    } else {
-      open.lines.push(line.slice(Math.min(open.indent, line.length - line.trimStart().length)));
-    }
-  });
-  if (open !== undefined) throw new Error(`${document}: a code block is not closed`);
-  return blocks;
-}
-
-/** The ts blocks of the doc comments of a TypeScript file. */
-function commentBlocks(document: string, text: string): CodeBlock[] {
-  const file = ts.createSourceFile(document, text, ts.ScriptTarget.Latest, true);
-  const comments = new Map<number, string>();
-  const visit = (node: ts.Node): void => {
-    for (const range of ts.getLeadingCommentRanges(text, node.getFullStart()) ?? []) {
-      const comment = text.slice(range.pos, range.end);
-      if (comment.startsWith("/**")) comments.set(range.pos, comment);
-    }
-    for (const child of node.getChildren(file)) visit(child);
-  };
-  visit(file);
-  return [...comments].flatMap(([position, comment]) => {
-    const prose = comment.replace(/^\/\*\*|\*\/$/g, "").replace(/^[ \t]*\* ?/gm, "");
-    return markdownBlocks(document, prose, file.getLineAndCharacterOfPosition(position).line + 1);
-  });
-}
+import { type Block, commentBlocks, filesBelow, markdownBlocks, read, root } from "./documents/blocks.js";
 
 /** What TypeScript has to say about blocks, each a module of its own; with document and line. */
-function problemsOf(blocks: readonly CodeBlock[]): string[] {
+function problemsOf(blocks: readonly Pick<Block, "document" | "line" | "code">[]): string[] {
   const config = ts.readConfigFile(join(root, "tsconfig.json"), ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent(config.config, ts.sys, root);
   // A name in the root, so that packages and tsconfig's paths are found as they are from the project.
@@ -85,36 +36,53 @@ function problemsOf(blocks: readonly CodeBlock[]): string[] {
   });
 }
 
-function filesBelow(folder: string, ending: string): string[] {
-  if (!existsSync(join(root, folder))) return [];
-  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
-}
+/** What a block that is no TypeScript may say it is; a program in JavaScript would be checked by nobody. */
+const OTHER_LANGUAGES = ["", "bash", "diff", "html", "json", "marbles", "sh", "text", "yaml"];
 
-const read = (path: string) => readFileSync(join(root, path), "utf8");
+const isTypeScript = ({ language }: Block) => ["ts", "typescript"].includes(language);
+const placeOf = ({ document, line, language }: Block) => `${document}:${line}: ${language}`;
 
 describe("the documents", () => {
   const documents = [
-    ...filesBelow("docs", ".md"),
-    ...(existsSync(join(root, "README.md")) ? ["README.md"] : []),
+    ...readdirSync(root).filter((name) => name.endsWith(".md")),
+    ...["docs", "examples", "bench"].flatMap((folder) => filesBelow(folder, ".md")),
   ];
-  const blocks = [
+  const programs = ["src", "examples", "bench"].flatMap((folder) => filesBelow(folder, ".ts"));
+  const all = [
     ...documents.flatMap((path) => markdownBlocks(path, read(path))),
-    ...filesBelow("src", ".ts").flatMap((path) => commentBlocks(path, read(path))),
+    ...programs.flatMap((path) => commentBlocks(path, read(path))),
   ];
+  const blocks = all.filter(isTypeScript);
 
   it("hold examples", () => {
-    expect(blocks.map((block) => block.document)).toContain("src/operators/closes.ts");
+    expect(blocks.map(({ document }) => document)).toEqual(
+      expect.arrayContaining(["README.md", "docs/sse.md", "src/operators/closes.ts"]),
+    );
   });
 
-  it("hold only examples that compile", { timeout: 120_000 }, () => {
+  it("hold programs in TypeScript alone", () => {
+    const others = all.filter((block) => !isTypeScript(block));
+    expect(others.filter(({ language }) => !OTHER_LANGUAGES.includes(language)).map(placeOf)).toEqual([]);
+  });
+
+  it("hold only examples that compile", { timeout: 300_000 }, () => {
     expect(problemsOf(blocks)).toEqual([]);
   });
 });
 
+describe("the examples", () => {
+  it("are run by a test, each program of them", () => {
+    const isProgram = (path: string) =>
+      /^examples\/[^/]+$/.test(path) || read(path).includes("await runProgram(");
+    const programs = filesBelow("examples", ".ts").filter(isProgram);
+    const tests = filesBelow("test/examples", ".test.ts").map(read).join("\n");
+    expect(programs).toEqual(expect.arrayContaining(["examples/live.ts", "examples/backtest/run.ts"]));
+    expect(programs.filter((path) => !tests.includes(`"${path}"`))).toEqual([]);
+  });
+});
+
 describe("the extractor", () => {
-  it("finds ts blocks and their lines, and no others", () => {
+  it("finds blocks, their languages and their lines", () => {
     const text = [
       "# Title",
       "```ts",
@@ -138,8 +106,10 @@ describe("the extractor", () => {
       "````",
     ].join("\n");
     expect(markdownBlocks("a.md", text)).toEqual([
-      { document: "a.md", line: 3, code: "const a = 1;\n\nconst b = `x`;" },
-      { document: "a.md", line: 12, code: "if (a) {\n  b();\n}" },
+      { document: "a.md", line: 3, language: "ts", code: "const a = 1;\n\nconst b = `x`;" },
+      { document: "a.md", line: 8, language: "sh", code: "npm test" },
+      { document: "a.md", line: 12, language: "ts", code: "if (a) {\n  b();\n}" },
+      { document: "a.md", line: 17, language: "md", code: "```ts\nnot checked\n```" },
     ]);
   });
 
@@ -147,7 +117,7 @@ describe("the extractor", () => {
     expect(() => markdownBlocks("a.md", "```ts\nconst a = 1;")).toThrow("a.md: a code block is not closed");
   });
 
-  it("finds the blocks of doc comments, of members and at the end too, and of no other text", () => {
+  it("finds the blocks of doc comments, of members and at the end too, their owners, and no other text", () => {
     const text = [
       "/**",
       " * First.",
@@ -173,14 +143,14 @@ describe("the extractor", () => {
       " */",
     ].join("\n");
     expect(commentBlocks("a.ts", text)).toEqual([
-      { document: "a.ts", line: 4, code: "first();" },
-      { document: "a.ts", line: 10, code: "if (b) {\n  second();\n}" },
-      { document: "a.ts", line: 24, code: "third();" },
+      { document: "a.ts", line: 4, language: "ts", code: "first();", owner: "A" },
+      { document: "a.ts", line: 10, language: "ts", code: "if (b) {\n  second();\n}", owner: "b" },
+      { document: "a.ts", line: 24, language: "ts", code: "third();" },
     ]);
   });
 });
 
-describe("the type check", { timeout: 120_000 }, () => {
+describe("the type check", { timeout: 300_000 }, () => {
   it("fails what does not compile, with its document and line, and passes what does", () => {
     const problems = problemsOf([
       { document: "type.md", line: 10, code: 'const a = 1;\nconst b: number = "one";' },

@@ -20,6 +20,7 @@ const ORDER = [
   ["poll"],
   ["candles", "snipers"],
   ["feed-status"],
+  ["cost"],
   ["operators"],
   ["replay"],
   ["adapters"],

@@ -16,16 +16,30 @@ export interface CandleEvent {
   readonly previous?: Candle;
   /** Of a `removed` candle, the last one that it had. */
   readonly status: CandleStatus;
-  /** 0 for a `new` candle, one more with each event after it. */
+  /** How many changes this life of the candle has seen: 0 at its birth, one more with each event after it. */
   readonly revision: number;
   /** `false` until this subscriber's history has been delivered. */
   readonly live: boolean;
   /** When this was true by the service's clock, in ms since the epoch. */
   readonly observedAt: number;
+  /** What its candle is one of; frozen. */
   readonly series: Series;
 }
 
-/** Folds one event into candles kept by timestamp; changes the map that it is given. */
+/**
+ * Folds one event into candles kept by timestamp; changes the map that it is given.
+ *
+ * ```ts
+ * import { applyCandleEvent, type Candle, type CandleEvent } from "pairstream";
+ * import type { Observable } from "rxjs";
+ *
+ * const keepCandles = (events: Observable<CandleEvent>) => {
+ *   const candles = new Map<number, Candle>();
+ *   events.subscribe((event) => applyCandleEvent(candles, event));
+ *   return candles;
+ * };
+ * ```
+ */
 export function applyCandleEvent(candles: Map<number, Candle>, event: CandleEvent): void {
   if (event.type === "removed") candles.delete(event.candle.timestamp);
   else candles.set(event.candle.timestamp, event.candle);

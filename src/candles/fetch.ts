@@ -25,6 +25,13 @@ export interface FetchCandlesOptions {
 /**
  * The closed candles of `[from, to)`, ascending, each once, in bounded memory whatever the range; then it completes.
  *
+ * ```marbles
+ * requests                 r-------
+ * fetchCandles(client, …)  --(pqs|)
+ *
+ * -: 20 ms           r: a request       p: 12:00 = 5       q: 12:01 = 7       s: 12:03 = 8
+ * ```
+ *
  * A candle is closed once its interval has been over for a second by the service's clock. Each subscription reads
  * anew. It errors with a `PairstreamError` once the client's `retry` is exhausted, and throws an `InvalidInputError`
  * at the call.

@@ -10,7 +10,12 @@ export interface WatchOptions {
    * Where the history begins that comes first: an instant, floored to its interval, or so many candles before the
    * running one, 1 to 100,000. Default: no history, the running interval comes first.
    */
-  since?: DateLike | { candles: number };
+  since?:
+    | DateLike
+    | {
+        /** How many, a whole number from 1 to 100,000. */
+        candles: number;
+      };
   /**
    * ms between two polls, at least 250, counted from the start of the running interval, with one poll after its end
    * in any case; `"close"`: only that one. Default: the length of the timeframe, at most 60,000.
@@ -20,7 +25,10 @@ export interface WatchOptions {
   settle?: number;
   /** How many intervals before the running one every poll reads again, 0 to 900; default 2. */
   revisionWindow?: number;
-  /** Flat candles (volume 0, swaps 0) for covered intervals without swaps, from the first known candle on. */
+  /**
+   * Flat candles (volume 0, swaps 0) for covered intervals without swaps, from the first known candle on; default
+   * false.
+   */
   fillGaps?: boolean;
   /** Where `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;

@@ -30,9 +30,13 @@ import { CandleView, type ViewStep } from "./view.js";
  * The candles of a series as they appear, change, close and become final: history first where `since` asks for it,
  * then live, without hole or duplicate.
  *
- * ```text
- * poll      --12:00--------12:01--------12:02--
- * events    --a--------a'--A-b------b'--B-c----    new, updated, updated to closed and new, …
+ * ```marbles
+ * swaps                                       5-7---6-----8-----------
+ * watchCandles(client, { …, every: 30_000 })  a--b--(cd)--(ef)--(gh)--
+ *
+ * -: 10 s                            a: new 12:00 = 5, open           b: updated 12:00 = 5→7, open
+ * c: updated 12:00 = 5→7, closed     d: new 12:01 = 6, open           e: updated 12:01 = 6, closed
+ * f: new 12:02 = 8, open             g: updated 12:00 = 5→7, final    h: updated 12:02 = 8, closed
  * ```
  *
  * All subscribers of one series on one client share one poll (where `every`, `settle`, `revisionWindow` and

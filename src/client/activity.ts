@@ -85,7 +85,7 @@ export interface QuotaActivity {
   readonly resetsAt: number;
   /** How many times longer than asked for polls within an interval wait; 1: as asked, `Infinity`: they are left out. */
   readonly refresh: number;
-  /** The same of polls at an interval's end, which are stretched last. */
+  /** How many times longer polls at an interval's end wait, which are stretched last; as in `refresh`. */
   readonly close: number;
 }
 
@@ -109,6 +109,7 @@ export interface DroppedActivity {
   readonly type: "dropped";
   /** When, by the client's scheduler, ms since the epoch. */
   readonly at: number;
+  /** Which part. */
   readonly what: "row";
   /** Path and query. */
   readonly url: string;

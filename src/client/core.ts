@@ -33,7 +33,7 @@ export interface Client {
 
 /** Options of one call. */
 export interface CallOptions {
-  /** Ends the call at once, wherever it is; it rejects with the signal's `reason`. */
+  /** Ends the call at once, wherever it is; it rejects with the signal's `reason`. Default: none. */
   signal?: AbortSignal | undefined;
 }
 

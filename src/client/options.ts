@@ -23,16 +23,37 @@ export interface ClientOptions {
    * (default 500 ms), doubled each time, up to `maxDelay` (default 8,000 ms), or what the service asks for, if
    * that is longer; a call whose service asks for more than `maxDelay` fails. `false`: one attempt.
    */
-  retry?: { attempts?: number; baseDelay?: number; maxDelay?: number } | false;
+  retry?:
+    | {
+        /** Attempts a call, the first counted, 1 to 100; default 3. */
+        attempts?: number;
+        /** The wait before the second attempt, in ms, 0 to 2^31 − 1; default 500. */
+        baseDelay?: number;
+        /** The longest wait, in ms, 0 to 2^31 − 1; default 8,000. */
+        maxDelay?: number;
+      }
+    | false;
   /** At most `requests` (1 to 10,000) in any window of `per` ms, over all of the client; default 40 per 1,000. */
-  rateLimit?: { requests: number; per: number } | false;
+  rateLimit?:
+    | {
+        /** How many requests, a whole number from 1 to 10,000. */
+        requests: number;
+        /** The length of the window, in ms, 1 to 2^31 − 1. */
+        per: number;
+      }
+    | false;
   /**
    * At most `units` (from 1) in each period of `per` ms (1,000 to 2^31 − 1; periods begin at multiples of it since the
    * epoch, by the service's clock), over all of the client; default: no limit. A call costs what its
    * `X-Request-Weight` says, else 150 (OHLCV) or 50 (snipers). Streams spread what is left over the period: they leave
    * out polls within an interval first, those at its end last; a call beyond it fails with a `QuotaExceededError`.
    */
-  quota?: { units: number; per: number };
+  quota?: {
+    /** How many units, from 1. */
+    units: number;
+    /** The length of the period, in ms, 1,000 to 2^31 − 1. */
+    per: number;
+  };
   /** Every timer and every `now()` comes from it; default `asyncScheduler`. */
   scheduler?: SchedulerLike;
 }

@@ -14,8 +14,8 @@ import {
 
 /** Where no quota is given, spent units are expected back with the next day, UTC. */
 const DAY = 86_400_000;
-/** What calls cost where answers do not say. */
-const DEFAULT_COSTS = { ohlcv: 150, snipers: 50 };
+/** The units that calls cost where answers do not say. */
+export const DEFAULT_COSTS: Readonly<Record<CallKind, number>> = { ohlcv: 150, snipers: 50 };
 
 /** What is known of the service's clock right now: certainly this late, and possibly that late when a request arrives. */
 type ServiceNow = () => { readonly earliest: number; readonly latest: number };

@@ -32,9 +32,13 @@ export type DateLike = Date | number | string;
 
 /** Which candles: of one pair, in one timeframe and one currency. */
 export interface Series {
+  /** The chain of the pair. */
   network: Network;
+  /** The address of the pair, not of a token: 1 to 128 letters, digits, or `_ . : -`, the first a letter or digit. */
   pairAddress: string;
+  /** The length of its candles. */
   timeframe: Timeframe;
+  /** What its prices and volumes are counted in. */
   currency: Currency;
 }
 
@@ -46,12 +50,13 @@ export interface OhlcvQuery extends Series {
   toDate: DateLike;
   /** Candles a page, 1 to 1000; the service's default is 100. */
   limit?: number;
-  /** The `cursor` of the page before. */
+  /** The `cursor` of the page before; default: the first page. */
   cursor?: string;
 }
 
 /** What one sniper request asks for; always of mainnet. */
 export interface SniperQuery {
+  /** The address of the pair, as in a `Series`. */
   pairAddress: string;
   /** How many blocks after the pair's creation count as sniping, 0 to 1000; absent: the service's choice. */
   blocksAfterCreation?: number;
@@ -61,12 +66,17 @@ export interface SniperQuery {
 export interface Candle {
   /** Start of its interval, ms since the epoch. */
   readonly timestamp: number;
+  /** The price of its first swap, in the currency of its series. */
   readonly open: number;
+  /** The highest price, in the currency of its series. */
   readonly high: number;
+  /** The lowest price, in the currency of its series. */
   readonly low: number;
+  /** The price of its last swap, in the currency of its series. */
   readonly close: number;
+  /** What was traded, in the currency of its series; from 0. */
   readonly volume: number;
-  /** How many swaps it sums up. */
+  /** How many swaps it sums up; 0 in a candle that fills a gap. */
   readonly swaps: number;
 }
 
@@ -76,9 +86,13 @@ export interface OhlcvPage {
   readonly cursor?: string;
   /** Counted from 1. */
   readonly page: number;
+  /** The address of the pair. */
   readonly pairAddress: string;
+  /** The token that is priced; `null` where the service does not know it. */
   readonly tokenAddress: string | null;
+  /** The length of the candles. */
   readonly timeframe: Timeframe;
+  /** What prices and volumes are counted in. */
   readonly currency: Currency;
   /** In the order served, which no code may rely on. */
   readonly result: readonly Candle[];
@@ -86,9 +100,11 @@ export interface OhlcvPage {
 
 /** One swap of a sniper. */
 export interface SniperTransaction {
+  /** The hash of the transaction that holds it; unique within a side of its wallet. */
   readonly transactionHash: string;
-  /** ms since the epoch. */
+  /** When it happened, ms since the epoch. */
   readonly transactionTimestamp: number;
+  /** How many blocks after that of the pair's creation; `null` where the service does not tell. */
   readonly blocksAfterCreation: number | null;
 }
 
@@ -97,19 +113,23 @@ export type SniperTotal = (typeof SNIPER_TOTALS)[number];
 
 /** One wallet that bought within the first blocks of a pair, and sold. */
 export type Sniper = {
+  /** The address of the wallet. */
   readonly walletAddress: string;
   /** Its early buys. */
   readonly snipedTransactions: readonly SniperTransaction[];
+  /** Its sales, whenever they were. */
   readonly sellTransactions: readonly SniperTransaction[];
 } & { readonly [total in SniperTotal]: number | null };
 
 /** The snipers of a pair. */
 export interface SniperReport {
-  /** The block in which the pair was created. */
+  /** The number of the block in which the pair was created; `null` where the service does not tell. */
   readonly blockNumber: number | null;
-  /** The time of that block, ms since the epoch. */
+  /** The time of that block, ms since the epoch; `null` where the service does not tell. */
   readonly blockTimestamp: number | null;
+  /** The transaction that created the pair; `null` where the service does not tell. */
   readonly transactionHash: string | null;
+  /** One row a wallet. */
   readonly result: readonly Sniper[];
 }
 

@@ -5,10 +5,13 @@ import type { Candle } from "../contract/model.js";
 /**
  * Emits each candle of one series once, when it is first known as closed or final.
  *
- * ```text
- * events    a(open)---a(closed)---a(closed, corrected)---b(open)---b(final)--|
- *           closes()
- *           ----------a-----------------------------------------------b------|
+ * ```marbles
+ * events    a-b-c-d-e-f-|
+ * closes()  --p-------q-|
+ *
+ * a: new 12:00 = 5, open         b: updated 12:00 = 6, closed   c: updated 12:00 = 7, closed
+ * d: updated 12:00 = 7, final    e: new 12:01 = 8, open         f: updated 12:01 = 8, final
+ * p: 12:00 = 6                   q: 12:01 = 8
  * ```
  *
  * A correction of a candle that has been emitted is not emitted. A candle that was removed and comes back has a new

@@ -21,19 +21,23 @@ export interface Crossing<V extends object = Readonly<Record<string, unknown>>> 
   readonly direction: "up" | "down";
   /** The event with which the candle closed, or became final. */
   readonly event: IndicatorEvent<V>;
-  /** The value or level, after that candle; in its own unit. */
+  /** The value or level `a` after that candle, in its own unit. */
   readonly a: number;
+  /** The value or level `b` after that candle, in its own unit. */
   readonly b: number;
 }
 
 /**
  * Emits, frozen, where a value of `withIndicators` crosses another one or a level.
  *
- * ```text
- * fast      1---3---4---1---1---|
- * slow      2---2---2---1---2---|
- *           crosses("fast", "slow")
- *           ----u-----------d---|    up, down; of closed candles
+ * ```marbles
+ * events                   a-b-c-d-e-|
+ * crosses("fast", "slow")  ----p---q-|
+ *
+ * a: new 12:00 = 5, closed, fast 1, slow 2       b: new 12:01 = 6, open, fast 3, slow 2
+ * c: updated 12:01 = 7, closed, fast 4, slow 2   d: new 12:02 = 6, closed, fast 2, slow 2
+ * e: new 12:03 = 5, closed, fast 1, slow 2
+ * p: up at 12:01, 4 and 2                        q: down at 12:03, 1 and 2
  * ```
  *
  * `a` and `b` are names of values that are numbers, or levels in their unit; one at least is a name. Each

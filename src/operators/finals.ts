@@ -5,10 +5,13 @@ import type { Candle } from "../contract/model.js";
 /**
  * Emits each candle once, when it can no longer change.
  *
- * ```text
- * events    a(open)---a(closed)---a(closed, corrected)---a(final)---b(final)--|
- *           finals()
- *           ----------------------------------------------a---------b---------|
+ * ```marbles
+ * events    a-b-c-d-e-f-|
+ * finals()  ------p---q-|
+ *
+ * a: new 12:00 = 5, open         b: updated 12:00 = 6, closed   c: updated 12:00 = 7, closed
+ * d: updated 12:00 = 7, final    e: new 12:01 = 8, open         f: new 12:02 = 9, final
+ * p: 12:00 = 7                   q: 12:02 = 9
  * ```
  *
  * ```ts

@@ -9,10 +9,14 @@ import { throughReducer } from "./through-reducer.js";
 /**
  * Turns the candles of one series into Heikin-Ashi candles, which smooth each candle with the one before it.
  *
- * ```text
- * events    a---b---c---a(corrected)-----------------|
- *           heikinAshi()
- *           A---B---C---(A, B and C updated)---------|
+ * ```marbles
+ * events        a-b-c-d----|
+ * heikinAshi()  p-q-r-(stu)|
+ *
+ * a: new 12:00 = 8, closed       b: new 12:01 = 16, closed         c: new 12:02 = 16, open
+ * d: updated 12:00 = 12, final
+ * p: new 12:00 = 8, closed       q: new 12:01 = 8→16, closed       r: new 12:02 = 12→16, open
+ * s: updated 12:00 = 12, final   t: updated 12:01 = 12→16, closed  u: updated 12:02 = 14→16, open
  * ```
  *
  * close = (open + high + low + close) / 4; open = the mean of the last Heikin-Ashi candle's open and close,

@@ -21,5 +21,6 @@ export type IndicatorValues<I> = {
  * ```
  */
 export type IndicatorEvent<V extends object = Readonly<Record<string, unknown>>> = CandleEvent & {
+  /** By name, each in the unit of its indicator; frozen. */
   readonly values: V;
 };

@@ -7,10 +7,14 @@ import type { Candle } from "../contract/model.js";
 /**
  * Emits the last `n` candles of one series, ascending and frozen, whenever they have changed.
  *
- * ```text
- * events    a-----b-----c-----b'------(c removed)--|
- *           latest(2)
- *           [a]---[ab]--[bc]--[b'c]---[b']---------|
+ * ```marbles
+ * events     a-b-c-d-e-f-|
+ * latest(2)  p-q-r-s---t-|
+ *
+ * a: new 12:00 = 1, closed       b: new 12:01 = 2, open         c: new 12:02 = 3, open
+ * d: updated 12:01 = 9, closed   e: updated 12:01 = 9, final    f: removed 12:02 = 3, open
+ * p: [12:00 = 1]                 q: [12:00 = 1, 12:01 = 2]      r: [12:01 = 2, 12:02 = 3]
+ * s: [12:01 = 9, 12:02 = 3]      t: [12:01 = 9]
  * ```
  *
  * There are fewer than `n` until so many are known, and one fewer after a removal, until the next candle: what has

@@ -14,10 +14,14 @@ export interface ResampleOptions {
 /**
  * Turns the candles of one series into those of a longer timeframe: 1min into 5min.
  *
- * ```text
- * events    12:00--12:01--…--12:04(open)--12:04(closed)--12:05(open)--|
- *           resample("5min")
- *           12:00--12:00--…--12:00(open)--12:00(closed)--12:05(open)--|
+ * ```marbles
+ * events            a-b-c-d-e-f-|
+ * resample("5min")  p-q-r-s-t---|
+ *
+ * a: new 12:00 = 1, closed       b: new 12:03 = 4, closed          c: new 12:04 = 3, open
+ * d: updated 12:04 = 2, closed   e: new 12:05 = 6, open            f: updated 12:05 = 6, closed
+ * p: new 12:00 = 1, open         q: updated 12:00 = 1→4, open      r: updated 12:00 = 1→3, open
+ * s: updated 12:00 = 1→2, closed                                   t: new 12:05 = 6, open
  * ```
  *
  * Open is that of the first candle and close that of the last one, high and low are the outermost, volume and

@@ -9,10 +9,15 @@ import { throughReducer } from "./through-reducer.js";
 /**
  * Adds to every candle event of one series the values of indicators right after it, corrections included.
  *
- * ```text
- * events    a(open)---a(closed)---b(open)---a(corrected)----------------|
- *           withIndicators({ fast: ema(9) })
- *           a(open)---a(closed)---b(open)---(a corrected, b updated)----|    each with its values
+ * ```marbles
+ * events                            a-b-c-d---|
+ * withIndicators({ mean: sma(2) })  p-q-r-(st)|
+ *
+ * a: new 12:00 = 2, closed                     b: new 12:01 = 4, open
+ * c: updated 12:01 = 6, open                   d: updated 12:00 = 4, closed
+ * p: new 12:00 = 2, closed, mean undefined     q: new 12:01 = 4, open, mean 3
+ * r: updated 12:01 = 6, open, mean 4           s: updated 12:00 = 4, closed, mean undefined
+ * t: updated 12:01 = 6, open, mean 5
  * ```
  *
  * `indicators` names them, and `values` has these names; a value is `undefined` while its indicator warms up.

@@ -29,7 +29,7 @@ export function candleSchedule(intervals: Intervals, every: number | "close", se
       if (every === "close") return Number.POSITIVE_INFINITY;
       const start = intervals.start(after);
       const end = intervals.end(after);
-      const next = start + (Math.floor((after - start) / every) + 1) * every;
+      const next = nextMultiple(start, every, after);
       if (next < end) return next;
       // The poll at the very end is the closing one's.
       return end + every < intervals.end(end) ? end + every : Number.POSITIVE_INFINITY;
@@ -43,8 +43,15 @@ export function steadySchedule(every: number, first: number): Schedule {
     closeEvery: Number.POSITIVE_INFINITY,
     refreshEvery: every,
     nextClose: () => Number.POSITIVE_INFINITY,
-    nextRefresh: (after) => first + (Math.floor((after - first) / every) + 1) * every,
+    nextRefresh: (after) => nextMultiple(first, every, after),
   };
+}
+
+/** The first of `first`, `first + every`, … after an instant, however fractions are rounded. */
+function nextMultiple(first: number, every: number, after: number): number {
+  const count = Math.floor((after - first) / every) + 1;
+  const next = first + count * every;
+  return next > after ? next : first + (count + 1) * every;
 }
 
 /**

@@ -1,3 +1,10 @@
+/**
+ * A service that answers as the real one does, from swaps that are recorded or simulated, with every fault of the
+ * field: for demonstrations, and for tests of what uses `pairstream`.
+ *
+ * @module pairstream/service
+ */
+
 export type { Fault, FaultKind } from "./faults/kinds.js";
 export { FAULT_KINDS } from "./faults/kinds.js";
 export type { FaultOptions, ScheduledFault } from "./faults/options.js";

@@ -5,9 +5,11 @@ import { InvalidInputError } from "../errors.js";
 
 /** One exchange of the pair's token, as it stands on the chain. */
 export interface Swap {
+  /** The number of its block, a whole number from 0. */
   readonly blockNumber: number;
   /** The time of its block, ms since the epoch. */
   readonly timestamp: number;
+  /** The hash of its transaction. */
   readonly transactionHash: string;
   /** Who bought or sold. */
   readonly walletAddress: string;
@@ -25,11 +27,12 @@ export interface Swap {
 export interface SwapRange {
   /** Start, ms since the epoch, inclusive. */
   readonly from: number;
-  /** End, exclusive. */
+  /** End, ms since the epoch, exclusive. */
   readonly to: number;
   /**
-   * The service's clock at the request, or at the first request of a walk through pages. A swap with a later
-   * `timestamp` has not happened yet; a source that is late, or that changes its mind, answers as it would have then.
+   * The service's clock at the request, or at the first request of a walk through pages, ms since the epoch. A swap
+   * with a later `timestamp` has not happened yet; a source that is late, or that changes its mind, answers as it would
+   * have then.
    */
   readonly asOf: number;
   /** A hint: only swaps of these wallets are looked at, so a source may leave out any others. */

@@ -8,6 +8,7 @@ import {
 
 /** One change among the snipers of a pair. */
 export type SniperEvent = {
+  /** The pair that was watched. */
   readonly pairAddress: string;
   /** Whether it comes from the first report, and so tells what was there already. */
   readonly initial: boolean;
@@ -21,12 +22,16 @@ export type SniperEvent = {
     }
   | {
       readonly type: "sniped" | "sold";
+      /** Whose it is. */
       readonly walletAddress: string;
+      /** The one that is new. */
       readonly transaction: SniperTransaction;
     }
   | {
       readonly type: "transaction-removed";
+      /** Whose it was. */
       readonly walletAddress: string;
+      /** Whether it was an early buy or a sale. */
       readonly side: "snipe" | "sell";
       /** As last known. */
       readonly transaction: SniperTransaction;
@@ -293,6 +298,13 @@ function ascending(a: string, b: string): number {
  *
  * Folded from `emptyReport`, the events of a pair give its snipers by address, ascending. The report's own block, time
  * and hash are in no event and stay.
+ *
+ * ```ts
+ * import { applySniperEvent, emptyReport, type SniperEvent } from "pairstream";
+ * import { type Observable, scan } from "rxjs";
+ *
+ * const reports = (events: Observable<SniperEvent>) => events.pipe(scan(applySniperEvent, emptyReport));
+ * ```
  */
 export function applySniperEvent(report: SniperReport, event: SniperEvent): SniperReport {
   return Object.freeze({ ...report, result: Object.freeze(foldWallets(report.result, event)) });

@@ -26,6 +26,8 @@ export interface SniperState {
 export interface CheckedSniperWatch {
   readonly query: SniperQuery;
   readonly every: number;
+  /** Subscriptions with the same one share a poll. */
+  readonly pollKey: string;
 }
 
 const DEFAULT_EVERY = 60_000;
@@ -33,12 +35,22 @@ const DEFAULT_EVERY = 60_000;
 /** Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. */
 export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
   const query = checkSniperQuery(options);
-  return { query, every: checkNumber("every", options.every ?? DEFAULT_EVERY, { min: 250 }) };
+  const every = checkNumber("every", options.every ?? DEFAULT_EVERY, { min: 250 });
+  return { query, every, pollKey: `snipers ${query.pairAddress} ${query.blocksAfterCreation} ${every}` };
 }
 
 /**
  * What changes among the snipers of a pair: wallets that appear with what they have done so far, then each snipe
  * and each sale, totals that change, and what a fork has taken back.
+ *
+ * ```marbles
+ * swaps                    (xyz)---u-----v---------
+ * watchSnipers(client, …)  a-----------b-----(de)--
+ *
+ * -: 10 s                    x: ann buys               y: bob buys                z: ann sells
+ * u: bob sells               v: ann sells              a: wallet-added ann, initial
+ * b: wallet-added bob        d: sold ann               e: wallet-updated ann
+ * ```
  *
  * The first report comes as `wallet-added` events with `initial: true`; a late subscriber gets the present state the
  * same way, at once. All subscribers of one pair on one client share one poll (where `blocksAfterCreation` and
@@ -72,9 +84,7 @@ export function watchSnipers(client: Client, options: SniperWatch): Observable<S
 
 /** The shared poll of a pair's snipers. */
 export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observable<FeedUpdate<SniperState>> {
-  const { pairAddress, blocksAfterCreation } = watch.query;
-  const key = `snipers ${pairAddress} ${blocksAfterCreation} ${watch.every}`;
-  return sharedFeed(core, key, () => ({
+  return sharedFeed(core, watch.pollKey, () => ({
     schedule: steadySchedule(watch.every, serviceTime(core.serviceClock(), core.scheduler.now())),
     look: sniperLook(core, watch.query),
     kind: "snipers",

@@ -49,6 +49,24 @@ describe("the polls of a candle", () => {
     expect(slots(minutes(every, SECOND), 4)).toEqual(["close 1", "close 61", "close 121", "close 181"]);
   });
 
+  it("are ever later, at a pace of fractions of a ms too", () => {
+    const pace = fc.double({ min: 250, max: 10 * MINUTE, noNaN: true });
+    fc.assert(
+      fc.property(pace, fc.nat(500), (every, skipped) => {
+        const schedules = [candleSchedule(intervalsOf("1h"), every, SECOND), steadySchedule(every, START)];
+        for (const { nextRefresh } of schedules) {
+          let at = START + Math.floor(skipped * every);
+          for (let count = 0; count < 20; count += 1) {
+            const next = nextRefresh(at);
+            expect(next).toBeGreaterThan(at);
+            at = next;
+          }
+        }
+      }),
+      { examples: [[333.3, 0]] },
+    );
+  });
+
   it("close one interval while a later one runs where settling takes longer than it", () => {
     expect(slots(minutes(40 * SECOND, 90 * SECOND), 5)).toEqual([
       "close 30",

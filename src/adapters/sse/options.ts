@@ -7,11 +7,11 @@ import type { SniperEvent } from "../../snipers/diff.js";
 
 /** What `createEventChannel` takes; of the three streams at least one. */
 export interface EventChannelOptions {
-  /** Of one series or of several merged; hot or cold. */
+  /** Of one series or of several merged; hot or cold. Default: none. */
   candles?: Observable<CandleEvent>;
-  /** Of one pair or of several merged; hot or cold. */
+  /** Of one pair or of several merged; hot or cold. Default: none. */
   snipers?: Observable<SniperEvent>;
-  /** How the stream of candles stands or, without candles, that of snipers. */
+  /** How the stream of candles stands or, without candles, that of snipers. Default: not told. */
   status?: Observable<FeedStatus>;
   /** How many changes a receiver may have missed and still go on after, 0 to 100,000; default 1,000. */
   buffer?: number;

@@ -17,10 +17,14 @@ const LONGEST_HINT = 300_000;
  * The events of a channel that `createEventChannel` opened elsewhere, in a browser or on Node: what there is, then what
  * changes, each event consistent with those before it, whatever happens to the connection.
  *
- * ```text
- * channel   --a--b------b'--c--          --c'--d--
- * network   ----------X  away   ---------
- * events    --a--b----s---------b'c--r-----c'--d--    s: stalled, r: as the channel says
+ * ```marbles
+ * channel                    l-a-b---c-----d-
+ * network                    ------x---------
+ * fromServerSentEvents(url)  l-a-b-s---(cl)d--
+ *
+ * -: 250 ms                    l: live until 12:00            x: cut
+ * a: new 12:00 = 5, open       b: updated 12:00 = 6, open     c: updated 12:00 = 7, open
+ * d: updated 12:00 = 7, closed                                s: stalled, 1 failed
  * ```
  *
  * `isCandleEvent`, `isSniperEvent` and `isFeedStatus` tell the events apart. Candles that were there come first, with

@@ -45,9 +45,11 @@ export type FaultKind = (typeof FAULT_KINDS)[number];
 
 /** A fault that has taken effect. */
 export interface Fault {
+  /** What kind of fault. */
   readonly kind: FaultKind;
   /** Which call it befell, counted from 1. */
   readonly call: number;
+  /** What was asked for. */
   readonly url: string;
   /** When, by the scheduler, ms since the epoch. */
   readonly at: number;

@@ -8,6 +8,7 @@ import { FAULT_KINDS, type Fault, type FaultKind } from "./kinds.js";
 export interface ScheduledFault {
   /** Which call, counted from 1. */
   readonly call: number;
+  /** What kind of fault. */
   readonly kind: FaultKind;
 }
 
@@ -27,7 +28,10 @@ export interface FaultOptions {
   furthestDate?: number;
   /** Calls made from this instant on, by the scheduler in ms since the epoch, have no faults and a right Date; default: never. */
   until?: number;
-  /** Told of each fault as it takes effect; one that changes nothing, such as `shuffled` of a single row, is not told. */
+  /**
+   * Told of each fault as it takes effect; one that changes nothing, such as `shuffled` of a single row, is not told.
+   * Default: nobody.
+   */
   onFault?: (fault: Fault) => void;
 }
 

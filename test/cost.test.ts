@@ -1,0 +1,336 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { TIMEFRAMES } from "../src/contract/model.js";
+import {
+  type Cost,
+  estimateCost,
+  type Series,
+  type SniperWatch,
+  type Timeframe,
+  type WatchOptions,
+  watchCandles,
+  watchFeedStatus,
+  watchSnipers,
+} from "../src/index.js";
+import { candleSchedule, nextSlot } from "../src/poll/schedule.js";
+import { intervalsOf } from "../src/timeframe.js";
+import { at, MINUTES, PAIR, World } from "./world.js";
+
+type Subscription = (Series & WatchOptions) | SniperWatch;
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const SNIPERS: SniperWatch = { pairAddress: PAIR };
+
+const daily = (...subscriptions: Subscription[]) => estimateCost(subscriptions).requests;
+
+describe("a day of polls", () => {
+  it.each<[number, Partial<Series & WatchOptions>]>([
+    [1_440, {}],
+    [1_440, { every: "close" }],
+    [1_440, { every: 7 * MINUTE }],
+    [4_320, { every: 20 * SECOND }],
+    [4_320, { every: 25 * SECOND }],
+    [8_640, { timeframe: "10s" }],
+    [86_400, { timeframe: "1s" }],
+    [345_600, { timeframe: "1s", every: 250 }],
+    [24, { timeframe: "1h", every: "close" }],
+    [1_440, { timeframe: "1h" }],
+    [1_440 - 24, { timeframe: "1h", settle: MINUTE }],
+    [1_440, { timeframe: "1d" }],
+    [1 / 7, { timeframe: "1w", every: "close" }],
+    [5 / 7, { timeframe: "1w", every: 1.5 * DAY }],
+    [4_800 / 146_097, { timeframe: "1M", every: "close" }],
+  ])("takes %d requests with %j", (requests, options) => {
+    const estimate = estimateCost([{ ...MINUTES, ...options }]);
+    expect(estimate.requests).toBeCloseTo(requests, 9);
+    expect(estimate.units).toBeCloseTo(150 * requests, 9);
+    expect(estimate.initial).toEqual({ requests: 1, units: 150 });
+  });
+
+  it("takes a third of the units for snipers", () => {
+    expect(estimateCost([SNIPERS])).toEqual({
+      requests: 1_440,
+      units: 72_000,
+      initial: { requests: 1, units: 50 },
+    });
+  });
+
+  it("costs nothing without subscriptions", () => {
+    const nothing = { requests: 0, units: 0 };
+    expect(estimateCost([])).toEqual({ ...nothing, initial: nothing });
+  });
+});
+
+describe("a poll", () => {
+  it("is counted once for all who share it", () => {
+    const estimate = estimateCost([
+      { ...MINUTES },
+      { ...MINUTES, fillGaps: true },
+      { ...MINUTES, every: MINUTE, settle: SECOND, revisionWindow: 2, weekStart: "monday" },
+      SNIPERS,
+      { ...SNIPERS, every: MINUTE },
+    ]);
+    expect(estimate).toEqual({
+      requests: 2_880,
+      units: 1_440 * 200,
+      initial: { requests: 2, units: 200 },
+    });
+  });
+
+  it.each<Subscription>([
+    { ...MINUTES, every: "close" },
+    { ...MINUTES, settle: 2 * SECOND },
+    { ...MINUTES, revisionWindow: 3 },
+    { ...MINUTES, currency: "native" },
+    { ...MINUTES, network: "devnet" },
+    { ...MINUTES, pairAddress: "another" },
+    { ...MINUTES, weekStart: "thursday" },
+  ])("is another one for %j", (other) => {
+    expect(daily(MINUTES, other)).toBe(2_880);
+  });
+
+  it("is another one for other snipers", () => {
+    const [wide, other] = [{ ...SNIPERS, blocksAfterCreation: 9 }, { pairAddress: "another" }];
+    expect(daily(SNIPERS, wide, other, { ...SNIPERS, every: 2 * MINUTE })).toBe(3.5 * 1_440);
+  });
+});
+
+describe("a history", () => {
+  const pages = (since: WatchOptions["since"], more: Partial<Series & WatchOptions> = {}) =>
+    estimateCost([{ ...MINUTES, ...more, ...(since === undefined ? {} : { since }) }], {
+      at: at("12:00:30"),
+    }).initial.requests - 1;
+
+  it("takes a page for what fits one, counted from the candles that the poll reads", () => {
+    expect(pages({ candles: 2 })).toBe(0);
+    expect(pages({ candles: 3 })).toBe(1);
+    expect(pages({ candles: 998 })).toBe(1);
+    expect(pages({ candles: 999 })).toBe(2);
+    expect(pages({ candles: 998 }, { revisionWindow: 0 })).toBe(2);
+    expect(pages({ candles: 100_000 })).toBe(101);
+  });
+
+  it("reaches back to an instant from when it begins", () => {
+    expect(pages(at("11:58:30"))).toBe(0);
+    expect(pages(at("11:57:59"))).toBe(1);
+    expect(pages("2024-01-04")).toBe(3);
+    expect(pages("2024-01-04", { timeframe: "1h" })).toBe(1);
+    expect(pages("2030-01-01")).toBe(0);
+  });
+
+  it("is each subscriber's own", () => {
+    const subscription = { ...MINUTES, since: { candles: 500 } };
+    expect(estimateCost([subscription, subscription]).initial).toEqual({ requests: 3, units: 450 });
+  });
+
+  it("begins now where nothing else is said", () => {
+    const since = new Date(Date.now() - 2 * HOUR);
+    expect(estimateCost([{ ...MINUTES, since }]).initial.requests).toBe(2);
+  });
+});
+
+describe("what cannot be estimated", () => {
+  it.each<[string, unknown, unknown?]>([
+    ["every", [{ ...MINUTES, every: 100 }]],
+    ["every", [{ pairAddress: PAIR, every: 100 }]],
+    ["settle", [{ ...MINUTES, settle: -1 }]],
+    ["timeframe", [{ pairAddress: PAIR, network: "mainnet", currency: "usd" }]],
+    ["pairAddress", [SNIPERS, {}]],
+    ["series", [null]],
+    ["subscriptions", MINUTES],
+    ["subscriptions", undefined],
+    ["subscriptions", "text"],
+    ["at", [], { at: "noon" }],
+  ])("is refused for its %s", (parameter, subscriptions, options) => {
+    const call = () => estimateCost(subscriptions as Subscription[], options as { at: string });
+    expect(call).toThrow(expect.objectContaining({ name: "InvalidInputError", parameter }));
+  });
+});
+
+it("is frozen", () => {
+  const estimate = estimateCost([MINUTES]);
+  expect([estimate, estimate.initial].every(Object.isFrozen)).toBe(true);
+});
+
+/** What a client sends, by kind and in the units that the answers name. */
+interface Spent {
+  ohlcv: number;
+  snipers: number;
+  units: number;
+}
+
+/** A market that is not quite empty: a pair without any candle would be searched for its beginning. */
+function worldAt(start: number, latency: number, hasDate = false): World {
+  const world = new World({ start, latency, hasDate, client: { rateLimit: false } });
+  world.swap(start, 1);
+  return world;
+}
+
+/** Runs subscriptions, each of them watched by its status too; gives what is spent when they begin and in `span` ms from then on. */
+async function run(world: World, subscriptions: readonly Subscription[], span: number) {
+  const [initial, later] = Array.from({ length: 2 }, (): Spent => ({ ohlcv: 0, snipers: 0, units: 0 }));
+  const start = world.clock.now();
+  world.client.activity.subscribe((activity) => {
+    if (activity.type !== "response") return;
+    const sent = activity.at - activity.duration;
+    if (sent > start + span) return;
+    const spent = sent === start ? initial! : later!;
+    spent[activity.url.includes("/ohlcv") ? "ohlcv" : "snipers"] += 1;
+    spent.units += activity.weight ?? Number.NaN;
+  });
+  const running = subscriptions.flatMap((options) => [
+    isCandles(options)
+      ? watchCandles(world.client, options).subscribe()
+      : watchSnipers(world.client, options).subscribe(),
+    watchFeedStatus(world.client, options).subscribe(),
+  ]);
+  await world.clock.advanceTo(start + span + SECOND);
+  for (const one of running) one.unsubscribe();
+  return { initial: initial!, later: later! };
+}
+
+function isCandles(options: Subscription): options is Series & WatchOptions {
+  return "timeframe" in options;
+}
+
+const total = ({ ohlcv, snipers, units }: Spent): Cost => ({ requests: ohlcv + snipers, units });
+
+/** Where a span does not divide by the `every` of snipers, one poll of theirs more or less may fall into it. */
+function expectSpent(spent: Spent, set: readonly Subscription[], days: number): void {
+  const estimate = estimateCost(set);
+  const sniperPolls = new Set(set.filter((one) => !isCandles(one)).map((one) => JSON.stringify(one))).size;
+  const { requests, units } = total(spent);
+  expect(Math.abs(requests - estimate.requests * days)).toBeLessThan(Math.max(1e-6, sniperPolls));
+  expect(Math.abs(units - estimate.units * days)).toBeLessThan(Math.max(1e-6, 50 * sniperPolls));
+}
+
+// Polls lie a quarter of a second apart or are one: closer ones would fall due while an answer is under way.
+const quarters = (least: number, most: number) =>
+  fc.integer({ min: least / 250, max: most / 250 }).map((count) => 250 * count);
+const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+const someStart = fc.integer({ min: at("00:00:00"), max: at("23:59:59") });
+const someLatency = fc.integer({ min: 0, max: 100 });
+
+function candleWatch(timeframes: readonly Timeframe[], shortest: number): fc.Arbitrary<Subscription> {
+  const drawn = fc.record({
+    timeframe: fc.constantFrom(...timeframes),
+    currency: fc.constantFrom("usd" as const, "native" as const),
+    every: optional(fc.oneof(fc.constant("close" as const), quarters(shortest, 100 * shortest))),
+    settle: optional(fc.oneof(quarters(0, 10 * SECOND), fc.constantFrom(30 * SECOND, MINUTE))),
+    revisionWindow: optional(fc.constantFrom(0, 1, 5)),
+    fillGaps: fc.boolean(),
+  });
+  return drawn.map((options) => ({ ...MINUTES, ...definedOf(options) }));
+}
+
+const sniperWatch: fc.Arbitrary<Subscription> = fc
+  .record({ every: optional(quarters(MINUTE, HOUR)), blocksAfterCreation: optional(fc.constantFrom(3, 100)) })
+  .map((options) => ({ ...SNIPERS, ...definedOf(options) }));
+
+function definedOf<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+/** Sets in which some share a poll. */
+const setsOf = (...kinds: fc.Arbitrary<Subscription>[]) =>
+  fc
+    .array(fc.tuple(fc.oneof(...kinds), fc.integer({ min: 1, max: 3 })), { minLength: 1, maxLength: 4 })
+    .map((drawn) => drawn.flatMap(([options, times]) => Array.from({ length: times }, () => options)));
+
+const lengthOf = (timeframe: Timeframe) => intervalsOf(timeframe).shortest;
+const framesBetween = (least: number, most: number) =>
+  TIMEFRAMES.filter((timeframe) => lengthOf(timeframe) >= least && lengthOf(timeframe) <= most);
+
+describe("what a client sends", () => {
+  it.each([
+    ["a day", DAY, candleWatch(framesBetween(MINUTE, DAY), MINUTE), 8],
+    ["an hour", HOUR, candleWatch(framesBetween(SECOND, 10 * SECOND), 2 * SECOND), 3],
+    ["a week", 7 * DAY, candleWatch(["1w"], 2 * HOUR).filter((options) => options.every !== undefined), 5],
+  ])("in %s is the estimate", async (_, span, candles, numRuns) => {
+    const sets = setsOf(candles, sniperWatch);
+    await fc.assert(
+      fc.asyncProperty(someStart, someLatency, sets, async (start, latency, set) => {
+        const { initial, later } = await run(worldAt(start, latency), set, span);
+        expect(total(initial)).toEqual(estimateCost(set).initial);
+        expectSpent(later, set, span / DAY);
+      }),
+      { numRuns },
+    );
+  });
+
+  it.each<[string, Subscription[]]>([
+    [
+      "the end of an interval falls on a poll within the next",
+      [{ ...MINUTES, timeframe: "1h", settle: MINUTE }],
+    ],
+    ["settling takes longer than an interval", [{ ...MINUTES, every: 20 * SECOND, settle: 100 * SECOND }]],
+    ["snipers differ in their blocks", [SNIPERS, { ...SNIPERS, blocksAfterCreation: 3 }]],
+    ["a week begins on another day", [MINUTES, { ...MINUTES, weekStart: "thursday" }]],
+  ])("is the estimate where %s", async (_, set) => {
+    const { later } = await run(worldAt(at("12:00:10"), 20), set, HOUR);
+    expectSpent(later, set, HOUR / DAY);
+  });
+
+  it("in a day is at most ten more a stream while the service's clock is being learned", async () => {
+    const watches = fc.uniqueArray(fc.constantFrom<Timeframe>("1min", "5min", "1h"), { minLength: 1 });
+    await fc.assert(
+      fc.asyncProperty(
+        someStart,
+        someLatency,
+        fc.integer({ min: -HOUR, max: HOUR }),
+        watches,
+        async (start, latency, offset, timeframes) => {
+          const set = timeframes.map((timeframe) => ({ ...MINUTES, timeframe, every: "close" as const }));
+          const world = worldAt(start, latency, true);
+          world.offset = offset;
+          world.swap(start + offset, 1);
+          const { initial, later } = await run(world, set, DAY);
+          const estimate = estimateCost(set);
+          const expected = estimate.requests + estimate.initial.requests;
+          const extra = initial.ohlcv + later.ohlcv - expected;
+          expect(extra).toBeGreaterThanOrEqual(0);
+          expect(extra).toBeLessThanOrEqual(10 * set.length);
+        },
+      ),
+      { numRuns: 5 },
+    );
+  });
+
+  it("for a history is what the estimate says of its beginning", async () => {
+    const start = at("12:00:05");
+    const oldest = at("00:00:00") - 2 * DAY;
+    const since = fc.oneof(
+      fc.record({ candles: fc.integer({ min: 1, max: 3_500 }) }),
+      fc.integer({ min: oldest, max: start }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(since, { minLength: 1, maxLength: 3 }), async (histories) => {
+        const world = worldAt(start, 20);
+        world.swapsEvery(MINUTE, oldest, start);
+        const set = histories.map((one) => ({ ...MINUTES, since: one }));
+        const { initial, later } = await run(world, set, 30 * SECOND);
+        const spent = { requests: initial.ohlcv + later.ohlcv, units: initial.units + later.units };
+        expect(spent).toEqual(estimateCost(set, { at: start }).initial);
+      }),
+      { numRuns: 10 },
+    );
+  });
+});
+
+it("counts the polls of a month over the calendar", () => {
+  const [begin, end] = [Date.UTC(2000, 0, 1), Date.UTC(2400, 0, 1)];
+  const intervals = intervalsOf("1M");
+  for (const every of ["close" as const, DAY, 4.3 * DAY, 28 * DAY, 29 * DAY, 30 * DAY]) {
+    const schedule = candleSchedule(intervals, every, HOUR);
+    let polls = 0;
+    for (let slot = nextSlot(schedule, begin, begin); slot.at <= end; polls += 1) {
+      slot = nextSlot(schedule, slot.at, slot.at);
+    }
+    const estimate = daily({ ...MINUTES, timeframe: "1M", every, settle: HOUR });
+    expect(estimate * ((end - begin) / DAY)).toBeCloseTo(polls, 6);
+  }
+});

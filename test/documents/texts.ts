@@ -1,0 +1,116 @@
+import { type ChannelEvent, isCandleEvent, isFeedStatus } from "../../src/adapters/sse/index.js";
+import { SNIPER_TOTALS } from "../../src/contract/model.js";
+import type {
+  Candle,
+  CandleEvent,
+  Crossing,
+  FeedStatus,
+  IndicatorEvent,
+  Sniper,
+  SniperEvent,
+} from "../../src/index.js";
+import { at, MINUTES, PAIR } from "../world.js";
+
+const timeOf = (instant: number) => new Date(instant).toISOString().slice(11, 16);
+
+/** `12:00 = 5`: the close; `12:00 = 5→6` where it opened at 5. */
+export function candleText({ timestamp, open, close }: Candle): string {
+  return `${timeOf(timestamp)} = ${open === close ? close : `${open}→${close}`}`;
+}
+
+export function candlesText(candles: readonly Candle[]): string {
+  return `[${candles.map(candleText).join(", ")}]`;
+}
+
+/** `new 12:00 = 5, open`. */
+export function eventText({ type, candle, status }: CandleEvent): string {
+  return `${type} ${candleText(candle)}, ${status}`;
+}
+
+/** `new 12:00 = 5, open, mean 4`. */
+export function indicatorText(event: IndicatorEvent): string {
+  const values = Object.entries(event.values).map(([name, value]) => `, ${name} ${value ?? "undefined"}`);
+  return `${eventText(event)}${values.join("")}`;
+}
+
+/** `up at 12:01, 3 and 2`. */
+export function crossingText({ direction, event, a, b }: Crossing<object>): string {
+  return `${direction} at ${timeOf(event.candle.timestamp)}, ${a} and ${b}`;
+}
+
+/** `live until 12:00`, or `stalled, 1 failed`. */
+export function statusText({ state, coveredUntil, failures }: FeedStatus): string {
+  if (state !== "live") return failures > 0 ? `${state}, ${failures} failed` : state;
+  return coveredUntil === undefined ? state : `${state} until ${timeOf(coveredUntil)}`;
+}
+
+/** `sold ann`. */
+export function sniperText(event: SniperEvent): string {
+  const wallet = "wallet" in event ? event.wallet : "walletAddress" in event ? event : event.previous;
+  return `${event.type} ${wallet.walletAddress}${event.initial ? ", initial" : ""}`;
+}
+
+/** Any event that comes through a channel. */
+export function channelText(event: ChannelEvent): string {
+  if (isCandleEvent(event)) return eventText(event);
+  return isFeedStatus(event) ? statusText(event) : sniperText(event);
+}
+
+/** The candle of a minute, all of its prices the same, of `12:00 = 5`. */
+function candleOf(text: string): Candle {
+  const [, time, price] = /^(\d\d:\d\d) = (\d+)$/.exec(text) ?? misread(text);
+  const [timestamp, close] = [at(`${time}:00`), Number(price)];
+  return { timestamp, open: close, high: close, low: close, close, volume: 1, swaps: 1 };
+}
+
+/** The event of `new 12:00 = 5, open`. */
+export function eventOf(text: string): CandleEvent {
+  return { ...indicatorEventOf(text) };
+}
+
+/** The event of `new 12:00 = 5, open, fast 1, slow 2`. */
+export function indicatorEventOf(text: string): IndicatorEvent<Record<string, number>> {
+  const [, type, candle, status, values] =
+    /^(new|updated|removed) (\S+ = \d+), (open|closed|final)((?:, \w+ \d+)*)$/.exec(text) ?? misread(text);
+  const named = values!
+    .split(", ")
+    .slice(1)
+    .map((value) => value.split(" ") as [string, string]);
+  return {
+    type: type as CandleEvent["type"],
+    candle: candleOf(candle!),
+    status: status as CandleEvent["status"],
+    revision: 0,
+    live: true,
+    observedAt: 0,
+    series: MINUTES,
+    values: Object.fromEntries(named.map(([name, value]) => [name, Number(value)])),
+  };
+}
+
+/** The status of `starting`, or of `live until 12:00`. */
+export function statusOf(text: string): FeedStatus {
+  if (text === "starting") return { state: "starting", failures: 0 };
+  const [, time] = /^live until (\d\d:\d\d)$/.exec(text) ?? misread(text);
+  const coveredUntil = at(`${time}:00`);
+  return { state: "live", coveredFrom: coveredUntil - 60_000, coveredUntil, failures: 0 };
+}
+
+/** The event of `wallet-added ann`, or of `sold ann`. */
+export function sniperEventOf(text: string): SniperEvent {
+  const [, type, walletAddress, initial] =
+    /^(wallet-added|sold) (\w+)(, initial)?$/.exec(text) ?? misread(text);
+  const common = { pairAddress: PAIR, initial: initial !== undefined, observedAt: 0 };
+  if (type === "wallet-added") return { ...common, type, wallet: walletOf(walletAddress!) };
+  const transaction = { transactionHash: text, transactionTimestamp: 0, blocksAfterCreation: null };
+  return { ...common, type: "sold", walletAddress: walletAddress!, transaction };
+}
+
+function walletOf(walletAddress: string): Sniper {
+  const totals = Object.fromEntries(SNIPER_TOTALS.map((total) => [total, null]));
+  return { walletAddress, snipedTransactions: [], sellTransactions: [], ...totals } as unknown as Sniper;
+}
+
+function misread(text: string): never {
+  throw new Error(`not understood: ${text}`);
+}
