@@ -90,7 +90,7 @@ class Recorder {
     this.#scheduler ??= scheduler;
     return new SessionClock(scheduler, {
       tell: (turn) => this.#late.push({ ...turn, ended: this.#ended }),
-      until: (due) => due,
+      until: ({ due }) => due,
     });
   }
 

@@ -26,10 +26,12 @@ export interface ReplayCandlesOptions {
 /**
  * Emits candles of the past as events, each once it was final: for backtests, and for charts to watch.
  *
- * ```text
- * candles   a, b, d, e
- *           replayCandles(candles, { …, fillGaps: true, scheduler })
- *           ------a------b------c------d------(e|)    each at the end of its interval; c is flat
+ * ```marbles
+ * candles                                                   58-6-
+ * replayCandles(candles, { …, scheduler, fillGaps: true })  -pqr(s|)
+ *
+ * -: 1 min                 p: new 12:00 = 5, final   q: new 12:01 = 8, final
+ * r: new 12:02 = 8, final                            s: new 12:03 = 6, final
  * ```
  *
  * Every event is `new`, `final` and `live`, has revision 0, and was observed at the end of its interval, in ms since

@@ -33,8 +33,9 @@ const MOMENT = 1 / 1_024;
  * Make the client with the options of the recording, but this `fetch` and this `scheduler` (the origin of `baseUrl` and
  * the API key may differ), subscribe to what was subscribed to, then await `run`. What comes from outside the exchanges
  * (subscribing later, leaving, a direct call) is to happen at the instant at which it did: schedule it on
- * `tape.scheduler` beforehand. Where the recording ends the service falls silent: later requests are never answered,
- * `run` resolves, and subscriptions that are still open are left to be closed by whoever opened them.
+ * `tape.scheduler` beforehand, where it comes before what is answered in the same ms. Where the recording ends the
+ * service falls silent: later requests are never answered, `run` resolves, and subscriptions that are still open are
+ * left to be closed by whoever opened them.
  *
  * Throws an `InvalidInputError` that names the line which is not of a tape, or of a version that this release does not
  * know.
@@ -109,6 +110,8 @@ class Player {
   readonly #turns = new Map<number, number[]>();
   /** Until when others were only late. */
   readonly #lateUntil = new Map<number, { readonly at: number; readonly taken: number }>();
+  /** The same of arrivals, by their numbers. */
+  readonly #lateArrivals = new Map<number, number>();
   /** Timers that fired after the clock had been set back, and are still to do so. */
   readonly #passed: LateTurn[];
   /** How many requests were made. */
@@ -123,14 +126,15 @@ class Player {
     for (const line of sent) this.#unasked.set(line.request, line);
     const late = lines.flatMap((line) => line.late ?? []);
     this.#passed = late.filter(({ due, at }) => at < due);
-    for (const { due, at, hasTurn, taken } of late) {
+    for (const { due, at, hasTurn, taken, arrival } of late) {
       if (at < due) continue;
-      if (!hasTurn) this.#lateUntil.set(due, { at, taken });
+      if (arrival !== undefined) this.#lateArrivals.set(arrival, at);
+      else if (!hasTurn) this.#lateUntil.set(due, { at, taken });
       else this.#turns.set(due, [...(this.#turns.get(due) ?? []), at]);
     }
     this.#lateness = {
       tell: ({ due, hasTurn }) => void (hasTurn && this.#turns.get(due)?.shift()),
-      until: (due, taken) => this.#turns.get(due)?.[0] ?? this.#untilTurn(due, taken),
+      until: (turn) => this.#untilTurn(turn),
     };
     this.clock = new TapeClock(sent[0]?.asked ?? 0);
   }
@@ -193,15 +197,22 @@ class Player {
     await this.#advance(turn.at);
   }
 
-  #untilTurn(due: number, taken: number): number {
-    const hasPassed = this.#passed.some((turn) => turn.due === due && turn.taken <= taken);
+  #untilTurn({ due, taken, arrival }: Pick<LateTurn, "due" | "taken" | "arrival">): number {
+    // What has only let somebody from outside go first has its turn right after.
+    if (arrival !== undefined) {
+      const at = this.#lateArrivals.get(arrival);
+      return at === undefined ? due : at + MOMENT;
+    }
+    const [turn] = this.#turns.get(due) ?? [];
+    if (turn !== undefined) return turn;
+    const hasPassed = this.#passed.some((one) => one.due === due && one.taken <= taken);
     if (hasPassed) return Number.POSITIVE_INFINITY;
     const late = this.#lateUntil.get(due);
-    // What has only let somebody from outside go first has its turn right after.
     return late === undefined || taken < late.taken ? due : late.at + MOMENT;
   }
 
   #deliver(line: TapeLine): void {
+    this.#ended += 1;
     const pending = this.#pending.get(line);
     if (pending === undefined) throw this.#fail(`did not make ${described(line)}`);
     this.#pending.delete(line);
@@ -209,7 +220,6 @@ class Player {
     if (signal?.aborted) return;
     const { status, headers, outcome, body, failure, answered, ended } = line;
     const wasRead = outcome === "whole" || outcome === "failed";
-    this.#ended += 1;
     land(session, wasRead ? ended : (answered ?? ended), this.#ended);
     if (status === undefined) {
       if (outcome === "failed") reject(errorOf(failure));

@@ -16,7 +16,7 @@ export interface Lateness {
    * When what is due at an instant, and not yet `taken`, can have its turn, as was told in the recording; infinity
    * where it is `takePassed` that gives it one.
    */
-  until(due: number, taken: number): number;
+  until(turn: Pick<LateTurn, "due" | "taken" | "arrival">): number;
 }
 
 interface Turn extends Timer {
@@ -71,7 +71,9 @@ export class SessionClock implements SchedulerLike {
   /** Does `work` about what came at `instant` as the `order`th: at once where nothing has to come before it. */
   arrive(instant: number, order: number, work: () => void): Subscription {
     const { first } = this.#queue;
-    const hasTime = this.#instant === undefined && this.#until(instant) <= this.#scheduler.now();
+    const hasTime =
+      this.#instant === undefined &&
+      this.#until({ due: instant, order: AFTER_TIMERS + order }) <= this.#scheduler.now();
     if (hasTime && (first === undefined || first.due > instant)) {
       this.#begin(instant);
       work();
@@ -105,7 +107,7 @@ export class SessionClock implements SchedulerLike {
     turn.bell.unsubscribe();
   }
 
-  #setBell(turn: Turn, earliest = this.#until(turn.due)): void {
+  #setBell(turn: Turn, earliest = this.#until(turn)): void {
     const now = this.#scheduler.now();
     turn.rings = Math.max(now, earliest);
     if (turn.rings === Number.POSITIVE_INFINITY) return;
@@ -116,7 +118,7 @@ export class SessionClock implements SchedulerLike {
   #ring(rung: Turn): void {
     const now = this.#scheduler.now();
     const first = this.#queue.first!;
-    const earliest = this.#until(first.due);
+    const earliest = this.#until(first);
     rung.hasPassed ||= rung.rings - now > LATENESS;
     if (rung.hasPassed && first.due > now) {
       // The clock was set back: what has passed by then has passed, though not before what is due by now.
@@ -126,7 +128,7 @@ export class SessionClock implements SchedulerLike {
       this.#setBell(rung, earliest);
     } else {
       this.#take(first, now);
-      if (rung.place >= 0) this.#setBell(rung, rung.hasPassed ? now : this.#until(rung.due));
+      if (rung.place >= 0) this.#setBell(rung, rung.hasPassed ? now : this.#until(rung));
     }
   }
 
@@ -150,8 +152,12 @@ export class SessionClock implements SchedulerLike {
   }
 
   #tell(turn: Turn, at: number, hasTurn: boolean): void {
-    const { due } = turn;
-    this.#lateness.tell({ due, at, hasTurn, taken: this.#takenOf(due), ahead: this.#countAhead(turn) });
+    this.#lateness.tell({ ...this.#identityOf(turn), at, hasTurn, ahead: this.#countAhead(turn) });
+  }
+
+  #identityOf({ due, order }: Pick<Turn, "due" | "order">): Pick<LateTurn, "due" | "taken" | "arrival"> {
+    if (order >= AFTER_TIMERS) return { due, taken: 0, arrival: order - AFTER_TIMERS };
+    return { due, taken: this.#takenOf(due) };
   }
 
   #countAhead({ due, order }: Turn): number {
@@ -160,8 +166,8 @@ export class SessionClock implements SchedulerLike {
     return count;
   }
 
-  #until(due: number): number {
-    return this.#lateness.until(due, this.#takenOf(due));
+  #until(turn: Pick<Turn, "due" | "order">): number {
+    return this.#lateness.until(this.#identityOf(turn));
   }
 
   #takenOf(due: number): number {

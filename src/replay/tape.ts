@@ -62,7 +62,15 @@ const tapeLine = z.object({
   /** What was late, in a way that matters, since the line before. */
   late: z
     .array(
-      z.object({ due: instant, at: instant, hasTurn: z.boolean(), taken: count, ahead: count, ended: count }),
+      z.object({
+        due: instant,
+        at: instant,
+        hasTurn: z.boolean(),
+        taken: count,
+        arrival: count.optional(),
+        ahead: count,
+        ended: count,
+      }),
     )
     .optional(),
 });
@@ -78,6 +86,8 @@ export interface LateTurn {
   readonly hasTurn: boolean;
   /** How many timers due at the same instant had had theirs, in time or later. */
   readonly taken: number;
+  /** Of an arrival: the how-manieth it was, as exchanges ended. */
+  readonly arrival?: number | undefined;
   /** How many due at the same instant were set before it, and had not had theirs. */
   readonly ahead: number;
   /** How many exchanges had ended by then. */

@@ -4,7 +4,7 @@ import { SessionClock } from "../../src/replay/session-clock.js";
 import { VirtualClock } from "../../src/replay/virtual-clock.js";
 import { drawing, type Trouble, TroubledMachine } from "./sessions.js";
 
-const NEVER_LATE = { tell: () => {}, until: (due: number) => due };
+const NEVER_LATE = { tell: () => {}, until: ({ due }: { due: number }) => due };
 
 /** A session's clock on a machine, and what has happened on it. */
 function session(trouble: Trouble = {}, seed = 1) {
@@ -13,7 +13,7 @@ function session(trouble: Trouble = {}, seed = 1) {
   const told: [due: number, at: number, hasTurn: boolean][] = [];
   const clock = new SessionClock(machine, {
     tell: ({ due, at, hasTurn }) => void told.push([due, at, hasTurn]),
-    until: (due) => due,
+    until: ({ due }) => due,
   });
   const log: [name: string, at: number][] = [];
   const note = (name: string) => () => void log.push([name, clock.now()]);
@@ -151,6 +151,24 @@ describe("the clock of a session", () => {
     ]);
   });
 
+  it("tells an arrival that is late from a timer due at the same instant", async () => {
+    const world = new VirtualClock();
+    const schedule: VirtualClock["schedule"] = (work, delay = 0, state) =>
+      world.schedule(work, delay + 40, state);
+    const told: object[] = [];
+    const tell = (turn: object) => void told.push(turn);
+    const clock = new SessionClock({ now: () => world.now(), schedule }, { ...NEVER_LATE, tell });
+    clock.schedule(() => {}, 100);
+    world.schedule(() => clock.arrive(100, 7, () => {}), 100);
+    world.schedule(() => clock.now(), 120);
+    await world.advanceTo(1_000);
+    const common = { due: 100, at: 120, hasTurn: false, taken: 0 };
+    expect(told).toEqual([
+      { ...common, ahead: 0 },
+      { ...common, ahead: 1, arrival: 7 },
+    ]);
+  });
+
   it("notices who leaves by the timer that is taken back", async () => {
     const { world, clock, note, told } = session({ sleep: { from: 100, until: 200 } });
     const timer = clock.schedule(note("left"), 110);
@@ -256,7 +274,7 @@ describe("the clock of a session", () => {
     ]);
     const clock = new SessionClock(world, {
       tell: ({ due, hasTurn }) => void (hasTurn && late.get(due)?.shift()),
-      until: (due) => late.get(due)?.[0] ?? due,
+      until: ({ due, arrival }) => (arrival === undefined && late.get(due)?.[0]) || due,
     });
     const log: [string, number][] = [];
     const note = (name: string) => () => void log.push([name, clock.now()]);

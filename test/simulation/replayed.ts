@@ -19,6 +19,8 @@ import type { StayLog } from "./run-log.js";
 
 /** How late timers fire while a run is recorded, ms at most. */
 const LATEST = 40;
+/** Part of a ms: so much lies between any two acts. */
+const BETWEEN = 1 / 256;
 /** Nobody gets there, wherever the clock is set to, ms. */
 const NEVER = 1e12;
 
@@ -78,14 +80,21 @@ export async function replaySeed(
   return { seed, counts, difference };
 }
 
-/** A plan in which nobody acts once the machine's clock has been set, which is so at `actsUntil`. */
+/**
+ * A plan in which nobody acts once the machine's clock has been set, which is so at `actsUntil`, nor in the very ms in
+ * which something is answered: which of the two came first is on no tape.
+ */
 function withoutLateActs(plan: Plan): { readonly plan: Plan; readonly actsUntil: number } {
   const sets = plan.faults.filter(({ kind }) => kind === "clock set").map(({ from }) => from);
   const actsUntil = Math.min(Number.POSITIVE_INFINITY, ...sets);
   const watchers = plan.watchers
     .filter(({ from }) => from < actsUntil)
-    .map((watcher) => (watcher.until < actsUntil ? watcher : { ...watcher, until: NEVER }));
-  return { plan: { ...plan, watchers: sets.length === 0 ? plan.watchers : watchers }, actsUntil };
+    .map(({ from, until, ...watcher }, at) => ({
+      ...watcher,
+      from: from + (2 * at + 1) * BETWEEN,
+      until: until < actsUntil ? until + (2 * at + 2) * BETWEEN : NEVER,
+    }));
+  return { plan: { ...plan, watchers }, actsUntil };
 }
 
 /** A machine whose timers fire late, each on its own. */
