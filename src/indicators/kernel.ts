@@ -18,7 +18,10 @@ export interface Kernel<T> {
 const BRAND: unique symbol = Symbol.for("pairstream.indicator");
 
 /** A maker of kernels with their arguments bound, such as `ema(9)`; each call gives a fresh kernel. */
-export type Indicator<T> = (() => Kernel<T>) & { readonly [BRAND]: true };
+export type Indicator<T> = (() => Kernel<T>) & {
+  /** Put there by `indicator`, so that an indicator is told from any other function. */
+  readonly [BRAND]: true;
+};
 
 /**
  * Makes an indicator of one's own out of a maker of kernels, for `withIndicators` and as the `source` of others.

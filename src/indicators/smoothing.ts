@@ -3,16 +3,16 @@
  * `average = value + keep · (average − value)`. Of equal numbers it is exact.
  */
 export class ExponentialAverage {
-  /** NaN until there are `n`, as is then what the formula makes of it. */
-  private average = Number.NaN;
-  /** Of the numbers before that: how many, the first, and the sum of their distances from it. */
-  private seen = 0;
-  private first = 0;
-  private distances = 0;
+  /** Of all numbers so far; it is given from the n-th on. */
+  private average = 0;
+  /** What the next number leaves of it; until the n-th, what makes it their mean. */
+  private keep = 0;
 
   private constructor(
     private readonly n: number,
-    private readonly keep: number,
+    private readonly steadyKeep: number,
+    /** How many of the first `n` numbers are still to come. */
+    private missing = n,
   ) {}
 
   /** Weight `2 / (n + 1)` for the newest: the EMA. */
@@ -28,38 +28,30 @@ export class ExponentialAverage {
   /** The average once `value` is the newest; NaN until there are `n`. */
   peek(value: number): number {
     const average = value + this.keep * (this.average - value);
-    return Number.isNaN(average) ? this.seed(value) : average;
+    return this.missing > 1 ? Number.NaN : average;
   }
 
   /** Takes `value` in, unless it is NaN, and gives the average. */
   push(value: number): number {
+    if (Number.isNaN(value)) return value;
     const average = value + this.keep * (this.average - value);
-    if (Number.isNaN(average)) return this.pushFirst(value);
     this.average = average;
-    return average;
+    // It gives no number: one that came out of a call would be boxed, and with it the average, at every push.
+    return this.missing > 0 && this.countDown() ? Number.NaN : average;
   }
 
   fork(): ExponentialAverage {
-    const copy = new ExponentialAverage(this.n, this.keep);
+    const copy = new ExponentialAverage(this.n, this.steadyKeep, this.missing);
     copy.average = this.average;
-    copy.seen = this.seen;
-    copy.first = this.first;
-    copy.distances = this.distances;
+    copy.keep = this.keep;
     return copy;
   }
 
-  private seed(value: number): number {
-    if (this.seen + 1 < this.n) return Number.NaN;
-    const first = this.seen === 0 ? value : this.first;
-    return first + (this.distances + (value - first)) / this.n;
-  }
-
-  private pushFirst(value: number): number {
-    if (Number.isNaN(value)) return value;
-    this.average = this.seed(value);
-    if (this.seen === 0) this.first = value;
-    this.distances += value - this.first;
-    this.seen += 1;
-    return this.average;
+  /** One of the first n numbers has come: counts it, and tells whether more of them are to come. */
+  private countDown(): boolean {
+    this.missing -= 1;
+    const seen = this.n - this.missing;
+    this.keep = this.missing > 0 ? seen / (seen + 1) : this.steadyKeep;
+    return this.missing > 0;
   }
 }

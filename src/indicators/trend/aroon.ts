@@ -8,7 +8,7 @@ import { SlidingExtremeAge } from "../windows/extreme-age.js";
 export interface Aroon {
   /** 100 where the newest candle has the highest high, 0 where that is `n` candles old. */
   readonly up: number;
-  /** The same of the lowest low. */
+  /** 100 where the newest candle has the lowest low, 0 where that is `n` candles old. */
   readonly down: number;
   /** `up − down`, from −100 to 100. */
   readonly oscillator: number;

@@ -15,7 +15,12 @@ export interface VwapOptions extends SourceOptions {
    * A timeframe: from the start of its interval, UTC, at which the average begins anew. `{ candles: n }`: the last `n`
    * candles, a window that slides along. The default is `"1d"`.
    */
-  readonly session?: Timeframe | { readonly candles: number };
+  readonly session?:
+    | Timeframe
+    | {
+        /** How many, a whole number from 1 to 100,000. */
+        readonly candles: number;
+      };
   /** Where a session of `1w` begins; the default is `"monday"`. */
   readonly weekStart?: WeekStart;
 }
