@@ -27,6 +27,8 @@ import { MAX_BODY } from "./transport.js";
 
 /** A first `Date` that is far from the scheduler's clock is believed once another answer agrees; so many are asked. */
 const CLOCK_READS = 3;
+/** More requests than this under way at once hold each other up. */
+const CROWD = 16;
 
 /** How an attempt ended, judged. */
 type Verdict<T> =
@@ -43,6 +45,7 @@ export class Sender {
   readonly spending: Spending;
   #clock = unknownClock;
   #isClockTold = false;
+  #underWay = 0;
   /** Answers 429 with no good one between them, and when the last of them came. */
   #refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
 
@@ -114,13 +117,18 @@ export class Sender {
       attempt,
       priority,
     }));
+    this.#underWay += 1;
+    const crowd = this.#underWay;
     const ended = await ending.catch((reason: unknown) => {
+      this.#underWay -= 1;
       settle(undefined, false);
       throw reason;
     });
+    const isCrowded = Math.max(crowd, this.#underWay) > CROWD;
+    this.#underWay -= 1;
     const answer = ended.kind === "answer" ? ended.answer : undefined;
     const weight = settle(answer && weightOf(answer), answer?.status === 200);
-    const verdict = this.#judge(ask, sent, ended);
+    const verdict = this.#judge(ask, sent, ended, isCrowded);
     if ("error" in verdict && verdict.error instanceof QuotaExceededError) this.spending.exhaust();
     this.#feed.tell(() => ({
       type: "response",
@@ -135,14 +143,14 @@ export class Sender {
     return verdict;
   }
 
-  #judge<T>(ask: Ask<T>, started: number, ended: Ending): Verdict<T> {
+  #judge<T>(ask: Ask<T>, started: number, ended: Ending, isCrowded: boolean): Verdict<T> {
     const { at } = ended;
     if (ended.kind !== "answer") return { error: this.#lost(ask.route, ended), hint: undefined, at };
     const { answer } = ended;
     // Where the scheduler's clock was set back meanwhile, the start is not to be had in its present time.
     const sent = Math.min(started, at);
     const trip = { sent, received: at, date: answer.date };
-    this.#learn(trip);
+    this.#learn(trip, isCrowded);
     if (answer.status !== 200) {
       const now = spanAt(this.#clock, at).earliest;
       const error = httpError(this.#pathOf(ask.route), answer, now, this.#redact.text);
@@ -184,9 +192,9 @@ export class Sender {
     return new ContractError(error.path, "not allowed");
   }
 
-  #learn(trip: RoundTrip): void {
+  #learn(trip: RoundTrip, isCrowded: boolean): void {
     const before = this.#clock;
-    this.#clock = learn(before, trip);
+    this.#clock = learn(before, trip, isCrowded);
     const { bounds, epoch } = this.#clock;
     const jumped = epoch !== before.epoch && before.bounds !== undefined;
     const isFirstDate = bounds !== undefined && before.bounds === undefined;

@@ -35,6 +35,8 @@ export interface ServiceClock {
   readonly isConfirmed: boolean;
   /** A quick round trip of late, in ms. */
   readonly roundTrip: number;
+  /** The same of those that others did not hold up; 0 while there was none. */
+  readonly freeTrip: number;
   /** Counts the first `Date` and the jumps that were believed: instants of different epochs cannot be compared. */
   readonly epoch: number;
 }
@@ -44,6 +46,7 @@ export const unknownClock: ServiceClock = {
   rival: undefined,
   isConfirmed: false,
   roundTrip: 0,
+  freeTrip: 0,
   epoch: 0,
 };
 
@@ -56,27 +59,39 @@ const LONGEST_TRIP = 60_000;
 /** Bounds that exceed a round trip by less than this, in ms, are not worth narrowing further. */
 const NARROW = 20;
 
-/** Learns from one round trip. */
-export function learn(clock: ServiceClock, trip: RoundTrip): ServiceClock {
-  const { sent, received, date } = trip;
-  const roundTrip = quickOf(clock.roundTrip, received - sent);
-  if (date === undefined) return { ...clock, roundTrip };
+/**
+ * Learns from one round trip; `isCrowded`: so many others were under way that it tells how long those took, and not how
+ * long the way is.
+ */
+export function learn(
+  before: ServiceClock,
+  { sent, received, date }: RoundTrip,
+  isCrowded = false,
+): ServiceClock {
+  const took = received - sent;
+  const isHeldUp = isCrowded && took >= before.freeTrip;
+  const clock: ServiceClock = {
+    ...before,
+    roundTrip: quickOf(before.roundTrip, took),
+    freeTrip: isHeldUp ? before.freeTrip : quickOf(before.freeTrip, took),
+  };
+  if (date === undefined) return clock;
   const seen: Bounds = { low: date - received, high: date + 1_000 - sent };
   if (clock.bounds === undefined) {
     const isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
-    return { ...clock, bounds: seen, isConfirmed, roundTrip, epoch: clock.epoch + 1 };
+    return { ...clock, bounds: seen, isConfirmed, epoch: clock.epoch + 1 };
   }
   const known = clock.bounds;
   const gap = gapBetween(known, seen);
   if (gap <= DRIFT_GAP) {
     const bounds = gap <= 0 ? intersection(known, seen) : slid(known, seen);
-    return { ...clock, bounds, rival: undefined, isConfirmed: true, roundTrip };
+    return { ...clock, bounds, rival: undefined, isConfirmed: true };
   }
   if (clock.rival !== undefined && gapBetween(clock.rival, seen) <= 0) {
     const bounds = intersection(clock.rival, seen);
-    return { bounds, rival: undefined, isConfirmed: true, roundTrip, epoch: clock.epoch + 1 };
+    return { ...clock, bounds, rival: undefined, isConfirmed: true, epoch: clock.epoch + 1 };
   }
-  return { ...clock, rival: seen, roundTrip };
+  return { ...clock, rival: seen };
 }
 
 /** Follows quick trips at once and slow ones slowly; one in which the scheduler's clock was set, or stood, tells nothing. */
@@ -120,8 +135,9 @@ export function aim(clock: ServiceClock, target: number): number {
   if (clock.bounds === undefined) return target;
   const { low, high } = clock.bounds;
   const isNarrow = high - low <= NARROW + clock.roundTrip;
-  if (!isNarrow) return Math.ceil(target - (low + high) / 2 - clock.roundTrip / 2);
-  return target % 1_000 === 0 ? Math.ceil(target - low - clock.roundTrip / 2) : aimSafely(clock, target);
+  const there = clock.freeTrip / 2;
+  if (!isNarrow) return Math.ceil(target - (low + high) / 2 - there);
+  return target % 1_000 === 0 ? Math.ceil(target - low - there) : aimSafely(clock, target);
 }
 
 /** When to send a request, by the scheduler, whose answer is proven to be no earlier than `target`. */

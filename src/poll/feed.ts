@@ -1,7 +1,15 @@
-import { BehaviorSubject, defer, finalize, from, type Observable, type SchedulerLike, share } from "rxjs";
+import {
+  BehaviorSubject,
+  defer,
+  Observable,
+  type SchedulerLike,
+  type Subscriber,
+  type Subscription,
+  share,
+} from "rxjs";
 import type { ClientCore, Priority } from "../client/core.js";
 import type { CallKind } from "../client/quota.js";
-import { callAt, sleepUntil } from "../client/schedule.js";
+import { callAt } from "../client/schedule.js";
 import { aim, aimSafely, serviceTime } from "../client/service-clock.js";
 import { PairstreamError, QuotaExceededError } from "../errors.js";
 import { isFatal, isNotFound, periodProbeAt, recoveryAt } from "./recovery.js";
@@ -74,81 +82,159 @@ export function sharedFeed<State>(
     if (running !== undefined) return running;
     // One who subscribes again from within an error connects anew before the old connection is taken down.
     let connections = 0;
-    const feed: Observable<FeedUpdate<State>> = defer(() => {
+    const feed: Observable<FeedUpdate<State>> = new Observable<FeedUpdate<State>>((subscriber) => {
       connections += 1;
-      const abort = new AbortController();
       const poll = make();
       const leave = core.spending.join({ ...poll.schedule, kind: poll.kind });
-      return from(updates(core, poll, abort.signal)).pipe(
-        finalize(() => {
-          leave();
-          connections -= 1;
-          if (connections === 0 && core.shared.get(key) === feed) core.shared.delete(key);
-          abort.abort();
-        }),
-      );
+      const poller = new Poller(core, poll, subscriber);
+      poller.look();
+      return () => {
+        leave();
+        connections -= 1;
+        if (connections === 0 && core.shared.get(key) === feed) core.shared.delete(key);
+        poller.stop();
+      };
     }).pipe(share({ connector: () => new BehaviorSubject<FeedUpdate<State>>(UNASKED) }));
     core.shared.set(key, feed);
     return feed;
   });
 }
 
-async function* updates<State>(
-  core: ClientCore,
-  { schedule, look }: Poll<State>,
-  signal: AbortSignal,
-): AsyncGenerator<FeedUpdate<State>> {
-  const serviceNow = () => serviceTime(core.serviceClock(), core.scheduler.now());
-  let feed: FeedUpdate<State> = UNASKED;
-  let slot: Slot = { at: serviceNow(), kind: "refresh" };
-  let provenAt = Number.NEGATIVE_INFINITY;
+/** Looks, and looks again with every slot; as there may be thousands, it is little more than a timer in between. */
+class Poller<State> {
+  readonly #core: ClientCore;
+  readonly #poll: Poll<State>;
+  readonly #subscriber: Subscriber<FeedUpdate<State>>;
+  #feed: FeedUpdate<State> = UNASKED;
+  #slot: Slot;
   /** How often in a row the present slot was polled for. */
-  let tries = 1;
-  let notFound = 0;
+  #tries = 1;
+  #provenAt = Number.NEGATIVE_INFINITY;
+  /** Answers 404 in a row. */
+  #notFound = 0;
+  #timer: Subscription | undefined;
+  #abort: AbortController | undefined;
 
-  for (;;) {
-    let next: Slot;
+  constructor(core: ClientCore, poll: Poll<State>, subscriber: Subscriber<FeedUpdate<State>>) {
+    this.#core = core;
+    this.#poll = poll;
+    this.#subscriber = subscriber;
+    this.#slot = { at: this.#serviceNow(), kind: "refresh" };
+  }
+
+  /** Looks at once, and sees to it that further looks follow. */
+  look(): void {
+    this.#timer = undefined;
+    this.#lookAndWait().catch((error: unknown) => this.#subscriber.error(error));
+  }
+
+  /** Aborts the request in flight, and leaves no timer. */
+  stop(): void {
+    this.#timer?.unsubscribe();
+    this.#abort?.abort();
+  }
+
+  async #lookAndWait(): Promise<void> {
+    const failure = await this.#lookOnce();
+    if (this.#subscriber.closed) return;
+    const next = failure === undefined ? this.#slotAfterSuccess() : this.#slotAfterFailure(failure);
+    this.#tries = next.kind === this.#slot.kind && next.at === this.#slot.at ? this.#tries + 1 : 1;
+    this.#slot = next;
+    this.#lookWhenDue(this.#core.serviceClock().epoch);
+  }
+
+  /** Looks for the present slot; gives what has failed, and rejects with what no further look can mend. */
+  async #lookOnce(): Promise<PairstreamError | undefined> {
+    this.#abort = new AbortController();
     try {
-      const isClosing = slot.kind === "close" || feed.state === undefined;
-      const steps = look({ priority: slot.kind, signal, isClosing })[Symbol.asyncIterator]();
-      for (;;) {
-        const step = steps.next();
-        const slotEnd = nextSlot(schedule, slot.at, slot.at).at - serviceNow() + core.scheduler.now();
-        if (!feed.isLate && (await isSlower(step, core.scheduler, slotEnd, signal))) {
-          feed = { ...feed, isLate: true, isFresh: false };
-          yield feed;
-        }
-        const { done, value } = await step;
-        if (done) break;
-        const { state, isCurrent, isLast } = value;
-        provenAt = value.provenAt;
-        const isBehind = !isCurrent || (feed.isLate && schedule.nextClose(provenAt) <= serviceNow());
-        const isLate = isLast ? isBehind : feed.isLate;
-        const trouble = isLate && value.error !== undefined ? { lastError: value.error } : {};
-        feed = { state, isFresh: true, isLate, failures: 0, ...trouble };
-        yield feed;
-      }
-      notFound = 0;
-      const stretch = core.spending.stretch();
-      next = nextSlot(schedule, provenAt, polledUntil(slot, serviceNow()), stretch);
-      if (next.kind === "close" && next.at === slot.at && tries >= CLOSING_TRIES) {
-        const polled = polledUntil(slot, serviceNow());
-        next = nextSlot(schedule, polled, polled, stretch);
-      }
-      // A spent quota leaves one probe at the start of the next period.
-      if (next.at === Number.POSITIVE_INFINITY) next = { at: periodProbeAt(core, "counted"), kind: "close" };
+      await this.#takeSteps(this.#abort.signal);
+      this.#notFound = 0;
+      return undefined;
     } catch (error) {
-      if (signal.aborted || !(error instanceof PairstreamError)) throw error;
-      notFound = isNotFound(error) && feed.state === undefined ? notFound + 1 : 0;
-      if (isFatal(error) || notFound >= NOT_FOUND_LIMIT) throw error;
-      const failures = feed.failures + 1;
-      feed = { ...feed, isFresh: false, isLate: true, failures, lastError: error };
-      yield feed;
-      next = slotAfterFailure(schedule, slot, recoveryAt(core, error, failures), error, serviceNow());
+      if (this.#subscriber.closed || !(error instanceof PairstreamError)) throw error;
+      this.#notFound = isNotFound(error) && this.#feed.state === undefined ? this.#notFound + 1 : 0;
+      if (isFatal(error) || this.#notFound >= NOT_FOUND_LIMIT) throw error;
+      const failures = this.#feed.failures + 1;
+      this.#tell({ ...this.#feed, isFresh: false, isLate: true, failures, lastError: error });
+      return error;
+    } finally {
+      this.#abort = undefined;
     }
-    tries = next.kind === slot.kind && next.at === slot.at ? tries + 1 : 1;
-    slot = next;
-    await sleepUntilDue(core, slot, tries > 1, signal);
+  }
+
+  /** One look, step by step. */
+  async #takeSteps(signal: AbortSignal): Promise<void> {
+    const { schedule, look } = this.#poll;
+    const { scheduler } = this.#core;
+    const { at, kind } = this.#slot;
+    const isClosing = kind === "close" || this.#feed.state === undefined;
+    const steps = look({ priority: kind, signal, isClosing })[Symbol.asyncIterator]();
+    while (!this.#subscriber.closed) {
+      const step = steps.next();
+      const slotEnd = nextSlot(schedule, at, at).at - this.#serviceNow() + scheduler.now();
+      if (!this.#feed.isLate && (await isSlower(step, scheduler, slotEnd, signal))) {
+        this.#tell({ ...this.#feed, isLate: true, isFresh: false });
+      }
+      const { done, value } = await step;
+      if (done) return;
+      this.#take(value);
+    }
+  }
+
+  #take({ state, provenAt, isCurrent, isLast, error }: LookStep<State>): void {
+    const wasLate = this.#feed.isLate;
+    this.#provenAt = provenAt;
+    const isBehind = !isCurrent || (wasLate && this.#poll.schedule.nextClose(provenAt) <= this.#serviceNow());
+    const isLate = isLast ? isBehind : wasLate;
+    const trouble = isLate && error !== undefined ? { lastError: error } : {};
+    this.#tell({ state, isFresh: true, isLate, failures: 0, ...trouble });
+  }
+
+  #tell(feed: FeedUpdate<State>): void {
+    this.#feed = feed;
+    this.#subscriber.next(feed);
+  }
+
+  #slotAfterSuccess(): Slot {
+    const { schedule } = this.#poll;
+    const stretch = this.#core.spending.stretch();
+    const polled = polledUntil(this.#slot, this.#serviceNow());
+    let next = nextSlot(schedule, this.#provenAt, polled, stretch);
+    if (next.kind === "close" && next.at === this.#slot.at && this.#tries >= CLOSING_TRIES) {
+      next = nextSlot(schedule, polled, polled, stretch);
+    }
+    // A spent quota leaves one probe at the start of the next period.
+    if (next.at !== Number.POSITIVE_INFINITY) return next;
+    return { at: periodProbeAt(this.#core, "counted"), kind: "close" };
+  }
+
+  #slotAfterFailure(error: PairstreamError): Slot {
+    const polled = polledUntil(this.#slot, this.#serviceNow());
+    const next = nextSlot(this.#poll.schedule, polled, polled);
+    const recovery = recoveryAt(this.#core, error, this.#feed.failures);
+    const mayWait = error instanceof QuotaExceededError || next.at > recovery;
+    return mayWait ? { at: recovery, kind: this.#slot.kind } : next;
+  }
+
+  /** Waits for the instant at which to ask for the slot, which moves as more is learned of the service's clock. */
+  #lookWhenDue(epoch: number): void {
+    const { scheduler } = this.#core;
+    const clock = this.#core.serviceClock();
+    const due = this.#tries > 1 ? aimSafely(clock, this.#slot.at) : aim(clock, this.#slot.at);
+    // The service's clock has jumped: what is due by now shows with the next look.
+    if (clock.epoch !== epoch || scheduler.now() >= due) {
+      this.look();
+      return;
+    }
+    this.#timer = callAt(scheduler, due, () => {
+      // The machine's clock was set back meanwhile: only an answer tells how far the service's is from it now.
+      if (scheduler.now() < due) this.look();
+      else this.#lookWhenDue(epoch);
+    });
+  }
+
+  #serviceNow(): number {
+    return serviceTime(this.#core.serviceClock(), this.#core.scheduler.now());
   }
 }
 
@@ -176,32 +262,4 @@ function isSlower(
     signal.addEventListener("abort", inTime, { once: true });
     step.then(inTime, inTime);
   });
-}
-
-/** Waits for the instant at which to ask for a slot, which moves as more is learned of the service's clock. */
-async function sleepUntilDue(core: ClientCore, slot: Slot, isRepeated: boolean, signal: AbortSignal) {
-  const { epoch } = core.serviceClock();
-  for (;;) {
-    const clock = core.serviceClock();
-    // The service's clock has jumped: what is due by now shows with the next look.
-    if (clock.epoch !== epoch) return;
-    const due = isRepeated ? aimSafely(clock, slot.at) : aim(clock, slot.at);
-    if (core.scheduler.now() >= due) return;
-    await sleepUntil(core.scheduler, due, signal);
-    // The machine's clock was set back meanwhile: only an answer tells how far the service's is from it now.
-    if (core.scheduler.now() < due) return;
-  }
-}
-
-function slotAfterFailure(
-  schedule: Schedule,
-  failed: Slot,
-  recovery: number,
-  error: PairstreamError,
-  now: number,
-): Slot {
-  const polled = polledUntil(failed, now);
-  const next = nextSlot(schedule, polled, polled);
-  const mayWait = error instanceof QuotaExceededError || next.at > recovery;
-  return mayWait ? { at: recovery, kind: failed.kind } : next;
 }

@@ -198,3 +198,13 @@ it("learns no round trip from one in which the scheduler's clock was set", () =>
     expect(clock.roundTrip).toBe(40);
   }
 });
+
+it("goes by the way of a request alone, not by how long many take that hold each other up", () => {
+  const after = (clock: ServiceClock, took: number, isCrowded: boolean) =>
+    learn(clock, { sent: NOW, received: NOW + took, date: undefined }, isCrowded).freeTrip;
+  expect(after(unknownClock, 600, true)).toBe(0);
+  const clock = learn(unknownClock, { sent: NOW, received: NOW + 40, date: NOW });
+  expect(after(clock, 600, true)).toBe(40);
+  expect(after(clock, 30, true)).toBe(30);
+  expect(after(clock, 56, false)).toBe(41);
+});

@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import { createClient, type FetchLike, type Series, VirtualClock, watchCandles } from "../../src/index.js";
+import { createPairService, simulatedMarket } from "../../src/service/index.js";
+
+const START = Date.UTC(2024, 0, 1);
+const MINUTE = 60_000;
+const SETTLE = 1_000;
+const SERIES = 60;
+/** ms each way, and ms that the service needs for an answer: it gives one after the other. */
+const LATENCY = 2;
+const WORK = 10;
+
+it("asks once a closing, and not before it, where many series hold each other's answers up", async () => {
+  const clock = new VirtualClock(START + 20_000);
+  const market = simulatedMarket({ seed: 5, createdAt: START - 3_600_000, pairs: SERIES });
+  const service = createPairService({ source: market, clock: () => clock.now() });
+  const passed = (instant: number) =>
+    new Promise<void>((resolve) => {
+      clock.schedule(() => resolve(), instant - clock.now());
+    });
+  const sent: number[] = [];
+  let freeAt = 0;
+  const fetch: FetchLike = async (url, init) => {
+    sent.push(clock.now());
+    freeAt = Math.max(freeAt, clock.now() + LATENCY) + WORK;
+    await passed(freeAt);
+    const answer = await service.fetch(url, init);
+    await passed(clock.now() + LATENCY);
+    return answer;
+  };
+  const client = createClient({
+    baseUrl: "http://localhost",
+    apiKey: "key",
+    rateLimit: false,
+    fetch,
+    scheduler: clock,
+  });
+  const stays = market.pairs.map((pairAddress) => {
+    const series: Series = { network: "mainnet", pairAddress, timeframe: "1min", currency: "usd" };
+    return watchCandles(client, { ...series, settle: SETTLE }).subscribe();
+  });
+  await clock.advanceTo(START + 10.5 * MINUTE);
+  sent.length = 0;
+  await clock.advanceBy(3 * MINUTE);
+  for (const stay of stays) stay.unsubscribe();
+
+  const due = [11, 12, 13].map((minute) => START + minute * MINUTE + SETTLE);
+  for (const instant of due) {
+    const own = sent.filter((at) => Math.abs(at - instant) < MINUTE / 2);
+    expect(own).toHaveLength(SERIES);
+    expect(Math.min(...own)).toBeGreaterThanOrEqual(instant - LATENCY);
+  }
+});
