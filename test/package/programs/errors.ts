@@ -1,0 +1,68 @@
+// Lets every door fail, and tells which errors the classes of the root door do not know.
+import { AuthenticationError, createClient, HttpError, InvalidInputError, PairstreamError } from "pairstream";
+import { watchPublishedCandles } from "pairstream/nats";
+import { createPairService, listen, simulatedMarket } from "pairstream/service";
+import { createEventChannel, fromServerSentEvents } from "pairstream/sse";
+import { firstValueFrom, throwError } from "rxjs";
+
+const series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" } as const;
+const service = createPairService({ source: simulatedMarket({ seed: 1 }), apiKeys: ["key"] });
+
+async function listenTwice(): Promise<void> {
+  const { url, close } = await listen(service, { port: 0 });
+  try {
+    await listen(service, { port: Number(new URL(url).port) });
+  } finally {
+    await close();
+  }
+}
+
+/** How each door fails, and with what. */
+const failures: Record<string, [fails: () => unknown, error: abstract new (...args: never[]) => Error]> = {
+  "root, of the service's answer": [
+    () =>
+      createClient({ baseUrl: "https://service.test", apiKey: "other", fetch: service.fetch }).sniperReport(
+        series,
+      ),
+    AuthenticationError,
+  ],
+  "service, of its input": [() => createPairService({} as never), InvalidInputError],
+  "service, of a port in use": [listenTwice, PairstreamError],
+  "sse, of its input": [() => createEventChannel({}), InvalidInputError],
+  "sse, of an answer": [
+    () =>
+      firstValueFrom(
+        fromServerSentEvents("https://gateway.test/", {
+          fetch: async () => new Response("", { status: 403 }),
+        }),
+      ),
+    HttpError,
+  ],
+  "sse, of what the gateway relays": [
+    () => {
+      const channel = createEventChannel({
+        candles: throwError(() => new AuthenticationError("No", 401, "")),
+      });
+      const fetch = async (url: string, init?: RequestInit) => channel.respond(new Request(url, init));
+      return firstValueFrom(fromServerSentEvents("https://gateway.test/", { fetch }));
+    },
+    AuthenticationError,
+  ],
+  "nats, of its input": [() => watchPublishedCandles({} as never, series), InvalidInputError],
+};
+
+async function main(): Promise<Record<string, string>> {
+  const caught: Record<string, string> = {};
+  for (const [name, [fails, expected]] of Object.entries(failures)) {
+    try {
+      await fails();
+      caught[name] = "nothing was thrown";
+    } catch (error) {
+      const isKnown = error instanceof expected && error instanceof PairstreamError && error instanceof Error;
+      caught[name] = isKnown ? "caught" : `not caught: ${error}`;
+    }
+  }
+  return caught;
+}
+
+main().then((result) => console.log(JSON.stringify(result)));

@@ -1,0 +1,29 @@
+// Uses every door where none of the optional peers is installed, and tells what each of them says.
+import { PairstreamError } from "pairstream";
+import { publishCandles, watchPublishedCandles } from "pairstream/nats";
+import { createPairService, listen, simulatedMarket } from "pairstream/service";
+import { fromServerSentEvents } from "pairstream/sse";
+import { EMPTY, firstValueFrom } from "rxjs";
+
+const series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" } as const;
+const connection = { subscribe() {}, request() {} } as never;
+
+const uses: Record<string, () => Promise<unknown>> = {
+  listen: () => listen(createPairService({ source: simulatedMarket({ seed: 1 }) }), { port: 0 }),
+  fromServerSentEvents: () => firstValueFrom(fromServerSentEvents("https://gateway.test/")),
+  publishCandles: () => firstValueFrom(publishCandles(connection, EMPTY)),
+  watchPublishedCandles: () => firstValueFrom(watchPublishedCandles(connection, series)),
+};
+
+async function main(): Promise<Record<string, string>> {
+  const told: Record<string, string> = {};
+  for (const [name, use] of Object.entries(uses)) {
+    told[name] = await use().then(
+      () => "worked",
+      (error: unknown) => (error instanceof PairstreamError ? error.message : `no PairstreamError: ${error}`),
+    );
+  }
+  return told;
+}
+
+main().then((result) => console.log(JSON.stringify(result)));

@@ -1,0 +1,107 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestProject } from "vitest/node";
+import { ROOT, run } from "./commands.js";
+
+const SSE = ["eventsource-parser"];
+const SERVICE = ["hono", "@hono/node-server"];
+const NATS = ["@nats-io/transport-node", "@nats-io/jetstream", "@nats-io/kv"];
+
+/** What each folder has besides the tarball and rxjs. */
+const FOLDERS = {
+  root: [],
+  service: SERVICE,
+  sse: SSE,
+  nats: [...NATS, "@types/node"],
+  all: [...SERVICE, ...SSE, ...NATS, "@types/node", "typescript"],
+} satisfies Record<string, readonly string[]>;
+
+/** The other TypeScript that the types are tried with; the first is the project's own. */
+const OLDER_TYPESCRIPT = "5.9.3";
+
+/** The package as a user gets it: packed, and installed outside of the project. */
+export interface Shipped {
+  readonly tarball: string;
+  /** Folders in each of which the package is installed, with the optional peers of one door, of none, or of all. */
+  readonly folders: Readonly<Record<keyof typeof FOLDERS, string>>;
+}
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    shipped: Shipped;
+  }
+}
+
+/** Builds, packs and installs once for all of these tests; what it leaves is deleted after them. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const home = mkdtempSync(join(tmpdir(), "pairstream-package-"));
+  const remove = () => rm(home, { recursive: true, force: true });
+  try {
+    project.provide("shipped", await ship(home));
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+  return remove;
+}
+
+async function ship(home: string): Promise<Shipped> {
+  // Which builds first.
+  await mustRun(
+    "The package could not be built and packed",
+    "npm",
+    ["pack", "--pack-destination", home],
+    ROOT,
+  );
+  const tarball = join(home, readdirSync(home).find((name) => name.endsWith(".tgz"))!);
+  const installed = Object.entries(FOLDERS).map(async ([name, packages]) => {
+    const folder = join(home, name);
+    await install(folder, tarball, packages);
+    return [name, folder];
+  });
+  return { tarball, folders: Object.fromEntries(await Promise.all(installed)) };
+}
+
+async function install(folder: string, tarball: string, packages: readonly string[]): Promise<void> {
+  const locked = lockedVersions();
+  const dependencies: Record<string, string> = { pairstream: `file:${tarball}` };
+  for (const name of ["rxjs", ...packages]) dependencies[name] = locked[name]!;
+  if ("typescript" in dependencies) dependencies.typescript = OLDER_TYPESCRIPT;
+  for (const name of Object.keys(dependencies)) delete locked[name];
+  mkdirSync(folder);
+  // What the packages depend on comes in the versions of the lock, too.
+  writeFileSync(
+    join(folder, "package.json"),
+    JSON.stringify({ private: true, dependencies, overrides: locked }),
+  );
+  await mustRun(
+    "The package could not be installed; that needs npm's registry, or a cache of it",
+    "npm",
+    ["install", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=1"],
+    folder,
+  );
+}
+
+/** The version of each package at the top of `node_modules`. */
+function lockedVersions(): Record<string, string> {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { version: string }>;
+  };
+  const top = Object.entries(packages).flatMap(([path, { version }]) => {
+    const [, name] = /^node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path) ?? [];
+    return name === undefined ? [] : [[name, version]];
+  });
+  return Object.fromEntries(top);
+}
+
+async function mustRun(
+  problem: string,
+  program: string,
+  args: readonly string[],
+  cwd: string,
+): Promise<void> {
+  const { status, output } = await run(program, args, cwd);
+  if (status !== 0) throw new Error(`${problem}:\n${output}`);
+}
