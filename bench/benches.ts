@@ -2,9 +2,9 @@
 export interface Bench {
   /**
    * Compares what the contestants give, without looking at a clock: says what is wrong with the others, one line
-   * each, and throws where this package is wrong.
+   * each, and throws (or rejects) where this package is wrong.
    */
-  check(): readonly string[];
+  check(): readonly string[] | Promise<readonly string[]>;
   /** Times the contestants side by side. */
   measure(options: MeasureOptions): Report | Promise<Report>;
 }
@@ -19,12 +19,34 @@ export interface MeasureOptions {
 export interface Report {
   /** A section of `docs/performance.md`, from its heading on. */
   markdown: string;
-  /** Every figure of the run, for JSON. */
-  results: unknown;
+  /** What was to be reached, and what was: lines of the table at the head of the page. */
+  goals: readonly GoalResult[];
+  /** Every figure of the run, for JSON; with the date, machine, engine, versions and command of `circumstances`. */
+  results: object;
+}
+
+/** One figure beside its goal. */
+export interface GoalResult {
+  /** What is measured, such as "a page of 1,000 candles"; goals of the same row follow one another. */
+  row: string;
+  /** In words, such as "at most 1.5 times `JSON.parse` and `Date.parse`". */
+  goal: string;
+  /** In the goal's terms, such as "1.43 [1.41, 1.46]"; why there is none, where it could not be taken. */
+  figure: string;
+  met: boolean;
 }
 
 /** The benches by the names that `npm run bench -- NAME` takes. */
 export const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   indicators: async () => (await import("./indicators.js")).indicators,
+  pipe: async () => (await import("./pipe.js")).pipe,
+  page: async () => (await import("./page.js")).page,
+  book: async () => (await import("./book.js")).book,
   replay: async () => (await import("./replay.js")).replay,
+  year: async () => (await import("./year.js")).year,
+  poll: async () => (await import("./poll.js")).poll,
+  scale: async () => (await import("./scale.js")).scale,
+  closes: async () => (await import("./closes.js")).closes,
+  freshness: async () => (await import("./freshness.js")).freshness,
+  download: async () => (await import("./download.js")).download,
 };

@@ -1,5 +1,5 @@
 import { adx, atr, bollinger, ema, macd, rsi, sma, stochastic } from "pairstream";
-import type { Bench, MeasureOptions, Report } from "./benches.js";
+import type { Bench, GoalResult, MeasureOptions, Report } from "./benches.js";
 import { differenceOf, resultsOf } from "./indicators/comparison.js";
 import { type Contestant, loop, ours, PEERS } from "./indicators/contestants.js";
 import {
@@ -24,7 +24,7 @@ import {
 } from "./indicators/loops.js";
 import { type Rows, walk } from "./indicators/rows.js";
 import { circumstances, inWords } from "./machine.js";
-import { ratioOf, spreadOf, timeByTurns } from "./rounds.js";
+import { geometricMean, ratioOf, spreadOf, timeByTurns } from "./rounds.js";
 
 const CANDLES = 4096;
 const TRIES = 4;
@@ -112,7 +112,7 @@ function describe({ contestant, name, mode }: Entry, difference: string): string
   return `${contestant}, ${name}, ${mode}: ${difference}`;
 }
 
-function measure({ rounds, command }: MeasureOptions): Report {
+async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
   const all = [...entries, ...windowEntries];
   const works = all.map(({ by, mode }) => ({
     calls: ROWS[mode].candles.length,
@@ -120,7 +120,7 @@ function measure({ rounds, command }: MeasureOptions): Report {
     run: () => by.run(ROWS[mode], new Array<unknown>(8).fill(undefined)),
     warmUp: () => by.run(SHORT_ROWS[mode], new Array<unknown>(8).fill(undefined)),
   }));
-  const times = timeByTurns(works, rounds);
+  const times = await timeByTurns(works, rounds);
   // After the timing: the engine learns from results that are all kept to make them where the old ones live, which
   // takes three times as long. Nothing is reported before.
   const wrong = wrongs();
@@ -144,6 +144,7 @@ function measure({ rounds, command }: MeasureOptions): Report {
     [...wrong].map(([entry, difference]) => describe(entry, difference)),
   );
   return {
+    goals: goalsOf(figures),
     markdown: `${page}\n\n${inWords(about)}`,
     results: {
       ...about,
@@ -156,6 +157,25 @@ function measure({ rounds, command }: MeasureOptions): Report {
       })),
     },
   };
+}
+
+/** The geometric means beside their goals. */
+function goalsOf(figures: readonly Figure[]): GoalResult[] {
+  return GOALS.flatMap(({ contestant, unit, least, most }) =>
+    MODES.map((mode): GoalResult => {
+      const right = figures.filter(
+        (each) => each.mode === mode && each.contestant === contestant && each.wrong === undefined,
+      );
+      const mean = geometricMean(right.map(({ ratio }) => ratio.median));
+      const bound = most === undefined ? `least ${least}` : `most ${most}`;
+      return {
+        row: `kernels, ${mode}`,
+        goal: `at ${bound} times ${unit}`,
+        figure: mean.toFixed(2),
+        met: mean <= (most ?? Number.POSITIVE_INFINITY) && mean >= (least ?? 0),
+      };
+    }),
+  );
 }
 
 function pageOf(figures: readonly Figure[], rounds: number, findings: readonly string[]): string {

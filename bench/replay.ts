@@ -1,7 +1,4 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
 import {
   type Candle,
   ema,
@@ -11,10 +8,13 @@ import {
   type Series,
   withIndicators,
 } from "pairstream";
-import { marketOf, randomOf } from "../test/indicators/market.js";
-import type { Bench, MeasureOptions, Report } from "./benches.js";
+import { marketOf } from "../test/indicators/market.js";
+import type { Bench, GoalResult, MeasureOptions, Report } from "./benches.js";
+import { spread } from "./indicators/figures.js";
 import { circumstances, inWords } from "./machine.js";
-import { ratioOf, type Spread, spreadOf } from "./rounds.js";
+import { installedPeer } from "./peers.js";
+import { keepingResults, type Spread } from "./rounds.js";
+import { aboutRounds, ratioGoal, sideBySide, type Timed, tableOf } from "./side-by-side.js";
 
 const MINUTE = 60_000;
 const YEAR = 365 * 24 * 60;
@@ -24,15 +24,12 @@ const SERIES: Series = { network: "mainnet", pairAddress: "pair", timeframe: "1m
 
 const PEER = "tardis-dev";
 const PEER_VERSION = "13.35.3";
-/** Too heavy to come with every checkout: it is installed where git does not look, when it is measured. */
-const PEER_FOLDER = fileURLToPath(new URL(`../.cache/bench/${PEER}-${PEER_VERSION}/`, import.meta.url));
 
 const LEAST_PER_SECOND = 2.5e6;
 const MOST_LOOPS = 4;
 
 /** A short stretch, on which everything is compiled before it is timed. */
 const STRETCH = 4_096;
-const WARM_UP_MS = 500;
 /** How far two values may lie apart, of their size. */
 const TOLERANCE = 1e-9;
 
@@ -93,7 +90,7 @@ function check(): readonly string[] {
 }
 
 async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
-  const compute = await installedPeer();
+  const compute = loadedPeer();
   const contestants: Contestant[] = [
     { name: "pairstream", run: ({ candles }, take) => pipeEvents(candles, ({ values }) => take(values)) },
     { name: "loop", run: ({ candles }, take) => buildEvents(candles, ({ values }) => take(values)) },
@@ -102,95 +99,70 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
     contestants.push({ name: PEER, run: ({ messages }, take) => computeAll(compute, messages, take) });
   }
   const [stretch, year] = [marketOfLength(STRETCH), marketOfLength(YEAR)];
-  const times = await timesOf(contestants, stretch, year, rounds);
+  const timed = await sideBySide(
+    contestants.map(({ name, run }) => ({
+      name,
+      isFloor: name === "loop",
+      work: {
+        calls: YEAR,
+        run: () => keepingResults((take) => run(year, take)),
+        warmUp: () => keepingResults((take) => run(stretch, take)),
+      },
+    })),
+    rounds,
+  );
   const results = await Promise.all(contestants.map((each) => resultsOf(each, stretch)));
   results.forEach((values, at) => {
     const isRight = values.length === STRETCH && values.every((each, row) => isSame(each, results[1]![row]!));
     if (!isRight) throw new Error(`${contestants[at]!.name} gives other values than the loop`);
   });
 
-  const own = times[0]!;
-  const figures = contestants.map(({ name }, at) => ({
-    name,
-    perSecond: spreadOf(times[at]!.map((time) => 1e9 / time)),
-    ratio: at === 1 ? ratioOf(own, times[1]!) : ratioOf(times[at]!, own),
-    rounds: times[at]!.map((time) => +time.toFixed(2)),
-  }));
   const about = circumstances(["rxjs"], command);
   about.versions.push(`${PEER} ${compute === undefined ? "could not be installed" : PEER_VERSION}`);
   return {
-    markdown: `${pageOf(figures, rounds)}\n\n${inWords(about)}`,
-    results: { ...about, rounds, candles: YEAR, unit: "ns a candle, round by round", figures },
+    goals: goalsOf(timed),
+    markdown: `${pageOf(timed, rounds)}\n\n${inWords(about)}`,
+    results: { ...about, rounds, candles: YEAR, unit: "ns a candle", timed },
   };
 }
 
-interface Figure {
-  readonly name: string;
-  readonly perSecond: Spread;
-  readonly ratio: Spread;
+function goalsOf([own, plain, peer]: readonly Timed[]): GoalResult[] {
+  const name = "replay of a year of minutes through events, EMA, RSI";
+  const perSecond = 1e9 / own!.time.median;
+  return [
+    {
+      row: name,
+      goal: `at least ${LEAST_PER_SECOND / 1e6} million candles a second`,
+      figure: `${millionsPerSecond(own!.time)} million`,
+      met: perSecond >= LEAST_PER_SECOND,
+    },
+    ratioGoal(
+      name,
+      plain!.ratio,
+      { most: MOST_LOOPS },
+      "the time of a loop that builds the same frozen events",
+    ),
+    {
+      row: name,
+      goal: `ahead of ${PEER}`,
+      figure:
+        peer === undefined ? `${PEER} could not be installed` : `takes ${spread(peer.ratio)} times our time`,
+      met: peer !== undefined && peer.ratio.median > 1,
+    },
+  ];
 }
 
-function pageOf(figures: readonly Figure[], rounds: number): string {
-  const [own, plain, peer] = figures;
-  const short: string[] = [];
-  if (own!.perSecond.median < LEAST_PER_SECOND) short.push(`${millions(own!.perSecond)} million a second`);
-  if (plain!.ratio.median > MOST_LOOPS) short.push(`${spread(plain!.ratio)} times the time of the loop`);
-  if (peer === undefined) short.push(`${PEER} could not be installed, so that nothing is known of it`);
-  else if (peer.ratio.median <= 1) short.push(`${PEER} takes ${spread(peer.ratio)} times our time`);
-  const lines = figures.map(({ name, perSecond, ratio }, at) => {
-    const against = at === 0 ? "" : at === 1 ? `ours takes ${spread(ratio)} times as long` : "";
-    return `| ${name} | ${millions(perSecond)} | ${at > 1 ? `takes ${spread(ratio)} times as long as ours` : against} |`;
-  });
+function pageOf(timed: readonly Timed[], rounds: number): string {
   return `## Replay
 
 ${YEAR.toLocaleString("en-US")} candles, a year of minutes, become frozen events with the values of an EMA(${AVERAGE}) and an
 RSI(${STRENGTH}): \`replayCandles(…).pipe(withIndicators({ average: ema(${AVERAGE}), strength: rsi(${STRENGTH}) }))\`.
-The goals: at least 2.5 million candles a second, at most ${MOST_LOOPS} times the time of a loop, ahead of ${PEER}. Short of them:
 
-${short.length === 0 ? "- none" : short.map((each) => `- ${each}`).join("\n")}
+${tableOf(timed, "million candles a second", millionsPerSecond)}
 
-| | million candles a second | |
-|---|---:|---|
-${lines.join("\n")}
-
-Each number is the median of ${rounds} rounds of processor time, and in brackets stands the middle half of them; all ran by
-turns in one process. The loop builds the same frozen events and values, with the arithmetic written out, and checks
+${aboutRounds(rounds)} It is processor time. The loop builds the same frozen events and values, with the arithmetic written out, and checks
 nothing. ${PEER}'s \`compute\` is handed finished messages and a computable with the loop's arithmetic; it gives each
 message and a result, neither of them frozen.`;
-}
-
-/** The nanoseconds of processor time a candle, of each contestant, round by round. */
-async function timesOf(
-  contestants: readonly Contestant[],
-  stretch: Market,
-  year: Market,
-  rounds: number,
-): Promise<number[][]> {
-  // Places that are as young as what is kept there: to make the old point to the young is dear.
-  const timed = async ({ run }: Contestant, market: Market) => {
-    const kept = new Array<unknown>(8).fill(undefined);
-    let at = 0;
-    const begin = process.cpuUsage();
-    await run(market, (values) => {
-      kept[at++ & 7] = values;
-    });
-    const { user, system } = process.cpuUsage(begin);
-    return ((user + system) * 1e3) / market.candles.length;
-  };
-  for (const contestant of contestants) {
-    const begin = performance.now();
-    while (performance.now() - begin < WARM_UP_MS) await timed(contestant, stretch);
-  }
-  const random = randomOf(1);
-  const times = contestants.map((): number[] => []);
-  for (let round = 0; round < rounds; round += 1) {
-    const order = contestants.map((_, at) => ({ at, key: random() })).sort((a, b) => a.key - b.key);
-    for (const { at } of order) {
-      globalThis.gc?.({ type: "minor", execution: "sync" });
-      times[at]!.push(await timed(contestants[at]!, year));
-    }
-  }
-  return times;
 }
 
 async function resultsOf({ run }: Contestant, market: Market): Promise<Values[]> {
@@ -309,26 +281,14 @@ function isSame(a: Values, b: Values): boolean {
   return isNear(a.average, b.average) && isNear(a.strength, b.strength);
 }
 
-/** The peer, which is installed where it is not yet; `undefined` where it cannot be. */
-async function installedPeer(): Promise<Compute | undefined> {
-  try {
-    if (!existsSync(`${PEER_FOLDER}node_modules/${PEER}`)) {
-      mkdirSync(PEER_FOLDER, { recursive: true });
-      const options = ["--prefix", PEER_FOLDER, "--ignore-scripts", "--no-audit", "--no-fund"];
-      execFileSync("npm", ["install", ...options, `${PEER}@${PEER_VERSION}`], { stdio: "ignore" });
-    }
-    return (createRequire(`${PEER_FOLDER}package.json`)(PEER) as { compute: Compute }).compute;
-  } catch (error) {
-    console.error(`${PEER} is left out: ${error}`);
-    return undefined;
-  }
+/** `undefined` where it cannot be installed. */
+function loadedPeer(): Compute | undefined {
+  const folder = installedPeer(PEER, PEER_VERSION);
+  if (folder === undefined) return undefined;
+  return (createRequire(import.meta.url)(folder) as { compute: Compute }).compute;
 }
 
-function millions({ median, low, high }: Spread): string {
-  const [middle, least, most] = [median, low, high].map((each) => (each / 1e6).toFixed(2));
-  return `${middle} [${least}, ${most}]`;
-}
-
-function spread({ median, low, high }: Spread): string {
-  return `${median.toFixed(2)} [${low.toFixed(2)}, ${high.toFixed(2)}]`;
+function millionsPerSecond({ median, low, high }: Spread): string {
+  const millions = (nanoseconds: number) => 1e3 / nanoseconds;
+  return spread({ median: millions(median), low: millions(high), high: millions(low) });
 }

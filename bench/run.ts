@@ -2,22 +2,17 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { BENCHES } from "./benches.js";
+import { BENCHES, type Report } from "./benches.js";
+import { pageOf, type Saved, sectionsOf } from "./performance-page.js";
 
 const USAGE = `npm run bench -- [NAME …] [--check] [--save] [--rounds N]
 
   NAME      which benches: ${Object.keys(BENCHES).join(", ")}; default: all
   --check   only compare results, time nothing
-  --save    write the table to docs/performance.md, and every figure to docs/performance/NAME.json
+  --save    write the tables to docs/performance.md, and every figure to docs/performance/NAME.json
   --rounds  how often every contestant is timed; default 31`;
 
 const PAGE = new URL("../docs/performance.md", import.meta.url);
-const INTRODUCTION = `# Performance
-
-Ratios, not times, are what to look at: each comes from contestants that ran by turns in one process, and is the
-median of its rounds. Beside every table stands a JSON file with all of its figures, in \`performance/\`.
-`;
-
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -43,32 +38,36 @@ if (values.help) {
 async function run(name: string): Promise<void> {
   const bench = await BENCHES[name]!();
   if (values.check) {
-    const findings = bench.check();
+    const findings = await bench.check();
     console.log(
       [`${name}: ours is right; of the others:`, ...findings.map((each) => `- ${each}`)].join("\n"),
     );
     return;
   }
   const command = ["npm run bench --", name, "--rounds", rounds].join(" ");
-  const { markdown, results } = await bench.measure({ rounds, command });
-  console.log(markdown);
-  if (values.save) save(name, markdown, results);
+  const report = await bench.measure({ rounds, command });
+  console.log(report.markdown);
+  if (values.save) save(name, report);
 }
 
-/** Puts a section in its place on the page, which others share; a new one at the end. */
-function save(name: string, markdown: string, results: unknown): void {
+/** Writes the figures of a bench, its section, and the table of all goals. */
+function save(name: string, { markdown, goals, results }: Report): void {
   mkdirSync(new URL("performance/", PAGE), { recursive: true });
-  const figures = fileURLToPath(new URL(`performance/${name}.json`, PAGE));
-  writeFileSync(figures, JSON.stringify(results));
-  const [begin, end] = [`<!-- begin ${name} -->`, `<!-- end ${name} -->`];
-  const page = existsSync(PAGE) ? readFileSync(PAGE, "utf8") : INTRODUCTION;
-  const section = `${begin}\n\n${markdown.trim()}\n\n${end}`;
-  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  const isThere = from >= 0 && to > from;
-  const next = isThere
-    ? page.slice(0, from) + section + page.slice(to + end.length)
-    : `${page.trimEnd()}\n\n${section}\n`;
-  writeFileSync(PAGE, next);
-  const files = [figures, fileURLToPath(PAGE)];
+  writeFileSync(figuresOf(name), JSON.stringify({ ...results, goals }));
+  const sections = sectionsOf(existsSync(PAGE) ? readFileSync(PAGE, "utf8") : "");
+  sections.set(name, markdown.trim());
+  const all = Object.keys(BENCHES);
+  writeFileSync(PAGE, pageOf(all, sections, all.map(savedOf)));
+  const files = [fileURLToPath(figuresOf(name)), fileURLToPath(PAGE)];
   execFileSync("npx", ["biome", "format", "--write", ...files], { stdio: "ignore" });
+}
+
+function figuresOf(name: string): URL {
+  return new URL(`performance/${name}.json`, PAGE);
+}
+
+function savedOf(name: string): Saved {
+  const file = figuresOf(name);
+  const { goals } = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Partial<Report>) : {};
+  return { name, goals };
 }

@@ -3,11 +3,12 @@ import { BENCHES } from "../bench/benches.js";
 import { differenceOf, resultsOf } from "../bench/indicators/comparison.js";
 import { rowsOf } from "../bench/indicators/rows.js";
 import { CLASSICS, indicators } from "../bench/indicators.js";
+import { goalTable, pageOf, sectionsOf } from "../bench/performance-page.js";
 import { talibCandles, talibFigures } from "./indicators/golden.js";
 
 it.each(Object.keys(BENCHES))("%s: ours gives the right results", async (name) => {
   const bench = await BENCHES[name]!();
-  expect(() => bench.check()).not.toThrow();
+  await expect((async () => bench.check())()).resolves.toEqual(expect.any(Array));
 });
 
 it("says what is wrong with others", () => {
@@ -15,6 +16,37 @@ it("says what is wrong with others", () => {
     expect.stringContaining("technicalindicators, RSI(14), append"),
     expect.stringContaining("@debut/indicators, stochastic(14, 3, 3), replace"),
   ]);
+});
+
+describe("the page of all figures", () => {
+  const goal = (row: string, met: boolean) => ({ row, goal: "at most 2", figure: met ? "1" : "3", met });
+  const saved = [
+    { name: "first", goals: [goal("a", true), goal("b", false)] },
+    { name: "second", goals: undefined },
+    { name: "third", goals: [goal("c", true)] },
+  ];
+
+  it("names first what is short of its goal, or has not been taken", () => {
+    expect(goalTable(saved).split("\n").slice(2)).toEqual([
+      "| **short** | b | at most 2 | 3 | `npm run bench -- first` |",
+      "| **short** | second |  | not taken yet | `npm run bench -- second` |",
+      "|  | a | at most 2 | 1 | `npm run bench -- first` |",
+      "|  | c | at most 2 | 1 | `npm run bench -- third` |",
+    ]);
+  });
+
+  it("holds every section once, in the benches' order, whichever is saved last", () => {
+    const names = ["first", "second", "third"];
+    const sections = sectionsOf(pageOf(names, new Map([["third", "## Third\n\ntext"]]), saved));
+    sections.set("first", "## First");
+    const page = pageOf(names, sections, saved);
+    expect([...sectionsOf(page)]).toEqual([
+      ["first", "## First"],
+      ["third", "## Third\n\ntext"],
+    ]);
+    expect(page.indexOf(goalTable(saved))).toBeLessThan(page.indexOf("## First"));
+    expect(pageOf(names, sectionsOf(page), saved)).toBe(page);
+  });
 });
 
 describe("the loops that all are compared with", () => {

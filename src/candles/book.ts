@@ -108,68 +108,93 @@ export function readCandles(rules: CandleRules, book: CandleBook, read: CandleRe
   // Beyond a hole in what was read nothing can be final, or it would be new again once the hole is read.
   const hasHole = read.from > book.finalUntil;
   const changeable = hasHole ? book.finalUntil : windowStart(rules, observedAt);
-
-  const entries: CandleEntry[] = [];
-  const changes: CandleChange[] = [];
-  /** The first interval whose candle is missing without proof that it is gone. */
-  let heldAt = Number.POSITIVE_INFINITY;
-  let isDoubtful = false;
-
-  const keep = (entry: CandleEntry) => {
-    if (entry.status !== "final") entries.push(entry);
-  };
-  const statusNow = (timestamp: number): CandleStatus => {
-    if (timestamp >= heldAt || timestamp >= settled) return "open";
-    return timestamp < changeable ? "final" : "closed";
-  };
-  const show = (candle: Candle, entry: CandleEntry | undefined) => {
-    const status = laterOf(entry?.status, statusNow(candle.timestamp));
-    if (entry === undefined) {
-      changes.push({ type: "new", candle, status, revision: 0 });
-      keep({ candle, status, revision: 0, isMissing: false });
-    } else if (status === entry.status && isSame(candle, entry.candle)) {
-      keep(entry.isMissing ? { ...entry, isMissing: false } : entry);
-    } else {
-      const revision = entry.revision + 1;
-      changes.push({ type: "updated", candle, previous: entry.candle, status, revision });
-      keep({ candle, status, revision, isMissing: false });
-    }
-  };
-  const miss = (entry: CandleEntry) => {
-    const { candle, status, revision, isMissing } = entry;
-    const { timestamp } = candle;
-    if (timestamp < read.from || timestamp >= read.to) {
-      if (isMissing) heldAt = Math.min(heldAt, timestamp);
-      keep(entry);
-    } else if (read.unreadable.has(timestamp)) {
-      // A row that cannot be read is a row all the same: the candle is there.
-      if (statusNow(timestamp) !== "final") keep(isMissing ? { ...entry, isMissing: false } : entry);
-    } else if (isMissing && !read.hasUnplaced) {
-      changes.push({ type: "removed", candle, status, revision: revision + 1 });
-    } else {
-      heldAt = Math.min(heldAt, timestamp);
-      if (!read.hasUnplaced) isDoubtful = true;
-      keep(read.hasUnplaced ? entry : { ...entry, isMissing: true });
-    }
-  };
+  const comparison = new Comparison(read, settled, changeable);
 
   let at = 0;
   for (const candle of read.candles) {
     const { timestamp } = candle;
     if (timestamp < book.finalUntil || timestamp < read.from || timestamp >= read.to) continue;
     for (; at < book.entries.length && book.entries[at]!.candle.timestamp < timestamp; at++) {
-      miss(book.entries[at]!);
+      comparison.miss(book.entries[at]!);
     }
     const entry = book.entries[at];
     const isKnown = entry?.candle.timestamp === timestamp;
     if (isKnown) at++;
-    show(candle, isKnown ? entry : undefined);
+    comparison.show(candle, isKnown ? entry : undefined);
   }
-  for (; at < book.entries.length; at++) miss(book.entries[at]!);
+  for (; at < book.entries.length; at++) comparison.miss(book.entries[at]!);
 
+  const { entries, changes, heldAt, isDoubtful } = comparison;
   const finalUntil = Math.max(book.finalUntil, Math.min(changeable, read.to, heldAt));
-  const covered = coverage(rules, book, read, Math.min(settled, read.to, heldAt));
-  return { book: { ...covered, finalUntil, entries, observedAt, epoch: read.epoch }, changes, isDoubtful };
+  const { coveredFrom, coveredUntil } = coverage(rules, book, read, Math.min(settled, read.to, heldAt));
+  const { epoch } = read;
+  return {
+    book: { entries, finalUntil, coveredFrom, coveredUntil, observedAt, epoch },
+    changes,
+    isDoubtful,
+  };
+}
+
+/** A read held against a book, candle by candle, ascending. */
+class Comparison {
+  readonly entries: CandleEntry[] = [];
+  readonly changes: CandleChange[] = [];
+  /** The first interval whose candle is missing without proof that it is gone. */
+  heldAt = Number.POSITIVE_INFINITY;
+  isDoubtful = false;
+
+  constructor(
+    private readonly read: CandleRead,
+    /** The intervals before it are over and settled. */
+    private readonly settled: number,
+    /** The intervals before it may not change any more. */
+    private readonly changeable: number,
+  ) {}
+
+  /** Takes in a candle that was read; `entry` is what the book has of it. */
+  show(candle: Candle, entry: CandleEntry | undefined): void {
+    const status = laterOf(entry?.status, this.statusNow(candle.timestamp));
+    if (entry === undefined) {
+      this.changes.push({ type: "new", candle, status, revision: 0 });
+      this.keep({ candle, status, revision: 0, isMissing: false });
+    } else if (status === entry.status && isSame(candle, entry.candle)) {
+      this.keep(entry.isMissing ? { ...entry, isMissing: false } : entry);
+    } else {
+      const revision = entry.revision + 1;
+      this.changes.push({ type: "updated", candle, previous: entry.candle, status, revision });
+      this.keep({ candle, status, revision, isMissing: false });
+    }
+  }
+
+  /** Takes in that a candle of the book was not read. */
+  miss(entry: CandleEntry): void {
+    const { read } = this;
+    const { candle, status, revision, isMissing } = entry;
+    const { timestamp } = candle;
+    if (timestamp < read.from || timestamp >= read.to) {
+      if (isMissing) this.heldAt = Math.min(this.heldAt, timestamp);
+      this.keep(entry);
+    } else if (read.unreadable.has(timestamp)) {
+      // A row that cannot be read is a row all the same: the candle is there.
+      if (this.statusNow(timestamp) !== "final")
+        this.keep(isMissing ? { ...entry, isMissing: false } : entry);
+    } else if (isMissing && !read.hasUnplaced) {
+      this.changes.push({ type: "removed", candle, status, revision: revision + 1 });
+    } else {
+      this.heldAt = Math.min(this.heldAt, timestamp);
+      if (!read.hasUnplaced) this.isDoubtful = true;
+      this.keep(read.hasUnplaced ? entry : { ...entry, isMissing: true });
+    }
+  }
+
+  private keep(entry: CandleEntry): void {
+    if (entry.status !== "final") this.entries.push(entry);
+  }
+
+  private statusNow(timestamp: number): CandleStatus {
+    if (timestamp >= this.heldAt || timestamp >= this.settled) return "open";
+    return timestamp < this.changeable ? "final" : "closed";
+  }
 }
 
 /** What is covered after a read that knows everything from its start until `knownUntil`, broken rows aside. */
@@ -190,11 +215,10 @@ function coverage({ intervals }: CandleRules, book: CandleBook, read: CandleRead
   return { coveredFrom, coveredUntil };
 }
 
-const RANK: Record<CandleStatus, number> = { open: 0, closed: 1, final: 2 };
-
 /** The further of two statuses: none is ever taken back within a life. */
 export function laterOf(before: CandleStatus | undefined, now: CandleStatus): CandleStatus {
-  return before !== undefined && RANK[before] > RANK[now] ? before : now;
+  if (before === undefined || before === "open") return now;
+  return before === "final" || now === "open" ? before : now;
 }
 
 /** Whether two candles of one interval have the same values. */

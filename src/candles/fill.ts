@@ -6,7 +6,7 @@ import type { CandleStatus } from "./event.js";
 /** What is new about a series, and how far it is known. */
 export interface FillStep {
   /** Ascending by timestamp. */
-  readonly changes: Iterable<CandleChange>;
+  readonly changes: readonly CandleChange[];
   readonly finalUntil: number;
   readonly coveredFrom: number;
   readonly coveredUntil: number;

@@ -136,7 +136,7 @@ export class SeriesReader {
     if (!hasUnplaced) this.#unplaced = this.#unplaced.filter((range) => range.from >= to || range.to <= from);
     const inRange = [...candles.values()].filter(({ timestamp }) => timestamp >= from && timestamp < to);
     inRange.sort((a, b) => a.timestamp - b.timestamp);
-    for (const { timestamp } of inRange) unreadable.delete(timestamp);
+    if (unreadable.size > 0) for (const { timestamp } of inRange) unreadable.delete(timestamp);
     return { from, to, candles: inRange, unreadable, hasUnplaced, refusal, ...first! };
   }
 
@@ -156,7 +156,9 @@ export class SeriesReader {
     for (const key of new Set(inRange.map((row) => row.key))) {
       reads.set(key, key === undefined ? this.#refuseUnplaced(from, to) : this.#refuse(key));
     }
-    for (const { timestamp } of page.result) if (!reads.has(timestamp)) this.#refusals.delete(timestamp);
+    if (this.#refusals.size > 0) {
+      for (const { timestamp } of page.result) if (!reads.has(timestamp)) this.#refusals.delete(timestamp);
+    }
     for (const { key, error } of inRange) {
       const times = reads.get(key)!;
       if (!this.#skipsRows || times < READS_BEFORE_SKIPPING) throw error;
@@ -191,6 +193,7 @@ export class SeriesReader {
 
 /** One candle an interval: of several, which contradict each other or are the same, that of the most swaps. */
 function fullest(candles: readonly Candle[]): Iterable<Candle> {
+  if (isDescending(candles)) return candles;
   const best = new Map<number, Candle>();
   for (const candle of candles) {
     const other = best.get(candle.timestamp);
@@ -201,4 +204,12 @@ function fullest(candles: readonly Candle[]): Iterable<Candle> {
     if (isFuller) best.set(candle.timestamp, candle);
   }
   return best.values();
+}
+
+/** Whether they come as they are usually served, each once. */
+function isDescending(candles: readonly Candle[]): boolean {
+  for (let at = 1; at < candles.length; at++) {
+    if (candles[at]!.timestamp >= candles[at - 1]!.timestamp) return false;
+  }
+  return true;
 }

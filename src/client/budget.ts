@@ -98,14 +98,22 @@ export class Budget {
         if (this.#first() === undefined) this.#disarm();
         reject(signal?.reason);
       };
+      let listens = false;
       const waiter: Waiter = (sent) => {
         queue.delete(waiter);
-        signal?.removeEventListener("abort", leave);
+        if (listens) signal?.removeEventListener("abort", leave);
         resolve(begin(sent));
       };
       queue.add(waiter);
-      signal?.addEventListener("abort", leave, { once: true });
       this.#serve();
+      // Nearly always it has been served by now, and has nothing to listen for.
+      if (!queue.has(waiter)) return;
+      if (signal?.aborted) {
+        leave();
+        return;
+      }
+      listens = true;
+      signal?.addEventListener("abort", leave, { once: true });
     });
   }
 

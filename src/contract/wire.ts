@@ -12,38 +12,68 @@ import {
   TIMEFRAMES,
 } from "./model.js";
 
-const amount = z.number().nonnegative();
-const count = z.number().int().nonnegative();
+const NO_INSTANT = "not an ISO 8601 instant with a zone";
+
 const instant = z.string().transform((text, context) => {
   const ms = parseIsoInstant(text);
   if (ms !== undefined) return ms;
-  context.addIssue({ code: "custom", message: "not an ISO 8601 instant with a zone" });
+  context.addIssue({ code: "custom", message: NO_INSTANT });
   return z.NEVER;
 });
 
 const wireCandle = z
   .object({
-    timestamp: instant,
-    open: amount,
-    high: amount,
-    low: amount,
-    close: amount,
-    volume: amount,
-    swaps: count.optional(),
-    trades: count.optional(),
+    timestamp: z.string(),
+    open: z.number(),
+    high: z.number(),
+    low: z.number(),
+    close: z.number(),
+    volume: z.number(),
+    swaps: z.number().optional(),
+    trades: z.number().optional(),
   })
-  .transform(({ timestamp, open, high, low, close, volume, swaps, trades }, context): Candle => {
-    const number = swaps ?? trades;
-    if (number === undefined) {
-      context.addIssue({ code: "custom", path: ["swaps"], message: "missing, and no trades in its place" });
-      return z.NEVER;
+  .transform((row, context): Candle => {
+    const timestamp = parseIsoInstant(row.timestamp);
+    const swaps = row.swaps ?? row.trades;
+    const problem = problemOf(row, timestamp);
+    if (problem === undefined) {
+      const { open, high, low, close, volume } = row;
+      return Object.freeze({ timestamp: timestamp!, open, high, low, close, volume, swaps: swaps! });
     }
-    if (high < low) {
-      context.addIssue({ code: "custom", path: ["high"], message: "below low" });
-      return z.NEVER;
-    }
-    return Object.freeze({ timestamp, open, high, low, close, volume, swaps: number });
+    const [field, message] = problem;
+    context.addIssue({ code: "custom", path: [field], message });
+    return z.NEVER;
   });
+
+const AMOUNTS = ["open", "high", "low", "close", "volume"] as const;
+
+type WireRow = Omit<Candle, "timestamp" | "swaps"> & {
+  readonly swaps?: number | undefined;
+  readonly trades?: number | undefined;
+};
+
+/**
+ * The first rule that a row of the right types breaks, and its field. In one place, as each check that zod makes
+ * for itself costs a row as much as its type does.
+ */
+function problemOf(
+  row: WireRow,
+  timestamp: number | undefined,
+): [field: string, message: string] | undefined {
+  const { open, high, low, close, volume, swaps, trades } = row;
+  if (timestamp === undefined) return ["timestamp", NO_INSTANT];
+  if (Math.min(open, high, low, close, volume) < 0) {
+    return [AMOUNTS.find((field) => row[field] < 0)!, "below 0"];
+  }
+  if (swaps === undefined && trades === undefined) return ["swaps", "missing, and no trades in its place"];
+  if (swaps !== undefined && !isCount(swaps)) return ["swaps", "not a whole number from 0 on"];
+  if (trades !== undefined && !isCount(trades)) return ["trades", "not a whole number from 0 on"];
+  return high < low ? ["high", "below low"] : undefined;
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
 
 const wirePage = z.object({
   cursor: z.string().nullish(),
@@ -52,7 +82,8 @@ const wirePage = z.object({
   tokenAddress: z.string().nullish(),
   timeframe: z.enum(TIMEFRAMES),
   currency: z.enum(CURRENCIES),
-  result: z.array(z.unknown()),
+  // Its rows are looked at one by one, and need not be copied before.
+  result: z.custom<readonly unknown[]>(Array.isArray, "expected an array"),
 });
 
 const total = z

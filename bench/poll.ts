@@ -1,0 +1,214 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { Agent, get } from "node:http";
+import { setImmediate } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type CandleEvent, createClient, VirtualClock, watchCandles } from "pairstream";
+import type { SchedulerAction, Subscription } from "rxjs";
+import { keepAliveFetch } from "../src/client/transport.js";
+import { ohlcvRoute } from "../src/contract/routes.js";
+import type { Bench, MeasureOptions, Report } from "./benches.js";
+import { circumstances, inWords } from "./machine.js";
+import { BARE, CANDLES, PAGE, POLLED, SERIES, START } from "./poll/exchange.js";
+import { elapsedTime, processorTime } from "./rounds.js";
+import { aboutRounds, inUnitsOf, ratioGoal, sideBySide, tableOf } from "./side-by-side.js";
+
+const MOST = 1.3;
+const DAY = 86_400_000;
+const EVERY = 1_000;
+const KEY = "key-of-the-bench";
+/** Polls of one run. */
+const CALLS = 20;
+/** So much takes part in a poll that it is long before all of it is compiled. */
+const WARM_UP_CALLS = 3_000;
+const FLOOR = "`http.get` and `JSON.parse`";
+
+const SERVER = fileURLToPath(new URL("poll/server.ts", import.meta.url));
+const TRANSPILE = new URL("transpile.js", import.meta.url).href;
+
+/** A poll over HTTP of what has not changed: ours, and a bare request over a connection that is kept. */
+export const poll: Bench = { check, measure };
+
+async function check(): Promise<readonly string[]> {
+  await withServer(async (origin) => {
+    const watch = new Watch(origin);
+    for (let count = 0; count < CALLS; count += 1) await watch.poll();
+    watch.leave();
+    const shown = watch.events.map(({ type }) => type);
+    // Who joins is shown the running candle, and nothing older.
+    if (shown.join() !== "new") throw new Error(`ours: the events are ${shown.join()}, not one new`);
+    if (watch.requests < CALLS) throw new Error(`ours: ${watch.requests} requests of ${CALLS}`);
+    const bare = new BareRequests(origin);
+    const text = JSON.stringify(await bare.ask());
+    bare.close();
+    if (text !== PAGE) throw new Error(`the bare request gives ${text}`);
+  });
+  return [];
+}
+
+async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
+  await check();
+  const [elapsed, processor] = await withServer(async (origin) => {
+    const watch = new Watch(origin);
+    const bare = new BareRequests(origin);
+    const work = (once: () => Promise<unknown>) => {
+      const repeat = async (calls: number) => {
+        for (let count = 0; count < calls; count += 1) await once();
+      };
+      return { calls: CALLS, run: () => repeat(CALLS), warmUp: () => repeat(WARM_UP_CALLS) };
+    };
+    const contestants = [
+      { name: "pairstream", work: work(() => watch.poll()) },
+      { name: FLOOR, work: work(() => bare.ask()), isFloor: true },
+      { name: "cross-fetch and `JSON.parse`", work: work(() => bare.fetch()), isFloor: true },
+    ];
+    const timed = [
+      await sideBySide(contestants, rounds, elapsedTime),
+      await sideBySide(contestants, rounds, processorTime),
+    ] as const;
+    watch.leave();
+    bare.close();
+    if (watch.events.length !== 1) throw new Error("ours: what has not changed was told again");
+    return timed;
+  });
+  const about = circumstances(["rxjs"], command);
+  return {
+    goals: [
+      ratioGoal("an unchanged poll over HTTP", elapsed[1]!.ratio, { most: MOST }, `bare keep-alive ${FLOOR}`),
+    ],
+    markdown: `## Poll
+
+A page of ${CANDLES} candles is asked for again and again over a connection that is kept, from a server in another process, and never changes.
+
+### As time goes by
+
+${tableOf(elapsed, "µs a poll", inUnitsOf(1e3))}
+
+### Of the processor's time, in this process
+
+${tableOf(processor, "µs a poll", inUnitsOf(1e3))}
+
+${aboutRounds(rounds)} cross-fetch is what clients ask with where they are given no other \`fetch\`; what it adds to ${FLOOR} a poll cannot do without.
+
+${inWords(about)}`,
+    results: { ...about, unit: "ns a poll", elapsed, processor },
+  };
+}
+
+async function withServer<T>(work: (origin: string) => Promise<T>): Promise<T> {
+  const server: ChildProcess = fork(SERVER, { execArgv: ["--import", TRANSPILE] });
+  try {
+    const [port] = await once(server, "message");
+    return await work(`http://127.0.0.1:${port}`);
+  } finally {
+    server.kill();
+  }
+}
+
+/** Stands still until it is told to go on to the timer that was set last. */
+class SteppedClock extends VirtualClock {
+  #due = Number.NEGATIVE_INFINITY;
+
+  override schedule<T>(
+    work: (this: SchedulerAction<T>, state?: T) => void,
+    delay = 0,
+    state?: T,
+  ): Subscription {
+    this.#due = this.now() + delay;
+    return super.schedule(work, delay, state);
+  }
+
+  step(): Promise<void> {
+    return this.advanceTo(Math.max(this.now(), this.#due));
+  }
+}
+
+/** A watch on a clock that goes as fast as its polls are answered. */
+class Watch {
+  readonly events: CandleEvent[] = [];
+  requests = 0;
+  readonly #clock = new SteppedClock(START + EVERY);
+  readonly #watching: Subscription;
+  #answered = () => {};
+  #answer = this.#nextAnswer();
+
+  constructor(origin: string) {
+    const ask = keepAliveFetch();
+    const client = createClient({
+      baseUrl: origin + POLLED,
+      apiKey: KEY,
+      scheduler: this.#clock,
+      rateLimit: false,
+      // The default, with an ear to it: to listen to `activity` would be work for the client.
+      fetch: async (url, init) => {
+        this.requests += 1;
+        const response = await ask(url, init);
+        const { status, headers } = response;
+        const text = async () => {
+          const body = await response.text();
+          this.#answered();
+          return body;
+        };
+        return { status, headers, text };
+      },
+    });
+    this.#watching = watchCandles(client, { ...SERIES, every: EVERY }).subscribe((event) =>
+      this.events.push(event),
+    );
+  }
+
+  /** Waits until the last poll has been answered and taken in, and lets the next one go. */
+  async poll(): Promise<void> {
+    await this.#answer;
+    await setImmediate();
+    this.#answer = this.#nextAnswer();
+    await this.#clock.step();
+  }
+
+  #nextAnswer(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#answered = resolve;
+    });
+  }
+
+  leave(): void {
+    this.#watching.unsubscribe();
+  }
+}
+
+class BareRequests {
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #fetch = keepAliveFetch();
+  readonly #url: string;
+  readonly #headers = { accept: "application/json", "X-API-Key": KEY };
+
+  constructor(origin: string) {
+    const range = { from: START - CANDLES * DAY, to: START + 2 * DAY, limit: 8 };
+    this.#url = origin + BARE + ohlcvRoute({ ...SERIES, ...range });
+  }
+
+  ask(): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const request = get(this.#url, { agent: this.#agent, headers: this.#headers }, (response) => {
+        let text = "";
+        response.setEncoding("utf8");
+        response.on("data", (piece: string) => {
+          text += piece;
+        });
+        response.on("end", () => resolve(JSON.parse(text)));
+        response.on("error", reject);
+      });
+      request.on("error", reject);
+    });
+  }
+
+  /** The same by the `fetch` that clients have by default. */
+  async fetch(): Promise<unknown> {
+    const answer = await this.#fetch(this.#url, { headers: this.#headers });
+    return JSON.parse(await answer.text());
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
