@@ -2,49 +2,44 @@ import { isSame } from "../../candles/book.js";
 import type { CandleEvent } from "../../candles/event.js";
 import type { Series } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
+import { REREAD } from "./consumer.js";
 import type { CandleRecord, StatusRecord } from "./message.js";
-import { isStale, type Takeover } from "./records.js";
+import { isNewer, isStale, type PlacedMessage, type Takeover, takeoversOf } from "./records.js";
 
-/** A message about a candle, and its place in the stream. */
+/** A message about a candle, and when it was stored. */
 export interface PlacedCandle extends CandleRecord {
-  readonly sequence: number;
+  readonly time: number;
 }
 
-/** Where what a subscriber is shown begins. */
-export interface TableStart {
-  /** An instant, a number of candles before the running one, or the running interval where absent. */
-  readonly since: number | { readonly candles: number } | undefined;
-  /** Stands in for the service's clock where nothing is stored. */
-  readonly now: number;
-}
+/** Where what a subscriber is shown begins: an instant, so many candles before the running one, or the running interval. */
+export type TableStart = number | { readonly candles: number } | undefined;
 
 /**
  * What one subscriber knows of a published series: what is stored comes first, as a history, then what changes.
  *
- * It holds the candles that can still change. A final one is published once, and forgotten.
+ * Messages may come in any order, and more than once. It holds the candles that can still change, and the others for as
+ * long as they may come again.
  */
 export class CandleTable {
   readonly #series: Series;
   readonly #intervals: Intervals;
-  readonly #since: TableStart["since"];
-  /** By timestamp; while a history is read all of it, then the candles that can still change. */
-  #known = new Map<number, PlacedCandle>();
-  /** What was known before the stream was made anew, while that is read. */
-  #before: ReadonlyMap<number, PlacedCandle> | undefined;
+  readonly #since: TableStart;
+  /** By timestamp, also those that are gone. */
+  readonly #known = new Map<number, PlacedCandle>();
   #isReading = true;
   #isLive: boolean;
   /** Nothing older is shown. */
-  #start: number | undefined;
-  /** The newest candle that was shown. */
-  #newest = Number.NEGATIVE_INFINITY;
-  /** The last message of the history. */
-  #sequence = 0;
+  #start = Number.NEGATIVE_INFINITY;
   /** The latest instant of the service's clock that a message tells of. */
   #observedAt = Number.NEGATIVE_INFINITY;
+  /** When the newest message was stored. */
+  #storedAt = Number.NEGATIVE_INFINITY;
+  #status: PlacedMessage | undefined;
   #takeovers: readonly Takeover[] = [];
   #coveredUntil: number | undefined;
+  #pruneAbove = LEAST_PRUNED;
 
-  constructor(series: Series, intervals: Intervals, since: TableStart["since"]) {
+  constructor(series: Series, intervals: Intervals, since: TableStart) {
     this.#series = series;
     this.#intervals = intervals;
     this.#since = since;
@@ -53,132 +48,115 @@ export class CandleTable {
 
   /** Takes a message about a candle. */
   candle(message: PlacedCandle): readonly CandleEvent[] {
-    const { sequence, observedAt } = message;
     const { timestamp } = message.candle;
+    const known = this.#known.get(timestamp);
+    if (known !== undefined && !isNewer(message, known)) return [];
     if (this.#isReading) {
-      const known = this.#known.get(timestamp);
-      if (known === undefined || known.sequence < sequence) this.#known.set(timestamp, message);
-      this.#sequence = Math.max(this.#sequence, sequence);
+      this.#known.set(timestamp, message);
       return [];
     }
-    if (sequence <= this.#sequence || isStale(message, this.#takeovers)) return [];
-    this.#observedAt = Math.max(this.#observedAt, observedAt);
-    if (timestamp < this.#start!) return [];
-    return this.#change(message);
-  }
-
-  /** Takes a message about how the series stands. */
-  status(message: StatusRecord & { readonly sequence: number }): readonly CandleEvent[] {
-    const { epoch, sequence, takeovers, status } = message;
-    // The first message of a lease begins it.
-    const isBeginning = !takeovers.some((takeover) => takeover.epoch === epoch);
-    this.#takeovers = isBeginning ? [...takeovers, { epoch, sequence }] : takeovers;
-    const lost = this.#coveredUntil;
-    this.#coveredUntil = status.coveredUntil ?? this.#coveredUntil;
-    this.#observedAt = Math.max(this.#observedAt, status.coveredUntil ?? Number.NEGATIVE_INFINITY);
-    if (this.#isReading) {
-      this.#sequence = Math.max(this.#sequence, sequence);
-      return [];
-    }
-    // What was stored while this subscriber was away, and is not any more, cannot be told from what it still holds.
-    const keptFrom = status.coveredFrom ?? Number.NEGATIVE_INFINITY;
-    const hasHole = lost !== undefined && keptFrom > lost;
-    const events: CandleEvent[] = [];
-    for (const known of this.#ascending()) {
-      const isLost = hasHole && known.candle.timestamp < keptFrom;
-      if (isLost || isStale(known, this.#takeovers)) events.push(this.#remove(known, known.observedAt));
-    }
+    if (timestamp < this.#start || isStale(message, this.#takeovers)) return [];
+    const events = this.#change(known, message);
+    this.#prune();
     return events;
   }
 
-  /** All that is stored has come. */
+  /** Takes a message about how the series stands. */
+  status(message: StatusRecord & { readonly time: number }): readonly CandleEvent[] {
+    if (this.#status !== undefined && !isNewer(message, this.#status)) return [];
+    this.#status = message;
+    this.#takeovers = takeoversOf(message);
+    const { coveredFrom, coveredUntil } = message.status;
+    this.#observedAt = Math.max(this.#observedAt, coveredUntil ?? Number.NEGATIVE_INFINITY);
+    // What was stored while this subscriber was away, and is not any more, cannot be told from what it still holds.
+    const hasHole =
+      (coveredFrom ?? Number.NEGATIVE_INFINITY) > (this.#coveredUntil ?? Number.POSITIVE_INFINITY);
+    this.#coveredUntil = coveredUntil ?? this.#coveredUntil;
+    if (this.#isReading) return [];
+    const isLost = ({ candle, status }: PlacedCandle) =>
+      hasHole && status !== "final" && candle.timestamp < coveredFrom!;
+    const gone = this.#shown().filter((known) => isLost(known) || isStale(known, this.#takeovers));
+    return gone.map((known) => this.#remove(known, known.observedAt, known.time));
+  }
+
+  /** All that is stored has come; `now` stands in for the service's clock where that is nothing. */
   caughtUp(now: number): readonly CandleEvent[] {
     if (!this.#isReading) return [];
     this.#isReading = false;
-    const stored = [...this.#known.values()].filter((message) => !isStale(message, this.#takeovers));
-    for (const { observedAt } of stored) this.#observedAt = Math.max(this.#observedAt, observedAt);
-    const present = stored
-      .filter(({ isRemoved }) => !isRemoved)
-      .sort((a, b) => a.candle.timestamp - b.candle.timestamp);
-    this.#start ??= this.#startOf(present, now);
-    const before = this.#before;
-    this.#before = undefined;
-    this.#known = new Map(before);
-    const events: CandleEvent[] = [];
-    const found = new Set<number>();
-    for (const message of present) {
-      const { timestamp } = message.candle;
-      found.add(timestamp);
-      // A final candle that was shown before the stream was made anew is not held any more, and not shown again.
-      const isShown = before !== undefined && !before.has(timestamp) && timestamp <= this.#newest;
-      if (timestamp >= this.#start && !isShown) events.push(...this.#change(message));
+    for (const [timestamp, message] of this.#known) {
+      if (isStale(message, this.#takeovers)) this.#known.delete(timestamp);
+      else this.#note(message);
     }
-    for (const known of before?.values() ?? []) {
-      if (!found.has(known.candle.timestamp)) events.push(this.#remove(known, this.#observedAt));
-    }
+    const stored = this.#shown();
+    this.#start = this.#startOf(stored, now);
+    const shown = stored.filter(({ candle }) => candle.timestamp >= this.#start);
+    const events = shown.map((message) => this.#event("new", message));
+    this.#prune();
     this.#isLive = true;
-    return events.sort((a, b) => a.candle.timestamp - b.candle.timestamp);
-  }
-
-  /** The stream was made anew: what is stored comes again, under other sequences. */
-  renewed(): void {
-    if (!this.#isReading) this.#before ??= this.#known;
-    this.#known = new Map();
-    this.#isReading = true;
-    this.#sequence = 0;
-    this.#takeovers = [];
-    this.#coveredUntil = undefined;
+    return events;
   }
 
   /** The first interval to show, by the newest instant that is known of the service's clock. */
-  #startOf(present: readonly PlacedCandle[], now: number): number {
+  #startOf(stored: readonly PlacedCandle[], now: number): number {
     const since = this.#since;
     if (typeof since === "number") return since;
     const running = this.#intervals.start(Number.isFinite(this.#observedAt) ? this.#observedAt : now);
     if (since === undefined) return running;
-    const older = present.filter(({ candle }) => candle.timestamp < running);
-    const first = older[Math.max(0, older.length - since.candles)];
-    return first?.candle.timestamp ?? running;
+    const older = stored.filter(({ candle }) => candle.timestamp < running);
+    return older[Math.max(0, older.length - since.candles)]?.candle.timestamp ?? running;
   }
 
-  *#ascending(): Iterable<PlacedCandle> {
-    yield* [...this.#known.values()].sort((a, b) => a.candle.timestamp - b.candle.timestamp);
+  /** Those that are there, ascending. */
+  #shown(): PlacedCandle[] {
+    return [...this.#known.values()]
+      .filter(({ isRemoved, candle }) => !isRemoved && candle.timestamp >= this.#start)
+      .sort((a, b) => a.candle.timestamp - b.candle.timestamp);
   }
 
-  #change(message: PlacedCandle): CandleEvent[] {
-    const { candle, status, revision, observedAt, isRemoved } = message;
-    const known = this.#known.get(candle.timestamp);
-    if (isRemoved) return known === undefined ? [] : [this.#remove(known, observedAt)];
-    const isEcho = known !== undefined && known.status === status && isSame(known.candle, candle);
-    if (status === "final") this.#known.delete(candle.timestamp);
-    else this.#known.set(candle.timestamp, isEcho ? { ...message, candle: known.candle } : message);
-    this.#newest = Math.max(this.#newest, candle.timestamp);
-    if (known === undefined) return [this.#event({ type: "new", candle, status, revision, observedAt })];
-    if (isEcho) return [];
-    if (revision <= known.revision) {
-      // It went and came back, and only the last of that is left.
-      return [
-        this.#event({ ...known, type: "removed", revision: known.revision + 1, observedAt }),
-        this.#event({ type: "new", candle, status, revision, observedAt }),
-      ];
+  #change(known: PlacedCandle | undefined, message: PlacedCandle): CandleEvent[] {
+    const { candle, status, revision, observedAt, isRemoved, time } = message;
+    this.#note(message);
+    if (known === undefined || known.isRemoved) {
+      this.#known.set(candle.timestamp, message);
+      return isRemoved ? [] : [this.#event("new", message)];
     }
-    return [this.#event({ type: "updated", candle, previous: known.candle, status, revision, observedAt })];
+    if (isRemoved) return [this.#remove(known, observedAt, time)];
+    const isEcho = isSame(known.candle, candle) && (known.status === status || known.status === "final");
+    if (isEcho || known.status === "final") {
+      // What was shown stays the same object; and what was shown as final stays as it is.
+      this.#known.set(candle.timestamp, { ...message, candle: known.candle, status: known.status });
+      return [];
+    }
+    this.#known.set(candle.timestamp, message);
+    if (revision > known.revision) return [this.#event("updated", message, known.candle)];
+    // It went and came back, and only the last of that is left.
+    const gone = { ...known, revision: known.revision + 1, observedAt };
+    return [this.#event("removed", gone), this.#event("new", message)];
   }
 
-  #remove(known: PlacedCandle, observedAt: number): CandleEvent {
-    const { candle, status, revision } = known;
-    this.#known.delete(candle.timestamp);
-    return this.#event({ type: "removed", candle, status, revision: revision + 1, observedAt });
+  #remove(known: PlacedCandle, observedAt: number, time: number): CandleEvent {
+    const gone = { ...known, revision: known.revision + 1, observedAt, time, isRemoved: true };
+    this.#known.set(known.candle.timestamp, gone);
+    return this.#event("removed", gone);
   }
 
-  #event({
-    type,
-    candle,
-    previous,
-    status,
-    revision,
-    observedAt,
-  }: Omit<CandleEvent, "live" | "series">): CandleEvent {
+  #note({ observedAt, time }: PlacedCandle): void {
+    this.#observedAt = Math.max(this.#observedAt, observedAt);
+    this.#storedAt = Math.max(this.#storedAt, time);
+  }
+
+  /** Forgets what neither changes nor comes again. */
+  #prune(): void {
+    if (this.#known.size <= this.#pruneAbove) return;
+    for (const [timestamp, { status, isRemoved, time }] of this.#known) {
+      const isOver = status === "final" || isRemoved;
+      if (isOver && time < this.#storedAt - 2 * REREAD) this.#known.delete(timestamp);
+    }
+    this.#pruneAbove = Math.max(LEAST_PRUNED, 2 * this.#known.size);
+  }
+
+  #event(type: CandleEvent["type"], of: PlacedCandle, previous?: CandleEvent["candle"]): CandleEvent {
+    const { candle, status, revision, observedAt } = of;
     return Object.freeze({
       type,
       candle,
@@ -191,3 +169,6 @@ export class CandleTable {
     });
   }
 }
+
+/** So few are not worth looking through. */
+const LEAST_PRUNED = 64;

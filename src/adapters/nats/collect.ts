@@ -19,11 +19,20 @@ export interface CollectOptions extends Omit<StreamOptions, "scheduler"> {
    * The key's limit, of which each collector gets the part that its slots are of all: at most `requests` (1 to 10,000) in
    * any window of `per` ms, over all collectors; default 40 per 1,000.
    */
-  rateLimit?: { requests: number; per: number } | false;
+  rateLimit?:
+    | {
+        /** How many requests, a whole number from 1 to 10,000. */
+        requests: number;
+        /** The length of the window, in ms, 1 to 2^31 − 1. */
+        per: number;
+      }
+    | false;
   /** ms within which others take over the work of a collector that has died, from 1,000; default 15,000. */
   lease?: number;
   /** Into how many parts work and rate limit are cut, from 1 up to `rateLimit.requests`; default 16, or as many as that. */
   slots?: number;
+  /** Hands its slots on when it aborts; the stream completes once the others know. Default: none. */
+  signal?: AbortSignal;
 }
 
 const GROUP = /^[A-Za-z0-9_-]{1,32}$/;
@@ -35,6 +44,14 @@ const DEFAULT_SLOTS = 16;
  * as anyone subscribes: every feed is worked on by exactly one of them, and when one dies the others take over its feeds
  * within `lease` ms, from where it has left them.
  *
+ * ```marbles
+ * another collector                   ----x---y-----
+ * collect(connection, client, feeds)  (ab)(cd)(ab)--
+ *
+ * x: begins     y: leaves
+ * a: started    b: holds 16 slots    c: stopped    d: holds 8 slots
+ * ```
+ *
  * The work is cut into slots, and the rate limit with it: a collector that holds n of N slots asks at most n/N of what the
  * key allows, whatever the limit of `client` itself, which has to be the key's as well. A slot that changes hands counts
  * for its new holder once a window of the limit has passed, so that the sum holds in every moment. Only calls that
@@ -44,8 +61,8 @@ const DEFAULT_SLOTS = 16;
  * which nothing is stored yet, and `fillGaps` is the subscriber's affair. All timers are those of the client's scheduler.
  *
  * It errors with a `PairstreamError` where others of the group go by other rules, or where a stream is set up otherwise,
- * and with a `NetworkError` once the connection is closed for good; it does not complete. Leaving hands the slots on.
- * Throws an `InvalidInputError` at the call.
+ * and with a `NetworkError` once the connection is closed for good. Leaving hands the slots on, too, but does not tell when
+ * that is done: a program that ends aborts `signal` first. Throws an `InvalidInputError` at the call.
  *
  * ```ts
  * import { connect } from "@nats-io/transport-node";
@@ -68,9 +85,12 @@ export function collect(
   checkConnection(connection);
   const { scheduler } = coreOf(client);
   const settings = { ...checkNatsOptions(options), scheduler };
-  const { group = "default" } = options;
+  const { group = "default", signal } = options;
   if (typeof group !== "string" || !GROUP.test(group)) {
     throw new InvalidInputError("group", "1 to 32 letters, digits, _ or -", "is no such text");
+  }
+  if (signal !== undefined && typeof signal?.addEventListener !== "function") {
+    throw new InvalidInputError("signal", "an AbortSignal", "is none");
   }
   const rules = checkRules(options);
   const checked = checkFeeds(settings.name, feeds);
@@ -79,8 +99,14 @@ export function collect(
       { connection, client, settings, group, rules, feeds: checked },
       subscriber,
     );
+    const retire = () => void collector.stop().then(() => subscriber.complete());
     collector.start();
-    return () => collector.stop();
+    if (signal?.aborted) retire();
+    else signal?.addEventListener("abort", retire);
+    return () => {
+      signal?.removeEventListener("abort", retire);
+      void collector.stop();
+    };
   });
 }
 

@@ -7,7 +7,7 @@ import type { Series, Sniper } from "../../contract/model.js";
 import { type FeedStatus, watchFeedStatus } from "../../feed-status.js";
 import { checkSniperWatch, type SniperWatch, watchSnipers } from "../../snipers/watch.js";
 import { addressOf } from "../sse/wallets.js";
-import { consume } from "./consumer.js";
+import { type ConsumerSignal, consume } from "./consumer.js";
 import { offerCandle, offerSniper, readCandleRecord, readWalletRecord } from "./feeds.js";
 import {
   candleBody,
@@ -18,11 +18,17 @@ import {
   statusBody,
   walletBody,
 } from "./message.js";
-import { FeedPublisher, type Lanes, type PublisherMeans, type RecordReader } from "./publisher.js";
-import { TAKEOVERS_KEPT, type Takeover } from "./records.js";
+import {
+  FeedPublisher,
+  type Lanes,
+  type Publication,
+  type PublisherMeans,
+  type RecordReader,
+} from "./publisher.js";
+import { TAKEOVERS_KEPT, type Takeover, takeoversOf } from "./records.js";
 import { carriedStatus, failedStatus, keptStatus, takenOverStatus } from "./statuses.js";
 import { persist } from "./store.js";
-import { type FeedSubjects, STATUS, walletToken } from "./subjects.js";
+import { type FeedSubjects, STATUS, splitSubject, walletToken } from "./subjects.js";
 
 /** What `watchCandles` or `watchSnipers` is to be asked for. */
 export type CollectedWatch = (Series & WatchOptions) | SniperWatch;
@@ -99,7 +105,24 @@ export function collectFeed(
       teller.tell(failedStatus(teller.last, error));
       publisher.whenIdle(() => subscriber.error(error));
     };
-    const publisher = new FeedPublisher({ ...means, fail }, feed, kind.read);
+    const { store, scheduler } = means;
+    const statusSubject = `${feed.key}.${STATUS}`;
+    let hasBegun = false;
+    /** Once the first status is stored, the later ones say when that was. */
+    const noteBeginning = async () => {
+      hasBegun = true;
+      const told = await persist(store, scheduler, abort.signal, () =>
+        store.last(feed.stream, statusSubject),
+      );
+      const isOurs = told !== undefined && readStatusMessage(told.text).epoch === epoch;
+      if (isOurs) teller?.learnBeginning(told.time);
+    };
+    const tell = (publication: Publication) => {
+      means.tell(publication);
+      const { type, subject } = publication;
+      if (type === "stored" && subject === statusSubject && !hasBegun) noteBeginning().catch(() => {});
+    };
+    const publisher = new FeedPublisher({ ...means, fail, tell }, feed, kind.read);
     subscriber.add(() => {
       abort.abort();
       following.unsubscribe();
@@ -134,9 +157,12 @@ export function collectFeed(
 const STARTING: FeedStatus = Object.freeze({ state: "starting", failures: 0 });
 
 interface StoredFeed {
-  readonly status: (StatusRecord & { readonly sequence: number }) | undefined;
+  readonly status: (StatusRecord & { readonly time: number }) | undefined;
   readonly open: Map<string, OpenRecord>;
 }
+
+/** Servers of version 2.9 that were killed have been seen to number the same messages differently, by a few. */
+const SEQUENCES_APART = 1_000;
 
 /** Reads what is stored of a feed as far as it can still change; the publisher learns it. */
 async function readStored(
@@ -148,47 +174,30 @@ async function readStored(
 ): Promise<StoredFeed> {
   await readers.turn();
   try {
-    const subject = `${feed.key}.${STATUS}`;
-    const told = await persist(store, scheduler, signal, () => store.last(feed.stream, subject));
-    const status = told && { ...readStatusMessage(told.text), sequence: told.sequence };
-    const filter = `${feed.key}.>`;
-    const from = status?.from ?? "stored";
-    const stored = consume(store, { stream: feed.stream, filter, from, scheduler });
-    const signals = await lastValueFrom(
-      stored.pipe(
-        takeWhile(({ type }) => type !== "caught-up" && !signal.aborted),
-        toArray(),
-      ),
+    const { key, stream } = feed;
+    const told = await persist(store, scheduler, signal, () => store.last(stream, `${key}.${STATUS}`));
+    const status = told && { ...readStatusMessage(told.text), time: told.time };
+    const from = status?.from === undefined ? "stored" : status.from - SEQUENCES_APART;
+    const signals = consume(store, { stream, filter: `${key}.>`, from, scheduler }).pipe(
+      takeWhile(({ type }) => type !== "caught-up" && !signal.aborted),
+      toArray(),
     );
-    const open = new Map<string, OpenRecord>();
-    for (const message of signals) {
+    const newest = new Map<string, Extract<ConsumerSignal, { type: "message" }>>();
+    for (const message of await lastValueFrom(signals)) {
       if (message.type !== "message") continue;
-      const last = message.subject.slice(feed.key.length + 1);
-      const { sequence } = message;
-      const text = message.text();
-      if (last === STATUS) {
-        publisher.learn(last, sequence, text);
-        continue;
-      }
-      const removal = kind.removalOf(text);
-      if (removal === undefined) continue;
-      publisher.learn(last, sequence, text);
-      open.set(last, { removal });
+      const { last } = splitSubject(message.subject);
+      if ((newest.get(last)?.time ?? 0) <= message.time) newest.set(last, message);
+    }
+    const open = new Map<string, OpenRecord>();
+    for (const [last, { sequence, text }] of newest) {
+      const removal = last === STATUS ? undefined : kind.removalOf(text());
+      if (last === STATUS || removal !== undefined) publisher.learn(last, sequence, text());
+      if (removal !== undefined) open.set(last, { removal });
     }
     return { status, open };
   } finally {
     readers.leave();
   }
-}
-
-/** The takeovers that a status message tells of, that of its own lease included. */
-function takeoversOf({
-  epoch,
-  sequence,
-  takeovers,
-}: StatusRecord & { sequence: number }): readonly Takeover[] {
-  const isBeginning = !takeovers.some((takeover) => takeover.epoch === epoch);
-  return isBeginning ? [...takeovers, { epoch, sequence }] : takeovers;
 }
 
 /** Publishes how a feed stands under one lease. */
@@ -197,9 +206,7 @@ class StatusTeller {
   readonly #publisher: FeedPublisher;
   readonly #epoch: number;
   readonly #name: string;
-  readonly #takeovers: readonly Takeover[];
-  /** The first message of this lease. */
-  #beginning: Takeover | undefined;
+  #takeovers: readonly Takeover[];
 
   constructor(
     publisher: FeedPublisher,
@@ -211,18 +218,18 @@ class StatusTeller {
     this.#takeovers = before === undefined ? [] : takeoversOf(before).slice(1 - TAKEOVERS_KEPT);
   }
 
+  /** Learns when the first message of this lease was stored, by the server's clock. */
+  learnBeginning(at: number): void {
+    this.#takeovers = [...this.#takeovers, { epoch: this.#epoch, at }];
+  }
+
   tell(status: FeedStatus): void {
     if (status === this.last) return;
     this.last = status;
     this.#publisher.offerStatus(() => {
-      const epoch = this.#epoch;
-      const stored = this.#publisher.stored(STATUS);
-      if (this.#beginning === undefined && stored?.epoch === epoch) {
-        this.#beginning = { epoch, sequence: stored.sequence };
-      }
-      const takeovers = [...this.#takeovers, ...(this.#beginning === undefined ? [] : [this.#beginning])];
-      const body = statusBody({ status, publisher: this.#name, takeovers, from: this.#publisher.firstOpen });
-      return { body, isRemoval: false, epoch, observedAt: status.coveredUntil ?? 0 };
+      const from = this.#publisher.firstOpen;
+      const body = statusBody({ status, publisher: this.#name, takeovers: this.#takeovers, from });
+      return { body, isRemoval: false, epoch: this.#epoch, observedAt: 0 };
     });
   }
 }

@@ -30,33 +30,45 @@ export type CollectorActivity =
   | {
       /** Which slots are its own has changed. */
       readonly type: "slots";
+      /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
+      /** The numbers of its slots, from 0. */
       readonly held: readonly number[];
     }
   | {
-      /** It has begun to work on a feed, or has left it to others; `feed` is what its subjects begin with. */
+      /** It has begun to work on a feed, or has left it to others. */
       readonly type: "started" | "stopped";
+      /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
+      /** What the subjects of the feed begin with. */
       readonly feed: string;
+      /** Of the lease under which it works: a whole number, higher for each later holder. */
       readonly epoch: number;
     }
   | {
       /** A feed has failed for good: retrying cannot mend it. It stays so as long as this collector has it. */
       readonly type: "failed";
+      /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
+      /** What the subjects of the feed begin with. */
       readonly feed: string;
+      /** Why. */
       readonly error: unknown;
     }
   | {
       /** A newer message was there already, and stays. */
       readonly type: "superseded";
+      /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
+      /** The subject of the message. */
       readonly subject: string;
     }
   | {
       /** The leases could not be read or written, or a message not stored, and it is tried again. */
       readonly type: "trouble";
+      /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
+      /** Why. */
       readonly error: unknown;
     };
 
@@ -117,13 +129,14 @@ export class Collector {
     );
   }
 
-  /** Ends all work at once, and tells the others, if they can be reached. */
-  stop(): void {
+  /** Ends all work at once; resolves once the others know that, if they can be reached. */
+  async stop(): Promise<void> {
+    if (this.#stop.signal.aborted) return;
     this.#stop.abort();
     this.#timer.unsubscribe();
     for (const slot of [...this.#held.keys()]) this.#drop(slot);
     this.#running.unsubscribe();
-    this.#leave().catch(() => {});
+    await this.#leave().catch(() => {});
   }
 
   async #open(): Promise<void> {
@@ -182,7 +195,8 @@ export class Collector {
       const table = this.#agreed(read.table, before);
       if (table === undefined) return;
       this.#adopt(table);
-      const move = nextMove(table, this.#seen, this.#id, now);
+      const held = new Map([...this.#held].map(([slot, { epoch }]) => [slot, epoch]));
+      const move = nextMove(table, this.#seen, { id: this.#id, held }, now);
       // Others may take them as soon as that is written.
       for (const slot of move.released) this.#drop(slot);
       this.#count();

@@ -11,14 +11,14 @@ export type ConsumerSignal =
       readonly type: "message";
       readonly subject: string;
       readonly sequence: number;
+      /** When it was stored, by the server's clock, in ms since the epoch. */
+      readonly time: number;
       text(): string;
     }
-  /** From here on every message will come. */
-  | { readonly type: "attached" }
+  /** From here on every message will come, and so many that are there. */
+  | { readonly type: "attached"; readonly stored: number }
   /** What was stored before has come. */
-  | { readonly type: "caught-up" }
-  /** The stream was made anew, with other sequences: it begins again. */
-  | { readonly type: "renewed" };
+  | { readonly type: "caught-up" };
 
 /** What to read, and from where on. */
 export interface ConsumerPlan {
@@ -30,8 +30,14 @@ export interface ConsumerPlan {
   readonly scheduler: SchedulerLike;
 }
 
+/**
+ * By how much what was read before is read again, in ms of the server's clock, where a consumer was lost. Sequences would be
+ * exact, if the next server numbered the messages as the last one did.
+ */
+export const REREAD = 60_000;
 /** Without a message the server says this often that there is none, in ms; a silence of two means that it is gone. */
 const HEARTBEAT = 2_000;
+const LONGEST_SILENCE = 2.5 * HEARTBEAT;
 /** How long a server keeps a consumer that nobody listens to, in ms. */
 const ABANDONED_AFTER = 30_000;
 /** The waits before a consumer is made again, in ms. */
@@ -39,14 +45,15 @@ const FIRST_RETRY = 50;
 const LONGEST_RETRY = 1_000;
 
 /**
- * The messages of a stream in their order, each once, as long as anyone subscribes.
+ * The messages of a stream, each at least once, in their order but for those that are read again, as long as anyone
+ * subscribes.
  *
- * The server pushes, as fast as it is read here. A consumer that has fallen silent or has left out a message is made again
- * after the last message that came; one that cannot be made is tried again until the connection is closed for good.
+ * The server pushes, as fast as it is read here. A consumer that has fallen silent or has left out a message is made again;
+ * one that cannot be made is tried again until the connection is closed for good.
  */
 export function consume(store: Store, plan: ConsumerPlan): Observable<ConsumerSignal> {
   return new Observable((subscriber) => {
-    const consumer = new OrderedConsumer(store, plan, {
+    const consumer = new Consumer(store, plan, {
       next: (signal) => subscriber.next(signal),
       error: (error) => subscriber.error(error),
     });
@@ -60,7 +67,7 @@ interface Listener {
   error(error: unknown): void;
 }
 
-class OrderedConsumer {
+class Consumer {
   readonly #store: Store;
   readonly #plan: ConsumerPlan;
   readonly #listener: Listener;
@@ -74,13 +81,11 @@ class OrderedConsumer {
   #timer = Subscription.EMPTY;
   #failures = 0;
   #heardAt = 0;
-  /** When the stream was made, which tells it from a later one of the same name. */
-  #created: string | undefined;
-  /** The last message that came. */
-  #sequence: number | undefined;
-  /** How many came from this consumer, and how many of those that it found are still to come. */
+  /** All that was stored before has come, by the server's clock. */
+  #readUntil: number | undefined;
+  /** How many came from this consumer, and how many it had found when it was made. */
   #delivered = 0;
-  #missing = Number.POSITIVE_INFINITY;
+  #found = Number.POSITIVE_INFINITY;
   #isAttached = false;
   #isCaughtUp = false;
 
@@ -135,18 +140,11 @@ class OrderedConsumer {
     const generation = this.#generation;
     const isOutdated = () => generation !== this.#generation || this.#isStopped;
     const begun = this.#scheduler.now();
+    const inbox = this.#store.inbox();
+    this.#delivered = 0;
+    this.#found = Number.POSITIVE_INFINITY;
+    this.#heardAt = begun;
     try {
-      const info = await this.#store.stream(this.#plan.stream);
-      if (isOutdated()) return;
-      if (info === undefined) {
-        this.#retry(begun);
-        return;
-      }
-      this.#noteStream(info.created, info.state.last_seq);
-      const inbox = this.#store.inbox();
-      this.#delivered = 0;
-      this.#missing = Number.POSITIVE_INFINITY;
-      this.#heardAt = this.#scheduler.now();
       this.#listening = this.#store.connection.subscribe(inbox, {
         callback: (error, message) => {
           if (isOutdated()) return;
@@ -154,20 +152,25 @@ class OrderedConsumer {
           else this.#take(message);
         },
       });
-      const { name, pending } = await this.#store.addConsumer(this.#plan.stream, this.#configOf(inbox));
+      const made = await this.#store.addConsumer(this.#plan.stream, this.#configOf(inbox));
       if (isOutdated()) {
-        this.#store.removeConsumer(this.#plan.stream, name);
+        if (made !== undefined) this.#store.removeConsumer(this.#plan.stream, made.name);
         return;
       }
-      this.#name = name;
+      if (made === undefined) {
+        this.#retry(begun);
+        return;
+      }
+      this.#name = made.name;
       this.#failures = 0;
-      this.#missing = pending;
+      this.#found = made.pending;
+      if (this.#plan.from === "now") this.#readUntil ??= made.time;
       this.#watchSilence();
       if (!this.#isAttached) {
         this.#isAttached = true;
-        this.#listener.next({ type: "attached" });
+        this.#listener.next({ type: "attached", stored: made.pending });
       }
-      this.#checkCaughtUp(this.#delivered >= pending);
+      this.#checkCaughtUp(this.#delivered >= made.pending);
     } catch (error) {
       if (isOutdated()) return;
       if (this.#store.isPassing(error)) this.#retry(begun);
@@ -175,30 +178,11 @@ class OrderedConsumer {
     }
   }
 
-  /** Notes which stream it is, and where its messages begin for us. */
-  #noteStream(created: string, last: number): void {
-    const isOther = this.#created !== undefined && this.#created !== created;
-    this.#created = created;
-    if (isOther) {
-      this.#sequence = 0;
-      this.#isCaughtUp = false;
-      this.#listener.next({ type: "renewed" });
-    } else if (this.#sequence === undefined && this.#plan.from === "now") {
-      this.#sequence = last;
-    }
-  }
-
   #configOf(inbox: string) {
-    const { from, filter } = this.#plan;
+    const { filter } = this.#plan;
     const { nanos } = this.#store.library;
-    const first =
-      this.#sequence === undefined ? (typeof from === "number" ? from : undefined) : this.#sequence + 1;
-    const start =
-      first === undefined
-        ? { deliver_policy: "last_per_subject" as DeliverPolicy }
-        : { deliver_policy: "by_start_sequence" as DeliverPolicy, opt_start_seq: Math.max(1, first) };
     return {
-      ...start,
+      ...this.#startOf(),
       ...(filter === undefined ? {} : { filter_subject: filter }),
       ack_policy: "none" as const,
       max_deliver: 1,
@@ -211,6 +195,19 @@ class OrderedConsumer {
     };
   }
 
+  #startOf(): { deliver_policy: DeliverPolicy; opt_start_seq?: number; opt_start_time?: string } {
+    const { from } = this.#plan;
+    // What was stored is read from its beginning until it has come as a whole.
+    const isResumed = this.#readUntil !== undefined && (from === "now" || this.#isCaughtUp);
+    if (isResumed) {
+      const start = new Date(Math.max(0, this.#readUntil! - REREAD)).toISOString();
+      return { deliver_policy: "by_start_time", opt_start_time: start };
+    }
+    if (from === "now") return { deliver_policy: "new" };
+    if (from === "stored") return { deliver_policy: "last_per_subject" };
+    return { deliver_policy: "by_start_sequence", opt_start_seq: Math.max(1, from) };
+  }
+
   #take(message: Msg): void {
     this.#heardAt = this.#scheduler.now();
     const { headers } = message;
@@ -219,7 +216,7 @@ class OrderedConsumer {
       const stalled = headers.get("Nats-Consumer-Stalled");
       if (message.reply) message.respond();
       else if (stalled !== "") this.#store.connection.publish(stalled);
-      if (!message.reply && this.#missing !== Number.POSITIVE_INFINITY) this.#checkCaughtUp(true);
+      else this.#checkCaughtUp(this.#found !== Number.POSITIVE_INFINITY);
       return;
     }
     const place = readPlace(message.reply);
@@ -228,18 +225,18 @@ class OrderedConsumer {
       void this.#attach();
       return;
     }
+    const { sequence, time, pending } = place;
     this.#delivered += 1;
-    this.#sequence = place.sequence;
+    this.#readUntil = Math.max(this.#readUntil ?? time, time);
     const generation = this.#generation;
     this.#listener.next({
       type: "message",
       subject: message.subject,
-      sequence: place.sequence,
+      sequence,
+      time,
       text: () => message.string(),
     });
-    if (generation === this.#generation) {
-      this.#checkCaughtUp(place.pending === 0 || this.#delivered >= this.#missing);
-    }
+    if (generation === this.#generation) this.#checkCaughtUp(pending === 0 || this.#delivered >= this.#found);
   }
 
   #checkCaughtUp(isThere: boolean): void {
@@ -250,9 +247,8 @@ class OrderedConsumer {
 
   #watchSilence(): void {
     this.#timer.unsubscribe();
-    const deadline = this.#heardAt + 2.5 * HEARTBEAT;
-    this.#timer = callAt(this.#scheduler, deadline, () => {
-      if (this.#scheduler.now() - this.#heardAt >= 2.5 * HEARTBEAT) void this.#attach();
+    this.#timer = callAt(this.#scheduler, this.#heardAt + LONGEST_SILENCE, () => {
+      if (this.#scheduler.now() - this.#heardAt >= LONGEST_SILENCE) void this.#attach();
       else this.#watchSilence();
     });
   }
@@ -272,12 +268,12 @@ class OrderedConsumer {
   }
 }
 
-/** Where a message stands, as its reply subject tells: among those delivered, in the stream, and how many follow. */
+/** Where a message stands, as its reply subject tells: in the stream, among those delivered, and how many follow. */
 function readPlace(reply: string | undefined) {
   const parts = reply?.split(".") ?? [];
   if (parts[0] !== "$JS" || parts[1] !== "ACK") return undefined;
   // Later servers put a domain and an account before the stream, and a random part at the end.
   const first = parts.length === 9 ? 4 : 6;
-  const [, sequence, delivery, , pending] = parts.slice(first).map(Number);
-  return { sequence: sequence!, delivery: delivery!, pending: pending! };
+  const [, sequence, delivery, nanoseconds, pending] = parts.slice(first).map(Number);
+  return { sequence: sequence!, delivery: delivery!, time: nanoseconds! / 1e6, pending: pending! };
 }

@@ -1,5 +1,6 @@
 import { defer, from, Observable, type SchedulerLike, Subscription, switchMap } from "rxjs";
 import { type ConsumerSignal, consume } from "./consumer.js";
+import { Histories } from "./histories.js";
 import type { NatsConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
 import { Store } from "./store.js";
@@ -11,22 +12,21 @@ export type FeedSignal =
       readonly type: "message";
       /** The last part of the subject. */
       readonly last: string;
-      readonly sequence: number;
+      /** When it was stored, by the server's clock, in ms since the epoch. */
+      readonly time: number;
       text(): string;
     }
   /** All that is stored has come. */
-  | { readonly type: "caught-up" }
-  /** The stream was made anew: what is stored comes again. */
-  | { readonly type: "renewed" };
+  | { readonly type: "caught-up" };
 
 /** What of a feed is read: all of it, or only how it stands. */
 export type FeedPart = "all" | "status";
 
 /**
- * What is stored of a feed, then what is stored from now on, without hole or duplicate.
+ * What is stored of a feed, and what is stored from now on; in any order, and what is new in between maybe twice.
  *
- * All readers on a connection share one consumer for what comes; each reads what is stored by one of its own, which ends
- * with that. Servers of version 2.9 compare every message with every consumer of its stream, one after another.
+ * All readers on a connection share one consumer for what comes: servers of version 2.9 compare every message with every
+ * consumer of its stream, one after another. What is stored is read by others, which end with that.
  */
 export function readFeed(
   connection: NatsConnection,
@@ -39,9 +39,6 @@ export function readFeed(
   );
 }
 
-/** So many histories are read at once on a connection. */
-const HISTORIES_AT_ONCE = 32;
-
 const tails = new WeakMap<NatsConnection, Map<string, Promise<Tail>>>();
 
 function tailOf(connection: NatsConnection, stream: string, scheduler: SchedulerLike): Promise<Tail> {
@@ -53,17 +50,20 @@ function tailOf(connection: NatsConnection, stream: string, scheduler: Scheduler
   return tail;
 }
 
-type Reader = (signal: ConsumerSignal) => void;
+interface Reader {
+  /** From here on every message will come. */
+  attached(): void;
+  next(message: FeedSignal): void;
+  error(error: unknown): void;
+}
 
 /** What comes from now on in a stream, for all its readers on a connection. */
 class Tail {
   readonly #store: Store;
   readonly #stream: string;
   readonly #scheduler: SchedulerLike;
+  readonly #histories: Histories;
   readonly #readers = new Map<string, Set<Reader>>();
-  readonly #failed = new Set<(error: unknown) => void>();
-  readonly #waiting = new Set<() => void>();
-  #reading = 0;
   #following = Subscription.EMPTY;
   #isAttached = false;
 
@@ -71,138 +71,77 @@ class Tail {
     this.#store = store;
     this.#stream = stream;
     this.#scheduler = scheduler;
+    this.#histories = new Histories(store, stream, scheduler);
   }
 
   read(key: string, part: FeedPart): Observable<FeedSignal> {
     return new Observable((subscriber) => {
-      /** What came while the history was read; `undefined` once that is through. */
-      let held: FeedSignal[] | undefined = [];
-      let newest = 0;
       let history = Subscription.EMPTY;
-      const fail = (error: unknown) => subscriber.error(error);
-
-      const take = (signal: ConsumerSignal) => {
-        if (signal.type === "renewed") {
-          subscriber.next({ type: "renewed" });
-          readHistory();
-        } else if (signal.type === "attached") {
-          readHistory();
-        } else if (signal.type === "message") {
-          const { last } = splitSubject(signal.subject);
-          if (part === "status" && last !== STATUS) return;
-          const { sequence, text } = signal;
-          const told: FeedSignal = { type: "message", last, sequence, text };
-          if (held !== undefined) held.push(told);
-          else if (sequence > newest) subscriber.next(told);
-        }
+      const reader: Reader = {
+        attached: () => {
+          history = this.#histories.read({
+            key,
+            filter: part === "status" ? `${key}.${STATUS}` : `${key}.>`,
+            next: (signal) => reader.next(told(signal)),
+            error: (error) => reader.error(error),
+          });
+        },
+        next: (signal) => {
+          const isOther = part === "status" && signal.type === "message" && signal.last !== STATUS;
+          if (!isOther) subscriber.next(signal);
+        },
+        error: (error) => subscriber.error(error),
       };
-      const readHistory = () => {
-        history.unsubscribe();
-        held = [];
-        newest = 0;
-        history = this.#inTurn((done) =>
-          this.#history(part === "status" ? `${key}.${STATUS}` : `${key}.>`).subscribe({
-            next: (signal) => {
-              if (signal.type === "message") {
-                newest = signal.sequence;
-                const { last } = splitSubject(signal.subject);
-                subscriber.next({ type: "message", last, sequence: newest, text: signal.text });
-              } else if (signal.type === "renewed") {
-                newest = 0;
-                subscriber.next(signal);
-              } else if (signal.type === "caught-up") {
-                done();
-                subscriber.next(signal);
-                const late = held ?? [];
-                held = undefined;
-                for (const one of late)
-                  if (one.type === "message" && one.sequence > newest) subscriber.next(one);
-              }
-            },
-            error: fail,
-          }),
-        );
-      };
-
-      this.#enter(key, take, fail);
-      if (this.#isAttached) readHistory();
+      this.#enter(key, reader);
+      if (this.#isAttached) reader.attached();
       return () => {
         history.unsubscribe();
-        this.#leave(key, take, fail);
+        this.#leave(key, reader);
       };
     });
   }
 
-  #history(filter: string): Observable<ConsumerSignal> {
-    return consume(this.#store, {
-      stream: this.#stream,
-      filter,
-      from: "stored",
-      scheduler: this.#scheduler,
-    });
-  }
-
-  /** Begins as soon as few enough are at it; the place is free again once `done` is called, or it is unsubscribed. */
-  #inTurn(begin: (done: () => void) => Subscription): Subscription {
-    const turn = new Subscription();
-    const start = () => {
-      this.#waiting.delete(start);
-      this.#reading += 1;
-      let isDone = false;
-      const done = () => {
-        if (isDone) return;
-        isDone = true;
-        this.#reading -= 1;
-        const [next] = this.#waiting;
-        next?.();
-        turn.unsubscribe();
-      };
-      turn.add(done);
-      turn.add(begin(done));
-    };
-    turn.add(() => this.#waiting.delete(start));
-    if (this.#reading < HISTORIES_AT_ONCE) start();
-    else this.#waiting.add(start);
-    return turn;
-  }
-
-  #enter(key: string, reader: Reader, fail: (error: unknown) => void): void {
+  #enter(key: string, reader: Reader): void {
+    const isFirst = this.#readers.size === 0;
     const readers = this.#readers.get(key) ?? new Set();
     this.#readers.set(key, readers.add(reader));
-    this.#failed.add(fail);
-    if (this.#failed.size === 1) this.#follow();
+    if (isFirst) this.#follow();
   }
 
-  #leave(key: string, reader: Reader, fail: (error: unknown) => void): void {
+  #leave(key: string, reader: Reader): void {
     const readers = this.#readers.get(key);
     readers?.delete(reader);
     if (readers?.size === 0) this.#readers.delete(key);
-    this.#failed.delete(fail);
-    if (this.#failed.size === 0) {
-      this.#following.unsubscribe();
-      this.#isAttached = false;
-    }
+    if (this.#readers.size > 0) return;
+    this.#following.unsubscribe();
+    this.#isAttached = false;
   }
 
   #follow(): void {
-    const tail = consume(this.#store, {
-      stream: this.#stream,
-      from: "now",
-      scheduler: this.#scheduler,
-    });
-    this.#following = tail.subscribe({
+    const coming = consume(this.#store, { stream: this.#stream, from: "now", scheduler: this.#scheduler });
+    this.#following = coming.subscribe({
       next: (signal) => {
         if (signal.type === "message") {
           const readers = this.#readers.get(splitSubject(signal.subject).key);
-          if (readers !== undefined) for (const reader of [...readers]) reader(signal);
-          return;
+          if (readers !== undefined) for (const reader of [...readers]) reader.next(told(signal));
+        } else if (signal.type === "attached") {
+          this.#isAttached = true;
+          for (const reader of this.#all()) reader.attached();
         }
-        if (signal.type === "attached") this.#isAttached = true;
-        for (const readers of [...this.#readers.values()]) for (const reader of [...readers]) reader(signal);
       },
       error: (error) => {
-        for (const fail of [...this.#failed]) fail(error);
+        for (const reader of this.#all()) reader.error(error);
       },
     });
   }
+
+  #all(): Reader[] {
+    return [...this.#readers.values()].flatMap((readers) => [...readers]);
+  }
+}
+
+function told(signal: Exclude<ConsumerSignal, { type: "attached" }>): FeedSignal {
+  if (signal.type === "caught-up") return signal;
+  const { subject, time, text } = signal;
+  return { type: "message", last: splitSubject(subject).last, time, text };
 }

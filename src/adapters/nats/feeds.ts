@@ -61,7 +61,8 @@ export function offerCandle(publisher: FeedPublisher, event: CandleEvent, epoch:
   const isRemoval = type === "removed";
   const body = candleBody({ candle, status, isRemoved: isRemoval });
   const isLast = status === "final" && !isRemoval;
-  publisher.offer(String(candle.timestamp), { body, isRemoval, epoch, observedAt }, isLast);
+  const isBeginning = type === "new" && event.live && status === "open";
+  publisher.offer(String(candle.timestamp), { body, isRemoval, epoch, observedAt, isBeginning }, isLast);
 }
 
 /** Has the wallet of an event stored as it stands after it; `known` holds the wallets of the pair, and follows. */

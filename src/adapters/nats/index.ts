@@ -1,3 +1,10 @@
+/**
+ * The streams over NATS: collectors share the polling of one key, and any number of programs on any number of
+ * machines watch what they publish.
+ *
+ * @module pairstream/nats
+ */
+
 export { type CollectOptions, collect } from "./collect.js";
 export type { CollectedWatch } from "./collected-feed.js";
 export type { CollectorActivity } from "./collector.js";

@@ -78,12 +78,18 @@ export interface LeaseMove {
 }
 
 /**
- * What the collector `me` writes next: a sign of life, the slots of the dead and free ones up to its fair share taken, and
- * those beyond it released.
+ * What a collector writes next: a sign of life, the slots of the dead and free ones up to its fair share taken, and those
+ * beyond it released.
  *
- * `now`: by its own clock, in ms since the epoch, so that epochs grow even where the bucket was lost.
+ * `held`: the slots that it works on, with their epochs; one that is its own by the table alone is taken anew, as the table
+ * may be an old one. `now`: by its own clock, in ms since the epoch, so that epochs grow even where the bucket was lost.
  */
-export function nextMove(table: LeaseTable, seen: Sightings, me: string, now: number): LeaseMove {
+export function nextMove(
+  table: LeaseTable,
+  seen: Sightings,
+  { id: me, held: working }: { readonly id: string; readonly held: ReadonlyMap<number, number> },
+  now: number,
+): LeaseMove {
   const { rules } = table;
   const isAlive = (id: string) =>
     id === me || now - (seen.beats.get(id)?.since ?? now) < rules.lease * PARTS.dead;
@@ -93,14 +99,16 @@ export function nextMove(table: LeaseTable, seen: Sightings, me: string, now: nu
 
   const released: number[] = [];
   const taken: number[] = [];
-  let held = table.slots.filter(({ holder }) => holder === me).length;
+  let held = 0;
   const slots = table.slots.map((slot, number): Slot => {
-    if (slot.holder === me && held > share) {
-      held -= 1;
-      released.push(number);
-      return { ...slot, holder: null };
+    const { holder, epoch } = slot;
+    const isOurs = holder === me && working.get(number) === epoch;
+    if (isOurs && held < share) {
+      held += 1;
+      return slot;
     }
-    return slot.holder === null || alive.includes(slot.holder) ? slot : { ...slot, holder: null };
+    if (isOurs) released.push(number);
+    return holder !== null && holder !== me && alive.includes(holder) ? slot : { holder: null, epoch };
   });
   // From a place of its own, so that several that take at once do not all reach for the same.
   const first = Math.floor((rank * rules.slots) / alive.length);

@@ -24,7 +24,7 @@ const walletMessage = z.object({ ...stamp, wallet, removed });
 const statusMessage = z.object({
   ...stamp,
   publisher: z.string(),
-  takeovers: z.array(z.object({ epoch: count, sequence: count })),
+  takeovers: z.array(z.object({ epoch: count, at: z.number() })),
   from: z.optional(count),
   status: z.object({
     state: z.enum(["starting", "live", "stalled"]),
@@ -62,7 +62,7 @@ export interface StatusRecord extends Stamped {
   readonly publisher: string;
   /** Of the leases, the last ones. */
   readonly takeovers: readonly Takeover[];
-  /** No message about a candle that can still change was stored before this one. */
+  /** The sequence of the first message about a candle, or a wallet, that can still change. */
   readonly from: number | undefined;
 }
 

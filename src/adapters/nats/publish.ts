@@ -41,13 +41,21 @@ export interface PublishOptions extends StreamOptions {
 
 /** How to publish snipers. */
 export interface PublishSnipersOptions extends PublishOptions {
-  /** What the snipers were asked for with, if that was said. */
+  /** How many blocks the snipers were asked for with, 0 to 1000; default: as where none were named. */
   blocksAfterCreation?: number;
 }
 
 /**
  * Publishes candle events, of any number of series, while subscribed: each candle as it stands, on a subject of its own,
  * of which the stream keeps the last message.
+ *
+ * ```marbles
+ * events                              a-b-c-|
+ * publishCandles(connection, events)  p-q-r-|
+ *
+ * a: new 12:00 = 5, open    b: updated 12:00 = 6, closed    c: new 12:01 = 7, open
+ * p: stored as 1            q: stored as 2                  r: stored as 3
+ * ```
  *
  * It is cold: nothing is stored before someone subscribes, and leaving ends it. What the servers do not take at present
  * waits, the newest version of each candle, and is sent again. It errors with what `events` errors with, and with a
@@ -86,6 +94,14 @@ export function publishCandles(
 /**
  * Publishes sniper events, of any number of pairs, while subscribed: each wallet as it stands, on a subject of its own.
  * What else is to be said of `publishCandles` goes for it too.
+ *
+ * ```marbles
+ * events                              a-b-c-|
+ * publishSnipers(connection, events)  p-q-r-|
+ *
+ * a: wallet-added ann, initial    b: sold ann        c: wallet-added bob
+ * p: stored as 1                  q: stored as 2     r: stored as 3
+ * ```
  *
  * ```ts
  * import { connect } from "@nats-io/transport-node";
@@ -127,6 +143,14 @@ export function publishSnipers(
  * Publishes how a feed stands while subscribed, and answers those who ask whether it is alive: `watchPublishedFeedStatus`
  * tells it, and `stalled` once nobody answers any more. Where `statuses` errors it publishes that the feed is stalled, and
  * errors too. What else is to be said of `publishCandles` goes for it too.
+ *
+ * ```marbles
+ * statuses                                       s-l-m-|
+ * publishFeedStatus(connection, feed, statuses)  p-q-r-|
+ *
+ * s: starting       l: live until 12:00    m: live until 12:01
+ * p: stored as 1    q: stored as 2         r: stored as 3
+ * ```
  *
  * ```ts
  * import { connect } from "@nats-io/transport-node";

@@ -1,23 +1,24 @@
 import type { SniperEvent } from "../../snipers/diff.js";
 import { walletChanges } from "../sse/wallets.js";
+import { REREAD } from "./consumer.js";
 import type { StatusRecord, WalletRecord } from "./message.js";
-import { isStale, type Takeover } from "./records.js";
+import { isNewer, isStale, type PlacedMessage, type Takeover, takeoversOf } from "./records.js";
 
-/** A message about a wallet, and its place in the stream. */
+/** A message about a wallet, and when it was stored. */
 export interface PlacedWallet extends WalletRecord {
-  readonly sequence: number;
+  readonly time: number;
 }
 
-/** What one subscriber knows of the published snipers of a pair: what is stored comes first, then what changes. */
+/**
+ * What one subscriber knows of the published snipers of a pair: what is stored comes first, then what changes. Messages
+ * may come in any order, and more than once.
+ */
 export class SniperTable {
   readonly #pairAddress: string;
-  /** By address, of the messages that count; while a history is read, of all. */
-  #known = new Map<string, PlacedWallet>();
-  /** What was known before the stream was made anew, while that is read. */
-  #before: ReadonlyMap<string, PlacedWallet> | undefined;
+  /** By address; also those that are gone, as long as they may come again. */
+  readonly #known = new Map<string, PlacedWallet>();
   #isReading = true;
-  /** The last message of the history. */
-  #sequence = 0;
+  #status: PlacedMessage | undefined;
   #takeovers: readonly Takeover[] = [];
 
   constructor(pairAddress: string) {
@@ -26,60 +27,39 @@ export class SniperTable {
 
   /** Takes a message about a wallet. */
   wallet(message: PlacedWallet): readonly SniperEvent[] {
-    const { sequence, isRemoved, observedAt } = message;
     const { walletAddress } = message.wallet;
     const known = this.#known.get(walletAddress);
-    if (this.#isReading) {
-      if (known === undefined || known.sequence < sequence) this.#known.set(walletAddress, message);
-      this.#sequence = Math.max(this.#sequence, sequence);
-      return [];
+    if (known !== undefined && !isNewer(message, known)) return [];
+    if (!this.#isReading && isStale(message, this.#takeovers)) return [];
+    this.#known.set(walletAddress, message);
+    if (this.#isReading) return [];
+    for (const [address, { isRemoved, time }] of this.#known) {
+      if (isRemoved && time < message.time - 2 * REREAD) this.#known.delete(address);
     }
-    if (sequence <= this.#sequence || isStale(message, this.#takeovers)) return [];
-    if (isRemoved) this.#known.delete(walletAddress);
-    else this.#known.set(walletAddress, message);
-    return this.#changes(known === undefined ? [] : [known], isRemoved ? [] : [message], observedAt, false);
+    return this.#changes(known === undefined ? [] : [known], [message], message.observedAt, false);
   }
 
   /** Takes a message about how the snipers of the pair stand. */
-  status({
-    epoch,
-    sequence,
-    takeovers,
-    observedAt,
-  }: StatusRecord & { readonly sequence: number }): readonly SniperEvent[] {
-    // The first message of a lease begins it.
-    const isBeginning = !takeovers.some((takeover) => takeover.epoch === epoch);
-    this.#takeovers = isBeginning ? [...takeovers, { epoch, sequence }] : takeovers;
-    if (this.#isReading) {
-      this.#sequence = Math.max(this.#sequence, sequence);
-      return [];
-    }
+  status(message: StatusRecord & { readonly time: number }): readonly SniperEvent[] {
+    if (this.#status !== undefined && !isNewer(message, this.#status)) return [];
+    this.#status = message;
+    this.#takeovers = takeoversOf(message);
+    if (this.#isReading) return [];
     const stale = [...this.#known.values()].filter((known) => isStale(known, this.#takeovers));
     for (const { wallet } of stale) this.#known.delete(wallet.walletAddress);
-    return stale.length === 0 ? [] : this.#changes(stale, [], observedAt, false);
+    return stale.length === 0 ? [] : this.#changes(stale, [], message.observedAt, false);
   }
 
   /** All that is stored has come. */
   caughtUp(): readonly SniperEvent[] {
     if (!this.#isReading) return [];
     this.#isReading = false;
-    const present = [...this.#known.values()].filter(
-      (message) => !message.isRemoved && !isStale(message, this.#takeovers),
-    );
-    this.#known = new Map(present.map((message) => [message.wallet.walletAddress, message]));
-    const before = this.#before;
-    this.#before = undefined;
+    for (const [address, message] of this.#known) {
+      if (isStale(message, this.#takeovers)) this.#known.delete(address);
+    }
+    const present = [...this.#known.values()];
     const observedAt = Math.max(0, ...present.map((message) => message.observedAt));
-    return this.#changes([...(before?.values() ?? [])], present, observedAt, before === undefined);
-  }
-
-  /** The stream was made anew: what is stored comes again, under other sequences. */
-  renewed(): void {
-    if (!this.#isReading) this.#before ??= this.#known;
-    this.#known = new Map();
-    this.#isReading = true;
-    this.#sequence = 0;
-    this.#takeovers = [];
+    return this.#changes([], present, observedAt, true);
   }
 
   #changes(
@@ -88,8 +68,9 @@ export class SniperTable {
     observedAt: number,
     initial: boolean,
   ): readonly SniperEvent[] {
-    const walletOf = ({ wallet }: PlacedWallet) => wallet;
+    const walletsOf = (messages: readonly PlacedWallet[]) =>
+      messages.filter(({ isRemoved }) => !isRemoved).map(({ wallet }) => wallet);
     const told = { pairAddress: this.#pairAddress, observedAt, initial };
-    return walletChanges(known.map(walletOf), now.map(walletOf), told).events;
+    return walletChanges(walletsOf(known), walletsOf(now), told).events;
   }
 }

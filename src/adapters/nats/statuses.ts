@@ -73,7 +73,8 @@ export const nothingHeard: Heard = {
 
 /** How a feed stands by what a subscriber has heard; `silence`: the error to tell of where nobody answers. */
 export function heardStatus({ status, isFresh, isAlive }: Heard, silence: NetworkError): FeedStatus {
-  if (isAlive === false) return stalledStatus(status, silence);
+  // What it has failed of is worth more than that it is silent since.
+  if (isAlive === false) return stalledStatus(status, status?.lastError ?? silence);
   if (status !== undefined && (isAlive === true || isFresh)) return status;
   return makeStatus({ state: "starting", failures: 0 });
 }

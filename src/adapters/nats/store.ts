@@ -10,6 +10,8 @@ import type { StreamSubjects } from "./subjects.js";
 /** A message as it is stored. */
 export interface StoredMessage {
   readonly sequence: number;
+  /** By the server's clock, in ms since the epoch. */
+  readonly time: number;
   readonly text: string;
 }
 
@@ -17,6 +19,7 @@ export interface StoredMessage {
 const STREAM_NOT_FOUND = 10_059;
 const MESSAGE_NOT_FOUND = 10_037;
 const WRONG_LAST_SEQUENCE = 10_071;
+const INVALID_CONFIGURATION = 10_052;
 
 /** How long the servers may take to answer, in ms: what went to one that has died just then is lost, and asked again. */
 const TIMEOUT = 1_000;
@@ -101,8 +104,7 @@ export class Store {
     this.#client = library.jetstream(connection, { timeout: TIMEOUT });
   }
 
-  /** The stream; `undefined` where there is none. */
-  async stream(name: string): Promise<StreamInfo | undefined> {
+  async #info(name: string): Promise<StreamInfo | undefined> {
     try {
       return await this.#manager.streams.info(name);
     } catch (error) {
@@ -118,7 +120,7 @@ export class Store {
       ...(settings.replicas === undefined ? {} : { num_replicas: settings.replicas }),
       ...(settings.retention === undefined ? {} : { max_age: nanos(settings.retention) }),
     };
-    const existing = await this.stream(stream);
+    const existing = await this.#info(stream);
     if (existing === undefined) {
       const made = await this.#setup.streams.add({
         name: stream,
@@ -140,7 +142,14 @@ export class Store {
       (asked.num_replicas ?? config.num_replicas) === config.num_replicas &&
       (asked.max_age ?? config.max_age) === config.max_age;
     if (isAsAsked) return config.max_age / 1e6;
-    const updated = await this.#setup.streams.update(stream, { ...config, ...asked });
+    // Messages are told apart for as long as they are kept, at most.
+    const age = asked.max_age ?? config.max_age;
+    const window = age === 0 ? config.duplicate_window : Math.min(config.duplicate_window, age);
+    const updated = await this.#setup.streams.update(stream, {
+      ...config,
+      ...asked,
+      duplicate_window: window,
+    });
     return updated.config.max_age / 1e6;
   }
 
@@ -165,20 +174,29 @@ export class Store {
   async last(stream: string, subject: string): Promise<StoredMessage | undefined> {
     try {
       const message = await this.#manager.streams.getMessage(stream, { last_by_subj: subject });
-      return message === null ? undefined : { sequence: message.seq, text: message.string() };
+      if (message === null) return undefined;
+      return { sequence: message.seq, time: Date.parse(message.timestamp), text: message.string() };
     } catch (error) {
       if (this.#codeOf(error) === MESSAGE_NOT_FOUND) return undefined;
       throw error;
     }
   }
 
-  /** Makes a consumer; resolves with its name, and how many messages wait for it. */
+  /**
+   * Makes a consumer; resolves with its name, how many messages wait for it, and when it was made by the server's clock;
+   * with `undefined` where there is no stream.
+   */
   async addConsumer(
     stream: string,
     config: Partial<ConsumerConfig>,
-  ): Promise<{ name: string; pending: number }> {
-    const { name, num_pending } = await this.#manager.consumers.add(stream, config);
-    return { name, pending: num_pending };
+  ): Promise<{ name: string; pending: number; time: number } | undefined> {
+    try {
+      const { name, num_pending, created } = await this.#manager.consumers.add(stream, config);
+      return { name, pending: num_pending, time: Date.parse(created) };
+    } catch (error) {
+      if (this.#codeOf(error) === STREAM_NOT_FOUND) return undefined;
+      throw error;
+    }
   }
 
   /** Takes a consumer down; one that cannot be reached ends by itself once nobody listens. */
@@ -195,7 +213,10 @@ export class Store {
   /** Whether asking again can help: where JetStream has no leader, no room or no answer at present. */
   isPassing(error: unknown): boolean {
     if (this.connection.isClosed() || error instanceof PairstreamError) return false;
-    if (error instanceof this.library.JetStreamApiError) return error.status >= 500;
+    if (error instanceof this.library.JetStreamApiError) {
+      // A stream that is gone is made again.
+      return (error.status >= 500 && error.code !== INVALID_CONFIGURATION) || error.code === STREAM_NOT_FOUND;
+    }
     return error instanceof Error && PASSING.has(error.name);
   }
 

@@ -24,12 +24,13 @@ import { NetworkError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
 import { intervalsOf } from "../../timeframe.js";
-import { CandleTable } from "./candle-table.js";
+import { CandleTable, type TableStart } from "./candle-table.js";
 import { type FeedSignal, readFeed } from "./feed-reader.js";
 import { signsOfLife } from "./liveness.js";
-import { readCandleMessage, readStatusMessage, readWalletMessage, type StatusRecord } from "./message.js";
+import { readCandleMessage, readStatusMessage, readWalletMessage } from "./message.js";
 import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type NatsOptions } from "./options.js";
+import { isNewer, type PlacedMessage } from "./records.js";
 import { SniperTable } from "./sniper-table.js";
 import { type Heard, heardStatus, nothingHeard } from "./statuses.js";
 import { candleSubjects, type FeedSubjects, STATUS, sniperSubjects } from "./subjects.js";
@@ -40,7 +41,12 @@ export interface PublishedCandlesOptions extends NatsOptions {
    * Where the history begins that comes first: an instant, floored to its interval, or so many candles before the newest
    * interval that is published, 1 to 100,000. Default: no history, that interval comes first.
    */
-  since?: DateLike | { candles: number };
+  since?:
+    | DateLike
+    | {
+        /** How many, a whole number from 1 to 100,000. */
+        candles: number;
+      };
   /** Where `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
 }
@@ -60,10 +66,13 @@ export interface PublishedStatusOptions extends NatsOptions {
  * take; the stream errors with a `NetworkError` once the connection is closed for good, and with a `ContractError` where
  * another version publishes. Throws an `InvalidInputError` at the call.
  *
- * ```text
- * collector A  --a--a'--A-b--x                  dies
- * collector B                 ------b'--B-c--   has taken over
- * events       --a--a'--A-b---------b'--B-c--
+ * ```marbles
+ * first publisher                            a-b-x-----
+ * second publisher                           ------c-d-
+ * watchPublishedCandles(connection, series)  p-b---c-d-
+ *
+ * a: new 12:00 = 5, open         b: updated 12:00 = 6, closed   x: dies
+ * c: new 12:01 = 7, open         d: updated 12:00 = 6, final    p: new 12:00 = 5, open
  * ```
  *
  * ```ts
@@ -94,23 +103,16 @@ export function watchPublishedCandles(
     const table = new CandleTable(checked, intervals, since);
     const take = (signal: FeedSignal): readonly CandleEvent[] => {
       if (signal.type === "caught-up") return table.caughtUp(settings.scheduler.now());
-      if (signal.type === "renewed") {
-        table.renewed();
-        return [];
-      }
-      const { sequence } = signal;
+      const { time } = signal;
       return signal.last === STATUS
-        ? table.status({ ...readStatusMessage(signal.text()), sequence })
-        : table.candle({ ...readCandleMessage(signal.text()), sequence });
+        ? table.status({ ...readStatusMessage(signal.text()), time })
+        : table.candle({ ...readCandleMessage(signal.text()), time });
     };
     return readFeed(connection, settings, feed, "all").pipe(concatMap(take));
   });
 }
 
-function checkSince(
-  since: PublishedCandlesOptions["since"],
-  floor: (instant: number) => number,
-): number | { readonly candles: number } | undefined {
+function checkSince(since: PublishedCandlesOptions["since"], floor: (instant: number) => number): TableStart {
   if (since === undefined) return undefined;
   if (typeof since === "object" && since !== null && !(since instanceof Date)) {
     return { candles: checkNumber("since.candles", since.candles, { min: 1, max: 100_000, integer: true }) };
@@ -121,6 +123,14 @@ function checkSince(
 /**
  * What changes among the published snipers of a pair, as `watchSnipers` gives it: the wallets that are stored come first,
  * with `initial: true`.
+ *
+ * ```marbles
+ * publisher                                 a-b-c-
+ * watchPublishedSnipers(connection, query)  p-b-c-
+ *
+ * a: wallet-added ann          b: sold ann      c: wallet-added bob
+ * p: wallet-added ann, initial
+ * ```
  *
  * A reader that is slow or was away gets what has changed meanwhile at once. It errors as `watchPublishedCandles` does.
  * Throws an `InvalidInputError` at the call.
@@ -147,14 +157,10 @@ export function watchPublishedSnipers(
     const table = new SniperTable(checked.pairAddress);
     const take = (signal: FeedSignal): readonly SniperEvent[] => {
       if (signal.type === "caught-up") return table.caughtUp();
-      if (signal.type === "renewed") {
-        table.renewed();
-        return [];
-      }
-      const { sequence } = signal;
+      const { time } = signal;
       return signal.last === STATUS
-        ? table.status({ ...readStatusMessage(signal.text()), sequence })
-        : table.wallet({ ...readWalletMessage(signal.text()), sequence });
+        ? table.status({ ...readStatusMessage(signal.text()), time })
+        : table.wallet({ ...readWalletMessage(signal.text()), time });
     };
     return readFeed(connection, settings, feed, "all").pipe(concatMap(take));
   });
@@ -162,6 +168,15 @@ export function watchPublishedSnipers(
 
 /**
  * How a published feed stands: at once, then at each change.
+ *
+ * ```marbles
+ * first publisher                             l---x-----
+ * second publisher                            --------m-
+ * watchPublishedFeedStatus(connection, feed)  (sl)t---m-
+ *
+ * x: dies                s: starting              t: stalled, 1 failed
+ * l: live until 12:00    m: live until 12:01
+ * ```
  *
  * It is what the collector says of it, as long as that answers; `stalled`, with a `NetworkError`, where it does not (found
  * out after a quarter more than `heartbeat` where it has ended, after twice and a quarter of it where it hangs), until it
@@ -238,25 +253,20 @@ export function subjectsOf(name: string, feed: Series | SniperQuery): FeedSubjec
 class StatusListener {
   publisher: string | undefined;
   #isReading = true;
-  #sequence = 0;
+  #last: PlacedMessage | undefined;
 
   take(signal: FeedSignal): Partial<Heard> {
-    if (signal.type === "renewed") {
-      this.#sequence = 0;
-      this.#isReading = true;
-      return {};
-    }
     if (signal.type === "caught-up") {
       this.#isReading = false;
       return {};
     }
-    if (signal.sequence <= this.#sequence) return {};
-    this.#sequence = signal.sequence;
-    const { status, publisher }: StatusRecord = readStatusMessage(signal.text());
+    const message = { ...readStatusMessage(signal.text()), time: signal.time };
+    if (this.#last !== undefined && !isNewer(message, this.#last)) return {};
+    this.#last = message;
+    const { status, publisher } = message;
     const isOther = publisher !== this.publisher;
     this.publisher = publisher;
-    const isFresh = !this.#isReading;
-    return { status, publisher, isFresh, ...(isOther ? { isAlive: undefined } : {}) };
+    return { status, publisher, isFresh: !this.#isReading, ...(isOther ? { isAlive: undefined } : {}) };
   }
 }
 

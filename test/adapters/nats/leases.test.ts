@@ -51,7 +51,7 @@ class Group {
     member.seen = sight(member.seen, this.table, now);
     const ours = heldBy(this.table, member.id);
     member.held = new Map([...member.held].filter(([slot, epoch]) => ours.get(slot) === epoch));
-    const move = nextMove(this.table, member.seen, member.id, now);
+    const move = nextMove(this.table, member.seen, member, now);
     const released = new Set(move.released);
     member.held = new Map([...member.held].filter(([slot]) => !released.has(slot)));
     member.pending = { table: move.table, revision: this.revision, sentAt: now };
@@ -239,12 +239,25 @@ describe("leases", () => {
   });
 
   it("begin with epochs that grow although the bucket was lost", () => {
-    const { table } = nextMove(emptyTable(RULES), nothingSeen, "me", 1_700_000_000_123);
+    const { table } = nextMove(
+      emptyTable(RULES),
+      nothingSeen,
+      { id: "me", held: new Map() },
+      1_700_000_000_123,
+    );
     expect(table.slots.map(({ epoch }) => epoch)).toEqual(Array(6).fill(1_700_000_000_123));
   });
 
+  it("are taken anew where only the table says that they are one's own", () => {
+    const slots = Array.from({ length: 6 }, () => ({ holder: "me", epoch: 10 }));
+    const held = new Map([[2, 10]]);
+    const { table, taken } = nextMove({ ...emptyTable(RULES), slots }, nothingSeen, { id: "me", held }, 7);
+    expect(taken).toEqual([0, 1, 3, 4, 5]);
+    expect(table.slots.map(({ epoch }) => epoch)).toEqual([11, 11, 10, 11, 11, 11]);
+  });
+
   it("survive being written and read", () => {
-    const { table } = nextMove(emptyTable(RULES), nothingSeen, "me", 7);
+    const { table } = nextMove(emptyTable(RULES), nothingSeen, { id: "me", held: new Map() }, 7);
     expect(readTable(JSON.stringify(table))).toEqual(table);
   });
 

@@ -85,7 +85,7 @@ describe("a message", () => {
       failures: 3,
       ...(lastError === undefined ? {} : { lastError }),
     };
-    const told = { publisher: "me", takeovers: [{ epoch: 5, sequence: 9 }], from: 12 };
+    const told = { publisher: "me", takeovers: [{ epoch: 5, at: 9_000.5 }], from: 12 };
     const read = readStatusMessage(message(statusBody({ status, ...told })));
     expect(read).toEqual({ ...STAMP, ...told, status });
     expect(read.status.lastError?.constructor).toBe(lastError?.constructor);

@@ -2,10 +2,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   decide,
+  isNewer,
   isStale,
   nextRevision,
   type Proposal,
   type StoredRecord,
+  takeoversOf,
 } from "../../../src/adapters/nats/records.js";
 
 const someProposal = fc.record({
@@ -133,6 +135,11 @@ describe("a proposal", () => {
     ["over something else of the same instant", { ...stored, body: "b" }, "store"],
     ["over something older", { ...stored, observedAt: 4, body: "b" }, "store"],
     ["over something newer", { ...stored, observedAt: 6 }, "keep"],
+    [
+      "over what this publisher has said by a clock that was set back since",
+      { ...stored, observedAt: 6, body: "b", isOwn: true },
+      "store",
+    ],
     ["over something of a later lease, observed earlier", { ...stored, epoch: 3, observedAt: 1 }, "keep"],
     ["over something of an earlier lease, observed later", { ...stored, epoch: 1, observedAt: 9 }, "store"],
   ] as const)("%s", (_, known, expected) => {
@@ -140,19 +147,57 @@ describe("a proposal", () => {
   });
 });
 
+describe("of two messages on a subject", () => {
+  const known = { epoch: 2, observedAt: 50, revision: 3, time: 1_000 };
+
+  it.each([
+    ["the same is not newer", {}, false],
+    ["that of a later lease is newer", { epoch: 3, observedAt: 1, revision: 0, time: 1 }, true],
+    ["that of an earlier lease is not", { epoch: 1, observedAt: 99, revision: 9, time: 9_000 }, false],
+    [
+      "one stored before is not newer, though the candle had more versions in an earlier life",
+      { time: 900, observedAt: 40, revision: 8 },
+      false,
+    ],
+    ["one stored later is newer, though it begins a new life", { time: 1_100, revision: 0 }, true],
+    [
+      "one stored later is newer, though the service's clock was set back",
+      { time: 1_100, observedAt: 20 },
+      true,
+    ],
+    [
+      "one observed later is newer, though the server's clock was set back",
+      { time: 800, observedAt: 60 },
+      true,
+    ],
+    ["one stored in the same instant is newer by its revision", { revision: 4 }, true],
+  ])("%s", (_, more, expected) => {
+    expect(isNewer({ ...known, ...more }, known)).toBe(expected);
+  });
+});
+
 describe("a message of an older lease", () => {
   const takeovers = [
-    { epoch: 5, sequence: 100 },
-    { epoch: 7, sequence: 200 },
+    { epoch: 5, at: 100_000 },
+    { epoch: 7, at: 200_000 },
   ];
 
   it.each([
-    ["stored before the next one began", 3, 99, false],
-    ["stored after it began", 3, 101, true],
-    ["of the lease that ran then", 5, 150, false],
-    ["of that lease after the one that followed", 5, 201, true],
-    ["of the lease that runs", 7, 300, false],
-  ])("%s", (_, epoch, sequence, expected) => {
-    expect(isStale({ epoch, sequence }, takeovers)).toBe(expected);
+    ["stored before the next one began", 3, 99_000, false],
+    ["stored a moment after it began, by another server's clock", 3, 100_900, false],
+    ["stored after it began", 3, 101_100, true],
+    ["of the lease that ran then", 5, 150_000, false],
+    ["of that lease after the one that followed", 5, 201_100, true],
+    ["of the lease that runs", 7, 300_000, false],
+  ])("%s", (_, epoch, time, expected) => {
+    expect(isStale({ epoch, time }, takeovers)).toBe(expected);
+  });
+
+  it("is told by the first message of a lease too", () => {
+    expect(takeoversOf({ epoch: 9, time: 300_000, takeovers })).toEqual([
+      ...takeovers,
+      { epoch: 9, at: 300_000 },
+    ]);
+    expect(takeoversOf({ epoch: 7, time: 300_000, takeovers })).toBe(takeovers);
   });
 });

@@ -25,11 +25,10 @@ export interface CollectorOrder {
 /** A collector in a process of its own. */
 export class CollectorProcess {
   readonly activity: CollectorActivity[] = [];
-  /** The address of the server that it is connected to. */
-  server = "";
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
   #errors = "";
+  #server = "";
 
   constructor(order: CollectorOrder) {
     const program = fileURLToPath(new URL("collector-process.ts", import.meta.url));
@@ -43,13 +42,18 @@ export class CollectorProcess {
       rest = lines.pop()!;
       for (const line of lines) {
         const told = JSON.parse(line);
-        if (told.type === "connected") this.server = told.server;
+        if (told.type === "connected") this.#server = told.server;
         else this.activity.push(told);
       }
     });
     this.#child.stderr!.setEncoding("utf8").on("data", (text: string) => {
       this.#errors += text;
     });
+  }
+
+  /** The address of the server that it is connected to. */
+  getServer(): string {
+    return this.#server;
   }
 
   /** What it has to complain about, outside of what it tells as activity. */
@@ -89,13 +93,13 @@ export class Follower {
   readonly #following: Subscription;
   #error: unknown;
 
-  constructor(connection: NatsConnection, series: Series, since: number) {
+  constructor(connection: NatsConnection, series: Series, since: number, name = "pairstream") {
     this.#series = series;
     this.#since = since;
     const error = (failure: unknown) => {
       this.#error = failure;
     };
-    this.#following = watchPublishedCandles(connection, series, { since }).subscribe({
+    this.#following = watchPublishedCandles(connection, series, { since, name }).subscribe({
       next: (event) => {
         this.events += 1;
         this.cameAt.push(performance.now());
@@ -105,7 +109,7 @@ export class Follower {
       error,
     });
     this.#following.add(
-      watchPublishedFeedStatus(connection, series, { heartbeat: 400 }).subscribe({
+      watchPublishedFeedStatus(connection, series, { heartbeat: 400, name }).subscribe({
         next: (status) => this.statuses.push(status),
         error,
       }),
@@ -116,9 +120,14 @@ export class Follower {
     return this.statuses.at(-1)?.state;
   }
 
-  /** The longest time without an event since an instant. */
-  longestPause(since: number): number {
-    const times = [since, ...this.cameAt.filter((at) => at >= since), performance.now()];
+  /** Where the newest candle begins that it knows of. */
+  get newest(): number {
+    return Math.max(...this.#known.keys());
+  }
+
+  /** The longest time without an event between two instants. */
+  longestPause(from: number, to: number): number {
+    const times = [from, ...this.cameAt.filter((at) => from < at && at < to), to];
     return Math.max(...times.slice(1).map((at, before) => at - times[before]!));
   }
 
@@ -163,9 +172,10 @@ function differenceOf(
   return `swaps known/true of ${truth.size} candles: ${told.sort().slice(0, 8).join(", ")}`;
 }
 
-/** A way to a server that can be cut. */
+/** A way to a server that can be cut, and stopped up. */
 export async function openWay(server: NatsServer) {
   const sockets = new Set<Socket>();
+  const pairs = new Map<Socket, Socket>();
   let isCut = false;
   const gate = createServer((inner) => {
     if (isCut) {
@@ -181,11 +191,13 @@ export async function openWay(server: NatsServer) {
       socket.on("error", () => {});
       socket.on("close", () => {
         sockets.delete(socket);
+        pairs.delete(socket);
         other.destroy();
       });
     }
     inner.pipe(outer);
     outer.pipe(inner);
+    pairs.set(outer, inner);
   }).listen(0, "127.0.0.1");
   await once(gate, "listening");
   const { port } = gate.address() as { port: number };
@@ -198,6 +210,13 @@ export async function openWay(server: NatsServer) {
     },
     mend: () => {
       isCut = false;
+    },
+    /** Lets nothing through that comes from the server, which finds nobody to read it. */
+    stopUp: () => {
+      for (const [outer, inner] of pairs) outer.unpipe(inner).pause();
+    },
+    unstop: () => {
+      for (const [outer, inner] of pairs) outer.pipe(inner);
     },
     close: async () => {
       for (const socket of sockets) socket.destroy();

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -52,30 +52,41 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+/** For how long a client may leave unread what the server has for it. */
+const WRITE_DEADLINE = "1s";
+
 /** One nats-server with a store of its own, which it finds again when it is started again. */
 export class NatsServer {
   readonly port: number;
   readonly name: string;
+  readonly #monitor: number;
   readonly #arguments: readonly string[];
   readonly #folder: string;
   #child: ChildProcess | undefined;
 
-  constructor(name: string, port: number, more: readonly string[] = []) {
+  constructor(name: string, [port, monitor]: readonly [number, number], more: readonly string[] = []) {
     this.name = name;
     this.port = port;
+    this.#monitor = monitor;
     this.#folder = mkdtempSync(join(tmpdir(), "nats-"));
-    this.#arguments = [
-      "-a",
-      "127.0.0.1",
-      "-p",
-      String(port),
-      "-js",
-      "-sd",
-      this.#folder,
-      "-n",
-      name,
-      ...more,
-    ];
+    const configuration = join(this.#folder, "server.conf");
+    writeFileSync(configuration, `write_deadline: "${WRITE_DEADLINE}"\n`);
+    const places = ["-a", "127.0.0.1", "-p", String(port), "-m", String(monitor), "-sd", this.#folder];
+    this.#arguments = ["-c", configuration, "-js", "-n", name, ...places, ...more];
+  }
+
+  /** The processor's time that it has taken so far, in ms, where the system tells. */
+  cpu(): number {
+    const fields = readFileSync(`/proc/${this.#child!.pid}/stat`, "latin1").split(") ")[1]!.split(" ");
+    // Of user and system, in hundredths of a second.
+    return 10 * (Number(fields[11]) + Number(fields[12]));
+  }
+
+  /** How many clients it has given up as too slow. */
+  async slowClients(): Promise<number> {
+    const answer = await fetch(`http://127.0.0.1:${this.#monitor}/varz`);
+    const { slow_consumers: count } = (await answer.json()) as { slow_consumers: number };
+    return count;
   }
 
   get url(): string {
@@ -114,7 +125,7 @@ export class NatsServer {
 
 /** A server that answers. */
 export async function startServer(): Promise<NatsServer> {
-  const server = new NatsServer("single", await freePort());
+  const server = new NatsServer("single", [await freePort(), await freePort()]);
   server.start();
   await ready([server], 1);
   return server;
@@ -123,11 +134,16 @@ export async function startServer(): Promise<NatsServer> {
 /** Three servers in a cluster that has found its leader. */
 export async function startCluster(): Promise<NatsServer[]> {
   const names = ["a", "b", "c"];
-  const ports = await Promise.all(names.flatMap(() => [freePort(), freePort()]));
-  const routes = names.map((_, at) => `nats://127.0.0.1:${ports[2 * at + 1]}`);
-  const cluster = ["--cluster_name", "test", "--routes", routes.join(",")];
-  const servers = names.map((name, at) => {
-    return new NatsServer(name, ports[2 * at]!, [...cluster, "--cluster", routes[at]!]);
+  const places = await Promise.all(
+    names.map(async (name) => ({
+      name,
+      ports: [await freePort(), await freePort()] as const,
+      route: `nats://127.0.0.1:${await freePort()}`,
+    })),
+  );
+  const cluster = ["--cluster_name", "test", "--routes", places.map(({ route }) => route).join(",")];
+  const servers = places.map(({ name, ports, route }) => {
+    return new NatsServer(name, ports, [...cluster, "--cluster", route]);
   });
   for (const server of servers) server.start();
   await ready(servers, 3);
@@ -159,6 +175,7 @@ export function connectTo(
     reconnectTimeWait: 100,
     pingInterval: 1_000,
     maxPingOut: 2,
+    timeout: 1_000,
     ...options,
   });
 }

@@ -105,6 +105,11 @@ describe("what a subscriber makes of what it has heard", () => {
       { status: live(1, 5), isFresh: true, isAlive: false },
       stalledStatus(live(1, 5), silence),
     ],
+    [
+      "that its publisher does not answer, after it had told why it failed",
+      { status: { ...live(1, 5), state: "stalled", failures: 4, lastError: slow }, isAlive: false },
+      { ...live(1, 5), state: "stalled", failures: 4, lastError: slow },
+    ],
     ["that there is no publisher", { isAlive: false }, stalledStatus(undefined, silence)],
   ])("%s", (_, news, expected) => {
     expect(heard(news)).toEqual(expected);

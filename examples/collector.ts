@@ -1,0 +1,66 @@
+// Polls a service once for any number of bots, and publishes what it finds over NATS: `npm run example:collector`.
+// Several of them stand in for each other, and share the work and the limit of the key.
+import { Command, Option } from "commander";
+import { type Client, createClient } from "pairstream";
+import { collect } from "pairstream/nats";
+import { createPairService } from "pairstream/service";
+import { lastValueFrom, tap } from "rxjs";
+import { connectTo, type Given, market, serversOption, timeframeOption } from "./nats/place.js";
+import { KEY, parseArguments, toNumber, UsageError } from "./terminal/command-line.js";
+import { onSignal, runProgram } from "./terminal/program.js";
+
+interface CollectorGiven extends Given {
+  readonly baseUrl?: string;
+  readonly pair?: readonly string[];
+  readonly replicas: number;
+}
+
+const command = new Command("npm run example:collector --")
+  .description(
+    "Publishes the candles and snipers of pairs over NATS; without --base-url of a market that is made up.",
+  )
+  .addOption(serversOption)
+  .addOption(timeframeOption)
+  .addOption(
+    new Option("--replicas <count>", "on how many nodes of a cluster to keep them")
+      .argParser(toNumber)
+      .default(1),
+  )
+  .addOption(new Option("--base-url <url>", `collect from a service elsewhere; needs ${KEY} and --pair`))
+  .addOption(new Option("--pair <addresses...>", "its pairs"));
+
+const stopping = new AbortController();
+onSignal(() => stopping.abort());
+
+await runProgram(async (args) => {
+  const given = parseArguments<CollectorGiven>(command, args);
+  const { client, pairs } = placeOf(given);
+  const { timeframe, replicas } = given;
+  const feeds = pairs.flatMap((pairAddress) => [
+    { network: "mainnet", pairAddress, timeframe, currency: "usd", since: { candles: 100 } } as const,
+    { pairAddress },
+  ]);
+  const connection = await connectTo(given);
+  try {
+    const activity = collect(connection, client, feeds, { replicas, signal: stopping.signal });
+    const print = tap<object>((one) => console.log(one));
+    await lastValueFrom(activity.pipe(print), { defaultValue: undefined });
+  } finally {
+    await connection.close();
+  }
+});
+
+function placeOf({ baseUrl, pair }: CollectorGiven): { client: Client; pairs: readonly string[] } {
+  if (baseUrl === undefined) {
+    const { fetch } = createPairService({ source: market });
+    return {
+      client: createClient({ baseUrl: "http://localhost", apiKey: "local", fetch }),
+      pairs: market.pairs,
+    };
+  }
+  const apiKey = process.env[KEY];
+  if (!apiKey) throw new UsageError(`a service elsewhere needs a key: set ${KEY} in the environment`);
+  if (pair === undefined)
+    throw new UsageError("a service elsewhere needs --pair, the addresses of its pairs");
+  return { client: createClient({ baseUrl, apiKey }), pairs: pair };
+}

@@ -1,0 +1,34 @@
+import { connect, type NatsConnection } from "@nats-io/transport-node";
+import { Option } from "commander";
+import type { Timeframe } from "pairstream";
+import { simulatedMarket } from "pairstream/service";
+
+/** What collectors and bots are both told: where NATS is, and which candles it carries. */
+export interface Given {
+  readonly servers: string;
+  readonly timeframe: Timeframe;
+}
+
+export const serversOption = new Option(
+  "--servers <list>",
+  "the addresses of NATS servers, as host:port, with commas between",
+).default("127.0.0.1:4222");
+
+export const timeframeOption = new Option("--timeframe <length>", "from 1s to 1M").default("10s");
+
+/** A connection that comes back however long that takes. */
+export function connectTo({ servers }: Given): Promise<NatsConnection> {
+  return connect({ servers: servers.split(","), maxReconnectAttempts: -1 });
+}
+
+const HOUR = 3_600_000;
+
+/**
+ * What is collected where no service is named: it is made up, and the same in every process that is started in the same
+ * hour. Young pairs trade the most.
+ */
+export const market = simulatedMarket({
+  seed: 31,
+  createdAt: Math.floor(Date.now() / HOUR - 1) * HOUR,
+  pairs: 4,
+});

@@ -1,0 +1,199 @@
+import { Kvm } from "@nats-io/kv";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { firstValueFrom, type Subscription } from "rxjs";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  type CollectOptions,
+  type CollectorActivity,
+  collect,
+  watchPublishedCandles,
+  watchPublishedFeedStatus,
+  watchPublishedSnipers,
+} from "../../../src/adapters/nats/index.js";
+import {
+  applySniperEvent,
+  type Client,
+  createClient,
+  emptyReport,
+  type FeedStatus,
+  type FetchLike,
+  HttpError,
+} from "../../../src/index.js";
+import { createPairService, simulatedMarket } from "../../../src/service/index.js";
+import { seriesOf, WATCH } from "./market.js";
+import { connectTo, hasServer, type NatsServer, startServer, until } from "./servers.js";
+
+const market = simulatedMarket({ seed: 7, createdAt: Date.now() - 3_600_000, pairs: 3 });
+const service = createPairService({ source: market });
+const clientOf = (fetch: FetchLike = service.fetch) =>
+  createClient({ baseUrl: "https://service.test", apiKey: "key", fetch, rateLimit: false });
+/** The service, but for what it answers with 400. */
+const refusing =
+  (part: string): FetchLike =>
+  async (url, init) => {
+    if (!url.includes(part)) return service.fetch(url, init);
+    return { status: 400, headers: { get: () => null }, text: async () => "" };
+  };
+const feeds = market.pairs.map((pair) => ({ ...seriesOf(pair), ...WATCH, since: { candles: 10 } }));
+
+describe("collect", () => {
+  const connection = { subscribe() {}, request() {} } as unknown as NatsConnection;
+  const refused = (options: CollectOptions, watches: readonly object[] = feeds) =>
+    expect(() => collect(connection, clientOf(), watches as typeof feeds, options));
+
+  it.each<[string, CollectOptions]>([
+    ["name", { name: "a.b" }],
+    ["group", { group: "" }],
+    ["replicas", { replicas: 6 }],
+    ["retention", { retention: 999 }],
+    ["lease", { lease: 999 }],
+    ["slots", { slots: 0 }],
+    ["slots", { slots: 11, rateLimit: { requests: 10, per: 1_000 } }],
+    ["rateLimit", { rateLimit: null as never }],
+    ["rateLimit.requests", { rateLimit: { requests: 0, per: 1_000 } }],
+    ["rateLimit.per", { rateLimit: { requests: 1, per: 0 } }],
+    ["signal", { signal: {} as AbortSignal }],
+  ])("refuses a wrong %s at the call", (parameter, options) => {
+    refused(options).toThrow(expect.objectContaining({ name: "InvalidInputError", parameter }));
+  });
+
+  it("refuses what is no list of feeds, each of them once, at the call", () => {
+    const [feed] = feeds;
+    for (const watches of [[], [feed!, { ...feed, since: 0 }], {} as never]) {
+      refused({}, watches).toThrow(expect.objectContaining({ parameter: "feeds" }));
+    }
+    refused({}, [{ ...feed, fillGaps: true }]).toThrow(expect.objectContaining({ parameter: "fillGaps" }));
+    refused({}, [{ ...feed, timeframe: "2min" }]).toThrow(
+      expect.objectContaining({ parameter: "timeframe" }),
+    );
+    refused({}, [{ pairAddress: "" }]).toThrow(expect.objectContaining({ parameter: "pairAddress" }));
+    expect(() => collect({} as NatsConnection, clientOf(), feeds)).toThrow(
+      expect.objectContaining({ parameter: "connection" }),
+    );
+  });
+});
+
+describe.skipIf(!hasServer)("collectors", () => {
+  let server: NatsServer;
+  let connection: NatsConnection;
+  let count = 0;
+  let name: string;
+  const running: Subscription[] = [];
+
+  beforeAll(async () => {
+    server = await startServer();
+    connection = await connectTo([server]);
+  });
+  beforeEach(() => {
+    count += 1;
+    name = `collect-${count}`;
+  });
+  afterEach(() => {
+    for (const one of running.splice(0)) one.unsubscribe();
+  });
+  afterAll(async () => {
+    await connection?.close();
+    await server?.remove();
+  });
+
+  function start(
+    options: CollectOptions = {},
+    watches: Parameters<typeof collect>[2] = feeds,
+    client?: Client,
+  ) {
+    const told: CollectorActivity[] = [];
+    const collector = { told, held: () => told.findLast(({ type }) => type === "slots"), ended: "" };
+    const collecting = collect(connection, client ?? clientOf(), watches, {
+      name,
+      rateLimit: false,
+      ...options,
+    });
+    running.push(
+      collecting.subscribe({
+        next: (activity) => told.push(activity),
+        error: (error) => {
+          collector.ended = String(error);
+        },
+        complete: () => {
+          collector.ended = "completed";
+        },
+      }),
+    );
+    return collector;
+  }
+  const slotsOf = ({ held }: ReturnType<typeof start>) => {
+    const activity = held();
+    return activity?.type === "slots" ? activity.held.length : 0;
+  };
+
+  it("take over from one that is told to leave, which ends once its slots are free", async () => {
+    const stopping = new AbortController();
+    const rules = { slots: 4, lease: 4_000 };
+    const first = start({ ...rules, signal: stopping.signal });
+    await until("the first has all", () => slotsOf(first) === 4);
+    const second = start(rules);
+    await until("both have two", () => slotsOf(first) === 2 && slotsOf(second) === 2);
+    stopping.abort();
+    await until("the first has ended", () => first.ended);
+    expect(first.ended).toBe("completed");
+    const bucket = await new Kvm(connection).open(`${name}-leases`);
+    const { beats } = (await bucket.get("default"))!.json<{ beats: object }>();
+    expect(Object.keys(beats)).toHaveLength(1);
+    await until("the second has all", () => slotsOf(second) === 4);
+    const started = first.told.filter(({ type }) => type === "started").length;
+    expect(first.told.filter(({ type }) => type === "stopped")).toHaveLength(started);
+  });
+
+  it("end at once where they are told to leave before they begin", async () => {
+    const collector = start({ signal: AbortSignal.abort() });
+    await until("its end", () => collector.ended);
+    expect(collector).toMatchObject({ ended: "completed", told: [] });
+  });
+
+  it("do not go by two sets of rules at a time", async () => {
+    const first = start({ slots: 4, lease: 4_000 });
+    await until("the first has all", () => slotsOf(first) === 4);
+    const second = start({ slots: 5, lease: 4_000 });
+    await until("the second gives up", () => second.ended);
+    expect(second.ended).toContain("other rules");
+    expect(slotsOf(first)).toBe(4);
+  });
+
+  it("publish snipers that fold to the service's report", async () => {
+    const [pairAddress] = market.pairs;
+    const client = clientOf();
+    start({}, [{ pairAddress: pairAddress!, every: 1_000 }], client);
+    let report = emptyReport;
+    running.push(
+      watchPublishedSnipers(connection, { pairAddress: pairAddress! }, { name }).subscribe((event) => {
+        report = applySniperEvent(report, event);
+      }),
+    );
+    await until("it agrees", async () => {
+      const { result } = await client.sniperReport({ pairAddress: pairAddress! });
+      const byAddress = (wallets: typeof result) =>
+        new Map(wallets.map((wallet) => [wallet.walletAddress, wallet.totalSellTransactions]));
+      expect(result.length).toBeGreaterThan(0);
+      expect(byAddress(report.result)).toEqual(byAddress(result));
+      return true;
+    });
+  });
+
+  it("tell of a feed that has failed for good, and work on at the others", async () => {
+    const lost = { ...seriesOf("lost"), ...WATCH };
+    const collector = start({}, [...feeds, lost], clientOf(refusing("/lost/")));
+    let status: FeedStatus | undefined;
+    running.push(
+      watchPublishedFeedStatus(connection, lost, { name, heartbeat: 400 }).subscribe((next) => {
+        status = next;
+      }),
+    );
+    const failure = await until("its failure", () => collector.told.find(({ type }) => type === "failed"));
+    expect(failure).toMatchObject({ feed: expect.stringContaining("lost") });
+    await until("the others hear of it", () => status?.lastError instanceof HttpError);
+    expect(status).toMatchObject({ state: "stalled", lastError: { status: 400 } });
+    const [other] = feeds;
+    const event = await firstValueFrom(watchPublishedCandles(connection, other!, { name, since: 0 }));
+    expect(event.type).toBe("new");
+  });
+});

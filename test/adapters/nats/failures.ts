@@ -1,0 +1,128 @@
+import { until } from "./servers.js";
+import { type Stage, thisSecond } from "./stage.js";
+
+/** Something that goes wrong on a stage; it is over once all followers know what the service says. */
+export interface Failure {
+  readonly name: string;
+  /** Plays it; resolves with when it was mended, by `performance.now()`, where it lasted until someone mended it. */
+  play(stage: Stage): Promise<number | undefined>;
+}
+
+/** A few of these fill what the system holds for a connection that nobody reads. */
+const NOISE = "x".repeat(500_000);
+
+/** In this order: each goes on with the collectors that the one before has left. */
+export const ON_ONE_SERVER: readonly Failure[] = [
+  {
+    name: "the collectors are started twice",
+    async play(stage) {
+      for (const number of [0, 1]) stage.startCollector(number);
+      await stage.collectorsShare(4);
+      await stage.allAgree();
+      return undefined;
+    },
+  },
+  {
+    name: "collectors are killed",
+    async play(stage) {
+      const [first, second] = stage.collectors;
+      await Promise.all([stage.killCollector(first!), stage.killCollector(second!)]);
+      await until("feeds read stalled", () => stage.followers.some(({ state }) => state === "stalled"));
+      await stage.collectorsShare(2);
+      await stage.allAgree();
+      return undefined;
+    },
+  },
+  {
+    name: "a collector sleeps past its lease",
+    async play(stage) {
+      const [sleeper, other] = stage.collectors;
+      const all = sleeper!.held.length + other!.held.length;
+      sleeper!.freeze();
+      await until("the other one has all slots", () => other!.held.length === all);
+      await stage.allGoOn();
+      sleeper!.thaw();
+      await stage.collectorsShare(2);
+      await stage.allAgree();
+      return undefined;
+    },
+  },
+  {
+    name: "a subscriber is so slow that the server gives it up",
+    async play(stage) {
+      const [slow, other] = stage.connections;
+      const before = await stage.server.slowClients();
+      const noise = slow!.subscribe("noise", { callback: () => {} });
+      await slow!.flush();
+      stage.way.stopUp();
+      await until("the server gives it up", async () => {
+        other!.publish("noise", NOISE);
+        return (await stage.server.slowClients()) > before;
+      });
+      noise.unsubscribe();
+      stage.way.unstop();
+      const mended = performance.now();
+      await stage.allAgree();
+      return mended;
+    },
+  },
+  {
+    name: "the server is killed, and started again with its store",
+    async play(stage) {
+      await stage.server.end("SIGKILL");
+      await until("nothing is heard", () => stage.followers.every(({ state }) => state === "stalled"));
+      stage.server.start();
+      const mended = performance.now();
+      await stage.allAgree();
+      return mended;
+    },
+  },
+  {
+    name: "a subscriber is away for longer than the history it had asked for",
+    async play(stage) {
+      const asked = 2_000;
+      const late = await stage.follow("two", thisSecond() - asked, [stage.way]);
+      await stage.allLive();
+      stage.way.cut();
+      const { newest } = late;
+      await until("more has passed than that", () =>
+        stage.followers.some((follower) => follower.newest > newest + 2 * asked),
+      );
+      if (late.newest > newest) throw new Error("it was not away");
+      stage.way.mend();
+      const mended = performance.now();
+      await stage.allAgree();
+      return mended;
+    },
+  },
+];
+
+/** In this order. */
+export const ON_A_CLUSTER: readonly Failure[] = [
+  {
+    name: "the node that leads the stream is killed",
+    async play(stage) {
+      const leader = await stage.leader();
+      await leader.end("SIGKILL");
+      await stage.allGoOn();
+      await stage.allAgree();
+      leader.start();
+      return undefined;
+    },
+  },
+  {
+    name: "a node is cut off, with a collector and a subscriber",
+    async play(stage) {
+      const node = await until("the node of a collector", () => stage.serverOf(stage.collectors[0]!));
+      const isOnNode = (_: unknown, at: number) => stage.serverOf(stage.connections[at]!) === node;
+      const cutOff = stage.followers.filter(isOnNode);
+      node.freeze();
+      await until("its followers have noticed", () => cutOff.every(({ state }) => state === "stalled"));
+      await stage.allGoOn();
+      node.thaw();
+      await stage.collectorsShare(2);
+      await stage.allAgree();
+      return undefined;
+    },
+  },
+];

@@ -1,0 +1,499 @@
+import { jetstreamManager } from "@nats-io/jetstream";
+import type { NatsConnection } from "@nats-io/transport-node";
+import { concat, EMPTY, from, lastValueFrom, NEVER, Subject, throwError, toArray } from "rxjs";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import {
+  type Publication,
+  publishCandles,
+  publishFeedStatus,
+  publishSnipers,
+  watchPublishedCandles,
+  watchPublishedFeedStatus,
+  watchPublishedSnipers,
+} from "../../../src/adapters/nats/index.js";
+import { writeMessage } from "../../../src/adapters/nats/message.js";
+import { SNIPER_TOTALS } from "../../../src/contract/model.js";
+import {
+  applySniperEvent,
+  type CandleEvent,
+  createClient,
+  emptyReport,
+  type FeedStatus,
+  HttpError,
+  type Series,
+  type Sniper,
+  type SniperEvent,
+  watchCandles,
+} from "../../../src/index.js";
+import { breachOf, openMarket, seriesOf, WATCH } from "./market.js";
+import { Follower, openWay } from "./rig.js";
+import { connectTo, hasServer, type NatsServer, startServer, until } from "./servers.js";
+
+const MINUTE = 60_000;
+const SERIES: Series = { ...seriesOf("pair.with-dots"), timeframe: "1min" };
+
+/** An event of a minute's candle, whose prices are all one. */
+function event(
+  type: CandleEvent["type"],
+  minute: number,
+  price: number,
+  more: Partial<CandleEvent> = {},
+): CandleEvent {
+  const timestamp = minute * MINUTE;
+  const candle = { timestamp, open: price, high: price, low: price, close: price, volume: 1, swaps: 1 };
+  const observedAt = timestamp + 5_000;
+  return { type, candle, status: "open", revision: 0, live: true, observedAt, series: SERIES, ...more };
+}
+const live = (from: number, until: number): FeedStatus => ({
+  state: "live",
+  coveredFrom: from * MINUTE,
+  coveredUntil: until * MINUTE,
+  failures: 0,
+});
+const short = ({ type, candle, status, live: isLive }: CandleEvent) =>
+  `${type} ${candle.timestamp / MINUTE}=${candle.close} ${status}${isLive ? "" : " history"}`;
+
+describe.skipIf(!hasServer)("published over a server", () => {
+  let server: NatsServer;
+  let publishing: NatsConnection;
+  let watching: NatsConnection;
+  let count = 0;
+  /** Every test has streams of its own. */
+  let name: string;
+
+  beforeAll(async () => {
+    server = await startServer();
+    publishing = await connectTo([server]);
+    watching = await connectTo([server]);
+  });
+  beforeEach(() => {
+    count += 1;
+    name = `test-${count}`;
+  });
+  afterAll(async () => {
+    await Promise.all([publishing?.close(), watching?.close()]);
+    await server?.remove();
+  });
+
+  /** Stores events and waits for that. */
+  const store = (events: readonly CandleEvent[], options: { epoch?: number; retention?: number } = {}) =>
+    lastValueFrom(publishCandles(publishing, from(events), { name, ...options }).pipe(toArray()));
+  /** What a subscriber is told, as it comes. */
+  const watched = (since?: number | { candles: number }, connection = watching) => {
+    const told: CandleEvent[] = [];
+    let error: unknown;
+    const following = watchPublishedCandles(connection, SERIES, {
+      name,
+      ...(since === undefined ? {} : { since }),
+    }).subscribe({
+      next: (one) => told.push(one),
+      error: (failure) => {
+        error = failure;
+      },
+    });
+    return { told, lines: () => told.map(short), error: () => error, leave: () => following.unsubscribe() };
+  };
+
+  describe("candles", () => {
+    it("come as a history that ascends, then live", async () => {
+      await store([
+        event("new", 3, 3),
+        event("new", 1, 1, { status: "final" }),
+        event("new", 2, 2, { status: "closed" }),
+        event("updated", 3, 4),
+      ]);
+      const { told, lines, leave } = watched(0);
+      await until("the history", () => told.length === 3);
+      await store([
+        event("updated", 3, 5, { observedAt: 4 * MINUTE }),
+        event("new", 4, 6),
+        event("removed", 4, 6, { observedAt: 5 * MINUTE }),
+      ]);
+      await until("what follows", () => lines().includes("updated 3=5 open"));
+      expect(lines().slice(0, 3)).toEqual([
+        "new 1=1 final history",
+        "new 2=2 closed history",
+        "new 3=4 open history",
+      ]);
+      expect(told.find(({ type }) => type === "updated")!.previous).toBe(told[2]!.candle);
+      expect(told[0]!.series).toEqual(SERIES);
+      leave();
+    });
+
+    it("begin where they are asked for", async () => {
+      const status = { status: "final" as const };
+      await store([
+        event("new", 1, 1, status),
+        event("new", 5, 5, status),
+        event("new", 6, 6, status),
+        event("new", 7, 7),
+      ]);
+      const starts = [watched(5 * MINUTE + 1), watched({ candles: 1 }), watched()];
+      await until("all", () => starts.map(({ told }) => told.length).join() === "3,2,1");
+      expect(starts.map(({ lines }) => lines())).toEqual([
+        ["new 5=5 final history", "new 6=6 final history", "new 7=7 open history"],
+        ["new 6=6 final history", "new 7=7 open history"],
+        ["new 7=7 open"],
+      ]);
+      for (const { leave } of starts) leave();
+    });
+
+    it("of many series come to all who ask for them at once", async () => {
+      const numbers = Array.from({ length: 120 }, (_, at) => at);
+      const seriesAt = (number: number) => ({ ...SERIES, pairAddress: `pair-${number}` });
+      await store(numbers.map((number) => event("new", 1, number, { series: seriesAt(number) })));
+      const told = new Map<number, string[]>();
+      const following = numbers.map((number) => {
+        told.set(number, []);
+        return watchPublishedCandles(watching, seriesAt(number), { name, since: 0 }).subscribe((one) => {
+          told.get(number)!.push(short(one));
+          // Some leave while others are still read for.
+          if (number % 7 === 0) following[number]!.unsubscribe();
+        });
+      });
+      await until("all", () => [...told.values()].every(({ length }) => length > 0));
+      await store([event("new", 2, 7, { series: seriesAt(118) })]);
+      await until("what follows", () => told.get(118)!.length === 2);
+      expect([...told.values()].map(([first]) => first)).toEqual(
+        numbers.map((number) => `new 1=${number} open history`),
+      );
+      expect([...told.values()].filter(({ length }) => length > 1)).toHaveLength(1);
+      for (const one of following) one.unsubscribe();
+    });
+
+    it("are waited for where there is no stream yet", async () => {
+      const { told, lines, leave } = watched(0);
+      await store([event("new", 1, 1)]);
+      await until("the candle", () => told.length === 1);
+      expect(lines()).toEqual([expect.stringContaining("new 1=1 open")]);
+      leave();
+    });
+
+    it("that are removed are removed for who is there, and not there for who comes later", async () => {
+      const early = watched(0);
+      await store([event("new", 1, 1), event("new", 2, 2)]);
+      await until("both", () => early.told.length === 2);
+      await store([event("removed", 1, 1, { observedAt: 2 * MINUTE })]);
+      await until("the removal", () => early.told.length === 3);
+      expect(early.lines()[2]).toBe("removed 1=1 open");
+      const late = watched(0);
+      await until("what is left", () => late.told.length === 1);
+      expect(late.lines()).toEqual(["new 2=2 open history"]);
+      await store([event("new", 1, 9, { observedAt: 3 * MINUTE })]);
+      await until("its return", () => early.told.length === 4 && late.told.length === 2);
+      expect(early.told[3]).toMatchObject({ type: "new", revision: 0 });
+      early.leave();
+      late.leave();
+    });
+
+    it("of an older lease do not replace those of a newer one, even where they were observed later", async () => {
+      await store([event("new", 1, 1)], { epoch: 7 });
+      const told = await store([event("updated", 1, 2, { observedAt: 9 * MINUTE })], { epoch: 5 });
+      expect(told).toEqual([expect.objectContaining({ type: "superseded" })]);
+      const { lines, leave } = watched(0);
+      await until("the candle", () => lines().length === 1);
+      expect(lines()).toEqual(["new 1=1 open history"]);
+      leave();
+    });
+
+    it("of two who publish the same series settle on the later observation", async () => {
+      const market = await openMarket(["pair"]);
+      const series = seriesOf("pair");
+      const publishers = [1, 2].map(() => {
+        const client = createClient({ baseUrl: market.url, apiKey: "test" });
+        return publishCandles(publishing, watchCandles(client, { ...series, ...WATCH }), {
+          name,
+        }).subscribe();
+      });
+      const follower = new Follower(watching, series, Math.floor(Date.now() / 1_000) * 1_000 + 1_000, name);
+      await until("some candles", () => follower.candles().size >= 3);
+      await follower.agreesWith(market);
+      expect(follower.breaches).toEqual([]);
+      for (const one of publishers) one.unsubscribe();
+      follower.leave();
+      await market.close();
+    });
+
+    it("reach a subscriber that could not read for a while, in the end in their newest versions", async () => {
+      const way = await openWay(server);
+      const narrow = await connectTo([way], { pingInterval: 60_000 });
+      const { told, leave } = watched(0, narrow);
+      await store([event("new", 0, 1)]);
+      await until("the first", () => told.length === 1);
+      way.stopUp();
+      const updates = Array.from({ length: 4_000 }, (_, at) => {
+        const minute = 1 + (at % 40);
+        return event(at < 40 ? "new" : "updated", minute, at, { observedAt: 50 * MINUTE + at });
+      });
+      const source = new Subject<CandleEvent>();
+      let stored = 0;
+      const flooding = publishCandles(publishing, source, { name }).subscribe(() => {
+        stored += 1;
+      });
+      for (let at = 0; at < updates.length; at += 40) {
+        for (const one of updates.slice(at, at + 40)) source.next(one);
+        const before = stored;
+        await until("some are stored", () => stored >= before + 20);
+      }
+      const near = watched(0);
+      await until("all is stored", () => near.told.some(({ candle }) => candle.close === 3_999));
+      expect(told).toHaveLength(1);
+      way.unstop();
+      await until("it has come, late", () => told.some(({ candle }) => candle.close === 3_999));
+      const known = new Map<number, CandleEvent>();
+      expect(told.map((one) => breachOf(known, one)).filter(Boolean)).toEqual([]);
+      expect([...known.values()].map(({ candle }) => candle.close).sort((a, b) => a - b)).toEqual([
+        1,
+        ...updates.slice(-40).map(({ candle }) => candle.close),
+      ]);
+      flooding.unsubscribe();
+      near.leave();
+      leave();
+      await narrow.close();
+      await way.close();
+    });
+
+    it("that were lost while a subscriber was away are not taken for known", async () => {
+      const way = await openWay(server);
+      const distant = await connectTo([way]);
+      await store([
+        event("new", 1, 1, { status: "final" }),
+        event("new", 2, 2, { status: "closed" }),
+        event("new", 3, 3),
+      ]);
+      const tell = (status: FeedStatus) =>
+        lastValueFrom(publishFeedStatus(publishing, SERIES, from([status]), { name }));
+      await tell(live(1, 3));
+      const { told, lines, leave } = watched(0, distant);
+      await until("all of it", () => told.length === 3);
+      way.cut();
+      const manager = await jetstreamManager(publishing);
+      await manager.streams.purge(name);
+      await store([event("new", 90, 9)]);
+      await tell(live(80, 90));
+      way.mend();
+      await until("what is there now", () => lines().includes("removed 3=3 open"));
+      expect(lines().slice(3)).toEqual(["new 90=9 open", "removed 2=2 closed", "removed 3=3 open"]);
+      leave();
+      await distant.close();
+      await way.close();
+    });
+
+    it("of another version end the stream", async () => {
+      await store([event("new", 1, 1)]);
+      const { error, leave } = watched(0);
+      const manager = await jetstreamManager(publishing);
+      const body = '{"candle":{"timestamp":120000},"status":"open"}';
+      const text = writeMessage({ epoch: 0, observedAt: 0, revision: 0, body });
+      await manager.jetstream().publish(`${name}.candles.mainnet.pair%002ewith-dots.1min.usd.120000`, text);
+      await until("the error", error);
+      expect(error()).toMatchObject({ name: "ContractError", path: ["candle", "open"] });
+      leave();
+    });
+  });
+
+  describe("the streams", () => {
+    it("keep one message a subject, in files, for ever, on one node, unless told otherwise", async () => {
+      await store([event("new", 1, 1)]);
+      const manager = await jetstreamManager(publishing);
+      const { config } = await manager.streams.info(name);
+      expect(config).toMatchObject({
+        subjects: [`${name}.candles.>`],
+        max_msgs_per_subject: 1,
+        storage: "file",
+        retention: "limits",
+        discard: "old",
+        max_age: 0,
+        num_replicas: 1,
+      });
+      await store([event("new", 1, 1)], { retention: 90_000 });
+      expect((await manager.streams.info(name)).config.max_age).toBe(90_000 * 1e6);
+      await store([event("new", 1, 1)]);
+      expect((await manager.streams.info(name)).config.max_age).toBe(90_000 * 1e6);
+    });
+
+    it("that are there and keep something else are left alone", async () => {
+      const manager = await jetstreamManager(publishing);
+      await manager.streams.add({ name, subjects: [`${name}.other`] });
+      await expect(store([event("new", 1, 1)])).rejects.toMatchObject({
+        name: "PairstreamError",
+        message: expect.stringContaining(name),
+      });
+      await manager.streams.delete(name);
+    });
+
+    it("are made again where they were deleted, with what is still to be stored", async () => {
+      const source = new Subject<CandleEvent>();
+      const told: Publication[] = [];
+      const running = publishCandles(publishing, source, { name }).subscribe((one) => told.push(one));
+      source.next(event("new", 1, 1));
+      await until("the first", () => told.length === 1);
+      const manager = await jetstreamManager(publishing);
+      await manager.streams.delete(name);
+      source.next(event("updated", 1, 2, { observedAt: 9 * MINUTE }));
+      await until("the second", () => told.at(-1)?.type === "stored" && told.length > 1);
+      running.unsubscribe();
+    });
+  });
+
+  describe("publishing", () => {
+    it("completes once all is stored, and errors as its source does", async () => {
+      const told = await store([event("new", 1, 1), event("new", 2, 1)]);
+      expect(told.map(({ type }) => type)).toEqual(["stored", "stored"]);
+      const failure = new Error("the source failed");
+      const source = concat(
+        from([event("new", 3, 1)]),
+        throwError(() => failure),
+      );
+      const stored: Publication[] = [];
+      await expect(
+        new Promise((resolve, reject) => {
+          publishCandles(publishing, source, { name }).subscribe({
+            next: (one) => stored.push(one),
+            error: reject,
+            complete: () => resolve(undefined),
+          });
+        }),
+      ).rejects.toBe(failure);
+      expect(stored).toHaveLength(1);
+      await expect(
+        lastValueFrom(publishCandles(publishing, EMPTY, { name }), { defaultValue: "none" }),
+      ).resolves.toBe("none");
+    });
+
+    it("errors where the connection is closed, as watching does", async () => {
+      const connection = await connectTo([server]);
+      const errors: unknown[] = [];
+      const error = (failure: unknown) => errors.push(failure);
+      const source = new Subject<CandleEvent>();
+      publishCandles(connection, source, { name }).subscribe({ error });
+      watchPublishedCandles(connection, SERIES, { name }).subscribe({ error });
+      watchPublishedFeedStatus(connection, SERIES, { name }).subscribe({ error });
+      await store([event("new", 1, 1)]);
+      await connection.close();
+      source.next(event("new", 2, 1));
+      await until("three errors", () => errors.length === 3);
+      expect(errors.map((one) => (one as Error).name).sort()).toEqual([
+        "NetworkError",
+        "NetworkError",
+        "PairstreamError",
+      ]);
+    });
+  });
+
+  describe("how a feed stands", () => {
+    const follow = (feed: Series | { pairAddress: string } = SERIES) => {
+      const told: FeedStatus[] = [];
+      const following = watchPublishedFeedStatus(watching, feed, { name, heartbeat: 300 }).subscribe(
+        (status) => told.push(status),
+      );
+      return { told, states: () => told.map(({ state }) => state), leave: () => following.unsubscribe() };
+    };
+
+    it("is starting at once, then as published, stalled once the publisher is gone, and live again with the next", async () => {
+      const first = publishFeedStatus(publishing, SERIES, concat(from([live(1, 2)]), NEVER), { name });
+      const one = first.subscribe();
+      const { told, states, leave } = follow();
+      expect(states()).toEqual(["starting"]);
+      await until("it is live", () => states().at(-1) === "live");
+      expect(told.at(-1)).toEqual(live(1, 2));
+      one.unsubscribe();
+      await until("it is stalled", () => states().at(-1) === "stalled");
+      expect(told.at(-1)).toMatchObject({
+        ...live(1, 2),
+        state: "stalled",
+        failures: 1,
+        lastError: { name: "NetworkError" },
+      });
+      const late = follow();
+      await until("so it is for one who comes now", () => late.states().at(-1) === "stalled");
+      expect(late.states()).toEqual(["starting", "stalled"]);
+      const two = publishFeedStatus(publishing, SERIES, concat(from([live(1, 5)]), NEVER), {
+        name,
+      }).subscribe();
+      await until("it is live again", () => [told, late.told].every((list) => list.at(-1)?.state === "live"));
+      expect(told.at(-1)).toEqual(live(1, 5));
+      two.unsubscribe();
+      leave();
+      late.leave();
+    });
+
+    it("is stalled where nobody publishes", async () => {
+      const { told, states, leave } = follow();
+      await until("it is stalled", () => states().at(-1) === "stalled");
+      expect(told.at(-1)).toMatchObject({
+        failures: 1,
+        lastError: { message: "Nobody publishes this feed" },
+      });
+      leave();
+    });
+
+    it("is stalled, with the error, where its source fails for good", async () => {
+      const refused = new HttpError("GET /x was answered with status 400", 400, "secret body");
+      const source = concat(
+        from([live(1, 2)]),
+        throwError(() => refused),
+      );
+      const ended: unknown[] = [];
+      const { told, leave } = follow();
+      publishFeedStatus(publishing, SERIES, source, { name }).subscribe({
+        error: (error) => ended.push(error),
+      });
+      await until(
+        "its end",
+        () => ended.length === 1 && told.some(({ lastError }) => lastError?.name === "HttpError"),
+      );
+      expect(ended).toEqual([refused]);
+      const failed = told.find(({ lastError }) => lastError?.name === "HttpError")!;
+      expect(failed).toMatchObject({ state: "stalled", failures: 1, coveredUntil: 2 * MINUTE });
+      expect(failed.lastError).toBeInstanceOf(HttpError);
+      expect((failed.lastError as HttpError).body).toBe("");
+      leave();
+    });
+  });
+
+  describe("snipers", () => {
+    const wallet = (walletAddress: string, sales: number): Sniper => ({
+      walletAddress,
+      snipedTransactions: [],
+      sellTransactions: Array.from({ length: sales }, (_, at) => ({
+        transactionHash: `${walletAddress}-${at}`,
+        transactionTimestamp: at,
+        blocksAfterCreation: null,
+      })),
+      ...(Object.fromEntries(SNIPER_TOTALS.map((total) => [total, sales])) as Record<
+        (typeof SNIPER_TOTALS)[number],
+        number
+      >),
+    });
+    const told = (observedAt: number) => ({ pairAddress: "pair", initial: false, observedAt });
+
+    it("come as the wallets that are there, then as what changes", async () => {
+      const source = new Subject<SniperEvent>();
+      const running = publishSnipers(publishing, source, { name, blocksAfterCreation: 3 }).subscribe();
+      source.next({ ...told(1), type: "wallet-added", wallet: wallet("a.*>", 1) });
+      source.next({ ...told(1), type: "wallet-added", wallet: wallet("status", 0) });
+      const events: SniperEvent[] = [];
+      const query = { pairAddress: "pair", blocksAfterCreation: 3 };
+      const following = watchPublishedSnipers(watching, query, { name }).subscribe((one) => events.push(one));
+      await until("both", () => events.length === 2);
+      const sale = wallet("status", 1).sellTransactions[0]!;
+      source.next({ ...told(2), type: "sold", walletAddress: "status", transaction: sale });
+      source.next({
+        ...told(2),
+        type: "wallet-updated",
+        wallet: wallet("status", 1),
+        previous: wallet("status", 0),
+        changed: SNIPER_TOTALS,
+      });
+      source.next({ ...told(2), type: "wallet-removed", previous: wallet("a.*>", 1) });
+      const types = () => events.slice(2).map(({ type }) => type);
+      await until("the rest", () => types().includes("wallet-removed") && types().includes("wallet-updated"));
+      expect(types().sort()).toEqual(["sold", "wallet-removed", "wallet-updated"]);
+      const { result } = events.reduce(applySniperEvent, emptyReport);
+      expect(result).toEqual([wallet("status", 1)]);
+      following.unsubscribe();
+      running.unsubscribe();
+    });
+  });
+});

@@ -1,0 +1,61 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type Market, openMarket } from "../adapters/nats/market.js";
+import { hasServer, type NatsServer, startServer } from "../adapters/nats/servers.js";
+import { endAll, run } from "./program.js";
+
+const PAIR = "one";
+
+describe.skipIf(!hasServer)("a collector and a bot over NATS", { timeout: 60_000 }, () => {
+  let server: NatsServer;
+  let market: Market;
+  let shared: string[];
+
+  beforeAll(async () => {
+    server = await startServer();
+    market = await openMarket([PAIR]);
+    shared = ["--servers", server.url, "--timeframe", "1s"];
+  });
+  afterEach(endAll);
+  afterAll(async () => {
+    await market?.close();
+    await server?.remove();
+  });
+
+  it("give the bot candles, also after another collector has been handed the work", async () => {
+    const elsewhere = [...shared, "--base-url", market.url, "--pair", PAIR];
+    const key = { PAIRSTREAM_API_KEY: "test" };
+    const first = run("examples/collector.ts", elsewhere, key);
+    await first.line((line) => line.includes("type: 'started'"));
+    const bot = run("examples/bot-on-nats.ts", [...shared, "--pair", PAIR, "--lines", "8"]);
+    await bot.line((line) => line === "The feed is live");
+    await bot.line((line) => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d closed at \d/.test(line));
+    const second = run("examples/collector.ts", elsewhere, key);
+    await second.line((line) => line.includes("type: 'started'"));
+    first.child.kill("SIGINT");
+    expect(await first.ended).toBe(0);
+    expect(first.errors()).toBe("");
+    expect(await bot.ended).toBe(0);
+    expect(bot.errors()).toBe("");
+    expect(bot.lines).toHaveLength(8);
+    second.child.kill("SIGTERM");
+    expect(await second.ended).toBe(0);
+  });
+
+  it("bring a market of their own, and go on until Ctrl-C", async () => {
+    const programs = [run("examples/collector.ts", shared), run("examples/bot-on-nats.ts", shared)];
+    await programs[1]!.line((line) => line === "The feed is live");
+    for (const { child } of programs) child.kill("SIGINT");
+    expect(await Promise.all(programs.map(({ ended }) => ended))).toEqual([0, 0]);
+    expect(programs.map(({ errors }) => errors())).toEqual(["", ""]);
+  });
+
+  it("say in one line what they cannot do", async () => {
+    const refused = [
+      run("examples/collector.ts", [...shared, "--base-url", "https://service.test"]),
+      run("examples/bot-on-nats.ts", [...shared, "--pair", ""]),
+      run("examples/bot-on-nats.ts", ["--servers", "127.0.0.1:1"]),
+    ];
+    expect(await Promise.all(refused.map(({ ended }) => ended))).toEqual([2, 2, 1]);
+    for (const { errors } of refused) expect(errors()).toMatch(/^error: .+\n$/);
+  });
+});
