@@ -1,4 +1,4 @@
-import * as z from "zod";
+import * as z from "zod/mini";
 import { ContractError } from "../errors.js";
 import { parseIsoInstant } from "./iso-instant.js";
 import {
@@ -13,96 +13,54 @@ import {
 } from "./model.js";
 
 const NO_INSTANT = "not an ISO 8601 instant with a zone";
+const NO_AMOUNT = "not a number from 0 on";
+const NO_COUNT = "not a whole number from 0 on";
 
-const instant = z.string().transform((text, context) => {
-  const ms = parseIsoInstant(text);
-  if (ms !== undefined) return ms;
-  context.addIssue({ code: "custom", message: NO_INSTANT });
-  return z.NEVER;
-});
+const text = z.string().check(z.minLength(1, "empty"));
 
-const wireCandle = z
-  .object({
-    timestamp: z.string(),
-    open: z.number(),
-    high: z.number(),
-    low: z.number(),
-    close: z.number(),
-    volume: z.number(),
-    swaps: z.number().optional(),
-    trades: z.number().optional(),
-  })
-  .transform((row, context): Candle => {
-    const timestamp = parseIsoInstant(row.timestamp);
-    const swaps = row.swaps ?? row.trades;
-    const problem = problemOf(row, timestamp);
-    if (problem === undefined) {
-      const { open, high, low, close, volume } = row;
-      return Object.freeze({ timestamp: timestamp!, open, high, low, close, volume, swaps: swaps! });
-    }
-    const [field, message] = problem;
-    context.addIssue({ code: "custom", path: [field], message });
+const instant = z.pipe(
+  z.string(),
+  z.transform((input, context) => {
+    const ms = parseIsoInstant(input);
+    if (ms !== undefined) return ms;
+    context.issues.push({ code: "custom", message: NO_INSTANT, input });
     return z.NEVER;
-  });
+  }),
+);
 
-const AMOUNTS = ["open", "high", "low", "close", "volume"] as const;
-
-type WireRow = Omit<Candle, "timestamp" | "swaps"> & {
-  readonly swaps?: number | undefined;
-  readonly trades?: number | undefined;
-};
-
-/**
- * The first rule that a row of the right types breaks, and its field. In one place, as each check that zod makes
- * for itself costs a row as much as its type does.
- */
-function problemOf(
-  row: WireRow,
-  timestamp: number | undefined,
-): [field: string, message: string] | undefined {
-  const { open, high, low, close, volume, swaps, trades } = row;
-  if (timestamp === undefined) return ["timestamp", NO_INSTANT];
-  if (Math.min(open, high, low, close, volume) < 0) {
-    return [AMOUNTS.find((field) => row[field] < 0)!, "below 0"];
-  }
-  if (swaps === undefined && trades === undefined) return ["swaps", "missing, and no trades in its place"];
-  if (swaps !== undefined && !isCount(swaps)) return ["swaps", "not a whole number from 0 on"];
-  if (trades !== undefined && !isCount(trades)) return ["trades", "not a whole number from 0 on"];
-  return high < low ? ["high", "below low"] : undefined;
-}
-
-function isCount(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
-}
+/** What is missing is null. */
+const orNull = <T extends z.ZodMiniType>(schema: T) =>
+  z.pipe(
+    z.nullish(schema),
+    z.transform((value) => value ?? null),
+  );
 
 const wirePage = z.object({
-  cursor: z.string().nullish(),
-  page: z.union([z.number(), z.string().regex(/^\d+$/).transform(Number)]),
+  cursor: z.nullish(z.string()),
+  page: z.union([z.number(), z.pipe(z.string().check(z.regex(/^\d+$/)), z.transform(Number))]),
   pairAddress: z.string(),
-  tokenAddress: z.string().nullish(),
+  tokenAddress: orNull(z.string()),
   timeframe: z.enum(TIMEFRAMES),
   currency: z.enum(CURRENCIES),
   // Its rows are looked at one by one, and need not be copied before.
-  result: z.custom<readonly unknown[]>(Array.isArray, "expected an array"),
+  result: z.custom<readonly unknown[]>(Array.isArray, "not an array"),
 });
 
-const total = z
-  .number()
-  .nullish()
-  .transform((value) => value ?? null);
+const total = orNull(z.number());
 
-const wireTransaction = z
-  .object({ transactionHash: z.string().min(1), transactionTimestamp: instant, blocksAfterCreation: total })
-  .transform((transaction): SniperTransaction => Object.freeze(transaction));
+const wireTransaction = z.pipe(
+  z.object({ transactionHash: text, transactionTimestamp: instant, blocksAfterCreation: total }),
+  z.transform((transaction): SniperTransaction => Object.freeze(transaction)),
+);
 
-const transactions = z
-  .array(wireTransaction)
-  .nullish()
-  .transform((list): readonly SniperTransaction[] => Object.freeze(list ?? []));
+const transactions = z.pipe(
+  z.nullish(z.array(wireTransaction)),
+  z.transform((list): readonly SniperTransaction[] => Object.freeze(list ?? [])),
+);
 
-const wireSniper = z
-  .object({
-    walletAddress: z.string().min(1),
+const wireSniper = z.pipe(
+  z.object({
+    walletAddress: text,
     snipedTransactions: transactions,
     sellTransactions: transactions,
     totalSellTransactions: total,
@@ -115,18 +73,51 @@ const wireSniper = z
     currentBalanceUsdValue: total,
     realizedProfitPercentage: total,
     realizedProfitUsd: total,
-  })
-  .transform((sniper): Sniper => Object.freeze(sniper));
+  }),
+  z.transform((sniper): Sniper => Object.freeze(sniper)),
+);
 
 const wireReport = z.object({
   blockNumber: total,
-  blockTimestamp: instant.nullish().transform((value) => value ?? null),
-  transactionHash: z
-    .string()
-    .nullish()
-    .transform((value) => value ?? null),
-  result: z.array(z.unknown()).nullish(),
+  blockTimestamp: orNull(instant),
+  transactionHash: orNull(z.string()),
+  result: z.nullish(z.array(z.unknown())),
 });
+
+/** A row of candles, of which nothing is known yet. */
+type WireCandle = { readonly [field in keyof Candle | "trades"]?: unknown };
+
+/** The first rule that a row breaks, and the field in which it does; no field where it is no row at all. */
+interface RowProblem {
+  readonly field?: string;
+  readonly issue: string;
+}
+
+/** Reads a row by hand, as there are a thousand on a page: a schema takes several times as long for one. */
+function readCandle(row: unknown): Candle | RowProblem {
+  if (typeof row !== "object" || row === null) return { issue: "not an object" };
+  const { timestamp: text, open, high, low, close, volume, trades, swaps = trades } = row as WireCandle;
+  const timestamp = typeof text === "string" ? parseIsoInstant(text) : undefined;
+  if (timestamp === undefined) return { field: "timestamp", issue: NO_INSTANT };
+  if (!isAmount(open)) return { field: "open", issue: NO_AMOUNT };
+  if (!isAmount(high)) return { field: "high", issue: NO_AMOUNT };
+  if (!isAmount(low)) return { field: "low", issue: NO_AMOUNT };
+  if (!isAmount(close)) return { field: "close", issue: NO_AMOUNT };
+  if (!isAmount(volume)) return { field: "volume", issue: NO_AMOUNT };
+  if (swaps === undefined) return { field: "swaps", issue: "missing, and no trades in its place" };
+  if (!isCount(swaps)) return { field: "swaps", issue: NO_COUNT };
+  if (trades !== undefined && !isCount(trades)) return { field: "trades", issue: NO_COUNT };
+  if (high < low) return { field: "high", issue: "below low" };
+  return Object.freeze({ timestamp, open, high, low, close, volume, swaps });
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY;
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
 
 /** A row of an answer that breaks the contract; `key` names it from one read to the next, where it can be named. */
 export interface RefusedRow<Key> {
@@ -156,22 +147,24 @@ export function readOhlcvBody(text: string, asked: Series, isStart: (instant: nu
   const result: Candle[] = [];
   const refused: RefusedRow<number>[] = [];
   wire.result.forEach((row, index) => {
-    const read = wireCandle.safeParse(row);
-    if (!read.success) {
-      refused.push({ key: rowTimestamp(row), error: contractError(read.error, ["result", index]) });
-    } else if (!isStart(read.data.timestamp)) {
+    const read = readCandle(row);
+    if ("issue" in read) {
+      const { field, issue } = read;
+      const path = field === undefined ? ["result", index] : ["result", index, field];
+      refused.push({ key: rowTimestamp(row), error: new ContractError(path, issue) });
+    } else if (!isStart(read.timestamp)) {
       const issue = `not the start of a ${asked.timeframe} interval${asked.timeframe === "1w" ? " (see weekStart)" : ""}`;
       const error = new ContractError(["result", index, "timestamp"], issue);
-      refused.push({ key: read.data.timestamp, error });
+      refused.push({ key: read.timestamp, error });
     } else {
-      result.push(read.data);
+      result.push(read);
     }
   });
   const page: OhlcvPage = Object.freeze({
     ...(wire.cursor ? { cursor: wire.cursor } : {}),
     page: wire.page,
     pairAddress: wire.pairAddress,
-    tokenAddress: wire.tokenAddress ?? null,
+    tokenAddress: wire.tokenAddress,
     timeframe: wire.timeframe,
     currency: wire.currency,
     result: Object.freeze(result),
@@ -201,16 +194,25 @@ function parseJson(text: string): unknown {
   }
 }
 
-function check<T>(schema: z.ZodType<T>, value: unknown, path: (string | number)[]): T {
+function check<T>(schema: z.ZodMiniType<T>, value: unknown, path: (string | number)[]): T {
   const read = schema.safeParse(value);
   if (read.success) return read.data;
   throw contractError(read.error, path);
 }
 
-function contractError(cause: z.ZodError, base: (string | number)[]): ContractError {
+function contractError(cause: z.core.$ZodError, base: (string | number)[]): ContractError {
   const first = cause.issues[0];
   const path = (first?.path ?? []).map((key) => (typeof key === "symbol" ? String(key) : key));
-  return new ContractError([...base, ...path], first?.message ?? "not allowed", { cause });
+  return new ContractError([...base, ...path], first === undefined ? "not allowed" : textOf(first), {
+    cause,
+  });
+}
+
+/** zod's own texts would have to be loaded, for all who use it in a process. */
+function textOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_type") return `not of type ${issue.expected}`;
+  if (issue.code === "invalid_value") return `none of ${issue.values.join(", ")}`;
+  return issue.message;
 }
 
 function expectEcho(field: string, got: string, asked: string): void {
