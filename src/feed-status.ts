@@ -23,7 +23,7 @@ import { type Client, type ClientCore, coreOf } from "./client/core.js";
 import type { Series } from "./contract/model.js";
 import type { PairstreamError } from "./errors.js";
 import type { FeedUpdate } from "./poll/feed.js";
-import { checkSniperWatch, type SniperWatch, sniperFeed } from "./snipers/watch.js";
+import { type CheckedSniperWatch, checkSniperWatch, type SniperWatch, sniperFeed } from "./snipers/watch.js";
 
 /** How a stream stands. */
 export interface FeedStatus {
@@ -79,16 +79,14 @@ export function watchFeedStatus(
   const core = coreOf(client);
   const statuses = isCandleWatch(options)
     ? candleStatus(core, checkWatch(options))
-    : sniperFeed(core, checkSniperWatch(options)).pipe(map(sniperStatus));
-  return statuses.pipe(distinctUntilChanged(isSame));
-
-  function sniperStatus(update: FeedUpdate<{ book: { observedAt: number | undefined } }>): FeedStatus {
-    const observedAt = update.state?.book.observedAt;
-    return statusOf(update, false, observedAt === undefined ? {} : { coveredUntil: observedAt });
-  }
+    : sniperStatus(core, checkSniperWatch(options));
+  return statuses.pipe(distinctUntilChanged(isSameStatus));
 }
 
-/** Whatever names a part of a series but the pair. */
+/**
+ * Whether these are meant for `watchCandles`: all that names a part of a series besides its pair. What is no object is
+ * taken for such, and refused where they are checked.
+ */
 export function isCandleWatch(
   options: (Series & WatchOptions) | SniperWatch,
 ): options is Series & WatchOptions {
@@ -113,6 +111,15 @@ function candleStatus(core: ClientCore, watch: CandleWatch): Observable<FeedStat
       }),
     );
   });
+}
+
+function sniperStatus(core: ClientCore, watch: CheckedSniperWatch): Observable<FeedStatus> {
+  return sniperFeed(core, watch).pipe(
+    map((update) => {
+      const observedAt = update.state?.book.observedAt;
+      return statusOf(update, false, observedAt === undefined ? {} : { coveredUntil: observedAt });
+    }),
+  );
 }
 
 const NO_HISTORY: HistoryState = { failures: 0 };
@@ -154,12 +161,14 @@ function statusOf(update: FeedUpdate<unknown>, isReading: boolean, coverage: Cov
   return Object.freeze({ state: phase, ...coverage, failures: phase === "live" ? 0 : failures, ...trouble });
 }
 
-function isSame(a: FeedStatus, b: FeedStatus): boolean {
+/** Whether two statuses say the same; errors do where they have the same name and message. */
+export function isSameStatus(a: FeedStatus, b: FeedStatus): boolean {
   return (
     a.state === b.state &&
     a.coveredFrom === b.coveredFrom &&
     a.coveredUntil === b.coveredUntil &&
     a.failures === b.failures &&
-    a.lastError === b.lastError
+    a.lastError?.name === b.lastError?.name &&
+    a.lastError?.message === b.lastError?.message
   );
 }

@@ -52,9 +52,10 @@ export interface Crossing<V extends object = Readonly<Record<string, unknown>>> 
  * comes back after its removal anew. Crossings of the history come too: their `event.live` is `false`.
  *
  * Throws an `InvalidInputError` where `a` or `b` is neither a name nor a finite number, both are numbers, or
- * `on` is unknown. The stream fails with one at the first event that lacks a name, at the first value that is
+ * `on` is unknown. The stream fails with one where its first event lacks a name, at the first value that is
  * no number, and where events of several series are mixed; and with a `PairstreamError` where an event is
- * about a candle no newer than a final one.
+ * about a candle no newer than a final one. It holds what is not final, so do not filter out the final events
+ * before it.
  *
  * ```ts
  * import { type CandleEvent, crosses, ema, withIndicators } from "pairstream";

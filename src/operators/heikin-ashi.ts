@@ -27,7 +27,8 @@ import { throughReducer } from "./through-reducer.js";
  * Each candle rests on all before it. A correction, a removal or a candle that turns up late is therefore
  * followed, at once, by `updated` for each later candle that it changes, ascending, with the `live` and
  * `observedAt` of its cause; revisions count the events that come out, on from the first one's. What changes
- * nothing that is shown emits nothing.
+ * nothing that is shown emits nothing. It holds what is not final, so do not filter out the final events before
+ * it.
  *
  * The stream fails with an `InvalidInputError` where events of several series are mixed (part them with
  * `groupBy`), and with a `PairstreamError` where one is about a candle no newer than a final one: the

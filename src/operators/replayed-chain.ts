@@ -79,7 +79,7 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
     for (let older = 0; older < at; older += 1) base.push(pending[older]!.candle);
     const isUnchanged = entry !== undefined && isSame(entry.candle, event.candle);
     const value = base.push(event.candle);
-    const told = entry === undefined ? this.begin(event, value) : this.change(entry, event, value);
+    const told = this.tell(entry, event, value);
     if (pending.length > 0) pending.splice(0, entry === undefined ? at : at + 1);
     if (pending.length === 0) this.head = undefined;
     else if (!isUnchanged) return this.replay(0, base.fork(), told, event);
@@ -97,13 +97,13 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
     const isUnchanged = entry !== undefined && isSame(entry.candle, candle);
     if (isLast || isUnchanged) {
       const value = isUnchanged ? entry.value : (this.head ?? this.base).peek(candle);
-      const told = entry === undefined ? this.begin(event, value) : this.change(entry, event, value);
+      const told = this.tell(entry, event, value);
       if (entry === undefined) pending.push({ candle, value, status, revision });
       return told === undefined ? NOTHING : [told];
     }
     const recursion = this.through(at);
     const value = recursion.push(candle);
-    const told = entry === undefined ? this.begin(event, value) : this.change(entry, event, value);
+    const told = this.tell(entry, event, value);
     if (entry === undefined) pending.splice(at, 0, { candle, value, status, revision });
     return this.replay(at + 1, recursion, told, event);
   }
@@ -117,6 +117,11 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
     if (at < pending.length) return this.replay(at, this.through(at), told, cause);
     this.head = at > 1 ? this.through(at - 1) : undefined;
     return [told];
+  }
+
+  /** A candle's own event; `entry`: the candle as it was last told, where it was. */
+  private tell(entry: Pending<V> | undefined, event: CandleEvent, value: V): E | undefined {
+    return entry === undefined ? this.begin(event, value) : this.change(entry, event, value);
   }
 
   /** The first event of a candle's life. */

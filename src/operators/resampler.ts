@@ -72,7 +72,8 @@ export class Resampler {
     if (isFinal) settle(bucket, timestamp);
     if (bucket.settled === undefined && bucket.parts.length === 0) {
       const { candle, status, revision } = bucket.shown!;
-      events.push(this.eventOf(event, "removed", candle, undefined, status, revision + 1));
+      const { target } = this.source;
+      events.push(derivedEvent(event, "removed", candle, undefined, status, revision + 1, target));
       buckets.splice(at, 1);
       return events;
     }
@@ -83,14 +84,15 @@ export class Resampler {
   /** Adds the event that says how a bucket now is, where that differs from what was told last. */
   private tell(bucket: Bucket, candle: Candle, cause: CandleEvent, events: CandleEvent[]): void {
     const { shown } = bucket;
+    const { target } = this.source!;
     const status = laterOf(shown?.status, this.statusOf(bucket));
     if (shown === undefined) {
       bucket.shown = { candle, status, revision: 0 };
-      events.push(this.eventOf(cause, "new", candle, undefined, status, 0));
+      events.push(derivedEvent(cause, "new", candle, undefined, status, 0, target));
     } else if (status !== shown.status || !isSame(candle, shown.candle)) {
       const revision = shown.revision + 1;
       bucket.shown = { candle, status, revision };
-      events.push(this.eventOf(cause, "updated", candle, shown.candle, status, revision));
+      events.push(derivedEvent(cause, "updated", candle, shown.candle, status, revision, target));
     }
   }
 
@@ -106,17 +108,6 @@ export class Resampler {
     const [start, end] = [this.intervals.start(timestamp), this.intervals.end(timestamp)];
     const lastStart = source.shift(end, -1);
     return { start, end, lastStart, settled: undefined, parts: [], shown: undefined };
-  }
-
-  private eventOf(
-    cause: CandleEvent,
-    type: CandleEvent["type"],
-    candle: Candle,
-    previous: Candle | undefined,
-    status: CandleStatus,
-    revision: number,
-  ): CandleEvent {
-    return derivedEvent(cause, type, candle, previous, status, revision, this.source!.target);
   }
 
   private sourceOf({ series, candle: { timestamp } }: CandleEvent) {

@@ -17,11 +17,20 @@ export function throughReducer<In, Out extends object>(
       const reducer = makeReducer();
       // Nearly always there is one result: it takes the short way, and only those before it the other one.
       const earlier = new Subject<Out>();
+      /** What is still to be told; a value that comes from whoever is being told waits behind it. */
+      let untold: Out[] | undefined;
+      const tellAllButLast = (results: readonly Out[]): Out => {
+        untold = [...results];
+        for (let at = 0; at < untold.length - 1; at += 1) earlier.next(untold[at]!);
+        const last = untold.at(-1)!;
+        untold = undefined;
+        return last;
+      };
       const lastOf = (value: In): Out | undefined => {
         const results = reducer.apply(value);
-        const last = results.length - 1;
-        for (let at = 0; at < last; at += 1) earlier.next(results[at]!);
-        return results[last];
+        if (untold === undefined) return results.length > 1 ? tellAllButLast(results) : results[0];
+        untold.push(...results);
+        return undefined;
       };
       const lasts = source.pipe(
         map(lastOf),

@@ -74,30 +74,51 @@ export function assertNoLookahead<T>(
     throw new InvalidInputError("knownAt", "a function of an output", `is of type ${typeof knownAt}`);
   }
   const events = eventsOf(candles, options);
-  const all = outputsOf(operator, events);
-  if (all.length === 0) {
+  const outputs = outputsOf(operator, events);
+  if (outputs.length === 0) {
     throw new InvalidInputError("candles", "enough for the operator to emit", "make it emit nothing");
   }
-  for (const [at, { value, given, held }] of all.entries()) {
+  checkClaims(outputs, events, knownAt);
+  // The whole once more: what differs without a candle's difference is no look-ahead.
+  for (const length of [events.length, ...lengthsBelow(events.length, prefixes)]) {
+    checkBeginning(operator, events, length, outputs);
+  }
+}
+
+/** Throws where an output was altered after it was emitted, or came later than it claims to have been known. */
+function checkClaims<T>(
+  outputs: readonly Output<T>[],
+  events: readonly CandleEvent[],
+  knownAt: (output: T) => number | undefined,
+): void {
+  for (const [at, { value, given, held }] of outputs.entries()) {
     const alteration = changeOf(heldBy(value), held);
     if (alteration !== undefined) throw altered(at, alteration);
     const claim = knownAt(value);
     const newest = events[given - 1];
-    if (claim !== undefined && newest !== undefined && claim < newest.observedAt)
+    if (claim !== undefined && newest !== undefined && claim < newest.observedAt) {
       throw lateness(claim, newest);
-  }
-  // The whole once more: what differs without a candle's difference is no look-ahead.
-  for (const length of [events.length, ...lengthsBelow(events.length, prefixes)]) {
-    const beginning = events.slice(0, length);
-    let count = 0;
-    outputsOf(operator, beginning, (value) => {
-      const change = count < all.length ? changeOf(all[count]!.value, value) : "is not emitted any more";
-      if (change !== undefined) throw revision(count, change, beginning, events);
-      count += 1;
-    });
-    if (length === events.length && count < all.length) {
-      throw revision(count, "is not emitted a second time", events, events);
     }
+  }
+}
+
+/** Throws where the first `length` events make the operator emit something else than all of them did. */
+function checkBeginning<T>(
+  operator: OperatorFunction<CandleEvent, T>,
+  events: readonly CandleEvent[],
+  length: number,
+  outputs: readonly Output<T>[],
+): void {
+  const beginning = events.slice(0, length);
+  let count = 0;
+  outputsOf(operator, beginning, (value) => {
+    const output = outputs[count];
+    const change = output === undefined ? "is not emitted any more" : changeOf(output.value, value);
+    if (change !== undefined) throw revision(count, change, beginning, events);
+    count += 1;
+  });
+  if (length === events.length && count < outputs.length) {
+    throw revision(count, "is not emitted a second time", events, events);
   }
 }
 
@@ -212,8 +233,9 @@ function changeOf(
   seen = new Map<object, object>(),
 ): string | undefined {
   if (Object.is(whole, part) || (typeof whole === "function" && typeof part === "function")) return undefined;
-  const isEither = typeof whole !== "object" || typeof part !== "object" || whole === null || part === null;
-  if (isEither || isList(whole) !== isList(part)) return `${path}is ${shown(part)}, then ${shown(whole)}`;
+  const isNoObject = typeof whole !== "object" || typeof part !== "object" || whole === null || part === null;
+  if (isNoObject || isIterable(whole) !== isIterable(part))
+    return `${path}is ${shown(part)}, then ${shown(whole)}`;
   if (seen.get(whole) === part) return undefined;
   seen.set(whole, part);
   const [before, after] = [entriesOf(part), entriesOf(whole)];
@@ -230,10 +252,6 @@ function heldBy(value: unknown): unknown {
   return isAlterable ? new Map(entriesOf(value)) : value;
 }
 
-function isList(value: object): boolean {
-  return isIterable(value);
-}
-
 /** What an object holds, by name or place. */
 function entriesOf(value: object): Map<unknown, unknown> {
   if (value instanceof Date) return new Map([["time", value.getTime()]]);
@@ -245,7 +263,7 @@ function shown(value: unknown): string {
   if (typeof value === "string") return `"${value.slice(0, 60)}"`;
   if (value === undefined) return "missing";
   if (typeof value !== "object" || value === null) return String(value);
-  return isList(value) ? "a list" : "an object";
+  return isIterable(value) ? "a list" : "an object";
 }
 
 function lateness(claim: number, { candle, observedAt }: CandleEvent): PairstreamError {

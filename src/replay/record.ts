@@ -95,69 +95,28 @@ class Recorder {
   }
 
   ask(url: string, init: Init): Promise<Answer> {
-    const { text } = this.#redactorFor(init);
-    const sent = this.#now();
+    const redactor = this.#redactorFor(init);
+    const sent = this.now();
     const session = sessionOf(init);
     if (session !== undefined) session.sent = sent;
-    const start = {
+    const start: Start = {
       v: TAPE_VERSION,
       request: this.#requests++,
       method: init?.method ?? "GET",
-      url: text(routeOf(url)),
-      requestHeaders: requestHeaders(init, text),
+      url: redactor.text(routeOf(url)),
+      requestHeaders: requestHeaders(init, redactor),
       asked: session?.scheduler.now() ?? sent,
       sent,
-    } as const;
-    let head: Pick<TapeLine, "answered" | "status" | "headers"> = {};
-    const signal = init?.signal;
-    let hasEnded = false;
-    const end = (outcome: TapeLine["outcome"], rest: Pick<TapeLine, "body" | "failure"> = {}) => {
-      if (hasEnded) return;
-      hasEnded = true;
-      signal?.removeEventListener("abort", leave);
-      const ended = this.#now();
-      this.#write({ ...start, ...head, ended, outcome, ...rest });
-      if (outcome === "whole" || outcome === "failed") land(session, ended, this.#ended);
     };
-    const leave = () => end(session?.hasTimedOut ? "timed-out" : "left");
-    signal?.addEventListener("abort", leave, { once: true });
-    const fail = (cause: unknown): never => {
-      end("failed", { failure: failureOf(cause, this.#redactorFor(init)) });
-      throw cause;
-    };
-
-    const answer = async (): Promise<Answer> => {
-      const response = await this.#fetch(url, init);
-      const headers = keptHeaders(response, text);
-      const answered = this.#now();
-      // Of a body that announces to be too large, this is the end.
-      land(session, answered, this.#ended);
-      head = { answered, status: response.status, headers };
-      return {
-        status: response.status,
-        headers: response.headers,
-        text: async () => {
-          const body = await bodyOf(response).catch(fail);
-          if (body === undefined) return fail(tooLarge());
-          end("whole", { body: text(body) });
-          return body;
-        },
-      };
-    };
-    return answer().catch(fail);
+    return new Exchange(this, redactor, start, init).follow(() => this.#fetch(url, init));
   }
 
-  #now(): number {
-    return (this.#scheduler ?? asyncScheduler).now();
+  /** How many exchanges have ended. */
+  get ended(): number {
+    return this.#ended;
   }
 
-  #redactorFor(init: Init): Redactor {
-    const key = Object.entries(init?.headers ?? {}).find(([name]) => isKey(name))?.[1] ?? "";
-    if (this.#redactor?.key !== key) this.#redactor = { key, redactor: redactorOf(key) };
-    return this.#redactor.redactor;
-  }
-
-  #write(line: TapeLine): void {
+  write(line: TapeLine): void {
     this.#ended += 1;
     if (this.#hasFailed) return;
     const late = this.#late;
@@ -168,6 +127,78 @@ class Recorder {
       this.#hasFailed = true;
       throwError(() => error).subscribe();
     }
+  }
+
+  now(): number {
+    return (this.#scheduler ?? asyncScheduler).now();
+  }
+
+  #redactorFor(init: Init): Redactor {
+    const key = Object.entries(init?.headers ?? {}).find(([name]) => isKey(name))?.[1] ?? "";
+    if (this.#redactor?.key !== key) this.#redactor = { key, redactor: redactorOf(key) };
+    return this.#redactor.redactor;
+  }
+}
+
+/** What a line begins with. */
+type Start = Pick<TapeLine, "v" | "request" | "method" | "url" | "requestHeaders" | "asked" | "sent">;
+
+/** One request under way; of what may end it, the first does. */
+class Exchange {
+  readonly #recorder: Recorder;
+  readonly #redactor: Redactor;
+  readonly #start: Start;
+  readonly #session: SessionRequest | undefined;
+  readonly #signal: AbortSignal | undefined;
+  #head: Pick<TapeLine, "answered" | "status" | "headers"> = {};
+  #hasEnded = false;
+
+  constructor(recorder: Recorder, redactor: Redactor, start: Start, init: Init) {
+    this.#recorder = recorder;
+    this.#redactor = redactor;
+    this.#start = start;
+    this.#session = sessionOf(init);
+    this.#signal = init?.signal;
+    this.#signal?.addEventListener("abort", this.#leave, { once: true });
+  }
+
+  /** Asks, and gives what is answered. */
+  async follow(ask: () => Promise<Answer>): Promise<Answer> {
+    try {
+      const answer = await ask();
+      const { status } = answer;
+      const headers = keptHeaders(answer, this.#redactor);
+      const answered = this.#recorder.now();
+      // Of a body that announces to be too large, this is the end.
+      land(this.#session, answered, this.#recorder.ended);
+      this.#head = { answered, status, headers };
+      return { status, headers: answer.headers, text: () => this.#bodyOf(answer) };
+    } catch (cause) {
+      return this.#fail(cause);
+    }
+  }
+
+  async #bodyOf(answer: Answer): Promise<string> {
+    const body = await bodyOf(answer).catch((cause) => this.#fail(cause));
+    if (body === undefined) return this.#fail(tooLarge());
+    this.#end("whole", { body: this.#redactor.text(body) });
+    return body;
+  }
+
+  #fail(cause: unknown): never {
+    this.#end("failed", { failure: failureOf(cause, this.#redactor) });
+    throw cause;
+  }
+
+  readonly #leave = () => this.#end(this.#session?.hasTimedOut ? "timed-out" : "left");
+
+  #end(outcome: TapeLine["outcome"], rest: Pick<TapeLine, "body" | "failure"> = {}): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#signal?.removeEventListener("abort", this.#leave);
+    const ended = this.#recorder.now();
+    this.#recorder.write({ ...this.#start, ...this.#head, ended, outcome, ...rest });
+    if (outcome === "whole" || outcome === "failed") land(this.#session, ended, this.#recorder.ended);
   }
 }
 
@@ -185,16 +216,16 @@ function isKey(header: string): boolean {
   return header.toLowerCase() === "x-api-key";
 }
 
-function requestHeaders(init: Init, redact: (text: string) => string): Record<string, string> {
+function requestHeaders(init: Init, redactor: Redactor): Record<string, string> {
   const kept = Object.entries(init?.headers ?? {}).filter(([name]) => name.toLowerCase() === "accept");
-  return Object.fromEntries(kept.map(([name, value]) => [name.toLowerCase(), redact(value)]));
+  return Object.fromEntries(kept.map(([name, value]) => [name.toLowerCase(), redactor.text(value)]));
 }
 
-function keptHeaders({ headers }: Answer, redact: (text: string) => string): Record<string, string> {
+function keptHeaders({ headers }: Answer, redactor: Redactor): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const name of KEPT_HEADERS) {
     const value = headers.get(name);
-    if (value !== null) kept[name] = redact(value);
+    if (value !== null) kept[name] = redactor.text(value);
   }
   return kept;
 }

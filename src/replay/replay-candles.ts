@@ -1,12 +1,12 @@
 import { asyncScheduler, defer, from, map, Observable, type SchedulerLike, type Subscription } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
 import { GapFiller } from "../candles/fill.js";
-import { checkFlag } from "../candles/options.js";
-import { checkSeries, checkWeekStart } from "../contract/input.js";
+import { checkFlag, checkSeries, checkWeekStart } from "../contract/input.js";
 import type { Candle, Series, WeekStart } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
-import { flawOf, frozenCandle, isAsyncIterable, isIterable, refusalOf } from "./read-candles.js";
+import { flawOf, frozenCandle, refusalOf } from "./candle-flaw.js";
+import { isAsyncIterable, isIterable } from "./read-candles.js";
 
 /** How to replay candles. */
 export interface ReplayCandlesOptions {
@@ -77,11 +77,11 @@ export function replayCandles(
     throw new InvalidInputError("source", allowed, "cannot be iterated");
   }
   return defer(() => {
-    const history = new History(series, intervals, isFilled);
+    const maker = new EventMaker(series, intervals, isFilled);
     const pace = newPace?.();
-    if (isAsyncIterable(source)) return asTheyCome(source, history, pace);
-    if (pace !== undefined) return onTime(history.all(source), pace);
-    return isFilled ? from(history.all(source)) : from(source).pipe(map((candle) => history.eventOf(candle)));
+    if (isAsyncIterable(source)) return asTheyCome(source, maker, pace);
+    if (pace !== undefined) return onTime(maker.all(source), pace);
+    return isFilled ? from(maker.all(source)) : from(source).pipe(map((candle) => maker.eventOf(candle)));
   });
 }
 
@@ -99,7 +99,7 @@ function checkPace({ speed, scheduler }: ReplayCandlesOptions): (() => Pace) | u
 }
 
 /** Makes events of candles, one after the other. */
-class History {
+class EventMaker {
   readonly #series: Series;
   readonly #intervals: Intervals;
   readonly #filler: GapFiller | undefined;
@@ -229,7 +229,7 @@ function onTime(events: Iterator<CandleEvent>, pace: Pace): Observable<CandleEve
 /** Takes candles from an async source, one at a time. */
 function asTheyCome(
   source: AsyncIterable<Candle>,
-  history: History,
+  maker: EventMaker,
   pace: Pace | undefined,
 ): Observable<CandleEvent> {
   return new Observable((subscriber) => {
@@ -261,7 +261,7 @@ function asTheyCome(
         if (subscriber.closed) return;
         if (done) subscriber.complete();
         else {
-          for (const event of history.eventsOf(value)) {
+          for (const event of maker.eventsOf(value)) {
             await untilDue(event);
             if (subscriber.closed) return;
             subscriber.next(event);

@@ -23,7 +23,7 @@ export interface Tape {
 type Init = Parameters<FetchLike>[1];
 type Answer = Awaited<ReturnType<FetchLike>>;
 
-/** Just before, and just after: all instants are of ms, some halved. */
+/** Less than lies between any two instants of a tape, in ms: what is a moment later has nothing in between. */
 const MOMENT = 1 / 1_024;
 
 /**
@@ -106,13 +106,13 @@ class Player {
   /** Those that were not asked for yet, by request, in the order in which they were sent. */
   readonly #unasked = new Map<number, TapeLine>();
   readonly #pending = new Map<TapeLine, Pending>();
-  /** The instants of their turns, by when they were due. */
+  /** When late timers had their turns, by when they were due. */
   readonly #turns = new Map<number, number[]>();
-  /** Until when others were only late. */
+  /** By when they were due: the last instant at which timers had not had their turns, and how many had by then. */
   readonly #lateUntil = new Map<number, { readonly at: number; readonly taken: number }>();
-  /** The same of arrivals, by their numbers. */
+  /** The last instant at which an arrival had not had its turn, by its number. */
   readonly #lateArrivals = new Map<number, number>();
-  /** Timers that fired after the clock had been set back, and are still to do so. */
+  /** Timers that are still to fire as they did: before they were due, by a clock that had been set back. */
   readonly #passed: LateTurn[];
   /** How many requests were made. */
   #asked = 0;
@@ -133,7 +133,9 @@ class Player {
       else this.#turns.set(due, [...(this.#turns.get(due) ?? []), at]);
     }
     this.#lateness = {
-      tell: ({ due, hasTurn }) => void (hasTurn && this.#turns.get(due)?.shift()),
+      tell: ({ due, hasTurn }) => {
+        if (hasTurn) this.#turns.get(due)?.shift();
+      },
       until: (turn) => this.#untilTurn(turn),
     };
     this.clock = new TapeClock(sent[0]?.asked ?? 0);
@@ -185,7 +187,7 @@ class Player {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** A timer fires by the clock as it was set; what is due by then comes first. */
+  /** A timer fires by the clock that was set back; what is due by then comes first. */
   async #pass(turn: LateTurn): Promise<void> {
     const now = this.clock.now();
     const isSetHere = turn.at < now;

@@ -1,5 +1,6 @@
 import { type SchedulerAction, type SchedulerLike, Subscription } from "rxjs";
 import type { SessionRequest } from "../client/transport.js";
+import { afterPromises } from "./event-loop.js";
 import type { LateTurn } from "./tape.js";
 import { type Timer, TimerAction, TimerQueue } from "./timers.js";
 
@@ -193,20 +194,4 @@ export function land(request: SessionRequest | undefined, instant: number, order
   request.received = instant;
   const { scheduler } = request;
   if (scheduler instanceof SessionClock) request.arrive = (work) => scheduler.arrive(instant, order, work);
-}
-
-/** Calls once all promises that can settle have done so, where the platform can tell before anything else happens. */
-function afterPromises(work: () => void): void {
-  const { process } = globalThis as { process?: { nextTick?: (work: () => void) => void } };
-  if (typeof process?.nextTick === "function") {
-    // From within a promise's reaction, as those that are ready come before any tick that they ask for.
-    Promise.resolve().then(() => process.nextTick!(work));
-    return;
-  }
-  const { port1, port2 } = new MessageChannel();
-  port1.onmessage = () => {
-    port1.close();
-    work();
-  };
-  port2.postMessage(undefined);
 }

@@ -36,6 +36,24 @@ const failure: z.ZodType<TapeFailure> = z.object({
   },
 });
 
+const lateTurn = z.object({
+  due: instant,
+  at: instant,
+  /** Whether it had its turn at `at` (before `due` where the machine's clock was set back), or only after that. */
+  hasTurn: z.boolean(),
+  /** How many timers due at the same instant had had theirs, in time or later. */
+  taken: count,
+  /** Of an arrival: the how-manieth it was, as exchanges ended. */
+  arrival: count.optional(),
+  /** How many due at the same instant were set before it, and had not had theirs. */
+  ahead: count,
+  /** How many exchanges had ended by then. */
+  ended: count,
+});
+
+/** What was due at `due`, a timer or an arrival, and late. */
+export type LateTurn = Readonly<z.infer<typeof lateTurn>>;
+
 const tapeLine = z.object({
   v: z.literal(TAPE_VERSION),
   /** Counts the requests in the order in which they were sent, from 0. */
@@ -60,44 +78,17 @@ const tapeLine = z.object({
   body: z.string().optional(),
   failure: failure.optional(),
   /** What was late, in a way that matters, since the line before. */
-  late: z
-    .array(
-      z.object({
-        due: instant,
-        at: instant,
-        hasTurn: z.boolean(),
-        taken: count,
-        arrival: count.optional(),
-        ahead: count,
-        ended: count,
-      }),
-    )
-    .optional(),
+  late: z.array(lateTurn).optional(),
 });
 
 /** One exchange. */
 export type TapeLine = z.infer<typeof tapeLine>;
 
-/** What was due at `due`, a timer or an arrival, and late. */
-export interface LateTurn {
-  readonly due: number;
-  readonly at: number;
-  /** Whether it had its turn at `at` (before `due` where the machine's clock was set back), or only after that. */
-  readonly hasTurn: boolean;
-  /** How many timers due at the same instant had had theirs, in time or later. */
-  readonly taken: number;
-  /** Of an arrival: the how-manieth it was, as exchanges ended. */
-  readonly arrival?: number | undefined;
-  /** How many due at the same instant were set before it, and had not had theirs. */
-  readonly ahead: number;
-  /** How many exchanges had ended by then. */
-  readonly ended: number;
-}
-
 /** The lines of a tape, in order; blank ones are passed over. Throws an `InvalidInputError` that names the line. */
 export function readTape(lines: Iterable<string>): TapeLine[] {
-  if (typeof lines?.[Symbol.iterator] !== "function") {
-    throw new InvalidInputError("lines", "the lines that recordExchanges has written", "cannot be iterated");
+  if (typeof lines === "string" || typeof lines?.[Symbol.iterator] !== "function") {
+    const problem = typeof lines === "string" ? "is one string" : "cannot be iterated";
+    throw new InvalidInputError("lines", "the lines that recordExchanges has written", problem);
   }
   const read: TapeLine[] = [];
   const requests = new Set<number>();

@@ -1,5 +1,6 @@
 import type { SchedulerAction, SchedulerLike, Subscription } from "rxjs";
 import { InvalidInputError, PairstreamError } from "../errors.js";
+import { macrotask } from "./event-loop.js";
 import { type Timer, TimerAction, TimerQueue } from "./timers.js";
 
 /**
@@ -24,7 +25,7 @@ import { type Timer, TimerAction, TimerQueue } from "./timers.js";
 export class VirtualClock implements SchedulerLike {
   #now: number;
   #born = 0;
-  #running = false;
+  #isRunning = false;
   readonly #queue = new TimerQueue<Timer>();
 
   /** `start`: the first instant, ms since the epoch; default 0. Throws an `InvalidInputError` for no finite number. */
@@ -63,12 +64,12 @@ export class VirtualClock implements SchedulerLike {
 
   /**
    * Fires, in order, everything due up to and at `instant`, and leaves the clock there. Rejects with what a
-   * timer's work throws, with an `InvalidInputError` for an instant that has passed, and with a `PairstreamError`
-   * while the clock is being advanced already.
+   * timer's work throws, with an `InvalidInputError` for an instant that has passed or is no finite number, and with a
+   * `PairstreamError` while the clock is being advanced already.
    */
   async advanceTo(instant: number): Promise<void> {
-    if (!(instant >= this.#now)) {
-      const allowed = `an instant from the present one (${this.#now}) on`;
+    if (!(instant >= this.#now && instant < Number.POSITIVE_INFINITY)) {
+      const allowed = `a finite instant from the present one (${this.#now}) on`;
       throw new InvalidInputError("instant", allowed, `is ${instant}`);
     }
     await this.#alone(async () => {
@@ -97,30 +98,12 @@ export class VirtualClock implements SchedulerLike {
   }
 
   async #alone(work: () => Promise<void>): Promise<void> {
-    if (this.#running) throw new PairstreamError("This clock is already being advanced");
-    this.#running = true;
+    if (this.#isRunning) throw new PairstreamError("This clock is already being advanced");
+    this.#isRunning = true;
     try {
       await work();
     } finally {
-      this.#running = false;
+      this.#isRunning = false;
     }
   }
-}
-
-/** A turn of the event loop, after which every promise that could settle has done so. */
-function macrotask(): Promise<void> {
-  if (typeof setImmediate === "function") return new Promise((resolve) => setImmediate(resolve));
-  // Twice, so that whoever waits in the same way for what has been set off to settle is done with it.
-  return message().then(message);
-}
-
-function message(): Promise<void> {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(undefined);
-  });
 }

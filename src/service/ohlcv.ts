@@ -1,5 +1,6 @@
 import {
   type Candle,
+  CURRENCIES,
   type Currency,
   type Network,
   TIMEFRAMES,
@@ -42,32 +43,17 @@ export class OhlcvPages {
   /** The body of an answer, in the form in which it is served; throws a `Refusal` where there is none. */
   answer({ network, pairAddress }: Route, parameters: URLSearchParams, now: number): object {
     const { findPair, weekStart, quirks } = this.#means;
-    const { timeframe, currency, fromDate, toDate, limit, cursor } = readParameters(parameters);
-    const isAscending = quirks.order === "oldest-first";
-    const from = quirks.inclusive === "neither" ? fromDate + 1 : fromDate;
-    const to = quirks.inclusive === "both" ? toDate + 1 : toDate;
-    const first = { asOf: now, edge: isAscending ? from : to, page: 1, limit: quirks.pageSize ?? limit };
+    const asked = readParameters(parameters);
+    const { timeframe, currency, fromDate, toDate } = asked;
+    const bounds = boundsOf(asked, quirks);
     const query = [network, pairAddress, timeframe, currency, fromDate, toDate, weekStart].join(" ");
-    const state = cursor ? readCursor(cursor, query) : first;
-    if (state === undefined) throw new Refusal(400, ["cursor is not known for this query"]);
-
+    const state = stateOf(asked, bounds, quirks, query, now);
     const pair = findPair(network, pairAddress);
-    const intervals = intervalsOf(timeframe, weekStart);
-    const { asOf, edge, page } = state;
-    const series = { pair, pairKey: `${network} ${pairAddress}`, intervals, currency, asOf };
-    // One more than is served tells whether there is a next page.
-    const most = state.limit + 1;
-    let found: Candle[];
-    if (quirks.emptyBeforeCreation && fromDate < firstStart(pair, intervals, currency, asOf)) found = [];
-    else if (isAscending) found = this.#candles.oldest({ ...series, from: edge, to }, most);
-    else found = this.#candles.newest({ ...series, from, to: edge }, most);
-    const isLast = found.length < most;
-    if (!isLast) found.pop();
-    const reached = found.at(-1)?.timestamp ?? edge;
-    const next = { ...state, edge: isAscending ? reached + 1 : reached, page: page + 1 };
-    const rows = found.map((candle) => rowOf(candle, quirks.trades));
+    const { candles, next } = this.#pageOf(pair, `${network} ${pairAddress}`, asked, bounds, state);
+    const rows = candles.map((candle) => rowOf(candle, quirks.trades));
+    const { asOf, page } = state;
     return {
-      cursor: isLast ? lastCursor(quirks, state, query) : writeCursor(next, query),
+      cursor: next === undefined ? lastCursor(quirks, state, query) : writeCursor(next, query),
       page: quirks.pageAsText ? String(page) : page,
       pairAddress,
       tokenAddress: pair.tokenAddress,
@@ -79,13 +65,69 @@ export class OhlcvPages {
           : rows,
     };
   }
+
+  /** The candles of a page, in the order of the walk, and where the next page begins if there is one. */
+  #pageOf(
+    pair: SwapPair,
+    pairKey: string,
+    { timeframe, currency, fromDate }: Asked,
+    { from, to }: Bounds,
+    state: CursorState,
+  ): { candles: Candle[]; next: CursorState | undefined } {
+    const { weekStart, quirks } = this.#means;
+    const { asOf, edge, page, limit } = state;
+    const intervals = intervalsOf(timeframe, weekStart);
+    if (quirks.emptyBeforeCreation && fromDate < firstStart(pair, intervals, currency, asOf)) {
+      return { candles: [], next: undefined };
+    }
+    const isAscending = quirks.order === "oldest-first";
+    const series = { pair, pairKey, intervals, currency, asOf };
+    // One more than is served tells whether there is a next page.
+    const candles = isAscending
+      ? this.#candles.oldest({ ...series, from: edge, to }, limit + 1)
+      : this.#candles.newest({ ...series, from, to: edge }, limit + 1);
+    if (candles.length <= limit) return { candles, next: undefined };
+    candles.pop();
+    const reached = candles.at(-1)!.timestamp;
+    return { candles, next: { ...state, edge: isAscending ? reached + 1 : reached, page: page + 1 } };
+  }
+}
+
+/** The instants from which and before which the candles of a request start, ms. */
+interface Bounds {
+  readonly from: number;
+  readonly to: number;
+}
+
+function boundsOf({ fromDate, toDate }: Asked, { inclusive }: CheckedQuirks): Bounds {
+  return {
+    from: inclusive === "neither" ? fromDate + 1 : fromDate,
+    to: inclusive === "both" ? toDate + 1 : toDate,
+  };
+}
+
+/** Where the walk that a request belongs to has come; throws a `Refusal` for the cursor of another one. */
+function stateOf(
+  { cursor, limit }: Asked,
+  { from, to }: Bounds,
+  { order, pageSize }: CheckedQuirks,
+  query: string,
+  now: number,
+): CursorState {
+  if (!cursor) {
+    const edge = order === "oldest-first" ? from : to;
+    return { asOf: now, edge, page: 1, limit: pageSize ?? limit };
+  }
+  const state = readCursor(cursor, query);
+  if (state === undefined) throw new Refusal(400, ["cursor is not known for this query"]);
+  return state;
 }
 
 function readParameters(parameters: URLSearchParams): Asked {
   const reader = new ParameterReader(parameters);
   const asked = {
     timeframe: reader.choice<Timeframe>("timeframe", TIMEFRAMES),
-    currency: reader.choice<Currency>("currency", ["usd", "native"]),
+    currency: reader.choice<Currency>("currency", CURRENCIES),
     fromDate: reader.date("fromDate"),
     toDate: reader.date("toDate"),
     limit: reader.integer("limit", { min: 1, max: 1_000, absent: 100 }),

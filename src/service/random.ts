@@ -1,3 +1,15 @@
+import { checkNumber } from "../contract/input.js";
+import { InvalidInputError } from "../errors.js";
+
+/** The seed among options, a whole number; throws an `InvalidInputError` where there is none. */
+export function checkSeed(options: { readonly seed: number }): number {
+  if (typeof options !== "object" || options === null) {
+    throw new InvalidInputError("options", "an object with a seed", "is missing");
+  }
+  const { MIN_SAFE_INTEGER: min, MAX_SAFE_INTEGER: max } = Number;
+  return checkNumber("seed", options.seed, { min, max, integer: true });
+}
+
 /** Scrambles 32 bits, so that the results of neighbours have nothing in common; one to one. */
 export function mix(bits: number): number {
   let hash = bits | 0;

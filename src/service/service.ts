@@ -6,7 +6,7 @@ import { OhlcvPages } from "./ohlcv.js";
 import { checkQuirks, type ServiceQuirks } from "./quirks.js";
 import { LATEST_INSTANT, ParameterReader, Refusal, type Route, readRoute, splitUrl } from "./request.js";
 import { sniperReport } from "./snipers.js";
-import type { SwapPair, SwapSource } from "./swaps.js";
+import { checkSource, type SwapPair, type SwapSource } from "./swaps.js";
 
 /** What the library asks of a `fetch`; the global one, cross-fetch and a service's are such. */
 export type FetchLike = (
@@ -123,11 +123,8 @@ function checkOptions(options: PairServiceOptions) {
   if (typeof options !== "object" || options === null) {
     throw new InvalidInputError("options", "an object with a source", "is missing");
   }
-  const { source, clock = () => asyncScheduler.now(), apiKeys } = options;
-  if (typeof source?.pair !== "function") {
-    const allowed = "a swapTape, a simulatedMarket, or a SwapSource of your own";
-    throw new InvalidInputError("source", allowed, "has no method pair");
-  }
+  const { clock = () => asyncScheduler.now(), apiKeys } = options;
+  const source = checkSource(options.source);
   if (typeof clock !== "function") {
     throw new InvalidInputError("clock", "a function that gives ms since the epoch", `is a ${typeof clock}`);
   }

@@ -1,6 +1,6 @@
 import { checkChoice, checkNumber, checkSniperQuery } from "../contract/input.js";
 import { parseIsoInstant } from "../contract/iso-instant.js";
-import type { Network } from "../contract/model.js";
+import { NETWORKS, type Network } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 
 /** One exchange of the pair's token, as it stands on the chain. */
@@ -82,6 +82,13 @@ export interface SwapSource {
   pair(network: Network, pairAddress: string): SwapPair | undefined;
 }
 
+/** Throws an `InvalidInputError` for what is no source. */
+export function checkSource(source: SwapSource): SwapSource {
+  if (typeof source?.pair === "function") return source;
+  const allowed = "a swapTape, a simulatedMarket, or a SwapSource of your own";
+  throw new InvalidInputError("source", allowed, "has no method pair");
+}
+
 /** What a tape holds the swaps of. */
 export interface SwapTapeOptions {
   /** The pair's address: 1 to 128 letters, digits or `_ . : -`. */
@@ -111,41 +118,8 @@ export interface SwapTapeOptions {
  * ```
  */
 export function swapTape(lines: Iterable<string>, options: SwapTapeOptions): SwapSource {
-  // A string would be read as lines of one character each.
-  if (typeof lines === "string" || typeof lines?.[Symbol.iterator] !== "function") {
-    const problem = typeof lines === "string" ? "is one string" : "is not iterable";
-    throw new InvalidInputError("lines", 'an iterable of lines, such as text.split("\\n")', problem);
-  }
-  if (typeof options !== "object" || options === null) {
-    throw new InvalidInputError("options", "an object with pairAddress and tokenAddress", "is missing");
-  }
-  const { pairAddress } = checkSniperQuery({ pairAddress: options.pairAddress });
-  const network = checkChoice("network", options.network ?? "mainnet", ["mainnet", "devnet"]);
-  const minimumUsd = checkNumber("minimumUsd", options.minimumUsd ?? 0, { min: 0 });
-  const { tokenAddress } = options;
-  if (tokenAddress !== null && (typeof tokenAddress !== "string" || tokenAddress === "")) {
-    throw new InvalidInputError("tokenAddress", "an address, or null", `is ${tokenAddress || "empty"}`);
-  }
-
-  const swaps: Swap[] = [];
-  let number = 0;
-  let latest = -Infinity;
-  for (const line of lines) {
-    number += 1;
-    const swap = readSwap(line, number);
-    if (swap === undefined) continue;
-    if (swap.timestamp < latest) {
-      const problem = `is older than the swap before it (${new Date(latest).toISOString()})`;
-      throw new InvalidInputError(
-        `line ${number}: timestamp`,
-        "swaps from the oldest to the newest",
-        problem,
-      );
-    }
-    latest = swap.timestamp;
-    if (swap.usdAmount >= minimumUsd) swaps.push(swap);
-  }
-
+  const { pairAddress, tokenAddress, network, minimumUsd } = checkTapeOptions(lines, options);
+  const swaps = readSwaps(lines).filter(({ usdAmount }) => usdAmount >= minimumUsd);
   const pair: SwapPair = Object.freeze({
     tokenAddress,
     createdAt: swaps[0]?.timestamp ?? 0,
@@ -157,6 +131,43 @@ export function swapTape(lines: Iterable<string>, options: SwapTapeOptions): Swa
     pair: (askedNetwork: Network, askedAddress: string) =>
       askedNetwork === network && askedAddress === pairAddress ? pair : undefined,
   });
+}
+
+function checkTapeOptions(lines: Iterable<string>, options: SwapTapeOptions): Required<SwapTapeOptions> {
+  // A string would be read as lines of one character each.
+  if (typeof lines === "string" || typeof lines?.[Symbol.iterator] !== "function") {
+    const problem = typeof lines === "string" ? "is one string" : "is not iterable";
+    throw new InvalidInputError("lines", 'an iterable of lines, such as text.split("\\n")', problem);
+  }
+  if (typeof options !== "object" || options === null) {
+    throw new InvalidInputError("options", "an object with pairAddress and tokenAddress", "is missing");
+  }
+  const { pairAddress } = checkSniperQuery({ pairAddress: options.pairAddress });
+  const network = checkChoice("network", options.network ?? "mainnet", NETWORKS);
+  const minimumUsd = checkNumber("minimumUsd", options.minimumUsd ?? 0, { min: 0 });
+  const { tokenAddress } = options;
+  if (tokenAddress !== null && (typeof tokenAddress !== "string" || tokenAddress === "")) {
+    throw new InvalidInputError("tokenAddress", "an address, or null", `is ${tokenAddress || "empty"}`);
+  }
+  return { pairAddress, tokenAddress, network, minimumUsd };
+}
+
+function readSwaps(lines: Iterable<string>): Swap[] {
+  const swaps: Swap[] = [];
+  let number = 0;
+  for (const line of lines) {
+    number += 1;
+    const swap = readSwap(line, number);
+    if (swap === undefined) continue;
+    const before = swaps.at(-1);
+    if (before !== undefined && swap.timestamp < before.timestamp) {
+      const allowed = "swaps from the oldest to the newest";
+      const problem = `is older than the swap before it (${new Date(before.timestamp).toISOString()})`;
+      throw new InvalidInputError(`line ${number}: timestamp`, allowed, problem);
+    }
+    swaps.push(swap);
+  }
+  return swaps;
 }
 
 /** The index of the first swap at or after an instant. */

@@ -1,8 +1,7 @@
 import { checkNumber } from "../contract/input.js";
 import type { Network } from "../contract/model.js";
-import { InvalidInputError } from "../errors.js";
-import { hashText, mix, randomAt, randomNumbers, spreadByOrder } from "./random.js";
-import type { Swap, SwapPair, SwapRange, SwapSource } from "./swaps.js";
+import { checkSeed, hashText, mix, randomAt, randomNumbers, spreadByOrder } from "./random.js";
+import { checkSource, type Swap, type SwapPair, type SwapRange, type SwapSource } from "./swaps.js";
 
 const SECOND = 1_000;
 const HOUR = 3_600_000;
@@ -62,19 +61,13 @@ export function unsettled(source: SwapSource, options: UnsettledOptions): Unsett
 type Chances = Required<UnsettledOptions>;
 
 function checkOptions(source: SwapSource, options: UnsettledOptions): Chances {
-  if (typeof source?.pair !== "function") {
-    const allowed = "a swapTape, a simulatedMarket, or a SwapSource of your own";
-    throw new InvalidInputError("source", allowed, "has no method pair");
-  }
-  if (typeof options !== "object" || options === null) {
-    throw new InvalidInputError("options", "an object with a seed", "is missing");
-  }
-  const { MIN_SAFE_INTEGER: min, MAX_SAFE_INTEGER: max } = Number;
+  checkSource(source);
+  const seed = checkSeed(options);
   const share = (name: "late" | "forks" | "silences", absent: number) =>
     checkNumber(name, options[name] ?? absent, { min: 0, max: 1 });
   const bounds = { min: SECOND, max: 24 * HOUR, integer: true };
   return {
-    seed: checkNumber("seed", options.seed, { min, max, integer: true }),
+    seed,
     settlesAfter: checkNumber("settlesAfter", options.settlesAfter ?? 120_000, bounds),
     late: share("late", 0.05),
     forks: share("forks", 0.1),

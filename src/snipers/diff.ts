@@ -185,18 +185,7 @@ function compareWallet(known: KnownWallet, sniper: Sniper | undefined, tellsAbse
       isMissing: (hash) => known.missing[side].has(hash),
     });
   const sides = { snipe: compare("snipe"), sell: compare("sell") };
-  const { walletAddress } = wallet;
-  const changes: SniperChange[] = [];
-  for (const side of SIDES) {
-    for (const transaction of sides[side].gone) {
-      changes.push({ type: "transaction-removed", walletAddress, side, transaction });
-    }
-  }
-  for (const side of SIDES) {
-    for (const transaction of sides[side].come) {
-      changes.push({ type: ANNOUNCED[side], walletAddress, transaction });
-    }
-  }
+  const changes = transactionChanges(wallet.walletAddress, sides);
   const changed =
     sniper === undefined ? [] : SNIPER_TOTALS.filter((total) => !isSame(wallet[total], sniper[total]));
   // Where no total counts as changed the old ones stay, so that the book holds what its events have told.
@@ -219,11 +208,39 @@ function compareWallet(known: KnownWallet, sniper: Sniper | undefined, tellsAbse
 }
 
 /** What became of the transactions of one side of one wallet; every list in order. */
+interface SideStep {
+  readonly gone: readonly SniperTransaction[];
+  readonly come: readonly SniperTransaction[];
+  /** All that the book holds from now on. */
+  readonly present: readonly SniperTransaction[];
+  /** The hashes of those that were absent for the first time. */
+  readonly missing: ReadonlySet<string>;
+}
+
+/** What the transactions of a wallet have to tell: all that is gone, then all that has come. */
+function transactionChanges(
+  walletAddress: string,
+  sides: { readonly [side in Side]: SideStep },
+): SniperChange[] {
+  const changes: SniperChange[] = [];
+  for (const side of SIDES) {
+    for (const transaction of sides[side].gone) {
+      changes.push({ type: "transaction-removed", walletAddress, side, transaction });
+    }
+  }
+  for (const side of SIDES) {
+    for (const transaction of sides[side].come) {
+      changes.push({ type: ANNOUNCED[side], walletAddress, transaction });
+    }
+  }
+  return changes;
+}
+
 function compareSide(
   held: readonly SniperTransaction[],
   listed: readonly SniperTransaction[],
   { tellsAbsence, isMissing }: { tellsAbsence: boolean; isMissing: (hash: string) => boolean },
-) {
+): SideStep {
   const next = byHash(listed);
   const gone: SniperTransaction[] = [];
   const come: SniperTransaction[] = [];

@@ -91,35 +91,40 @@ export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observa
   }));
 }
 
-function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
-  const route = snipersRoute(query);
-  const refusals = new Map<string | undefined, number>();
-  let book = emptySniperBook(query.pairAddress);
-  let epoch: number | undefined;
+type SniperBody = ReturnType<typeof readSniperBody>;
 
-  /** Reads a body; throws while a row breaks the contract and is not to be skipped yet. */
-  const parse = (text: string) => {
-    const { report, refused } = readSniperBody(text);
+/** Reads bodies one after the other; throws while a row breaks the contract and is not to be skipped yet. */
+function bodyReader(core: ClientCore, route: string): (text: string) => SniperBody {
+  /** How often rows were refused, by their wallets; under `undefined` those that do not tell. */
+  const refusals = new Map<string | undefined, number>();
+
+  function countRefusals({ report, refused }: SniperBody): void {
     // Several rows of one answer that cannot be told apart are still one read.
     const keys = new Set(refused.map((row) => row.key));
     const wellRead = report.result.map(({ walletAddress }) => walletAddress);
     for (const key of [...wellRead, undefined]) if (!keys.has(key)) refusals.delete(key);
     for (const key of keys) refusals.set(key, (refusals.get(key) ?? 0) + 1);
-    for (const { key, error } of refused) {
+  }
+
+  return (text) => {
+    const body = readSniperBody(text);
+    countRefusals(body);
+    for (const { key, error } of body.refused) {
       const reads = refusals.get(key)!;
       if (reads < READS_BEFORE_SKIPPING) throw error;
       if (reads > READS_BEFORE_SKIPPING) continue;
-      core.report({
-        type: "dropped",
-        at: core.scheduler.now(),
-        what: "row",
-        url: route,
-        key: key ?? null,
-        error,
-      });
+      const at = core.scheduler.now();
+      core.report({ type: "dropped", at, what: "row", url: route, key: key ?? null, error });
     }
-    return { report, refused };
+    return body;
   };
+}
+
+function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
+  const route = snipersRoute(query);
+  const parse = bodyReader(core, route);
+  let book = emptySniperBook(query.pairAddress);
+  let epoch: number | undefined;
 
   return async function* look({ priority, signal }) {
     for (let isRepeated = false; ; isRepeated = true) {

@@ -7,6 +7,7 @@ import { CandleTable } from "./candle-table.js";
 import { ReplayLog } from "./replay-log.js";
 import { addressOf, foldWallet, isNews, walletChanges } from "./wallets.js";
 import {
+  keyOf,
   seriesOf,
   WIRE_VERSION,
   writeCandle,
@@ -308,7 +309,7 @@ export class ChannelState {
   }
 
   #seriesOf({ series, observedAt }: CandleEvent): SeriesState {
-    const key = `${series.network} ${series.pairAddress} ${series.timeframe} ${series.currency}`;
+    const key = keyOf(series);
     const known = this.#series.get(key);
     if (known !== undefined) return known;
     const table = new CandleTable<CandleRow>(this.#settings.keep);

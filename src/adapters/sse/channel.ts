@@ -1,6 +1,6 @@
-import { EMPTY, merge, type Observable, Subscription, tap } from "rxjs";
+import { EMPTY, merge, type Observable, tap } from "rxjs";
 import { ChannelState } from "./channel-state.js";
-import { Connection } from "./connection.js";
+import { Connections } from "./connections.js";
 import { checkChannelOptions, type EventChannelOptions } from "./options.js";
 import { Outlet } from "./outlet.js";
 
@@ -58,30 +58,14 @@ export function createEventChannel(options: EventChannelOptions): EventChannel {
   const { candles, snipers, status, scheduler, ...rest } = checkChannelOptions(options);
   const channel = globalThis.crypto.randomUUID();
   const state = new ChannelState({ ...rest, channel, hasStatus: status !== undefined });
-  const connections = new Set<Connection>();
-  let heartbeats = Subscription.EMPTY;
+  const connections = new Connections(scheduler, rest.heartbeat, RETRY);
   let isClosed = false;
-
-  const flush = () => {
-    for (const connection of connections) connection.flush();
-  };
-  const beat = () => {
-    if (!heartbeats.closed || connections.size === 0) return;
-    heartbeats = scheduler.schedule(function () {
-      for (const connection of connections) connection.beat();
-      this.schedule(undefined, rest.heartbeat);
-    }, rest.heartbeat);
-  };
-  const leave = (connection: Connection) => {
-    connections.delete(connection);
-    if (connections.size === 0) heartbeats.unsubscribe();
-  };
 
   /** The events of one report come in one go: a microtask later the first of them has been told to its end. */
   const settleLater = (pairAddress: string) =>
     queueMicrotask(() => {
       state.settlePair(pairAddress);
-      flush();
+      connections.flush();
     });
   const subscription = merge(
     taken(candles, (event) => state.takeCandle(event)),
@@ -90,14 +74,14 @@ export function createEventChannel(options: EventChannelOptions): EventChannel {
     }),
     taken(status, (event) => state.takeStatus(event)),
   ).subscribe({
-    next: flush,
+    next: () => connections.flush(),
     error: (error: unknown) => {
       state.end({ error });
-      flush();
+      connections.flush();
     },
     complete: () => {
       state.end("complete");
-      flush();
+      connections.flush();
     },
   });
 
@@ -105,12 +89,7 @@ export function createEventChannel(options: EventChannelOptions): EventChannel {
     respond(request: Request): Response {
       if (request.method !== "GET") return refusal(405, "Only GET is answered here", { allow: "GET" });
       if (isClosed) return refusal(503, "The channel is closed", { "retry-after": String(RETRY / 1_000) });
-      const outlet = new Outlet(state, request.headers.get("last-event-id"));
-      const connection = new Connection(outlet, RETRY, leave);
-      if (connection.isOpen) {
-        connections.add(connection);
-        beat();
-      }
+      const connection = connections.open(new Outlet(state, request.headers.get("last-event-id")));
       const { signal } = request;
       if (signal?.aborted) connection.close();
       else signal?.addEventListener("abort", () => connection.close(), { once: true });
@@ -119,7 +98,7 @@ export function createEventChannel(options: EventChannelOptions): EventChannel {
     close(): void {
       isClosed = true;
       subscription.unsubscribe();
-      for (const connection of connections) connection.close();
+      connections.close();
     },
   });
 }

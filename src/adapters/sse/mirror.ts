@@ -1,5 +1,5 @@
 import { ContractError, PairstreamError } from "../../errors.js";
-import type { FeedStatus } from "../../feed-status.js";
+import { type FeedStatus, isSameStatus } from "../../feed-status.js";
 import { CandleMirror } from "./candle-mirror.js";
 import type { ChannelEvent } from "./events.js";
 import { SniperMirror } from "./sniper-mirror.js";
@@ -7,6 +7,7 @@ import {
   type CandleMessage,
   type ChannelMessage,
   type DataOf,
+  keyOf,
   readMessage,
   readStatus,
   type WalletMessage,
@@ -199,10 +200,6 @@ interface Snapshot {
   readonly wallets: WalletMessage[];
 }
 
-function keyOf({ network, pairAddress, timeframe, currency }: CandleMessage["series"]): string {
-  return `${network} ${pairAddress} ${timeframe} ${currency}`;
-}
-
 function groupBy<T>(items: readonly T[], key: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {
@@ -211,15 +208,4 @@ function groupBy<T>(items: readonly T[], key: (item: T) => string): Map<string, 
     else group.push(item);
   }
   return groups;
-}
-
-function isSameStatus(a: FeedStatus, b: FeedStatus): boolean {
-  return (
-    a.state === b.state &&
-    a.coveredFrom === b.coveredFrom &&
-    a.coveredUntil === b.coveredUntil &&
-    a.failures === b.failures &&
-    a.lastError?.name === b.lastError?.name &&
-    a.lastError?.message === b.lastError?.message
-  );
 }

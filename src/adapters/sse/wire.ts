@@ -6,25 +6,18 @@ import {
   type Series,
   SNIPER_TOTALS,
   type Sniper,
-  type SniperTotal,
   TIMEFRAMES,
 } from "../../contract/model.js";
 import { ContractError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
+import { candle, frozen, text, transaction, wallet } from "../wire/model.js";
 import { fromWireError, toWireError, wireError } from "./wire-error.js";
 
 /** Raised with every change that an older receiver would misread. */
 export const WIRE_VERSION = 1;
 
-const frozen = <T extends z.ZodMiniType>(schema: T) =>
-  z.pipe(
-    schema,
-    z.transform((value: z.output<T>) => Object.freeze(value)),
-  );
-
 const count = z.int().check(z.nonnegative());
-const text = z.string().check(z.minLength(1));
 
 const series = frozen(
   z.object({
@@ -32,38 +25,6 @@ const series = frozen(
     pairAddress: text,
     timeframe: z.enum(TIMEFRAMES),
     currency: z.enum(CURRENCIES),
-  }),
-);
-const candle = frozen(
-  z.object({
-    timestamp: z.number(),
-    open: z.number(),
-    high: z.number(),
-    low: z.number(),
-    close: z.number(),
-    volume: z.number(),
-    swaps: z.number(),
-  }),
-);
-const transaction = frozen(
-  z.object({
-    transactionHash: text,
-    transactionTimestamp: z.number(),
-    blocksAfterCreation: z.nullable(z.number()),
-  }),
-);
-const transactions = frozen(z.array(transaction));
-const total = z.nullable(z.number());
-const totals = Object.fromEntries(SNIPER_TOTALS.map((name) => [name, total])) as Record<
-  SniperTotal,
-  typeof total
->;
-const wallet = frozen(
-  z.object({
-    walletAddress: text,
-    snipedTransactions: transactions,
-    sellTransactions: transactions,
-    ...totals,
   }),
 );
 
@@ -220,6 +181,11 @@ export function writeCandle(event: CandleEvent, type: CandleEvent["type"], life:
 /** A series without whatever else its object holds. */
 export function seriesOf({ network, pairAddress, timeframe, currency }: Series): Series {
   return { network, pairAddress, timeframe, currency };
+}
+
+/** Names a series among all that go through a channel. */
+export function keyOf({ network, pairAddress, timeframe, currency }: Series): string {
+  return `${network} ${pairAddress} ${timeframe} ${currency}`;
 }
 
 export function writeSniper(event: SniperEvent): string {

@@ -2,13 +2,14 @@ import * as z from "zod/mini";
 import { SNIPER_TOTALS, type SniperTotal } from "../../contract/model.js";
 
 /** What a schema gives, frozen. */
-const frozen = <T extends z.ZodMiniType>(schema: T) =>
+export const frozen = <T extends z.ZodMiniType>(schema: T) =>
   z.pipe(
     schema,
     z.transform((value: z.output<T>) => Object.freeze(value)),
   );
 
-const text = z.string().check(z.minLength(1));
+/** A text that says something. */
+export const text = z.string().check(z.minLength(1));
 
 /** A `Candle` as one process tells it to another. */
 export const candle = frozen(
@@ -23,7 +24,8 @@ export const candle = frozen(
   }),
 );
 
-const transaction = frozen(
+/** A `SniperTransaction` as one process tells it to another. */
+export const transaction = frozen(
   z.object({
     transactionHash: text,
     transactionTimestamp: z.number(),

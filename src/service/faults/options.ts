@@ -1,7 +1,7 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { checkChoice, checkNumber } from "../../contract/input.js";
 import { InvalidInputError } from "../../errors.js";
-import { hashText, mix, randomNumbers } from "../random.js";
+import { checkSeed, hashText, mix, randomNumbers } from "../random.js";
 import { FAULT_KINDS, type Fault, type FaultKind } from "./kinds.js";
 
 /** A fault that is to befall a call. */
@@ -43,12 +43,8 @@ export const NO_FAULTS: FaultsOfCall = new Map();
 const DEFAULT_RATE = 0.01;
 
 export function checkFaultOptions(options: FaultOptions) {
-  if (typeof options !== "object" || options === null) {
-    throw new InvalidInputError("options", "an object with a seed", "is missing");
-  }
+  const seed = checkSeed(options);
   const { scheduler = asyncScheduler, rates, schedule, onFault, until } = options;
-  const { MIN_SAFE_INTEGER: min, MAX_SAFE_INTEGER: max } = Number;
-  const seed = checkNumber("seed", options.seed, { min, max, integer: true });
   if (typeof scheduler?.schedule !== "function" || typeof scheduler.now !== "function") {
     const allowed = "a SchedulerLike of RxJS, such as VirtualClock";
     throw new InvalidInputError("scheduler", allowed, "has no methods now and schedule");

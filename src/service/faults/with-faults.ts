@@ -52,35 +52,22 @@ export function withFaults(fetch: FetchLike, options: FaultOptions): FetchLike {
     signal?.throwIfAborted();
 
     const delay = faults.get("delay");
-    let wayBack = 0;
-    if (delay !== undefined) {
-      tell("delay");
-      // Squared, as most delays are short.
-      const length = Math.ceil(longestDelay * (1 - delay()) ** 2);
-      const wayThere = Math.floor(length * delay());
-      wayBack = length - wayThere;
-      if (wayThere > 0) await wait(scheduler, wayThere, signal);
-    }
+    if (delay !== undefined) tell("delay");
+    const { wayThere, wayBack } = waysOf(delay, longestDelay);
+    if (wayThere > 0) await wait(scheduler, wayThere, signal);
 
     const hang = faults.get("hang");
     if (hang !== undefined) {
       tell("hang");
-      const forEver = () => wait(scheduler, Infinity, signal);
-      if (hang() < 0.5) await forEver();
-      return { ...(await headOf(ask())), text: () => forEver().then(() => "") };
+      return hangingAnswer(hang, ask, () => wait(scheduler, Infinity, signal));
     }
-
     const reset = faults.get("reset");
     if (reset !== undefined) {
       tell("reset");
-      const manner = reset();
-      if (manner < 1 / 3) throw connectionReset();
-      const head = await headOf(ask());
-      if (wayBack > 0) await wait(scheduler, wayBack, signal);
-      if (manner < 2 / 3) throw connectionReset();
-      return { ...head, text: () => Promise.reject(connectionReset()) };
+      return resetAnswer(reset, ask, async () => {
+        if (wayBack > 0) await wait(scheduler, wayBack, signal);
+      });
     }
-
     const wrong = faults.get("wrongDate");
     const answer = await faultyAnswer(await ask(), faults, tell, {
       now: scheduler.now(),
@@ -92,8 +79,43 @@ export function withFaults(fetch: FetchLike, options: FaultOptions): FetchLike {
   };
 }
 
+type Answering = ReturnType<FetchLike>;
+
+/** How long a call is held up in each direction, ms. */
+function waysOf(delay: (() => number) | undefined, longest: number): { wayThere: number; wayBack: number } {
+  if (delay === undefined) return { wayThere: 0, wayBack: 0 };
+  // Squared, as most delays are short.
+  const length = Math.ceil(longest * (1 - delay()) ** 2);
+  const wayThere = Math.floor(length * delay());
+  return { wayThere, wayBack: length - wayThere };
+}
+
+/** No answer, or one whose body never comes. */
+async function hangingAnswer(
+  random: () => number,
+  ask: () => Answering,
+  forEver: () => Promise<void>,
+): Answering {
+  if (random() < 0.5) await forEver();
+  return { ...(await headOf(ask())), text: () => forEver().then(() => "") };
+}
+
+/** A connection that is lost before the service has seen the request, after, or within the body. */
+async function resetAnswer(
+  random: () => number,
+  ask: () => Answering,
+  comeBack: () => Promise<void>,
+): Answering {
+  const manner = random();
+  if (manner < 1 / 3) throw connectionReset();
+  const head = await headOf(ask());
+  await comeBack();
+  if (manner < 2 / 3) throw connectionReset();
+  return { ...head, text: () => Promise.reject(connectionReset()) };
+}
+
 /** All of an answer but its body, which is read all the same: one that is not would hold its connection. */
-async function headOf(answering: ReturnType<FetchLike>) {
+async function headOf(answering: Answering) {
   const answer = await answering;
   await answer.text();
   return { status: answer.status, headers: answer.headers };
