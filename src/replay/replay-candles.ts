@@ -1,7 +1,7 @@
 import { asyncScheduler, defer, from, map, Observable, type SchedulerLike, type Subscription } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
 import { GapFiller } from "../candles/fill.js";
-import { checkFlag, checkSeries, checkWeekStart } from "../contract/input.js";
+import { checkFlag, checkSeries, checkWeekStart, show } from "../contract/input.js";
 import type { Candle, Series, WeekStart } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
@@ -87,7 +87,7 @@ export function replayCandles(
 
 function checkPace({ speed, scheduler }: ReplayCandlesOptions): (() => Pace) | undefined {
   if (speed !== undefined && !(Number.isFinite(speed) && speed > 0)) {
-    throw new InvalidInputError("speed", "a number above 0", `is ${String(speed)}`);
+    throw new InvalidInputError("speed", "a number above 0", `is ${show(speed)}`);
   }
   if (scheduler === undefined) {
     return speed === undefined ? undefined : () => new Pace(asyncScheduler, speed);

@@ -1,4 +1,5 @@
 import type { SchedulerAction, SchedulerLike, Subscription } from "rxjs";
+import { show } from "../contract/input.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
 import { macrotask } from "./event-loop.js";
 import { type Timer, TimerAction, TimerQueue } from "./timers.js";
@@ -31,7 +32,7 @@ export class VirtualClock implements SchedulerLike {
   /** `start`: the first instant, ms since the epoch; default 0. Throws an `InvalidInputError` for no finite number. */
   constructor(start = 0) {
     if (!Number.isFinite(start)) {
-      throw new InvalidInputError("start", "a number of ms since the epoch", `is ${start}`);
+      throw new InvalidInputError("start", "a number of ms since the epoch", `is ${show(start)}`);
     }
     this.#now = start;
   }
@@ -49,7 +50,8 @@ export class VirtualClock implements SchedulerLike {
   /** Sets a timer as RxJS operators do, `delay` ms from now; a delay that is no finite number is refused. */
   schedule<T>(work: (this: SchedulerAction<T>, state?: T) => void, delay = 0, state?: T): Subscription {
     const arm = (fire: () => void, after: number) => {
-      if (!Number.isFinite(after)) throw new InvalidInputError("delay", "a number of ms", `is ${after}`);
+      if (!Number.isFinite(after))
+        throw new InvalidInputError("delay", "a number of ms", `is ${show(after)}`);
       const timer = { due: this.#now + Math.max(0, after), order: this.#born++, fire, place: -1 };
       this.#queue.add(timer);
       return () => this.#queue.remove(timer);
@@ -70,7 +72,7 @@ export class VirtualClock implements SchedulerLike {
   async advanceTo(instant: number): Promise<void> {
     if (!(instant >= this.#now && instant < Number.POSITIVE_INFINITY)) {
       const allowed = `a finite instant from the present one (${this.#now}) on`;
-      throw new InvalidInputError("instant", allowed, `is ${instant}`);
+      throw new InvalidInputError("instant", allowed, `is ${show(instant)}`);
     }
     await this.#alone(async () => {
       await macrotask();

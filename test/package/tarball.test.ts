@@ -29,13 +29,17 @@ describe("the tarball", () => {
     const expected = sources.flatMap((file) => [`dist/esm/${file}`, `dist/esm/${file}.map`]);
     expect(modules.sort()).toEqual(expected.sort());
 
-    // What doors share lies in files whose names are made up from their content.
+    // What doors share lies in files whose names are made up from their content; the README leads to the guides.
     const others = FILES.filter((file) => !modules.includes(file));
     const kinds = others.map((file) => file.replace(/[\w-]+-[\w-]{8}(?=\.)/, "shared"));
     expect([...new Set(kinds)].sort()).toMatchInlineSnapshot(`
       [
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
         "LICENSE",
         "README.md",
+        "SECURITY.md",
         "dist/cjs/index.cjs",
         "dist/cjs/index.cjs.map",
         "dist/cjs/nats.cjs",
@@ -56,6 +60,17 @@ describe("the tarball", () => {
         "dist/types/shared.d.ts",
         "dist/types/sse.d.cts",
         "dist/types/sse.d.ts",
+        "docs/budget.md",
+        "docs/candles.md",
+        "docs/indicators.md",
+        "docs/migrating.md",
+        "docs/nats.md",
+        "docs/performance.md",
+        "docs/reference.md",
+        "docs/replay.md",
+        "docs/scaling.md",
+        "docs/sse.md",
+        "docs/testing.md",
         "package.json",
       ]
     `);
