@@ -18,5 +18,6 @@ export default defineConfig({
     // Those need a build: `npm run check:package`.
     exclude: ["test/package/**"],
     testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 });

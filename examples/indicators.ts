@@ -54,6 +54,7 @@ const indicators = { fast: ema(9), slow: ema(21), strength: rsi(14) };
 type Values = IndicatorValues<typeof indicators>;
 
 const END = "";
+const WARMING_UP = "-";
 const HEADING = "UTC                 event   status close, fast, slow, RSI";
 
 const stopped = new ReplaySubject<void>(1);
@@ -96,8 +97,10 @@ await runProgram(async (args) => {
 
 function lineOf({ type, status, candle, values }: IndicatorEvent<Values>): string {
   const { fast, slow, strength } = values;
-  const shown = prices([candle.close, ...[fast, slow].filter((value) => value !== undefined)]);
-  const rest = strength === undefined ? "" : strength.toFixed(1);
+  const shown = [candle.close, fast, slow].map((value) =>
+    value === undefined ? WARMING_UP : prices([candle.close, value]).at(-1),
+  );
+  const rest = strength?.toFixed(1) ?? WARMING_UP;
   return [dateAndTime(candle.timestamp), type.padEnd(7), status.padEnd(6), ...shown, rest].join(" ");
 }
 

@@ -33,6 +33,7 @@ describe.each([
     expect(Object.prototype.toString.call(error)).toBe("[object Error]");
     expect(error.cause).toBe(cause);
     expect(String(error)).toBe(`${name}: ${error.message}`);
+    expect(error.stack?.split("\n")[0]).toBe(String(error));
   });
 
   it("is caught as what it is, and as nothing else of the tree", () => {

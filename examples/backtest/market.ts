@@ -1,8 +1,8 @@
-import { open } from "node:fs/promises";
 import { type Client, createClient } from "pairstream";
-import { createPairService, type SwapSource, simulatedMarket, swapTape } from "pairstream/service";
+import { createPairService, simulatedMarket } from "pairstream/service";
 import { dateAndTime } from "../live/text.js";
 import { UsageError } from "../terminal/command-line.js";
+import { readTape } from "../terminal/tape.js";
 import type { MarketOptions } from "./options.js";
 
 /** A past that can be asked for, served in this process. */
@@ -18,11 +18,10 @@ export interface Market {
 
 const DAY = 86_400_000;
 const CREATED = Date.UTC(2025, 0, 1);
-const TAPED_PAIR = "taped-pair";
 
 export async function openMarket(options: MarketOptions): Promise<Market> {
   const { source, pair, title, from, to } =
-    options.kind === "tape" ? await readTape(options) : makeMarket(options);
+    options.kind === "tape" ? await openTape(options) : makeMarket(options);
   if (from >= to) throw new UsageError(`there is nothing from ${dateAndTime(from)} to ${dateAndTime(to)}`);
   // The service's clock runs, as all do; at its start all that is asked for has been over for a day.
   const startedAt = performance.now();
@@ -44,31 +43,14 @@ function makeMarket({ seed, from, to }: Extract<MarketOptions, { kind: "simulate
   };
 }
 
-async function readTape({ file, minimumUsd, from, to }: Extract<MarketOptions, { kind: "tape" }>) {
-  const lines = await readLines(file);
-  const source: SwapSource = swapTape(lines, { pairAddress: TAPED_PAIR, tokenAddress: null, minimumUsd });
-  const swaps = [...(source.pair("mainnet", TAPED_PAIR)?.swaps(ALWAYS) ?? [])];
-  const [first, last] = [swaps[0], swaps.at(-1)];
-  if (first === undefined || last === undefined) throw new UsageError(`${file} holds no swaps`);
+async function openTape({ file, minimumUsd, from, to }: Extract<MarketOptions, { kind: "tape" }>) {
+  const { source, pair, count, first, last } = await readTape(file, { minimumUsd });
   return {
     source,
-    pair: TAPED_PAIR,
-    title: `a tape of ${swaps.length.toLocaleString("en-US")} swaps`,
+    pair,
+    title: `a tape of ${count.toLocaleString("en-US")} swaps`,
     // Whole candles: a range leaves out one that it begins within.
     from: from ?? Math.floor(first.timestamp / DAY) * DAY,
     to: to ?? last.timestamp + 1,
   };
-}
-
-const ALWAYS = { from: 0, to: Number.POSITIVE_INFINITY, asOf: Number.POSITIVE_INFINITY };
-
-async function readLines(file: string): Promise<string[]> {
-  const lines: string[] = [];
-  try {
-    const handle = await open(file);
-    for await (const line of handle.readLines()) lines.push(line);
-  } catch (error) {
-    throw new UsageError(`--tape cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
-  return lines;
 }

@@ -1,7 +1,16 @@
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Command, Option } from "commander";
 import type { Timeframe } from "pairstream";
-import { parseArguments, toInstant, toNumber, toShare, UsageError } from "../terminal/command-line.js";
+import {
+  DEFAULT_SEED,
+  INSTANT_HELP,
+  parseArguments,
+  seedOption,
+  toInstant,
+  toNumber,
+  toShare,
+  UsageError,
+} from "../terminal/command-line.js";
 import { type BrokerRules, USUAL_RULES } from "./broker.js";
 
 /** What the command line asks for. */
@@ -18,7 +27,7 @@ export interface BacktestOptions {
 /** Where the swaps are from, and which of them; `from` and `to` in ms since the epoch, the latter exclusive. */
 export type MarketOptions = { readonly from: number | undefined; readonly to: number | undefined } & (
   | { readonly kind: "simulated"; readonly seed: number }
-  | { readonly kind: "tape"; readonly file: string; readonly minimumUsd: number }
+  | { readonly kind: "tape"; readonly file: string; readonly minimumUsd: number | undefined }
 );
 
 interface Given {
@@ -35,7 +44,6 @@ interface Given {
   page?: string;
 }
 
-const DEFAULT_SEED = 31;
 const OWN_STRATEGY = new URL("strategy.ts", import.meta.url).href;
 /** Out of the way of git, and found again. */
 const PAGE = fileURLToPath(new URL("../../node_modules/.cache/pairstream/backtest.html", import.meta.url));
@@ -51,7 +59,7 @@ export function readOptions(args: readonly string[]): BacktestOptions {
     market:
       tape === undefined
         ? { kind: "simulated", seed: seed ?? DEFAULT_SEED, from, to }
-        : { kind: "tape", file: tape, minimumUsd: minimumUsd ?? 0, from, to },
+        : { kind: "tape", file: tape, minimumUsd, from, to },
     timeframe,
     rules: { cash, fee, slippage },
     strategy: strategy === undefined ? OWN_STRATEGY : pathToFileURL(strategy).href,
@@ -68,11 +76,7 @@ function backtestCommand(): Command {
     .addOption(
       new Option("--minimum-usd <amount>", "with --tape: leave out swaps worth less").argParser(toNumber),
     )
-    .addOption(
-      new Option("--seed <number>", `which market to make up (default: ${DEFAULT_SEED})`)
-        .argParser(toNumber)
-        .conflicts("tape"),
-    )
+    .addOption(seedOption().conflicts("tape"))
     .addOption(new Option("--timeframe <length>", "from 1s to 1M").default("30min"))
     .addOption(
       new Option("--from <instant>", "start (default: the tape's, or 2025-01-08)").argParser(toInstant),
@@ -102,7 +106,7 @@ function backtestCommand(): Command {
       "after",
       [
         "",
-        "An instant is ISO 8601 with a zone, such as 2024-01-05T14:00:00Z, or a day, such as 2024-01-05 (UTC).",
+        INSTANT_HELP,
         "",
         "The same strategy, live: npm start -- --strategy examples/backtest/strategy.ts",
       ].join("\n"),

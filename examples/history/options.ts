@@ -1,6 +1,17 @@
 import { Command, Option } from "commander";
 import type { Series } from "pairstream";
-import { KEY, parseArguments, toInstant, toNumber, UsageError } from "../terminal/command-line.js";
+import {
+  DEFAULT_SEED,
+  ENVIRONMENT_HELP,
+  INSTANT_HELP,
+  KEY,
+  parseArguments,
+  type RemotePair,
+  remotePair,
+  seedOption,
+  toInstant,
+  UsageError,
+} from "../terminal/command-line.js";
 
 /** What the command line and the environment ask for. */
 export interface HistoryOptions {
@@ -14,9 +25,7 @@ export interface HistoryOptions {
 }
 
 /** Where the candles are from. */
-export type HistoryPlace =
-  | { readonly kind: "simulated"; readonly seed: number }
-  | { readonly kind: "remote"; readonly baseUrl: string; readonly apiKey: string; readonly pair: string };
+export type HistoryPlace = { readonly kind: "simulated"; readonly seed: number } | RemotePair;
 
 interface Given extends Omit<Series, "pairAddress"> {
   seed?: number;
@@ -27,8 +36,6 @@ interface Given extends Omit<Series, "pairAddress"> {
   output?: string;
 }
 
-const BASE_URL = "PAIRSTREAM_BASE_URL";
-const DEFAULT_SEED = 31;
 const DAY = 86_400_000;
 
 /** Reads the arguments that follow the program's name; throws a `UsageError` or `HelpShown`. */
@@ -45,19 +52,11 @@ export function readOptions(
   return { place: placeOf(given, environment), series: { network, timeframe, currency }, from, to, output };
 }
 
-function placeOf(
-  { seed, baseUrl: givenUrl, pair }: Given,
-  environment: Readonly<Record<string, string | undefined>>,
-): HistoryPlace {
-  const baseUrl = givenUrl ?? (seed === undefined ? environment[BASE_URL] || undefined : undefined);
-  if (baseUrl === undefined) {
-    if (pair !== undefined) throw new UsageError("--pair is of a service elsewhere: it needs --base-url");
-    return { kind: "simulated", seed: seed ?? DEFAULT_SEED };
-  }
-  const apiKey = environment[KEY];
-  if (!apiKey) throw new UsageError(`a service elsewhere needs a key: set ${KEY} in the environment`);
-  if (pair === undefined) throw new UsageError("a service elsewhere needs --pair, the address of the pair");
-  return { kind: "remote", baseUrl, apiKey, pair };
+function placeOf(given: Given, environment: Readonly<Record<string, string | undefined>>): HistoryPlace {
+  const remote = remotePair(given, environment);
+  if (remote !== undefined) return remote;
+  if (given.pair !== undefined) throw new UsageError("--pair is of a service elsewhere: it needs --base-url");
+  return { kind: "simulated", seed: given.seed ?? DEFAULT_SEED };
 }
 
 function historyCommand(): Command {
@@ -78,22 +77,16 @@ function historyCommand(): Command {
     .addOption(new Option("--timeframe <length>", "from 1s to 1M").default("1min"))
     .addOption(new Option("--currency <name>", "usd or native").default("usd"))
     .addOption(new Option("--network <name>", "mainnet or devnet").default("mainnet"))
-    .addOption(
-      new Option("--seed <number>", `which market to make up (default: ${DEFAULT_SEED})`)
-        .argParser(toNumber)
-        .conflicts("baseUrl"),
-    )
+    .addOption(seedOption().conflicts("baseUrl"))
     .addOption(new Option("--base-url <url>", `download from a service elsewhere; needs ${KEY}`))
     .addOption(new Option("--pair <address>", "the address of the pair; needed for a service elsewhere"))
     .addHelpText(
       "after",
       [
         "",
-        "An instant is ISO 8601 with a zone, such as 2024-01-05T14:00:00Z, or a day, such as 2024-01-05 (UTC).",
+        INSTANT_HELP,
         "",
-        "Environment:",
-        `  ${KEY}   the key for a service elsewhere; it goes out in a header only`,
-        `  ${BASE_URL}  in place of --base-url`,
+        ...ENVIRONMENT_HELP,
         "",
         "Ctrl-C stops; the same command goes on later, and the file is that of one run. Exit code: 0 when the range is",
         "complete, 1 when it failed, 2 for options that cannot be taken, 130 or 143 when stopped by a signal.",

@@ -2,10 +2,16 @@ import { pathToFileURL } from "node:url";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Series, WatchOptions } from "pairstream";
 import {
+  DEFAULT_SEED,
+  ENVIRONMENT_HELP,
   INSTANT,
   INSTANT_ALLOWED,
+  INSTANT_HELP,
   KEY,
   parseArguments,
+  type RemotePair,
+  remotePair,
+  seedOption,
   toInstant,
   toNumber,
   UsageError,
@@ -36,11 +42,9 @@ export type Place =
       /** Where the clock of its service starts, ms since the epoch. */
       readonly from: number | undefined;
       readonly minimumUsd: number | undefined;
-      readonly pair: string;
+      readonly pair: string | undefined;
     }
-  | { readonly kind: "remote"; readonly baseUrl: string; readonly apiKey: string; readonly pair: string };
-
-const BASE_URL = "PAIRSTREAM_BASE_URL";
+  | RemotePair;
 
 /** Reads the arguments that follow the program's name; throws a `UsageError` or `HelpShown`. */
 export function readOptions(
@@ -76,9 +80,6 @@ interface Given extends Pick<LiveOptions, "network" | "timeframe" | "currency" |
   pagePort: number;
 }
 
-const DEFAULT_SEED = 31;
-const TAPED_PAIR = "taped-pair";
-
 function liveCommand(): Command {
   return new Command("npm start --")
     .description(
@@ -93,11 +94,7 @@ function liveCommand(): Command {
     .addOption(
       new Option("--minimum-usd <amount>", "with --tape: leave out swaps worth less").argParser(toNumber),
     )
-    .addOption(
-      new Option("--seed <number>", `which market to make up (default: ${DEFAULT_SEED})`)
-        .argParser(toNumber)
-        .conflicts(["tape", "baseUrl"]),
-    )
+    .addOption(seedOption().conflicts(["tape", "baseUrl"]))
     .addOption(
       new Option("--base-url <url>", `follow a service elsewhere; needs ${KEY} in the environment`).conflicts(
         "tape",
@@ -135,11 +132,9 @@ function liveCommand(): Command {
       "after",
       [
         "",
-        "An instant is ISO 8601 with a zone, such as 2024-01-05T14:00:00Z, or a day, such as 2024-01-05 (UTC).",
+        INSTANT_HELP,
         "",
-        "Environment:",
-        `  ${KEY}   the key for a service elsewhere; it goes out in a header only`,
-        `  ${BASE_URL}  in place of --base-url`,
+        ...ENVIRONMENT_HELP,
         "  NO_COLOR             no colours",
         "",
         "Ctrl-C stops. Exit code: 0 when stopped, 1 when a stream failed, 2 for options that cannot be taken.",
@@ -149,17 +144,11 @@ function liveCommand(): Command {
 
 function placeOf(given: Given, environment: Readonly<Record<string, string | undefined>>): Place {
   const { tape, from, minimumUsd, seed, pair } = given;
-  if (tape !== undefined) return { kind: "tape", file: tape, from, minimumUsd, pair: pair ?? TAPED_PAIR };
+  if (tape !== undefined) return { kind: "tape", file: tape, from, minimumUsd, pair };
   if (from !== undefined) throw new UsageError("--from is the start of a tape's clock: it needs --tape");
   if (minimumUsd !== undefined)
     throw new UsageError("--minimum-usd is about the swaps of a tape: it needs --tape");
-  const baseUrl = given.baseUrl ?? (seed === undefined ? environment[BASE_URL] || undefined : undefined);
-  if (baseUrl === undefined) return { kind: "market", seed: seed ?? DEFAULT_SEED, pair };
-  const apiKey = environment[KEY];
-  if (!apiKey) throw new UsageError(`a service elsewhere needs a key: set ${KEY} in the environment`);
-  if (pair === undefined)
-    throw new UsageError("a service elsewhere needs --pair, the address of the pair to follow");
-  return { kind: "remote", baseUrl, apiKey, pair };
+  return remotePair(given, environment) ?? { kind: "market", seed: seed ?? DEFAULT_SEED, pair };
 }
 
 function toPort(text: string): number {

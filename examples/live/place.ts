@@ -1,6 +1,6 @@
-import { open } from "node:fs/promises";
-import { createPairService, listen, type SwapSource, simulatedMarket, swapTape } from "pairstream/service";
+import { createPairService, listen, type SwapSource, simulatedMarket } from "pairstream/service";
 import { UsageError } from "../terminal/command-line.js";
+import { readTape } from "../terminal/tape.js";
 import type { LiveOptions, Place } from "./options.js";
 import { dateAndTime } from "./text.js";
 
@@ -33,7 +33,7 @@ export async function openPlace({
     return { baseUrl, apiKey, pair, pairs: [pair], isLocal: false, title, close: async () => {} };
   }
   const { source, pair, pairs, title, clock } =
-    place.kind === "tape" ? await readTape(place) : makeMarket(place);
+    place.kind === "tape" ? await openTape(place) : makeMarket(place);
   // The market is mainnet's; here it is served on whichever network is asked for.
   const served: SwapSource = {
     pair: (asked, address) => (asked === network ? source.pair("mainnet", address) : undefined),
@@ -57,31 +57,14 @@ function makeMarket({ seed, pair }: Extract<Place, { kind: "market" }>) {
   };
 }
 
-async function readTape({ file, from, minimumUsd = 0, pair }: Extract<Place, { kind: "tape" }>) {
-  const lines = await readLines(file);
-  const source = swapTape(lines, { pairAddress: pair, tokenAddress: null, minimumUsd });
-  const swaps = [...(source.pair("mainnet", pair)?.swaps(ALWAYS) ?? [])];
-  const [first, last] = [swaps[0], swaps.at(-1)];
-  if (first === undefined || last === undefined) throw new UsageError(`${file} holds no swaps`);
-  const extent = `${dateAndTime(first.timestamp)} to ${dateAndTime(last.timestamp)}`;
+async function openTape({ file, from, minimumUsd, pair }: Extract<Place, { kind: "tape" }>) {
+  const tape = await readTape(file, { pair, minimumUsd });
+  const extent = `${dateAndTime(tape.first.timestamp)} to ${dateAndTime(tape.last.timestamp)}`;
   if (from === undefined) {
     throw new UsageError(`--tape needs --from, where its clock starts; the tape goes from ${extent}`);
   }
   const startedAt = performance.now();
   const clock = () => from + performance.now() - startedAt;
-  const title = `a tape of ${swaps.length} swaps, ${extent}; its clock started at ${dateAndTime(from)}`;
-  return { source, pair, pairs: [pair], title, clock };
-}
-
-const ALWAYS = { from: 0, to: Number.POSITIVE_INFINITY, asOf: Number.POSITIVE_INFINITY };
-
-async function readLines(file: string): Promise<string[]> {
-  try {
-    const handle = await open(file);
-    const lines: string[] = [];
-    for await (const line of handle.readLines()) lines.push(line);
-    return lines;
-  } catch (error) {
-    throw new UsageError(`--tape cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
+  const title = `a tape of ${tape.count} swaps, ${extent}; its clock started at ${dateAndTime(from)}`;
+  return { source: tape.source, pair: tape.pair, pairs: [tape.pair], title, clock };
 }

@@ -1,4 +1,4 @@
-import { type Command, CommanderError, InvalidArgumentError } from "commander";
+import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 
 /** The text of `--help` is printed; there is nothing to do. */
 export class HelpShown extends Error {}
@@ -8,6 +8,44 @@ export class UsageError extends Error {}
 
 /** The key of a service elsewhere, in the environment: command lines are there for all to see. */
 export const KEY = "PAIRSTREAM_API_KEY";
+const BASE_URL = "PAIRSTREAM_BASE_URL";
+
+export const ENVIRONMENT_HELP = [
+  "Environment:",
+  `  ${KEY}   the key for a service elsewhere; it goes out in a header only`,
+  `  ${BASE_URL}  in place of --base-url`,
+];
+
+/** Which market is made up where none is asked for. */
+export const DEFAULT_SEED = 31;
+
+export function seedOption(): Option {
+  return new Option("--seed <number>", `which market to make up (default: ${DEFAULT_SEED})`).argParser(
+    toNumber,
+  );
+}
+
+/** A pair of a service elsewhere. */
+export interface RemotePair {
+  readonly kind: "remote";
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly pair: string;
+}
+
+/** The one that is asked for; `undefined` where none is. Throws a `UsageError` where its key or address is missing. */
+export function remotePair(
+  given: { baseUrl?: string; seed?: number; pair?: string },
+  environment: Readonly<Record<string, string | undefined>>,
+): RemotePair | undefined {
+  const { pair, seed } = given;
+  const baseUrl = given.baseUrl ?? (seed === undefined ? environment[BASE_URL] || undefined : undefined);
+  if (baseUrl === undefined) return undefined;
+  const apiKey = environment[KEY];
+  if (!apiKey) throw new UsageError(`a service elsewhere needs a key: set ${KEY} in the environment`);
+  if (pair === undefined) throw new UsageError("a service elsewhere needs --pair, the address of the pair");
+  return { kind: "remote", baseUrl, apiKey, pair };
+}
 
 /** Reads the arguments that follow the program's name; throws a `UsageError` or `HelpShown`. */
 export function parseArguments<Given extends object>(command: Command, args: readonly string[]): Given {
@@ -40,6 +78,9 @@ export function toShare(text: string): number {
 
 export const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/;
 export const INSTANT_ALLOWED = "an instant with a zone, such as 2024-01-05T14:00:00Z, or a day";
+
+export const INSTANT_HELP =
+  "An instant is ISO 8601 with a zone, such as 2024-01-05T14:00:00Z, or a day, such as 2024-01-05 (UTC).";
 
 /** ms since the epoch. */
 export function toInstant(text: string): number {

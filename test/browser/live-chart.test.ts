@@ -182,6 +182,9 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
     world.market.trade(world.clock.now() + 1_000, 8.5e-6, { wallet: "early", side: "sell" });
     await world.clock.advanceBy(2_000);
     await world.until("the row lights up", async () => (await row.getAttribute("data-lit")) === "sold");
+    await row.evaluate((element) => {
+      for (const animation of element.getAnimations()) animation.finish();
+    });
     await world.until("the light goes out", async () => (await row.getAttribute("data-lit")) === null);
   });
 

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { applyCandleEvent } from "../../src/candles/event.js";
 import type { Candle } from "../../src/contract/model.js";
-import { candleOf, eventOf } from "../operators/events.js";
+import { eventOf } from "../operators/events.js";
+import { candleOf } from "./market.js";
 
 it("folds events into candles kept by timestamp", () => {
   const candles = new Map<number, Candle>();

@@ -9,11 +9,19 @@ import {
   readCandles,
   windowStart,
 } from "../../src/candles/book.js";
-import type { Candle } from "../../src/contract/model.js";
+import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
+import type { Candle, Series } from "../../src/contract/model.js";
 import { intervalsOf } from "../../src/timeframe.js";
 
 export const MINUTE = 60_000;
 export const MINUTES = intervalsOf("1min");
+/** The series of every event made by hand. */
+export const SERIES: Series = Object.freeze({
+  network: "mainnet",
+  pairAddress: "pair",
+  timeframe: "1min",
+  currency: "usd",
+});
 /** Where random markets begin. */
 const OPENING = 1_000 * MINUTE;
 
@@ -82,6 +90,13 @@ export function filledBatch(
     close = candle?.close ?? close;
   }
   return filled;
+}
+
+/** The candles as they stand after these events, ascending. */
+export function standing(events: Iterable<CandleEvent>): Candle[] {
+  const candles = new Map<number, Candle>();
+  for (const event of events) applyCandleEvent(candles, event);
+  return [...candles.values()].sort((a, b) => a.timestamp - b.timestamp);
 }
 
 /** What happens before a look at a random market, and what goes wrong in it. Minutes are counted back from now. */

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type CandleRules, emptyBook, readCandles } from "../../src/candles/book.js";
-import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
+import type { CandleEvent } from "../../src/candles/event.js";
 import type { CandleState } from "../../src/candles/feed.js";
 import type { CandleWatch } from "../../src/candles/options.js";
 import { CandleView } from "../../src/candles/view.js";
-import type { Candle, Series } from "../../src/contract/model.js";
+import type { Candle } from "../../src/contract/model.js";
 import {
   filledBatch,
   type Look,
@@ -15,11 +15,12 @@ import {
   type Prices,
   play,
   readOf,
+  SERIES,
   scenes,
   someRules,
+  standing,
 } from "./market.js";
 
-const SERIES: Series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" };
 const RULES: CandleRules = { intervals: MINUTES, settle: 1_000, revisionWindow: 2 };
 
 function watchOf(rules: CandleRules, fillGaps = false): CandleWatch {
@@ -218,17 +219,11 @@ function subscribe(
   return { events, handedOver, expected, known, end: looks.at(-1)!.now + 2 * MINUTE, first: looks[first]! };
 }
 
-function folded(events: readonly CandleEvent[]): Candle[] {
-  const candles = new Map<number, Candle>();
-  for (const event of events) applyCandleEvent(candles, event);
-  return [...candles.values()].sort((a, b) => a.timestamp - b.timestamp);
-}
-
 it("joins history and book without hole or duplicate, however they interleave", () => {
   fc.assert(
     fc.property(someRules, scenes("unplaced", "unreadable"), plan, (rules, list, some) => {
       const { events, handedOver, expected } = subscribe(rules, play(rules, list), some, false);
-      expect(folded(events)).toEqual([...expected.values()].sort((a, b) => a.timestamp - b.timestamp));
+      expect(standing(events)).toEqual([...expected.values()].sort((a, b) => a.timestamp - b.timestamp));
 
       const known = new Map<number, CandleEvent>();
       events.forEach((event, index) => {
@@ -253,7 +248,7 @@ it("fills across the seam as a batch would", () => {
   fc.assert(
     fc.property(someRules, scenes(), plan, (rules, list, some) => {
       const { events, expected, known, end } = subscribe(rules, play(rules, list), some, true);
-      expect(folded(events)).toEqual(filledBatch(expected, (at) => known.has(at), end));
+      expect(standing(events)).toEqual(filledBatch(expected, (at) => known.has(at), end));
     }),
     { numRuns: 500 },
   );

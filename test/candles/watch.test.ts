@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { applyCandleEvent, type Candle, type CandleEvent, watchCandles } from "../../src/index.js";
+import { type CandleEvent, watchCandles } from "../../src/index.js";
 import { at, candleOf, MINUTES, short, time, World, withRows } from "../world.js";
+import { standing } from "./market.js";
 
 /** Subscribes and keeps what comes. */
 function collect(world: World, options: Partial<Parameters<typeof watchCandles>[1]> = {}) {
@@ -11,12 +12,6 @@ function collect(world: World, options: Partial<Parameters<typeof watchCandles>[
     error: (error) => errors.push(error),
   });
   return { events, errors, subscription };
-}
-
-function fold(events: CandleEvent[]): Candle[] {
-  const candles = new Map<number, Candle>();
-  for (const event of events) applyCandleEvent(candles, event);
-  return [...candles.values()].sort((a, b) => a.timestamp - b.timestamp);
 }
 
 describe("the life of a candle", () => {
@@ -129,7 +124,7 @@ describe("history, then live", () => {
     world.swapsEvery(60_000, at("06:00:00"), at("12:10:00"));
     const { events } = collect(world, { since: at("06:30:15") });
     await world.clock.advanceTo(at("12:06:30"));
-    const timestamps = fold(events).map(({ timestamp }) => timestamp);
+    const timestamps = standing(events).map(({ timestamp }) => timestamp);
     expect(timestamps[0]).toBe(at("06:30:00"));
     expect(timestamps).toEqual(timestamps.map((_, index) => at("06:30:00") + index * 60_000));
     expect(timestamps.at(-1)).toBe(at("12:06:00"));
@@ -145,7 +140,7 @@ describe("history, then live", () => {
     world.swapsEvery(60_000 * 3, at("12:00:00") - 180_000 * 4_000, at("12:10:00"));
     const { events } = collect(world, { since: { candles } });
     await world.clock.advanceTo(at("12:00:40"));
-    expect(fold(events)).toHaveLength(candles + 1);
+    expect(standing(events)).toHaveLength(candles + 1);
     expect(events.at(-1)!.candle.timestamp).toBe(at("12:00:00"));
     expect(events.every(({ live }) => !live)).toBe(true);
   });
@@ -155,7 +150,7 @@ describe("history, then live", () => {
     world.swapsEvery(60_000, at("11:00:00"), at("12:10:00"));
     const { events } = collect(world, { since: { candles: 500 } });
     await world.clock.advanceTo(at("12:00:40"));
-    expect(fold(events)).toHaveLength(61);
+    expect(standing(events)).toHaveLength(61);
   });
 
   it("loses nothing of a candle that closes while pages are walked", async () => {
@@ -163,7 +158,7 @@ describe("history, then live", () => {
     world.swapsEvery(1_000, at("11:30:00"), at("12:10:00"));
     const { events } = collect(world, { timeframe: "10s", since: at("11:40:00") });
     await world.clock.advanceTo(at("12:03:00"));
-    const candles = fold(events);
+    const candles = standing(events);
     expect(candles.map(({ timestamp }) => timestamp)).toEqual(
       candles.map((_, index) => at("11:40:00") + index * 10_000),
     );

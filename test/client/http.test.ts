@@ -9,6 +9,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { createClient } from "../../src/client/client.js";
 import type { ClientOptions } from "../../src/client/options.js";
 import { ContractError, HttpError, NetworkError, TimeoutError } from "../../src/errors.js";
+import { VirtualClock } from "../../src/replay/virtual-clock.js";
 import { failure, PAGE, QUERY, START } from "./fake-service.js";
 
 const servers: Server[] = [];
@@ -196,18 +197,21 @@ describe("over HTTP", () => {
     expect(await failure(clientOf(chunked.url).ohlcvPage(QUERY))).toBeInstanceOf(NetworkError);
   });
 
-  it("ends what takes too long, and hangs up", async () => {
-    const closed: Promise<unknown>[] = [];
-    const silent = await serve((_, response) => closed.push(once(response, "close")));
-    const stuck = await serve((_, response) => {
-      closed.push(once(response, "close"));
-      response.write("{");
+  it.each<[string, RequestListener]>([
+    ["an answer", () => {}],
+    ["the rest of a body", (_, response) => response.write("{")],
+  ])("ends what waits too long for %s, and hangs up", async (_what, listener) => {
+    const clock = new VirtualClock(START);
+    let closed: Promise<unknown> | undefined;
+    const { url, requests } = await serve((request, response) => {
+      closed = once(response, "close");
+      listener(request, response);
     });
-    for (const { url } of [silent, stuck]) {
-      expect(await failure(clientOf(url, { timeout: 50 }).ohlcvPage(QUERY))).toBeInstanceOf(TimeoutError);
-    }
-    expect(closed).toHaveLength(2);
-    await Promise.all(closed);
+    const error = failure(clientOf(url, { timeout: 50, scheduler: clock }).ohlcvPage(QUERY));
+    while (requests.length === 0) await clock.advanceBy(0);
+    await clock.advanceBy(50);
+    expect(await error).toBeInstanceOf(TimeoutError);
+    await closed;
   });
 
   it("hangs up when the caller leaves", async () => {

@@ -54,12 +54,13 @@ describe("the redactor", () => {
     });
     fc.assert(
       fc.property(keys, fc.string(), fc.string(), (key, before, after) => {
+        fc.pre(!before.includes(key));
         const { text } = redactorOf(key);
         for (const form of [key, encodeURIComponent(key), JSON.stringify(key)]) {
           expect(text(before + form + after)).not.toContain(key);
           expect(text(before + form + after)).toContain("[key]");
         }
-        if (!before.includes(key)) expect(text("ordinary words, 1 2 3")).toBe("ordinary words, 1 2 3");
+        expect(text(before)).toBe(before);
       }),
     );
   });

@@ -1,35 +1,27 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
+import { openMarket } from "../../examples/backtest/market.js";
 import { readOptions } from "../../examples/backtest/options.js";
 import type { PageData } from "../../examples/backtest/page/data.js";
+import { loadStrategy } from "../../examples/backtest/trading.js";
 import { UsageError } from "../../examples/terminal/command-line.js";
-import { endAll, run } from "./program.js";
+import { swapLine, tapeOf, temporaryFolder } from "./files.js";
+import { endAll, expectRefusal, run } from "./program.js";
 
 const EXAMPLE = "examples/backtest/run.ts";
 const EAGER = "test/examples/backtest/eager-strategy.ts";
 const TIMEOUT = 60_000;
-const cleanups: (() => Promise<void>)[] = [];
 
-afterEach(async () => {
-  await endAll();
-  for (const cleanup of cleanups.splice(0)) await cleanup();
-});
-
-async function folder(): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), "pairstream-backtest-"));
-  cleanups.push(() => rm(made, { recursive: true }));
-  return made;
-}
+afterEach(endAll);
 
 const dataOf = (page: string): PageData =>
   JSON.parse(/<script id="data" type="application\/json">(.*)<\/script>/.exec(page)![1]!);
 
 describe("without arguments but for the page", { timeout: TIMEOUT }, () => {
   it("reports, and writes a page that holds all that it needs", async () => {
-    const file = join(await folder(), "new", "backtest.html");
+    const file = join(await temporaryFolder(), "new", "backtest.html");
     const program = run(EXAMPLE, ["--page", file]);
     expect(await program.ended).toBe(0);
     expect(program.errors()).toBe("");
@@ -66,9 +58,7 @@ describe("--tape", { timeout: TIMEOUT }, () => {
       swapLine(from + at * 10_000, at, 2 + Math.sin(at / 40)),
     );
     swaps.splice(100, 0, swapLine(from + 995_000, 1_000, 2_000_000, 1e-10));
-    const made = await folder();
-    const [tape, file] = [join(made, "swaps.ndjson"), join(made, "page.html")];
-    await writeFile(tape, `${swaps.join("\n")}\n`);
+    const [tape, file] = [await tapeOf(swaps), join(await temporaryFolder(), "page.html")];
     const program = run(EXAMPLE, [
       ...["--tape", tape, "--minimum-usd", "1", "--timeframe", "1min", "--page", file],
       ...["--from", "2021-05-06T00:05:00Z", "--fee", "0.5", "--slippage", "0", "--cash", "500"],
@@ -85,7 +75,7 @@ describe("--tape", { timeout: TIMEOUT }, () => {
 
 describe("--strategy", { timeout: TIMEOUT }, () => {
   it("runs another one over the past", async () => {
-    const file = join(await folder(), "page.html");
+    const file = join(await temporaryFolder(), "page.html");
     const program = run(EXAMPLE, ["--strategy", EAGER, "--to", "2025-01-09", "--page", file]);
     expect(await program.ended).toBe(0);
     expect(program.lines[0]).toBe("Eager");
@@ -93,41 +83,34 @@ describe("--strategy", { timeout: TIMEOUT }, () => {
     expect(dataOf(await readFile(file, "utf8")).fills).toHaveLength(47);
   });
 
-  it("runs the same one live, on paper", async () => {
-    const program = run("examples/live.ts", [
-      ...["--no-page", "--strategy", EAGER, "--timeframe", "1s", "--every", "500"],
-    ]);
-    await program.line((line) => /paper {3}order buy at the next open; last close [\d.]+$/.test(line));
-    await program.line((line) =>
+  it("runs the same one live, on paper, and tells orders and fills, in words or as JSON", async () => {
+    const args = ["--no-page", "--strategy", EAGER, "--timeframe", "1s", "--every", "500"];
+    const [inWords, asJson] = [run("examples/live.ts", args), run("examples/live.ts", [...args, "--json"])];
+    await inWords.line((line) => /paper {3}order buy at the next open; last close [\d.]+$/.test(line));
+    await inWords.line((line) =>
       /paper {3}fill {2}bought .* at [\d.]+, fee \$29\.91; equity \$9,9/.test(line),
     );
-    await program.line((line) => /paper {3}fill {2}sold /.test(line));
-    program.child.kill("SIGINT");
-    expect(await program.ended).toBe(0);
-    expect(program.errors()).toBe("");
-  });
-
-  it("tells orders and fills as JSON", async () => {
-    const args = ["--no-page", "--strategy", EAGER, "--timeframe", "1s", "--every", "500", "--json"];
-    const program = run("examples/live.ts", args);
-    const fill = await program.line((line) => line.includes('"stream":"paper","type":"fill"'));
+    await inWords.line((line) => /paper {3}fill {2}sold /.test(line));
+    const fill = await asJson.line((line) => line.includes('"stream":"paper","type":"fill"'));
     expect(JSON.parse(fill)).toMatchObject({ fill: { order: { side: "buy" } }, equity: expect.any(Number) });
-    program.child.kill("SIGINT");
-    expect(await program.ended).toBe(0);
+    for (const { child } of [inWords, asJson]) child.kill("SIGINT");
+    expect(await Promise.all([inWords.ended, asJson.ended])).toEqual([0, 0]);
+    expect(inWords.errors()).toBe("");
   });
 
   it.each([
     ["of a file that is none", "examples/backtest/report.ts", /lacks one of them/],
     ["of a file that is not there", "examples/no-such-file.ts", /cannot be loaded: Cannot find module/],
   ])("%s is refused", async (_, file, message) => {
-    for (const program of [
-      run(EXAMPLE, ["--strategy", file]),
-      run("examples/live.ts", ["--strategy", file]),
-    ]) {
-      expect(await program.ended).toBe(2);
-      expect(program.errors()).toMatch(message);
-      expect(program.errors().split("\n")).toHaveLength(2);
-    }
+    await expect(loadStrategy(pathToFileURL(file).href)).rejects.toMatchObject({
+      name: "InvalidInputError",
+      parameter: "strategy",
+      message: expect.stringMatching(message),
+    });
+  });
+
+  it.each([EXAMPLE, "examples/live.ts"])("that is refused ends %s with one line", async (example) => {
+    await expectRefusal(run(example, ["--strategy", "examples/backtest/report.ts"]), /lacks one of them/);
   });
 });
 
@@ -145,21 +128,21 @@ describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
   });
 
   it("end with exit code 2 and one line", async () => {
-    for (const [args, message] of [
-      [["--timeframe", "7min"], /allowed: 1s, 10s/],
-      [["--fee", "100"], /fee .*allowed: a share from 0 to below 1/],
-      [["--tape", "no-such-file"], /--tape cannot be read: ENOENT/],
-      [
-        ["--from", "2025-01-09", "--to", "2025-01-08"],
-        /nothing from 2025-01-09 00:00:00 to 2025-01-08 00:00:00$/,
-      ],
-    ] as const) {
-      const program = run(EXAMPLE, args);
-      expect(await program.ended).toBe(2);
-      expect(program.errors().trimEnd()).toMatch(message);
-      expect(program.errors().split("\n")).toHaveLength(2);
-      expect(program.lines).toEqual([]);
-    }
+    await expectRefusal(run(EXAMPLE, ["--timeframe", "7min"]), /allowed: 1s, 10s/);
+    await expectRefusal(run(EXAMPLE, ["--fee", "100"]), /fee .*allowed: a share from 0 to below 1/);
+  });
+
+  it.each([
+    [["--tape", "no-such-file"], /^--tape cannot be read: ENOENT/],
+    [
+      ["--from", "2025-01-09", "--to", "2025-01-08"],
+      /nothing from 2025-01-09 00:00:00 to 2025-01-08 00:00:00$/,
+    ],
+  ])("%j name no market", async (args, message) => {
+    await expect(openMarket(readOptions(args).market)).rejects.toMatchObject({
+      constructor: UsageError,
+      message: expect.stringMatching(message),
+    });
   });
 
   it("--help names them", async () => {
@@ -181,16 +164,3 @@ describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
     }
   });
 });
-
-function swapLine(timestamp: number, number: number, price: number, tokenAmount = 10): string {
-  return JSON.stringify({
-    blockNumber: 1_000 + Math.floor(timestamp / 1_000),
-    timestamp: new Date(timestamp).toISOString(),
-    transactionHash: `hash${number}`,
-    walletAddress: `wallet${number % 7}`,
-    side: number % 2 === 0 ? "buy" : "sell",
-    tokenAmount,
-    usdAmount: price * tokenAmount,
-    nativeAmount: (price * tokenAmount) / 100,
-  });
-}

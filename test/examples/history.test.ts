@@ -1,16 +1,16 @@
-import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { appendFile, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Candle, createClient, fetchCandles, type Series } from "pairstream";
 import { createPairService, listen, type PairService, simulatedMarket } from "pairstream/service";
 import { lastValueFrom, NEVER, of, toArray } from "rxjs";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { recoverCandles } from "../../examples/history/candle-file.js";
 import { CandleWriter } from "../../examples/history/candle-writer.js";
-import { download } from "../../examples/history/download.js";
+import { download, startAfter } from "../../examples/history/download.js";
 import { readOptions } from "../../examples/history/options.js";
 import { UsageError } from "../../examples/terminal/command-line.js";
-import { endAll, type Program, run } from "./program.js";
+import { temporaryFolder } from "./files.js";
+import { endAll, expectRefusal, type Program, run } from "./program.js";
 
 const TIMEOUT = 60_000;
 const KEY = "key-0815";
@@ -26,8 +26,6 @@ const client = createClient({
   fetch: service.fetch,
   rateLimit: false,
 });
-const cleanups: (() => Promise<void>)[] = [];
-
 /** What one run without interruption writes. */
 let candles: Candle[];
 let whole: string;
@@ -37,18 +35,9 @@ beforeAll(async () => {
   whole = linesOf(candles);
 });
 
-afterEach(async () => {
-  await endAll();
-  for (const cleanup of cleanups.splice(0)) await cleanup();
-});
+afterEach(endAll);
 
 const linesOf = (some: readonly Candle[]) => some.map((candle) => `${JSON.stringify(candle)}\n`).join("");
-
-async function folder(): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), "pairstream-history-"));
-  cleanups.push(() => rm(made, { recursive: true }));
-  return made;
-}
 
 /** A service that holds its answer to one request until it is let go. */
 async function serve({ holds = Number.POSITIVE_INFINITY } = {}) {
@@ -70,7 +59,7 @@ async function serve({ holds = Number.POSITIVE_INFINITY } = {}) {
     return service.fetch(request);
   };
   const { url, close } = await listen({ fetch } as PairService, { port: 0 });
-  cleanups.push(async () => {
+  onTestFinished(async () => {
     release();
     await close();
   });
@@ -86,7 +75,7 @@ function history(url: string, args: readonly string[], environment = { PAIRSTREA
 describe("a download", { timeout: TIMEOUT }, () => {
   it("writes the candles of a range, oldest first, and nothing on stderr without a terminal", async () => {
     const { url } = await serve();
-    const file = join(await folder(), "candles.ndjson");
+    const file = join(await temporaryFolder(), "candles.ndjson");
     const program = history(url, ["--output", file]);
     expect(await program.ended).toBe(0);
     expect(await readFile(file, "utf8")).toBe(whole);
@@ -106,7 +95,7 @@ describe("a download", { timeout: TIMEOUT }, () => {
   });
 
   it("serves itself without --base-url, and again adds nothing", async () => {
-    const file = join(await folder(), "candles.ndjson");
+    const file = join(await temporaryFolder(), "candles.ndjson");
     const args = ["--from", "2025-01-03", "--to", "2025-01-04", "--output", file];
     expect(await run("examples/history.ts", args).ended).toBe(0);
     const first = await readFile(file, "utf8");
@@ -123,7 +112,7 @@ describe("an interrupted download", { timeout: TIMEOUT }, () => {
     ["SIGTERM", 143],
     ["SIGKILL", "SIGKILL"],
   ] as const)("by %s goes on where it stopped, and the file is that of one run", async (signal, code) => {
-    const file = join(await folder(), "candles.ndjson");
+    const file = join(await temporaryFolder(), "candles.ndjson");
     const stuck = await serve({ holds: 4 });
     const stopped = history(stuck.url, ["--output", file]);
     await stuck.arrived;
@@ -145,12 +134,9 @@ describe("an interrupted download", { timeout: TIMEOUT }, () => {
     expect(await readFile(file, "utf8")).toBe(whole);
   });
 
-  it.each([
-    ["in the middle of a line", 40],
-    ["before the line feed", 1],
-  ])("that ended %s goes on after the last whole line", async (_, missing) => {
-    const file = join(await folder(), "candles.ndjson");
-    await writeFile(file, linesOf(candles.slice(0, 300)).slice(0, -missing));
+  it("that ended in the middle of a line goes on after the last whole one", async () => {
+    const file = join(await temporaryFolder(), "candles.ndjson");
+    await writeFile(file, linesOf(candles.slice(0, 300)).slice(0, -40));
     const { url } = await serve();
     expect(await history(url, ["--output", file]).ended).toBe(0);
     expect(await readFile(file, "utf8")).toBe(whole);
@@ -158,22 +144,13 @@ describe("an interrupted download", { timeout: TIMEOUT }, () => {
 
   it("does not go on with the candles of something else", async () => {
     const { url } = await serve();
-    const other = join(await folder(), "other.ndjson");
-    const changed = {
-      ...candles[0]!,
-      close: candles[0]!.high,
-      open: candles[0]!.high,
-      low: candles[0]!.high,
-    };
-    for (const first of [[changed], candles.slice(1, 3), [{ ...candles[0]!, timestamp: TO }]]) {
-      await writeFile(other, linesOf(first));
-      const refused = history(url, ["--output", other]);
-      expect(await refused.ended).toBe(2);
-      expect(refused.errors()).toMatch(
-        /^error: .*other\.ndjson holds other candles than the service has .*\n$/,
-      );
-      expect(await readFile(other, "utf8")).toBe(linesOf(first));
-    }
+    const other = join(await temporaryFolder(), "other.ndjson");
+    await writeFile(other, linesOf(candles.slice(1, 3)));
+    await expectRefusal(
+      history(url, ["--output", other]),
+      /other\.ndjson holds other candles than the service has /,
+    );
+    expect(await readFile(other, "utf8")).toBe(linesOf(candles.slice(1, 3)));
   });
 });
 
@@ -217,16 +194,8 @@ describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
 
   it("end with exit code 2 and one line", async () => {
     const place = ["--base-url", "https://service.test", "--pair", "pair1"];
-    for (const [args, message] of [
-      [place, /needs a key: set PAIRSTREAM_API_KEY/],
-      [["--timeframe", "7min"], /allowed: 1s, 10s/],
-    ] as const) {
-      const program = run("examples/history.ts", args);
-      expect(await program.ended).toBe(2);
-      expect(program.errors().trimEnd()).toMatch(message);
-      expect(program.errors().split("\n")).toHaveLength(2);
-      expect(program.lines).toEqual([]);
-    }
+    await expectRefusal(run("examples/history.ts", place), /needs a key: set PAIRSTREAM_API_KEY/);
+    await expectRefusal(run("examples/history.ts", ["--timeframe", "7min"]), /allowed: 1s, 10s/);
   });
 
   it("by default are the day before the last midnight, of a market that is made up", () => {
@@ -252,11 +221,12 @@ describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
 
 describe("recoverCandles", () => {
   it("tells first, last and count, and cuts off what is no whole line", async () => {
-    const file = join(await folder(), "candles.ndjson");
+    const file = join(await temporaryFolder(), "candles.ndjson");
     expect(await recoverCandles(file)).toBeUndefined();
     const lines = linesOf(candles.slice(0, 3));
     // Longer than what is read at a time.
-    for (const torn of ["", "{", `{"timestamp":${"1".repeat(200_000)}`]) {
+    const unended = JSON.stringify(candles[3]);
+    for (const torn of ["", "{", unended, `{"timestamp":${"1".repeat(200_000)}`]) {
       await writeFile(file, lines + torn);
       expect(await recoverCandles(file)).toEqual({ count: 3, first: candles[0], last: candles[2] });
       expect(await readFile(file, "utf8")).toBe(lines);
@@ -269,7 +239,7 @@ describe("recoverCandles", () => {
   });
 
   it("names a line that is no candle, and leaves the file alone", async () => {
-    const file = join(await folder(), "candles.ndjson");
+    const file = join(await temporaryFolder(), "candles.ndjson");
     await writeFile(file, linesOf(candles.slice(0, 2)));
     await appendFile(file, "{}\n");
     await expect(recoverCandles(file)).rejects.toThrow(/line 3/);
@@ -278,6 +248,30 @@ describe("recoverCandles", () => {
 
   it("finds nothing in a device", async () => {
     expect(await recoverCandles("/dev/null")).toBeUndefined();
+  });
+});
+
+describe("startAfter", () => {
+  const range = { series: SERIES, from: FROM, to: TO };
+  const startWith = (...kept: Candle[]) =>
+    startAfter(client, range, {
+      kept: { count: kept.length, first: kept[0], last: kept.at(-1) },
+      file: "candles.ndjson",
+      stopped: NEVER,
+    });
+
+  it("goes on after the last candle that is kept, or from the start", async () => {
+    expect(await startWith()).toBe(FROM);
+    expect(await startWith(...candles.slice(0, 9))).toBe(candles[8]!.timestamp + 1);
+  });
+
+  it("refuses candles that the service has otherwise", async () => {
+    const price = candles[0]!.high;
+    const changed = { ...candles[0]!, close: price, open: price, low: price };
+    const elsewhere = { ...candles[0]!, timestamp: TO };
+    for (const kept of [[changed], candles.slice(1, 3), [elsewhere], [candles[0]!, changed]]) {
+      await expect(startWith(...kept)).rejects.toThrow(UsageError);
+    }
   });
 });
 
@@ -305,7 +299,7 @@ describe("download", () => {
   });
 
   it("writes nothing once it is stopped", async () => {
-    const file = join(await folder(), "candles.ndjson");
+    const file = join(await temporaryFolder(), "candles.ndjson");
     const writer = new CandleWriter(file);
     const stopped = of("SIGINT");
     await download(client, { series: SERIES, from: FROM, to: TO }, { writer, onCandle: () => {}, stopped });

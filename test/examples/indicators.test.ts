@@ -19,6 +19,8 @@ describe("the indicators of a pair", { timeout: 60_000 }, () => {
       /^ +the fast average has crossed (up|down), RSI [\d.]+$/.test(line),
     );
     expect(candles.length + crossings.length).toBe(lines.length);
+    // None of them warm: each keeps its column.
+    expect(candles[0]).toMatch(/ final +\d[\d.]*( +-){3}$/);
     // Warm, all three of them: date, time, event, status and four numbers.
     expect(candles.at(-1)).toMatch(/ closed( +\d[\d.]*){4}$/);
     expect(candles.length).toBeGreaterThan(42);

@@ -1,6 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { connect } from "node:net";
 import {
   applyCandleEvent,
   applySniperEvent,
@@ -11,9 +9,14 @@ import {
   type SniperEvent,
 } from "pairstream";
 import { createPairService, listen, simulatedMarket } from "pairstream/service";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { clientOf, linesOf } from "../../examples/live/follow.js";
+import { readOptions } from "../../examples/live/options.js";
+import { openPlace } from "../../examples/live/place.js";
 import type { Choices } from "../../examples/live-chart/gateway.js";
-import { endAll, type Program, run } from "./program.js";
+import { UsageError } from "../../examples/terminal/command-line.js";
+import { swapLine, tapeOf } from "./files.js";
+import { endAll, expectRefusal, type Program, run } from "./program.js";
 
 type PrintedEvent =
   | ({ stream: "candle" } & CandleEvent)
@@ -22,27 +25,22 @@ type PrintedEvent =
 
 const EXAMPLE = "examples/live.ts";
 const TIMEOUT = 60_000;
-const cleanups: (() => Promise<void>)[] = [];
 
-afterEach(async () => {
-  await endAll();
-  for (const cleanup of cleanups.splice(0)) await cleanup();
-});
+afterEach(endAll);
 
 const live = (args: readonly string[] = [], environment?: NodeJS.ProcessEnv): Program =>
   run(EXAMPLE, args, environment);
 
 const isCandle = (line: string) => /^\d\d:\d\d:\d\d (new|updated|removed) +(open|closed|final) /.test(line);
 
-/** Ends it with a signal; gives how it ended, and how long that took. */
-async function stop(program: Program, signal: NodeJS.Signals = "SIGINT") {
-  const since = performance.now();
+/** Ends it with a signal; gives how it ended. */
+function stop(program: Program, signal: NodeJS.Signals = "SIGINT") {
   program.child.kill(signal);
-  return { code: await program.ended, took: performance.now() - since };
+  return program.ended;
 }
 
 describe("without arguments", { timeout: TIMEOUT }, () => {
-  it("shows what is followed, candles, snipers and statuses; Ctrl-C ends it at once", async () => {
+  it("shows what is followed, candles, snipers and statuses; Ctrl-C ends it", async () => {
     const program = live();
     const first = await program.line(() => true);
     expect(first).toMatch(/^Following \S+ on mainnet: 10s candles in usd, and snipers$/);
@@ -61,21 +59,19 @@ describe("without arguments", { timeout: TIMEOUT }, () => {
     await program.line((line) => / updated open /.test(line));
     expect(program.lines.join("\n")).not.toContain("\u001b[");
 
-    const { code, took } = await stop(program);
-    expect(code).toBe(0);
-    expect(took).toBeLessThan(3_000);
+    expect(await stop(program)).toBe(0);
     expect(program.errors()).toBe("");
   });
 
   it("ends at SIGTERM, and at a second Ctrl-C while it ends", async () => {
     const terminated = live();
     await terminated.line(isCandle);
-    expect(await stop(terminated, "SIGTERM")).toMatchObject({ code: 0 });
+    expect(await stop(terminated, "SIGTERM")).toBe(0);
 
     const interrupted = live();
     await interrupted.line(isCandle);
     interrupted.child.kill("SIGINT");
-    expect(await stop(interrupted)).toMatchObject({ code: 0 });
+    expect(await stop(interrupted)).toBe(0);
     expect(terminated.errors() + interrupted.errors()).toBe("");
   });
 
@@ -95,7 +91,7 @@ describe("--json", { timeout: TIMEOUT }, () => {
     await program.line(isLiveClose);
     await program.line((line) => line.includes('"stream":"sniper"'));
     await program.line((line) => /"stream":"status","of":"snipers","state":"live"/.test(line));
-    expect(await stop(program)).toMatchObject({ code: 0 });
+    expect(await stop(program)).toBe(0);
 
     const events = program.lines.map((line): PrintedEvent => JSON.parse(line));
     const candles = new Map<number, Candle>();
@@ -128,7 +124,7 @@ describe("--json", { timeout: TIMEOUT }, () => {
     expect(JSON.parse(stalled)).toMatchObject({
       lastError: { name: "NetworkError", message: expect.stringContaining("got no answer") },
     });
-    expect(await stop(program)).toMatchObject({ code: 0 });
+    expect(await stop(program)).toBe(0);
   });
 });
 
@@ -155,37 +151,37 @@ describe("the page", { timeout: TIMEOUT }, () => {
       if (text.includes("event: candle") && text.includes("event: ready")) break;
     }
     leave.abort();
-    expect(await stop(program)).toMatchObject({ code: 0 });
+    expect(await stop(program)).toBe(0);
     expect(program.errors()).toBe("");
   });
 
   it("ends with viewers connected, and in the middle of its build", async () => {
     const program = live();
     const url = (await program.line((one) => one.startsWith("Chart at "))).replace("Chart at ", "");
+    // A server that is polite waits a minute for the rest of this.
+    const halfRequest = connect(Number(new URL(url).port), "127.0.0.1").on("error", () => {});
+    halfRequest.write("GET / HTTP/1.1\r\n");
     const { first } = (await (await fetch(new URL("choices", url))).json()) as Choices;
     const { pairAddress: pair, timeframe, currency } = first;
     const events = await fetch(new URL(`events?${new URLSearchParams({ pair, timeframe, currency })}`, url));
     const page = fetch(url).catch(() => undefined);
-    const { code, took } = await stop(program);
-    expect(code).toBe(0);
-    expect(took).toBeLessThan(3_000);
+    expect(await stop(program)).toBe(0);
     await Promise.all([page, events.text().catch(() => {})]);
   });
 
   it("is not there with --no-page; is where --page-port says, or the program is not", async () => {
     const without = live(["--no-page"]);
     await without.line(isCandle);
-    expect(await stop(without)).toMatchObject({ code: 0 });
+    expect(await stop(without)).toBe(0);
     expect(without.lines.filter((line) => line.startsWith("Chart"))).toEqual([]);
 
     const program = live();
     const { port } = new URL((await program.line((one) => one.startsWith("Chart at "))).slice(9));
-    await expectRefusal(["--page-port", port], /the chart cannot be served: .*EADDRINUSE/);
-    expect(await stop(program)).toMatchObject({ code: 0 });
+    await expectRefusal(live(["--page-port", port]), /the chart cannot be served: .*EADDRINUSE/);
+    expect(await stop(program)).toBe(0);
     const again = live(["--page-port", port]);
     await again.line((line) => line === `Chart at http://127.0.0.1:${port}/`);
-    expect(await stop(again)).toMatchObject({ code: 0 });
-    await expectRefusal(["--page-port", "70000"], /It has to be a port, from 0 to 65535/);
+    expect(await stop(again)).toBe(0);
   });
 });
 
@@ -209,7 +205,7 @@ describe("--tape", { timeout: TIMEOUT }, () => {
     await program.line((line) => /new +open +05-06 07:08:0\d /.test(line));
     await program.line((line) => /updated closed 05-06 07:08:0\d /.test(line));
     expect(program.lines.filter((line) => line.includes("999999"))).toEqual([]);
-    expect(await stop(program)).toMatchObject({ code: 0 });
+    expect(await stop(program)).toBe(0);
     expect(program.errors()).toBe("");
   });
 
@@ -217,17 +213,30 @@ describe("--tape", { timeout: TIMEOUT }, () => {
     const file = await tapeOf([swapLine(Date.UTC(2021, 4, 6), 1, 2)]);
     const program = live(["--tape", file, "--from", "2021-05-06T00:00:01Z", "--network", "devnet"]);
     await program.line((line) => /candles live/.test(line));
-    expect(await stop(program)).toMatchObject({ code: 0 });
+    expect(await stop(program)).toBe(0);
     expect(program.lines[0]).toMatch(/on devnet: 10s candles in usd$/);
     expect(program.lines.filter((line) => line.includes("sniper"))).toEqual([]);
   });
 
-  it("names what is wrong with a tape", async () => {
+  it("that is wrong ends it with one line", async () => {
     const file = await tapeOf([swapLine(Date.UTC(2021, 4, 6), 1, 2), "{}"]);
-    await expectRefusal(["--tape", file, "--from", "2021-05-06"], /line 2: /);
-    await expectRefusal(["--tape", `${file}.not`, "--from", "2021-05-06"], /--tape cannot be read: ENOENT/);
-    const good = await tapeOf([swapLine(Date.UTC(2021, 4, 6), 1, 2)]);
-    await expectRefusal(["--tape", good], /needs --from.* 2021-05-06 00:00:00 to 2021-05-06 00:00:00/);
+    await expectRefusal(live(["--tape", file, "--from", "2021-05-06"]), /line 2: /);
+  });
+
+  it.each([
+    ["that is not there", ["--tape", "no-such-file", "--from", "2021-05-06"], /cannot be read: ENOENT/],
+    ["without a start", ["--tape", "FILE"], /needs --from.* 2021-05-06 00:00:00 to 2021-05-06 00:00:00/],
+    ["that leaves nothing", ["--tape", "FILE", "--from", "2021-05-06", "--minimum-usd", "99"], /no swaps$/],
+  ])("is refused %s", async (_, args, message) => {
+    const file = await tapeOf([swapLine(Date.UTC(2021, 4, 6), 1, 2)]);
+    const options = readOptions(
+      args.map((arg) => (arg === "FILE" ? file : arg)),
+      {},
+    );
+    await expect(openPlace(options)).rejects.toMatchObject({
+      constructor: UsageError,
+      message: expect.stringMatching(message),
+    });
   });
 });
 
@@ -243,7 +252,7 @@ describe("a service elsewhere", { timeout: TIMEOUT }, () => {
       await program.line((line) => line === `Served at ${baseUrl} by a service elsewhere`);
       await program.line(isCandle);
       await program.line((line) => /snipers live/.test(line));
-      expect(await stop(program)).toMatchObject({ code: 0 });
+      expect(await stop(program)).toBe(0);
     }
   });
 
@@ -255,25 +264,38 @@ describe("a service elsewhere", { timeout: TIMEOUT }, () => {
     expect(program.errors().split("\n")).toHaveLength(2);
     expect(program.lines.join("\n") + program.errors()).not.toContain("wrong-0815");
   });
-
-  it("needs a key and a pair", async () => {
-    const url = ["--base-url", "https://service.test"];
-    await expectRefusal([...url, "--pair", "pair1"], /needs a key: set PAIRSTREAM_API_KEY/);
-    await expectRefusal(url, /needs --pair/, { PAIRSTREAM_API_KEY: "wrong-0815" });
-  });
 });
 
 describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
   it.each([
     [["--timeframe", "7min"], /timeframe is "7min"; allowed: 1s, 10s, .*, 1M$/],
+    [["--base-url", "https://service.test", "--pair", "pair1"], /needs a key: set PAIRSTREAM_API_KEY/],
+  ])("%j: exit code 2 and one line", async (args, message) => {
+    await expectRefusal(live(args), message);
+  });
+
+  it.each([
+    [["--since", "yesterday"], /a number of candles, or an instant with a zone/],
+    [["--from", "2024-01-01"], /needs --tape$/],
+    [["--minimum-usd", "1"], /needs --tape$/],
+    [["--page-port", "70000"], /It has to be a port, from 0 to 65535/],
+    [["--base-url", "https://service.test"], /needs --pair/],
+    [["--seed", "1", "--tape", "file"], /cannot be used with/],
+    [["--no-such-option"], /unknown option '--no-such-option'$/],
+  ])("%j are refused where they are read", (args, message) => {
+    expect(() => readOptions(args, { PAIRSTREAM_API_KEY: "wrong-0815" })).toThrow(
+      expect.objectContaining({ constructor: UsageError, message: expect.stringMatching(message) }),
+    );
+  });
+
+  it.each([
     [["--network", "testnet"], /allowed: mainnet, devnet$/],
     [["--currency", "eur"], /allowed: usd, native$/],
     [["--every", "100"], /allowed: "close", or a number of ms of at least 250$/],
-    [["--since", "yesterday"], /a number of candles, or an instant with a zone/],
-    [["--from", "2024-01-01"], /needs --tape$/],
-    [["--no-such-option"], /unknown option '--no-such-option'$/],
-  ])("%j: exit code 2 and one line that names what is allowed", async (args, message) => {
-    await expectRefusal(args, message);
+  ])("%j are refused before anything is asked for", (args, message) => {
+    const place = { baseUrl: "http://localhost", apiKey: "key", pair: "pair1", pairs: ["pair1"] };
+    const opened = { ...place, isLocal: true, title: "a service", close: async () => {} };
+    expect(() => linesOf(opened, readOptions(args, {}), clientOf(opened))).toThrow(message);
   });
 });
 
@@ -300,42 +322,10 @@ describe("--help", { timeout: TIMEOUT }, () => {
   });
 });
 
-async function expectRefusal(args: readonly string[], message: RegExp, environment?: NodeJS.ProcessEnv) {
-  const program = live(args, environment);
-  expect(await program.ended).toBe(2);
-  expect(program.lines).toEqual([]);
-  const [line, ...rest] = program.errors().split("\n");
-  expect(line).toMatch(/^error: /);
-  expect(line).toMatch(message);
-  expect(rest).toEqual([""]);
-  expect(line).not.toContain("wrong-0815");
-}
-
 /** A service of this process that lets one key in; its pair is `pair1`. */
 async function serve(apiKey: string) {
   const source = simulatedMarket({ seed: 3, createdAt: Date.now() - 3_600_000, pairs: ["pair1"] });
   const { url, close } = await listen(createPairService({ source, apiKeys: [apiKey] }), { port: 0 });
-  cleanups.push(close);
+  onTestFinished(close);
   return { baseUrl: url, close };
-}
-
-async function tapeOf(lines: readonly string[]): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "pairstream-tape-"));
-  cleanups.push(() => rm(folder, { recursive: true }));
-  const file = join(folder, "swaps.ndjson");
-  await writeFile(file, `${lines.join("\n")}\n`);
-  return file;
-}
-
-function swapLine(timestamp: number, number: number, price: number, tokenAmount = 10): string {
-  return JSON.stringify({
-    blockNumber: 1_000 + Math.floor(timestamp / 1_000),
-    timestamp: new Date(timestamp).toISOString(),
-    transactionHash: `hash${number}`,
-    walletAddress: `wallet${number % 7}`,
-    side: number % 2 === 0 ? "buy" : "sell",
-    tokenAmount,
-    usdAmount: price * tokenAmount,
-    nativeAmount: (price * tokenAmount) / 100,
-  });
 }

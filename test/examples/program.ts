@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { expect } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -83,6 +84,16 @@ export function run(
     });
 
   return { child, lines, errors: () => errors, line, ended };
+}
+
+/** Expects a program to end at once with exit code 2, and to say why in one line that passes. */
+export async function expectRefusal({ ended, lines, errors }: Program, message: RegExp): Promise<void> {
+  expect(await ended).toBe(2);
+  expect(lines).toEqual([]);
+  const [line, ...rest] = errors().split("\n");
+  expect(line).toMatch(/^error: /);
+  expect(line).toMatch(message);
+  expect(rest).toEqual([""]);
 }
 
 /** Ends what a test has left running. */

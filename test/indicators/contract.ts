@@ -153,12 +153,10 @@ export function describeIndicator<T>(given: IndicatorCase<T>): void {
       });
 
     it("is neutral in a flat market", () => {
-      fc.assert(
-        fc.property(fc.constantFrom(7, 0.1, 8.5e-6, 123_456.789), (price) => {
-          const values = pushAll(indicator(), flatMarket(warmUp + 50, price)).slice(warmUp);
-          for (const value of values) expectNear(value, given.flat(price), price, 5, 1e-12);
-        }),
-      );
+      for (const price of [7, 0.1, 8.5e-6, 123_456.789]) {
+        const values = pushAll(indicator(), flatMarket(warmUp + 50, price)).slice(warmUp);
+        for (const value of values) expectNear(value, given.flat(price), price, 5, 1e-12);
+      }
     });
 
     it("goes with the scale of prices and volumes", () => {
@@ -205,6 +203,12 @@ export function describeIndicator<T>(given: IndicatorCase<T>): void {
       }
     });
   });
+}
+
+/** Expects a parameter to be refused where it is no number of candles. */
+export function expectLengthChecked(make: (length: number) => unknown): void {
+  const wrong = [0, -1, 2.5, Number.NaN, Number.POSITIVE_INFINITY, 100_001, "9" as never, null as never];
+  for (const length of wrong) expect(() => make(length)).toThrow(InvalidInputError);
 }
 
 function powerOf(scaling: number | Record<string, number>, key: string): number {

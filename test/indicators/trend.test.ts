@@ -1,13 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Candle } from "../../src/contract/model.js";
-import { InvalidInputError } from "../../src/errors.js";
 import { adx } from "../../src/indicators/trend/adx.js";
 import { aroon } from "../../src/indicators/trend/aroon.js";
 import { ichimoku } from "../../src/indicators/trend/ichimoku.js";
 import { psar } from "../../src/indicators/trend/psar.js";
 import { supertrend } from "../../src/indicators/trend/supertrend.js";
-import { describeIndicator, fading, pushAll } from "./contract.js";
+import { describeIndicator, expectLengthChecked, fading, pushAll } from "./contract.js";
 import { describeTalib } from "./golden.js";
 import { flatMarket, marketOf, scaled, someSeed } from "./market.js";
 import {
@@ -133,18 +132,7 @@ describe("the trend indicators", () => {
     ["ichimoku's base", (n) => ichimoku(9, n)],
     ["ichimoku's span", (n) => ichimoku(9, 26, n)],
   ])("%s refuses a length that is none", (_, make) => {
-    for (const n of [
-      0,
-      -1,
-      2.5,
-      Number.NaN,
-      Number.POSITIVE_INFINITY,
-      100_001,
-      "9" as never,
-      null as never,
-    ]) {
-      expect(() => make(n)).toThrow(InvalidInputError);
-    }
+    expectLengthChecked(make);
   });
 
   it("refuse factors and steps that are none", () => {
@@ -266,12 +254,14 @@ describe("supertrend", () => {
     fc.assert(
       fc.property(someSeed, (seed) => {
         const values = pushAll(supertrend(5, 2)(), marketOf(seed, 300));
-        values.slice(6).forEach((value, at) => {
-          const before = values[at + 5]!;
+        // The first one is down whatever its candle does, which may close above the band.
+        values.slice(7).forEach((value, at) => {
+          const before = values[at + 6]!;
           if (value!.direction !== before.direction) return;
           expect(value!.direction * (value!.value - before.value)).toBeGreaterThanOrEqual(0);
         });
       }),
+      { examples: [[-882_002_581]] },
     );
   });
 

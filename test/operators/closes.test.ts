@@ -1,9 +1,10 @@
-import { concat, map, NEVER, Observable, of, Subject, take } from "rxjs";
-import { TestScheduler } from "rxjs/testing";
+import { of, Subject } from "rxjs";
 import { describe, expect, it, vi } from "vitest";
 import type { CandleEvent } from "../../src/candles/event.js";
 import { closes } from "../../src/operators/closes.js";
-import { candleOf, eventOf } from "./events.js";
+import { candleOf } from "../candles/market.js";
+import { eventOf } from "./events.js";
+import { describeManners, marbles } from "./manners.js";
 
 const EVENTS = {
   a: eventOf("new", 1, "open"),
@@ -26,9 +27,9 @@ const CANDLES = {
   C: candleOf(2, 3),
 };
 
-const marbles = () => new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
-
 describe("closes", () => {
+  describeManners(closes);
+
   it.each([
     [
       "emits a candle when it closes, and no correction of it",
@@ -42,10 +43,6 @@ describe("closes", () => {
     ["emits no removal of an open candle", "a-r-b|", "-----|", "^----!"],
     ["emits a candle that turns up late", "B-A-f|", "B-A--|", "^----!"],
     ["remembers what is newer than a final candle", "A-B-f-C|", "A-B----|", "^------!"],
-    ["completes with an empty source", "|", "|", "(^!)"],
-    ["passes on an error", "A-#", "A-#", "^-!"],
-    ["stays with an endless source", "a-c-", "--c-", "^---"],
-    ["is silent where its source is", "-", "-", "^"],
   ])("%s", (_, events, expected, subscription) => {
     marbles().run(({ cold, expectObservable, expectSubscriptions }) => {
       const source = cold<CandleEvent>(events, EVENTS);
@@ -54,49 +51,12 @@ describe("closes", () => {
     });
   });
 
-  it("leaves its source when it is left", () => {
-    marbles().run(({ hot, expectObservable, expectSubscriptions }) => {
-      const source = hot<CandleEvent>("-a-A-B-", EVENTS);
-      expectObservable(source.pipe(closes()), "^---!").toBe("---A-", CANDLES);
-      expectSubscriptions(source.subscriptions).toBe("^---!");
-    });
-  });
-
-  it("leaves a synchronous endless source as soon as it may", () => {
-    let pulled = 0;
-    const endless = new Observable<CandleEvent>((subscriber) => {
-      for (; !subscriber.closed; pulled += 1) subscriber.next(eventOf("new", pulled, "final"));
-    });
-    endless.pipe(closes(), take(2)).subscribe();
-    expect(pulled).toBe(2);
-  });
-
-  it("keeps its memory to one subscription", () => {
+  it("keeps what has closed to one subscription", () => {
     const closed = of(EVENTS.A, EVENTS.c).pipe(closes());
     const seen: unknown[] = [];
     closed.subscribe((candle) => seen.push(candle));
     closed.subscribe((candle) => seen.push(candle));
     expect(seen).toEqual([CANDLES.A, CANDLES.A]);
-  });
-
-  it("passes on what a callback after it throws", () => {
-    const error = new Error("thrown after it");
-    const errors: unknown[] = [];
-    const throwing = map(() => {
-      throw error;
-    });
-    concat(of(EVENTS.A), NEVER)
-      .pipe(closes(), throwing)
-      .subscribe({ error: (caught) => errors.push(caught) });
-    expect(errors).toEqual([error]);
-  });
-
-  it("passes on a wrong event as an error", () => {
-    const errors: unknown[] = [];
-    of(null as unknown as CandleEvent)
-      .pipe(closes())
-      .subscribe({ error: (caught) => errors.push(caught) });
-    expect(errors).toEqual([expect.any(TypeError)]);
   });
 
   it("remembers only candles that are not final, even where final events stay away", () => {

@@ -4,9 +4,10 @@ import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../src/candles/event.js";
 import type { Candle } from "../../src/contract/model.js";
 import { heikinAshi } from "../../src/operators/heikin-ashi.js";
-import { candleOf, eventOf } from "./events.js";
-import { describeManners, emitted } from "./manners.js";
-import { Lives, sequences, standing } from "./sequences.js";
+import { candleOf, standing } from "../candles/market.js";
+import { eventOf } from "./events.js";
+import { describeSeriesManners, emitted } from "./manners.js";
+import { Lives, sequences } from "./sequences.js";
 
 /** An event about a candle with these prices: open, high, low, close. */
 function priced(
@@ -40,7 +41,7 @@ function batch(candles: readonly Candle[]): Candle[] {
 }
 
 describe("heikinAshi", () => {
-  describeManners(heikinAshi);
+  describeSeriesManners(heikinAshi);
 
   it("makes each candle of its own prices and the one before", () => {
     const events = [

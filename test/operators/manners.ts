@@ -3,7 +3,14 @@ import { TestScheduler } from "rxjs/testing";
 import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../src/candles/event.js";
 import { InvalidInputError, PairstreamError } from "../../src/errors.js";
-import { candleOf, eventOf } from "./events.js";
+import { candleOf } from "../candles/market.js";
+import { eventOf } from "./events.js";
+
+const FINALS = {
+  a: eventOf("new", 1, "final"),
+  b: eventOf("new", 2, "final"),
+  c: eventOf("new", 3, "final"),
+};
 
 export const marbles = () => new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
 
@@ -43,44 +50,32 @@ export function reachable(root: object): number {
 }
 
 /**
- * How every operator with memory behaves towards its source and its subscribers. `operator` is to emit one
- * candle event for each of these here: `new`, ascending, final.
+ * How every operator behaves towards its source and its subscribers. `operator` is to emit one value for each
+ * of the events here: `new`, ascending, final.
  */
-export function describeManners(operator: () => OperatorFunction<CandleEvent, CandleEvent>): void {
-  const events = {
-    a: eventOf("new", 1, "final"),
-    b: eventOf("new", 2, "final"),
-    c: eventOf("new", 3, "final"),
-  };
-  const times = (list: readonly CandleEvent[]) => list.map(({ candle }) => candle.timestamp / 60_000);
+export function describeManners(operator: () => OperatorFunction<CandleEvent, unknown>): void {
+  const emissions = { 1: 1, 2: 2 };
+  const counted = map((_: unknown, index) => index + 1);
 
   describe("its manners", () => {
     it.each([
-      ["completes with its source", "a-b-|", "a-b-|", "^---!"],
+      ["completes with its source", "a-b-|", "1-2-|", "^---!"],
       ["completes with an empty source", "|", "|", "(^!)"],
-      ["passes on an error", "a-#", "a-#", "^-!"],
-      ["stays with an endless source", "a-b-", "a-b-", "^---"],
+      ["passes on an error", "a-#", "1-#", "^-!"],
+      ["stays with an endless source", "a-b-", "1-2-", "^---"],
       ["is silent where its source is", "-", "-", "^"],
     ])("%s", (_, source, expected, subscription) => {
       marbles().run(({ cold, expectObservable, expectSubscriptions }) => {
-        const candles = cold<CandleEvent>(source, events);
-        const result = candles.pipe(
-          operator(),
-          map(({ candle }) => candle.timestamp),
-        );
-        expectObservable(result).toBe(expected, { a: 60_000, b: 120_000 });
+        const candles = cold<CandleEvent>(source, FINALS);
+        expectObservable(candles.pipe(operator(), counted)).toBe(expected, emissions);
         expectSubscriptions(candles.subscriptions).toBe(subscription);
       });
     });
 
     it("leaves its source when it is left", () => {
       marbles().run(({ hot, expectObservable, expectSubscriptions }) => {
-        const source = hot<CandleEvent>("-a-b-c-", events);
-        const result = source.pipe(
-          operator(),
-          map(({ candle }) => candle.timestamp),
-        );
-        expectObservable(result, "^---!").toBe("-a-b-", { a: 60_000, b: 120_000 });
+        const source = hot<CandleEvent>("-a-b-c-", FINALS);
+        expectObservable(source.pipe(operator(), counted), "^---!").toBe("-1-2-", emissions);
         expectSubscriptions(source.subscriptions).toBe("^---!");
       });
     });
@@ -95,22 +90,23 @@ export function describeManners(operator: () => OperatorFunction<CandleEvent, Ca
     });
 
     it("keeps its memory to one subscription", () => {
-      const result = of(events.a, events.b).pipe(operator());
-      const seen: CandleEvent[][] = [[], []];
-      for (const list of seen) result.subscribe((event) => list.push(event));
-      expect(times(seen[0]!)).toEqual([1, 2]);
+      const result = of(FINALS.a, FINALS.b).pipe(operator());
+      const seen: unknown[][] = [[], []];
+      for (const list of seen) result.subscribe((value) => list.push(value));
+      expect(seen[0]).toHaveLength(2);
       expect(seen[1]).toEqual(seen[0]);
     });
 
     it("is told apart where two subscribe at the same time", () => {
       const source = new Subject<CandleEvent>();
       const result = source.pipe(operator());
-      const seen: CandleEvent[][] = [[], []];
-      result.subscribe((event) => seen[0]!.push(event));
-      source.next(events.a);
-      result.subscribe((event) => seen[1]!.push(event));
-      source.next(events.b);
-      expect(seen.map(times)).toEqual([[1, 2], [2]]);
+      const seen: unknown[][] = [[], []];
+      result.subscribe((value) => seen[0]!.push(value));
+      source.next(FINALS.a);
+      result.subscribe((value) => seen[1]!.push(value));
+      source.next(FINALS.b);
+      expect(seen[0]).toEqual(emitted(operator(), [FINALS.a, FINALS.b]));
+      expect(seen[1]).toEqual(emitted(operator(), [FINALS.b]));
     });
 
     it("passes on what a callback after it throws", () => {
@@ -118,24 +114,32 @@ export function describeManners(operator: () => OperatorFunction<CandleEvent, Ca
       const throwing = map(() => {
         throw error;
       });
-      expect(failure((source) => source.pipe(operator(), throwing), [events.a])).toBe(error);
+      expect(failure((source) => source.pipe(operator(), throwing), [FINALS.a])).toBe(error);
     });
 
     it("passes on a wrong event as an error", () => {
       expect(failure(operator(), [null as unknown as CandleEvent])).toBeInstanceOf(TypeError);
     });
+  });
+}
 
+/** As `describeManners`, of an operator from events to events, which is one series' and refuses to go back. */
+export function describeSeriesManners(operator: () => OperatorFunction<CandleEvent, CandleEvent>): void {
+  describeManners(operator);
+
+  describe("its manners as to the series", () => {
     it("fails where series are mixed, and says what to do", () => {
-      const other = { ...events.b, series: { ...events.b.series, pairAddress: "other" } };
-      const error = failure(operator(), [events.a, other]);
+      const other = { ...FINALS.b, series: { ...FINALS.b.series, pairAddress: "other" } };
+      const error = failure(operator(), [FINALS.a, other]);
       expect(error).toBeInstanceOf(InvalidInputError);
       expect(error).toMatchObject({ parameter: "events", allowed: expect.stringContaining("groupBy") });
       expect(String(error)).toContain("mainnet pair 1min usd and of mainnet other 1min usd");
     });
 
     it("takes the same series in another object", () => {
-      const same = { ...events.b, series: { ...events.b.series } };
-      expect(times(emitted(operator(), [events.a, same, events.c]))).toEqual([1, 2, 3]);
+      const same = { ...FINALS.b, series: { ...FINALS.b.series } };
+      const events = emitted(operator(), [FINALS.a, same, FINALS.c]);
+      expect(events.map(({ candle }) => candle.timestamp / 60_000)).toEqual([1, 2, 3]);
     });
 
     it.each([
@@ -143,7 +147,7 @@ export function describeManners(operator: () => OperatorFunction<CandleEvent, Ca
       ["one that is older than a final one", eventOf("new", 0, "closed")],
       ["the removal of one that is final", eventOf("removed", 2, "final")],
     ])("fails at an event about %s", (_, event) => {
-      const error = failure(operator(), [events.a, events.b, event]);
+      const error = failure(operator(), [FINALS.a, FINALS.b, event]);
       expect(error).toBeInstanceOf(PairstreamError);
       expect(String(error)).toContain(new Date(event.candle.timestamp).toISOString());
       expect(String(error)).toContain(new Date(candleOf(2).timestamp).toISOString());

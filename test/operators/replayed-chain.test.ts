@@ -4,10 +4,11 @@ import type { CandleEvent } from "../../src/candles/event.js";
 import type { Candle } from "../../src/contract/model.js";
 import { IndicatorChain, KernelSet } from "../../src/operators/indicator-chain.js";
 import type { IndicatorEvent } from "../../src/operators/indicator-event.js";
+import { standing } from "../candles/market.js";
 import { eventOf } from "./events.js";
 import { average, channel, mean } from "./kernels.js";
 import { reachable } from "./manners.js";
-import { Lives, sequences, standing } from "./sequences.js";
+import { Lives, sequences } from "./sequences.js";
 
 const INDICATORS = new Map(Object.entries({ slow: average(0.3), mean: mean(3), channel: channel(2) }));
 const chainOf = () => new IndicatorChain(KernelSet.of(INDICATORS));

@@ -16,10 +16,11 @@ import { resample } from "../../src/operators/resample.js";
 import { nests, Resampler } from "../../src/operators/resampler.js";
 import { withIndicators } from "../../src/operators/with-indicators.js";
 import { intervalsOf } from "../../src/timeframe.js";
-import { candleOf, eventOf } from "./events.js";
+import { candleOf, standing } from "../candles/market.js";
+import { eventOf } from "./events.js";
 import { average } from "./kernels.js";
-import { describeManners, emitted, failure, reachable } from "./manners.js";
-import { Lives, sequences, standing } from "./sequences.js";
+import { describeSeriesManners, emitted, failure, reachable } from "./manners.js";
+import { Lives, sequences } from "./sequences.js";
 
 const MINUTE = 60_000;
 
@@ -62,7 +63,7 @@ function batch(candles: readonly Candle[], startOf: (timestamp: number) => numbe
 }
 
 describe("resample", () => {
-  describeManners(() => resample("1min"));
+  describeSeriesManners(() => resample("1min"));
 
   it("leads a bucket through its life, with the last interval's candle", () => {
     const see = watch();

@@ -1,12 +1,11 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { type CandleRules, isSame } from "../../src/candles/book.js";
-import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
+import type { CandleEvent } from "../../src/candles/event.js";
 import { CandleView } from "../../src/candles/view.js";
-import type { Candle, Series } from "../../src/contract/model.js";
-import { MINUTE, MINUTES, play, readOf, type Scene } from "../candles/market.js";
+import type { Candle } from "../../src/contract/model.js";
+import { MINUTE, MINUTES, play, readOf, type Scene, SERIES } from "../candles/market.js";
 
-const SERIES: Series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" };
 const RANK = { open: 0, closed: 1, final: 2 } as const;
 
 interface Subscription {
@@ -122,13 +121,6 @@ function shaped(candle: Candle): Candle {
     volume: candle.close * (0.1 + (minute % 7)),
     swaps: 1 + (minute % 2),
   });
-}
-
-/** The candles as they stand after these events, ascending. */
-export function standing(events: Iterable<CandleEvent>): Candle[] {
-  const candles = new Map<number, Candle>();
-  for (const event of events) applyCandleEvent(candles, event);
-  return [...candles.values()].sort((a, b) => a.timestamp - b.timestamp);
 }
 
 /** Follows what comes out of an operator, and holds it to the promises about the life of a candle. */

@@ -7,7 +7,7 @@ import type { IndicatorEvent } from "../../src/operators/indicator-event.js";
 import { withIndicators } from "../../src/operators/with-indicators.js";
 import { eventOf } from "./events.js";
 import { average, channel, closePrice, counted, mean, windowed } from "./kernels.js";
-import { describeManners, emitted, failure, marbles } from "./manners.js";
+import { describeSeriesManners, emitted, failure, marbles } from "./manners.js";
 
 const MEANS = { mean: mean(2) };
 
@@ -30,7 +30,7 @@ function watch(indicators: Record<string, Indicator<unknown>> = MEANS) {
 }
 
 describe("withIndicators", () => {
-  describeManners(() => withIndicators(MEANS));
+  describeSeriesManners(() => withIndicators(MEANS));
 
   it("gives the values after each event of a candle's life", () => {
     const { see } = watch();

@@ -53,8 +53,8 @@ import {
   type WeekStart,
   withIndicators,
 } from "../../src/index.js";
+import { candleOf } from "../candles/market.js";
 import { marketOf } from "../indicators/market.js";
-import { candleOf } from "../operators/events.js";
 
 type Operator = OperatorFunction<CandleEvent, unknown>;
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Candle } from "../../src/contract/model.js";
 import { InvalidInputError } from "../../src/errors.js";
 import { readCandles } from "../../src/replay/read-candles.js";
+import { candleOf } from "../candles/market.js";
 import { marketOf } from "../indicators/market.js";
-import { candleOf } from "../operators/events.js";
 
 async function read(lines: Iterable<string> | AsyncIterable<string>): Promise<Candle[]> {
   const candles: Candle[] = [];

@@ -14,6 +14,7 @@ import {
   watchSnipers,
 } from "../../src/index.js";
 import { createPairService, simulatedMarket, unsettled, withFaults } from "../../src/service/index.js";
+import { type Arm, ArmedAction } from "../armed-action.js";
 
 export const KEY = "k3y-that-nobody-may-see";
 export const START = Date.UTC(2024, 0, 31, 23, 58, 3, 210);
@@ -57,29 +58,12 @@ export class TroubledMachine implements SchedulerLike {
   schedule<T>(work: (this: SchedulerAction<T>, state?: T) => void, delay = 0, state?: T): Subscription {
     const { late = 0, sleep } = this.trouble;
     const lateness = () => Math.floor(this.random() * (late + 1));
-    const arm = (fire: () => void, after: number): Subscription => {
+    const arm: Arm = (fire, after) => {
       const due = this.clock.now() + Math.max(0, after) + lateness();
       const isAsleep = sleep !== undefined && due >= sleep.from && due < sleep.until;
       return this.clock.schedule(fire, (isAsleep ? sleep.until + lateness() : due) - this.clock.now());
     };
-    return new LateAction(work, arm).schedule(state, delay);
-  }
-}
-
-class LateAction<T> extends Subscription implements SchedulerAction<T> {
-  private timer: Subscription | undefined;
-
-  constructor(
-    private readonly work: (this: SchedulerAction<T>, state?: T) => void,
-    private readonly arm: (fire: () => void, delay: number) => Subscription,
-  ) {
-    super(() => this.timer?.unsubscribe());
-  }
-
-  schedule(state?: T, delay = 0): Subscription {
-    this.timer?.unsubscribe();
-    if (!this.closed) this.timer = this.arm(() => this.work.call(this, state), delay);
-    return this;
+    return new ArmedAction(work, arm).schedule(state, delay);
   }
 }
 

@@ -19,6 +19,7 @@ describe("VirtualClock", () => {
     const clock = new VirtualClock(10);
     await expect(clock.advanceTo(9)).rejects.toThrow(/^instant /);
     await expect(clock.advanceBy(Number.NaN)).rejects.toThrow(/^instant /);
+    await expect(clock.advanceTo(Number.POSITIVE_INFINITY)).rejects.toThrow(/^instant /);
     const advance = clock.advanceBy(10);
     await expect(clock.advanceBy(1)).rejects.toThrow("already being advanced");
     await advance;

@@ -72,12 +72,14 @@ describe("faults of the Date", () => {
 
   it("a 429 names the date to wait for by the clock that its own Date shows", async () => {
     const bench = new Bench({ rates: { 429: 1, wrongDate: 1, jumpingDate: 1 } });
+    const waits: number[] = [];
     for (const _ of times(20)) {
-      const answer = await bench.answer();
-      const hint = Date.parse(answer.header("retry-after") ?? "");
-      if (Number.isNaN(hint) || /^\d$/.test(answer.header("retry-after")!)) continue;
-      expect(hint - Date.parse(answer.date!)).toBeLessThanOrEqual(8_000);
-      expect(hint - Date.parse(answer.date!)).toBeGreaterThanOrEqual(1_000);
+      const { header, date } = await bench.answer();
+      const hint = header("retry-after") ?? "";
+      if (hint.endsWith("GMT")) waits.push(Date.parse(hint) - Date.parse(date!));
     }
+    expect(waits.length).toBeGreaterThan(3);
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(1_000);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(8_000);
   });
 });

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
@@ -36,8 +36,12 @@ export async function bundled(fault?: PlantedFault): Promise<typeof runSeed> {
   const name = (fault?.name ?? "as it is").replace(/\W+/g, "-");
   const file = join(outputs, `${name}-${process.pid}.mjs`);
   await writeFile(file, outputFiles[0]!.contents);
-  const bundle = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as { runSeed: typeof runSeed };
-  return bundle.runSeed;
+  try {
+    const bundle = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as { runSeed: typeof runSeed };
+    return bundle.runSeed;
+  } finally {
+    await rm(file);
+  }
 }
 
 function planted(source: string, { file, find, replace }: PlantedFault): string {

@@ -1,5 +1,6 @@
-import { type SchedulerAction, type SchedulerLike, Subscription } from "rxjs";
+import type { SchedulerAction, SchedulerLike, Subscription } from "rxjs";
 import type { VirtualClock } from "../../src/index.js";
+import { ArmedAction } from "../armed-action.js";
 import type { Fault } from "./faults.js";
 
 /** The computer that the client runs on: its clock can be set, and it can sleep, which stops all of its timers. */
@@ -33,7 +34,7 @@ export class Machine implements SchedulerLike {
   }
 
   schedule<T>(work: (this: SchedulerAction<T>, state?: T) => void, delay = 0, state?: T): Subscription {
-    return new MachineAction(work, (fire, after) => this.#arm(fire, after)).schedule(state, delay);
+    return new ArmedAction(work, (fire, after) => this.#arm(fire, after)).schedule(state, delay);
   }
 
   /** Calls when something from outside has come, which a process that sleeps notices when it wakes. */
@@ -55,23 +56,5 @@ export class Machine implements SchedulerLike {
       else due = Math.max(due, until);
     }
     return this.#clock.schedule(fire, due - now);
-  }
-}
-
-/** `schedule` from inside the work arms it again, as RxJS operators do. */
-class MachineAction<T> extends Subscription implements SchedulerAction<T> {
-  #timer: Subscription | undefined;
-
-  constructor(
-    private readonly work: (this: SchedulerAction<T>, state?: T) => void,
-    private readonly arm: (fire: () => void, delay: number) => Subscription,
-  ) {
-    super(() => this.#timer?.unsubscribe());
-  }
-
-  schedule(state?: T, delay = 0): Subscription {
-    this.#timer?.unsubscribe();
-    if (!this.closed) this.#timer = this.arm(() => this.work.call(this, state), delay);
-    return this;
   }
 }

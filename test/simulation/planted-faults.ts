@@ -17,7 +17,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "candles/book.ts",
     find: "if (isKnown) at++;",
     replace: "if (isKnown) at++;\n    else if (timestamp < book.coveredUntil) continue;",
-    seeds: [67, 47, 32],
+    seeds: [67, 32],
   },
   {
     name: "closes by the machine's clock",
@@ -62,34 +62,34 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "candles/book.ts",
     find: "coverage(rules, book, read, Math.min(settled, read.to, heldAt))",
     replace: "coverage(rules, book, read, Math.min(settled, read.to))",
-    seeds: [252, 186],
+    seeds: [75, 195],
   },
   {
     name: "skips the second look",
     file: "candles/feed.ts",
     find: "!(isDoubtful || missesPresent || isUncertain)",
     replace: "!(missesPresent || isUncertain)",
-    seeds: [47, 1],
+    seeds: [1],
   },
   {
     name: "gives history twice at the seam",
     file: "candles/watch.ts",
-    find: "readSlices(reader, intervals, from, () => finalUntil,",
-    replace: "readSlices(reader, intervals, from, () => intervals.shift(finalUntil, 2),",
+    find: "readSlices(reader, intervals, from, () => until,",
+    replace: "readSlices(reader, intervals, from, () => intervals.shift(until, 2),",
     seeds: [3, 9],
   },
   {
     name: "loses what happens while history is read",
     file: "candles/view.ts",
     find: "for (const change of changes) hold(this.#held, change);",
-    replace: "if (isFirst) for (const change of changes) hold(this.#held, change);",
+    replace: "if (this.#held.size === 0) for (const change of changes) hold(this.#held, change);",
     seeds: [394, 322],
   },
   {
     name: "gives a newcomer what is older than its interval",
     file: "candles/watch.ts",
-    find: "if (since === undefined) return { start: running };",
-    replace: "if (since === undefined) return { start: Number.NEGATIVE_INFINITY };",
+    find: "if (since === undefined) return { start: running, until };",
+    replace: "if (since === undefined) return { start: Number.NEGATIVE_INFINITY, until };",
     seeds: [3, 8],
   },
   {
@@ -102,8 +102,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "leaves events unfrozen",
     file: "candles/view.ts",
-    find: "yield Object.freeze({ ...change,",
-    replace: "yield Object.assign({ ...change,",
+    find: "return Object.freeze(",
+    replace: "return Object.seal(",
     seeds: [3, 6],
   },
   {
@@ -125,7 +125,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "poll/feed.ts",
     find: "if (scheduler.now() < due) this.look();\n      else this.#lookWhenDue(epoch);",
     replace: "this.#lookWhenDue(epoch);",
-    seeds: [133, 107],
+    seeds: [107],
   },
   {
     name: "counts retries apart from the rate limit",
@@ -135,7 +135,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
       "await (attempt > 1\n" +
       "        ? this.#attempt(ask, attempt, scheduler.now())\n" +
       "        : this.#budget.start(ask.priority, ask.signal, (sent) => this.#attempt(ask, attempt, sent)))",
-    seeds: [105, 115],
+    seeds: [105],
   },
   {
     name: "forgets the stop of a 429",

@@ -10,30 +10,12 @@ import {
   type SniperRead,
   snapshot,
 } from "../../src/snipers/diff.js";
+import { walletOf } from "./wallets.js";
 
 const PAIR = "pair";
 
 function tx(transactionHash: string, transactionTimestamp = 0, blocksAfterCreation: number | null = 1) {
   return { transactionHash, transactionTimestamp, blocksAfterCreation };
-}
-
-function wallet(walletAddress: string, parts: Partial<Sniper> = {}): Sniper {
-  return {
-    walletAddress,
-    snipedTransactions: [],
-    sellTransactions: [],
-    totalSellTransactions: 0,
-    totalSnipedTransactions: 0,
-    totalTokensSniped: 0,
-    totalSnipedUsd: 0,
-    totalTokensSold: 0,
-    totalSoldUsd: 0,
-    currentBalance: 0,
-    currentBalanceUsdValue: 0,
-    realizedProfitPercentage: 0,
-    realizedProfitUsd: 0,
-    ...parts,
-  };
 }
 
 const reportOf = (...result: Sniper[]): SniperReport => ({ ...emptyReport, result });
@@ -86,13 +68,16 @@ function line(event: SniperEvent): string {
 describe("first report", () => {
   it("adds each wallet with its transactions, by address, marked as initial", () => {
     const reader = new Reader().read([
-      wallet("b"),
-      wallet("a", { snipedTransactions: [tx("2", 5), tx("1", 5), tx("0", 9)], sellTransactions: [tx("3")] }),
+      walletOf("b"),
+      walletOf("a", {
+        snipedTransactions: [tx("2", 5), tx("1", 5), tx("0", 9)],
+        sellTransactions: [tx("3")],
+      }),
     ]);
     expect(reader.events).toEqual([
       {
         type: "wallet-added",
-        wallet: wallet("a", {
+        wallet: walletOf("a", {
           snipedTransactions: [tx("1", 5), tx("2", 5), tx("0", 9)],
           sellTransactions: [tx("3")],
         }),
@@ -100,27 +85,30 @@ describe("first report", () => {
         initial: true,
         observedAt: 1,
       },
-      { type: "wallet-added", wallet: wallet("b"), pairAddress: PAIR, initial: true, observedAt: 1 },
+      { type: "wallet-added", wallet: walletOf("b"), pairAddress: PAIR, initial: true, observedAt: 1 },
     ]);
     expect(reader.doubt).toBe(false);
   });
 
   it("is the only initial one, even when it is empty", () => {
-    const reader = new Reader().read([]).read([wallet("a")]);
+    const reader = new Reader().read([]).read([walletOf("a")]);
     expect(reader.events).toMatchObject([{ type: "wallet-added", initial: false, observedAt: 2 }]);
   });
 
   it("counts the last of two listings of a wallet", () => {
-    const reader = new Reader().read([wallet("a", { totalSoldUsd: 1 }), wallet("a", { totalSoldUsd: 2 })]);
+    const reader = new Reader().read([
+      walletOf("a", { totalSoldUsd: 1 }),
+      walletOf("a", { totalSoldUsd: 2 }),
+    ]);
     expect(reader.events).toMatchObject([{ type: "wallet-added", wallet: { totalSoldUsd: 2 } }]);
   });
 
   it("takes a hash once a side, and the same hash on both sides as two", () => {
-    const twice = wallet("a", {
+    const twice = walletOf("a", {
       snipedTransactions: [tx("1"), tx("1")],
       sellTransactions: [tx("1"), tx("1")],
     });
-    const once = wallet("a", { snipedTransactions: [tx("1")], sellTransactions: [tx("1")] });
+    const once = walletOf("a", { snipedTransactions: [tx("1")], sellTransactions: [tx("1")] });
     expect(new Reader().read([twice]).present).toEqual([once]);
     expect(new Reader().read([once]).read([twice]).events).toEqual([]);
   });
@@ -131,7 +119,7 @@ describe("first report", () => {
       [tx("1", 6, 1), tx("1", 5, 9)],
     ]) {
       expect(
-        new Reader().read([wallet("a", { sellTransactions: both })]).present[0]?.sellTransactions,
+        new Reader().read([walletOf("a", { sellTransactions: both })]).present[0]?.sellTransactions,
       ).toEqual([tx("1", 6, 1)]);
     }
   });
@@ -139,17 +127,17 @@ describe("first report", () => {
 
 describe("changes", () => {
   it("come by wallet, and within one: removals, sniped, sold, totals", () => {
-    const before = wallet("b", {
+    const before = walletOf("b", {
       snipedTransactions: [tx("1", 1), tx("2", 2)],
       sellTransactions: [tx("3", 3)],
     });
-    const after = wallet("b", {
+    const after = walletOf("b", {
       snipedTransactions: [tx("2", 7), tx("1", 1), tx("5", 5), tx("4", 5)],
       sellTransactions: [tx("6", 6), tx("3", 4)],
       totalSoldUsd: 9,
       totalSellTransactions: 2,
     });
-    const reader = new Reader().read([before]).read([wallet("c"), after, wallet("a")]);
+    const reader = new Reader().read([before]).read([walletOf("c"), after, walletOf("a")]);
     expect(reader.types).toEqual([
       "wallet-added a",
       "transaction-removed b snipe 2",
@@ -174,29 +162,29 @@ describe("changes", () => {
 
   it("of a block alone put a transaction elsewhere too", () => {
     const reader = new Reader()
-      .read([wallet("a", { sellTransactions: [tx("1", 1, null)] })])
-      .read([wallet("a", { sellTransactions: [tx("1", 1, 0)] })]);
+      .read([walletOf("a", { sellTransactions: [tx("1", 1, null)] })])
+      .read([walletOf("a", { sellTransactions: [tx("1", 1, 0)] })]);
     expect(reader.types).toEqual(["transaction-removed a sell 1", "sold a 1"]);
   });
 
   it("of totals are seen from and to null, and not between 0 and -0", () => {
     const totals = { totalSoldUsd: null, totalTokensSold: -1, currentBalance: 0, realizedProfitUsd: null };
-    const reader = new Reader().read([wallet("a", totals)]);
-    reader.read([wallet("a", { ...totals, currentBalance: -0 })]);
+    const reader = new Reader().read([walletOf("a", totals)]);
+    reader.read([walletOf("a", { ...totals, currentBalance: -0 })]);
     expect(reader.events).toEqual([]);
-    reader.read([wallet("a", { ...totals, totalSoldUsd: 0, totalTokensSold: null })]);
+    reader.read([walletOf("a", { ...totals, totalSoldUsd: 0, totalTokensSold: null })]);
     expect(reader.types).toEqual(["wallet-updated a totalTokensSold,totalSoldUsd"]);
   });
 
   it("of transactions alone leave the totals unannounced", () => {
-    const reader = new Reader().read([wallet("a")]).read([wallet("a", { sellTransactions: [tx("1")] })]);
+    const reader = new Reader().read([walletOf("a")]).read([walletOf("a", { sellTransactions: [tx("1")] })]);
     expect(reader.types).toEqual(["sold a 1"]);
   });
 });
 
 describe("absence", () => {
-  const full = wallet("a", { snipedTransactions: [tx("1"), tx("2")], sellTransactions: [tx("3")] });
-  const without2 = wallet("a", { snipedTransactions: [tx("1")], sellTransactions: [tx("3")] });
+  const full = walletOf("a", { snipedTransactions: [tx("1"), tx("2")], sellTransactions: [tx("3")] });
+  const without2 = walletOf("a", { snipedTransactions: [tx("1")], sellTransactions: [tx("3")] });
 
   it("of a wallet is doubted once, then believed, and its removal stands alone", () => {
     const reader = new Reader().read([full]).read([]);
@@ -208,7 +196,7 @@ describe("absence", () => {
   });
 
   it("of a wallet without transactions is doubted too", () => {
-    expect(new Reader().read([wallet("a")]).read([]).doubt).toBe(true);
+    expect(new Reader().read([walletOf("a")]).read([]).doubt).toBe(true);
   });
 
   it("of a transaction is doubted once, then believed", () => {
@@ -222,17 +210,17 @@ describe("absence", () => {
 
   it("is forgotten when the doubtful one is there again", () => {
     const reader = new Reader()
-      .read([full, wallet("b")])
+      .read([full, walletOf("b")])
       .read([without2])
-      .read([full, wallet("b")]);
+      .read([full, walletOf("b")]);
     expect([reader.types, reader.doubt]).toEqual([[], false]);
     reader.read([without2]);
-    expect([reader.types, reader.doubt, reader.present]).toEqual([[], true, [full, wallet("b")]]);
+    expect([reader.types, reader.doubt, reader.present]).toEqual([[], true, [full, walletOf("b")]]);
   });
 
   it("does not hold back what else the answer tells, and events still carry what is missing", () => {
-    const changed = wallet("a", { ...without2, sellTransactions: [tx("3"), tx("4")], totalSoldUsd: 1 });
-    const reader = new Reader().read([full, wallet("c")]).read([changed, wallet("b")]);
+    const changed = walletOf("a", { ...without2, sellTransactions: [tx("3"), tx("4")], totalSoldUsd: 1 });
+    const reader = new Reader().read([full, walletOf("c")]).read([changed, walletOf("b")]);
     expect(reader.types).toEqual(["sold a 4", "wallet-updated a totalSoldUsd", "wallet-added b"]);
     expect(reader.doubt).toBe(true);
     expect(reader.events[1]).toMatchObject({ wallet: { snipedTransactions: [tx("1"), tx("2")] } });
@@ -253,7 +241,7 @@ describe("absence", () => {
     const unreadable = { unreadable: ["a"] };
     const reader = new Reader().read([full]).read([], unreadable).read([], unreadable);
     expect([reader.types, reader.doubt, reader.present]).toEqual([[], false, [full]]);
-    expect(reader.read([wallet("a", { totalSoldUsd: 5 })], unreadable).types).toEqual([]);
+    expect(reader.read([walletOf("a", { totalSoldUsd: 5 })], unreadable).types).toEqual([]);
     reader.read([]).read([], unreadable).read([]);
     expect([reader.types, reader.doubt]).toEqual([[], true]);
     expect(reader.read([]).types).toEqual(["wallet-removed a"]);
@@ -261,8 +249,8 @@ describe("absence", () => {
 
   it("is not told by a report with an unplaced row, whose other news count", () => {
     const unplaced = { hasUnplaced: true };
-    const moved = wallet("a", { ...without2, sellTransactions: [tx("3", 8)] });
-    const reader = new Reader().read([full, wallet("b")]).read([moved], unplaced);
+    const moved = walletOf("a", { ...without2, sellTransactions: [tx("3", 8)] });
+    const reader = new Reader().read([full, walletOf("b")]).read([moved], unplaced);
     expect(reader.types).toEqual(["transaction-removed a sell 3", "sold a 3"]);
     expect([reader.doubt, reader.read([moved], unplaced).types, reader.doubt]).toEqual([false, [], false]);
     reader.read([moved]);
@@ -282,10 +270,10 @@ describe("absence", () => {
 describe("what is handed out", () => {
   it("is frozen, and what came in is not touched", () => {
     const sell: SniperTransaction[] = [tx("2", 2), tx("1", 1)];
-    const first = wallet("a", { sellTransactions: sell });
+    const first = walletOf("a", { sellTransactions: sell });
     const reader = new Reader()
       .read([first])
-      .read([wallet("a", { sellTransactions: sell, totalSoldUsd: 1 })]);
+      .read([walletOf("a", { sellTransactions: sell, totalSoldUsd: 1 })]);
     expect(Object.isFrozen(first)).toBe(false);
     expect(sell.map((transaction) => Object.isFrozen(transaction))).toEqual([false, false]);
     expect(sell[0]).toEqual(tx("2", 2));
@@ -305,19 +293,21 @@ describe("what is handed out", () => {
   });
 
   it("leaves an earlier book as it was", () => {
-    const reader = new Reader().read([wallet("a")]);
+    const reader = new Reader().read([walletOf("a")]);
     const earlier = reader.book;
-    reader.read([]).read([wallet("b")]);
+    reader.read([]).read([walletOf("b")]);
     expect(snapshot(earlier)).toMatchObject([{ wallet: { walletAddress: "a" }, observedAt: 1 }]);
   });
 
   it("to a late subscriber is the present state, of the last report's instant", () => {
     expect(snapshot(emptySniperBook(PAIR))).toEqual([]);
-    const reader = new Reader().read([wallet("b")]).read([wallet("a"), wallet("b", { totalSoldUsd: 4 })]);
+    const reader = new Reader()
+      .read([walletOf("b")])
+      .read([walletOf("a"), walletOf("b", { totalSoldUsd: 4 })]);
     const common = { type: "wallet-added", pairAddress: PAIR, initial: true, observedAt: 2 };
     expect(snapshot(reader.book)).toEqual([
-      { ...common, wallet: wallet("a") },
-      { ...common, wallet: wallet("b", { totalSoldUsd: 4 }) },
+      { ...common, wallet: walletOf("a") },
+      { ...common, wallet: walletOf("b", { totalSoldUsd: 4 }) },
     ]);
     expect(Object.isFrozen(snapshot(reader.book)[0])).toBe(true);
   });
@@ -327,20 +317,20 @@ describe("applySniperEvent", () => {
   const common = { pairAddress: PAIR, initial: false, observedAt: 1 };
 
   it("keeps block, time and hash, freezes the new report and leaves the old one", () => {
-    const before = { ...reportOf(wallet("b")), blockNumber: 1, blockTimestamp: 2, transactionHash: "h" };
-    const after = applySniperEvent(before, { ...common, type: "wallet-added", wallet: wallet("a") });
-    expect(after).toEqual({ ...before, result: [wallet("a"), wallet("b")] });
-    expect(before.result).toEqual([wallet("b")]);
+    const before = { ...reportOf(walletOf("b")), blockNumber: 1, blockTimestamp: 2, transactionHash: "h" };
+    const after = applySniperEvent(before, { ...common, type: "wallet-added", wallet: walletOf("a") });
+    expect(after).toEqual({ ...before, result: [walletOf("a"), walletOf("b")] });
+    expect(before.result).toEqual([walletOf("b")]);
     expect(Object.isFrozen(after) && Object.isFrozen(after.result)).toBe(true);
   });
 
   it("gives the same whether an event is folded once or twice", () => {
-    const report = reportOf(wallet("a", { sellTransactions: [tx("2", 2)] }));
+    const report = reportOf(walletOf("a", { sellTransactions: [tx("2", 2)] }));
     const events: SniperEvent[] = [
       { ...common, type: "sold", walletAddress: "a", transaction: tx("1", 1) },
-      { ...common, type: "wallet-added", wallet: wallet("b") },
+      { ...common, type: "wallet-added", wallet: walletOf("b") },
       { ...common, type: "transaction-removed", walletAddress: "a", side: "sell", transaction: tx("2", 2) },
-      { ...common, type: "wallet-removed", previous: wallet("a") },
+      { ...common, type: "wallet-removed", previous: walletOf("a") },
     ];
     for (const event of events) {
       const once = applySniperEvent(report, event);

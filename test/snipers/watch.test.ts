@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { applySniperEvent, type SniperEvent, type SniperReport, watchSnipers } from "../../src/index.js";
 import { emptyReport } from "../../src/snipers/diff.js";
 import { answered, at, PAIR, World, withRows } from "../world.js";
+import { walletAddressOf } from "./wallets.js";
 
 /** A pair created at 11:00 whose wallets `a` and `b` snipe and sell, `b` later. */
 function sniped() {
@@ -22,15 +23,8 @@ function sniped() {
   return { world, events, errors, subscription };
 }
 
-const brief = (event: SniperEvent) => {
-  const wallet =
-    "wallet" in event
-      ? event.wallet.walletAddress
-      : "walletAddress" in event
-        ? event.walletAddress
-        : event.previous.walletAddress;
-  return `${event.type} ${wallet}${event.initial ? " initial" : ""}`;
-};
+const brief = (event: SniperEvent) =>
+  `${event.type} ${walletAddressOf(event)}${event.initial ? " initial" : ""}`;
 
 describe("watchSnipers", () => {
   it("tells what is there, then each sale, with the wallet's totals after it", async () => {

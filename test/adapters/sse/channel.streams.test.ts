@@ -4,9 +4,10 @@ import { concat, NEVER, Observable, of, throwError } from "rxjs";
 import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
 import type { FeedStatus } from "../../../src/feed-status.js";
+import { SERIES } from "../../candles/market.js";
+import { walletOf } from "../../snipers/wallets.js";
 import { Gateway, names, open, Reading, request } from "./gateway.js";
-import { candleOf, eventOf, SERIES } from "./market.js";
-import { walletOf } from "./snipers.js";
+import { candleOf, eventOf } from "./market.js";
 
 describe("the streams of a channel", () => {
   it("are subscribed to once, at the call, however many receivers there are, and left at the end", () => {

@@ -2,9 +2,10 @@ import { createEventChannel } from "pairstream/sse";
 import { Subject } from "rxjs";
 import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
+import { SERIES } from "../../candles/market.js";
+import { walletOf } from "../../snipers/wallets.js";
 import { Gateway, messagesIn, names, open, Reading, request } from "./gateway.js";
-import { candleOf, eventOf, SERIES } from "./market.js";
-import { walletOf } from "./snipers.js";
+import { candleOf, eventOf } from "./market.js";
 
 describe("a response", () => {
   it("is a stream of events that nobody may store or hold back", () => {

@@ -5,6 +5,7 @@ import { applyCandleEvent, type CandleEvent, type CandleStatus } from "../../../
 import type { Candle, SniperReport } from "../../../src/contract/model.js";
 import type { FeedStatus } from "../../../src/feed-status.js";
 import { applySniperEvent, emptyReport, type SniperEvent } from "../../../src/snipers/diff.js";
+import { walletAddressOf } from "../../snipers/wallets.js";
 
 /** What a subscriber makes of its events, each of which must follow on those before it. */
 export class CheckedFold {
@@ -51,12 +52,7 @@ export class CheckedFold {
 
   #takeSniper(event: SniperEvent): void {
     const before = this.report;
-    const address =
-      "wallet" in event
-        ? event.wallet.walletAddress
-        : "walletAddress" in event
-          ? event.walletAddress
-          : event.previous.walletAddress;
+    const address = walletAddressOf(event);
     const wallet = before.result.find(({ walletAddress }) => walletAddress === address);
     expect({ type: event.type, isKnown: wallet !== undefined }).toEqual({
       type: event.type,

@@ -1,8 +1,9 @@
 import { type ChannelEvent, isCandleEvent, isSniperEvent } from "pairstream/sse";
 import { describe, expect, it } from "vitest";
+import { walletAddressOf, walletOf } from "../../snipers/wallets.js";
 import { candles, Gateway, LIVE, short } from "./gateway.js";
 import { candleOf, eventOf } from "./market.js";
-import { added, walletOf } from "./snipers.js";
+import { added } from "./snipers.js";
 
 describe("a fresh start", () => {
   /** A receiver that has the minutes 1 to 5, and a gateway that is started anew; then what the new one tells first. */
@@ -26,12 +27,7 @@ describe("a fresh start", () => {
   }
   const told = (events: ChannelEvent[]) => events.filter(isCandleEvent).map(short);
   const snipersTold = (events: ChannelEvent[]) =>
-    events
-      .filter(isSniperEvent)
-      .map(
-        (event) =>
-          `${event.type} ${"previous" in event ? event.previous.walletAddress : "wallet" in event ? event.wallet.walletAddress : event.walletAddress}`,
-      );
+    events.filter(isSniperEvent).map((event) => `${event.type} ${walletAddressOf(event)}`);
 
   it("tells what differs, ascending: new, updated, and removed where something is gone", async () => {
     const { news } = await restarted(({ candles, snipers }) => {

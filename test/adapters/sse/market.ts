@@ -1,13 +1,7 @@
 import { isSame, laterOf } from "../../../src/candles/book.js";
 import type { CandleEvent, CandleStatus } from "../../../src/candles/event.js";
-import type { Candle, Series } from "../../../src/contract/model.js";
-
-export const SERIES: Series = Object.freeze({
-  network: "mainnet",
-  pairAddress: "pair",
-  timeframe: "1min",
-  currency: "usd",
-});
+import type { Candle } from "../../../src/contract/model.js";
+import { SERIES } from "../../candles/market.js";
 
 const STATUSES: readonly CandleStatus[] = ["open", "closed", "final"];
 

@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
 import type { CandleStatus } from "../../../src/candles/event.js";
 import { NetworkError } from "../../../src/errors.js";
-import { candleOf, SERIES } from "./market.js";
-import { walletOf } from "./snipers.js";
+import { SERIES } from "../../candles/market.js";
+import { walletAddressOf, walletOf } from "../../snipers/wallets.js";
+import { candleOf } from "./market.js";
 
 const message = (event: string, data: object, id?: string): ParsedMessage => ({
   event,
@@ -90,8 +91,7 @@ function inShort(event: ChannelEvent): string {
     return `${type} ${candle.timestamp / 60_000} #${revision} ${status}${live ? " live" : ""}`;
   }
   if (isSniperEvent(event)) {
-    const { walletAddress } = "wallet" in event ? event.wallet : "previous" in event ? event.previous : event;
-    return `${event.type} ${walletAddress}${event.initial ? " initial" : ""}`;
+    return `${event.type} ${walletAddressOf(event)}${event.initial ? " initial" : ""}`;
   }
   return event.state;
 }

@@ -22,9 +22,11 @@ import {
 import { filter, firstValueFrom, NEVER, of, Subject, take, toArray } from "rxjs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
+import { SERIES } from "../../candles/market.js";
+import { walletOf } from "../../snipers/wallets.js";
 import { candles, Gateway, LIVE, short, statuses, URL_OF_GATEWAY } from "./gateway.js";
-import { candleOf, eventOf, SERIES } from "./market.js";
-import { added, walletOf } from "./snipers.js";
+import { candleOf, eventOf } from "./market.js";
+import { added } from "./snipers.js";
 
 afterEach(() => {
   vi.doUnmock("eventsource-parser");

@@ -1,8 +1,8 @@
 import { NetworkError } from "pairstream";
 import { describe, expect, it } from "vitest";
+import { walletOf } from "../../snipers/wallets.js";
 import { Gateway, messagesIn, names, open } from "./gateway.js";
 import { candleOf, eventOf } from "./market.js";
-import { walletOf } from "./snipers.js";
 
 describe("a receiver that does not read", () => {
   it("has no more of a large state waiting for it than of anything", async () => {

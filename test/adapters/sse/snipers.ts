@@ -1,6 +1,7 @@
 import fc from "fast-check";
-import { SNIPER_TOTALS, type Sniper, type SniperTotal } from "../../../src/contract/model.js";
+import type { Sniper } from "../../../src/contract/model.js";
 import { emptyReport, emptySniperBook, readReport, type SniperEvent } from "../../../src/snipers/diff.js";
+import { walletOf } from "../../snipers/wallets.js";
 
 /** The wallets of a report. */
 export type Answer = readonly Sniper[];
@@ -13,15 +14,6 @@ const transactions = fc.array(
   }),
   { maxLength: 3 },
 );
-
-/** A wallet whose totals are all zero but the balance. */
-export function walletOf(
-  walletAddress: string,
-  more: Partial<Pick<Sniper, "snipedTransactions" | "sellTransactions" | "currentBalance">> = {},
-): Sniper {
-  const totals = Object.fromEntries(SNIPER_TOTALS.map((name) => [name, 0])) as Record<SniperTotal, number>;
-  return { walletAddress, snipedTransactions: [], sellTransactions: [], ...totals, ...more };
-}
 
 /** The event of a wallet that has appeared, of the first report unless told otherwise. */
 export function added(walletAddress: string, more: Partial<SniperEvent> = {}): SniperEvent {

@@ -19,8 +19,8 @@ import {
   RateLimitError,
 } from "../../../src/errors.js";
 import type { SniperEvent } from "../../../src/snipers/diff.js";
+import { walletOf } from "../../snipers/wallets.js";
 import { candleOf, eventOf } from "./market.js";
-import { walletOf } from "./snipers.js";
 
 /** Name and data of the one message in a text. */
 function parts(text: string): [string, string] {

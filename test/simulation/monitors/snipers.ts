@@ -1,4 +1,5 @@
-import type { Sniper, SniperEvent, SniperReport } from "../../../src/index.js";
+import type { Sniper, SniperReport } from "../../../src/index.js";
+import { walletAddressOf } from "../../snipers/wallets.js";
 import { KEY } from "../interference.js";
 import { askedBy } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
@@ -30,8 +31,8 @@ async function followWallets(log: RunLog, stay: StayLog, context: Context) {
   const wallets = new Map<string, Wallet>();
   for (const { at, order, value: event } of stay.sniperEvents) {
     const breach = (promise: number, what: string) =>
-      context.breach(promise, `snipers ${stay.id}, ${event.type} of ${addressOf(event)}: ${what}`, at);
-    const address = addressOf(event);
+      context.breach(promise, `snipers ${stay.id}, ${event.type} of ${walletAddressOf(event)}: ${what}`, at);
+    const address = walletAddressOf(event);
     const wallet = wallets.get(address);
     if (event.type !== "wallet-added" && wallet === undefined) {
       breach(2, "is not known");
@@ -140,11 +141,6 @@ interface RawReport {
 function isReport(url: string, series: string): boolean {
   const asked = askedBy(url);
   return asked.kind === "snipers" && asked.series === series;
-}
-
-function addressOf(event: SniperEvent): string {
-  if ("wallet" in event) return event.wallet.walletAddress;
-  return "walletAddress" in event ? event.walletAddress : event.previous.walletAddress;
 }
 
 function indexed(wallet: SniperReport["result"][number]): Wallet {
