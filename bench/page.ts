@@ -100,14 +100,12 @@ async function readPage(text: string, take: (event: CandleEvent) => void): Promi
   const core: Pick<ClientCore, "walk" | "shared"> = {
     shared: new Map(),
     walk: async function* <T>({ parse }: Walk<T>) {
-      const trip = { sent: END, received: END, date: undefined };
-      const instant = { earliest: END, latest: END };
-      yield { value: parse(text), trip, instant, epoch: 0, cursor: undefined };
+      yield { value: parse(text), provenAt: END, epoch: 0, cursor: undefined };
     },
   };
   const reader = new SeriesReader(core as ClientCore, SERIES, WATCH.rules.intervals, { skipsRows: true });
   const read = await reader.read(BEGIN, END, { priority: "history", signal: NEVER });
-  const view = new CandleView(WATCH, { start: BEGIN, hasHistory: true, isLive: false });
+  const view = new CandleView(WATCH, { start: BEGIN, hasHistory: true });
   for (const event of view.take({ type: "history", read })) take(event);
 }
 

@@ -16,7 +16,7 @@ import {
   takeWhile,
 } from "rxjs";
 import { candleFeed } from "./candles/feed.js";
-import { type HistoryState, historiesOf } from "./candles/ledger.js";
+import { type HistoryState, historiesOf } from "./candles/history-progress.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./candles/options.js";
 import { candleEvents } from "./candles/watch.js";
 import { type Client, type ClientCore, coreOf } from "./client/core.js";

@@ -1,6 +1,5 @@
 import type { Observable } from "rxjs";
-import type { ClientCore } from "../client/core.js";
-import { serviceTime } from "../client/service-clock.js";
+import { type ClientCore, serviceNow } from "../client/core.js";
 import { type FeedUpdate, type Look, type LookOptions, type LookStep, sharedFeed } from "../poll/feed.js";
 import { candleSchedule } from "../poll/schedule.js";
 import {
@@ -39,12 +38,17 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
   const { intervals } = rules;
   const reader = new SeriesReader(core, series, intervals, { skipsRows: true });
   let book: CandleBook | undefined;
+  /** The end of the newest candle that was read, or where the book began while there was none. */
+  let seenUntil = Number.POSITIVE_INFINITY;
   /** Where the first look by a clock that was known began: what it failed to read is caught up like any outage. */
   let begun: { readonly at: number; readonly epoch: number } | undefined;
 
-  const now = () => serviceTime(core.serviceClock(), core.scheduler.now());
+  const now = () => serviceNow(core);
   const take = (read: CandleRead): LookStep<CandleState> & { isDoubtful: boolean } => {
-    const turn = readCandles(rules, book ?? emptyBook(firstInterval(rules, read)), read);
+    book ??= emptyBook(firstInterval(rules, read));
+    const newest = read.candles.at(-1);
+    seenUntil = newest === undefined ? Math.min(seenUntil, book.finalUntil) : intervals.end(newest.timestamp);
+    const turn = readCandles(rules, book, read);
     book = turn.book;
     reader.forgetBefore(book.finalUntil);
     return {
@@ -57,12 +61,15 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
     };
   };
 
+  const isFarBehind = (until: number) =>
+    book !== undefined && intervals.count(book.finalUntil, until) > FULL_PAGE / 2;
+
   /** After an outage: what has left the window meanwhile, slice by slice, until the rest fits one page. */
   async function* catchUp(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
     for (let passes = 0; book !== undefined && passes <= LOOKS_AT_ONCE; passes++) {
       const until = windowStart(rules, now());
+      if (!isFarBehind(until)) return;
       const reached = book.finalUntil;
-      if (intervals.count(reached, until) <= FULL_PAGE / 2) return;
       for await (const read of readSlices(reader, intervals, reached, () => until, options)) {
         const step = take(read);
         yield step;
@@ -75,13 +82,16 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
 
   return async function* look(options) {
     for (let repeats = 0; ; repeats++) {
-      if (book !== undefined && isAheadOfTime(core, rules, book)) book = undefined;
+      // Where the clock had been ahead of the candles, none that came since has been read.
+      if (book !== undefined && isAheadOfTime(core, rules, book)) {
+        book = emptyBook(Math.min(seenUntil, windowStart(rules, now())));
+      }
       const { epoch, isConfirmed } = core.serviceClock();
       if (repeats === 0 && book === undefined && isConfirmed) {
         if (begun?.epoch === epoch) book = emptyBook(begun.at);
         else begun = { at: windowStart(rules, now()), epoch };
       }
-      yield* catchUp(options);
+      if (isFarBehind(windowStart(rules, now()))) yield* catchUp(options);
       const from = book?.finalUntil ?? windowStart(rules, now());
       const to = intervals.end(Math.max(now(), from));
       // While nothing has come, the first look may have been one by a clock that was not known yet.
@@ -114,9 +124,8 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
  * or nothing would be heard until the clock has caught up.
  */
 function isAheadOfTime(core: ClientCore, rules: CandleRules, book: CandleBook): boolean {
-  const clock = core.serviceClock();
-  const now = serviceTime(clock, core.scheduler.now());
-  return clock.epoch !== book.epoch && book.finalUntil > rules.intervals.start(now);
+  const { epoch } = core.serviceClock();
+  return epoch !== book.epoch && book.finalUntil > rules.intervals.start(serviceNow(core));
 }
 
 /** Where a book begins: at the revision window, or later where the read begins later. */

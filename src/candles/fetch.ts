@@ -1,13 +1,12 @@
 import { concatMap, defer, finalize, from, type Observable } from "rxjs";
-import { type Client, type ClientCore, coreOf } from "../client/core.js";
-import { serviceTime } from "../client/service-clock.js";
-import { checkRange, checkSeries, checkWeekStart, toInstant } from "../contract/input.js";
+import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
+import { checkFlag, checkRange, checkSeries, checkWeekStart, toInstant } from "../contract/input.js";
 import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { intervalsOf } from "../timeframe.js";
-import { type CandleChange, type CandleRead, type CandleRules, settledUntil } from "./book.js";
-import { GapFiller } from "./fill.js";
+import { type CandleRead, type CandleRules, settledUntil } from "./book.js";
+import { finalStep, GapFiller } from "./fill.js";
 import { readSlices } from "./history.js";
-import { checkFlag, DEFAULT_SETTLE } from "./options.js";
+import { DEFAULT_SETTLE } from "./options.js";
 import { FULL_PAGE, SeriesReader } from "./reader.js";
 
 /** Which candles to fetch. */
@@ -83,10 +82,9 @@ async function* readClosed(
 ): AsyncGenerator<CandleRead> {
   const { intervals } = rules;
   const reader = new SeriesReader(core, series, intervals, { skipsRows: false });
-  const now = () => serviceTime(core.serviceClock(), core.scheduler.now());
   let known: number | undefined;
   // Until the first answer the service's clock may not be known: one page is asked for whatever the time.
-  const unknown = () => Math.max(intervals.end(now()), intervals.shift(start, FULL_PAGE));
+  const unknown = () => Math.max(intervals.end(serviceNow(core)), intervals.shift(start, FULL_PAGE));
   const until = () => Math.min(end, known ?? unknown());
   for await (const read of readSlices(reader, intervals, start, until, { priority: "history", signal })) {
     const settled = settledUntil(rules, read.provenAt);
@@ -97,9 +95,5 @@ async function* readClosed(
 }
 
 function* filledCandles(filler: GapFiller, read: CandleRead): Iterable<Candle> {
-  const changes = read.candles.map((candle): CandleChange => {
-    return { type: "new", candle, status: "final", revision: 0 };
-  });
-  const extent = { finalUntil: read.to, coveredFrom: read.from, coveredUntil: read.to };
-  for (const { candle } of filler.fill({ changes, ...extent })) yield candle;
+  for (const { candle } of filler.fill(finalStep(read))) yield candle;
 }

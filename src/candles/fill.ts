@@ -1,6 +1,6 @@
 import type { Candle } from "../contract/model.js";
 import type { Intervals } from "../timeframe.js";
-import { type CandleChange, isSame, laterOf } from "./book.js";
+import { type CandleChange, type CandleRead, isSame, laterOf } from "./book.js";
 import type { CandleStatus } from "./event.js";
 
 /** What is new about a series, and how far it is known. */
@@ -12,6 +12,14 @@ export interface FillStep {
   readonly coveredUntil: number;
   /** Intervals in between that are not known all the same. */
   readonly uncovered?: ReadonlySet<number>;
+}
+
+/** What a read of the past has to fill: all of it is final. */
+export function finalStep({ from, to, candles, unreadable }: CandleRead): FillStep {
+  const changes = candles.map((candle): CandleChange => {
+    return { type: "new", candle, status: "final", revision: 0 };
+  });
+  return { changes, finalUntil: to, coveredFrom: from, coveredUntil: to, uncovered: unreadable };
 }
 
 interface Shown {
@@ -49,6 +57,8 @@ export class GapFiller {
     let first = Number.POSITIVE_INFINITY;
     for (const change of step.changes) {
       const { timestamp } = change.candle;
+      // What is final stays so, whatever a book says that has begun anew.
+      if (timestamp < this.#next) continue;
       if (change.type === "removed") this.#real.delete(timestamp);
       else this.#real.set(timestamp, change);
       first = Math.min(first, timestamp);

@@ -126,8 +126,8 @@ export async function readLast(
         if (!reader.isProven(read)) continue;
       } else {
         const from = intervals.shift(start, -1);
-        const hides = await opening.find(from, opening.answersFrom, intervals.end(witness), options);
-        if (hides !== undefined || reader.isProven(read)) continue;
+        const found = await opening.find(from, opening.answersFrom, intervals.end(witness), options);
+        if (found !== undefined || reader.isProven(read)) continue;
       }
     }
     const surplus = read.candles.length - missing;

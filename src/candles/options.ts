@@ -1,4 +1,4 @@
-import { checkNumber, checkSeries, checkWeekStart, toInstant } from "../contract/input.js";
+import { checkFlag, checkNumber, checkSeries, checkWeekStart, show, toInstant } from "../contract/input.js";
 import type { DateLike, Series, WeekStart } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { intervalsOf } from "../timeframe.js";
@@ -82,11 +82,7 @@ function checkEvery(every: number | "close" | undefined, standard: number): numb
   if (every === undefined || every === "close") return every ?? standard;
   if (typeof every === "number" && Number.isFinite(every) && every >= SHORTEST_EVERY) return every;
   const allowed = `"close", or a number of ms of at least ${SHORTEST_EVERY}`;
-  throw new InvalidInputError(
-    "every",
-    allowed,
-    `is ${typeof every === "string" ? `"${every}"` : String(every)}`,
-  );
+  throw new InvalidInputError("every", allowed, `is ${show(every)}`);
 }
 
 function checkSince(since: WatchOptions["since"], floor: (instant: number) => number): CandleWatch["since"] {
@@ -97,9 +93,4 @@ function checkSince(since: WatchOptions["since"], floor: (instant: number) => nu
     };
   }
   return floor(toInstant("since", since));
-}
-
-export function checkFlag(parameter: string, value: boolean | undefined): boolean {
-  if (value === undefined || typeof value === "boolean") return value ?? false;
-  throw new InvalidInputError(parameter, "true or false", `is ${String(value)}`);
 }

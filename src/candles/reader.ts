@@ -3,7 +3,7 @@ import type { Candle, Series } from "../contract/model.js";
 import { ohlcvRoute } from "../contract/routes.js";
 import { readOhlcvBody } from "../contract/wire.js";
 import type { PairstreamError } from "../errors.js";
-import { READS_BEFORE_SKIPPING } from "../poll/recovery.js";
+import { skipRows } from "../poll/recovery.js";
 import type { Intervals } from "../timeframe.js";
 import type { CandleRead } from "./book.js";
 import { Opening, type SearchOptions } from "./opening.js";
@@ -122,8 +122,8 @@ export class SeriesReader {
       next: ({ page, rows }) => ({ cursor: page.cursor, rows }),
       needsClock: true,
     });
-    for await (const { value, instant, epoch, cursor } of walk) {
-      first ??= { provenAt: instant.earliest, epoch };
+    for await (const { value, provenAt, epoch, cursor } of walk) {
+      first ??= { provenAt, epoch };
       for (const candle of fullest(value.page.result)) candles.set(candle.timestamp, candle);
       for (const { key, error } of value.skipped) {
         refusal ??= error;
@@ -159,14 +159,9 @@ export class SeriesReader {
     if (this.#refusals.size > 0) {
       for (const { timestamp } of page.result) if (!reads.has(timestamp)) this.#refusals.delete(timestamp);
     }
-    for (const { key, error } of inRange) {
-      const times = reads.get(key)!;
-      if (!this.#skipsRows || times < READS_BEFORE_SKIPPING) throw error;
-      if (times === READS_BEFORE_SKIPPING) {
-        const url = ohlcvRoute({ ...this.#series, from, to });
-        const at = this.#core.scheduler.now();
-        this.#core.report({ type: "dropped", at, what: "row", url, key: key ?? null, error });
-      }
+    if (inRange.length > 0) {
+      const url = ohlcvRoute({ ...this.#series, from, to });
+      skipRows(this.#core, url, inRange, (key) => (this.#skipsRows ? reads.get(key)! : 0));
     }
     return { page, rows: page.result.length + refused.length, skipped: inRange };
   }

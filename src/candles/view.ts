@@ -1,9 +1,9 @@
 import type { Series } from "../contract/model.js";
 import type { Intervals } from "../timeframe.js";
-import type { CandleChange, CandleEntry, CandleRead } from "./book.js";
+import type { CandleBook, CandleChange, CandleEntry, CandleRead } from "./book.js";
 import type { CandleEvent } from "./event.js";
 import type { CandleState } from "./feed.js";
-import { type FillStep, GapFiller } from "./fill.js";
+import { type FillStep, finalStep, GapFiller } from "./fill.js";
 import type { CandleWatch } from "./options.js";
 
 /** What one subscriber gets to know, in order. */
@@ -19,8 +19,6 @@ interface ViewOptions {
   readonly startAnew?: () => number;
   /** Whether a history will follow the first state. */
   readonly hasHistory: boolean;
-  /** Whether what is already there counts as live. */
-  readonly isLive: boolean;
 }
 
 /**
@@ -30,10 +28,14 @@ interface ViewOptions {
 export class CandleView {
   readonly #series: Series;
   readonly #intervals: Intervals;
-  readonly #filler: GapFiller | undefined;
+  #filler: GapFiller | undefined;
   /** Nothing older is shown. */
   #start: number;
   #startAnew: (() => number) | undefined;
+  /** The newest candle that was shown, flat ones aside. */
+  #newest = Number.NEGATIVE_INFINITY;
+  /** What was shown of the time before it is final, although the book has begun anew since and does not know. */
+  #finalUntil = Number.NEGATIVE_INFINITY;
   #isLive: boolean;
   #state: CandleState | undefined;
   /** What has happened to the candles since the history began to be read, one entry a candle. */
@@ -45,7 +47,8 @@ export class CandleView {
     this.#filler = watch.fillGaps ? new GapFiller(watch.rules.intervals) : undefined;
     this.#start = options.start;
     this.#startAnew = options.startAnew;
-    this.#isLive = options.isLive;
+    // Where nothing older was asked for, what is already there counts as live.
+    this.#isLive = watch.since === undefined;
     this.#held = options.hasHistory ? new Map() : undefined;
   }
 
@@ -53,37 +56,46 @@ export class CandleView {
   take(step: ViewStep): Iterable<CandleEvent> {
     if (step.type === "history") return this.#history(step.read);
     if (step.type === "history-end") return this.#handOver();
-    const isFirst = this.#state === undefined;
-    const { epoch, observedAt } = step.state.book;
-    const shownFrom = this.#start;
-    // Where the service's clock was set back, the running interval may lie before the subscription by the old clock.
-    if (!isFirst && epoch !== this.#state?.book.epoch) {
-      const running = this.#intervals.start(observedAt);
-      this.#start = Math.min(shownFrom, running, this.#startAnew?.() ?? running);
-      this.#startAnew = undefined;
-    }
-    this.#state = step.state;
-    const { entries } = step.state.book;
-    // What an outage at the beginning has made final is in no book.
-    const finals = this.#held === undefined ? step.state.changes.filter(isFinal) : [];
-    const isHidden = ({ candle }: CandleEntry) => candle.timestamp < shownFrom;
-    const changes = isFirst
-      ? [...finals, ...entries].map(asNew)
-      : [
-          ...(this.#start < shownFrom ? entries.filter(isHidden).map(asNew) : []),
-          ...step.state.changes.filter(({ candle }) => candle.timestamp >= shownFrom),
-        ];
+    const changes = this.#follow(step.state);
     if (this.#held === undefined) return this.#present(changes);
     for (const change of changes) hold(this.#held, change);
     return [];
   }
 
+  /** What a state changes: all that stands where it is the first. */
+  #follow(state: CandleState): readonly CandleChange[] {
+    const before = this.#state?.book;
+    const { book, changes } = state;
+    this.#state = state;
+    if (before === undefined) {
+      // What an outage at the beginning has made final is in no book.
+      const finals = this.#held === undefined ? changes.filter(isFinal) : [];
+      return [...finals, ...book.entries].map(asNew);
+    }
+    if (book.epoch === before.epoch) return changes;
+    const shownFrom = this.#start;
+    this.#followClock(book, before);
+    const uncovered = book.entries.filter(({ candle }) => candle.timestamp < shownFrom).map(asNew);
+    return [...uncovered, ...changes.filter(({ candle }) => candle.timestamp >= shownFrom)];
+  }
+
+  /** Moves the start where the service's clock has jumped. */
+  #followClock({ finalUntil, observedAt }: CandleBook, before: CandleBook): void {
+    const running = this.#intervals.start(observedAt);
+    // Where it was set back, the running interval may lie before the subscription by the old clock.
+    this.#start = Math.min(this.#start, running, this.#startAnew?.() ?? running);
+    this.#startAnew = undefined;
+    const hasBegunAnew = finalUntil < before.finalUntil;
+    if (hasBegunAnew) this.#finalUntil = Math.min(before.finalUntil, this.#newest + 1);
+    // By this clock what was final is still to come: it is shown again, or nothing would be heard until then.
+    if (this.#finalUntil > this.#intervals.end(observedAt)) return;
+    this.#start = Math.max(this.#start, this.#finalUntil);
+    // Its flats are of a time that had not come.
+    if (hasBegunAnew) this.#filler &&= new GapFiller(this.#intervals);
+  }
+
   #history(read: CandleRead): Iterable<CandleEvent> {
-    const changes = read.candles.map((candle): CandleChange => {
-      return { type: "new", candle, status: "final", revision: 0 };
-    });
-    const extent = { finalUntil: read.to, coveredFrom: read.from, coveredUntil: read.to };
-    return this.#events({ changes, ...extent, uncovered: read.unreadable }, read.provenAt);
+    return this.#events(finalStep(read), read.provenAt);
   }
 
   *#handOver(): Iterable<CandleEvent> {
@@ -100,6 +112,7 @@ export class CandleView {
 
   *#events(step: FillStep, observedAt: number): Iterable<CandleEvent> {
     const changes = step.changes.filter(({ candle }) => candle.timestamp >= this.#start);
+    this.#newest = Math.max(this.#newest, changes.at(-1)?.candle.timestamp ?? this.#newest);
     const shown = this.#filler === undefined ? changes : this.#filler.fill({ ...step, changes });
     for (const change of shown) yield this.#eventOf(change, observedAt);
   }

@@ -13,7 +13,7 @@ import {
 } from "rxjs";
 import { type Client, type ClientCore, coreOf } from "../client/core.js";
 import { sleepUntil } from "../client/schedule.js";
-import { aimSafely } from "../client/service-clock.js";
+import { aimSafely, type ServiceClock, spanAt } from "../client/service-clock.js";
 import type { Series } from "../contract/model.js";
 import { PairstreamError } from "../errors.js";
 import { isFatal, recoveryAt } from "../poll/recovery.js";
@@ -21,7 +21,7 @@ import type { CandleBook, CandleRead } from "./book.js";
 import type { CandleEvent } from "./event.js";
 import { type CandleState, candleFeed } from "./feed.js";
 import { readLast, readSlices } from "./history.js";
-import { enterHistory, type HistoryProgress } from "./ledger.js";
+import { enterHistory, type HistoryProgress } from "./history-progress.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./options.js";
 import { SeriesReader } from "./reader.js";
 import { CandleView, type ViewStep } from "./view.js";
@@ -58,9 +58,7 @@ import { CandleView, type ViewStep } from "./view.js";
  * ```
  */
 export function watchCandles(client: Client, options: Series & WatchOptions): Observable<CandleEvent> {
-  const core = coreOf(client);
-  const watch = checkWatch(options);
-  return candleEvents(core, watch);
+  return candleEvents(coreOf(client), checkWatch(options));
 }
 
 /** What `watchCandles` gives, its input checked. */
@@ -68,42 +66,25 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
   return defer(() => {
     const [progress, leave] = enterHistory(core, watch);
     const joinedAt = core.scheduler.now();
-    const provenAtJoin = provenAt(core, joinedAt);
-    const epochAtJoin = core.serviceClock().epoch;
+    const clockAtJoin = core.serviceClock();
+    const intervalAtJoin = (clock: ServiceClock) =>
+      watch.rules.intervals.start(spanAt(clock, joinedAt).earliest);
     let view: CandleView | undefined;
 
     const open = (state: CandleState): Observable<ViewStep> => {
+      const clock = core.serviceClock();
       // The first answer tells the time of the subscription too, where it was not known or a clock has been set since
       // the answer before; without any `Date` the scheduler's clock does.
-      const hasJumped = core.serviceClock().epoch !== epochAtJoin;
-      const subscribedAt = (hasJumped ? undefined : provenAtJoin) ?? provenAt(core, joinedAt) ?? joinedAt;
-      const { start, history } = planHistory(core, watch, state.book, subscribedAt);
-      const hasHistory = history !== undefined;
-      const isCertain = watch.since !== undefined || core.serviceClock().isConfirmed;
-      const startAnew = () => watch.rules.intervals.start(provenAt(core, joinedAt) ?? joinedAt);
+      const running = intervalAtJoin(clock.epoch === clockAtJoin.epoch ? clockAtJoin : clock);
+      const plan = planHistory(core, watch, state.book, running);
+      const isCertain = watch.since !== undefined || clock.isConfirmed;
+      const startAnew = () => intervalAtJoin(core.serviceClock());
       view = new CandleView(watch, {
-        start,
+        start: plan.start,
         ...(isCertain ? {} : { startAnew }),
-        hasHistory,
-        isLive: watch.since === undefined,
+        hasHistory: plan.history !== undefined,
       });
-      const until = state.book.finalUntil;
-      let coveredFrom = Number.isFinite(start) ? start : until;
-      const learnCoverage = (step: ViewStep) => {
-        if (step.type !== "history") return;
-        coveredFrom = Math.min(coveredFrom, step.read.from);
-        for (const broken of step.read.unreadable) {
-          coveredFrom = Math.max(coveredFrom, watch.rules.intervals.end(broken));
-        }
-      };
-      return concat(
-        of<ViewStep>({ type: "state", state }),
-        hasHistory ? historySteps(core, start, history, progress).pipe(tap(learnCoverage)) : EMPTY,
-        defer(() => {
-          progress.next({ delivered: { from: coveredFrom, until }, failures: 0 });
-          return EMPTY;
-        }),
-      );
+      return concat(of<ViewStep>({ type: "state", state }), historySteps(core, watch, plan, progress));
     };
 
     return candleFeed(core, watch).pipe(
@@ -124,36 +105,38 @@ type HistoryReader = (from: number, signal: AbortSignal) => AsyncIterable<Candle
 interface HistoryPlan {
   /** Nothing older is shown. */
   readonly start: number;
+  /** Where the book begins. */
+  readonly until: number;
   /** Absent where there is nothing to read before the candles that may still change. */
   readonly history?: HistoryReader;
 }
 
-/** What a subscriber has to read for itself: from its `since` until the book begins. */
+/** What a subscriber has to read for itself: from its `since` until the book begins; `running`: its own interval. */
 function planHistory(
   core: ClientCore,
   { series, rules, since }: CandleWatch,
-  { entries, finalUntil }: CandleBook,
-  subscribedAt: number,
+  { entries, finalUntil: until }: CandleBook,
+  running: number,
 ): HistoryPlan {
   const { intervals } = rules;
-  const running = intervals.start(subscribedAt);
-  if (since === undefined) return { start: running };
+  if (since === undefined) return { start: running, until };
   const reader = new SeriesReader(core, series, intervals, { skipsRows: true });
   const priority = "history";
   if (typeof since === "number") {
-    if (since >= finalUntil) return { start: since };
+    if (since >= until) return { start: since, until };
     const history: HistoryReader = (from, signal) =>
-      readSlices(reader, intervals, from, () => finalUntil, { priority, signal });
-    return { start: since, history };
+      readSlices(reader, intervals, from, () => until, { priority, signal });
+    return { start: since, until, history };
   }
   const inBook = entries.filter(({ candle }) => candle.timestamp < running);
   const missing = since.candles - inBook.length;
-  if (missing <= 0) return { start: inBook[inBook.length - since.candles]!.candle.timestamp };
+  if (missing <= 0) return { start: inBook[inBook.length - since.candles]!.candle.timestamp, until };
   const found: CandleRead[] = [];
   return {
     start: Number.NEGATIVE_INFINITY,
+    until,
     history: async function* (_from, signal) {
-      yield* await readLast(reader, intervals, missing, finalUntil, { priority, signal }, found);
+      yield* await readLast(reader, intervals, missing, until, { priority, signal }, found);
     },
   };
 }
@@ -186,23 +169,30 @@ async function* untilRead(
   }
 }
 
+/** The history, if there is one, in steps; once all of it has been delivered, tells how far back that reaches. */
 function historySteps(
   core: ClientCore,
-  start: number,
-  history: HistoryReader,
+  { rules }: CandleWatch,
+  { start, until, history }: HistoryPlan,
   progress: HistoryProgress,
 ): Observable<ViewStep> {
-  return defer(() => {
+  let coveredFrom = Number.isFinite(start) ? start : until;
+  const learnCoverage = (read: CandleRead) => {
+    coveredFrom = Math.min(coveredFrom, read.from);
+    for (const broken of read.unreadable) coveredFrom = Math.max(coveredFrom, rules.intervals.end(broken));
+  };
+  const delivered = defer(() => {
+    progress.next({ delivered: { from: coveredFrom, until }, failures: 0 });
+    return EMPTY;
+  });
+  if (history === undefined) return delivered;
+  const steps = defer(() => {
     const abort = new AbortController();
     const reads = from(untilRead(core, start, history, progress, abort.signal)).pipe(
+      tap(learnCoverage),
       map((read): ViewStep => ({ type: "history", read })),
     );
     return concat(reads, of<ViewStep>({ type: "history-end" })).pipe(finalize(() => abort.abort()));
   });
-}
-
-/** The service's clock at an instant of the scheduler's, as far as it is proven; `undefined` before the first `Date`. */
-function provenAt(core: ClientCore, instant: number): number | undefined {
-  const { bounds } = core.serviceClock();
-  return bounds === undefined ? undefined : instant + bounds.low;
+  return concat(steps, delivered);
 }

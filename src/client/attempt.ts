@@ -79,31 +79,33 @@ export function attempt(
       }),
     );
     signal?.addEventListener("abort", leave, { once: true });
-    outcome
-      .catch((cause: unknown): Outcome => ({ kind: "failure", cause }))
-      .then((how) => {
-        const take = () =>
-          end(() => {
-            resolve({ ...how, at: session.received ?? scheduler.now() });
-            // What is left of a body that is too large is still on its way.
-            if (how.kind === "oversized") controller.abort();
-          });
-        if (session.arrive) arrival = session.arrive(take);
-        else take();
-      });
+    outcome.then((how) => {
+      const take = () =>
+        end(() => {
+          resolve({ ...how, at: session.received ?? scheduler.now() });
+          // What is left of a body that is too large is still on its way.
+          if (how.kind === "oversized") controller.abort();
+        });
+      if (session.arrive) arrival = session.arrive(take);
+      else take();
+    });
   });
   return { sent, ending };
 }
 
-/** The whole answer, unless its body is too large. */
+/** The whole answer, unless its body is too large, or why there is none; never rejects. */
 async function exchange(fetch: FetchLike, url: string, init: Parameters<FetchLike>[1]): Promise<Outcome> {
-  const response = await fetch(url, init);
-  const { status, headers } = response;
-  const header = (name: string) => headers.get(name);
-  const isAnnouncedTooLarge = Number(header("content-length")) > MAX_BODY;
-  const text = isAnnouncedTooLarge ? undefined : await bodyOf(response);
-  if (text === undefined) return { kind: "oversized" };
-  return { kind: "answer", answer: { status, text, date: parseHttpDate(header("date")), header } };
+  try {
+    const response = await fetch(url, init);
+    const { status, headers } = response;
+    const header = (name: string) => headers.get(name);
+    const isAnnouncedTooLarge = Number(header("content-length")) > MAX_BODY;
+    const text = isAnnouncedTooLarge ? undefined : await bodyOf(response);
+    if (text === undefined) return { kind: "oversized" };
+    return { kind: "answer", answer: { status, text, date: parseHttpDate(header("date")), header } };
+  } catch (cause) {
+    return { kind: "failure", cause };
+  }
 }
 
 type Response = Awaited<ReturnType<FetchLike>>;

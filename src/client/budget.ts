@@ -85,11 +85,11 @@ export class Budget {
     signal: AbortSignal | undefined,
     begin: (sent: number) => Promise<T>,
   ): Promise<T> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    // Nearly always it may start at once, and has nothing to wait or listen for.
+    const now = this.#first() === undefined ? this.#pass() : undefined;
+    if (now !== undefined) return begin(now);
     return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(signal.reason);
-        return;
-      }
       const queue = this.#queues[priority];
       const leave = () => {
         // A recorded session takes note of when somebody leaves by this.
@@ -98,22 +98,14 @@ export class Budget {
         if (this.#first() === undefined) this.#disarm();
         reject(signal?.reason);
       };
-      let listens = false;
       const waiter: Waiter = (sent) => {
         queue.delete(waiter);
-        if (listens) signal?.removeEventListener("abort", leave);
+        signal?.removeEventListener("abort", leave);
         resolve(begin(sent));
       };
       queue.add(waiter);
-      this.#serve();
-      // Nearly always it has been served by now, and has nothing to listen for.
-      if (!queue.has(waiter)) return;
-      if (signal?.aborted) {
-        leave();
-        return;
-      }
-      listens = true;
       signal?.addEventListener("abort", leave, { once: true });
+      this.#serve();
     });
   }
 
@@ -133,16 +125,22 @@ export class Budget {
 
   #serve(): void {
     for (let waiter = this.#first(); waiter !== undefined; waiter = this.#first()) {
-      const now = this.#now();
-      const opens = opensAt(this.#gate, this.#limit);
-      if (opens > now) {
-        this.#arm(opens);
+      const now = this.#pass();
+      if (now === undefined) {
+        this.#arm(opensAt(this.#gate, this.#limit));
         return;
       }
-      this.#gate = started(this.#gate, this.#limit, now);
       waiter(now);
     }
     this.#disarm();
+  }
+
+  /** Counts a start where one is allowed now, and gives that instant. */
+  #pass(): number | undefined {
+    const now = this.#now();
+    if (opensAt(this.#gate, this.#limit) > now) return undefined;
+    this.#gate = started(this.#gate, this.#limit, now);
+    return now;
   }
 
   #first(): Waiter | undefined {

@@ -8,7 +8,7 @@ import { ActivityFeed } from "./activity.js";
 import { type CallOptions, type Client, type ClientCore, clientOf, type Step } from "./core.js";
 import { type ClientOptions, checkOptions } from "./options.js";
 import { Sender } from "./request.js";
-import { walkOf } from "./walk.js";
+import { walkOf, walkToLeave } from "./walk.js";
 
 /**
  * Makes the client that every stream and call goes through; it opens no connection and sets no timer until it
@@ -112,7 +112,7 @@ interface CutPage {
 
 /** Reads the pages of one direct call; a row that breaks the contract breaks the page. */
 function pageReader(asked: AskedPages): (text: string) => CutPage {
-  const isStart = startOf(asked.timeframe);
+  const isStart = isStartOf(asked.timeframe);
   return (text) => {
     const { page, refused } = readOhlcvBody(text, asked, isStart);
     expectNone(refused);
@@ -135,7 +135,7 @@ function expectNone(refused: readonly RefusedRow<unknown>[]): void {
 }
 
 /** Whether an instant begins an interval; a direct call does not know where the service's weeks begin. */
-function startOf(timeframe: Timeframe): (instant: number) => boolean {
+function isStartOf(timeframe: Timeframe): (instant: number) => boolean {
   const starts = [intervalsOf(timeframe, "monday"), intervalsOf(timeframe, "thursday")];
   return (instant) => starts.some(({ start }) => start(instant) === instant);
 }
@@ -145,7 +145,7 @@ function pagesOf(
   asked: AskedPages,
   signal: AbortSignal | undefined,
 ): AsyncIterator<OhlcvPage> {
-  const steps = core.walk({
+  const steps = walkToLeave(core.send, {
     // The limit counts for the walk as a whole once it has begun; the rest has to be said again each time.
     route: (cursor) => ohlcvRoute(cursor === undefined ? asked : { ...asked, limit: undefined, cursor }),
     priority: "refresh",

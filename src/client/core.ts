@@ -3,7 +3,7 @@ import type { OhlcvPage, OhlcvQuery, SniperQuery, SniperReport } from "../contra
 import { InvalidInputError } from "../errors.js";
 import type { ClientActivity } from "./activity.js";
 import type { Priority } from "./budget.js";
-import type { RoundTrip, ServiceClock, ServiceInstant } from "./service-clock.js";
+import { type ServiceClock, serviceTime } from "./service-clock.js";
 import type { Spending } from "./spending.js";
 
 /**
@@ -62,10 +62,8 @@ export interface Ask<T> {
 /** A question that was answered, and when that was. */
 export interface Exchange<T> {
   readonly value: T;
-  /** Of the attempt that was answered. */
-  readonly trip: RoundTrip;
-  /** When, by the service's clock, it answered. */
-  readonly instant: ServiceInstant;
+  /** The service's clock had come this far, at least, when it answered. */
+  readonly provenAt: number;
   /** Of the service's clock: instants of different epochs cannot be compared. */
   readonly epoch: number;
 }
@@ -102,15 +100,20 @@ export interface ClientCore {
   send<T>(ask: Ask<T>): Promise<Exchange<T>>;
   /**
    * Asks page by page, each when the loop wants it; rejects like `send`. The walk ends at a page without a cursor
-   * or with one already used, and at a page without rows. Ending the loop (or `return()`) aborts what is running.
+   * or with one already used, and at a page without rows. Only the signal ends a step that is under way.
    */
   walk<T>(walk: Walk<T>): AsyncIterableIterator<Step<T>>;
   /** What the client has spent, and how to make the rest last. */
   readonly spending: Pick<Spending, "resetsAt" | "join" | "stretch">;
   /** Tells the listeners of `activity`, if there are any. */
   report(activity: ClientActivity): void;
-  /** Streams that several subscribers share, by key; owned by the streams. */
+  /** What the streams of a client share, by key: polls, histories, where pairs begin. They alone look into it. */
   readonly shared: Map<string, unknown>;
+}
+
+/** The service's clock at present, by the middle of what is known. */
+export function serviceNow(core: Pick<ClientCore, "scheduler" | "serviceClock">): number {
+  return serviceTime(core.serviceClock(), core.scheduler.now());
 }
 
 const CORE = Symbol("core");

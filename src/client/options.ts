@@ -1,5 +1,5 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
-import { checkNumber } from "../contract/input.js";
+import { checkFlag, checkNames, checkNumber, show } from "../contract/input.js";
 import { InvalidInputError } from "../errors.js";
 import type { RateLimit } from "./budget.js";
 import type { RetryRules } from "./core.js";
@@ -71,6 +71,17 @@ export interface Settings {
   readonly scheduler: SchedulerLike;
 }
 
+const OPTION_NAMES = [
+  "baseUrl",
+  "insecure",
+  "apiKey",
+  "fetch",
+  "timeout",
+  "retry",
+  "rateLimit",
+  "quota",
+  "scheduler",
+] as const;
 const LONGEST = 2 ** 31 - 1;
 const MOST_ATTEMPTS = 100;
 const MOST_REQUESTS = 10_000;
@@ -78,15 +89,15 @@ const MOST_REQUESTS = 10_000;
 /** Checks the options of a client; throws an `InvalidInputError`. */
 export function checkOptions(options: ClientOptions): Settings {
   if (typeof options !== "object" || options === null) {
-    throw new InvalidInputError("options", "an object with baseUrl and apiKey", `is ${String(options)}`);
+    throw new InvalidInputError("options", "an object with baseUrl and apiKey", `is ${show(options)}`);
   }
-  const { fetch, timeout = 10_000, insecure = false } = options;
-  if (typeof insecure !== "boolean") throw new InvalidInputError("insecure", "true or false", "is neither");
+  checkNames(options, OPTION_NAMES);
+  const { fetch, timeout = 10_000 } = options;
   if (fetch !== undefined && typeof fetch !== "function") {
     throw new InvalidInputError("fetch", "a function like the global fetch", `is of type ${typeof fetch}`);
   }
   return {
-    baseUrl: checkBaseUrl(options.baseUrl, insecure),
+    baseUrl: checkBaseUrl(options.baseUrl, checkFlag("insecure", options.insecure)),
     apiKey: checkApiKey(options.apiKey),
     timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST }),
     retry: checkRetry(options.retry),
@@ -136,8 +147,12 @@ function checkApiKey(value: string): string {
   throw new InvalidInputError("apiKey", "visible ASCII characters, no spaces", problem);
 }
 
-function checkRetry(retry: ClientOptions["retry"]): RetryRules {
-  const { attempts = 3, baseDelay = 500, maxDelay = 8_000 } = checkObject("retry", retry) ?? {};
+function checkRetry(retry: ClientOptions["retry"] = {}): RetryRules {
+  const {
+    attempts = 3,
+    baseDelay = 500,
+    maxDelay = 8_000,
+  } = retry === false ? {} : checkObject("retry", retry, ["attempts", "baseDelay", "maxDelay"]);
   const delays = { min: 0, max: LONGEST };
   return Object.freeze({
     attempts:
@@ -149,9 +164,11 @@ function checkRetry(retry: ClientOptions["retry"]): RetryRules {
   });
 }
 
-function checkRateLimit(rateLimit: ClientOptions["rateLimit"]): RateLimit | undefined {
+function checkRateLimit(
+  rateLimit: ClientOptions["rateLimit"] = { requests: 40, per: 1_000 },
+): RateLimit | undefined {
   if (rateLimit === false) return undefined;
-  const { requests, per } = checkObject("rateLimit", rateLimit) ?? { requests: 40, per: 1_000 };
+  const { requests, per } = checkObject("rateLimit", rateLimit, ["requests", "per"]);
   return {
     requests: checkNumber("rateLimit.requests", requests, { min: 1, max: MOST_REQUESTS, integer: true }),
     per: checkNumber("rateLimit.per", per, { min: 1, max: LONGEST }),
@@ -160,17 +177,24 @@ function checkRateLimit(rateLimit: ClientOptions["rateLimit"]): RateLimit | unde
 
 function checkQuota(quota: ClientOptions["quota"]): Quota | undefined {
   if (quota === undefined) return undefined;
-  const { units, per } = checkObject("quota", quota) ?? { units: Number.NaN, per: Number.NaN };
+  const { units, per } = checkObject("quota", quota, ["units", "per"], "an object with units and per");
   return {
     units: checkNumber("quota.units", units, { min: 1 }),
     per: checkNumber("quota.per", per, { min: 1_000, max: LONGEST }),
   };
 }
 
-function checkObject<T extends object>(parameter: string, value: T | false | undefined): T | undefined {
-  if (value === undefined || value === false) return undefined;
-  if (typeof value === "object" && value !== null) return value;
-  throw new InvalidInputError(parameter, "an object, or false", `is ${String(value)}`);
+function checkObject<T extends object>(
+  parameter: string,
+  value: T,
+  names: readonly (keyof T & string)[],
+  allowed = "an object, or false",
+): T {
+  if (typeof value === "object" && value !== null) {
+    checkNames(value, names, `${parameter}.`);
+    return value;
+  }
+  throw new InvalidInputError(parameter, allowed, `is ${show(value)}`);
 }
 
 function checkScheduler(

@@ -14,14 +14,7 @@ import type { Settings } from "./options.js";
 import type { CallKind } from "./quota.js";
 import { redactorOf } from "./redact.js";
 import { sleepUntil } from "./schedule.js";
-import {
-  instantOf,
-  learn,
-  type RoundTrip,
-  type ServiceClock,
-  spanAt,
-  unknownClock,
-} from "./service-clock.js";
+import { learn, provenBy, type RoundTrip, type ServiceClock, spanAt, unknownClock } from "./service-clock.js";
 import { Spending } from "./spending.js";
 import { MAX_BODY } from "./transport.js";
 
@@ -159,7 +152,7 @@ export class Sender {
     try {
       const value = ask.parse(answer.text);
       return {
-        exchange: { value, trip, instant: instantOf(this.#clock, trip), epoch: this.#clock.epoch },
+        exchange: { value, provenAt: provenBy(this.#clock, trip), epoch: this.#clock.epoch },
       };
     } catch (error) {
       if (!(error instanceof ContractError)) throw error;

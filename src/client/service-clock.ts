@@ -8,11 +8,11 @@ export interface RoundTrip {
   readonly date: number | undefined;
 }
 
-/** What is known of the service's clock when it answered. */
-export interface ServiceInstant {
-  /** It was this late at least. */
+/** What the service's clock can be. */
+export interface ServiceSpan {
+  /** It is this late at least. */
   readonly earliest: number;
-  /** It was no later than this. */
+  /** It is no later than this. */
   readonly latest: number;
 }
 
@@ -100,23 +100,17 @@ function quickOf(usual: number, took: number): number {
   return usual === 0 || took < usual ? took : usual + (took - usual) / 16;
 }
 
-/** When, by the service's clock, an answer was given; `clock` has learned from it already. */
-export function instantOf(clock: ServiceClock, { sent, received, date }: RoundTrip): ServiceInstant {
-  if (clock.bounds === undefined) return { earliest: sent, latest: received };
-  const { low, high } = clock.bounds;
-  const byBounds = { earliest: sent + low, latest: received + high };
+/** How far the service's clock had come, at least, when it gave an answer; `clock` has learned from that already. */
+export function provenBy({ bounds, rival }: ServiceClock, { sent, date }: RoundTrip): number {
+  if (bounds === undefined) return sent;
+  const byBounds = sent + bounds.low;
   if (date === undefined) return byBounds;
   // A date that contradicts what is known proves nothing: neither of the two may be trusted for more.
-  const isDoubtful = clock.rival !== undefined;
-  const [widest, narrowest] = isDoubtful ? [Math.max, Math.min] : [Math.min, Math.max];
-  return {
-    earliest: narrowest(byBounds.earliest, date),
-    latest: widest(byBounds.latest, date + 1_000),
-  };
+  return rival === undefined ? Math.max(byBounds, date) : Math.min(byBounds, date);
 }
 
 /** Between what the service's clock is at an instant of the scheduler's, and at most when a request sent then arrives. */
-export function spanAt({ bounds, roundTrip }: ServiceClock, now: number): ServiceInstant {
+export function spanAt({ bounds, roundTrip }: ServiceClock, now: number): ServiceSpan {
   return { earliest: now + (bounds?.low ?? 0), latest: now + (bounds?.high ?? 0) + 2 * roundTrip };
 }
 

@@ -11,14 +11,15 @@ import {
   stretched,
   UNSTRETCHED,
 } from "./quota.js";
+import type { ServiceSpan } from "./service-clock.js";
 
 /** Where no quota is given, spent units are expected back with the next day, UTC. */
 const DAY = 86_400_000;
 /** The units that calls cost where answers do not say. */
 export const DEFAULT_COSTS: Readonly<Record<CallKind, number>> = { ohlcv: 150, snipers: 50 };
 
-/** What is known of the service's clock right now: certainly this late, and possibly that late when a request arrives. */
-type ServiceNow = () => { readonly earliest: number; readonly latest: number };
+/** What the service's clock is right now, and at most when a request that goes out now arrives. */
+type ServiceNow = () => ServiceSpan;
 type Told = Omit<QuotaActivity, "type" | "at">;
 
 /** A request that has not been answered. */

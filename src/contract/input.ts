@@ -74,6 +74,24 @@ export function checkLimit(value: number | undefined): number | undefined {
   return value === undefined ? undefined : checkNumber("limit", value, { min: 1, max: 1_000, integer: true });
 }
 
+/** Refuses names that no option has: one that is misspelt would do nothing. `prefix`: of options within an option. */
+export function checkNames<T extends object>(
+  options: T,
+  names: readonly (keyof T & string)[],
+  prefix = "",
+): void {
+  for (const name of Object.keys(options)) {
+    if (names.includes(name as keyof T & string)) continue;
+    throw new InvalidInputError(prefix + name, names.map((each) => prefix + each).join(", "), "is no option");
+  }
+}
+
+/** Whether a switch is on; absent means off. */
+export function checkFlag(parameter: string, value: boolean | undefined): boolean {
+  if (value === undefined || typeof value === "boolean") return value ?? false;
+  throw new InvalidInputError(parameter, "true or false", `is ${show(value)}`);
+}
+
 export function checkChoice<const T extends string>(
   parameter: string,
   value: T,
@@ -114,7 +132,8 @@ function parseDate(text: string): number | undefined {
   return parseIsoInstant(`${text}T00:00:00Z`);
 }
 
-function show(value: unknown): string {
+/** A value as an error shows it. */
+export function show(value: unknown): string {
   if (typeof value === "string") return value.length > 60 ? `"${value.slice(0, 60)}…"` : `"${value}"`;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : value.toISOString();
   if (typeof value === "object" && value !== null) return "an object";

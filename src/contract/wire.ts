@@ -140,7 +140,7 @@ export interface ReadReport {
  * Throws a `ContractError` where the envelope is bad or speaks of another series.
  */
 export function readOhlcvBody(text: string, asked: Series, isStart: (instant: number) => boolean): ReadPage {
-  const wire = check(wirePage, parseJson(text), []);
+  const wire = check(wirePage, parseJson(text));
   expectEcho("pairAddress", wire.pairAddress.toLowerCase(), asked.pairAddress.toLowerCase());
   expectEcho("timeframe", wire.timeframe, asked.timeframe);
   expectEcho("currency", wire.currency, asked.currency);
@@ -174,7 +174,7 @@ export function readOhlcvBody(text: string, asked: Series, isStart: (instant: nu
 
 /** Reads the body of a sniper answer; throws a `ContractError` where the envelope is bad. */
 export function readSniperBody(text: string): ReadReport {
-  const wire = check(wireReport, parseJson(text), []);
+  const wire = check(wireReport, parseJson(text));
   const result: Sniper[] = [];
   const refused: RefusedRow<string>[] = [];
   (wire.result ?? []).forEach((row, index) => {
@@ -194,10 +194,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-function check<T>(schema: z.ZodMiniType<T>, value: unknown, path: (string | number)[]): T {
+function check<T>(schema: z.ZodMiniType<T>, value: unknown): T {
   const read = schema.safeParse(value);
   if (read.success) return read.data;
-  throw contractError(read.error, path);
+  throw contractError(read.error, []);
 }
 
 function contractError(cause: z.core.$ZodError, base: (string | number)[]): ContractError {

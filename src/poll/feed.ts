@@ -1,16 +1,8 @@
-import {
-  BehaviorSubject,
-  defer,
-  Observable,
-  type SchedulerLike,
-  type Subscriber,
-  type Subscription,
-  share,
-} from "rxjs";
-import type { ClientCore, Priority } from "../client/core.js";
+import { BehaviorSubject, defer, Observable, type Subscriber, type Subscription, share } from "rxjs";
+import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
 import type { CallKind } from "../client/quota.js";
 import { callAt } from "../client/schedule.js";
-import { aim, aimSafely, serviceTime } from "../client/service-clock.js";
+import { aim, aimSafely } from "../client/service-clock.js";
 import { PairstreamError, QuotaExceededError } from "../errors.js";
 import { isFatal, isNotFound, periodProbeAt, recoveryAt } from "./recovery.js";
 import { nextSlot, type Schedule, type Slot } from "./schedule.js";
@@ -119,7 +111,7 @@ class Poller<State> {
     this.#core = core;
     this.#poll = poll;
     this.#subscriber = subscriber;
-    this.#slot = { at: this.#serviceNow(), kind: "refresh" };
+    this.#slot = { at: serviceNow(this.#core), kind: "refresh" };
   }
 
   /** Looks at once, and sees to it that further looks follow. */
@@ -171,20 +163,32 @@ class Poller<State> {
     const steps = look({ priority: kind, signal, isClosing })[Symbol.asyncIterator]();
     while (!this.#subscriber.closed) {
       const step = steps.next();
-      const slotEnd = nextSlot(schedule, at, at).at - this.#serviceNow() + scheduler.now();
-      if (!this.#feed.isLate && (await isSlower(step, scheduler, slotEnd, signal))) {
-        this.#tell({ ...this.#feed, isLate: true, isFresh: false });
-      }
-      const { done, value } = await step;
+      const slotEnd = nextSlot(schedule, at, at).at - serviceNow(this.#core) + scheduler.now();
+      const { done, value } = await this.#watched(step, slotEnd);
       if (done) return;
       this.#take(value);
+      if (value.isLast) return;
+    }
+  }
+
+  /** A step of a look, which is late once the scheduler's clock has come to `slotEnd`. */
+  async #watched<Step>(step: Promise<Step>, slotEnd: number): Promise<Step> {
+    if (this.#feed.isLate || slotEnd === Number.POSITIVE_INFINITY) return step;
+    this.#timer = callAt(this.#core.scheduler, slotEnd, () =>
+      this.#tell({ ...this.#feed, isLate: true, isFresh: false }),
+    );
+    try {
+      return await step;
+    } finally {
+      this.#timer.unsubscribe();
     }
   }
 
   #take({ state, provenAt, isCurrent, isLast, error }: LookStep<State>): void {
     const wasLate = this.#feed.isLate;
     this.#provenAt = provenAt;
-    const isBehind = !isCurrent || (wasLate && this.#poll.schedule.nextClose(provenAt) <= this.#serviceNow());
+    const isBehind =
+      !isCurrent || (wasLate && this.#poll.schedule.nextClose(provenAt) <= serviceNow(this.#core));
     const isLate = isLast ? isBehind : wasLate;
     const trouble = isLate && error !== undefined ? { lastError: error } : {};
     this.#tell({ state, isFresh: true, isLate, failures: 0, ...trouble });
@@ -198,7 +202,7 @@ class Poller<State> {
   #slotAfterSuccess(): Slot {
     const { schedule } = this.#poll;
     const stretch = this.#core.spending.stretch();
-    const polled = polledUntil(this.#slot, this.#serviceNow());
+    const polled = polledUntil(this.#slot, serviceNow(this.#core));
     let next = nextSlot(schedule, this.#provenAt, polled, stretch);
     if (next.kind === "close" && next.at === this.#slot.at && this.#tries >= CLOSING_TRIES) {
       next = nextSlot(schedule, polled, polled, stretch);
@@ -209,7 +213,7 @@ class Poller<State> {
   }
 
   #slotAfterFailure(error: PairstreamError): Slot {
-    const polled = polledUntil(this.#slot, this.#serviceNow());
+    const polled = polledUntil(this.#slot, serviceNow(this.#core));
     const next = nextSlot(this.#poll.schedule, polled, polled);
     const recovery = recoveryAt(this.#core, error, this.#feed.failures);
     const mayWait = error instanceof QuotaExceededError || next.at > recovery;
@@ -232,34 +236,9 @@ class Poller<State> {
       else this.#lookWhenDue(epoch);
     });
   }
-
-  #serviceNow(): number {
-    return serviceTime(this.#core.serviceClock(), this.#core.scheduler.now());
-  }
 }
 
 /** A slot counts as polled even where the answer came a little before it; not where the service's clock was set back. */
 function polledUntil(slot: Slot, now: number): number {
   return slot.at > now + CLOCK_SLACK ? now : Math.max(slot.at, now);
-}
-
-/** Whether a step takes beyond an instant of the scheduler's clock. */
-function isSlower(
-  step: Promise<unknown>,
-  scheduler: SchedulerLike,
-  instant: number,
-  signal: AbortSignal,
-): Promise<boolean> {
-  if (!Number.isFinite(instant)) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const end = (isSlow: boolean) => {
-      timer.unsubscribe();
-      signal.removeEventListener("abort", inTime);
-      resolve(isSlow);
-    };
-    const inTime = () => end(false);
-    const timer = callAt(scheduler, instant, () => end(true));
-    signal.addEventListener("abort", inTime, { once: true });
-    step.then(inTime, inTime);
-  });
 }

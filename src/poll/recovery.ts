@@ -1,9 +1,9 @@
-import type { ClientCore } from "../client/core.js";
-import { serviceTime } from "../client/service-clock.js";
+import { type ClientCore, serviceNow } from "../client/core.js";
+import type { RefusedRow } from "../contract/wire.js";
 import { HttpError, type PairstreamError, QuotaExceededError } from "../errors.js";
 
 /** A row that breaks the contract this often is skipped. */
-export const READS_BEFORE_SKIPPING = 3;
+const READS_BEFORE_SKIPPING = 3;
 /** The longest wait after a failure, in ms. */
 const LONGEST_RECOVERY = 60_000;
 /**
@@ -17,7 +17,7 @@ const RESET_SETTLE = { counted: 1_000, told: 10_000 };
  * retries included: after the longest delay of a retry, then after twice that, up to a minute.
  */
 export function recoveryAt(core: ClientCore, error: PairstreamError, failures: number): number {
-  const now = serviceTime(core.serviceClock(), core.scheduler.now());
+  const now = serviceNow(core);
   if (error instanceof QuotaExceededError) return periodProbeAt(core, error.body === "" ? "counted" : "told");
   if (isNotFound(error)) return now + LONGEST_RECOVERY;
   const delay = Math.max(1_000, core.retry.maxDelay) * 2 ** (failures - 1);
@@ -28,6 +28,24 @@ export function recoveryAt(core: ClientCore, error: PairstreamError, failures: n
 export function periodProbeAt(core: ClientCore, spent: keyof typeof RESET_SETTLE): number {
   const settle = RESET_SETTLE[spent];
   return core.spending.resetsAt(settle) + settle;
+}
+
+/**
+ * Throws while a row that breaks the contract is not to be skipped yet, and reports each when it first is; `readsOf`: how
+ * often it has been read, this time included.
+ */
+export function skipRows<Key extends number | string>(
+  core: ClientCore,
+  url: string,
+  refused: readonly RefusedRow<Key>[],
+  readsOf: (key: Key | undefined) => number,
+): void {
+  for (const { key, error } of refused) {
+    const reads = readsOf(key);
+    if (reads < READS_BEFORE_SKIPPING) throw error;
+    if (reads > READS_BEFORE_SKIPPING) continue;
+    core.report({ type: "dropped", at: core.scheduler.now(), what: "row", url, key: key ?? null, error });
+  }
 }
 
 export function isNotFound(error: PairstreamError): boolean {

@@ -1,25 +1,25 @@
-/** Values kept for the next time; of more than `most` the older half is let go. */
+/** Values kept for the next time; of more than `most`, an even number, the older half is let go. */
 export class Kept<Key, Value> {
-  readonly #values = new Map<Key, Value>();
-  readonly #most: number;
+  // Two maps: one that loses entries as it gains others is rebuilt again and again, and what it was rebuilt from can
+  // keep all that came later in memory for long.
+  #newer = new Map<Key, Value>();
+  #older = new Map<Key, Value>();
+  readonly #half: number;
 
   constructor(most: number) {
-    this.#most = most;
+    this.#half = most / 2;
   }
 
   get(key: Key): Value | undefined {
-    return this.#values.get(key);
+    const value = this.#newer.get(key);
+    return value === undefined ? this.#older.get(key) : value;
   }
 
   set(key: Key, value: Value): void {
-    this.#values.set(key, value);
-    if (this.#values.size <= this.#most) return;
-    // By halves, for a Map that loses its first entry again and again looks through all the lost ones each time.
-    let surplus = Math.ceil(this.#most / 2);
-    for (const oldest of this.#values.keys()) {
-      if (surplus === 0) break;
-      this.#values.delete(oldest);
-      surplus -= 1;
+    if (this.#newer.size >= this.#half) {
+      this.#older = this.#newer;
+      this.#newer = new Map();
     }
+    this.#newer.set(key, value);
   }
 }

@@ -1,4 +1,4 @@
-import { checkChoice, checkNumber } from "../contract/input.js";
+import { checkChoice, checkNames, checkNumber } from "../contract/input.js";
 import { InvalidInputError } from "../errors.js";
 
 /**
@@ -45,17 +45,23 @@ export type CheckedQuirks = Required<Omit<ServiceQuirks, "pageSize">> & {
   readonly pageSize: number | undefined;
 };
 
+const QUIRK_NAMES = [
+  "order",
+  "emptyBeforeCreation",
+  "cursor",
+  "pageSize",
+  "inclusive",
+  "trades",
+  "pageAsText",
+] as const;
+
 export function checkQuirks(quirks: ServiceQuirks = {}): CheckedQuirks {
   if (typeof quirks !== "object" || quirks === null || Array.isArray(quirks)) {
     throw new InvalidInputError("quirks", "an object", `is ${quirks === null ? "null" : "none"}`);
   }
-  const { order = "newest-first", cursor = "null", inclusive = "start", pageSize, ...others } = quirks;
-  const { emptyBeforeCreation, trades, pageAsText, ...unknown } = others;
-  const [stranger] = Object.keys(unknown);
-  if (stranger !== undefined) {
-    const allowed = "order, emptyBeforeCreation, cursor, pageSize, inclusive, trades, pageAsText";
-    throw new InvalidInputError(`quirks.${stranger}`, allowed, "is not known");
-  }
+  checkNames(quirks, QUIRK_NAMES, "quirks.");
+  const { order = "newest-first", cursor = "null", inclusive = "start", pageSize } = quirks;
+  const { emptyBeforeCreation, trades, pageAsText } = quirks;
   const sizes = { min: 1, max: 10_000, integer: true };
   const checked: CheckedQuirks = {
     order: checkChoice("quirks.order", order, ["newest-first", "oldest-first", "shuffled"]),

@@ -1,5 +1,5 @@
 import { asyncScheduler } from "rxjs";
-import { checkWeekStart } from "../contract/input.js";
+import { checkNames, checkWeekStart } from "../contract/input.js";
 import type { Network, WeekStart } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { OhlcvPages } from "./ohlcv.js";
@@ -123,6 +123,7 @@ function checkOptions(options: PairServiceOptions) {
   if (typeof options !== "object" || options === null) {
     throw new InvalidInputError("options", "an object with a source", "is missing");
   }
+  checkNames(options, ["source", "clock", "apiKeys", "weekStart", "quirks"]);
   const { clock = () => asyncScheduler.now(), apiKeys } = options;
   const source = checkSource(options.source);
   if (typeof clock !== "function") {

@@ -1,4 +1,4 @@
-import { checkNumber } from "../contract/input.js";
+import { checkNames, checkNumber } from "../contract/input.js";
 import type { Network } from "../contract/model.js";
 import { checkSeed, hashText, mix, randomAt, randomNumbers, spreadByOrder } from "./random.js";
 import { checkSource, type Swap, type SwapPair, type SwapRange, type SwapSource } from "./swaps.js";
@@ -63,6 +63,7 @@ type Chances = Required<UnsettledOptions>;
 function checkOptions(source: SwapSource, options: UnsettledOptions): Chances {
   checkSource(source);
   const seed = checkSeed(options);
+  checkNames(options, ["seed", "settlesAfter", "late", "forks", "silences"]);
   const share = (name: "late" | "forks" | "silences", absent: number) =>
     checkNumber(name, options[name] ?? absent, { min: 0, max: 1 });
   const bounds = { min: SECOND, max: 24 * HOUR, integer: true };

@@ -1,12 +1,11 @@
 import { concatMap, defer, filter, type Observable } from "rxjs";
-import { type Client, type ClientCore, coreOf } from "../client/core.js";
-import { serviceTime } from "../client/service-clock.js";
+import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
 import { checkNumber, checkSniperQuery } from "../contract/input.js";
 import type { SniperQuery } from "../contract/model.js";
 import { snipersRoute } from "../contract/routes.js";
 import { readSniperBody } from "../contract/wire.js";
 import { type FeedUpdate, type Look, sharedFeed } from "../poll/feed.js";
-import { READS_BEFORE_SKIPPING } from "../poll/recovery.js";
+import { skipRows } from "../poll/recovery.js";
 import { steadySchedule } from "../poll/schedule.js";
 import { emptySniperBook, readReport, type SniperBook, type SniperEvent, snapshot } from "./diff.js";
 
@@ -85,7 +84,7 @@ export function watchSnipers(client: Client, options: SniperWatch): Observable<S
 /** The shared poll of a pair's snipers. */
 export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observable<FeedUpdate<SniperState>> {
   return sharedFeed(core, watch.pollKey, () => ({
-    schedule: steadySchedule(watch.every, serviceTime(core.serviceClock(), core.scheduler.now())),
+    schedule: steadySchedule(watch.every, serviceNow(core)),
     look: sniperLook(core, watch.query),
     kind: "snipers",
   }));
@@ -109,13 +108,7 @@ function bodyReader(core: ClientCore, route: string): (text: string) => SniperBo
   return (text) => {
     const body = readSniperBody(text);
     countRefusals(body);
-    for (const { key, error } of body.refused) {
-      const reads = refusals.get(key)!;
-      if (reads < READS_BEFORE_SKIPPING) throw error;
-      if (reads > READS_BEFORE_SKIPPING) continue;
-      const at = core.scheduler.now();
-      core.report({ type: "dropped", at, what: "row", url: route, key: key ?? null, error });
-    }
+    skipRows(core, route, body.refused, (key) => refusals.get(key)!);
     return body;
   };
 }
@@ -132,10 +125,10 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
       const { report, refused } = exchange.value;
       const unreadable = new Set(refused.flatMap(({ key }) => key ?? []));
       const hasUnplaced = refused.some(({ key }) => key === undefined);
-      const { earliest } = exchange.instant;
+      const { provenAt } = exchange;
       // Within one epoch of the service's clock a later answer cannot be older.
       const observedAt =
-        exchange.epoch === epoch ? Math.max(earliest, book.observedAt ?? earliest) : earliest;
+        exchange.epoch === epoch ? Math.max(provenAt, book.observedAt ?? provenAt) : provenAt;
       epoch = exchange.epoch;
       const turn = readReport(book, { report, unreadable, hasUnplaced, observedAt });
       book = turn.book;

@@ -101,8 +101,7 @@ export function archive(habits: Habits, now = NOW) {
       signal?.throwIfAborted();
       const text = answer(route);
       try {
-        const instant = { earliest: now, latest: now };
-        return { value: parse(text), trip: { sent: now, received: now, date: now }, instant, epoch: 0 };
+        return { value: parse(text), provenAt: now, epoch: 0 };
       } catch (error) {
         if (!(error instanceof ContractError) || attempt >= (habits.attempts ?? 1)) throw error;
       }

@@ -1,6 +1,6 @@
 import type { SchedulerLike } from "rxjs";
 import { describe, expect, it } from "vitest";
-import { type CandleEvent, type VirtualClock, watchCandles } from "../../src/index.js";
+import { type CandleEvent, type VirtualClock, type WatchOptions, watchCandles } from "../../src/index.js";
 import { at, MINUTES, World } from "../world.js";
 
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -206,4 +206,59 @@ it("a clock that becomes known through another stream puts no poll off", async (
   isDown = false;
   await world.clock.advanceTo(at("12:05:30"));
   expect(closed.at(-1)).toBe(at("12:04:00"));
+});
+
+describe("a Date that is wrong for a while", () => {
+  const HOUR = 3_600_000;
+  const since = at("11:57:00");
+
+  /** What a subscriber is told of a market of three swaps a minute, and what minute runs at the end. */
+  async function eventsAround(by: number, minutes: number, more: Partial<WatchOptions> = {}) {
+    const world = new World({ start: at("12:00:10"), hasDate: true });
+    world.swapsEvery(20_000, at("09:00:00"), at("23:59:00"));
+    const events: CandleEvent[] = [];
+    watchCandles(world.client, { ...MINUTES, since, ...more }).subscribe((event) => events.push(event));
+    await world.clock.advanceTo(at("12:05:30"));
+    world.interfere = async (_asked, answer) => {
+      const { status, headers, text } = await answer();
+      const date = new Date(Date.parse(headers.get("date")!) + by).toUTCString();
+      return { status, text, headers: { get: (name) => (name === "date" ? date : headers.get(name)) } };
+    };
+    await world.clock.advanceBy(minutes * 60_000);
+    world.interfere = () => undefined;
+    await world.clock.advanceBy(5 * 60_000);
+    return { events, running: at("12:10:00") + minutes * 60_000 };
+  }
+
+  it.each([
+    [2 * HOUR, 1],
+    [2 * HOUR, 10],
+    [10 * HOUR, 600],
+    [-2 * HOUR, 3],
+  ])(
+    "by %i ms, for %i minutes, leaves nothing out, and what was final is not told again",
+    async (by, minutes) => {
+      const { events, running } = await eventsAround(by, minutes);
+      const told = new Set<number>();
+      const finals = new Set<number>();
+      for (const { candle, status } of events) {
+        expect(finals).not.toContain(candle.timestamp);
+        told.add(candle.timestamp);
+        if (status === "final") finals.add(candle.timestamp);
+      }
+      const all = Array.from(
+        { length: (running - since) / 60_000 + 1 },
+        (_, minute) => since + minute * 60_000,
+      );
+      // By a clock that was set back, the running interval is an old one.
+      expect([...told].filter((timestamp) => timestamp >= since)).toEqual(all);
+      expect(Math.max(...finals)).toBe(running - 3 * 60_000);
+    },
+  );
+
+  it.each([2 * HOUR, -2 * HOUR])("by %i ms, does not silence a stream whose gaps are filled", async (by) => {
+    const { events, running } = await eventsAround(by, 10, { fillGaps: true });
+    const closed = events.filter(({ status }) => status === "closed").map(({ candle }) => candle);
+    expect(closed.at(-1)).toMatchObject({ timestamp: running - 60_000, swaps: 3 });
+  });
 });

@@ -23,8 +23,8 @@ import {
 
 const RULES: CandleRules = { intervals: MINUTES, settle: 1_000, revisionWindow: 2 };
 
-function watchOf(rules: CandleRules, fillGaps = false): CandleWatch {
-  return { series: SERIES, rules, every: 1_000, since: undefined, fillGaps, pollKey: "" };
+function watchOf(rules: CandleRules, more: Partial<CandleWatch> = {}): CandleWatch {
+  return { series: SERIES, rules, every: 1_000, since: undefined, fillGaps: false, pollKey: "", ...more };
 }
 
 /** States of a book that begins at minute 0. */
@@ -41,7 +41,7 @@ const lines = (events: Iterable<CandleEvent>) =>
   [...events].map((event) => `${lineOf(event)}${event.live ? " live" : ""}`);
 
 describe("without a history", () => {
-  const options = { start: 5 * MINUTE, hasHistory: false, isLive: true };
+  const options = { start: 5 * MINUTE, hasHistory: false };
 
   it("shows nothing that is older than its start, and everything since", () => {
     const look = states();
@@ -69,14 +69,14 @@ describe("without a history", () => {
 
   it("is live at once only where none was asked for", () => {
     const look = states();
-    const view = new CandleView(watchOf(RULES), { ...options, isLive: false });
+    const view = new CandleView(watchOf(RULES, { since: options.start }), options);
     expect(lines(view.take(look(5, 30, { 5: 1 })))).toEqual(["new 5=1 open r0"]);
     expect(lines(view.take(look(5, 31, { 5: 2 })))).toEqual(["updated 5=2 open r1 live"]);
   });
 
   it("fills no gap before the first candle that it shows", () => {
     const look = states();
-    const view = new CandleView(watchOf(RULES, true), options);
+    const view = new CandleView(watchOf(RULES, { fillGaps: true }), options);
     expect(lines(view.take(look(5, 30, { 3: 1 })))).toEqual([]);
     expect(lines(view.take(look(7, 30, { 3: 1, 6: 2 })))).toEqual(["new 6=2 closed r0 live"]);
     expect(lines(view.take(look(8, 30, { 6: 2 })))).toEqual(["new 7=2 closed r0 live"]);
@@ -96,7 +96,7 @@ describe("with a history", () => {
 
   it("shows it first, then what became of the book meanwhile, then what changes", () => {
     const look = states();
-    const view = new CandleView(watchOf(RULES), { start: 0, hasHistory: true, isLive: false });
+    const view = new CandleView(watchOf(RULES, { since: 0 }), { start: 0, hasHistory: true });
     const events: CandleEvent[] = [];
     const take = (step: Parameters<CandleView["take"]>[0]) => {
       const taken = [...view.take(step)];
@@ -123,7 +123,7 @@ describe("with a history", () => {
 
   it("fills the gap between it and the book", () => {
     const look = states();
-    const view = new CandleView(watchOf(RULES, true), { start: 0, hasHistory: true, isLive: false });
+    const view = new CandleView(watchOf(RULES, { since: 0, fillGaps: true }), { start: 0, hasHistory: true });
     expect(lines(view.take(look(7, 30, { 7: 9 })))).toEqual([]);
     expect(lines(view.take(history(7.6, [0, 5], { 3: 1 })))).toEqual([
       "new 3=1 final r0",
@@ -167,11 +167,9 @@ function subscribe(
   const first = Math.min(at, looks.length - 1);
   const seam = looks[first]!.turn.book.finalUntil;
   const start = minutes > 0 ? seam - minutes * MINUTE : MINUTES.start(looks[first]!.now);
-  const view = new CandleView(watchOf(rules, isFilled), {
-    start,
-    hasHistory: minutes > 0,
-    isLive: minutes === 0,
-  });
+  const since = minutes > 0 ? start : undefined;
+  const watch = watchOf(rules, { since, fillGaps: isFilled });
+  const view = new CandleView(watch, { start, hasHistory: minutes > 0 });
   const events: CandleEvent[] = [];
   const expected = new Map<number, Candle>();
   const known = new Set<number>();

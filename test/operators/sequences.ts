@@ -77,8 +77,9 @@ function subscribe(
   const seam = turn.book.finalUntil;
   const hasHistory = minutes > 0;
   const start = hasHistory ? seam - minutes * MINUTE : MINUTES.start(now);
-  const watch = { series: SERIES, rules, every: 1_000, since: undefined, fillGaps: isFilled, pollKey: "" };
-  const view = new CandleView(watch, { start, hasHistory, isLive: !hasHistory });
+  const since = hasHistory ? start : undefined;
+  const watch = { series: SERIES, rules, every: 1_000, since, fillGaps: isFilled, pollKey: "" };
+  const view = new CandleView(watch, { start, hasHistory });
   const events: CandleEvent[] = [];
   const take = (step: Parameters<CandleView["take"]>[0]) => events.push(...view.take(step));
   looks.slice(first).forEach((look, index) => {

@@ -173,6 +173,7 @@ describe("withFaults", () => {
     ["furthestDate", { seed: 1, furthestDate: 10 }],
     ["until", { seed: 1, until: Number.NaN }],
     ["onFault", { seed: 1, onFault: [] }],
+    ["rate", { seed: 1, rate: 0.1 }],
   ])("refuses a bad %s: %o", (parameter, options) => {
     expect(() => withFaults(async () => Promise.reject(), options as never)).toThrow(
       expect.objectContaining({ name: "InvalidInputError", parameter }),

@@ -206,6 +206,7 @@ describe("refusals", () => {
     ["source", {}],
     ["clock", { source: tape(), clock: 5 }],
     ["apiKeys", { source: tape(), apiKeys: [] }],
+    ["apiKey", { source: tape(), apiKey: "good" }],
     ["apiKeys", { source: tape(), apiKeys: ["good", ""] }],
     ["weekStart", { source: tape(), weekStart: "sunday" }],
     ["options", undefined],

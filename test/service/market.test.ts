@@ -244,6 +244,7 @@ describe("simulatedMarket options", () => {
     ["pairs", { seed: 1, pairs: [] }],
     ["pairs", { seed: 1, pairs: "pair" }],
     ["pairAddress", { seed: 1, pairs: ["a/b"] }],
+    ["pair", { seed: 1, pair: 3 }],
     ["options", undefined],
   ])("refuses a bad %s", (parameter, options) => {
     expect(() => simulatedMarket(options as never)).toThrow(

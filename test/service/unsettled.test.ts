@@ -273,6 +273,7 @@ describe("its options", () => {
     ["late", { seed: 1, late: 1.1 }],
     ["forks", { seed: 1, forks: -0.1 }],
     ["silences", { seed: 1, silences: "some" }],
+    ["fork", { seed: 1, fork: 0.1 }],
   ])("refuses a bad %s: %o", (parameter, options) => {
     expect(() => unsettled(market, options as never)).toThrow(
       expect.objectContaining({ name: "InvalidInputError", parameter }),

@@ -22,8 +22,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "closes by the machine's clock",
     file: "candles/reader.ts",
-    find: "provenAt: instant.earliest",
-    replace: "provenAt: this.#core.scheduler.now()",
+    find: "first ??= { provenAt, epoch };",
+    replace: "first ??= { provenAt: this.#core.scheduler.now(), epoch };",
     seeds: [12, 11],
   },
   {

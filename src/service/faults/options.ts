@@ -1,5 +1,5 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
-import { checkChoice, checkNumber } from "../../contract/input.js";
+import { checkChoice, checkNames, checkNumber } from "../../contract/input.js";
 import { InvalidInputError } from "../../errors.js";
 import { checkSeed, hashText, mix, randomNumbers } from "../random.js";
 import { FAULT_KINDS, type Fault, type FaultKind } from "./kinds.js";
@@ -41,9 +41,20 @@ export type FaultsOfCall = ReadonlyMap<FaultKind, () => number>;
 export const NO_FAULTS: FaultsOfCall = new Map();
 
 const DEFAULT_RATE = 0.01;
+const OPTION_NAMES = [
+  "seed",
+  "scheduler",
+  "rates",
+  "schedule",
+  "longestDelay",
+  "furthestDate",
+  "until",
+  "onFault",
+] as const;
 
 export function checkFaultOptions(options: FaultOptions) {
   const seed = checkSeed(options);
+  checkNames(options, OPTION_NAMES);
   const { scheduler = asyncScheduler, rates, schedule, onFault, until } = options;
   if (typeof scheduler?.schedule !== "function" || typeof scheduler.now !== "function") {
     const allowed = "a SchedulerLike of RxJS, such as VirtualClock";

@@ -1,4 +1,4 @@
-import { checkNumber, checkSniperQuery, toInstant } from "../../contract/input.js";
+import { checkNames, checkNumber, checkSniperQuery, toInstant } from "../../contract/input.js";
 import type { DateLike, Network } from "../../contract/model.js";
 import { InvalidInputError } from "../../errors.js";
 import { Kept } from "../kept.js";
@@ -49,6 +49,7 @@ const PAIRS_KEPT = 1_024;
  */
 export function simulatedMarket(options: SimulatedMarketOptions): SimulatedMarket {
   const seed = checkSeed(options);
+  checkNames(options, ["seed", "createdAt", "pairs"]);
   const createdAt = Math.floor(toInstant("createdAt", options.createdAt ?? DEFAULT_CREATION));
   const pairs = Object.freeze(pairAddresses(seed, options.pairs ?? 1));
   const numbers = new Map(pairs.map((pairAddress, number) => [pairAddress, number]));
