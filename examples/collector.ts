@@ -2,9 +2,10 @@
 // Several of them stand in for each other, and share the work and the limit of the key.
 import { Command, Option } from "commander";
 import { type Client, createClient } from "pairstream";
-import { collect } from "pairstream/nats";
+import { type CollectorActivity, collect } from "pairstream/nats";
 import { createPairService } from "pairstream/service";
 import { lastValueFrom, tap } from "rxjs";
+import { dateAndTime } from "./live/text.js";
 import { connectTo, type Given, market, serversOption, timeframeOption } from "./nats/place.js";
 import { KEY, parseArguments, toNumber, UsageError } from "./terminal/command-line.js";
 import { onSignal, runProgram } from "./terminal/program.js";
@@ -43,12 +44,23 @@ await runProgram(async (args) => {
   const connection = await connectTo(given);
   try {
     const activity = collect(connection, client, feeds, { replicas, signal: stopping.signal });
-    const print = tap<object>((one) => console.log(one));
+    const print = tap<CollectorActivity>((one) => console.log(lineOf(one)));
     await lastValueFrom(activity.pipe(print), { defaultValue: undefined });
   } finally {
     await connection.close();
   }
 });
+
+function lineOf(activity: CollectorActivity): string {
+  const { type, at } = activity;
+  const about = {
+    ...("held" in activity ? { slots: activity.held.join() || "none" } : {}),
+    ...("feed" in activity ? { feed: activity.feed } : {}),
+    ...("subject" in activity ? { subject: activity.subject } : {}),
+    ...("error" in activity ? { error: String(activity.error) } : {}),
+  };
+  return `${dateAndTime(at)} ${type} ${Object.values(about).join(" ")}`;
+}
 
 function placeOf({ baseUrl, pair }: CollectorGiven): { client: Client; pairs: readonly string[] } {
   if (baseUrl === undefined) {

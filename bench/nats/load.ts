@@ -8,37 +8,49 @@ import { type NatsServer, startServer, until } from "../../test/adapters/nats/se
 import type { Answer, Measured, Order, Request, Source } from "./sides.js";
 
 const SERIES = 1_000;
-const SUBSCRIBERS = 10;
 const SECONDS = 20;
 
-/** `collect` is the last: what it publishes under its lease goes before what is published without one. */
-const LOADS: readonly { readonly name: string; readonly source: Source }[] = [
-  { name: "`publishCandles`, 1,000 events a second, evenly", source: { kind: "even", perSecond: 1_000 } },
-  { name: "`publishCandles`, as fast as it is stored", source: { kind: "flood" } },
-  { name: "`collect`, all series polled at once, every second", source: { kind: "polled", every: 1_000 } },
-];
+interface Load {
+  readonly name: string;
+  readonly source: Source;
+}
 
-/** How 1,000 series get to 10 subscribers, each in a process of its own, as the rows of a table in Markdown. */
+const EVEN: Load = {
+  name: "`publishCandles`, 1,000 events a second, evenly",
+  source: { kind: "even", perSecond: 1_000 },
+};
+const FLOOD: Load = { name: "`publishCandles`, as fast as it is stored", source: { kind: "flood" } };
+const POLLED: Load = {
+  name: "`collect`, all series polled at once, every second",
+  source: { kind: "polled", every: 1_000 },
+};
+
+/** How 1,000 series get to subscribers, each in a process of its own, as the rows of a table in Markdown. */
 export async function measureLoads(print: (line: string) => void): Promise<void> {
+  print(`${SERIES} series, ${SECONDS} s each; load of the machine: ${loadavg()[0]!.toFixed(1)}\n`);
   print(
-    `${SERIES} series, ${SUBSCRIBERS} subscribers, ${SECONDS} s each; load of the machine: ${loadavg()[0]!.toFixed(1)}\n`,
+    "| subscribers | load | stored/s | delivered/s | p50 | p99 | CPU: collector | server | each subscriber | bytes a message |",
   );
-  print(
-    "| load | stored/s | delivered/s | p50 | p99 | CPU: collector | server | each subscriber | bytes a message |",
-  );
-  print("| --- | --: | --: | --: | --: | --: | --: | --: | --: |");
+  print("| --: | --- | --: | --: | --: | --: | --: | --: | --: | --: |");
+  // `collect` is the last: what it publishes under its lease goes before what is published without one.
+  await measureWith(10, [EVEN, FLOOD, POLLED], print);
+  await measureWith(1, [FLOOD], print);
+}
+
+async function measureWith(count: number, loads: readonly Load[], print: (line: string) => void) {
   const server = await startServer();
   const connection = await connect({ servers: server.url });
   const place = { server: server.url, series: SERIES };
-  const subscribers = Array.from({ length: SUBSCRIBERS }, () => new Side(place));
+  const subscribers = Array.from({ length: count }, () => new Side(place));
   try {
-    for (const { name, source } of LOADS) {
+    for (const { name, source } of loads) {
       const collector = new Side({ ...place, source });
       await collector.ready;
       await Promise.all(subscribers.map(({ ready }) => ready));
       const { messages } = await stored(connection);
       await until("it works", async () => (await stored(connection)).messages > messages + SERIES);
-      print(`| ${name} | ${(await measure(server, connection, collector, subscribers)).join(" | ")} |`);
+      const cells = await measure(server, connection, collector, subscribers);
+      print(`| ${[count, name, ...cells].join(" | ")} |`);
       await collector.end();
     }
   } finally {

@@ -25,12 +25,12 @@ describe.skipIf(!hasServer)("a collector and a bot over NATS", { timeout: 60_000
     const elsewhere = [...shared, "--base-url", market.url, "--pair", PAIR];
     const key = { PAIRSTREAM_API_KEY: "test" };
     const first = run("examples/collector.ts", elsewhere, key);
-    await first.line((line) => line.includes("type: 'started'"));
+    await first.line((line) => line.includes(" started pairstream.candles."));
     const bot = run("examples/bot-on-nats.ts", [...shared, "--pair", PAIR, "--lines", "8"]);
     await bot.line((line) => line === "The feed is live");
     await bot.line((line) => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d closed at \d/.test(line));
     const second = run("examples/collector.ts", elsewhere, key);
-    await second.line((line) => line.includes("type: 'started'"));
+    await second.line((line) => line.includes(" started pairstream."));
     first.child.kill("SIGINT");
     expect(await first.ended).toBe(0);
     expect(first.errors()).toBe("");

@@ -37,7 +37,8 @@ export class CandleTable {
   #status: PlacedMessage | undefined;
   #takeovers: readonly Takeover[] = [];
   #coveredUntil: number | undefined;
-  #pruneAbove = LEAST_PRUNED;
+  /** As `#storedAt` was then. */
+  #prunedAt = Number.NEGATIVE_INFINITY;
 
   constructor(series: Series, intervals: Intervals, since: TableStart) {
     this.#series = series;
@@ -75,7 +76,7 @@ export class CandleTable {
     if (this.#isReading) return [];
     const isLost = ({ candle, status }: PlacedCandle) =>
       hasHole && status !== "final" && candle.timestamp < coveredFrom!;
-    const gone = this.#shown().filter((known) => isLost(known) || isStale(known, this.#takeovers));
+    const gone = this.#shown((known) => isLost(known) || isStale(known, this.#takeovers));
     return gone.map((known) => this.#remove(known, known.observedAt, known.time));
   }
 
@@ -106,10 +107,11 @@ export class CandleTable {
     return older[Math.max(0, older.length - since.candles)]?.candle.timestamp ?? running;
   }
 
-  /** Those that are there, ascending. */
-  #shown(): PlacedCandle[] {
+  /** Those that are there, and are looked for, ascending. */
+  #shown(isLookedFor: (known: PlacedCandle) => boolean = () => true): PlacedCandle[] {
+    const isThere = ({ isRemoved, candle }: PlacedCandle) => !isRemoved && candle.timestamp >= this.#start;
     return [...this.#known.values()]
-      .filter(({ isRemoved, candle }) => !isRemoved && candle.timestamp >= this.#start)
+      .filter((known) => isThere(known) && isLookedFor(known))
       .sort((a, b) => a.candle.timestamp - b.candle.timestamp);
   }
 
@@ -147,12 +149,12 @@ export class CandleTable {
 
   /** Forgets what neither changes nor comes again. */
   #prune(): void {
-    if (this.#known.size <= this.#pruneAbove) return;
+    if (this.#known.size <= LEAST_PRUNED || this.#storedAt < this.#prunedAt + REREAD) return;
+    this.#prunedAt = this.#storedAt;
     for (const [timestamp, { status, isRemoved, time }] of this.#known) {
       const isOver = status === "final" || isRemoved;
       if (isOver && time < this.#storedAt - 2 * REREAD) this.#known.delete(timestamp);
     }
-    this.#pruneAbove = Math.max(LEAST_PRUNED, 2 * this.#known.size);
   }
 
   #event(type: CandleEvent["type"], of: PlacedCandle, previous?: CandleEvent["candle"]): CandleEvent {

@@ -1,75 +1,22 @@
-import { lastValueFrom, map, Observable, Subscription, takeWhile, tap, toArray } from "rxjs";
-import { checkWatch, type WatchOptions } from "../../candles/options.js";
-import { watchCandles } from "../../candles/watch.js";
-import { type Client, coreOf } from "../../client/core.js";
-import { serviceTime } from "../../client/service-clock.js";
-import type { Series, Sniper } from "../../contract/model.js";
-import { type FeedStatus, watchFeedStatus } from "../../feed-status.js";
-import { checkSniperWatch, type SniperWatch, watchSnipers } from "../../snipers/watch.js";
-import { addressOf } from "../sse/wallets.js";
+import { fromEvent, lastValueFrom, Observable, Subscription, takeUntil, takeWhile, toArray } from "rxjs";
+import type { FeedStatus } from "../../feed-status.js";
 import { type ConsumerSignal, consume } from "./consumer.js";
-import { offerCandle, offerSniper, readCandleRecord, readWalletRecord } from "./feeds.js";
-import {
-  candleBody,
-  readCandleMessage,
-  readStatusMessage,
-  readWalletMessage,
-  type StatusRecord,
-  statusBody,
-  walletBody,
-} from "./message.js";
-import {
-  FeedPublisher,
-  type Lanes,
-  type Publication,
-  type PublisherMeans,
-  type RecordReader,
-} from "./publisher.js";
+import { type AskingMeans, type CollectedWatch, type FeedKind, kindOf } from "./feed-kinds.js";
+import { readStatusMessage, type StatusRecord, statusBody } from "./message.js";
+import { FeedPublisher, type Lanes, type Publication, type PublisherMeans } from "./publisher.js";
 import { TAKEOVERS_KEPT, type Takeover, takeoversOf } from "./records.js";
-import { carriedStatus, failedStatus, keptStatus, takenOverStatus } from "./statuses.js";
+import { carriedStatus, failedStatus, takenOverStatus } from "./statuses.js";
 import { persist } from "./store.js";
-import { type FeedSubjects, STATUS, splitSubject, walletToken } from "./subjects.js";
-
-/** What `watchCandles` or `watchSnipers` is to be asked for. */
-export type CollectedWatch = (Series & WatchOptions) | SniperWatch;
+import { type FeedSubjects, STATUS, splitSubject } from "./subjects.js";
 
 /** What the feeds of a collector share. */
-export interface CollectingMeans extends PublisherMeans {
-  /** Asks within the collector's share of the rate limit. */
-  readonly client: Client;
+export interface CollectingMeans extends PublisherMeans, AskingMeans {
   /** Who it is, to those who ask whether it is alive. */
   readonly publisher: string;
-  /** How long the stream keeps a message, in ms; 0 for ever. */
-  readonly retention: number;
   /** For reading what is stored. */
   readonly readers: Lanes;
   /** Tells when messages may be stored again. */
   readonly resumed: Observable<void>;
-}
-
-/** What a feed of candles, or of snipers, has of its own. */
-interface FeedKind {
-  readonly read: RecordReader;
-  /** What is stored where that is gone which a message speaks of; `undefined` where nothing can follow it. */
-  removalOf(text: string): string | undefined;
-  /** The instant at which a reading that is not late has to have come to. */
-  dueUntil(): number;
-  /** What a status may claim of what is kept. */
-  kept(status: FeedStatus): FeedStatus;
-  /** Goes on after what is stored: offers what comes, and tells on which subjects. */
-  follow(start: FeedStart): {
-    readonly offered: Observable<string>;
-    readonly statuses: Observable<FeedStatus>;
-  };
-}
-
-interface FeedStart {
-  readonly publisher: FeedPublisher;
-  readonly epoch: number;
-  /** The subjects on which more may follow. */
-  readonly open: readonly string[];
-  /** How the feed stood. */
-  readonly before: FeedStatus | undefined;
 }
 
 /** A message that can still change. */
@@ -91,67 +38,118 @@ export function collectFeed(
   epoch: number,
 ): Observable<never> {
   return new Observable((subscriber) => {
-    const kind = "timeframe" in watch ? candleKind(watch, means) : sniperKind(watch, means);
-    const abort = new AbortController();
-    const following = new Subscription();
-    let teller: StatusTeller | undefined;
-    const fail = (error: unknown) => {
-      const isSecond = following.closed;
-      following.unsubscribe();
-      if (isSecond || teller === undefined) {
-        subscriber.error(error);
-        return;
-      }
-      teller.tell(failedStatus(teller.last, error));
-      publisher.whenIdle(() => subscriber.error(error));
-    };
-    const { store, scheduler } = means;
-    const statusSubject = `${feed.key}.${STATUS}`;
-    let hasBegun = false;
-    /** Once the first status is stored, the later ones say when that was. */
-    const noteBeginning = async () => {
-      hasBegun = true;
-      const told = await persist(store, scheduler, abort.signal, () =>
-        store.last(feed.stream, statusSubject),
-      );
-      const isOurs = told !== undefined && readStatusMessage(told.text).epoch === epoch;
-      if (isOurs) teller?.learnBeginning(told.time);
-    };
-    const tell = (publication: Publication) => {
-      means.tell(publication);
-      const { type, subject } = publication;
-      if (type === "stored" && subject === statusSubject && !hasBegun) noteBeginning().catch(() => {});
-    };
-    const publisher = new FeedPublisher({ ...means, fail, tell }, feed, kind.read);
-    subscriber.add(() => {
-      abort.abort();
-      following.unsubscribe();
-      publisher.stop();
-    });
-    subscriber.add(means.resumed.subscribe(() => publisher.resume()));
-    const begin = ({ status, open }: StoredFeed) => {
-      const before = status && takenOverStatus(status.status, kind.dueUntil());
-      const told = new StatusTeller(publisher, { epoch, publisher: means.publisher, before: status });
-      teller = told;
-      told.tell(carriedStatus(before, STARTING));
-      const start = { publisher, epoch, open: [...open.keys()], before: status?.status };
-      const { offered, statuses } = kind.follow(start);
-      following.add(publisher.refreshEvery(means.retention / 3));
-      // What a status speaks of is offered before it.
-      following.add(offered.subscribe({ next: (last) => open.delete(last), error: fail }));
-      const take = (own: FeedStatus) => {
-        if (own.state === "live") removeMissing(publisher, open, own, epoch);
-        told.tell(kind.kept(carriedStatus(before, own)));
-      };
-      if (!following.closed) following.add(statuses.subscribe({ next: take, error: fail }));
-    };
-    readStored(feed, kind, means, publisher, abort.signal).then(
-      (stored) => {
-        if (!subscriber.closed) begin(stored);
-      },
-      (error) => subscriber.error(error),
-    );
+    const work = new FeedWork({ feed, watch, means, epoch }, (error) => subscriber.error(error));
+    subscriber.add(() => work.stop());
+    work.start();
   });
+}
+
+/** What there is to work on, with what, and under which lease. */
+interface FeedOrder {
+  readonly feed: FeedSubjects;
+  readonly watch: CollectedWatch;
+  readonly means: CollectingMeans;
+  readonly epoch: number;
+}
+
+class FeedWork {
+  readonly #order: FeedOrder;
+  readonly #kind: FeedKind;
+  readonly #publisher: FeedPublisher;
+  /** Ends the work with an error. */
+  readonly #end: (error: unknown) => void;
+  readonly #abort = new AbortController();
+  /** The service's streams, and what goes on beside them. */
+  readonly #following = new Subscription();
+  #resuming = Subscription.EMPTY;
+  #teller: StatusTeller | undefined;
+  #hasBegun = false;
+
+  constructor(order: FeedOrder, end: (error: unknown) => void) {
+    const { feed, watch, means } = order;
+    this.#order = order;
+    this.#end = end;
+    this.#kind = kindOf(watch, means);
+    const own: PublisherMeans = {
+      ...means,
+      fail: (error) => this.#fail(error),
+      tell: (publication) => this.#tell(publication),
+    };
+    this.#publisher = new FeedPublisher(own, feed, this.#kind.read);
+  }
+
+  start(): void {
+    const { feed, means } = this.#order;
+    const { signal } = this.#abort;
+    this.#resuming = means.resumed.subscribe(() => this.#publisher.resume());
+    readStored(feed, this.#kind, means, this.#publisher, signal).then(
+      (stored) => {
+        if (!signal.aborted) this.#follow(stored);
+      },
+      (error) => this.#end(error),
+    );
+  }
+
+  stop(): void {
+    this.#abort.abort();
+    this.#following.unsubscribe();
+    this.#resuming.unsubscribe();
+    this.#publisher.stop();
+  }
+
+  #follow({ status, open }: StoredFeed): void {
+    const { means, epoch } = this.#order;
+    const publisher = this.#publisher;
+    const before = status && takenOverStatus(status.status, this.#kind.dueUntil());
+    const teller = new StatusTeller(publisher, { epoch, publisher: means.publisher, before: status });
+    this.#teller = teller;
+    teller.tell(carriedStatus(before, STARTING));
+    const start = { publisher, epoch, open: [...open.keys()], before: status?.status };
+    const { offered, statuses } = this.#kind.follow(start);
+    const error = (failure: unknown) => this.#fail(failure);
+    this.#following.add(publisher.refreshEvery(means.retention / 3, epoch));
+    // What a status speaks of is offered before it.
+    this.#following.add(offered.subscribe({ next: (last) => open.delete(last), error }));
+    const next = (own: FeedStatus) => {
+      if (own.state === "live") removeMissing(publisher, open, own, epoch);
+      teller.tell(this.#kind.kept(carriedStatus(before, own)));
+    };
+    if (!this.#following.closed) this.#following.add(statuses.subscribe({ next, error }));
+  }
+
+  /** Ends with an error once that is published, or at once where it cannot be. */
+  #fail(error: unknown): void {
+    const isSecond = this.#following.closed;
+    this.#following.unsubscribe();
+    if (isSecond || this.#teller === undefined) {
+      this.#end(error);
+      return;
+    }
+    this.#teller.tell(failedStatus(this.#teller.last, error));
+    this.#publisher.whenIdle(() => this.#end(error));
+  }
+
+  #tell(publication: Publication): void {
+    this.#order.means.tell(publication);
+    const { type, subject } = publication;
+    const isBeginning = type === "stored" && subject === this.#statusSubject && !this.#hasBegun;
+    if (isBeginning) this.#noteBeginning().catch(() => {});
+  }
+
+  /** Once the first status is stored, the later ones say when that was. */
+  async #noteBeginning(): Promise<void> {
+    this.#hasBegun = true;
+    const { feed, means, epoch } = this.#order;
+    const { store, scheduler } = means;
+    const waiting = { scheduler, signal: this.#abort.signal };
+    const told = await persist(store, waiting, () => store.last(feed.stream, this.#statusSubject));
+    const isOurs = told !== undefined && readStatusMessage(told.text).epoch === epoch;
+    if (isOurs) this.#teller?.learnBeginning(told.time);
+  }
+
+  get #statusSubject(): string {
+    return `${this.#order.feed.key}.${STATUS}`;
+  }
 }
 
 const STARTING: FeedStatus = Object.freeze({ state: "starting", failures: 0 });
@@ -168,18 +166,24 @@ const SEQUENCES_APART = 1_000;
 async function readStored(
   feed: FeedSubjects,
   kind: FeedKind,
-  { store, scheduler, readers }: CollectingMeans,
+  { store, scheduler, readers, ensureStream }: CollectingMeans,
   publisher: FeedPublisher,
   signal: AbortSignal,
 ): Promise<StoredFeed> {
   await readers.turn();
   try {
     const { key, stream } = feed;
-    const told = await persist(store, scheduler, signal, () => store.last(stream, `${key}.${STATUS}`));
+    // Where the stream is gone there may be no one else to make it again.
+    const onTrouble = (error: unknown) => {
+      if (store.isStreamGone(error)) ensureStream().catch(() => {});
+    };
+    const waiting = { scheduler, signal, onTrouble };
+    const told = await persist(store, waiting, () => store.last(stream, `${key}.${STATUS}`));
     const status = told && { ...readStatusMessage(told.text), time: told.time };
     const from = status?.from === undefined ? "stored" : status.from - SEQUENCES_APART;
     const signals = consume(store, { stream, filter: `${key}.>`, from, scheduler }).pipe(
-      takeWhile(({ type }) => type !== "caught-up" && !signal.aborted),
+      takeWhile(({ type }) => type !== "caught-up"),
+      takeUntil(fromEvent(signal, "abort")),
       toArray(),
     );
     const newest = new Map<string, Extract<ConsumerSignal, { type: "message" }>>();
@@ -254,60 +258,4 @@ function removeMissing(
     open.delete(last);
     publisher.offer(last, { body: record.removal, isRemoval: true, epoch, observedAt: coveredUntil }, false);
   }
-}
-
-function candleKind(
-  watch: Series & WatchOptions,
-  { client, retention, scheduler }: CollectingMeans,
-): FeedKind {
-  const { rules } = checkWatch(watch);
-  const { intervals } = rules;
-  const core = coreOf(client);
-  const now = () => serviceTime(core.serviceClock(), scheduler.now());
-  return {
-    read: readCandleRecord,
-    removalOf: (text) => {
-      const { candle, status, isRemoved } = readCandleMessage(text);
-      return isRemoved || status === "final" ? undefined : candleBody({ candle, status, isRemoved: true });
-    },
-    dueUntil: () => intervals.start(now() - rules.settle),
-    kept: (status) => keptStatus(status, intervals, retention),
-    follow: ({ publisher, epoch, open, before }) => {
-      // All before the first candle that can still change is final, and so is all that is covered where none can.
-      const first = open.length > 0 ? Math.min(...open.map(Number)) : before?.coveredUntil;
-      const keptFrom = retention === 0 ? 0 : now() - retention;
-      const options = first === undefined ? watch : { ...watch, since: Math.max(first, keptFrom, 0) };
-      return {
-        offered: watchCandles(client, options).pipe(
-          tap((event) => offerCandle(publisher, event, epoch)),
-          map(({ candle }) => String(candle.timestamp)),
-        ),
-        statuses: watchFeedStatus(client, options),
-      };
-    },
-  };
-}
-
-function sniperKind(watch: SniperWatch, { client, scheduler }: CollectingMeans): FeedKind {
-  const { every } = checkSniperWatch(watch);
-  const core = coreOf(client);
-  return {
-    read: readWalletRecord,
-    removalOf: (text) => {
-      const { wallet, isRemoved } = readWalletMessage(text);
-      return isRemoved ? undefined : walletBody({ wallet, isRemoved: true });
-    },
-    dueUntil: () => serviceTime(core.serviceClock(), scheduler.now()) - every,
-    kept: (status) => status,
-    follow: ({ publisher, epoch }) => {
-      const wallets = new Map<string, Sniper>();
-      return {
-        offered: watchSnipers(client, watch).pipe(
-          tap((event) => offerSniper(publisher, wallets, event, epoch)),
-          map((event) => walletToken(addressOf(event))),
-        ),
-        statuses: watchFeedStatus(client, watch),
-      };
-    },
-  };
 }

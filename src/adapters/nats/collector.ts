@@ -1,8 +1,9 @@
 import { Subject, type Subscriber, Subscription } from "rxjs";
 import type { Client } from "../../client/core.js";
 import { callAt } from "../../client/schedule.js";
-import { NetworkError, PairstreamError } from "../../errors.js";
-import { type CollectedWatch, type CollectingMeans, collectFeed } from "./collected-feed.js";
+import { PairstreamError } from "../../errors.js";
+import { type CollectingMeans, collectFeed } from "./collected-feed.js";
+import type { CollectedWatch } from "./feed-kinds.js";
 import { LeaseBucket } from "./lease-bucket.js";
 import {
   emptyTable,
@@ -22,7 +23,7 @@ import type { NatsConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
 import { Lanes, MESSAGES_AT_ONCE, type Publication } from "./publisher.js";
 import { SharedLimit } from "./shared-limit.js";
-import { asPairstreamError, openStream } from "./store.js";
+import { failureOver, openStream } from "./store.js";
 import { type FeedSubjects, slotOf, streamsOf } from "./subjects.js";
 
 /** What a collector does, for logs and meters. */
@@ -64,7 +65,7 @@ export type CollectorActivity =
       readonly subject: string;
     }
   | {
-      /** The leases could not be read or written, or a message not stored, and it is tried again. */
+      /** A stream or the leases could not be reached, or a message not stored, and it is tried again. */
       readonly type: "trouble";
       /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
@@ -145,7 +146,8 @@ export class Collector {
     const used = new Set([...feeds.values()].map(({ feed }) => feed.stream));
     const shared = { lanes: new Lanes(MESSAGES_AT_ONCE), readers: new Lanes(READERS_AT_ONCE) };
     for (const subjects of [candles, snipers].filter(({ stream }) => used.has(stream))) {
-      const { store, retention } = await openStream(connection, settings, subjects, this.#stop.signal);
+      const waiting = { signal: this.#stop.signal, onTrouble: (error: unknown) => this.#tellTrouble(error) };
+      const { store, retention } = await openStream(connection, settings, subjects, waiting);
       this.#bucket ??= new LeaseBucket(store, settings, group);
       if (this.#id === "") this.#id = store.library.nuid.next();
       this.#means.set(subjects.stream, {
@@ -178,7 +180,7 @@ export class Collector {
         this.#fail(error);
         return;
       }
-      this.#tell({ type: "trouble", at: scheduler.now(), error });
+      this.#tellTrouble(error);
     }
     if (!this.#stop.signal.aborted) this.#timer = callAt(scheduler, next, () => void this.#tick());
   }
@@ -279,12 +281,16 @@ export class Collector {
   }
 
   #tellOf(publication: Publication): void {
-    const at = this.#setup.settings.scheduler.now();
     if (publication.type === "superseded") {
+      const at = this.#setup.settings.scheduler.now();
       this.#tell({ type: "superseded", at, subject: publication.subject });
     } else if (publication.type === "retried") {
-      this.#tell({ type: "trouble", at, error: publication.error });
+      this.#tellTrouble(publication.error);
     }
+  }
+
+  #tellTrouble(error: unknown): void {
+    this.#tell({ type: "trouble", at: this.#setup.settings.scheduler.now(), error });
   }
 
   #tell(activity: CollectorActivity): void {
@@ -293,12 +299,8 @@ export class Collector {
 
   #fail(cause: unknown): void {
     if (this.#stop.signal.aborted) return;
-    const isClosed = this.#setup.connection.isClosed();
-    this.#subscriber.error(
-      isClosed
-        ? new NetworkError("The NATS connection was closed", { cause })
-        : asPairstreamError("The collectors cannot go on", cause),
-    );
+    const { connection } = this.#setup;
+    this.#subscriber.error(failureOver(connection, "The collectors cannot go on", cause));
   }
 }
 

@@ -2,8 +2,7 @@ import type { DeliverPolicy } from "@nats-io/jetstream";
 import type { Subscription as Listening, Msg } from "@nats-io/transport-node";
 import { Observable, type SchedulerLike, Subscription } from "rxjs";
 import { callAt } from "../../client/schedule.js";
-import { NetworkError } from "../../errors.js";
-import { asPairstreamError, type Store } from "./store.js";
+import { asPairstreamError, closedError, type Store } from "./store.js";
 
 /** What a consumer of a stream tells. */
 export type ConsumerSignal =
@@ -121,7 +120,7 @@ class Consumer {
     if (this.#isStopped) return;
     const cause = await connection.closed();
     this.stop();
-    this.#listener.error(new NetworkError("The NATS connection was closed", cause ? { cause } : {}));
+    this.#listener.error(closedError(cause));
   }
 
   #detach(): void {

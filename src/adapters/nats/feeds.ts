@@ -17,14 +17,14 @@ import { type FeedSubjects, STATUS, walletToken } from "./subjects.js";
 /** The publishers of many feeds. */
 export class Publishers {
   readonly #means: PublisherMeans;
-  readonly #refreshEvery: number;
+  readonly #refresh: { readonly every: number; readonly epoch: number };
   readonly #publishers = new Map<string, FeedPublisher>();
   readonly #refreshing = new Subscription();
 
-  /** `refreshEvery`: after how many ms all that may change still is stored again; 0 for never. */
-  constructor(means: PublisherMeans, refreshEvery: number) {
+  /** `refresh`: every how many ms all that may change still is stored again, 0 for never, and under which lease. */
+  constructor(means: PublisherMeans, refresh: { readonly every: number; readonly epoch: number }) {
     this.#means = means;
-    this.#refreshEvery = refreshEvery;
+    this.#refresh = refresh;
   }
 
   /** The publisher of a feed. */
@@ -33,7 +33,7 @@ export class Publishers {
     if (publisher === undefined) {
       publisher = new FeedPublisher(this.#means, feed, read);
       this.#publishers.set(feed.key, publisher);
-      this.#refreshing.add(publisher.refreshEvery(this.#refreshEvery));
+      this.#refreshing.add(publisher.refreshEvery(this.#refresh.every, this.#refresh.epoch));
     }
     return publisher;
   }

@@ -52,8 +52,11 @@ export class Histories {
   }
 
   #next(): void {
+    while (this.#waiting.size > 0 && this.#turns < AT_ONCE) this.#begin();
     if (this.#waiting.size === 0) this.#isTooMuch = false;
-    if (this.#waiting.size === 0 || this.#turns >= AT_ONCE) return;
+  }
+
+  #begin(): void {
     this.#turns += 1;
     // The first of many that come at once are read for before the others have come.
     const isForAll = this.#waiting.size > AT_ONCE && !this.#isTooMuch;

@@ -6,8 +6,8 @@
  */
 
 export { type CollectOptions, collect } from "./collect.js";
-export type { CollectedWatch } from "./collected-feed.js";
 export type { CollectorActivity } from "./collector.js";
+export type { CollectedWatch } from "./feed-kinds.js";
 export type { NatsOptions, StreamOptions } from "./options.js";
 export {
   type PublishOptions,

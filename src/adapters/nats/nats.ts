@@ -9,13 +9,25 @@ export type NatsLibrary = Awaited<ReturnType<typeof natsLibrary>>;
 /** The NATS client's packages, which only those who use this door have; rejects where one is missing. */
 export async function natsLibrary() {
   try {
-    const [{ createInbox, nanos, nuid }, { jetstream, jetstreamManager, JetStreamApiError }, { Kvm }] =
-      await Promise.all([
-        import("@nats-io/transport-node"),
-        import("@nats-io/jetstream"),
-        import("@nats-io/kv"),
-      ]);
-    return { createInbox, nanos, nuid, jetstream, jetstreamManager, JetStreamApiError, Kvm };
+    const [
+      { createInbox, nanos, nuid, PermissionViolationError },
+      { jetstream, jetstreamManager, JetStreamApiError },
+      { Kvm },
+    ] = await Promise.all([
+      import("@nats-io/transport-node"),
+      import("@nats-io/jetstream"),
+      import("@nats-io/kv"),
+    ]);
+    return {
+      createInbox,
+      nanos,
+      nuid,
+      PermissionViolationError,
+      jetstream,
+      jetstreamManager,
+      JetStreamApiError,
+      Kvm,
+    };
   } catch (cause) {
     const names = "@nats-io/transport-node @nats-io/jetstream @nats-io/kv";
     throw new PairstreamError(`pairstream/nats needs the NATS client: npm install ${names}`, { cause });

@@ -26,7 +26,7 @@ import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type NatsSettings, type StreamOptions } from "./options.js";
 import { Lanes, MESSAGES_AT_ONCE, type Publication, type PublisherMeans } from "./publisher.js";
 import { failedStatus } from "./statuses.js";
-import { openStream } from "./store.js";
+import { failureOver, openStream } from "./store.js";
 import { candleSubjects, type StreamSubjects, sniperSubjects, streamsOf } from "./subjects.js";
 import { subjectsOf } from "./watch.js";
 
@@ -58,9 +58,10 @@ export interface PublishSnipersOptions extends PublishOptions {
  * ```
  *
  * It is cold: nothing is stored before someone subscribes, and leaving ends it. What the servers do not take at present
- * waits, the newest version of each candle, and is sent again. It errors with what `events` errors with, and with a
- * `PairstreamError` where the stream is set up otherwise or the connection is closed; it completes once `events` has and
- * all is stored. Throws an `InvalidInputError` at the call.
+ * waits, the newest version of each candle, and is sent again. It errors with what `events` errors with, with a
+ * `PairstreamError` where the stream is set up otherwise or may not be written, and with a `NetworkError` where something
+ * is to be stored and the connection is closed; it completes once `events` has and all is stored. Throws an
+ * `InvalidInputError` at the call.
  *
  * One publisher a series: of two, the later observation of each candle stays, but what one of them believes to be there
  * it does not send again. `collect` shares series among several.
@@ -82,8 +83,9 @@ export function publishCandles(
   events: Observable<CandleEvent>,
   options: PublishOptions = {},
 ): Observable<Publication> {
-  const { settings, epoch } = checkPublishing(connection, "events", events, options);
-  return publishing(connection, settings, streamsOf(settings.name).candles, events, (publishers) => ({
+  const checked = checkPublishing(connection, "events", events, options);
+  const { settings, epoch } = checked;
+  return publishing(connection, checked, streamsOf(settings.name).candles, events, (publishers) => ({
     next: (event) => {
       const feed = candleSubjects(settings.name, event.series);
       offerCandle(publishers.of(feed, readCandleRecord), event, epoch);
@@ -119,13 +121,14 @@ export function publishSnipers(
   events: Observable<SniperEvent>,
   options: PublishSnipersOptions = {},
 ): Observable<Publication> {
-  const { settings, epoch } = checkPublishing(connection, "events", events, options);
+  const checked = checkPublishing(connection, "events", events, options);
+  const { settings, epoch } = checked;
   const { blocksAfterCreation } = options;
   if (blocksAfterCreation !== undefined) {
     checkNumber("blocksAfterCreation", blocksAfterCreation, { min: 0, max: 1_000, integer: true });
   }
   const asked = blocksAfterCreation === undefined ? {} : { blocksAfterCreation };
-  return publishing(connection, settings, streamsOf(settings.name).snipers, events, (publishers) => {
+  return publishing(connection, checked, streamsOf(settings.name).snipers, events, (publishers) => {
     const wallets = new Map<string, Map<string, Sniper>>();
     return {
       next: (event) => {
@@ -170,11 +173,12 @@ export function publishFeedStatus(
   statuses: Observable<FeedStatus>,
   options: PublishOptions = {},
 ): Observable<Publication> {
-  const { settings, epoch } = checkPublishing(connection, "statuses", statuses, options);
+  const checked = checkPublishing(connection, "statuses", statuses, options);
+  const { settings, epoch } = checked;
   const subjects = subjectsOf(settings.name, feed);
   const { candles, snipers } = streamsOf(settings.name);
   const stream = subjects.stream === candles.stream ? candles : snipers;
-  return publishing(connection, settings, stream, statuses, (publishers, { store }) => {
+  return publishing(connection, checked, stream, statuses, (publishers, { store }) => {
     const publisher = store.library.nuid.next();
     let last: FeedStatus | undefined;
     const next = (status: FeedStatus) => {
@@ -191,12 +195,18 @@ export function publishFeedStatus(
   });
 }
 
+/** Options, checked and complete. */
+interface Publishing {
+  readonly settings: NatsSettings;
+  readonly epoch: number;
+}
+
 function checkPublishing(
   connection: NatsConnection,
   parameter: string,
   source: Observable<unknown>,
   options: PublishOptions,
-): { settings: NatsSettings; epoch: number } {
+): Publishing {
   checkConnection(connection);
   if (typeof source?.subscribe !== "function") {
     throw new InvalidInputError(parameter, "an Observable", "is none");
@@ -216,13 +226,14 @@ interface Taker<T> {
 /** Offers the events of a source to publishers, once the stream is there, until all is stored. */
 function publishing<T>(
   connection: NatsConnection,
-  settings: NatsSettings,
+  { settings, epoch }: Publishing,
   stream: StreamSubjects,
   source: Observable<T>,
   begin: (publishers: Publishers, means: PublisherMeans) => Taker<T>,
 ): Observable<Publication> {
   return new Observable<Publication>((subscriber) => {
     const abort = new AbortController();
+    const fail = (cause: unknown) => subscriber.error(failureOver(connection, "Publishing failed", cause));
     const ready = new ReplaySubject<[Publishers, Taker<T>]>(1);
     const end = (publishers: Publishers, error: unknown, isError: boolean) => {
       publishers.whenIdle(() => {
@@ -254,26 +265,23 @@ function publishing<T>(
       });
     subscriber.add(following);
     subscriber.add(() => abort.abort());
-    openStream(connection, settings, stream, abort.signal).then(
-      ({ store, retention }) => {
-        if (subscriber.closed) return;
-        const means: PublisherMeans = {
-          store,
-          scheduler: settings.scheduler,
-          lanes: new Lanes(MESSAGES_AT_ONCE),
-          ensureStream: () => store.ensureStream(stream, settings),
-          mayPublish: () => true,
-          tell: (publication) => subscriber.next(publication),
-          fail: (error) => subscriber.error(error),
-        };
-        const publishers = new Publishers(means, retention / 3);
-        const taker = begin(publishers, means);
-        subscriber.add(taker.running);
-        subscriber.add(() => publishers.stop());
-        opened = [publishers, taker];
-        ready.next(opened);
-      },
-      (error) => subscriber.error(error),
-    );
+    openStream(connection, settings, stream, { signal: abort.signal }).then(({ store, retention }) => {
+      if (subscriber.closed) return;
+      const means: PublisherMeans = {
+        store,
+        scheduler: settings.scheduler,
+        lanes: new Lanes(MESSAGES_AT_ONCE),
+        ensureStream: () => store.ensureStream(stream, settings),
+        mayPublish: () => true,
+        tell: (publication) => subscriber.next(publication),
+        fail,
+      };
+      const publishers = new Publishers(means, { every: retention / 3, epoch });
+      const taker = begin(publishers, means);
+      subscriber.add(taker.running);
+      subscriber.add(() => publishers.stop());
+      opened = [publishers, taker];
+      ready.next(opened);
+    }, fail);
   });
 }

@@ -175,19 +175,23 @@ export class FeedPublisher {
     this.#pump();
   }
 
-  /** Stores again, unchanged, all on which more may be said, so that it does not grow too old to be kept. */
-  refresh(): void {
-    for (const [last, stored] of this.#stored) {
-      const isUnderWay = this.#waiting.has(last) || this.#sending.has(last);
-      if (last !== STATUS && !isUnderWay) this.offer(last, stored, false, true);
-    }
-    if (this.#makeStatus !== undefined) this.offerStatus(this.#makeStatus, true);
+  /**
+   * Stores again, unchanged, all on which more may be said, so that it does not grow too old to be kept: every so many ms,
+   * until unsubscribed; never where that is 0.
+   */
+  refreshEvery(ms: number, epoch: number): Subscription {
+    if (ms === 0) return Subscription.EMPTY;
+    return timer(ms, ms, this.#means.scheduler).subscribe(() => this.#refresh(epoch));
   }
 
-  /** Refreshes every so many ms, until unsubscribed; never where that is 0. */
-  refreshEvery(ms: number): Subscription {
-    if (ms === 0) return Subscription.EMPTY;
-    return timer(ms, ms, this.#means.scheduler).subscribe(() => this.refresh());
+  /** What an earlier lease has left is stored under this one: under its own it would be too late to count. */
+  #refresh(epoch: number): void {
+    for (const [last, stored] of this.#stored) {
+      const isUnderWay = this.#waiting.has(last) || this.#sending.has(last);
+      const isOurs = last !== STATUS && stored.epoch <= epoch;
+      if (isOurs && !isUnderWay) this.offer(last, { ...stored, epoch }, false, true);
+    }
+    if (this.#makeStatus !== undefined) this.offerStatus(this.#makeStatus, true);
   }
 
   /** Goes on where nothing could be stored for a while. */
@@ -302,6 +306,11 @@ export class FeedPublisher {
       }
       const decision = decide(stored, proposal);
       if (decision === "keep") tell({ type: "superseded", subject, sequence: stored!.sequence });
+      if (decision === "done" && !mustStore && this.#doubtful.has(last)) {
+        // It was stored, and nobody has heard of that.
+        stored = { ...stored!, isOwn: true };
+        tell({ type: "stored", subject, sequence: stored.sequence });
+      }
       if (decision === "keep" || (decision === "done" && !mustStore)) break;
       const { epoch, observedAt, body, isRemoval } = proposal;
       const record = { epoch, observedAt, body, isRemoval, revision: nextRevision(stored, proposal) };

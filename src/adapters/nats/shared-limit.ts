@@ -91,8 +91,11 @@ export class SharedLimit {
 
   /** The parts that are this collector's, by the instant from which each counts. */
   hold(parts: Iterable<number>): void {
-    this.#now();
-    this.#window = { ...this.#window, parts: [...parts].sort((a, b) => a - b) };
+    const now = this.#now();
+    const held = [...parts].sort((a, b) => a - b);
+    this.#window = { ...this.#window, parts: held };
+    // A call may have its turn for long, where the client pauses.
+    this.#takeTurnsBack(this.#share(held.filter((from) => from <= now).length));
     this.#serve();
   }
 
@@ -107,8 +110,14 @@ export class SharedLimit {
   /** Whether requests may go out now; where not, calls that have their turn lose it. */
   mayAct(): boolean {
     const mayAct = this.#now() < this.#actsUntil;
-    if (!mayAct) for (const turn of this.#turns.values()) if (!turn.isUsed) turn.end.abort();
+    if (!mayAct) this.#takeTurnsBack(0);
     return mayAct;
+  }
+
+  /** Leaves so many calls their turns that have not used them yet, the first ones; the others ask for another. */
+  #takeTurnsBack(most: number): void {
+    const unused = [...this.#turns.values()].filter(({ isUsed }) => !isUsed);
+    for (const { end } of unused.slice(most)) end.abort();
   }
 
   /** As the client's own `send` does it, a turn for each attempt. */

@@ -2,7 +2,7 @@ import type { ConsumerConfig, JetStreamClient, JetStreamManager, StreamInfo } fr
 import type { KV } from "@nats-io/kv";
 import type { SchedulerLike } from "rxjs";
 import { sleepUntil } from "../../client/schedule.js";
-import { PairstreamError } from "../../errors.js";
+import { NetworkError, PairstreamError } from "../../errors.js";
 import { type NatsConnection, type NatsLibrary, natsLibrary } from "./nats.js";
 import type { NatsSettings } from "./options.js";
 import type { StreamSubjects } from "./subjects.js";
@@ -19,7 +19,8 @@ export interface StoredMessage {
 const STREAM_NOT_FOUND = 10_059;
 const MESSAGE_NOT_FOUND = 10_037;
 const WRONG_LAST_SEQUENCE = 10_071;
-const INVALID_CONFIGURATION = 10_052;
+/** Of the failures that JetStream calls its own those that last: an impossible configuration, or replicas without a cluster. */
+const LASTING: ReadonlySet<number> = new Set([10_052, 10_074]);
 
 /** How long the servers may take to answer, in ms: what went to one that has died just then is lost, and asked again. */
 const TIMEOUT = 1_000;
@@ -43,20 +44,29 @@ export async function openStream(
   connection: NatsConnection,
   settings: NatsSettings,
   subjects: StreamSubjects,
-  signal: AbortSignal,
+  waiting: Omit<Waiting, "scheduler">,
 ): Promise<{ store: Store; retention: number }> {
   const store = await Store.open(connection);
-  const retention = await persist(store, settings.scheduler, signal, () =>
+  const { scheduler } = settings;
+  const retention = await persist(store, { ...waiting, scheduler }, () =>
     store.ensureStream(subjects, settings),
   );
   return { store, retention };
 }
 
+/** How to wait for JetStream. */
+interface Waiting {
+  readonly scheduler: SchedulerLike;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+  /** Hears why it is asked again. */
+  readonly onTrouble?: (error: unknown) => void;
+}
+
 /** Asks JetStream until it answers; rejects where asking again cannot help, and with the signal's reason. */
 export async function persist<T>(
   store: Store,
-  scheduler: SchedulerLike,
-  signal: AbortSignal,
+  { scheduler, signal, onTrouble }: Waiting,
   ask: () => Promise<T>,
 ): Promise<T> {
   for (;;) {
@@ -65,9 +75,19 @@ export async function persist<T>(
       return await ask();
     } catch (error) {
       if (!store.isPassing(error)) throw asPairstreamError("JetStream refused", error);
+      onTrouble?.(error);
       await sleepUntil(scheduler, scheduler.now() + RETRY, signal);
     }
   }
+}
+
+/** What went wrong over a connection: that it is closed, where it is. */
+export function failureOver(connection: NatsConnection, what: string, cause: unknown): PairstreamError {
+  return connection.isClosed() ? closedError(cause) : asPairstreamError(what, cause);
+}
+
+export function closedError(cause: unknown): NetworkError {
+  return new NetworkError("The NATS connection was closed", cause ? { cause } : {});
 }
 
 /** What went wrong, as an error of the library. */
@@ -205,19 +225,31 @@ export class Store {
   }
 
   /** A bucket of keys and values, made where it is not there; read from its leader, never from one that lags. */
-  bucket(name: string, replicas: number | undefined): Promise<KV> {
+  async bucket(name: string, replicas: number | undefined): Promise<KV> {
     const options = { history: 1, allow_direct: false, ...(replicas === undefined ? {} : { replicas }) };
-    return new this.library.Kvm(this.#client).create(name, options);
+    const bucket = await new this.library.Kvm(this.#client).create(name, options);
+    const stream = `KV_${name}`;
+    const config = replicas === undefined ? undefined : (await this.#info(stream))?.config;
+    if (config !== undefined && config.num_replicas !== replicas) {
+      await this.#setup.streams.update(stream, { ...config, num_replicas: replicas! });
+    }
+    return bucket;
   }
 
   /** Whether asking again can help: where JetStream has no leader, no room or no answer at present. */
   isPassing(error: unknown): boolean {
     if (this.connection.isClosed() || error instanceof PairstreamError) return false;
     if (error instanceof this.library.JetStreamApiError) {
-      // A stream that is gone is made again.
-      return (error.status >= 500 && error.code !== INVALID_CONFIGURATION) || error.code === STREAM_NOT_FOUND;
+      return (error.status >= 500 && !LASTING.has(error.code)) || this.isStreamGone(error);
     }
-    return error instanceof Error && PASSING.has(error.name);
+    if (!(error instanceof Error)) return false;
+    const isForbidden = error.cause instanceof this.library.PermissionViolationError;
+    return PASSING.has(error.name) && !isForbidden;
+  }
+
+  /** Whether the stream is not there, which is made again. */
+  isStreamGone(error: unknown): boolean {
+    return this.#codeOf(error) === STREAM_NOT_FOUND;
   }
 
   /** An inbox of its own, where the connection may have one. */

@@ -213,6 +213,16 @@ describe("the table of a published series", () => {
     expect(one.candle(candle(999, { time: 999 * MINUTE, status: "final" }))).toEqual([]);
   });
 
+  it("forgets a long history, too, that was stored just before it joined", () => {
+    const one = table();
+    for (let minute = 0; minute < 1_000; minute++) one.candle(candle(minute, { status: "final" }));
+    one.caughtUp(NOW);
+    for (let minute = 1_000; minute < 1_010; minute++) {
+      one.candle(candle(minute, { time: (minute - 999) * MINUTE, status: "final" }));
+    }
+    expect(one.candle(candle(1, { status: "final" }))).toHaveLength(1);
+  });
+
   it("gives events in the order of the contract, frozen, that fold to what is stored", () => {
     // What one publisher does to a few candles, one message after another.
     const step = fc.record({

@@ -1,3 +1,4 @@
+import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { firstValueFrom, type Subscription } from "rxjs";
@@ -121,6 +122,11 @@ describe.skipIf(!hasServer)("collectors", () => {
     );
     return collector;
   }
+  async function collectorsInTable(): Promise<number> {
+    const bucket = await new Kvm(connection).open(`${name}-leases`);
+    const { beats } = (await bucket.get("default"))!.json<{ beats: object }>();
+    return Object.keys(beats).length;
+  }
   const slotsOf = ({ held }: ReturnType<typeof start>) => {
     const activity = held();
     return activity?.type === "slots" ? activity.held.length : 0;
@@ -136,9 +142,7 @@ describe.skipIf(!hasServer)("collectors", () => {
     stopping.abort();
     await until("the first has ended", () => first.ended);
     expect(first.ended).toBe("completed");
-    const bucket = await new Kvm(connection).open(`${name}-leases`);
-    const { beats } = (await bucket.get("default"))!.json<{ beats: object }>();
-    expect(Object.keys(beats)).toHaveLength(1);
+    expect(await collectorsInTable()).toBe(1);
     await until("the second has all", () => slotsOf(second) === 4);
     const started = first.told.filter(({ type }) => type === "started").length;
     expect(first.told.filter(({ type }) => type === "stopped")).toHaveLength(started);
@@ -157,6 +161,74 @@ describe.skipIf(!hasServer)("collectors", () => {
     await until("the second gives up", () => second.ended);
     expect(second.ended).toContain("other rules");
     expect(slotsOf(first)).toBe(4);
+  });
+
+  it("tell of what keeps them from beginning", async () => {
+    server.freeze();
+    const collector = start();
+    await until("the trouble", () => collector.told.some(({ type }) => type === "trouble"));
+    server.thaw();
+    await until("it works", () => slotsOf(collector) > 0);
+  });
+
+  it("end where what they need cannot be had", async () => {
+    const collector = start({ replicas: 3 });
+    await until("its end", () => collector.ended);
+    expect(collector.ended).toContain("replicas");
+  });
+
+  it("make the stream again that was deleted while nobody worked on it", async () => {
+    const stopping = new AbortController();
+    const rules = { slots: 1, lease: 2_000 };
+    const first = start({ ...rules, signal: stopping.signal });
+    await until("the first works", () => slotsOf(first) === 1);
+    const second = start(rules);
+    await until("the second stands by", async () => (await collectorsInTable()) === 2);
+    const manager = await jetstreamManager(connection);
+    stopping.abort();
+    await manager.streams.delete(name);
+    await until("the second works", () => slotsOf(second) === 1);
+    const [series] = feeds;
+    const event = await firstValueFrom(watchPublishedCandles(connection, series!, { name, since: 0 }));
+    expect(event.type).toBe("new");
+  });
+
+  it("keep what can still change while the service is down, also what another one has left", async () => {
+    const minutes = {
+      ...seriesOf(market.pairs[0]!),
+      timeframe: "1min" as const,
+      settle: 100,
+      revisionWindow: 3,
+    };
+    let isDown = false;
+    const failing: FetchLike = (url, init) =>
+      isDown ? Promise.reject(new Error("down")) : service.fetch(url, init);
+    const rules = { retention: 3_000, lease: 1_000 };
+    const feed = [{ ...minutes, every: 1_000, since: { candles: 3 } }];
+    const stopping = new AbortController();
+    const first = start({ ...rules, signal: stopping.signal }, feed);
+    const told: string[] = [];
+    running.push(
+      watchPublishedCandles(connection, minutes, { name, since: 0 }).subscribe(({ type }) => told.push(type)),
+    );
+    await until("some candles", () => told.length >= 3);
+    isDown = true;
+    stopping.abort();
+    await until("the first has ended", () => first.ended);
+    start(rules, feed, clientOf(failing));
+    const manager = await jetstreamManager(connection);
+    const left = Date.now();
+    await until("all is stored again, several times", async () => {
+      const { state } = await manager.streams.info(name);
+      return Date.parse(state.first_ts) > left + rules.retention;
+    });
+    const late: number[] = [];
+    running.push(
+      watchPublishedCandles(connection, minutes, { name, since: 0 }).subscribe(({ candle }) =>
+        late.push(candle.timestamp),
+      ),
+    );
+    await until("the same for one who comes later", () => late.length >= 3);
   });
 
   it("publish snipers that fold to the service's report", async () => {

@@ -94,6 +94,13 @@ describe("histories", () => {
     expect(filters().slice(33)).toEqual(["feed-32.>", "feed-33.>"]);
   });
 
+  it("are read 32 at once again where it turns out only then that the stream holds far more", () => {
+    come(70);
+    for (const { told } of made.slice(0, 32)) told.next({ type: "caught-up" });
+    made[32]!.told.next({ type: "attached", stored: 38_001 });
+    expect(isFollowed().filter(Boolean)).toHaveLength(32);
+  });
+
   it("are read no longer once all have left, and then for others", () => {
     const crowd = come(70);
     made[0]!.told.next({ type: "caught-up" });

@@ -373,11 +373,7 @@ describe.skipIf(!hasServer)("published over a server", () => {
       await connection.close();
       source.next(event("new", 2, 1));
       await until("three errors", () => errors.length === 3);
-      expect(errors.map((one) => (one as Error).name).sort()).toEqual([
-        "NetworkError",
-        "NetworkError",
-        "PairstreamError",
-      ]);
+      expect(errors.map((one) => (one as Error).name)).toEqual(Array(3).fill("NetworkError"));
     });
   });
 

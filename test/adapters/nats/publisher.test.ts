@@ -12,8 +12,11 @@ import { VirtualClock } from "../../../src/index.js";
 
 const FEED = { key: "p.candles.x", stream: "p" };
 
-/** What becomes of a message on its way: it is stored, stored without anyone hearing of it, or lost. */
-type Fate = "stored" | "unheard" | "lost" | "refused";
+/** What becomes of a message on its way: it is stored, stored without anyone hearing of it, at once or late, or lost. */
+type Fate = "stored" | "unheard" | "late" | "lost" | "refused";
+
+/** How much later than its publisher gives it up a late message comes, in ms. */
+const LATENESS = 65;
 
 /** A stream that keeps the last message of each subject, and takes 10 ms for everything. */
 class FakeStream {
@@ -76,13 +79,22 @@ class FakeStream {
     const fate = this.fates.shift() ?? "stored";
     if (fate === "refused") throw REFUSED;
     if (fate === "lost") throw new Error("lost");
+    if (fate === "late") {
+      this.clock.schedule(() => void this.#take(subject, text, expected), LATENESS);
+      throw new Error("late");
+    }
+    const isTaken = this.#take(subject, text, expected);
+    if (isTaken && fate === "unheard") throw new Error("unheard");
+    return isTaken ? this.#sequence : undefined;
+  }
+
+  #take(subject: string, text: string, expected: number): boolean {
     if ((this.kept.get(subject)?.sequence ?? 0) !== expected) {
       this.refusals += 1;
-      return undefined;
+      return false;
     }
     this.#keep(subject, text);
-    if (fate === "unheard") throw new Error("unheard");
-    return this.#sequence;
+    return true;
   }
 
   #keep(subject: string, text: string): void {
@@ -255,9 +267,14 @@ describe("a publisher", () => {
     publisher.offer("a", proposalOf(1), false);
     await stream.clock.advanceBy(1_000);
     expect(stream.order).toEqual(["a"]);
-    publisher.offer("a", proposalOf(2), false);
+    expect(stream.publications).toEqual([
+      { type: "retried", subject: "p.candles.x.a", error: expect.anything() },
+      { type: "stored", subject: "p.candles.x.a", sequence: 1 },
+    ]);
+    // By a clock that was set back meanwhile it is older, and newer all the same.
+    publisher.offer("a", proposalOf(2, { observedAt: -5 }), false);
     await stream.clock.advanceBy(1_000);
-    expect(stream.read("a")).toMatchObject({ revision: 1 });
+    expect(stream.read("a")).toMatchObject({ revision: 1, observedAt: -5 });
   });
 
   it("waits longer after each failure, up to a second, and sets the stream up again after five", async () => {
@@ -347,13 +364,28 @@ describe("a publisher", () => {
     publisher.offer("a", proposalOf(1), false);
     publisher.offer("b", proposalOf(1), true);
     publisher.offerStatus(() => proposalOf(1));
-    const refreshing = publisher.refreshEvery(1_000);
+    const refreshing = publisher.refreshEvery(1_000, 1);
     await stream.clock.advanceBy(1_100);
     expect(stream.order).toEqual(["a", "b", "status", "a", "status"]);
     expect(stream.read("a")).toMatchObject({ revision: 0, observedAt: 1 });
     refreshing.unsubscribe();
     await stream.clock.advanceBy(100);
     expect(stream.clock.pending).toBe(0);
+  });
+
+  it("stores again under its own lease what an earlier one has left, and leaves alone what a later one has", async () => {
+    const stream = new FakeStream();
+    stream.put("a", { ...proposalOf(3), revision: 4 });
+    const publisher = stream.publisher();
+    const { sequence, text } = stream.kept.get("p.candles.x.a")!;
+    publisher.learn("a", sequence, text);
+    stream.put("b", { ...proposalOf(9, { epoch: 3 }), revision: 0 });
+    publisher.offer("b", proposalOf(1, { epoch: 2 }), false);
+    const refreshing = publisher.refreshEvery(1_000, 2);
+    await stream.clock.advanceBy(1_100);
+    expect(stream.read("a")).toMatchObject({ epoch: 2, revision: 4, observedAt: 3 });
+    expect(stream.order).toEqual(["a", "b", "a"]);
+    refreshing.unsubscribe();
   });
 
   it("ends with the newest of each subject stored, whatever is lost on the way", async () => {
@@ -364,7 +396,7 @@ describe("a publisher", () => {
       /** Another publisher stores something, observed a little earlier or later. */
       rival: fc.option(fc.constantFrom(-2, 2), { freq: 5 }),
     });
-    const fate = fc.constantFrom<Fate>("stored", "stored", "unheard", "lost");
+    const fate = fc.constantFrom<Fate>("stored", "stored", "unheard", "late", "lost");
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { maxLength: 25 }),

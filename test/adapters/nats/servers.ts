@@ -43,13 +43,13 @@ export async function until<T>(
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
+/** So many, all different: each is held until all are known. */
+async function freePorts(count: number): Promise<readonly number[]> {
+  const holders = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+  await Promise.all(holders.map((holder) => once(holder, "listening")));
+  const ports = holders.map((holder) => (holder.address() as { port: number }).port);
+  await Promise.all(holders.map((holder) => once(holder.close(), "close")));
+  return ports;
 }
 
 /** For how long a client may leave unread what the server has for it. */
@@ -64,15 +64,19 @@ export class NatsServer {
   readonly #folder: string;
   #child: ChildProcess | undefined;
 
-  constructor(name: string, [port, monitor]: readonly [number, number], more: readonly string[] = []) {
+  constructor(
+    name: string,
+    [port, monitor]: readonly number[],
+    { more = [], configuration = "" }: { more?: readonly string[]; configuration?: string } = {},
+  ) {
     this.name = name;
-    this.port = port;
-    this.#monitor = monitor;
+    this.port = port!;
+    this.#monitor = monitor!;
     this.#folder = mkdtempSync(join(tmpdir(), "nats-"));
-    const configuration = join(this.#folder, "server.conf");
-    writeFileSync(configuration, `write_deadline: "${WRITE_DEADLINE}"\n`);
+    const file = join(this.#folder, "server.conf");
+    writeFileSync(file, `write_deadline: "${WRITE_DEADLINE}"\n${configuration}`);
     const places = ["-a", "127.0.0.1", "-p", String(port), "-m", String(monitor), "-sd", this.#folder];
-    this.#arguments = ["-c", configuration, "-js", "-n", name, ...places, ...more];
+    this.#arguments = ["-c", file, "-js", "-n", name, ...places, ...more];
   }
 
   /** The processor's time that it has taken so far, in ms, where the system tells. */
@@ -84,9 +88,17 @@ export class NatsServer {
 
   /** How many clients it has given up as too slow. */
   async slowClients(): Promise<number> {
+    return (await this.#tell()).slow_consumers;
+  }
+
+  /** What it holds in memory, in bytes. */
+  async memory(): Promise<number> {
+    return (await this.#tell()).mem;
+  }
+
+  async #tell(): Promise<{ slow_consumers: number; mem: number }> {
     const answer = await fetch(`http://127.0.0.1:${this.#monitor}/varz`);
-    const { slow_consumers: count } = (await answer.json()) as { slow_consumers: number };
-    return count;
+    return (await answer.json()) as { slow_consumers: number; mem: number };
   }
 
   get url(): string {
@@ -123,9 +135,9 @@ export class NatsServer {
   }
 }
 
-/** A server that answers. */
-export async function startServer(): Promise<NatsServer> {
-  const server = new NatsServer("single", [await freePort(), await freePort()]);
+/** A server that answers, with so much more in its configuration. */
+export async function startServer(configuration = ""): Promise<NatsServer> {
+  const server = new NatsServer("single", await freePorts(2), { configuration });
   server.start();
   await ready([server], 1);
   return server;
@@ -134,25 +146,23 @@ export async function startServer(): Promise<NatsServer> {
 /** Three servers in a cluster that has found its leader. */
 export async function startCluster(): Promise<NatsServer[]> {
   const names = ["a", "b", "c"];
-  const places = await Promise.all(
-    names.map(async (name) => ({
-      name,
-      ports: [await freePort(), await freePort()] as const,
-      route: `nats://127.0.0.1:${await freePort()}`,
-    })),
-  );
+  const ports = await freePorts(3 * names.length);
+  const places = names.map((name, at) => {
+    const [port, monitor, route] = ports.slice(3 * at);
+    return { name, ports: [port!, monitor!], route: `nats://127.0.0.1:${route}` };
+  });
   const cluster = ["--cluster_name", "test", "--routes", places.map(({ route }) => route).join(",")];
   const servers = places.map(({ name, ports, route }) => {
-    return new NatsServer(name, ports, [...cluster, "--cluster", route]);
+    return new NatsServer(name, ports, { more: [...cluster, "--cluster", route] });
   });
   for (const server of servers) server.start();
   await ready(servers, 3);
   return servers;
 }
 
-/** Waits until a stream of so many replicas can be made. */
+/** Waits until a stream of so many replicas can be made; takes the servers down where it never can. */
 async function ready(servers: readonly NatsServer[], replicas: number): Promise<void> {
-  await until("JetStream", async () => {
+  const isReady = until("JetStream", async () => {
     const connection = await connect({ servers: servers.map(({ url }) => url), reconnect: false });
     try {
       const manager = await jetstreamManager(connection, { timeout: 2_000 });
@@ -161,6 +171,10 @@ async function ready(servers: readonly NatsServer[], replicas: number): Promise<
     } finally {
       await connection.close();
     }
+  });
+  await isReady.catch(async (error) => {
+    await Promise.all(servers.map((server) => server.remove()));
+    throw error;
   });
 }
 

@@ -65,6 +65,28 @@ describe("a share of a client's rate limit", () => {
     expect(sent()).toEqual([0, 0, 0, 0, 0, 0, 1_000, 1_000, 2_000, 2_000]);
   });
 
+  it("takes back turns that are not used yet, too, the last ones first", async () => {
+    const { world, limit, ask, sent } = shared();
+    world.interfere = () =>
+      world.asked.length === 1 ? answered(429, "", { "retry-after": "2" }) : answered(200, "fine");
+    limit.actUntil(FOREVER);
+    limit.hold([START, START, START]);
+    void ask("/limited");
+    await world.clock.advanceBy(100);
+    // These have their turns here, and wait in the client until the pause of 2 s is over.
+    for (let number = 0; number < 5; number++) void ask(`/${number}`);
+    await world.clock.advanceBy(900);
+    limit.hold([START]);
+    await world.clock.advanceBy(1_900);
+    expect(routesOf(world)).toEqual(["/limited", "/0", "/1"]);
+    await world.clock.advanceBy(5_000);
+    expect(sent()).toHaveLength(7);
+    const busiest = Math.max(
+      ...sent().map((from) => sent().filter((at) => from <= at && at < from + 1_000).length),
+    );
+    expect(busiest).toBe(2);
+  });
+
   it("serves by priority, then by who came first", async () => {
     const { world, limit, ask } = shared();
     const order: [string, Priority][] = [
