@@ -1,78 +1,27 @@
 import { jetstreamManager } from "@nats-io/jetstream";
-import type { NatsConnection } from "@nats-io/transport-node";
-import { concat, EMPTY, from, lastValueFrom, NEVER, Subject, throwError, toArray } from "rxjs";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { concat, EMPTY, from, lastValueFrom, Subject, throwError, toArray } from "rxjs";
+import { describe, expect, it } from "vitest";
 import {
   type Publication,
   publishCandles,
   publishFeedStatus,
-  publishSnipers,
   watchPublishedCandles,
   watchPublishedFeedStatus,
-  watchPublishedSnipers,
 } from "../../../src/adapters/nats/index.js";
 import { writeMessage } from "../../../src/adapters/nats/message.js";
-import { SNIPER_TOTALS } from "../../../src/contract/model.js";
-import {
-  applySniperEvent,
-  type CandleEvent,
-  createClient,
-  emptyReport,
-  type FeedStatus,
-  HttpError,
-  type Series,
-  type Sniper,
-  type SniperEvent,
-  watchCandles,
-} from "../../../src/index.js";
+import { type CandleEvent, createClient, type FeedStatus, watchCandles } from "../../../src/index.js";
 import { breachOf, openMarket, seriesOf, WATCH } from "./market.js";
+import { event, live, MINUTE, type OnServer, onServer, SERIES } from "./published-world.js";
 import { Follower, openWay } from "./rig.js";
-import { connectTo, hasServer, type NatsServer, startServer, until } from "./servers.js";
+import { connectTo, hasServer, until } from "./servers.js";
 
-const MINUTE = 60_000;
-const SERIES: Series = { ...seriesOf("pair.with-dots"), timeframe: "1min" };
-
-/** An event of a minute's candle, whose prices are all one. */
-function event(
-  type: CandleEvent["type"],
-  minute: number,
-  price: number,
-  more: Partial<CandleEvent> = {},
-): CandleEvent {
-  const timestamp = minute * MINUTE;
-  const candle = { timestamp, open: price, high: price, low: price, close: price, volume: 1, swaps: 1 };
-  const observedAt = timestamp + 5_000;
-  return { type, candle, status: "open", revision: 0, live: true, observedAt, series: SERIES, ...more };
-}
-const live = (from: number, until: number): FeedStatus => ({
-  state: "live",
-  coveredFrom: from * MINUTE,
-  coveredUntil: until * MINUTE,
-  failures: 0,
-});
 const short = ({ type, candle, status, live: isLive }: CandleEvent) =>
   `${type} ${candle.timestamp / MINUTE}=${candle.close} ${status}${isLive ? "" : " history"}`;
 
 describe.skipIf(!hasServer)("published over a server", () => {
-  let server: NatsServer;
-  let publishing: NatsConnection;
-  let watching: NatsConnection;
-  let count = 0;
-  /** Every test has streams of its own. */
-  let name: string;
-
-  beforeAll(async () => {
-    server = await startServer();
-    publishing = await connectTo([server]);
-    watching = await connectTo([server]);
-  });
-  beforeEach(() => {
-    count += 1;
-    name = `test-${count}`;
-  });
-  afterAll(async () => {
-    await Promise.all([publishing?.close(), watching?.close()]);
-    await server?.remove();
+  let { server, publishing, watching, name } = {} as OnServer;
+  onServer((world) => {
+    ({ server, publishing, watching, name } = world);
   });
 
   /** Stores events and waits for that. */
@@ -374,122 +323,6 @@ describe.skipIf(!hasServer)("published over a server", () => {
       source.next(event("new", 2, 1));
       await until("three errors", () => errors.length === 3);
       expect(errors.map((one) => (one as Error).name)).toEqual(Array(3).fill("NetworkError"));
-    });
-  });
-
-  describe("how a feed stands", () => {
-    const follow = (feed: Series | { pairAddress: string } = SERIES) => {
-      const told: FeedStatus[] = [];
-      const following = watchPublishedFeedStatus(watching, feed, { name, heartbeat: 300 }).subscribe(
-        (status) => told.push(status),
-      );
-      return { told, states: () => told.map(({ state }) => state), leave: () => following.unsubscribe() };
-    };
-
-    it("is starting at once, then as published, stalled once the publisher is gone, and live again with the next", async () => {
-      const first = publishFeedStatus(publishing, SERIES, concat(from([live(1, 2)]), NEVER), { name });
-      const one = first.subscribe();
-      const { told, states, leave } = follow();
-      expect(states()).toEqual(["starting"]);
-      await until("it is live", () => states().at(-1) === "live");
-      expect(told.at(-1)).toEqual(live(1, 2));
-      one.unsubscribe();
-      await until("it is stalled", () => states().at(-1) === "stalled");
-      expect(told.at(-1)).toMatchObject({
-        ...live(1, 2),
-        state: "stalled",
-        failures: 1,
-        lastError: { name: "NetworkError" },
-      });
-      const late = follow();
-      await until("so it is for one who comes now", () => late.states().at(-1) === "stalled");
-      expect(late.states()).toEqual(["starting", "stalled"]);
-      const two = publishFeedStatus(publishing, SERIES, concat(from([live(1, 5)]), NEVER), {
-        name,
-      }).subscribe();
-      await until("it is live again", () => [told, late.told].every((list) => list.at(-1)?.state === "live"));
-      expect(told.at(-1)).toEqual(live(1, 5));
-      two.unsubscribe();
-      leave();
-      late.leave();
-    });
-
-    it("is stalled where nobody publishes", async () => {
-      const { told, states, leave } = follow();
-      await until("it is stalled", () => states().at(-1) === "stalled");
-      expect(told.at(-1)).toMatchObject({
-        failures: 1,
-        lastError: { message: "Nobody publishes this feed" },
-      });
-      leave();
-    });
-
-    it("is stalled, with the error, where its source fails for good", async () => {
-      const refused = new HttpError("GET /x was answered with status 400", 400, "secret body");
-      const source = concat(
-        from([live(1, 2)]),
-        throwError(() => refused),
-      );
-      const ended: unknown[] = [];
-      const { told, leave } = follow();
-      publishFeedStatus(publishing, SERIES, source, { name }).subscribe({
-        error: (error) => ended.push(error),
-      });
-      await until(
-        "its end",
-        () => ended.length === 1 && told.some(({ lastError }) => lastError?.name === "HttpError"),
-      );
-      expect(ended).toEqual([refused]);
-      const failed = told.find(({ lastError }) => lastError?.name === "HttpError")!;
-      expect(failed).toMatchObject({ state: "stalled", failures: 1, coveredUntil: 2 * MINUTE });
-      expect(failed.lastError).toBeInstanceOf(HttpError);
-      expect((failed.lastError as HttpError).body).toBe("");
-      leave();
-    });
-  });
-
-  describe("snipers", () => {
-    const wallet = (walletAddress: string, sales: number): Sniper => ({
-      walletAddress,
-      snipedTransactions: [],
-      sellTransactions: Array.from({ length: sales }, (_, at) => ({
-        transactionHash: `${walletAddress}-${at}`,
-        transactionTimestamp: at,
-        blocksAfterCreation: null,
-      })),
-      ...(Object.fromEntries(SNIPER_TOTALS.map((total) => [total, sales])) as Record<
-        (typeof SNIPER_TOTALS)[number],
-        number
-      >),
-    });
-    const told = (observedAt: number) => ({ pairAddress: "pair", initial: false, observedAt });
-
-    it("come as the wallets that are there, then as what changes", async () => {
-      const source = new Subject<SniperEvent>();
-      const running = publishSnipers(publishing, source, { name, blocksAfterCreation: 3 }).subscribe();
-      source.next({ ...told(1), type: "wallet-added", wallet: wallet("a.*>", 1) });
-      source.next({ ...told(1), type: "wallet-added", wallet: wallet("status", 0) });
-      const events: SniperEvent[] = [];
-      const query = { pairAddress: "pair", blocksAfterCreation: 3 };
-      const following = watchPublishedSnipers(watching, query, { name }).subscribe((one) => events.push(one));
-      await until("both", () => events.length === 2);
-      const sale = wallet("status", 1).sellTransactions[0]!;
-      source.next({ ...told(2), type: "sold", walletAddress: "status", transaction: sale });
-      source.next({
-        ...told(2),
-        type: "wallet-updated",
-        wallet: wallet("status", 1),
-        previous: wallet("status", 0),
-        changed: SNIPER_TOTALS,
-      });
-      source.next({ ...told(2), type: "wallet-removed", previous: wallet("a.*>", 1) });
-      const types = () => events.slice(2).map(({ type }) => type);
-      await until("the rest", () => types().includes("wallet-removed") && types().includes("wallet-updated"));
-      expect(types().sort()).toEqual(["sold", "wallet-removed", "wallet-updated"]);
-      const { result } = events.reduce(applySniperEvent, emptyReport);
-      expect(result).toEqual([wallet("status", 1)]);
-      following.unsubscribe();
-      running.unsubscribe();
     });
   });
 });

@@ -1,0 +1,115 @@
+import {
+  FeedPublisher,
+  Lanes,
+  type Publication,
+  type PublisherMeans,
+} from "../../../src/adapters/nats/publisher.js";
+import type { StoredRecord } from "../../../src/adapters/nats/records.js";
+import type { Store } from "../../../src/adapters/nats/store.js";
+import { VirtualClock } from "../../../src/index.js";
+
+const FEED = { key: "p.candles.x", stream: "p" };
+
+/** What becomes of a message on its way: it is stored, stored without anyone hearing of it, at once or late, or lost. */
+export type Fate = "stored" | "unheard" | "late" | "lost" | "refused";
+
+/** How much later than its publisher gives it up a late message comes, in ms. */
+const LATENESS = 65;
+
+/** A stream that keeps the last message of each subject, and takes 10 ms for everything. */
+export class FakeStream {
+  readonly clock = new VirtualClock();
+  readonly kept = new Map<string, { sequence: number; text: string }>();
+  /** Subjects in the order in which they were stored. */
+  readonly order: string[] = [];
+  readonly publications: Publication[] = [];
+  readonly failures: unknown[] = [];
+  fates: Fate[] = [];
+  mayPublish = true;
+  setups = 0;
+  /** Messages that expected what was not there. */
+  refusals = 0;
+  /** The most messages that were on their way at once: to one subject, and to all. */
+  most = { subject: 0, all: 0 };
+  readonly #underWay: string[] = [];
+  #sequence = 0;
+
+  put(last: string, record: Omit<StoredRecord, "sequence" | "isOwn">): void {
+    this.#keep(`${FEED.key}.${last}`, JSON.stringify(record));
+  }
+
+  read(last: string) {
+    const kept = this.kept.get(`${FEED.key}.${last}`);
+    return kept && readRecord(last, kept.text);
+  }
+
+  publisher(lanes = 256): FeedPublisher {
+    const store = {
+      publish: (subject: string, text: string, expected: number) => this.#publish(subject, text, expected),
+      last: async (_: string, subject: string) => {
+        await this.#wait();
+        return this.kept.get(subject);
+      },
+      isPassing: (error: unknown) => error !== REFUSED,
+    };
+    const means: PublisherMeans = {
+      store: store as unknown as Store,
+      scheduler: this.clock,
+      lanes: new Lanes(lanes),
+      ensureStream: async () => {
+        this.setups += 1;
+      },
+      mayPublish: () => this.mayPublish,
+      tell: (publication) => this.publications.push(publication),
+      fail: (error) => this.failures.push(error),
+    };
+    return new FeedPublisher(means, FEED, readRecord);
+  }
+
+  async #publish(subject: string, text: string, expected: number): Promise<number | undefined> {
+    this.#underWay.push(subject);
+    this.most = {
+      subject: Math.max(this.most.subject, this.#underWay.filter((one) => one === subject).length),
+      all: Math.max(this.most.all, this.#underWay.length),
+    };
+    await this.#wait();
+    this.#underWay.splice(this.#underWay.indexOf(subject), 1);
+    const fate = this.fates.shift() ?? "stored";
+    if (fate === "refused") throw REFUSED;
+    if (fate === "lost") throw new Error("lost");
+    if (fate === "late") {
+      this.clock.schedule(() => void this.#take(subject, text, expected), LATENESS);
+      throw new Error("late");
+    }
+    const isTaken = this.#take(subject, text, expected);
+    if (isTaken && fate === "unheard") throw new Error("unheard");
+    return isTaken ? this.#sequence : undefined;
+  }
+
+  #take(subject: string, text: string, expected: number): boolean {
+    if ((this.kept.get(subject)?.sequence ?? 0) !== expected) {
+      this.refusals += 1;
+      return false;
+    }
+    this.#keep(subject, text);
+    return true;
+  }
+
+  #keep(subject: string, text: string): void {
+    this.#sequence += 1;
+    this.kept.set(subject, { sequence: this.#sequence, text });
+    this.order.push(subject.slice(FEED.key.length + 1));
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve) => this.clock.schedule(() => resolve(), 10));
+  }
+}
+
+const REFUSED = new Error("refused");
+
+/** Of a message as `writeMessage` makes it, or as `put` does. */
+function readRecord(_last: string, text: string): Omit<StoredRecord, "sequence" | "isOwn"> {
+  const { version, epoch, observedAt, revision, body, isRemoval = false, ...said } = JSON.parse(text);
+  return { epoch, observedAt, revision, isRemoval, body: body ?? JSON.stringify(said) };
+}
