@@ -47,7 +47,8 @@ export function checkNatsOptions(options: StreamOptions): NatsSettings {
 }
 
 export function checkConnection(connection: NatsConnection): NatsConnection {
-  if (typeof connection?.subscribe === "function" && typeof connection.request === "function")
+  const { subscribe, request, isClosed } = connection ?? {};
+  if ([subscribe, request, isClosed].every((method) => typeof method === "function"))
     return connection;
   const allowed = "a connection of @nats-io/transport-node, or of another transport of NATS";
   throw new InvalidInputError("connection", allowed, "is none");

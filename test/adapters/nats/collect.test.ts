@@ -38,7 +38,7 @@ const refusing =
 const feeds = market.pairs.map((pair) => ({ ...seriesOf(pair), ...WATCH, since: { candles: 10 } }));
 
 describe("collect", () => {
-  const connection = { subscribe() {}, request() {} } as unknown as NatsConnection;
+  const connection = { subscribe() {}, request() {}, isClosed: () => false } as unknown as NatsConnection;
   const refused = (options: CollectOptions, watches: readonly object[] = feeds) =>
     expect(() => collect(connection, clientOf(), watches as typeof feeds, options));
 

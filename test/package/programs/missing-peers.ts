@@ -6,7 +6,7 @@ import { fromServerSentEvents } from "pairstream/sse";
 import { EMPTY, firstValueFrom } from "rxjs";
 
 const series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" } as const;
-const connection = { subscribe() {}, request() {} } as never;
+const connection = { subscribe() {}, request() {}, isClosed: () => false } as never;
 
 const uses: Record<string, () => Promise<unknown>> = {
   listen: () => listen(createPairService({ source: simulatedMarket({ seed: 1 }) }), { port: 0 }),
