@@ -48,8 +48,7 @@ export function checkNatsOptions(options: StreamOptions): NatsSettings {
 
 export function checkConnection(connection: NatsConnection): NatsConnection {
   const { subscribe, request, isClosed } = connection ?? {};
-  if ([subscribe, request, isClosed].every((method) => typeof method === "function"))
-    return connection;
+  if ([subscribe, request, isClosed].every((method) => typeof method === "function")) return connection;
   const allowed = "a connection of @nats-io/transport-node, or of another transport of NATS";
   throw new InvalidInputError("connection", allowed, "is none");
 }
