@@ -116,9 +116,10 @@ class Recorder {
     return this.#ended;
   }
 
-  write(line: TapeLine): void {
+  write(exchange: Omit<TapeLine, "asks" | "late">): void {
     this.#ended += 1;
     if (this.#hasFailed) return;
+    const line = { ...exchange, asks: this.#requests };
     const late = this.#late;
     this.#late = [];
     try {

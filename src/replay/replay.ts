@@ -85,6 +85,10 @@ class TapeClock extends VirtualClock {
   override set(instant: number): void {
     super.set(instant);
   }
+
+  override fireNext(): Promise<boolean> {
+    return super.fireNext();
+  }
 }
 
 /** A request that was made again, and waits for its recorded end. */
@@ -175,11 +179,17 @@ class Player {
       await this.#advance(line.ended);
       // Whoever acts from outside goes before what is due then.
       if (!this.#pending.has(line)) await this.#advance(line.ended + MOMENT);
-      if (line.ended < before) this.clock.set(line.ended);
+      if (line.ended < before) await this.#setBack(line);
       before = line.ended;
       this.#deliver(line);
     }
     await this.#advance(this.clock.now());
+  }
+
+  /** Lets time pass until the clock was set back; what was asked until then tells how far it had come. */
+  async #setBack({ ended, asks }: TapeLine): Promise<void> {
+    while (this.#asked < asks && (await this.clock.fireNext()));
+    this.clock.set(ended);
   }
 
   async #advance(instant: number): Promise<void> {

@@ -70,6 +70,8 @@ const tapeLine = z.object({
   status: z.number().optional(),
   headers: texts.optional(),
   ended: instant,
+  /** How many requests had been sent by then. */
+  asks: count,
   /**
    * `whole`: with a body; `failed`: as `failure` says, before the headers or after; `timed-out`: the client gave up;
    * `left`: the client's caller did.

@@ -87,6 +87,13 @@ export class VirtualClock implements SchedulerLike {
     });
   }
 
+  /** Fires the next timer, whenever it is due; says whether there was one. */
+  protected async fireNext(): Promise<boolean> {
+    const next = this.#queue.first;
+    if (next !== undefined) await this.#alone(() => this.#fire(next, Math.max(this.#now, next.due)));
+    return next !== undefined;
+  }
+
   /** Shows another instant, as after somebody has set a machine's clock; timers stay due when they were. */
   protected set(instant: number): void {
     this.#now = instant;

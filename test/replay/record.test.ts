@@ -77,6 +77,7 @@ describe("a line", () => {
         status: 200,
         headers: kept,
         ended: NOON + 42,
+        asks: 1,
         outcome: "whole",
         body: REPORT,
       },
