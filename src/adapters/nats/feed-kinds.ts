@@ -6,7 +6,7 @@ import { serviceTime } from "../../client/service-clock.js";
 import type { Series, Sniper } from "../../contract/model.js";
 import { type FeedStatus, watchFeedStatus } from "../../feed-status.js";
 import { checkSniperWatch, type SniperWatch, watchSnipers } from "../../snipers/watch.js";
-import { addressOf } from "../sse/wallets.js";
+import { addressOf } from "../wire/wallets.js";
 import { offerCandle, offerSniper, readCandleRecord, readWalletRecord } from "./feeds.js";
 import { candleBody, readCandleMessage, readWalletMessage, walletBody } from "./message.js";
 import type { FeedPublisher, RecordReader } from "./publisher.js";

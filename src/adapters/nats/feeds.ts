@@ -2,7 +2,7 @@ import { Subscription } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
 import type { Sniper } from "../../contract/model.js";
 import type { SniperEvent } from "../../snipers/diff.js";
-import { addressOf, foldWallet } from "../sse/wallets.js";
+import { addressOf, foldWallet } from "../wire/wallets.js";
 import {
   candleBody,
   readCandleMessage,

@@ -3,7 +3,7 @@ import type { CandleStatus } from "../../candles/event.js";
 import { type Candle, SNIPER_TOTALS, type Sniper } from "../../contract/model.js";
 import { ContractError, type PairstreamError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
-import { fromWireError, toWireError, wireError } from "../sse/wire-error.js";
+import { fromWireError, toWireError, wireError } from "../wire/error.js";
 import { candle, wallet } from "../wire/model.js";
 import type { StoredRecord, Takeover } from "./records.js";
 

@@ -1,5 +1,5 @@
 import type { SniperEvent } from "../../snipers/diff.js";
-import { walletChanges } from "../sse/wallets.js";
+import { walletChanges } from "../wire/wallets.js";
 import { REREAD } from "./consumer.js";
 import type { StatusRecord, WalletRecord } from "./message.js";
 import { isNewer, isStale, type PlacedMessage, type Takeover, takeoversOf } from "./records.js";

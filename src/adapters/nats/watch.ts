@@ -21,7 +21,7 @@ import {
 } from "../../contract/input.js";
 import type { DateLike, Series, SniperQuery, WeekStart } from "../../contract/model.js";
 import { NetworkError } from "../../errors.js";
-import type { FeedStatus } from "../../feed-status.js";
+import { type FeedStatus, isSameStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
 import { intervalsOf } from "../../timeframe.js";
 import { CandleTable, type TableStart } from "./candle-table.js";
@@ -231,7 +231,7 @@ export function watchPublishedFeedStatus(
       ),
       scan((known, news) => ({ ...known, ...news }), nothingHeard),
       map((known) => heardStatus(known, known.publisher === undefined ? absence : silence)),
-      distinctUntilChanged(isSame),
+      distinctUntilChanged(isSameStatus),
     );
   });
 }
@@ -268,15 +268,4 @@ class StatusListener {
     this.publisher = publisher;
     return { status, publisher, isFresh: !this.#isReading, ...(isOther ? { isAlive: undefined } : {}) };
   }
-}
-
-function isSame(a: FeedStatus, b: FeedStatus): boolean {
-  return (
-    a.state === b.state &&
-    a.coveredFrom === b.coveredFrom &&
-    a.coveredUntil === b.coveredUntil &&
-    a.failures === b.failures &&
-    a.lastError?.name === b.lastError?.name &&
-    a.lastError?.message === b.lastError?.message
-  );
 }

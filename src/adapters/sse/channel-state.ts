@@ -3,9 +3,10 @@ import type { CandleEvent, CandleStatus } from "../../candles/event.js";
 import type { Candle, Series, Sniper } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
+import { toWireError } from "../wire/error.js";
+import { addressOf, foldWallet, isNews, walletChanges } from "../wire/wallets.js";
 import { CandleTable } from "./candle-table.js";
 import { ReplayLog } from "./replay-log.js";
-import { addressOf, foldWallet, isNews, walletChanges } from "./wallets.js";
 import {
   keyOf,
   seriesOf,
@@ -16,7 +17,6 @@ import {
   writeStatus,
   writeWallet,
 } from "./wire.js";
-import { toWireError } from "./wire-error.js";
 
 /** What is sent, as the protocol has it. */
 export interface Message {

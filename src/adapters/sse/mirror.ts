@@ -1,5 +1,6 @@
 import { ContractError, PairstreamError } from "../../errors.js";
 import { type FeedStatus, isSameStatus } from "../../feed-status.js";
+import { fromWireError } from "../wire/error.js";
 import { CandleMirror } from "./candle-mirror.js";
 import type { ChannelEvent } from "./events.js";
 import { SniperMirror } from "./sniper-mirror.js";
@@ -12,7 +13,6 @@ import {
   readStatus,
   type WalletMessage,
 } from "./wire.js";
-import { fromWireError } from "./wire-error.js";
 
 /** A message as a parser of the protocol gives it. */
 export interface ParsedMessage {

@@ -1,6 +1,6 @@
 import type { Sniper } from "../../contract/model.js";
 import type { SniperEvent } from "../../snipers/diff.js";
-import { addressOf, foldWallet, isNews, walletChanges } from "./wallets.js";
+import { addressOf, foldWallet, isNews, walletChanges } from "../wire/wallets.js";
 import type { DataOf, WalletMessage } from "./wire.js";
 
 /** The snipers of one pair as a receiver has told them to its subscriber; see `CandleMirror`. */

@@ -11,8 +11,8 @@ import {
 import { ContractError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
+import { fromWireError, toWireError, wireError } from "../wire/error.js";
 import { candle, frozen, text, transaction, wallet } from "../wire/model.js";
-import { fromWireError, toWireError, wireError } from "./wire-error.js";
 
 /** Raised with every change that an older receiver would misread. */
 export const WIRE_VERSION = 1;

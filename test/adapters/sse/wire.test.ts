@@ -9,7 +9,7 @@ import {
   writeStatus,
   writeWallet,
 } from "../../../src/adapters/sse/wire.js";
-import { fromWireError, toWireError } from "../../../src/adapters/sse/wire-error.js";
+import { fromWireError, toWireError } from "../../../src/adapters/wire/error.js";
 import {
   ContractError,
   HttpError,
