@@ -10,6 +10,7 @@ import {
   QuotaExceededError,
   RateLimitError,
   TimeoutError,
+  VirtualClock,
 } from "pairstream";
 import {
   type ChannelEvent,
@@ -18,13 +19,14 @@ import {
   isCandleEvent,
   isFeedStatus,
   isSniperEvent,
+  type StreamingFetch,
 } from "pairstream/sse";
 import { filter, firstValueFrom, NEVER, of, Subject, take, toArray } from "rxjs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
 import { SERIES } from "../../candles/market.js";
 import { walletOf } from "../../snipers/wallets.js";
-import { candles, Gateway, LIVE, short, statuses, URL_OF_GATEWAY } from "./gateway.js";
+import { candles, Gateway, LIVE, open, short, statuses, URL_OF_GATEWAY } from "./gateway.js";
 import { candleOf, eventOf } from "./market.js";
 import { added } from "./snipers.js";
 
@@ -211,35 +213,32 @@ describe("a subscription", () => {
     expect(gateway.asked).toHaveLength(3);
   });
 
-  it("reads a body however it is cut into pieces, and leaves it when it is left", async () => {
-    const gateway = new Gateway();
-    gateway.snipers.next(added("wállet 💱"));
-    await gateway.settle();
-    let cancelled = 0;
-    gateway.answer = (request) => {
-      const reader = gateway.channel.respond(request).body!.getReader();
-      const bytes: number[] = [];
-      const body = new ReadableStream<Uint8Array>({
-        async pull(controller) {
-          if (bytes.length === 0) bytes.push(...(await reader.read()).value!);
-          controller.enqueue(new Uint8Array([bytes.shift()!]));
-        },
-        cancel() {
-          cancelled += 1;
-        },
-      });
-      return new Response(body, { headers: { "content-type": "text/event-stream" } });
-    };
-    const events: ChannelEvent[] = [];
-    const subscription = fromServerSentEvents(URL_OF_GATEWAY, {
-      fetch: (url, init) => gateway.answer!(new Request(url, init)),
-      scheduler: gateway.clock,
-    }).subscribe((event) => events.push(event));
-    while (events.length === 0) await gateway.settle();
+  it("reads a body however it is cut into pieces", async () => {
+    const bytes = await bytesFor("wállet 💱");
+    const pieces = Array.from(bytes, (byte) => Uint8Array.of(byte));
+    const { events, subscription } = await readFrom((controller) => {
+      for (const piece of pieces) controller.enqueue(piece);
+    });
     expect(events).toMatchObject([{ wallet: { walletAddress: "wállet 💱" } }]);
     subscription.unsubscribe();
-    await gateway.settle();
-    expect(cancelled).toBe(1);
+  });
+
+  it.each<[string, (controller: ReadableStreamDefaultController, reason: unknown) => void, number]>([
+    ["does not heed the signal", () => {}, 1],
+    ["ends at the signal", (controller) => controller.close(), 0],
+    ["fails at the signal", (controller, reason) => controller.error(reason), 0],
+  ])("leaves nothing open of a body that %s", async (_, atSignal, times) => {
+    const bytes = await bytesFor("a");
+    const reading = await readFrom((controller, signal) => {
+      controller.enqueue(bytes);
+      signal.addEventListener("abort", () => atSignal(controller, signal.reason));
+    });
+    reading.subscription.unsubscribe();
+    await reading.clock.advanceBy(100_000);
+    const { signals, events, errors, cancellations, clock } = reading;
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(cancellations).toHaveLength(times);
+    expect([events.length, errors.length, clock.pending]).toEqual([1, 0, 0]);
   });
 
   it("uses the global fetch of the moment", async () => {
@@ -332,3 +331,41 @@ describe("the guards", () => {
     expect(narrowed[0]!.series).toEqual(SERIES);
   });
 });
+
+/** What a channel says at first that knows of one wallet. */
+async function bytesFor(walletAddress: string): Promise<Uint8Array> {
+  const gateway = new Gateway();
+  gateway.snipers.next(added(walletAddress));
+  await gateway.settle();
+  const reading = open(gateway);
+  await reading.until("ready");
+  await reading.cancel();
+  return new TextEncoder().encode(reading.text);
+}
+
+/** Subscribes to a body that comes as it is and does not end of itself, until its first event. */
+async function readFrom(
+  write: (controller: ReadableStreamDefaultController<Uint8Array>, signal: AbortSignal) => void,
+) {
+  const clock = new VirtualClock();
+  const signals: AbortSignal[] = [];
+  const cancellations: unknown[] = [];
+  const fetch: StreamingFetch = async (_, { signal }) => {
+    signals.push(signal);
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => write(controller, signal),
+      cancel: (reason) => {
+        cancellations.push(reason);
+      },
+    });
+    return new Response(body, { headers: { "content-type": "text/event-stream" } });
+  };
+  const events: ChannelEvent[] = [];
+  const errors: unknown[] = [];
+  const subscription = fromServerSentEvents(URL_OF_GATEWAY, { fetch, scheduler: clock }).subscribe({
+    next: (event) => events.push(event),
+    error: (error) => errors.push(error),
+  });
+  while (events.length === 0 && errors.length === 0) await clock.advanceBy(0);
+  return { clock, signals, cancellations, events, errors, subscription };
+}
