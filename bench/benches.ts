@@ -41,6 +41,7 @@ export const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   indicators: async () => (await import("./indicators.js")).indicators,
   pipe: async () => (await import("./pipe.js")).pipe,
   page: async () => (await import("./page.js")).page,
+  hostile: async () => (await import("./hostile.js")).hostile,
   book: async () => (await import("./book.js")).book,
   replay: async () => (await import("./replay.js")).replay,
   year: async () => (await import("./year.js")).year,

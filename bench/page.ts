@@ -18,7 +18,7 @@ const WATCH = checkWatch({ ...SERIES, since: BEGIN });
 
 const NEVER = new AbortController().signal;
 
-const MOST = 1.5;
+const MOST = 1.4;
 const FLOOR = "`JSON.parse` and `Date.parse`";
 
 type WireCandle = Omit<Candle, "timestamp"> & { readonly timestamp: string };

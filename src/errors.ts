@@ -149,7 +149,9 @@ export class TimeoutError extends PairstreamError {
 }
 
 /**
- * No answer came at all: refused, reset, no route, no name; the transport's error is the `cause`.
+ * No answer came at all: refused, reset, no route, no name, or from a `fetch` of your own none with a text. The
+ * transport's error is the `cause`; where it quotes a URL, which may hold a cursor, a plain one with its name, message
+ * and code.
  *
  * ```ts
  * import type { NetworkError } from "pairstream";
@@ -162,7 +164,8 @@ export class NetworkError extends PairstreamError {
 }
 
 /**
- * An answer that the contract does not allow: not JSON, a missing field, a value of the wrong kind.
+ * An answer that the contract does not allow: not JSON, a missing field, a value of the wrong kind, more of anything
+ * than is read.
  *
  * ```ts
  * import type { ContractError } from "pairstream";

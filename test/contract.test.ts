@@ -240,7 +240,7 @@ describe("a sniper body", () => {
     expect(refused).toEqual([]);
   });
 
-  it.each(["{}", '{"result":null}', '{"result":[]}'])("without snipers: %s", (text) => {
+  it.each(['{"blockNumber":null}', '{"result":null}', '{"result":[]}'])("without snipers: %s", (text) => {
     expect(readSniperBody(text).report.result).toEqual([]);
   });
 

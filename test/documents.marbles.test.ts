@@ -165,6 +165,7 @@ const STREAMS: Record<string, Played> = {
     given: ["service"],
     play: (diagram) => {
       const world = new World({ start: START + diagram.frame });
+      world.swap(at("11:59:10"), 5);
       const turns = new Map(diagram.happenings("service").map(({ frame, what }) => [frame, what]));
       const statuses = watchFeedStatus(world.client, MINUTES);
       const begin = (frame: number) => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   type Client,
   createClient,
+  estimateCost,
   fetchCandles,
   InvalidInputError,
   latest,
@@ -91,6 +92,70 @@ describe.each<[string, typeof WATCH, (client: Client, wrong: Anything) => unknow
     for (const client of [undefined, null, {}, createClient]) {
       expect(refusal(() => call(client as Anything, {})).parameter).toBe("client");
     }
+  });
+});
+
+describe("a number that can only be unix seconds", () => {
+  const PAGE = { ...MINUTES, fromDate: 0, toDate: 2e12 };
+  const PLACES: [string, (client: Client, value: number) => unknown][] = [
+    ["since", (client, since) => watchCandles(client, { ...MINUTES, since })],
+    ["since", (client, since) => watchFeedStatus(client, { ...MINUTES, since })],
+    ["since", (_, since) => estimateCost([{ ...MINUTES, since }])],
+    ["from", (client, from) => fetchCandles(client, { ...MINUTES, from })],
+    ["to", (client, to) => fetchCandles(client, { ...MINUTES, from: 0, to })],
+    ["fromDate", (client, fromDate) => client.ohlcvPage({ ...PAGE, fromDate })],
+    ["toDate", (client, toDate) => client.ohlcvPage({ ...PAGE, toDate })],
+    [
+      "fromDate",
+      (client, fromDate) =>
+        client
+          .ohlcvPages({ ...PAGE, fromDate })
+          [Symbol.asyncIterator]()
+          .next(),
+    ],
+    [
+      "toDate",
+      (client, toDate) =>
+        client
+          .ohlcvPages({ ...PAGE, toDate })
+          [Symbol.asyncIterator]()
+          .next(),
+    ],
+  ];
+  /** The error of a call, thrown or in the promise that it gives; none where it has asked, or given a stream. */
+  async function problem(value: number, call: (client: Client, value: number) => unknown) {
+    const world = new World({ start: Date.UTC(2024, 0, 5) });
+    try {
+      await Promise.race([call(world.client, value), world.clock.advanceBy(1_000)]);
+      return undefined;
+    } catch (error) {
+      expect(world.asked).toEqual([]);
+      return error;
+    }
+  }
+
+  it.each(PLACES)("is refused as %s, with a word about it (%s)", async (parameter, call) => {
+    for (const value of [1e9, 1_704_067_200, Date.UTC(2024, 0, 5) / 1_000, 1e11 - 1]) {
+      const error = await problem(value, call);
+      expect(error).toBeInstanceOf(InvalidInputError);
+      expect(error).toMatchObject({ parameter, message: expect.stringContaining("unix seconds") });
+      expect((error as InvalidInputError).message).toContain(`${value} * 1000`);
+    }
+  });
+
+  it.each(PLACES)("is nothing that %s takes, while ms are (%s)", async (parameter, call) => {
+    // A range that ends with its beginning is none.
+    const least = parameter.startsWith("to") ? [1] : [0, 1];
+    for (const value of [...least, 1e9 - 1, 1e11, Date.UTC(2024, 0, 5)]) {
+      expect(await problem(value, call), `${value}`).toBeUndefined();
+    }
+  });
+
+  it("is none as a Date, which says what it is", () => {
+    const world = new World({ start: 0 });
+    expect(() =>
+      fetchCandles(world.client, { ...MINUTES, from: new Date(1e9), to: new Date(2e9) }),
+    ).not.toThrow();
   });
 });
 

@@ -11,7 +11,7 @@ import {
   VirtualClock,
   type WeekStart,
 } from "../src/index.js";
-import { createPairService, type Swap } from "../src/service/index.js";
+import { createPairService, type ServiceQuirks, type Swap } from "../src/service/index.js";
 
 export const PAIR = "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d";
 export const KEY = "key-that-nobody-may-see";
@@ -48,6 +48,10 @@ interface WorldOptions {
   hasDate?: boolean;
   /** Where the service's weeks begin. */
   weekStart?: WeekStart;
+  /** In what the service differs from the ordinary. */
+  quirks?: ServiceQuirks;
+  /** What stands before the service, such as `withFaults`. */
+  before?: (fetch: FetchLike, clock: VirtualClock) => FetchLike;
   /** What the client gets as its scheduler; default: the clock itself. */
   schedulerOf?: (clock: VirtualClock) => SchedulerLike;
   client?: Partial<ClientOptions>;
@@ -73,6 +77,8 @@ export class World {
     createdAt = 0,
     hasDate = false,
     weekStart = "monday",
+    quirks = {},
+    before = (fetch) => fetch,
     schedulerOf = (clock) => clock,
     client = {},
   }: WorldOptions) {
@@ -81,8 +87,9 @@ export class World {
     this.offset = offset;
     this.latency = latency;
     const { swaps } = this;
-    this.#service = createPairService({
+    const service = createPairService({
       weekStart,
+      quirks,
       clock: () => this.clock.now() + this.offset,
       source: {
         pair: (_network, address) =>
@@ -98,6 +105,7 @@ export class World {
               },
       },
     });
+    this.#service = { fetch: before(service.fetch, this.clock) };
     this.client = createClient({
       baseUrl: "http://localhost",
       apiKey: KEY,

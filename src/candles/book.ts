@@ -21,7 +21,7 @@ export interface CandleRead {
   readonly candles: readonly Candle[];
   /** Intervals whose row broke the contract: neither absent nor known. */
   readonly unreadable: ReadonlySet<number>;
-  /** Whether a broken row could not even be placed, so that nothing can be said to be absent. */
+  /** Whether part of it is missing, or a broken row could not even be placed, so that nothing can be said to be absent. */
   readonly hasUnplaced: boolean;
   /** What is wrong with one of the broken rows, where there are any. */
   readonly refusal?: PairstreamError | undefined;
@@ -29,6 +29,10 @@ export interface CandleRead {
   readonly provenAt: number;
   /** Instants of different epochs cannot be compared: the service's clock has jumped between them. */
   readonly epoch: number;
+  /** Whether it was asked right after another one: where both lack a candle, a cache may have answered alike. */
+  readonly isRepeat?: boolean;
+  /** Whether only another answer can tell that nothing is missing in it: nothing becomes final by it. */
+  readonly isUnproven?: boolean;
 }
 
 /** What one read changed about one candle. */
@@ -67,7 +71,7 @@ export interface CandleTurn {
   readonly book: CandleBook;
   /** Ascending by timestamp. */
   readonly changes: readonly CandleChange[];
-  /** Whether a candle is missing for the first time, so that the service should be asked again at once. */
+  /** Whether a candle is missing for the first time, so that the service should be asked again soon. */
   readonly isDoubtful: boolean;
 }
 
@@ -106,7 +110,7 @@ export function readCandles(rules: CandleRules, book: CandleBook, read: CandleRe
   const observedAt = isLater ? read.provenAt : book.observedAt;
   const settled = settledUntil(rules, observedAt);
   // Beyond a hole in what was read nothing can be final, or it would be new again once the hole is read.
-  const hasHole = read.from > book.finalUntil;
+  const hasHole = read.from > book.finalUntil || read.isUnproven;
   const changeable = hasHole ? book.finalUntil : windowStart(rules, observedAt);
   const comparison = new Comparison(read, settled, changeable);
 
@@ -178,13 +182,20 @@ class Comparison {
       // A row that cannot be read is a row all the same: the candle is there.
       if (this.statusNow(timestamp) !== "final")
         this.keep(isMissing ? { ...entry, isMissing: false } : entry);
-    } else if (isMissing && !read.hasUnplaced) {
+      else if (status === "closed") this.finish(entry);
+    } else if (isMissing && !read.hasUnplaced && !read.isRepeat) {
       this.changes.push({ type: "removed", candle, status, revision: revision + 1 });
     } else {
       this.heldAt = Math.min(this.heldAt, timestamp);
       if (!read.hasUnplaced) this.isDoubtful = true;
       this.keep(read.hasUnplaced ? entry : { ...entry, isMissing: true });
     }
+  }
+
+  /** Makes final what cannot be read any more, as it was when it had closed. One that was last read while open is not. */
+  private finish({ candle, revision }: CandleEntry): void {
+    const change = { type: "updated", candle, previous: candle, status: "final" } as const;
+    this.changes.push({ ...change, revision: revision + 1 });
   }
 
   private keep(entry: CandleEntry): void {

@@ -14,7 +14,7 @@ import {
 } from "./book.js";
 import { readSlices } from "./history.js";
 import type { CandleWatch } from "./options.js";
-import { FULL_PAGE, SeriesReader } from "./reader.js";
+import { FULL_PAGE, type SeriesRead, SeriesReader } from "./reader.js";
 
 /** The candles of a series that may still change, and what the last read changed. */
 export interface CandleState {
@@ -22,7 +22,7 @@ export interface CandleState {
   readonly changes: readonly CandleChange[];
 }
 
-/** Answers that are asked for again at once, in one look: a missing candle, a range that missed the present. */
+/** So often in one look a range is asked for again at once: where it missed the present, or the time is not certain. */
 const LOOKS_AT_ONCE = 2;
 
 /** The shared poll of a series. */
@@ -42,22 +42,36 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
   let seenUntil = Number.POSITIVE_INFINITY;
   /** Where the first look by a clock that was known began: what it failed to read is caught up like any outage. */
   let begun: { readonly at: number; readonly epoch: number } | undefined;
+  /** Until where the last answer has shown a silence that nothing else proves. */
+  let silence: { readonly until: number; readonly epoch: number } | undefined;
+  /** Whether the last answer lacked a known candle before its range. */
+  let lacksWitness = false;
 
   const now = () => serviceNow(core);
-  const take = (read: CandleRead): LookStep<CandleState> & { isDoubtful: boolean } => {
-    book ??= emptyBook(firstInterval(rules, read));
-    const newest = read.candles.at(-1);
-    seenUntil = newest === undefined ? Math.min(seenUntil, book.finalUntil) : intervals.end(newest.timestamp);
-    const turn = readCandles(rules, book, read);
+
+  /** Takes in what was read; of an empty answer that nothing proves only what the one before has shown, too. */
+  const take = (answer: CandleRead): LookStep<CandleState> => {
+    book ??= emptyBook(firstInterval(rules, answer));
+    const settled = settledUntil(rules, answer.provenAt);
+    const before = silence?.epoch === answer.epoch ? silence.until : undefined;
+    silence = answer.isUnproven ? { until: settled, epoch: answer.epoch } : undefined;
+    const shown = Math.max(answer.from, Math.min(answer.to, before ?? answer.from));
+    const { coveredUntil } = book;
+    const turn = readCandles(rules, book, answer.isUnproven ? { ...answer, to: shown } : answer);
     book = turn.book;
+    const newest = answer.candles.at(-1);
+    seenUntil = newest === undefined ? Math.min(seenUntil, book.finalUntil) : intervals.end(newest.timestamp);
     reader.forgetBefore(book.finalUntil);
+    const isCovered = answer.isUnproven
+      ? book.coveredUntil > coveredUntil || undefined
+      : book.coveredUntil >= settledUntil(rules, book.observedAt);
     return {
       state: { book, changes: turn.changes },
       provenAt: book.observedAt,
-      isCurrent: !turn.isDoubtful && book.coveredUntil >= settledUntil(rules, book.observedAt),
+      isCurrent: turn.isDoubtful ? undefined : isCovered,
+      isDoubtful: turn.isDoubtful || (answer.isUnproven === true && before === undefined),
       isLast: false,
-      ...(read.refusal === undefined ? {} : { error: read.refusal }),
-      isDoubtful: turn.isDoubtful,
+      ...(answer.refusal === undefined ? {} : { error: answer.refusal }),
     };
   };
 
@@ -68,8 +82,8 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
   async function* catchUp(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
     for (let passes = 0; book !== undefined && passes <= LOOKS_AT_ONCE; passes++) {
       const until = windowStart(rules, now());
-      if (!isFarBehind(until)) return;
       const reached = book.finalUntil;
+      if (passes > 0 && !isFarBehind(until)) return;
       for await (const read of readSlices(reader, intervals, reached, () => until, options)) {
         const step = take(read);
         yield step;
@@ -91,8 +105,11 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
         if (begun?.epoch === epoch) book = emptyBook(begun.at);
         else begun = { at: windowStart(rules, now()), epoch };
       }
-      if (isFarBehind(windowStart(rules, now()))) yield* catchUp(options);
-      const from = book?.finalUntil ?? windowStart(rules, now());
+      // While there is no candle at all nothing is final: what lies behind is read once the first one has come.
+      const isUnseen = !reader.hasCandles;
+      if (!isUnseen && isFarBehind(windowStart(rules, now()))) yield* catchUp(options);
+      const from =
+        book === undefined ? windowStart(rules, now()) : isUnseen ? unseenFrom(book) : book.finalUntil;
       const to = intervals.end(Math.max(now(), from));
       // While nothing has come, the first look may have been one by a clock that was not known yet.
       const isEmpty = book === undefined || book.entries.length === 0;
@@ -109,14 +126,45 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
       ) {
         continue;
       }
-      const { isDoubtful, ...step } = take(read);
       // A `Date` that contradicts what was known proves nothing until another answer sides with one of the two.
       const isUncertain = core.serviceClock().rival !== undefined;
-      const isLast = !mayRepeat || !(isDoubtful || missesPresent || isUncertain);
+      if (book !== undefined && read.lacks !== undefined) {
+        if (mayRepeat && isUncertain) continue;
+        // What it holds is there; what it does not hold may be there, too.
+        const { observedAt } = book;
+        const isComparable = read.epoch === book.epoch;
+        const partial = { ...read, hasUnplaced: true, isUnproven: true };
+        const turn = isComparable ? readCandles(rules, book, partial) : { book, changes: [] };
+        book = turn.book;
+        const isSecond = lacksWitness;
+        lacksWitness = true;
+        if (!isSecond) reader.doubt();
+        const step = { state: turn, provenAt: observedAt, isCurrent: undefined, isDoubtful: true };
+        yield { ...step, isLast: !isSecond };
+        throw await reader.unfinished(read.lacks, options);
+      }
+      lacksWitness = false;
+      if (isUnseen && book !== undefined && from > book.finalUntil && reader.hasCandles) {
+        yield* catchUp(options);
+        continue;
+      }
+      const step = take({ ...read, isRepeat: repeats > 0, isUnproven: !isProven(read, book) });
+      const isLast = !mayRepeat || !(missesPresent || isUncertain);
       yield { ...step, isLast };
       if (isLast) return;
     }
   };
+
+  /** From where to ask while there is no candle: what is not covered, and what may still change. */
+  function unseenFrom({ finalUntil, coveredUntil }: CandleBook): number {
+    return Math.max(finalUntil, Math.min(windowStart(rules, now()), coveredUntil));
+  }
+}
+
+/** Whether an answer without candles says that there are none: where it holds one that is known, or lacks some that are. */
+function isProven(read: SeriesRead, book: CandleBook | undefined): boolean {
+  const isSilent = read.candles.length === 0 && read.unreadable.size === 0 && !read.hasUnplaced;
+  return !isSilent || read.isWitnessed || (book !== undefined && book.entries.length > 0);
 }
 
 /**

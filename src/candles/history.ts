@@ -1,6 +1,7 @@
 import type { Intervals } from "../timeframe.js";
 import type { CandleRead } from "./book.js";
-import { FULL_PAGE, type ReadOptions, type SeriesReader } from "./reader.js";
+import { EARLIEST } from "./opening.js";
+import { FULL_PAGE, type ReadOptions, type SeriesReader, UnfinishedError } from "./reader.js";
 
 /** Slices are sized to hold about this many candles. */
 const AIMED_CANDLES = 900;
@@ -8,8 +9,6 @@ const AIMED_CANDLES = 900;
 const GROWTH = 8;
 /** A long slice that turns out to hold more candles is read again in shorter ones. */
 const MAX_CANDLES = 3_000;
-/** No chain with token pairs is older. */
-const EARLIEST = Date.UTC(2009, 0, 1);
 
 type HistoryOptions = Pick<ReadOptions, "priority" | "signal">;
 
@@ -17,8 +16,14 @@ type HistoryOptions = Pick<ReadOptions, "priority" | "signal">;
  * Reads `[from, until)` in ascending slices, each as long as the candles it is expected to hold fit one page, so
  * that memory is bounded although pages come newest first, and silences cost few requests.
  *
- * A silence that no answer proves is held back until one does: the first candles after it, or else any that are found
- * from its end on back. `until` is asked again before each slice, as it may be learned on the way or move.
+ * A slice ends with its last candle, which the next answer has to hold as well: one that lacks it was cut. The silence
+ * after it is read again with what follows, and counts once an answer proves it: one with a candle after it, one that
+ * holds the candle before it and cannot have been cut behind that, or a second one.
+ *
+ * Before the first candle an empty answer can be that of a range which starts before the pair's creation. It is held back
+ * until candles follow, which are read again together with it, or until any are found from its end on back.
+ *
+ * `until` is asked again before each slice, as it may be learned on the way or move.
  */
 export async function* readSlices(
   reader: SeriesReader,
@@ -30,48 +35,65 @@ export async function* readSlices(
   let start = from;
   let length = FULL_PAGE;
   let held: CandleRead | undefined;
+  /** The end of the silence from `start` on that one answer has shown. */
+  let silentUntil = Number.NEGATIVE_INFINITY;
   while (start < until()) {
-    const begin = Math.max(start, Math.min(reader.birth ?? start, intervals.shift(until(), -1)));
+    const earliest = reader.birth ?? Math.max(start, intervals.start(EARLIEST));
+    const begin = Math.max(start, silentUntil, Math.min(earliest, intervals.shift(until(), -1)));
     const intervalsLeft = intervals.count(begin, until());
-    const end = intervals.shift(begin, Math.min(length, intervalsLeft));
-    const read = await reader.read(start, end, { ...options, ...bound(length) });
-    const isProven = read === undefined || reader.isProven(read);
-    if (!isProven) held = { ...read, from: held?.from ?? read.from };
-    if (held !== undefined && (isProven || end >= until())) {
-      const hasCandles = read === undefined || read.candles.length > 0;
-      const opening = await openingWithin(reader, intervals, held, hasCandles ? end : undefined, options);
-      if (opening === undefined || opening > held.from) yield { ...held, to: opening ?? held.to };
-      reader.forgetBefore(opening ?? held.to);
-      held = undefined;
-      if (opening !== undefined) {
-        start = opening;
-        length = FULL_PAGE;
-        continue;
-      }
-    }
+    const end = intervals.shift(Math.min(begin, until()), Math.min(length, intervalsLeft));
+    const read = await reader.readWhole(start, end, { ...options, ...bound(length) });
     if (read === undefined) {
       length = shorter(length);
       continue;
     }
-    start = read.to;
+    const last = read.candles.at(-1);
+    if (last === undefined && !reader.isProven(read)) {
+      held = { ...read, from: held?.from ?? read.from };
+      if (end < until()) {
+        start = end;
+        length = longer(length);
+        continue;
+      }
+    }
+    if (held !== undefined) {
+      const counts = await silenceOf(reader, intervals, held, last && end, options);
+      if (counts > held.from) yield { ...held, to: counts };
+      reader.forgetBefore(counts);
+      start = counts;
+      length = Math.max(FULL_PAGE, intervals.count(start, end));
+      held = undefined;
+      continue;
+    }
     length = fitted(length, read.candles.length);
-    if (!isProven) continue;
-    yield read;
-    reader.forgetBefore(read.to);
+    const heard = last === undefined ? start : intervals.end(last.timestamp);
+    const isUnborn = reader.birth !== undefined && read.to <= reader.birth;
+    const isSilent = isUnborn || ((read.isWitnessed || last !== undefined) && reader.isNewestFirst);
+    const isProven = heard === read.to || (end >= until() && (isSilent || silentUntil >= read.to));
+    const to = isProven ? read.to : heard;
+    if (to > start) {
+      yield { ...read, to, unreadable: new Set([...read.unreadable].filter((timestamp) => timestamp < to)) };
+      reader.forgetBefore(to);
+    } else if (end >= until()) {
+      // What has just been answered may be answered alike again by a cache.
+      await reader.pause(options.signal);
+    }
+    silentUntil = read.to;
+    start = to;
   }
 }
 
 /**
- * From where to read a held silence again, as candles are hidden in it; `undefined` where none are, or none is found.
- * `candlesBefore`: where candles have been found that follow it, the end of their range.
+ * Until where a held silence is one: all of it, or until candles that are hidden in it; none of it where only another
+ * read can tell. `candlesBefore`: where candles have been found that follow it, the end of their range.
  */
-async function openingWithin(
+async function silenceOf(
   { opening }: SeriesReader,
   intervals: Intervals,
   held: CandleRead,
   candlesBefore: number | undefined,
   options: HistoryOptions,
-): Promise<number | undefined> {
+): Promise<number> {
   const from = intervals.shift(held.from, -1);
   // A range that was asked for before the time was known can end in the future, where nothing is.
   const to = Math.min(held.to, intervals.end(held.provenAt));
@@ -79,9 +101,9 @@ async function openingWithin(
   const end = intervals.end(candlesBefore ?? Math.max(held.to, held.provenAt));
   const answered =
     candlesBefore === undefined ? await opening.gallop(from, to, end, options) : intervals.shift(held.to, -1);
-  if (answered === undefined || (await opening.answers(from, end, options))) return undefined;
-  const found = await opening.find(from, answered, end, options);
-  return found === undefined ? undefined : Math.max(held.from, found);
+  if (await opening.answers(from, end, options)) return held.from;
+  const found = answered === undefined ? undefined : await opening.find(from, answered, end, options);
+  return found === undefined ? held.to : Math.max(held.from, found);
 }
 
 /**
@@ -89,7 +111,8 @@ async function openingWithin(
  * first of which starts at the first of these candles. It holds them all: in `reads`, from which a walk that has
  * failed goes on.
  *
- * Each slice is asked for together with the oldest candle known by then, so that its silence is proven by that one.
+ * Each slice begins with its first candle, which the next answer, about what lies before, has to hold as well. The silence
+ * before the series is asked for twice.
  */
 export async function readLast(
   reader: SeriesReader,
@@ -100,21 +123,30 @@ export async function readLast(
   reads: CandleRead[] = [],
 ): Promise<readonly CandleRead[]> {
   const { opening } = reader;
+  const earliest = intervals.start(EARLIEST);
   let missing = reads.reduce((left, { candles }) => left - candles.length, count);
   let end = reads[0]?.from ?? until;
   let length = Math.min(FULL_PAGE, Math.max(1, count));
-  let witness = reads.flatMap(({ candles }) => candles)[0]?.timestamp;
-  const earliest = intervals.start(EARLIEST);
+  let witness = reads[0]?.candles[0]?.timestamp;
+  /** While there is no witness, an interval by which a row has been seen. */
+  let askedUntil: number | undefined;
+  /** Back to where one answer has shown a silence before `end`. */
+  let silentFrom = Number.POSITIVE_INFINITY;
   while (missing > 0 && end > Math.max(earliest, reader.birth ?? earliest)) {
-    const start = intervals.shift(end, -Math.min(length, intervals.count(earliest, end)));
-    const read = await reader.read(start, end, { ...options, ...bound(length), witness });
+    const known = Math.min(end, silentFrom);
+    const start = intervals.shift(known, -Math.min(length, intervals.count(earliest, known)));
+    const asked = { ...options, ...bound(length), witness, askedUntil };
+    const read = await reader.readWhole(start, end, asked).catch((error: unknown) => {
+      if (error instanceof UnfinishedError && error.lacks === witness && error.isGone) forgetFirst(reads);
+      throw error;
+    });
     if (read === undefined) {
       length = shorter(length);
       continue;
     }
     if (read.candles.length === 0) await opening.learnCreation(read.provenAt, options);
     if (!reader.isProven(read)) {
-      if (witness === undefined) {
+      if (witness === undefined && askedUntil === undefined) {
         // Without any candle no slice would prove anything: they are not walked through.
         const now = intervals.start(Math.max(until, read.provenAt));
         const last = intervals.end(now);
@@ -122,27 +154,49 @@ export async function readLast(
           (await opening.answers(earliest, last, options)) ||
           (await opening.gallop(earliest, end, last, options)) !== undefined;
         if (!isFound) return [read, ...reads];
-        witness = now;
-        if (!reader.isProven(read)) continue;
+        if (!reader.isProven(read)) {
+          askedUntil = now;
+          continue;
+        }
       } else {
         const from = intervals.shift(start, -1);
-        const found = await opening.find(from, opening.answersFrom, intervals.end(witness), options);
+        const last = intervals.end(witness ?? askedUntil!);
+        const found = await opening.find(from, opening.answersFrom, last, options);
         if (found !== undefined || reader.isProven(read)) continue;
+        if (read.lacks !== undefined) throw await reader.unfinished(read.lacks, options);
       }
     }
     const surplus = read.candles.length - missing;
-    const from = surplus >= 0 ? read.candles[surplus]!.timestamp : read.from;
-    reads.unshift({ ...read, from, candles: read.candles.slice(Math.max(0, surplus)) });
-    witness = read.candles[0]?.timestamp ?? witness;
-    missing -= read.candles.length;
-    end = read.from;
+    const first = read.candles[Math.max(0, surplus)];
     length = fitted(length, read.candles.length);
+    if (first !== undefined) {
+      const from = first.timestamp;
+      reads.unshift({ ...read, from, candles: read.candles.slice(Math.max(0, surplus)) });
+      missing -= read.candles.length;
+      end = from;
+      witness = from;
+    } else if (silentFrom === read.from && read.from <= Math.max(earliest, reader.birth ?? earliest)) {
+      return [read, ...reads];
+    }
+    silentFrom = first === undefined ? read.from : Number.POSITIVE_INFINITY;
   }
   return reads;
 }
 
+/** Takes the first candle out of the reads, as it may be gone: what lies between it and the next one is read again. */
+function forgetFirst(reads: CandleRead[]): void {
+  const [read, ...later] = reads;
+  const candles = read?.candles.slice(1) ?? [];
+  const kept = candles.length > 0 ? [{ ...read!, from: candles[0]!.timestamp, candles }] : [];
+  reads.splice(0, reads.length, ...kept, ...later);
+}
+
 function bound(length: number): { maxCandles?: number } {
   return length > FULL_PAGE ? { maxCandles: MAX_CANDLES } : {};
+}
+
+function longer(length: number): number {
+  return length * GROWTH;
 }
 
 function shorter(length: number): number {

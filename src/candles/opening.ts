@@ -1,7 +1,8 @@
 import type { ClientCore, Priority } from "../client/core.js";
+import { walkPageOf } from "../client/walk.js";
 import type { Series } from "../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../contract/routes.js";
-import { readOhlcvBody, readSniperBody } from "../contract/wire.js";
+import { mostRows, readOhlcvBody, readSniperBody } from "../contract/wire.js";
 import { PairstreamError } from "../errors.js";
 import type { Intervals } from "../timeframe.js";
 
@@ -13,6 +14,8 @@ const STRIDE = { near: 2, far: 4, nearUntil: 64 };
 const CONFIRMATIONS = 6;
 /** The finest that a range can start, in ms. */
 const SECOND = 1_000;
+/** No chain with token pairs is older. */
+export const EARLIEST = Date.UTC(2009, 0, 1);
 
 export interface SearchOptions {
   readonly priority: Priority;
@@ -20,7 +23,7 @@ export interface SearchOptions {
 }
 
 /**
- * Where a series opens: a range that starts before its pair's creation can come back empty although it holds candles,
+ * Where a series opens, and what is known of its candles: a range that starts before its pair's creation can come back empty although it holds candles,
  * so that an empty answer alone does not prove a silence.
  *
  * The search rests on this: a range that is known to hold a row is answered if it starts at the opening or later, and
@@ -32,6 +35,7 @@ export class Opening {
   readonly #intervals: Intervals;
   /** The earliest start from which an answer held a row. */
   #answersFrom = Number.POSITIVE_INFINITY;
+  #isInclusive = false;
   #reportedAt = Number.NEGATIVE_INFINITY;
 
   constructor(core: ClientCore, series: Series, intervals: Intervals) {
@@ -54,6 +58,25 @@ export class Opening {
     this.#core.shared.set(this.#startKey, start);
   }
 
+  /** The newest candle that a history has shown: one who begins to poll may know of no other. */
+  get newest(): number | undefined {
+    return this.#core.shared.get(this.#newestKey) as number | undefined;
+  }
+
+  set newest(timestamp: number | undefined) {
+    if (timestamp === undefined || timestamp < (this.newest ?? 0)) return;
+    this.#core.shared.set(this.#newestKey, timestamp);
+  }
+
+  /** Takes back that there is such a candle. */
+  forget(timestamp: number): void {
+    if (this.newest === timestamp) this.#core.shared.delete(this.#newestKey);
+  }
+
+  get #newestKey(): string {
+    return `newest ${this.#startKey} ${this.#series.currency}`;
+  }
+
   get #creationKey(): string {
     return `birth ${this.#series.network} ${this.#series.pairAddress}`;
   }
@@ -67,9 +90,15 @@ export class Opening {
     return this.#answersFrom;
   }
 
-  /** Takes note of an answer that held a row. */
-  note(start: number): void {
+  /** Whether a range is known to hold the candle that starts with it. */
+  get isInclusive(): boolean {
+    return this.#isInclusive;
+  }
+
+  /** Takes note of an answer from `start` on that held a row, the first of them at `first`. */
+  note(start: number, first: number): void {
     this.#answersFrom = Math.min(this.#answersFrom, start);
+    this.#isInclusive ||= first === start;
   }
 
   /** Whether an empty answer to a range from `start` on, or from the opening where that is known, proves a silence. */
@@ -95,18 +124,52 @@ export class Opening {
   }
 
   /** Whether the service has any row of `[start, end)` to show. */
-  async answers(start: number, end: number, { priority, signal }: SearchOptions): Promise<boolean> {
-    const { value: rows } = await this.#core.send({
-      route: ohlcvRoute({ ...this.#series, from: start, to: end, limit: 1 }),
+  async answers(start: number, end: number, options: SearchOptions): Promise<boolean> {
+    return (await this.#ask(start, end, options)).rows > 0;
+  }
+
+  /** The timestamp of a candle from before `end`, of the newest where these come first; `undefined` where none shows. */
+  async candleBefore(end: number, options: SearchOptions): Promise<number | undefined> {
+    const earliest = this.start ?? this.#intervals.start(this.creation ?? EARLIEST);
+    if (earliest >= end) return undefined;
+    const { shown } = await this.#ask(earliest, end, options);
+    return shown
+      .filter((timestamp) => timestamp < end)
+      .sort((a, b) => a - b)
+      .at(-1);
+  }
+
+  /** Whether the service still has a candle, asked for that alone. */
+  async holds(timestamp: number, options: SearchOptions): Promise<boolean> {
+    // Where a range does not hold what starts with it, the second before does; and inclusive bounds show the next candle,
+    // which an answer that is cut may hold in its place.
+    const start = this.isInclusive ? timestamp : timestamp - SECOND;
+    const end = this.#intervals.end(timestamp);
+    const last = end - timestamp > SECOND ? end - SECOND : end;
+    const { shown } = await this.#ask(start, last, options, 3);
+    return shown.includes(timestamp);
+  }
+
+  /** What a page of so many rows shows of `[start, end)`. */
+  async #ask(start: number, end: number, { priority, signal }: SearchOptions, limit = 1) {
+    const { value } = await this.#core.send({
+      route: ohlcvRoute({ ...this.#series, from: start, to: end, limit }),
       priority,
       signal,
       parse: (text) => {
-        const { page, refused } = readOhlcvBody(text, this.#series, () => true);
-        return page.result.length + refused.length;
+        const most = mostRows(this.#intervals.count(start, end));
+        const { page, refused } = readOhlcvBody(text, this.#series, () => true, most);
+        // What is of no interval of the series is a row, but not one that another answer can be held to.
+        const shown = [
+          ...page.result.map(({ timestamp }) => timestamp),
+          ...refused.map(({ key }) => key ?? -1),
+        ];
+        const isCandle = (timestamp: number) => this.#intervals.start(timestamp) === timestamp;
+        return { ...walkPageOf(page, refused), shown: shown.filter(isCandle) };
       },
     });
-    if (rows > 0) this.note(start);
-    return rows > 0;
+    if (value.rows > 0) this.note(start, value.first);
+    return value;
   }
 
   /**

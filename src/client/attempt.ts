@@ -98,7 +98,11 @@ async function exchange(fetch: FetchLike, url: string, init: Parameters<FetchLik
   try {
     const response = await fetch(url, init);
     const { status, headers } = response;
-    const header = (name: string) => headers.get(name);
+    if (!Number.isInteger(status)) throw new TypeError("the answer has no status");
+    const header = (name: string) => {
+      const value: unknown = headers.get(name);
+      return typeof value === "string" ? value : null;
+    };
     const isAnnouncedTooLarge = Number(header("content-length")) > MAX_BODY;
     const text = isAnnouncedTooLarge ? undefined : await bodyOf(response);
     if (text === undefined) return { kind: "oversized" };
@@ -115,7 +119,8 @@ export async function bodyOf(response: Response): Promise<string | undefined> {
   const { body } = response as Response & { body?: Partial<ReadableStream<Uint8Array>> | null };
   if (typeof body?.getReader === "function") return textWithin(body.getReader());
   try {
-    const text = await response.text();
+    const text: unknown = await response.text();
+    if (typeof text !== "string") throw new TypeError("the answer gave no text");
     return text.length > MAX_BODY ? undefined : text;
   } catch (cause) {
     // node-fetch's word for a body beyond its option `size`.
@@ -132,6 +137,7 @@ async function textWithin(reader: ReadableStreamDefaultReader<Uint8Array>): Prom
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return text + decoder.decode();
+    if (!ArrayBuffer.isView(value)) throw new TypeError("the answer gave no bytes");
     bytes += value.byteLength;
     if (bytes > MAX_BODY) return undefined;
     text += decoder.decode(value, { stream: true });

@@ -1,14 +1,15 @@
 import { checkLimit, checkRange, checkSeries, checkSniperQuery, toInstant } from "../contract/input.js";
 import type { OhlcvPage, OhlcvQuery, Series, SniperReport, Timeframe } from "../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../contract/routes.js";
-import { type RefusedRow, readOhlcvBody, readSniperBody } from "../contract/wire.js";
+import type { RefusedRow } from "../contract/values.js";
+import { LONGEST_CURSOR, mostRows, readOhlcvBody, readSniperBody } from "../contract/wire.js";
 import { InvalidInputError } from "../errors.js";
 import { intervalsOf } from "../timeframe.js";
 import { ActivityFeed } from "./activity.js";
-import { type CallOptions, type Client, type ClientCore, clientOf, type Step } from "./core.js";
+import { type CallOptions, type Client, type ClientCore, clientOf, type WalkPage } from "./core.js";
 import { type ClientOptions, checkOptions } from "./options.js";
 import { Sender } from "./request.js";
-import { walkOf, walkToLeave } from "./walk.js";
+import { walkOf, walkPageOf, walkToLeave } from "./walk.js";
 
 /**
  * Makes the client that every stream and call goes through; it opens no connection and sets no timer until it
@@ -88,14 +89,20 @@ function checkOhlcvQuery(query: OhlcvQuery): AskedPages {
   const to = toInstant("toDate", query.toDate);
   checkRange(from, to, { from: "fromDate", to: "toDate" });
   const { cursor } = query;
-  if (cursor !== undefined && (typeof cursor !== "string" || cursor === "")) {
-    throw new InvalidInputError(
-      "cursor",
-      "the cursor of a page",
-      cursor === "" ? "is empty" : "is no string",
-    );
-  }
+  if (cursor !== undefined) checkCursor(cursor);
   return { ...series, from, to, limit: checkLimit(query.limit), cursor };
+}
+
+/** Errors do not show the value, which is of the service's making. */
+function checkCursor(cursor: string): void {
+  const isText = typeof cursor === "string";
+  if (isText && cursor !== "" && cursor.length <= LONGEST_CURSOR) return;
+  const problem = !isText ? "is no string" : cursor === "" ? "is empty" : `has ${cursor.length} characters`;
+  throw new InvalidInputError(
+    "cursor",
+    `the cursor of a page, of at most ${LONGEST_CURSOR} characters`,
+    problem,
+  );
 }
 
 function checkSignal(options: CallOptions | undefined): AbortSignal | undefined {
@@ -104,22 +111,23 @@ function checkSignal(options: CallOptions | undefined): AbortSignal | undefined 
   throw new InvalidInputError("signal", "an AbortSignal", "is none");
 }
 
-/** A page cut to what was asked for, and how many rows it was served with. */
+/** A page cut to what was asked for, and what it was served with. */
 interface CutPage {
   readonly page: OhlcvPage;
-  readonly rows: number;
+  readonly served: WalkPage;
 }
 
 /** Reads the pages of one direct call; a row that breaks the contract breaks the page. */
 function pageReader(asked: AskedPages): (text: string) => CutPage {
   const isStart = isStartOf(asked.timeframe);
+  const most = mostRows(intervalsOf(asked.timeframe).count(asked.from, asked.to));
   return (text) => {
-    const { page, refused } = readOhlcvBody(text, asked, isStart);
+    const { page, refused } = readOhlcvBody(text, asked, isStart, most);
     expectNone(refused);
-    const rows = page.result.length;
+    const served = walkPageOf(page, refused);
     const result = page.result.filter(({ timestamp }) => asked.from <= timestamp && timestamp < asked.to);
-    if (result.length === rows) return { page, rows };
-    return { page: Object.freeze({ ...page, result: Object.freeze(result) }), rows };
+    if (result.length === served.rows) return { page, served };
+    return { page: Object.freeze({ ...page, result: Object.freeze(result) }), served };
   };
 }
 
@@ -132,6 +140,11 @@ function reportReader(text: string): SniperReport {
 function expectNone(refused: readonly RefusedRow<unknown>[]): void {
   const first = refused[0];
   if (first !== undefined) throw first.error;
+}
+
+/** How many pages a range can fill: as many as it can hold candles, one beyond either bound included, and a page without any after them. */
+function mostPages(timeframe: Timeframe, from: number, to: number): number {
+  return intervalsOf(timeframe).count(from, to) + 3;
 }
 
 /** Whether an instant begins an interval; a direct call does not know where the service's weeks begin. */
@@ -150,7 +163,8 @@ function pagesOf(
     route: (cursor) => ohlcvRoute(cursor === undefined ? asked : { ...asked, limit: undefined, cursor }),
     priority: "refresh",
     parse: pageReader(asked),
-    next: ({ page, rows }) => ({ cursor: page.cursor, rows }),
+    next: ({ served }) => served,
+    mostPages: mostPages(asked.timeframe, asked.from, asked.to),
     startedAt: asked.cursor,
     signal,
   });
@@ -158,17 +172,11 @@ function pagesOf(
   return {
     next: async () => {
       const step = await steps.next();
-      return step.done ? end : { done: false, value: pageOf(step.value) };
+      return step.done ? end : { done: false, value: step.value.value.page };
     },
     return: async () => {
       await steps.return?.();
       return end;
     },
   };
-}
-
-function pageOf({ value: { page }, cursor }: Step<CutPage>): OhlcvPage {
-  if (cursor === page.cursor) return page;
-  const { cursor: _notFollowed, ...last } = page;
-  return Object.freeze(last);
 }

@@ -68,6 +68,17 @@ export interface Exchange<T> {
   readonly epoch: number;
 }
 
+/** What a page of a walk says of itself. */
+export interface WalkPage {
+  /** That of the next page; `undefined` on the last one. */
+  readonly cursor: string | undefined;
+  /** How many rows it was served with, those included that are refused or were not asked for. */
+  readonly rows: number;
+  /** The instants of the earliest and the latest of them, in ms; `first > last` where none tells its instant. */
+  readonly first: number;
+  readonly last: number;
+}
+
 /** A walk along the cursors of one range. */
 export interface Walk<T> {
   /** The route of a request: of the first one without `cursor`, of each later one with that of the page before. */
@@ -75,9 +86,11 @@ export interface Walk<T> {
   readonly priority: Priority;
   /** Reads one body; it may keep rows that it refuses, and drop rows that were not asked for. */
   parse(text: string): T;
-  /** What a page says of the next: its cursor, and how many rows it was served with, refused and dropped ones too. */
-  next(value: T): { readonly cursor: string | undefined; readonly rows: number };
-  /** The cursor that the first route carries, where it carries one: a page that leads back to it ends the walk. */
+  /** What a page says of itself. */
+  next(value: T): WalkPage;
+  /** As many pages as the range can fill; one more is refused. */
+  readonly mostPages: number;
+  /** The cursor that the first route carries, where it carries one. */
   readonly startedAt?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** As in `Ask`. */
@@ -99,8 +112,9 @@ export interface ClientCore {
   /** Asks, within the rate limit and with retries; rejects with the last error, or at once with `signal.reason`. */
   send<T>(ask: Ask<T>): Promise<Exchange<T>>;
   /**
-   * Asks page by page, each when the loop wants it; rejects like `send`. The walk ends at a page without a cursor
-   * or with one already used, and at a page without rows. Only the signal ends a step that is under way.
+   * Asks page by page, each when the loop wants it; rejects like `send`. The walk ends at a page without a cursor. A
+   * page whose cursor leads nowhere is refused like one that breaks the contract: one without rows, one that leads back,
+   * one too many. Only the signal ends a step that is under way.
    */
   walk<T>(walk: Walk<T>): AsyncIterableIterator<Step<T>>;
   /** What the client has spent, and how to make the rest last. */

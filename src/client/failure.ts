@@ -1,3 +1,5 @@
+import { parseJson } from "../contract/json.js";
+import { shortened } from "../contract/quote.js";
 import {
   AuthenticationError,
   ContractError,
@@ -10,10 +12,13 @@ import {
 } from "../errors.js";
 import { type Answer, parseHttpDate } from "./attempt.js";
 import type { RetryRules } from "./core.js";
+import type { Redactor } from "./redact.js";
 
 /** How much of a body an error holds, and of the service's message its own. */
 const LONGEST_BODY = 1_000;
 const LONGEST_MESSAGE = 300;
+/** The longest body in which a message is looked for. */
+const LONGEST_TOLD = 65_536;
 /** The longest wait that a service can ask for, in ms; one that asks for more is mistaken. */
 const LONGEST_HINT = 3_600_000;
 
@@ -27,16 +32,17 @@ export function httpError(
   path: string,
   answer: Answer,
   now: number,
-  redact: (text: string) => string,
+  redact: Redactor,
 ): HttpError | QuotaExceededError {
   const { status } = answer;
-  const said = redact(messageIn(answer.text) ?? "");
-  const body = redact(answer.text).slice(0, LONGEST_BODY);
-  const detail = said === "" ? "without a message" : `“${shortened(said)}”`;
+  const shown = (text: string) => shortened(redact.quote(text, LONGEST_TOLD), LONGEST_MESSAGE);
+  const said = messageIn(answer.text) ?? "";
+  const body = redact.head(answer.text, LONGEST_BODY);
+  const detail = said === "" ? "without a message" : `“${shown(said)}”`;
   const message = `GET ${path} was answered with status ${status}, ${detail}`;
   if (isRedirect(status)) {
     const target = answer.header("location");
-    const where = target === null ? "" : ` to ${shortened(redact(target))}`;
+    const where = target === null ? "" : ` to ${shown(target)}`;
     const reason = `GET ${path} was answered with status ${status}, a redirect${where}`;
     return new HttpError(`${reason}; redirects are refused, as the API key would follow them`, status, body);
   }
@@ -51,19 +57,15 @@ const SPENT_QUOTA = /usage has been consumed|quota/i;
 
 /** The `message` of an error's body: a text, or several. */
 function messageIn(text: string): string | undefined {
+  if (text.length > LONGEST_TOLD) return undefined;
   try {
-    const { message } = JSON.parse(text) as { message?: unknown };
+    const { message } = parseJson(text) as { message?: unknown };
     const parts = Array.isArray(message) ? message : [message];
     const texts = parts.filter((part): part is string => typeof part === "string");
     return texts.length > 0 ? texts.join("; ") : undefined;
   } catch {
     return undefined;
   }
-}
-
-function shortened(text: string): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length > LONGEST_MESSAGE ? `${line.slice(0, LONGEST_MESSAGE)}…` : line;
 }
 
 /**

@@ -1,8 +1,14 @@
+import { beginning, type Quote, withoutQueries } from "../contract/quote.js";
+
 /** Keeps one secret out of texts and errors. */
 export interface Redactor {
   /** The text with `[key]` wherever it holds the secret, escaped forms of it included. */
   text(text: string): string;
-  /** The value itself where it cannot hold the secret, else a plain error with its name and redacted message. */
+  /** The beginning of a text without the secret, nor a part of it where it is cut. */
+  readonly head: Quote;
+  /** The same without the queries of URLs in it, for messages. */
+  readonly quote: Quote;
+  /** The value itself where it can be shown whole, else a plain error with its name, message and code. */
   cause(cause: unknown): unknown;
 }
 
@@ -10,16 +16,31 @@ export interface Redactor {
 const SHORTEST = 4;
 /** How deep in a cause is looked; what lies deeper counts as unsafe. */
 const DEEPEST = 5;
+/** The longest text of a cause, but for its stack. */
+const LONGEST_TEXT = 1_000;
+/** How much of a message is looked at: a URL with the longest cursor fits in. */
+const LOOKED_AT = 65_536;
+/** How many times longer a form of the secret can be made by more escapes. */
+const STRETCH = 4;
 
 export function redactorOf(secret: string): Redactor {
-  if (secret.replaceAll("\\", "").length < SHORTEST) return { text: (text) => text, cause: (cause) => cause };
-  const forms = new RegExp(formsOf(secret).map(patternOf).join("|"), "g");
-  const text = (value: string) => value.replace(forms, "[key]");
-  const isSafe = (value: string) => text(value) === value;
-  return {
-    text,
-    cause: (cause) => (isPlainlySafe(cause, isSafe, DEEPEST) ? cause : plainError(cause, text)),
+  const isSecret = secret.replaceAll("\\", "").length >= SHORTEST;
+  const forms = isSecret ? formsOf(secret) : [];
+  const pattern = new RegExp(forms.map(patternOf).join("|"), "g");
+  const reach = STRETCH * Math.max(0, ...forms.map(({ length }) => length));
+  const text = (value: string) => (isSecret ? value.replace(pattern, "[key]") : value);
+  const head: Quote = (value, length) => {
+    const window = text(value.slice(0, length + reach));
+    // Where it is cut a part of the secret may be, which is not found.
+    const isCut = value.length > length + reach;
+    return beginning(isCut ? window.slice(0, Math.max(0, window.length - reach)) : window, length);
   };
+  const quote: Quote = (value, length) => beginning(withoutQueries(head(value, LOOKED_AT)), length);
+  const isSafe = (value: string, longest: number) =>
+    value.length <= longest && quote(value, longest) === value;
+  const cause = (value: unknown) =>
+    isPlainlySafe(value, isSafe, DEEPEST) ? value : plainError(value, text, quote);
+  return { text, head, quote, cause };
 }
 
 /** The secret as it is, and as URLs, HTML and careful JSON escape it; longest first, as one may begin another. */
@@ -45,17 +66,23 @@ function patternOf(form: string): string {
   return characters.map((character) => character.replace(/\W/, "\\$&")).join("\\\\*");
 }
 
-/** Whether all that can be reached from a value is texts without the secret, numbers, and plain containers of them. */
-function isPlainlySafe(value: unknown, isSafe: (text: string) => boolean, depth: number): boolean {
-  if (typeof value === "string") return isSafe(value);
+/** Whether all that can be reached from a value is texts that can be shown, numbers, and plain containers of them. */
+function isPlainlySafe(
+  value: unknown,
+  isSafe: (text: string, longest: number) => boolean,
+  depth: number,
+): boolean {
+  if (typeof value === "string") return isSafe(value, LONGEST_TEXT);
   if (typeof value === "function") return false;
   if (typeof value !== "object" || value === null) return true;
   if (depth === 0) return false;
   try {
-    if (!(value instanceof Error) && !isPlainContainer(value)) return false;
-    const keys = Reflect.ownKeys(value);
+    const isError = value instanceof Error;
+    if (!isError && !isPlainContainer(value)) return false;
+    const keys = Reflect.ownKeys(value).filter((key) => !(isError && key === "stack"));
     const held = keys.map((key): unknown => Reflect.get(value, key));
-    if (value instanceof Error) held.push(value.name, value.message, value.stack);
+    if (isError) held.push(value.name, value.message);
+    if (isError && !isSafe(String(value.stack), LOOKED_AT)) return false;
     return [...keys, ...held].every((part) => isPlainlySafe(part, isSafe, depth - 1));
   } catch {
     return false;
@@ -67,11 +94,16 @@ function isPlainContainer(value: object): boolean {
   return prototype === null || prototype === Object.prototype || prototype === Array.prototype;
 }
 
-function plainError(cause: unknown, redact: (text: string) => string): Error {
+function plainError(cause: unknown, text: (text: string) => string, quote: Quote): Error {
   try {
-    const { name, message } = cause instanceof Error ? cause : { name: "Error", message: String(cause) };
-    const error = new Error(redact(String(message)));
-    error.name = redact(String(name));
+    if (!(cause instanceof Error)) return new Error(quote(String(cause), LONGEST_TEXT));
+    const error = new Error(quote(String(cause.message), LONGEST_TEXT));
+    error.name = quote(String(cause.name), LONGEST_TEXT);
+    for (const name of ["code", "type"]) {
+      const value: unknown = Reflect.get(cause, name);
+      if (typeof value === "string" && text(value) === value)
+        Reflect.set(error, name, quote(value, LONGEST_TEXT));
+    }
     return error;
   } catch {
     return new Error("an error that cannot be read");

@@ -1,3 +1,4 @@
+import { requoted, shortened } from "../contract/quote.js";
 import {
   ContractError,
   NetworkError,
@@ -22,6 +23,8 @@ import { MAX_BODY } from "./transport.js";
 const CLOCK_READS = 3;
 /** More requests than this under way at once hold each other up. */
 const CROWD = 16;
+/** How much of a transport's message an error repeats. */
+const LONGEST_REASON = 300;
 
 /** How an attempt ended, judged. */
 type Verdict<T> =
@@ -146,7 +149,7 @@ export class Sender {
     this.#learn(trip, isCrowded);
     if (answer.status !== 200) {
       const now = spanAt(this.#clock, at).earliest;
-      const error = httpError(this.#pathOf(ask.route), answer, now, this.#redact.text);
+      const error = httpError(this.#pathOf(ask.route), answer, now, this.#redact);
       return { error, hint: hintOf(answer, now), at };
     }
     try {
@@ -155,8 +158,7 @@ export class Sender {
         exchange: { value, provenAt: provenBy(this.#clock, trip), epoch: this.#clock.epoch },
       };
     } catch (error) {
-      if (!(error instanceof ContractError)) throw error;
-      return { error: this.#withoutKey(error, ask, answer.text), hint: undefined, at };
+      return { error: this.#broken(error), hint: undefined, at };
     }
   }
 
@@ -169,20 +171,14 @@ export class Sender {
     }
     if (ended.kind === "oversized") return new ContractError([], `larger than ${MAX_BODY} bytes`);
     const cause = this.#redact.cause(ended.cause);
-    const reason = cause instanceof Error ? `: ${cause.message}` : "";
+    const reason = cause instanceof Error ? `: ${shortened(cause.message, LONGEST_REASON)}` : "";
     return new NetworkError(`GET ${path} got no answer${reason}`, { cause });
   }
 
-  /** An error that quotes a body that quotes the key is made again, from a body that does not. */
-  #withoutKey<T>(error: ContractError, ask: Ask<T>, text: string): ContractError {
-    const clean = this.#redact.text(text);
-    if (clean === text) return error;
-    try {
-      ask.parse(clean);
-    } catch (cleanError) {
-      if (cleanError instanceof ContractError) return cleanError;
-    }
-    return new ContractError(error.path, "not allowed");
+  /** The error of an answer that could not be read, whatever went wrong; what it quotes may quote the key. */
+  #broken(error: unknown): ContractError {
+    if (error instanceof ContractError) return requoted(error, this.#redact.quote);
+    return new ContractError([], "cannot be read", { cause: this.#redact.cause(error) });
   }
 
   #learn(trip: RoundTrip, isCrowded: boolean): void {

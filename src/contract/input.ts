@@ -16,9 +16,16 @@ const CALENDAR_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const DATE_ALLOWED =
   "a Date, ms since the epoch, ISO 8601 with a zone, or YYYY-MM-DD (UTC), from 1970 to 9999";
 
+/** Numbers in between are years from 2001 on in seconds, and a day between 1970 and 1973 in ms, before any chain. */
+const SECONDS = { from: 1e9, until: 1e11 };
+
 /** The instant in ms that a user's date stands for; throws an `InvalidInputError` where it stands for none. */
 export function toInstant(parameter: string, value: DateLike): number {
   const ms = value instanceof Date ? value.getTime() : typeof value === "string" ? parseDate(value) : value;
+  if (typeof value === "number" && value >= SECONDS.from && value < SECONDS.until) {
+    const problem = `is ${value}, which can only be unix seconds (${value} * 1000 would be the same in ms)`;
+    throw new InvalidInputError(parameter, DATE_ALLOWED, problem);
+  }
   if (typeof ms === "number" && ms >= 0 && ms <= LATEST_INSTANT) return ms;
   throw new InvalidInputError(parameter, DATE_ALLOWED, `is ${show(value)}`);
 }

@@ -50,7 +50,7 @@ export interface OhlcvQuery extends Series {
   toDate: DateLike;
   /** Candles a page, 1 to 1000; the service's default is 100. */
   limit?: number;
-  /** The `cursor` of the page before; default: the first page. */
+  /** The `cursor` of the page before, at most 4,096 characters; default: the first page. */
   cursor?: string;
 }
 
@@ -62,7 +62,7 @@ export interface SniperQuery {
   blocksAfterCreation?: number;
 }
 
-/** One candlestick. Prices and volume are in the currency of its series. */
+/** One candlestick. Prices and volume are in the currency of its series, from 0 to 1e100. */
 export interface Candle {
   /** Start of its interval, ms since the epoch. */
   readonly timestamp: number;

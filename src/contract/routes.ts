@@ -1,13 +1,16 @@
 import type { Series, SniperQuery } from "./model.js";
 
-/** Path and query of an OHLCV request; the range in ms is widened to whole seconds, which is what the service takes. */
+/**
+ * Path and query of an OHLCV request; the range in ms is widened to whole seconds, which is what the service takes, and
+ * begins no earlier than 1970, as a margin may.
+ */
 export function ohlcvRoute(
   query: Series & { from: number; to: number; limit?: number | undefined; cursor?: string | undefined },
 ): string {
   const parameters = new URLSearchParams({
     timeframe: query.timeframe,
     currency: query.currency,
-    fromDate: String(Math.floor(query.from / 1_000)),
+    fromDate: String(Math.max(0, Math.floor(query.from / 1_000))),
     toDate: String(Math.ceil(query.to / 1_000)),
   });
   if (query.limit !== undefined) parameters.set("limit", String(query.limit));

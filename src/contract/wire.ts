@@ -1,230 +1,245 @@
-import * as z from "zod/mini";
-import { ContractError } from "../errors.js";
+import { isAmount, LARGEST_AMOUNT } from "./amount.js";
 import { parseIsoInstant } from "./iso-instant.js";
 import {
   type Candle,
   CURRENCIES,
   type OhlcvPage,
   type Series,
+  SNIPER_TOTALS,
   type Sniper,
   type SniperReport,
   type SniperTransaction,
   TIMEFRAMES,
 } from "./model.js";
+import {
+  expectAtMost,
+  expectEcho,
+  type Flaw,
+  flaw,
+  isCount,
+  isName,
+  isNothing,
+  isNumber,
+  isObject,
+  isOneOf,
+  isTextOrNothing,
+  isTotal,
+  nameFlaw,
+  RefusedRow,
+  readObject,
+  refusalOf,
+  refuse,
+  type Wire,
+} from "./values.js";
 
 const NO_INSTANT = "not an ISO 8601 instant with a zone";
-const NO_AMOUNT = "not a number from 0 on";
+const NO_AMOUNT = `not a number from 0 to ${LARGEST_AMOUNT}`;
 const NO_COUNT = "not a whole number from 0 on";
 
-const text = z.string().check(z.minLength(1, "empty"));
+/** The longest cursor, which has to fit into a URL. */
+export const LONGEST_CURSOR = 4_096;
+/** The most rows of an answer, whatever was asked for; services are known to serve 10,000. */
+const MOST_ROWS = 20_000;
+/** What an answer may hold beyond its range, in intervals: at both ends, by inclusive bounds and by other weeks. */
+const MARGIN = 4;
+/** The most wallets of a report, and the most transactions of all of them; far above those of any pair. */
+const MOST_WALLETS = 10_000;
+const MOST_TRANSACTIONS = 50_000;
 
-const instant = z.pipe(
-  z.string(),
-  z.transform((input, context) => {
-    const ms = parseIsoInstant(input);
-    if (ms !== undefined) return ms;
-    context.issues.push({ code: "custom", message: NO_INSTANT, input });
-    return z.NEVER;
-  }),
-);
-
-/** What is missing is null. */
-const orNull = <T extends z.ZodMiniType>(schema: T) =>
-  z.pipe(
-    z.nullish(schema),
-    z.transform((value) => value ?? null),
-  );
-
-const wirePage = z.object({
-  cursor: z.nullish(z.string()),
-  page: z.union([z.number(), z.pipe(z.string().check(z.regex(/^\d+$/)), z.transform(Number))]),
-  pairAddress: z.string(),
-  tokenAddress: orNull(z.string()),
-  timeframe: z.enum(TIMEFRAMES),
-  currency: z.enum(CURRENCIES),
-  // Its rows are looked at one by one, and need not be copied before.
-  result: z.custom<readonly unknown[]>(Array.isArray, "not an array"),
-});
-
-const total = orNull(z.number());
-
-const wireTransaction = z.pipe(
-  z.object({ transactionHash: text, transactionTimestamp: instant, blocksAfterCreation: total }),
-  z.transform((transaction): SniperTransaction => Object.freeze(transaction)),
-);
-
-const transactions = z.pipe(
-  z.nullish(z.array(wireTransaction)),
-  z.transform((list): readonly SniperTransaction[] => Object.freeze(list ?? [])),
-);
-
-const wireSniper = z.pipe(
-  z.object({
-    walletAddress: text,
-    snipedTransactions: transactions,
-    sellTransactions: transactions,
-    totalSellTransactions: total,
-    totalSnipedTransactions: total,
-    totalTokensSniped: total,
-    totalSnipedUsd: total,
-    totalTokensSold: total,
-    totalSoldUsd: total,
-    currentBalance: total,
-    currentBalanceUsdValue: total,
-    realizedProfitPercentage: total,
-    realizedProfitUsd: total,
-  }),
-  z.transform((sniper): Sniper => Object.freeze(sniper)),
-);
-
-const wireReport = z.object({
-  blockNumber: total,
-  blockTimestamp: orNull(instant),
-  transactionHash: orNull(z.string()),
-  result: z.nullish(z.array(z.unknown())),
-});
+const FIELDS = ["blockNumber", "blockTimestamp", "transactionHash", "result"] as const;
+const LISTS = ["snipedTransactions", "sellTransactions"] as const;
 
 /** A row of candles, of which nothing is known yet. */
 type WireCandle = { readonly [field in keyof Candle | "trades"]?: unknown };
-
-/** The first rule that a row breaks, and the field in which it does; no field where it is no row at all. */
-interface RowProblem {
-  readonly field?: string;
-  readonly issue: string;
-}
-
-/** Reads a row by hand, as there are a thousand on a page: a schema takes several times as long for one. */
-function readCandle(row: unknown): Candle | RowProblem {
-  if (typeof row !== "object" || row === null) return { issue: "not an object" };
-  const { timestamp: text, open, high, low, close, volume, trades, swaps = trades } = row as WireCandle;
-  const timestamp = typeof text === "string" ? parseIsoInstant(text) : undefined;
-  if (timestamp === undefined) return { field: "timestamp", issue: NO_INSTANT };
-  if (!isAmount(open)) return { field: "open", issue: NO_AMOUNT };
-  if (!isAmount(high)) return { field: "high", issue: NO_AMOUNT };
-  if (!isAmount(low)) return { field: "low", issue: NO_AMOUNT };
-  if (!isAmount(close)) return { field: "close", issue: NO_AMOUNT };
-  if (!isAmount(volume)) return { field: "volume", issue: NO_AMOUNT };
-  if (swaps === undefined) return { field: "swaps", issue: "missing, and no trades in its place" };
-  if (!isCount(swaps)) return { field: "swaps", issue: NO_COUNT };
-  if (trades !== undefined && !isCount(trades)) return { field: "trades", issue: NO_COUNT };
-  if (high < low) return { field: "high", issue: "below low" };
-  return Object.freeze({ timestamp, open, high, low, close, volume, swaps });
-}
-
-function isAmount(value: unknown): value is number {
-  return typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY;
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-/** A row of an answer that breaks the contract; `key` names it from one read to the next, where it can be named. */
-export interface RefusedRow<Key> {
-  readonly key: Key | undefined;
-  readonly error: ContractError;
-}
 
 /** An answer whose envelope is good, with the rows that are not set apart. */
 export interface ReadPage {
   readonly page: OhlcvPage;
   readonly refused: readonly RefusedRow<number>[];
 }
+
+/** A report whose envelope is good, with the rows that are not set apart. */
 export interface ReadReport {
   readonly report: SniperReport;
   readonly refused: readonly RefusedRow<string>[];
 }
 
+/** The most rows of an answer about so many intervals, each of which it may hold twice. */
+export function mostRows(intervals: number): number {
+  return Math.min(MOST_ROWS, 2 * (intervals + MARGIN));
+}
+
 /**
- * Reads the body of an OHLCV answer. `isStart` tells whether an instant is the start of an interval of the series.
+ * Reads the body of an OHLCV answer of at most `most` rows. `isStart` tells whether an instant is the start of an
+ * interval of the series.
+ *
  * Throws a `ContractError` where the envelope is bad or speaks of another series.
  */
-export function readOhlcvBody(text: string, asked: Series, isStart: (instant: number) => boolean): ReadPage {
-  const wire = check(wirePage, parseJson(text));
-  expectEcho("pairAddress", wire.pairAddress.toLowerCase(), asked.pairAddress.toLowerCase());
-  expectEcho("timeframe", wire.timeframe, asked.timeframe);
-  expectEcho("currency", wire.currency, asked.currency);
+export function readOhlcvBody(
+  text: string,
+  asked: Series,
+  isStart: (instant: number) => boolean,
+  most = MOST_ROWS,
+): ReadPage {
+  const wire = readObject(text);
+  const { cursor, page, pairAddress, tokenAddress, timeframe, currency, result: rows } = wire;
+  if (!isTextOrNothing(cursor)) refuse("cursor", "not of type string");
+  if (cursor && cursor.length > LONGEST_CURSOR) refuse("cursor", `longer than ${LONGEST_CURSOR} characters`);
+  const number = typeof page === "string" && /^\d{1,15}$/.test(page) ? Number(page) : page;
+  if (!isNumber(number)) throw refusalOf(wire, ["page"], "not a number");
+  if (typeof pairAddress !== "string") refuse("pairAddress", "not of type string");
+  if (!isTextOrNothing(tokenAddress)) refuse("tokenAddress", "not of type string");
+  if (!isOneOf(TIMEFRAMES, timeframe)) refuse("timeframe", `none of ${TIMEFRAMES.join(", ")}`);
+  if (!isOneOf(CURRENCIES, currency)) refuse("currency", `none of ${CURRENCIES.join(", ")}`);
+  if (!Array.isArray(rows)) refuse("result", "not an array");
+  expectEcho("pairAddress", pairAddress, asked.pairAddress);
+  expectEcho("timeframe", timeframe, asked.timeframe);
+  expectEcho("currency", currency, asked.currency);
+  expectAtMost(rows.length, most, "rows");
   const result: Candle[] = [];
   const refused: RefusedRow<number>[] = [];
-  wire.result.forEach((row, index) => {
+  for (let index = 0; index < rows.length; index += 1) {
+    const row: unknown = rows[index];
     const read = readCandle(row);
-    if ("issue" in read) {
-      const { field, issue } = read;
-      const path = field === undefined ? ["result", index] : ["result", index, field];
-      refused.push({ key: rowTimestamp(row), error: new ContractError(path, issue) });
-    } else if (!isStart(read.timestamp)) {
-      const issue = `not the start of a ${asked.timeframe} interval${asked.timeframe === "1w" ? " (see weekStart)" : ""}`;
-      const error = new ContractError(["result", index, "timestamp"], issue);
-      refused.push({ key: read.timestamp, error });
-    } else {
-      result.push(read);
-    }
-  });
-  const page: OhlcvPage = Object.freeze({
-    ...(wire.cursor ? { cursor: wire.cursor } : {}),
-    page: wire.page,
-    pairAddress: wire.pairAddress,
-    tokenAddress: wire.tokenAddress,
-    timeframe: wire.timeframe,
-    currency: wire.currency,
-    result: Object.freeze(result),
-  });
-  return { page, refused };
+    if ("issue" in read) refused.push(new RefusedRow(rowTimestamp(row), index, read));
+    else if (isStart(read.timestamp)) result.push(read);
+    else refused.push(new RefusedRow(read.timestamp, index, offGrid(asked)));
+  }
+  return {
+    page: Object.freeze({
+      ...(cursor ? { cursor } : {}),
+      page: number,
+      pairAddress,
+      tokenAddress: tokenAddress ?? null,
+      timeframe,
+      currency,
+      result: Object.freeze(result),
+    }),
+    refused,
+  };
+}
+
+/** Field by field, as there are a thousand rows on a page: a schema takes several times as long for one. */
+function readCandle(row: unknown): Candle | Flaw {
+  if (typeof row !== "object" || row === null) return { path: [], issue: "not an object" };
+  const { timestamp: text, open, high, low, close, volume, trades, swaps = trades } = row as WireCandle;
+  const timestamp = instantOf(text);
+  if (timestamp === undefined) return flaw("timestamp", NO_INSTANT);
+  if (!isAmount(open)) return flaw("open", NO_AMOUNT);
+  if (!isAmount(high)) return flaw("high", NO_AMOUNT);
+  if (!isAmount(low)) return flaw("low", NO_AMOUNT);
+  if (!isAmount(close)) return flaw("close", NO_AMOUNT);
+  if (!isAmount(volume)) return flaw("volume", NO_AMOUNT);
+  if (swaps === undefined) return flaw("swaps", "missing, and no trades in its place");
+  if (!isCount(swaps)) return flaw("swaps", NO_COUNT);
+  if (trades !== undefined && !isCount(trades)) return flaw("trades", NO_COUNT);
+  if (high < low) return flaw("high", "below low");
+  return Object.freeze({ timestamp, open, high, low, close, volume, swaps });
+}
+
+/** The instant that a text stands for, if it does. */
+function instantOf(value: unknown): number | undefined {
+  return typeof value === "string" ? parseIsoInstant(value) : undefined;
+}
+
+function offGrid({ timeframe }: Series): Flaw {
+  const hint = timeframe === "1w" ? " (see weekStart)" : "";
+  return flaw("timestamp", `not the start of a ${timeframe} interval${hint}`);
+}
+
+function rowTimestamp(row: unknown): number | undefined {
+  return instantOf((row as WireCandle | null)?.timestamp);
 }
 
 /** Reads the body of a sniper answer; throws a `ContractError` where the envelope is bad. */
 export function readSniperBody(text: string): ReadReport {
-  const wire = check(wireReport, parseJson(text));
+  const wire = readObject(text);
+  // All of them may be missing alone, but not together: an answer that tells of trouble is no report without snipers.
+  if (!FIELDS.some((field) => Object.hasOwn(wire, field))) {
+    throw refusalOf(wire, [], `none of ${FIELDS.join(", ")}`);
+  }
+  const { blockNumber, blockTimestamp, transactionHash, result: rows } = wire;
+  if (!isTotal(blockNumber)) refuse("blockNumber", "not of type number");
+  const timestamp = isNothing(blockTimestamp) ? null : instantOf(blockTimestamp);
+  if (timestamp === undefined) refuse("blockTimestamp", NO_INSTANT);
+  if (!isTextOrNothing(transactionHash)) refuse("transactionHash", "not of type string");
+  const list = rows ?? [];
+  if (!Array.isArray(list)) refuse("result", "not of type array");
+  expectAtMost(list.length, MOST_WALLETS, "wallets");
+  expectAtMost(countTransactions(list), MOST_TRANSACTIONS, "transactions");
   const result: Sniper[] = [];
   const refused: RefusedRow<string>[] = [];
-  (wire.result ?? []).forEach((row, index) => {
-    const read = wireSniper.safeParse(row);
-    if (read.success) result.push(read.data);
-    else refused.push({ key: rowWallet(row), error: contractError(read.error, ["result", index]) });
-  });
-  return { report: Object.freeze({ ...wire, result: Object.freeze(result) }), refused };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    const start = text.slice(0, 40).replace(/\s+/g, " ");
-    throw new ContractError([], `not JSON, but ${text === "" ? "empty" : `"${start}…"`}`, { cause });
+  for (let index = 0; index < list.length; index += 1) {
+    const row: unknown = list[index];
+    const read = readSniper(row);
+    if ("issue" in read) refused.push(new RefusedRow(rowWallet(row), index, read));
+    else result.push(read);
   }
-}
-
-function check<T>(schema: z.ZodMiniType<T>, value: unknown): T {
-  const read = schema.safeParse(value);
-  if (read.success) return read.data;
-  throw contractError(read.error, []);
-}
-
-function contractError(cause: z.core.$ZodError, base: (string | number)[]): ContractError {
-  const first = cause.issues[0];
-  const path = (first?.path ?? []).map((key) => (typeof key === "symbol" ? String(key) : key));
-  return new ContractError([...base, ...path], first === undefined ? "not allowed" : textOf(first), {
-    cause,
+  const report: SniperReport = Object.freeze({
+    blockNumber: blockNumber ?? null,
+    blockTimestamp: timestamp,
+    transactionHash: transactionHash ?? null,
+    result: Object.freeze(result),
   });
+  return { report, refused };
 }
 
-/** zod's own texts would have to be loaded, for all who use it in a process. */
-function textOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === "invalid_type") return `not of type ${issue.expected}`;
-  if (issue.code === "invalid_value") return `none of ${issue.values.join(", ")}`;
-  return issue.message;
+function countTransactions(rows: readonly unknown[]): number {
+  let count = 0;
+  for (const row of rows) {
+    for (const name of LISTS) {
+      const list = (row as Wire | null)?.[name];
+      if (Array.isArray(list)) count += list.length;
+    }
+  }
+  return count;
 }
 
-function expectEcho(field: string, got: string, asked: string): void {
-  if (got !== asked) throw new ContractError([field], `the answer is for ${got}, asked was ${asked}`);
+function readSniper(row: unknown): Sniper | Flaw {
+  if (!isObject(row)) return { path: [], issue: "not of type object" };
+  const { walletAddress } = row;
+  if (!isName(walletAddress)) return nameFlaw("walletAddress", walletAddress);
+  const sniper: Record<string, unknown> = { walletAddress };
+  for (const name of LISTS) {
+    const read = readTransactions(row[name] ?? []);
+    if ("issue" in read) return { path: [name, ...read.path], issue: read.issue };
+    sniper[name] = read;
+  }
+  for (const name of SNIPER_TOTALS) {
+    const total = row[name];
+    if (!isTotal(total)) return flaw(name, "not of type number");
+    sniper[name] = total ?? null;
+  }
+  return Object.freeze(sniper) as Sniper;
 }
 
-function rowTimestamp(row: unknown): number | undefined {
-  const timestamp = (row as { timestamp?: unknown } | null)?.timestamp;
-  return typeof timestamp === "string" ? parseIsoInstant(timestamp) : undefined;
+function readTransactions(rows: unknown): readonly SniperTransaction[] | Flaw {
+  if (!Array.isArray(rows)) return { path: [], issue: "not of type array" };
+  const transactions: SniperTransaction[] = [];
+  for (let index = 0; index < rows.length; index += 1) {
+    const read = readTransaction(rows[index]);
+    if ("issue" in read) return { path: [index, ...read.path], issue: read.issue };
+    transactions.push(read);
+  }
+  return Object.freeze(transactions);
+}
+
+function readTransaction(row: unknown): SniperTransaction | Flaw {
+  if (!isObject(row)) return { path: [], issue: "not of type object" };
+  const { transactionHash, transactionTimestamp: instant, blocksAfterCreation } = row;
+  if (!isName(transactionHash)) return nameFlaw("transactionHash", transactionHash);
+  const transactionTimestamp = instantOf(instant);
+  if (transactionTimestamp === undefined) return flaw("transactionTimestamp", NO_INSTANT);
+  if (!isTotal(blocksAfterCreation)) return flaw("blocksAfterCreation", "not of type number");
+  const transaction = {
+    transactionHash,
+    transactionTimestamp,
+    blocksAfterCreation: blocksAfterCreation ?? null,
+  };
+  return Object.freeze(transaction);
 }
 
 function rowWallet(row: unknown): string | undefined {
-  const wallet = (row as { walletAddress?: unknown } | null)?.walletAddress;
-  return typeof wallet === "string" && wallet !== "" ? wallet : undefined;
+  const wallet = (row as Wire | null)?.walletAddress;
+  return isName(wallet) ? wallet : undefined;
 }

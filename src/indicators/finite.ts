@@ -1,21 +1,29 @@
+import { LARGEST_AMOUNT } from "../contract/amount.js";
 import type { Candle } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 
-/** Refuses a candle with a price or a volume that is not a finite number, before any state has changed. */
+/** A candle may be made of many, of which each has a volume that is allowed. */
+const LARGEST_VOLUME = LARGEST_AMOUNT * 1e10;
+
+/**
+ * Refuses a candle with a price or a volume that is no number, or so large that an indicator of it would not be finite,
+ * before any state has changed.
+ */
 export function checkCandle(candle: Candle): void {
-  // One test, because every indicator makes it for every candle.
-  const sum = candle.open + candle.high + candle.low + candle.close + candle.volume;
-  if (!Number.isFinite(sum)) refuse(candle);
+  const { open, high, low, close, volume } = candle;
+  // One test of all fields, because every indicator makes it for every candle.
+  const total = Math.abs(open) + Math.abs(high) + Math.abs(low) + Math.abs(close) + Math.abs(volume);
+  if (!(total <= LARGEST_AMOUNT && typeof (open + high + low + close + volume) === "number"))
+    checkFields(candle);
 }
 
-function refuse({ open, high, low, close, volume }: Candle): never {
-  const fields = Object.entries({ open, high, low, close, volume });
-  const [field, value] = fields.find(([, each]) => !Number.isFinite(each)) ?? ["volume", volume];
-  throw new InvalidInputError(
-    `candle.${field}`,
-    "a number that is finite, as is its sum with the others",
-    `is ${describe(value)}`,
-  );
+function checkFields({ open, high, low, close, volume }: Candle): void {
+  for (const [field, value] of Object.entries({ open, high, low, close, volume })) {
+    const largest = field === "volume" ? LARGEST_VOLUME : LARGEST_AMOUNT;
+    if (typeof value === "number" && Math.abs(value) <= largest) continue;
+    const allowed = `a finite number from -${largest} to ${largest}`;
+    throw new InvalidInputError(`candle.${field}`, allowed, `is ${describe(value)}`);
+  }
 }
 
 /** A value in a message. */

@@ -1,3 +1,4 @@
+import { LARGEST_AMOUNT } from "../contract/amount.js";
 import type { Candle } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { describe } from "./finite.js";
@@ -19,8 +20,8 @@ export type Price = (typeof PRICES)[number];
  * const smoothed = sources.map((source) => sma(5, { source }));
  * ```
  *
- * The function has to be pure: it is called as often as a candle is tried. A number that is not finite is refused
- * where the candle is pushed or tried, with an `InvalidInputError`.
+ * The function has to be pure: it is called as often as a candle is tried. A number that is not finite, or beyond 1e100
+ * either way, is refused where the candle is pushed or tried, with an `InvalidInputError`.
  */
 export type Source = Price | ((candle: Candle) => number) | Indicator<number>;
 
@@ -95,11 +96,11 @@ class FunctionReader implements Reader {
   constructor(private readonly read: (candle: Candle) => unknown) {}
 
   peek(candle: Candle): number {
-    return checked(this.read(candle));
+    return checked(this.read(candle), LARGEST_AMOUNT);
   }
 
   push(candle: Candle): number {
-    return checked(this.read(candle));
+    return checked(this.read(candle), LARGEST_AMOUNT);
   }
 
   fork(): Reader {
@@ -109,19 +110,22 @@ class FunctionReader implements Reader {
 
 class IndicatorReader implements Reader {
   private readonly isOwn: boolean;
+  private readonly largest: number;
 
   constructor(private readonly kernel: Kernel<unknown>) {
     this.isOwn = kernel instanceof OwnKernel;
+    // What sums up many volumes may be beyond any of them.
+    this.largest = this.isOwn ? Number.MAX_VALUE : LARGEST_AMOUNT;
   }
 
   peek(candle: Candle): number {
-    return checkedOrWarming(this.kernel.peek(candle));
+    return checkedOrWarming(this.kernel.peek(candle), this.largest);
   }
 
   push(candle: Candle): number {
     // A kernel of the user's is tried first, so that it does not take in what is refused here.
-    if (!this.isOwn) checkedOrWarming(this.kernel.peek(candle));
-    return checkedOrWarming(this.kernel.push(candle));
+    if (!this.isOwn) checkedOrWarming(this.kernel.peek(candle), this.largest);
+    return checkedOrWarming(this.kernel.push(candle), this.largest);
   }
 
   fork(): Reader {
@@ -129,11 +133,11 @@ class IndicatorReader implements Reader {
   }
 }
 
-function checkedOrWarming(value: unknown): number {
-  return value === undefined ? Number.NaN : checked(value);
+function checkedOrWarming(value: unknown, largest: number): number {
+  return value === undefined ? Number.NaN : checked(value, largest);
 }
 
-function checked(value: unknown): number {
-  if (typeof value === "number" && Number.isFinite(value)) return value;
-  throw new InvalidInputError("source", "a source of finite numbers", `gave ${describe(value)}`);
+function checked(value: unknown, largest: number): number {
+  if (typeof value === "number" && Math.abs(value) <= largest) return value;
+  throw new InvalidInputError("source", `a source of numbers up to ${largest}`, `gave ${describe(value)}`);
 }

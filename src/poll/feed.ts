@@ -12,8 +12,10 @@ export interface LookStep<State> {
   readonly state: State;
   /** The service's clock had come this far, at least. */
   readonly provenAt: number;
-  /** Whether everything is known that can be by then. */
-  readonly isCurrent: boolean;
+  /** Whether everything is known that can be by then; `undefined` where only another answer can tell. */
+  readonly isCurrent: boolean | undefined;
+  /** Whether what it found is to be asked for again soon, before it counts. */
+  readonly isDoubtful: boolean;
   /** Whether the look ends with this step. */
   readonly isLast: boolean;
   /** Why something is not known although an answer was accepted. */
@@ -49,6 +51,11 @@ export interface FeedUpdate<State> {
   readonly failures: number;
   readonly lastError?: PairstreamError;
 }
+
+/** What is in doubt is asked for again after so many ms, when a cache has another answer, or with the next slot if that is sooner. */
+const SECOND_LOOK = 1_000;
+/** So often after one slot, as each answer can raise a doubt of its own. */
+const SECOND_LOOKS = 2;
 
 /** Young pairs are indexed late: this many answers 404 in a row, a slot apart, mean that there is no such pair. */
 const NOT_FOUND_LIMIT = 3;
@@ -104,6 +111,9 @@ class Poller<State> {
   #provenAt = Number.NEGATIVE_INFINITY;
   /** Answers 404 in a row. */
   #notFound = 0;
+  #isDoubtful = false;
+  /** Second looks since the last slot. */
+  #secondLooks = 0;
   #timer: Subscription | undefined;
   #abort: AbortController | undefined;
 
@@ -163,7 +173,9 @@ class Poller<State> {
     const steps = look({ priority: kind, signal, isClosing })[Symbol.asyncIterator]();
     while (!this.#subscriber.closed) {
       const step = steps.next();
-      const slotEnd = nextSlot(schedule, at, at).at - serviceNow(this.#core) + scheduler.now();
+      // A second look is not due itself; the slot that begins during it is.
+      const due = this.#secondLooks > 0 ? nextSlot(schedule, at, at).at : at;
+      const slotEnd = nextSlot(schedule, due, due).at - serviceNow(this.#core) + scheduler.now();
       const { done, value } = await this.#watched(step, slotEnd);
       if (done) return;
       this.#take(value);
@@ -184,12 +196,15 @@ class Poller<State> {
     }
   }
 
-  #take({ state, provenAt, isCurrent, isLast, error }: LookStep<State>): void {
+  #take({ state, provenAt, isCurrent, isDoubtful, isLast, error }: LookStep<State>): void {
     const wasLate = this.#feed.isLate;
     this.#provenAt = provenAt;
+    this.#isDoubtful = isDoubtful;
     const isBehind =
       !isCurrent || (wasLate && this.#poll.schedule.nextClose(provenAt) <= serviceNow(this.#core));
-    const isLate = isLast ? isBehind : wasLate;
+    // A doubt that second looks do not settle leaves a poll behind.
+    const isSettled = isCurrent !== undefined || (isDoubtful && this.#secondLooks >= SECOND_LOOKS);
+    const isLate = isLast && isSettled ? isBehind : wasLate;
     const trouble = isLate && error !== undefined ? { lastError: error } : {};
     this.#tell({ state, isFresh: true, isLate, failures: 0, ...trouble });
   }
@@ -200,6 +215,18 @@ class Poller<State> {
   }
 
   #slotAfterSuccess(): Slot {
+    const now = serviceNow(this.#core);
+    const next = this.#nextSlot();
+    const isSooner = next.at > now && next.at <= now + SECOND_LOOK;
+    if (!this.#isDoubtful || isSooner || this.#secondLooks >= SECOND_LOOKS) {
+      this.#secondLooks = 0;
+      return next;
+    }
+    this.#secondLooks += 1;
+    return { at: now + SECOND_LOOK, kind: this.#slot.kind };
+  }
+
+  #nextSlot(): Slot {
     const { schedule } = this.#poll;
     const stretch = this.#core.spending.stretch();
     const polled = polledUntil(this.#slot, serviceNow(this.#core));
@@ -213,6 +240,7 @@ class Poller<State> {
   }
 
   #slotAfterFailure(error: PairstreamError): Slot {
+    this.#secondLooks = 0;
     const polled = polledUntil(this.#slot, serviceNow(this.#core));
     const next = nextSlot(this.#poll.schedule, polled, polled);
     const recovery = recoveryAt(this.#core, error, this.#feed.failures);

@@ -1,5 +1,5 @@
 import { type ClientCore, serviceNow } from "../client/core.js";
-import type { RefusedRow } from "../contract/wire.js";
+import type { RefusedRow } from "../contract/values.js";
 import { HttpError, type PairstreamError, QuotaExceededError } from "../errors.js";
 
 /** A row that breaks the contract this often is skipped. */
@@ -31,8 +31,8 @@ export function periodProbeAt(core: ClientCore, spent: keyof typeof RESET_SETTLE
 }
 
 /**
- * Throws while a row that breaks the contract is not to be skipped yet, and reports each when it first is; `readsOf`: how
- * often it has been read, this time included.
+ * Throws while a row that breaks the contract is not to be skipped yet, and reports each when it first is, once for all
+ * that cannot be told apart; `readsOf`: how often it has been read, this time included.
  */
 export function skipRows<Key extends number | string>(
   core: ClientCore,
@@ -40,11 +40,15 @@ export function skipRows<Key extends number | string>(
   refused: readonly RefusedRow<Key>[],
   readsOf: (key: Key | undefined) => number,
 ): void {
-  for (const { key, error } of refused) {
-    const reads = readsOf(key);
-    if (reads < READS_BEFORE_SKIPPING) throw error;
+  const told = new Set<Key | undefined>();
+  for (const row of refused) {
+    const reads = readsOf(row.key);
+    if (reads < READS_BEFORE_SKIPPING) throw row.error;
     if (reads > READS_BEFORE_SKIPPING) continue;
-    core.report({ type: "dropped", at: core.scheduler.now(), what: "row", url, key: key ?? null, error });
+    if (told.has(row.key)) continue;
+    told.add(row.key);
+    const { key = null, error } = row;
+    core.report({ type: "dropped", at: core.scheduler.now(), what: "row", url, key, error });
   }
 }
 

@@ -1,3 +1,4 @@
+import { isAmount, LARGEST_AMOUNT } from "../contract/amount.js";
 import type { Candle } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 
@@ -9,7 +10,7 @@ export interface CandleFlaw {
   readonly problem: string;
 }
 
-const { isFinite: isFiniteNumber, isSafeInteger } = Number;
+const { isSafeInteger } = Number;
 
 /**
  * What is wrong with the next candle of a history whose newest one so far has this timestamp; the same as is refused in
@@ -35,10 +36,6 @@ export function flawOf(value: unknown, newest: number): CandleFlaw | undefined {
   return isRight ? undefined : detailedFlawOf(value, newest);
 }
 
-function isAmount(value: number): boolean {
-  return isFiniteNumber(value) && value >= 0;
-}
-
 function detailedFlawOf(value: unknown, newest: number): CandleFlaw {
   if (typeof value !== "object" || value === null) {
     const allowed = "an object with timestamp, open, high, low, close, volume and swaps";
@@ -48,8 +45,8 @@ function detailedFlawOf(value: unknown, newest: number): CandleFlaw {
   for (const field of ["timestamp", "open", "high", "low", "close", "volume", "swaps"] as const) {
     const number = candle[field];
     const isCount = field === "timestamp" || field === "swaps";
-    if (isAmount(number) && (!isCount || isSafeInteger(number))) continue;
-    const allowed = `a ${isCount ? "whole" : "finite"} number of at least 0`;
+    if (isCount ? isSafeInteger(number) && number >= 0 : isAmount(number)) continue;
+    const allowed = isCount ? "a whole number of at least 0" : `a finite number from 0 to ${LARGEST_AMOUNT}`;
     return { field, allowed, problem: `is ${typeof number === "number" ? number : wordFor(number)}` };
   }
   const { timestamp, high, low } = candle;

@@ -1,3 +1,4 @@
+import { parseJson } from "../contract/json.js";
 import type { Candle } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { flawOf, frozenCandle, refusalOf } from "./candle-flaw.js";
@@ -6,7 +7,7 @@ import { flawOf, frozenCandle, refusalOf } from "./candle-flaw.js";
  * The candles of lines that hold one each as JSON, as `JSON.stringify` writes it (NDJSON): ascending, each once, frozen;
  * read one at a time, so that a file may be larger than memory.
  *
- * `timestamp` is in ms since the epoch; prices and volume are finite and not negative. Blank lines are passed over, and
+ * `timestamp` is in ms since the epoch; prices and volume are from 0 to 1e100. Blank lines are passed over, and
  * fields that a candle does not have are left out. It can be read as often as `lines` can. Leaving early closes `lines`.
  *
  * Throws an `InvalidInputError` where `lines` cannot be iterated. Reading fails with one that names the line, counted
@@ -56,7 +57,7 @@ function parseLine(line: unknown, number: number): unknown {
   const text = line.trim();
   if (text === "") return undefined;
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (cause) {
     throw new InvalidInputError(`line ${number}`, allowed, `is not JSON: "${text.slice(0, 40)}"`, { cause });
   }

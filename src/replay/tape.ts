@@ -1,4 +1,6 @@
-import * as z from "zod";
+import * as z from "zod/mini";
+import { withoutMark } from "../contract/json.js";
+import { contractError } from "../contract/schema-error.js";
 import { InvalidInputError } from "../errors.js";
 
 /** The version of the lines that are written here. */
@@ -16,7 +18,7 @@ export const KEPT_HEADERS = [
 
 const texts = z.record(z.string(), z.string());
 const instant = z.number();
-const count = z.number().int().nonnegative();
+const count = z.int().check(z.nonnegative());
 
 export interface TapeFailure {
   readonly name: string;
@@ -26,13 +28,13 @@ export interface TapeFailure {
   readonly cause?: TapeFailure | undefined;
 }
 
-const failure: z.ZodType<TapeFailure> = z.object({
+const failure: z.ZodMiniType<TapeFailure> = z.object({
   name: z.string(),
   message: z.string(),
-  code: z.string().optional(),
-  type: z.string().optional(),
+  code: z.optional(z.string()),
+  type: z.optional(z.string()),
   get cause() {
-    return failure.optional();
+    return z.optional(failure);
   },
 });
 
@@ -44,7 +46,7 @@ const lateTurn = z.object({
   /** How many timers due at the same instant had had theirs, in time or later. */
   taken: count,
   /** Of an arrival: the how-manieth it was, as exchanges ended. */
-  arrival: count.optional(),
+  arrival: z.optional(count),
   /** How many due at the same instant were set before it, and had not had theirs. */
   ahead: count,
   /** How many exchanges had ended by then. */
@@ -66,9 +68,9 @@ const tapeLine = z.object({
   asked: instant,
   sent: instant,
   /** When the headers were there. */
-  answered: instant.optional(),
-  status: z.number().optional(),
-  headers: texts.optional(),
+  answered: z.optional(instant),
+  status: z.optional(z.number()),
+  headers: z.optional(texts),
   ended: instant,
   /** How many requests had been sent by then. */
   asks: count,
@@ -77,10 +79,10 @@ const tapeLine = z.object({
    * `left`: the client's caller did.
    */
   outcome: z.enum(["whole", "failed", "timed-out", "left"]),
-  body: z.string().optional(),
-  failure: failure.optional(),
+  body: z.optional(z.string()),
+  failure: z.optional(failure),
   /** What was late, in a way that matters, since the line before. */
-  late: z.array(lateTurn).optional(),
+  late: z.optional(z.array(lateTurn)),
 });
 
 /** One exchange. */
@@ -109,7 +111,8 @@ export function readTape(lines: Iterable<string>): TapeLine[] {
 function readLine(text: unknown, number: number): TapeLine {
   let value: unknown;
   try {
-    value = JSON.parse(text as string);
+    // No bounds as on what a service says: a tape holds just that, whatever it was.
+    value = JSON.parse(typeof text === "string" ? withoutMark(text) : String(text));
   } catch (cause) {
     throw refusal(number, "is not JSON", cause);
   }
@@ -117,10 +120,19 @@ function readLine(text: unknown, number: number): TapeLine {
   if (typeof version === "number" && version !== TAPE_VERSION) {
     throw refusal(number, `is of version ${version}, which this release cannot read`);
   }
-  const line = tapeLine.safeParse(value);
+  const line = checkLine(value, number);
   if (line.success) return line.data;
-  const { path, message } = line.error.issues[0]!;
-  throw refusal(number, `is no exchange: ${path.join(".") || "the whole"}: ${message}`, line.error);
+  const { path, issue } = contractError(line.error);
+  throw refusal(number, `is no exchange: ${path.join(".") || "the whole"}: ${issue}`, line.error);
+}
+
+function checkLine(value: unknown, number: number) {
+  try {
+    return tapeLine.safeParse(value);
+  } catch (cause) {
+    // Causes of causes, thousands deep, overflow the stack.
+    throw refusal(number, "is no exchange: it cannot be read", cause);
+  }
 }
 
 function refusal(number: number, problem: string, cause?: unknown): InvalidInputError {

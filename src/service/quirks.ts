@@ -10,7 +10,7 @@ import { InvalidInputError } from "../errors.js";
  * import { createPairService, simulatedMarket } from "pairstream/service";
  *
  * const source = simulatedMarket({ seed: 1, createdAt: "2025-01-01" });
- * const quirks = { order: "shuffled", cursor: "repeats", pageSize: 7 } as const;
+ * const quirks = { order: "shuffled", cursor: "absent", pageSize: 7 } as const;
  * const service = createPairService({ source, quirks });
  * ```
  */
@@ -25,11 +25,8 @@ export interface ServiceQuirks {
    * holds; default `false`. Not beside `inclusive: "neither"`: no range would hold the first candle.
    */
   readonly emptyBeforeCreation?: boolean;
-  /**
-   * How the last page says that it is the last: a cursor that is null, absent, or `""`, or one that leads to the same
-   * page again and again. Default `"null"`.
-   */
-  readonly cursor?: "null" | "absent" | "empty" | "repeats";
+  /** How the last page says that it is the last: a cursor that is null, absent, or `""`; default `"null"`. */
+  readonly cursor?: "null" | "absent" | "empty";
   /** Candles a page, 1 to 10,000, whatever `limit` asks for; default: as asked. */
   readonly pageSize?: number;
   /** Which bounds of a range belong to it, where a candle starts exactly there; default `"start"`. */
@@ -66,7 +63,7 @@ export function checkQuirks(quirks: ServiceQuirks = {}): CheckedQuirks {
   const checked: CheckedQuirks = {
     order: checkChoice("quirks.order", order, ["newest-first", "oldest-first", "shuffled"]),
     emptyBeforeCreation: checkSwitch("quirks.emptyBeforeCreation", emptyBeforeCreation),
-    cursor: checkChoice("quirks.cursor", cursor, ["null", "absent", "empty", "repeats"]),
+    cursor: checkChoice("quirks.cursor", cursor, ["null", "absent", "empty"]),
     pageSize: pageSize === undefined ? undefined : checkNumber("quirks.pageSize", pageSize, sizes),
     inclusive: checkChoice("quirks.inclusive", inclusive, ["start", "both", "neither"]),
     trades: checkSwitch("quirks.trades", trades),

@@ -86,6 +86,8 @@ export interface SniperRead {
   readonly unreadable: ReadonlySet<string>;
   /** Whether a row that broke the schema did not even tell its wallet: then nothing counts as absent. */
   readonly hasUnplaced: boolean;
+  /** Whether it was asked for right after another one: where both lack something, a cache may have answered alike. */
+  readonly isRepeat?: boolean;
   /** ms since the epoch. */
   readonly observedAt: number;
 }
@@ -110,7 +112,7 @@ export function emptySniperBook(pairAddress: string): SniperBook {
 
 /**
  * Takes a report into the book: the new book, what has changed, and whether something was absent for the first time
- * (`doubt`), so that the service should be asked again at once.
+ * (`doubt`), so that the service should be asked again soon.
  *
  * What was there is removed only when two reports in a row lack it. A report that could not tell (its row unreadable,
  * or a row of it unplaced) is none that lacks it, and the count begins anew. A wallet that is absent takes its
@@ -121,7 +123,7 @@ export function readReport(
   read: SniperRead,
 ): { book: SniperBook; events: readonly SniperEvent[]; doubt: boolean } {
   const { pairAddress } = book;
-  const { unreadable, hasUnplaced, observedAt } = read;
+  const { unreadable, hasUnplaced, isRepeat = false, observedAt } = read;
   const listed = new Map(read.report.result.map((sniper) => [sniper.walletAddress, sniper]));
   const common = { pairAddress, initial: book.observedAt === undefined, observedAt };
   const events: SniperEvent[] = [];
@@ -130,8 +132,8 @@ export function readReport(
   for (const address of [...new Set([...book.wallets.keys(), ...listed.keys()])].sort(ascending)) {
     const known = book.wallets.get(address);
     const sniper = unreadable.has(address) ? undefined : listed.get(address);
-    const tellsAbsence = !hasUnplaced && !unreadable.has(address);
-    const next = known === undefined ? addWallet(sniper) : compareWallet(known, sniper, tellsAbsence);
+    const tells = { absence: !hasUnplaced && !unreadable.has(address), removal: !isRepeat };
+    const next = known === undefined ? addWallet(sniper) : compareWallet(known, sniper, tells);
     if (next.known !== undefined) wallets.set(address, next.known);
     doubt ||= next.doubt;
     for (const change of next.changes) events.push(Object.freeze({ ...change, ...common }));
@@ -171,18 +173,24 @@ function addWallet(sniper: Sniper | undefined): WalletStep {
   };
 }
 
-function compareWallet(known: KnownWallet, sniper: Sniper | undefined, tellsAbsence: boolean): WalletStep {
+/** What a report can tell: that something is absent, and that what was absent before is gone. */
+interface Tells {
+  readonly absence: boolean;
+  readonly removal: boolean;
+}
+
+function compareWallet(known: KnownWallet, sniper: Sniper | undefined, tells: Tells): WalletStep {
   const { wallet } = known;
-  if (sniper === undefined && !tellsAbsence) {
+  if (sniper === undefined && !tells.absence) {
     return { known: { wallet, isMissing: false, missing: NONE_MISSING }, changes: [], doubt: false };
   }
-  if (sniper === undefined && known.isMissing) {
+  if (sniper === undefined && known.isMissing && tells.removal) {
     return { known: undefined, changes: [{ type: "wallet-removed", previous: wallet }], doubt: false };
   }
   const compare = (side: Side) =>
     compareSide(wallet[LIST[side]], sniper?.[LIST[side]] ?? [], {
-      tellsAbsence,
-      isMissing: (hash) => known.missing[side].has(hash),
+      tellsAbsence: tells.absence,
+      isMissing: (hash) => tells.removal && known.missing[side].has(hash),
     });
   const sides = { snipe: compare("snipe"), sell: compare("sell") };
   const changes = transactionChanges(wallet.walletAddress, sides);

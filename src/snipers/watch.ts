@@ -130,12 +130,18 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
       const observedAt =
         exchange.epoch === epoch ? Math.max(provenAt, book.observedAt ?? provenAt) : provenAt;
       epoch = exchange.epoch;
-      const turn = readReport(book, { report, unreadable, hasUnplaced, observedAt });
+      const turn = readReport(book, { report, unreadable, hasUnplaced, isRepeat: isRepeated, observedAt });
       book = turn.book;
       // A `Date` that contradicts what was known is settled by another answer.
       const isUncertain = core.serviceClock().rival !== undefined;
-      const isLast = isRepeated || !(turn.doubt || isUncertain);
-      yield { state: { book, events: turn.events }, provenAt: observedAt, isCurrent: !turn.doubt, isLast };
+      const isLast = isRepeated || !isUncertain;
+      yield {
+        state: { book, events: turn.events },
+        provenAt: observedAt,
+        isCurrent: turn.doubt ? undefined : true,
+        isDoubtful: turn.doubt,
+        isLast,
+      };
       if (isLast) return;
     }
   };

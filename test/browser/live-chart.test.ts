@@ -109,7 +109,8 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
   it("shows a candle that turns up late between two others", async () => {
     const late = candleBack(world.clock, 4);
     world.market.takeBack(late, late + STEP);
-    await world.clock.advanceBy(2_000);
+    // A poll misses it, and a second look confirms that.
+    await world.clock.advanceBy(4_000);
     await world.shows("no such candle", isWithout, late / 1_000);
     world.market.trade(late + 1_000, 9.5e-6);
     await world.clock.advanceBy(2_000);
@@ -124,7 +125,8 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
   it("lets go of a candle that was removed", async () => {
     const removed = candleBack(world.clock, 3);
     world.market.takeBack(removed, removed + STEP);
-    await world.clock.advanceBy(2_000);
+    // A poll misses it, and a second look confirms that.
+    await world.clock.advanceBy(4_000);
     await world.shows("no such candle", isWithout, removed / 1_000);
     await world.agrees();
     expect(await world.page.locator("#corrections").textContent()).toMatch(/11:59:30 removed/);

@@ -4,7 +4,7 @@ import { type CandleChange, type CandleRules, isSame, windowStart } from "../../
 import type { Candle } from "../../src/contract/model.js";
 import { HONEST, type Look, play, scenes, someRules } from "./market.js";
 
-const trouble = scenes("unreadable", "unplaced", "range");
+const trouble = scenes("unreadable", "unplaced", "range", "repeat", "unproven");
 
 function holdsFor(check: (rules: CandleRules, looks: readonly Look[]) => void, list = trouble, runs = 500) {
   fc.assert(
@@ -26,7 +26,7 @@ function absences(looks: readonly Look[]) {
   const known = new Map<number, Candle>();
   const counts = new Map<number, number>();
   return looks.map(({ read, before, turn }) => {
-    const { from, to, unreadable, hasUnplaced } = read;
+    const { from, to, unreadable, hasUnplaced, isRepeat = false } = read;
     const shown = new Set(read.candles.map(({ timestamp }) => timestamp));
     const confirmed: number[] = [];
     const unconfirmed = new Set<number>();
@@ -36,7 +36,7 @@ function absences(looks: readonly Look[]) {
       const isAsked = timestamp >= from && timestamp < to;
       if (isAsked && (shown.has(timestamp) || unreadable.has(timestamp))) counts.delete(timestamp);
       else if (isAsked && hasUnplaced) unconfirmed.add(timestamp);
-      else if (isAsked && counts.has(timestamp)) {
+      else if (isAsked && counts.has(timestamp) && !isRepeat) {
         counts.delete(timestamp);
         confirmed.push(timestamp);
       } else if (isAsked) {
@@ -203,4 +203,55 @@ it("says nothing when it sees the same again", () => {
       expect(looks.at(-1)!.turn.book).toEqual(looks.at(-2)!.turn.book);
     }),
   );
+});
+
+it("takes nothing from an answer that was asked for at once, but what it shows", () => {
+  holdsFor((_, looks) => {
+    for (const { read, before, turn } of looks) {
+      if (!read.isRepeat) continue;
+      expect(turn.changes.filter(({ type }) => type === "removed")).toEqual([]);
+      const shown = new Set(read.candles.map(({ timestamp }) => timestamp));
+      const kept = new Map(turn.book.entries.map((entry) => [entry.candle.timestamp, entry]));
+      for (const entry of before.entries) {
+        const { timestamp } = entry.candle;
+        if (shown.has(timestamp) || read.unreadable.has(timestamp)) continue;
+        expect(kept.get(timestamp)).toMatchObject({ candle: entry.candle, status: entry.status });
+        // What was missing stays in doubt.
+        if (entry.isMissing) expect(kept.get(timestamp)!.isMissing).toBe(true);
+      }
+    }
+  });
+});
+
+it("makes nothing final by an answer that nothing proves whole", () => {
+  holdsFor((_, looks) => {
+    for (const { read, before, turn } of looks) {
+      if (!read.isUnproven) continue;
+      expect(turn.book.finalUntil).toBe(before.finalUntil);
+      expect(turn.changes.filter(({ status, type }) => status === "final" && type !== "removed")).toEqual([]);
+    }
+  });
+});
+
+it("makes final what has closed and cannot be read as it leaves the window, and not what was open", () => {
+  // After every scene a minute passes, and old rows break.
+  const breaking = scenes("unreadable", "unplaced", "repeat").map((list) =>
+    list.flatMap((scene) => [scene, { ...HONEST, wait: 61_000, unreadable: [1, 2, 3, 4] }]),
+  );
+  let told = 0;
+  holdsFor((_, looks) => {
+    for (const { read, before, turn } of looks) {
+      for (const { candle, status, revision } of before.entries) {
+        const { timestamp } = candle;
+        if (!read.unreadable.has(timestamp) || timestamp >= turn.book.finalUntil) continue;
+        const own = turn.changes.filter((change) => change.candle.timestamp === timestamp);
+        const final = { type: "updated", candle, previous: candle, status: "final", revision: revision + 1 };
+        expect(own).toEqual(status === "closed" ? [final] : []);
+        const { coveredFrom, coveredUntil } = turn.book;
+        expect(coveredFrom > timestamp || coveredUntil <= timestamp).toBe(true);
+        told += own.length;
+      }
+    }
+  }, breaking);
+  expect(told).toBeGreaterThan(100);
 });

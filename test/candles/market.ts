@@ -110,6 +110,10 @@ export interface Scene {
   readonly hasUnplaced: boolean;
   /** By how many minutes the range begins and ends later than it should. */
   readonly shift: readonly [number, number];
+  /** Whether it is asked for right after the look before. */
+  readonly isRepeat?: boolean;
+  /** Whether nothing proves that an answer without rows, or with one that cannot be placed, is whole. */
+  readonly isUnproven?: boolean;
 }
 
 export interface Look {
@@ -126,7 +130,9 @@ const rarely = <T>(usual: T, other: fc.Arbitrary<T>, weight = 5) =>
 const backs = fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 3 });
 
 /** Random scenes; `troubles` names what may go wrong beyond rows that are dropped. */
-export function scenes(...troubles: ("unreadable" | "unplaced" | "range")[]): fc.Arbitrary<Scene[]> {
+export function scenes(
+  ...troubles: ("unreadable" | "unplaced" | "range" | "repeat" | "unproven")[]
+): fc.Arbitrary<Scene[]> {
   const may = <T>(trouble: (typeof troubles)[number], usual: T, other: fc.Arbitrary<T>) =>
     troubles.includes(trouble) ? rarely(usual, other) : fc.constant(usual);
   const change = fc.record({
@@ -145,6 +151,8 @@ export function scenes(...troubles: ("unreadable" | "unplaced" | "range")[]): fc
       [0, 0],
       fc.tuple(fc.integer({ min: -2, max: 3 }), fc.integer({ min: -3, max: 1 })),
     ),
+    isRepeat: may("repeat", false, fc.constant(true)),
+    isUnproven: troubles.includes("unproven") ? fc.boolean() : fc.constant(false),
   });
   return fc.array(scene, { minLength: 1, maxLength: 30 });
 }
@@ -181,7 +189,19 @@ export function play(rules: CandleRules, list: readonly Scene[]): Look[] {
       )
       .sort((a, b) => a.timestamp - b.timestamp);
     const { hasUnplaced } = scene;
-    const read: CandleRead = { from, to, candles, unreadable, hasUnplaced, provenAt: now, epoch: 0 };
+    const isSilent = candles.length === 0 && unreadable.size === 0 && !hasUnplaced;
+    const isUnproven = scene.isUnproven === true && (isSilent || hasUnplaced);
+    const doubts = { isRepeat: scene.isRepeat === true, isUnproven };
+    const read: CandleRead = {
+      from,
+      to,
+      candles,
+      unreadable,
+      hasUnplaced,
+      provenAt: now,
+      epoch: 0,
+      ...doubts,
+    };
     const before = freezeDeep(book);
     const turn = readCandles(rules, before, freezeDeep(read));
     book = turn.book;

@@ -68,6 +68,19 @@ describe("a stream outlives", () => {
       () => answered(200, { ...PAGE, timeframe: "1h", result: [] }),
       "ContractError",
     ],
+    ["an error with status 200", () => answered(200, { message: "upstream timed out" }), "ContractError"],
+    [
+      "thousands of rows",
+      () => answered(200, { ...PAGE, result: new Array(9_999).fill(0) }),
+      "ContractError",
+    ],
+    ["lists in lists", () => answered(200, "[".repeat(100_000)), "ContractError"],
+    [
+      "a cursor that fits no URL",
+      () => answered(200, { ...PAGE, cursor: "c".repeat(5_000), result: [] }),
+      "ContractError",
+    ],
+    ["no text", async () => ({ ...(await answered(200, "")), text: async () => 5 as never }), "NetworkError"],
     ["404 after it had begun", () => answered(404, { message: "no such pair" }), "HttpError"],
   ];
 

@@ -146,26 +146,102 @@ describe("ohlcvPages", () => {
     expect("cursor" in pages[0]!).toBe(false);
   });
 
-  it("ends at a cursor that it has used", async () => {
-    const { pages, asked } = await walk(["a", "b", "a", "never"], oneRow);
-    expect(asked.map(({ cursor }) => cursor)).toEqual([undefined, "a", "b"]);
-    expect(pages.map(({ cursor }) => cursor)).toEqual(["a", "b", undefined]);
-  });
+  describe("a cursor that leads nowhere", () => {
+    const minutes = (...indices: number[]) => indices.map((index) => row(START - (index + 1) * MINUTE));
+    /** The pages given before the walk failed, what was asked, and the error. */
+    const broken = async (bodies: string[], query = {}) => {
+      const { client, calls, clock } = fakeClient((_, index) => ({ body: bodies[index] ?? bodies.at(-1)! }));
+      const pages: OhlcvPage[] = [];
+      const walk = async () => {
+        for await (const page of client.ohlcvPages({ ...QUERY, ...query })) pages.push(page);
+      };
+      const error = await failure(settled(clock, walk()));
+      expect(clock.pending).toBe(0);
+      return {
+        pages: pages.length,
+        asked: calls.map(({ url }) => new URL(url).searchParams.get("cursor")),
+        error,
+      };
+    };
 
-  it("ends where it leads back to the cursor that it began with", async () => {
-    const { asked } = await walk(["a", "first", "never"], oneRow, { cursor: "first", limit: 9 });
-    expect(asked.map(({ cursor }) => cursor)).toEqual(["first", "a"]);
-    expect(asked.map(({ limit }) => limit)).toEqual(["9", undefined]);
-  });
+    it.each([
+      [
+        "from a page without rows",
+        [
+          ["a", minutes(0)],
+          ["b", []],
+        ],
+        1,
+      ],
+      ["from a first page without rows", [["a", []]], 0],
+      [
+        "to the page itself",
+        [
+          ["a", minutes(0)],
+          ["a", minutes(1)],
+        ],
+        1,
+      ],
+      [
+        "to the page before",
+        [
+          ["a", minutes(0)],
+          ["b", minutes(1)],
+          ["a", minutes(2)],
+        ],
+        2,
+      ],
+      [
+        "to rows that were read",
+        [
+          ["a", minutes(0, 1)],
+          ["b", minutes(2, 3)],
+          ["c", minutes(1, 2)],
+        ],
+        2,
+      ],
+      [
+        "to the one that it began with",
+        [
+          ["a", minutes(0)],
+          ["first", minutes(1)],
+        ],
+        1,
+        { cursor: "first" },
+      ],
+    ] as const)("%s is asked for again, and fails", async (_, told, good, query: object = {}) => {
+      const bodies = told.map(([cursor, rows]) => pageBody([...rows], { cursor }));
+      const { pages, asked, error } = await broken(bodies, query);
+      expect(error).toBeInstanceOf(ContractError);
+      expect((error as ContractError).path).toEqual(["cursor"]);
+      expect(pages).toBe(good);
+      // The client's three attempts are made for the page at fault.
+      expect(asked).toHaveLength(good + 3);
+      expect(new Set(asked.slice(good)).size).toBe(1);
+    });
 
-  it("ends at an empty page, which it yields without its cursor", async () => {
-    const { pages, asked } = await walk(["a", "b", "never"], (index) => (index === 1 ? [] : oneRow(index)));
-    expect(asked).toHaveLength(2);
-    expect(pages.map(({ cursor, result }) => [cursor, result.length])).toEqual([
-      ["a", 1],
-      [undefined, 0],
-    ]);
-    expect(Object.isFrozen(pages[1])).toBe(true);
+    it("is no longer one when the page is answered well", async () => {
+      const bodies = [
+        pageBody(minutes(0), { cursor: "a" }),
+        pageBody([], { cursor: "b" }),
+        pageBody(minutes(1), { cursor: null }),
+      ];
+      const { client, clock } = fakeClient((_, index) => ({ body: bodies[index]! }));
+      const pages = await settled(clock, collect(client.ohlcvPages(QUERY)));
+      expect(pages.map(({ result }) => result.length)).toEqual([1, 1]);
+    });
+
+    it("ends after as many pages as the range can fill, each with a row and a cursor of its own", async () => {
+      const range = { fromDate: START - 7 * MINUTE, toDate: START };
+      const bodies = Array.from({ length: 300 }, (_, index) =>
+        pageBody(minutes(index), { cursor: `c${index}` }),
+      );
+      const { asked, error } = await broken(bodies, range);
+      expect((error as ContractError).issue).toBe(
+        "leads on after 10 pages, which is more than the range can hold",
+      );
+      expect(asked).toHaveLength(12);
+    });
   });
 
   it("goes on past a page whose rows all lie outside the range", async () => {

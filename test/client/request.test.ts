@@ -323,14 +323,16 @@ describe("the core", () => {
     expect(sources).toEqual(["scheduler", "date"]);
   });
 
-  it("lets a mistake in a reader through as it is", async () => {
+  it("takes whatever a reader throws for an answer that cannot be read", async () => {
     const { client, clock, calls } = fakeClient();
-    const mistake = new RangeError("a bug");
+    const overflow = new RangeError("Maximum call stack size exceeded");
     const parse = () => {
-      throw mistake;
+      throw overflow;
     };
-    await expect(settled(clock, coreOf(client).send({ ...ask, parse }))).rejects.toBe(mistake);
-    expect(calls).toHaveLength(1);
+    const error = await failure(settled(clock, coreOf(client).send({ ...ask, parse })));
+    expect(error).toBeInstanceOf(ContractError);
+    expect(error).toMatchObject({ path: [], issue: "cannot be read", cause: overflow });
+    expect(calls).toHaveLength(3);
   });
 
   it("takes its instants from right before the request to right after the text", async () => {
@@ -371,7 +373,13 @@ describe("the core", () => {
         route: (cursor) => `/x?cursor=${cursor ?? ""}`,
         priority: "history",
         parse: Number,
-        next: (value) => ({ cursor: value < 2 ? `c${value}` : undefined, rows: 1 }),
+        next: (value) => ({
+          cursor: value < 2 ? `c${value}` : undefined,
+          rows: 1,
+          first: value,
+          last: value,
+        }),
+        mostPages: 3,
       });
       for await (const { value, cursor, provenAt } of steps) {
         expect(provenAt).toBe(START);

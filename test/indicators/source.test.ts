@@ -1,13 +1,24 @@
+import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { Candle } from "../../src/contract/model.js";
 import { InvalidInputError } from "../../src/errors.js";
+import * as pairstream from "../../src/index.js";
 import { ema } from "../../src/indicators/averages/ema.js";
 import { linearRegression } from "../../src/indicators/averages/linear-regression.js";
 import { sma } from "../../src/indicators/averages/sma.js";
-import { indicator, isIndicator, type Kernel } from "../../src/indicators/kernel.js";
+import { type Indicator, indicator, isIndicator, type Kernel } from "../../src/indicators/kernel.js";
 import type { Source } from "../../src/indicators/source.js";
 import { pushAll } from "./contract.js";
 import { flatMarket, marketOf } from "./market.js";
+
+/** The names under which the root door has them. */
+const INDICATORS = new RegExp(
+  `^(?:${[
+    "[a-z]+ma|linearRegression|rsi|macd|stochastic|stochRsi|cci|mfi|williamsR|roc|momentum|cmo|trix",
+    "ultimateOscillator|awesomeOscillator|ppo|adx|aroon|psar|supertrend|ichimoku|trueRange|n?atr|stdDev",
+    "bollinger|keltner|donchian|highest|lowest|obv|vwap|adl|chaikinOscillator|cmf",
+  ].join("|")})$`,
+);
 
 const candle: Candle = { timestamp: 0, open: 1, high: 16, low: 2, close: 9, volume: 50, swaps: 3 };
 
@@ -103,8 +114,16 @@ describe("an indicator as the source of another", () => {
   });
 });
 
-describe("a source that gives what is no finite number", () => {
-  const wrong = [Number.NaN, Number.POSITIVE_INFINITY, "1" as never, undefined as never, 1n as never];
+describe("a source that gives what is no finite number, or too large a one", () => {
+  const wrong = [
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    1.1e100,
+    -1e308,
+    "1" as never,
+    undefined as never,
+    1n as never,
+  ];
   const candles = marketOf(2, 10);
 
   it.each(wrong)("%s from a function is refused, and changes nothing", (value) => {
@@ -120,7 +139,7 @@ describe("a source that gives what is no finite number", () => {
     }
   });
 
-  it.each([Number.NaN, Number.NEGATIVE_INFINITY, "1" as never, null as never])(
+  it.each([Number.NaN, Number.NEGATIVE_INFINITY, 1.1e100, "1" as never, null as never])(
     "%s from a user's kernel is refused, and changes neither kernel",
     (value) => {
       let isWrong = false;
@@ -169,8 +188,47 @@ describe("a candle", () => {
     }
   });
 
-  it("is refused where its numbers are too large to be added up", () => {
+  it.each(["open", "high", "low", "close", "volume"])("with too large a %s is refused, by name", (field) => {
+    const largest = field === "volume" ? 1e110 : 1e100;
+    for (const sign of [1, -1]) {
+      const kernel = sma(1)();
+      expect(() => kernel.push({ ...candle, [field]: sign * largest })).not.toThrow();
+      for (const value of [1.01 * largest, 1e308]) {
+        const wrong = { ...candle, [field]: sign * value };
+        expect(() => kernel.push(wrong)).toThrow(`candle.${field} is ${sign * value}`);
+        expect(() => linearRegression(1)().peek(wrong)).toThrow(InvalidInputError);
+      }
+    }
     expect(() => sma(1, { source: "hl2" })().push(flatMarket(1, 1e308)[0]!)).toThrow(InvalidInputError);
+  });
+
+  it("as large as may be leaves every value of every indicator finite", () => {
+    const makers = Object.entries(pairstream).filter(([name]) => INDICATORS.test(name));
+    expect(makers).toHaveLength(43);
+    const prices = fc.tuple(...new Array(5).fill(fc.constantFrom(0, 1, 9e99, 1e100)));
+    fc.assert(
+      fc.property(fc.array(prices, { minLength: 60, maxLength: 120, size: "max" }), (rows) => {
+        for (const [name, make] of makers) {
+          const kernel = (make as () => Indicator<unknown>)()();
+          rows.forEach(([volume, ...corners], at) => {
+            const [low, open, close, high] = (corners as number[]).sort((a, b) => a - b);
+            const value = kernel.push({
+              ...candle,
+              timestamp: at * 60_000,
+              open,
+              high,
+              low,
+              close,
+              volume,
+            } as Candle);
+            const numbers = Object.values(typeof value === "object" ? { ...value } : { value });
+            const areFinite = numbers.every((each) => each === undefined || Number.isFinite(each));
+            if (!areFinite) throw new Error(`${name} gives ${numbers.join(", ")}`);
+          });
+        }
+      }),
+      { numRuns: 10 },
+    );
   });
 });
 

@@ -62,7 +62,7 @@ describe("readCandles", () => {
   it("keeps the smallest and the largest numbers", async () => {
     const extremes = {
       open: Number.MIN_VALUE,
-      high: Number.MAX_VALUE,
+      high: 1e100,
       low: 0,
       close: 0,
       volume: 0,
@@ -87,6 +87,7 @@ describe("readCandles", () => {
 
   it.each([
     ["no JSON", "{", "line 3", "is not JSON"],
+    ["lists in lists", "[".repeat(100_000), "line 3", "is not JSON"],
     ["two on a line", `${lineOf(5)}${lineOf(6)}`, "line 3", "is not JSON"],
     ["null", "null", "line 3", "is null"],
     ["a number", "7", "line 3", "is number"],
@@ -94,6 +95,8 @@ describe("readCandles", () => {
     ["a missing field", lineOf(5, { swaps: undefined }), "swaps of line 3", "is missing"],
     ["NaN, as JSON writes it", lineOf(5, { close: Number.NaN }), "close of line 3", "is null"],
     ["infinity", lineOf(5).replace('"volume":1', '"volume":1e999'), "volume of line 3", "is Infinity"],
+    ["a price past 1e100", lineOf(5, { high: 1.1e100 }), "high of line 3", "is 1.1e+100"],
+    ["a volume past 1e100", lineOf(5, { volume: 1e308 }), "volume of line 3", "is 1e+308"],
     ["a negative price", lineOf(5, { low: -1 }), "low of line 3", "is -1"],
     ["a number as text", lineOf(5, { open: "1" }), "open of line 3", "is of type string"],
     ["half a swap", lineOf(5, { swaps: 0.5 }), "swaps of line 3", "is 0.5"],

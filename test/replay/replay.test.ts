@@ -300,6 +300,7 @@ describe("a tape", () => {
     await replayExchanges(["", "  "]).run();
     const { session, lines, seen } = await shortTape();
     expect((await replay(session, [...lines, ""])).seen).toEqual(seen);
+    expect((await replay(session, [`\uFEFF${lines[0]}`, ...lines.slice(1)])).seen).toEqual(seen);
   });
 
   it.each([
@@ -313,6 +314,11 @@ describe("a tape", () => {
     ["a line that is no text", [7], /^line 1 is no exchange/],
     ["another version", ['{"v":2}'], /^line 1 is of version 2, which this release cannot read/],
     ["another object", ["{}"], /^line 1 is no exchange: v: /],
+    [
+      "causes in causes",
+      [`{"v":1,"failure":${'{"name":"","message":"","cause":'.repeat(20_000)}0${"}".repeat(20_001)}`],
+      /^line 1 is no exchange: /,
+    ],
     ["a missing field", ['{"v":1,"request":0}'], /^line 1 is no exchange: method: /],
     ["null", ["null"], /^line 1 is no exchange/],
   ])("refuses %s", (_name, lines, problem) => {

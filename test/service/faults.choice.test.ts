@@ -22,6 +22,9 @@ async function logOf(options: Partial<FaultOptions>, calls = 300): Promise<strin
   return [...log, ...bench.faults.map((fault) => JSON.stringify(fault))];
 }
 
+/** A cache that says what the service says is not told; `faults.cache.test.ts` counts where the two differ. */
+const TOLD_HERE = FAULT_KINDS.filter((kind) => kind !== "cached");
+
 describe("which calls it befalls", () => {
   const chosen = ({ faults }: Bench, kind: FaultKind) =>
     faults.filter((fault) => fault.kind === kind).map(({ call }) => call);
@@ -34,7 +37,7 @@ describe("which calls it befalls", () => {
   });
 
   it("is about as many as the rate says", async () => {
-    const kinds = FAULT_KINDS.filter((kind) => !["delay", "hang"].includes(kind));
+    const kinds = TOLD_HERE.filter((kind) => !["delay", "hang"].includes(kind));
     for (const kind of kinds) {
       const bench = new Bench({ rates: { [kind]: 0.2 } });
       for (const _ of times(500))
@@ -51,7 +54,7 @@ describe("which calls it befalls", () => {
       void bench.fetch(`http://service.test${candlesPath}`, { headers }).catch(() => {});
     }
     await bench.clock.advanceBy(60_000);
-    for (const kind of FAULT_KINDS) {
+    for (const kind of TOLD_HERE) {
       const { length } = chosen(bench, kind);
       expect(length).toBeGreaterThan(10);
       expect(length).toBeLessThan(75);

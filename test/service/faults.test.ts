@@ -1,4 +1,4 @@
-import { withFaults } from "pairstream/service";
+import { FAULT_KINDS, withFaults } from "pairstream/service";
 import { describe, expect, it } from "vitest";
 import { address, answersOf, Bench, candlesPath, headers, only, snipersPath, times } from "./fault-bench.js";
 import { ohlcv } from "./harness.js";
@@ -149,13 +149,28 @@ describe("answers in the service's place", () => {
       expect(answer.header("content-type")).toContain("application/json");
     }
   });
+
+  it("errorBody: status 200, and a message in place of the answer", async () => {
+    for (const path of [candlesPath, snipersPath]) {
+      const [answer] = await answersOf(only("errorBody"), "errorBody", 1, path);
+      expect(answer).toMatchObject({ status: 200, text: '{"message":"upstream timed out"}' });
+      expect(answer!.header("content-type")).toContain("application/json");
+    }
+  });
+
+  it("nested: status 200, and 20,000 lists that are opened and never closed", async () => {
+    const [answer] = await answersOf(only("nested"), "nested", 1);
+    expect(answer!.status).toBe(200);
+    expect(answer!.text).toMatch(/^\[+$/);
+    expect(answer!.text).toHaveLength(20_000);
+  });
 });
 
 /** What a candle must be, written down again. */
 function isCandle(row: unknown): boolean {
   if (typeof row !== "object" || row === null) return false;
   const { timestamp, open, high, low, close, volume, swaps } = row as Record<string, unknown>;
-  const isPrice = (value: unknown) => typeof value === "number" && value >= 0;
+  const isPrice = (value: unknown) => typeof value === "number" && value >= 0 && value <= 1e100;
   return (
     typeof timestamp === "string" &&
     /^\d{4}-\d\d-\d\dT\d\d:\d\d:00\.000Z$/.test(timestamp) &&
@@ -259,6 +274,7 @@ describe("faults of the body", () => {
         const changed = names.filter(
           (name) => JSON.stringify(row?.[name]) !== JSON.stringify(rows[at]![name]),
         );
+        for (const value of Object.values(row ?? {})) if (Number(value) > 1e100) ways.add(String(value));
         ways.add(row === null ? "null" : changed.map((name) => `${name} ${typeof row[name]}`).join());
       });
       expect(broken).toBeGreaterThan(0);
@@ -272,6 +288,10 @@ describe("faults of the body", () => {
             "open string",
             "close object",
             "low number",
+            "open number",
+            "volume number",
+            "1e+101",
+            "1e+308",
             "volume undefined",
             "swaps undefined",
             "swaps number",
@@ -301,7 +321,9 @@ describe("faults of the body", () => {
   });
 
   it("leaves answers alone that are not 200, have no rows, or are no JSON", async () => {
-    const kinds = ["empty", "dropped", "broken", "duplicated", "shuffled", "cutOff"] as const;
+    const from = FAULT_KINDS.indexOf("empty");
+    const kinds = FAULT_KINDS.slice(from, FAULT_KINDS.indexOf("cutOff") + 1);
+    expect(kinds).toHaveLength(12);
     const rates = Object.fromEntries(kinds.map((kind) => [kind, 1]));
     const bench = new Bench({ rates });
     const unknown = "/token/mainnet/pairs/unknown/snipers";

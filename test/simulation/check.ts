@@ -1,6 +1,7 @@
 import { intervalsOf } from "../../src/timeframe.js";
 import { watchConvergence } from "./monitors/convergence.js";
 import { watchDeletion } from "./monitors/deletion.js";
+import { watchEconomy } from "./monitors/economy.js";
 import { watchErrors } from "./monitors/errors.js";
 import { watchLives } from "./monitors/lives.js";
 import type { Context, Monitor } from "./monitors/monitor.js";
@@ -26,6 +27,7 @@ const MONITORS: Readonly<Record<string, Monitor>> = {
   slots: watchSlots,
   snipers: watchSnipers,
   secrets: watchSecrets,
+  economy: watchEconomy,
 };
 
 /** The promises that a run has broken. */

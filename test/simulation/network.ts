@@ -1,4 +1,5 @@
 import type { FetchLike, VirtualClock } from "../../src/index.js";
+import { withoutMadeUpCursor } from "../../src/service/faults/made-up-cursor.js";
 import { createPairService, type SwapSource } from "../../src/service/index.js";
 import { chanceOf } from "./draw.js";
 import { type Answer, answerOf, type Exchange, type Fetch, type Init } from "./exchanges.js";
@@ -48,8 +49,6 @@ export class Network {
   }
 
   readonly fetch: FetchLike = async (url, init) => {
-    // Whoever asks without end is left without an answer, or the run would not end either.
-    if (this.exchanges.length >= MOST_REQUESTS) return new Promise(() => {});
     const exchange: Exchange = {
       id: this.exchanges.length,
       url,
@@ -67,6 +66,8 @@ export class Network {
       told: undefined,
     };
     this.exchanges.push(exchange);
+    // Whoever asks without end is left without an answer, or the run would not end either.
+    if (this.exchanges.length > MOST_REQUESTS) return new Promise(() => {});
     try {
       return await this.#travel(exchange, url, init);
     } catch (error) {
@@ -86,12 +87,17 @@ export class Network {
     Object.assign(exchange, { faults: struck.map(({ fault }) => fault.kind) });
     const ask: Fetch = async (toUrl, toInit) => {
       exchange.answeredAt = this.serviceNow();
-      return this.#limited() ?? this.#withoutDate(await this.#service.fetch(toUrl, toInit));
+      // A walk may go on along a made-up cursor when the fault that gave it is over.
+      const asked = withoutMadeUpCursor(toUrl);
+      return this.#limited() ?? this.#withoutDate(await this.#service.fetch(asked, toInit));
     };
     const fetch = struck.reduce<Fetch>(
       (inner, { fetch: faulty }) =>
-        (toUrl, toInit) =>
-          faulty(toUrl, { ...toInit, onwards: inner } as Carried),
+        (toUrl, toInit) => {
+          // Each fault is asked as the first one is: with the made-up cursor that another has taken off.
+          const onwards: Fetch = (_, onInit) => inner(toUrl, onInit);
+          return faulty(toUrl, { ...toInit, onwards } as Carried);
+        },
       ask,
     );
     const result = await fetch(url, init);

@@ -8,6 +8,8 @@ export interface PlantedFault {
   readonly replace: string;
   /** Seeds that have caught it; others are tried after them. */
   readonly seeds: readonly number[];
+  /** How long a run has to be to show it; default: short. */
+  readonly hours?: number;
 }
 
 /** Bugs that the field has, or that somebody might bring in; the simulation is good for what of them it catches. */
@@ -44,7 +46,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "removes on the first absence",
     file: "candles/book.ts",
-    find: "} else if (isMissing && !read.hasUnplaced) {",
+    find: "} else if (isMissing && !read.hasUnplaced && !read.isRepeat) {",
     replace: "} else if (!read.hasUnplaced) {",
     seeds: [47, 19],
   },
@@ -66,9 +68,9 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "skips the second look",
-    file: "candles/feed.ts",
-    find: "!(isDoubtful || missesPresent || isUncertain)",
-    replace: "!(missesPresent || isUncertain)",
+    file: "poll/feed.ts",
+    find: "this.#isDoubtful = isDoubtful;",
+    replace: "this.#isDoubtful = false;",
     seeds: [1],
   },
   {
@@ -147,8 +149,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "shows the key in errors",
     file: "client/failure.ts",
-    find: "const body = redact(answer.text).slice(",
-    replace: "const body = answer.text.slice(",
+    find: "redact.head(answer.text, LONGEST_BODY)",
+    replace: "answer.text.slice(0, LONGEST_BODY)",
     seeds: [84, 39],
   },
   {
@@ -161,8 +163,37 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "removes wallets on their first absence",
     file: "snipers/diff.ts",
-    find: "if (sniper === undefined && known.isMissing) {",
+    find: "if (sniper === undefined && known.isMissing && tells.removal) {",
     replace: "if (sniper === undefined) {",
     seeds: [42],
+  },
+  {
+    name: "looks for the beginning of a series for ever",
+    file: "candles/reader.ts",
+    find: "pause: Math.min(2 * pause, PROBE_PAUSE.last)",
+    replace: "pause",
+    seeds: [7, 10, 25],
+    hours: 3,
+  },
+  {
+    name: "polls for each subscriber",
+    file: "poll/feed.ts",
+    find: "if (running !== undefined) return running;",
+    replace: "",
+    seeds: [2, 5],
+  },
+  {
+    name: "asks again at once when all attempts have failed",
+    file: "poll/recovery.ts",
+    find: "return now + Math.min(LONGEST_RECOVERY, delay);",
+    replace: "return now + Math.min(50, delay);",
+    seeds: [26, 119, 14],
+  },
+  {
+    name: "walks through a silence in slices that do not grow",
+    file: "candles/history.ts",
+    find: "const GROWTH = 8;",
+    replace: "const GROWTH = 1;",
+    seeds: [29, 105],
   },
 ];

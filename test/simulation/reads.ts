@@ -111,7 +111,8 @@ function instantIn(text: unknown): number {
 
 function candleIn(row: Record<string, unknown> | null, timestamp: number): Candle | undefined {
   if (row === null || Number.isNaN(timestamp)) return undefined;
-  const isAmount = (value: unknown): value is number => typeof value === "number" && value >= 0;
+  const isAmount = (value: unknown): value is number =>
+    typeof value === "number" && value >= 0 && value <= 1e100;
   const { open, high, low, close, volume, trades, swaps = trades } = row;
   if (![open, high, low, close, volume, swaps].every(isAmount)) return undefined;
   const candle = { timestamp, open, high, low, close, volume, swaps } as Candle;
@@ -134,10 +135,10 @@ export function looksOf(log: RunLog): ReadonlyMap<string, readonly Look[]> {
     const walk = found ?? { pages: [], used: new Set<string>() };
     if (asked.cursor !== undefined && found === undefined) continue;
     walk.pages.push(read);
-    const goesOn = read.cursor !== undefined && read.served > 0 && !walk.used.has(read.cursor);
-    if (goesOn) {
-      walk.used.add(read.cursor!);
-      walks.set(key + read.cursor, walk);
+    if (read.cursor !== undefined) {
+      // Without rows, or led back to where it was, a walk has no end.
+      if (read.served > 0 && !walk.used.has(read.cursor)) walks.set(key + read.cursor, walk);
+      walk.used.add(read.cursor);
       continue;
     }
     const list = looks.get(asked.series) ?? [];
@@ -179,6 +180,49 @@ export function isSameCandle(a: Candle, b: Candle): boolean {
     a.volume === b.volume &&
     a.swaps === b.swaps
   );
+}
+
+/**
+ * Whether looks say that an interval has no candle, so that a client may take their word: one with other rows, or two
+ * without any. One that lacks a candle before it which was known, and is there in `truth`, is not whole, and shows that.
+ */
+export function isSaidAbsent(
+  looks: readonly Look[],
+  timestamp: number,
+  truth: ReadonlyMap<number, unknown>,
+  intervals: Intervals,
+): boolean {
+  let empty = 0;
+  // What a history has shown is not known to the poll, nor the other way round.
+  const shown = { history: new Set<number>(), poll: new Set<number>() };
+  for (const look of looks) {
+    const known = shown[look.isHistory ? "history" : "poll"];
+    // The candle that an answer has to hold is asked for with a margin of one interval.
+    const margin = Math.min(timestamp, intervals.shift(intervals.start(look.asked.from), 2));
+    const isWhole = !lacksOlder(
+      look,
+      // What starts just with the range may be left out of it.
+      [...known].filter((other) => other > look.asked.from && truth.has(other)),
+      margin,
+    );
+    if (covers(look, timestamp) && look.broken.has(timestamp)) return true;
+    if (covers(look, timestamp) && !look.rows.has(timestamp) && isWhole) {
+      if (look.rows.size > 0 || look.hasUnplaced || look.broken.size > 0) return true;
+      empty += 1;
+      if (empty > 1) return true;
+    }
+    for (const other of look.rows.keys()) known.add(other);
+  }
+  return false;
+}
+
+/** Whether a look lacks one of the known candles from before an instant that it asked for. */
+export function lacksOlder(look: Look, known: Iterable<number>, instant: number): boolean {
+  for (const other of known) {
+    if (other >= instant || !covers(look, other)) continue;
+    if (!look.rows.has(other) && !isUnreadable(look, other)) return true;
+  }
+  return false;
 }
 
 /** Whether nothing is known of an interval from a look, although it was asked for. */

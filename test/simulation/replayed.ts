@@ -290,12 +290,18 @@ function countsOf(
 }
 
 /** Records and replays one seed after another, tells of those that differ, and gives how many these are. */
-export async function replayAll(from: number, seeds: number, hours: number): Promise<number> {
+export async function replayAll(
+  from: number,
+  seeds: number,
+  hoursOf: (seed: number) => number,
+): Promise<number> {
   const began = performance.now();
   let counts = NOTHING_REPLAYED;
   const differing: number[] = [];
+  let hours = 0;
   for (let seed = from; seed < from + seeds; seed += 1) {
-    const replayed = await replaySeed(seed, hours);
+    const replayed = await replaySeed(seed, hoursOf(seed));
+    hours += hoursOf(seed);
     counts = sumOfReplays(counts, replayed.counts);
     if (replayed.difference === undefined) continue;
     differing.push(seed);
@@ -305,7 +311,7 @@ export async function replayAll(from: number, seeds: number, hours: number): Pro
   const seconds = (performance.now() - began) / 1_000;
   const kinds = Object.entries(troubles).sort(([a], [b]) => (a < b ? -1 : 1));
   console.log(
-    `runs ${runs}, hours each ${hours}, exchanges ${exchanges}, compared ${compared}, differing ${differing.length}, only in turns ${reordered}`,
+    `runs ${runs}, simulated hours ${hours}, exchanges ${exchanges}, compared ${compared}, differing ${differing.length}, only in turns ${reordered}`,
   );
   console.log(`runs with ${kinds.map(([kind, count]) => `${kind} ${count}`).join(", ")}`);
   console.log(

@@ -1,4 +1,5 @@
 import { check } from "./check.js";
+import { accountsOf } from "./economy/accounts.js";
 import { textOf } from "./monitors/secrets.js";
 import { drawPlan, type Plan } from "./plan.js";
 import { play } from "./run.js";
@@ -10,6 +11,8 @@ interface RunCounts {
   readonly hours: number;
   readonly polls: number;
   readonly requests: number;
+  /** As many requests as the run should have taken at most. */
+  readonly mostRequests: number;
   readonly events: number;
   readonly faults: Readonly<Record<string, number>>;
 }
@@ -31,7 +34,7 @@ export interface Outcome {
 export async function runSeed(seed: number, hours: number, selection: Selection = {}): Promise<Outcome> {
   const plan = select(drawPlan(seed, hours), selection);
   const log = await play(plan);
-  return { seed, breaches: await check(log), counts: countsOf(log) };
+  return { seed, breaches: await check(log), counts: await countsOf(log) };
 }
 
 function select(plan: Plan, { faults, watchers }: Selection): Plan {
@@ -42,7 +45,15 @@ function select(plan: Plan, { faults, watchers }: Selection): Plan {
   };
 }
 
-export const NOTHING: RunCounts = { runs: 0, hours: 0, polls: 0, requests: 0, events: 0, faults: {} };
+export const NOTHING: RunCounts = {
+  runs: 0,
+  hours: 0,
+  polls: 0,
+  requests: 0,
+  mostRequests: 0,
+  events: 0,
+  faults: {},
+};
 
 export function sum(a: RunCounts, b: RunCounts): RunCounts {
   const faults: Record<string, number> = { ...a.faults };
@@ -52,18 +63,21 @@ export function sum(a: RunCounts, b: RunCounts): RunCounts {
     hours: a.hours + b.hours,
     polls: a.polls + b.polls,
     requests: a.requests + b.requests,
+    mostRequests: a.mostRequests + b.mostRequests,
     events: a.events + b.events,
     faults,
   };
 }
 
-function countsOf({ plan, exchanges, stays }: RunLog): RunCounts {
+async function countsOf(log: RunLog): Promise<RunCounts> {
+  const { plan, exchanges, stays } = log;
   const faults: Record<string, number> = {};
   const strike = (kind: string) => {
     faults[kind] = (faults[kind] ?? 0) + 1;
   };
   for (const exchange of exchanges) for (const kind of exchange.faults) strike(kind);
   for (const { kind } of plan.faults) if (kind === "asleep" || kind === "clock set") strike(kind);
+  const accounts = await accountsOf(log);
   return {
     runs: 1,
     hours: plan.hours,
@@ -72,6 +86,7 @@ function countsOf({ plan, exchanges, stays }: RunLog): RunCounts {
       ({ attempt, priority, url }) => attempt === 1 && priority !== "history" && !url.includes("&cursor="),
     ).length,
     requests: exchanges.length,
+    mostRequests: accounts.reduce((sum, { most }) => sum + most, 0),
     events: stays.reduce((count, { events, sniperEvents }) => count + events.length + sniperEvents.length, 0),
     faults,
   };

@@ -4,12 +4,16 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { bundled } from "./bundle.js";
 import { NOTHING, type Outcome, runSeed, type Selection, sum } from "./run-seed.js";
+import { openSeedLog, usualHours } from "./seed-log.js";
 import { describeFailure, shrink } from "./shrink.js";
 
 const USAGE = `npm run simulate -- [options]
   --seeds <n>       how many seeds to play (default 1,000)
   --from <seed>     the first of them (default 1)
-  --hours <h>       simulated hours a seed (default 6)
+  --hours <h>       simulated hours a seed (default 6; 12 for every tenth seed, 24 for every fortieth)
+  --log <file>      keeps what each seed has come to, a line a seed: a later call with the same file plays what of its
+                    seeds is missing, and the totals are those of all that are in it. For other hours or other sources
+                    take another file
   --jobs <n>        processes (default: one a core)
   --seed <seed>     plays one seed only
   --faults <list>   of that seed only these faults, by number, or none
@@ -21,7 +25,8 @@ const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "1000" },
     from: { type: "string", default: "1" },
-    hours: { type: "string", default: "6" },
+    hours: { type: "string" },
+    log: { type: "string" },
     jobs: { type: "string", default: String(availableParallelism()) },
     seed: { type: "string" },
     faults: { type: "string" },
@@ -31,7 +36,7 @@ const { values } = parseArgs({
     help: { type: "boolean", default: false },
   },
 });
-const hours = Number(values.hours);
+const hoursOf = (seed: number) => (values.hours === undefined ? usualHours(seed) : Number(values.hours));
 
 /** Failing seeds that are told of at length. */
 const MOST_TOLD = 5;
@@ -49,7 +54,7 @@ async function work() {
   const runSeed = await bundled();
   process.on("disconnect", () => process.exit());
   process.on("message", async (seed: number) => {
-    const outcome = await runSeed(seed, hours).catch((error) => ({
+    const outcome = await runSeed(seed, hoursOf(seed)).catch((error) => ({
       seed,
       crash: String(error?.stack ?? error),
     }));
@@ -59,12 +64,16 @@ async function work() {
 
 async function playAll(from: number, seeds: number, jobs: number) {
   const began = performance.now();
-  let counts = NOTHING;
-  let next = from;
+  const log = openLog();
+  if (log === undefined) return;
+  const missing = Array.from({ length: seeds }, (_, at) => from + at).filter((seed) => !log.has(seed));
+  if (missing.length < seeds) console.error(`${seeds - missing.length} of ${seeds} seeds were played before`);
   let reported = began;
+  let hours = 0;
   const failed: Outcome[] = [];
   const crashed: { seed: number; crash: string }[] = [];
-  const children = Array.from({ length: jobs }, () =>
+  const waiting = missing.values();
+  const children = Array.from({ length: Math.min(jobs, missing.length) }, () =>
     fork(fileURLToPath(import.meta.url), process.argv.slice(2)),
   );
   await Promise.all(
@@ -72,7 +81,8 @@ async function playAll(from: number, seeds: number, jobs: number) {
       (child) =>
         new Promise<void>((resolve, reject) => {
           const feed = () => {
-            if (next < from + seeds) child.send(next++);
+            const { done, value: seed } = waiting.next();
+            if (!done) child.send(seed);
             else {
               child.disconnect();
               resolve();
@@ -83,19 +93,18 @@ async function playAll(from: number, seeds: number, jobs: number) {
           child.on("message", (outcome: Outcome | { seed: number; crash: string }) => {
             if ("crash" in outcome) crashed.push(outcome);
             else {
-              counts = sum(counts, outcome.counts);
+              log.add(outcome);
+              hours += outcome.counts.hours;
               if (outcome.breaches.length > 0) {
                 failed.push(outcome);
-                const { promise, what } = outcome.breaches[0]!;
-                console.error(`seed ${outcome.seed} breaks promise ${promise}: ${what}`);
+                tellFirst(outcome);
               }
             }
             const now = performance.now();
             if (now - reported > 1_000) {
               reported = now;
-              console.error(
-                `${counts.runs} of ${seeds} seeds, ${Math.round(counts.hours)} hours, ${failed.length} failed`,
-              );
+              const { runs, hours } = totalsOf(log.outcomes);
+              console.error(`${runs} seeds, ${Math.round(hours)} hours, ${failed.length} failed`);
             }
             feed();
           });
@@ -104,30 +113,51 @@ async function playAll(from: number, seeds: number, jobs: number) {
     ),
   );
   const seconds = (performance.now() - began) / 1_000;
+  tellTotals(log.outcomes);
   console.log(
-    `runs ${counts.runs}, simulated hours ${Math.round(counts.hours)}, polls ${counts.polls}, requests ${counts.requests}, events ${counts.events}`,
-  );
-  console.log(
-    `faults ${Object.entries(counts.faults)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([kind, count]) => `${kind} ${count}`)
-      .join(", ")}`,
-  );
-  console.log(
-    `wall time ${seconds.toFixed(1)} s, ${Math.round((counts.hours / seconds) * 60)} simulated hours a minute`,
+    `wall time ${seconds.toFixed(1)} s, ${Math.round((hours / seconds) * 60)} simulated hours a minute`,
   );
   for (const { seed, crash } of crashed) console.log(`seed ${seed} crashed: ${crash}`);
   failed.sort((a, b) => a.seed - b.seed);
   for (const { seed, breaches } of failed.slice(0, MOST_TOLD)) await tell(seed, breaches[0]!.promise);
-  if (failed.length > 0)
-    console.log(`${failed.length} failing seeds: ${failed.map(({ seed }) => seed).join(" ")}`);
-  process.exitCode = failed.length + crashed.length > 0 ? 1 : 0;
+  const failing = log.outcomes.filter(({ breaches }) => breaches.length > 0);
+  for (const outcome of failing) if (!failed.some(({ seed }) => seed === outcome.seed)) tellFirst(outcome);
+  const numbers = failing.map(({ seed }) => seed).sort((a, b) => a - b);
+  if (failing.length > 0) console.log(`${failing.length} failing seeds: ${numbers.join(" ")}`);
+  process.exitCode = failing.length + crashed.length > 0 ? 1 : 0;
+}
+
+function openLog() {
+  try {
+    return openSeedLog(values.log, hoursOf);
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exitCode = 2;
+    return undefined;
+  }
+}
+
+function totalsOf(outcomes: readonly Outcome[]) {
+  return outcomes.reduce((total, { counts }) => sum(total, counts), NOTHING);
+}
+
+function tellTotals(outcomes: readonly Outcome[]) {
+  const { runs, hours, polls, requests, mostRequests, events, faults } = totalsOf(outcomes);
+  console.log(`runs ${runs}, simulated hours ${Math.round(hours)}, polls ${polls}, events ${events}`);
+  console.log(`requests ${requests} of at most ${mostRequests}`);
+  const kinds = Object.entries(faults).sort(([a], [b]) => (a < b ? -1 : 1));
+  console.log(`faults ${kinds.map(([kind, count]) => `${kind} ${count}`).join(", ")}`);
+}
+
+function tellFirst({ seed, breaches }: Outcome) {
+  const { promise, what } = breaches[0]!;
+  console.error(`seed ${seed} of ${hoursOf(seed)} hours breaks promise ${promise}: ${what}`);
 }
 
 async function replaySeeds() {
   const { replayAll } = await import("./replayed.js");
   const { seed, from, seeds } = values;
-  const differing = await replayAll(Number(seed ?? from), seed === undefined ? Number(seeds) : 1, hours);
+  const differing = await replayAll(Number(seed ?? from), seed === undefined ? Number(seeds) : 1, hoursOf);
   process.exitCode = differing > 0 ? 1 : 0;
 }
 
@@ -137,7 +167,7 @@ async function playOne(seed: number) {
   const faults = list(values.faults);
   const watchers = list(values.watchers);
   const selection: Selection = { ...(faults && { faults }), ...(watchers && { watchers }) };
-  const { breaches, counts } = await runSeed(seed, hours, selection);
+  const { breaches, counts } = await runSeed(seed, hoursOf(seed), selection);
   console.log(JSON.stringify(counts));
   for (const { promise, monitor, what, at } of breaches)
     console.log(`${promise} (${monitor}) at ${at} ms: ${what}`);
@@ -147,5 +177,6 @@ async function playOne(seed: number) {
 }
 
 async function tell(seed: number, promise: number) {
+  const hours = hoursOf(seed);
   console.log(describeFailure(seed, hours, await shrink(seed, hours, promise)));
 }

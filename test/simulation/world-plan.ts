@@ -125,7 +125,7 @@ function drawQuirks(draw: Draw): ServiceQuirks {
     order: draw.weighed({ "newest-first": 5, "oldest-first": 2, shuffled: 2 }),
     // Of a service with both nobody could get the first candle.
     inclusive: draw.weighed({ start: 4, both: 2, neither: emptyBeforeCreation ? 0 : 2 }),
-    cursor: draw.weighed({ null: 4, absent: 2, empty: 2, repeats: 2 }),
+    cursor: draw.weighed({ null: 4, absent: 2, empty: 2 }),
     ...(pageSize === "as asked"
       ? {}
       : { pageSize: pageSize === "shorter" ? draw.scaled(40, 400) : draw.scaled(1_000, 10_000) }),

@@ -128,6 +128,24 @@ describe("watchSnipers", () => {
     expect(dropped()).toBe(3);
   });
 
+  it.each<[string, unknown]>([
+    ["an error with status 200", { message: "upstream timed out" }],
+    ["nothing", {}],
+    ["a report of another's", { data: [] }],
+    ["more wallets than are read", { result: new Array(10_001).fill({ walletAddress: "x" }) }],
+  ])("takes %s for no report: nobody is removed, and added again", async (_, body) => {
+    const { world, events, errors } = sniped();
+    await world.clock.advanceTo(at("12:00:30"));
+    world.interfere = () => answered(200, body as object);
+    await world.clock.advanceTo(at("12:02:00"));
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("12:04:30"));
+    expect(errors).toEqual([]);
+    expect(events.map(brief).filter((line) => /added a|removed/.test(line))).toEqual([
+      "wallet-added a initial",
+    ]);
+  });
+
   it.each([400, 401, 403, 424])("ends with %i", async (status) => {
     const { world, errors } = sniped();
     world.interfere = () => answered(status, { message: "no" });

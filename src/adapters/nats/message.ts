@@ -1,10 +1,11 @@
 import * as z from "zod/mini";
 import type { CandleStatus } from "../../candles/event.js";
 import { type Candle, SNIPER_TOTALS, type Sniper } from "../../contract/model.js";
-import { ContractError, type PairstreamError } from "../../errors.js";
+import type { PairstreamError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { fromWireError, toWireError, wireError } from "../wire/error.js";
-import { candle, wallet } from "../wire/model.js";
+import { candle, listOf, wallet } from "../wire/model.js";
+import { readWire } from "../wire/read.js";
 import type { StoredRecord, Takeover } from "./records.js";
 
 /** Raised with every change that an older reader would misread. */
@@ -24,7 +25,7 @@ const walletMessage = z.object({ ...stamp, wallet, removed });
 const statusMessage = z.object({
   ...stamp,
   publisher: z.string(),
-  takeovers: z.array(z.object({ epoch: count, at: z.number() })),
+  takeovers: listOf(z.object({ epoch: count, at: z.number() })),
   from: z.optional(count),
   status: z.object({
     state: z.enum(["starting", "live", "stalled"]),
@@ -133,19 +134,19 @@ export function writeMessage({
 
 /** Reads a message about a candle; throws a `ContractError` where it is none of this version's. */
 export function readCandleMessage(text: string): CandleRecord {
-  const { candle, status, removed, ...rest } = read(candleMessage, text);
+  const { candle, status, removed, ...rest } = readWire(candleMessage, text);
   return { ...stampOf(rest), candle, status, isRemoved: removed === true };
 }
 
 /** Reads a message about a wallet; throws like `readCandleMessage`. */
 export function readWalletMessage(text: string): WalletRecord {
-  const { wallet, removed, ...rest } = read(walletMessage, text);
+  const { wallet, removed, ...rest } = readWire(walletMessage, text);
   return { ...stampOf(rest), wallet, isRemoved: removed === true };
 }
 
 /** Reads a message about how a feed stands; throws like `readCandleMessage`. */
 export function readStatusMessage(text: string): StatusRecord {
-  const { status, publisher, takeovers, from, ...rest } = read(statusMessage, text);
+  const { status, publisher, takeovers, from, ...rest } = readWire(statusMessage, text);
   const { state, coveredFrom, coveredUntil, failures, lastError } = status;
   return {
     ...stampOf(rest),
@@ -187,20 +188,4 @@ export function makeStatus({
 
 function stampOf({ epoch, observedAt, revision }: Stamped): Stamped {
   return { epoch, observedAt, revision };
-}
-
-function read<T extends z.ZodMiniType>(schema: T, text: string): z.output<T> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new ContractError([], "a message that is not JSON", { cause });
-  }
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  const path = (issue?.path ?? []).map((key) => (typeof key === "symbol" ? String(key) : key));
-  throw new ContractError(path, issue?.code === "invalid_type" ? `no ${issue.expected}` : "not allowed", {
-    cause: result.error,
-  });
 }

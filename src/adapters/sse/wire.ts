@@ -12,7 +12,8 @@ import { ContractError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
 import { fromWireError, toWireError, wireError } from "../wire/error.js";
-import { candle, frozen, text, transaction, wallet } from "../wire/model.js";
+import { candle, frozen, listOf, text, transaction, wallet } from "../wire/model.js";
+import { readWire } from "../wire/read.js";
 
 /** Raised with every change that an older receiver would misread. */
 export const WIRE_VERSION = 1;
@@ -44,7 +45,7 @@ const sniper = z.discriminatedUnion("type", [
     type: z.literal("wallet-updated"),
     wallet,
     previous: wallet,
-    changed: frozen(z.array(z.enum(SNIPER_TOTALS))),
+    changed: listOf(z.enum(SNIPER_TOTALS)),
   }),
   z.object({ ...ofPair, type: z.literal("wallet-removed"), previous: wallet }),
 ]);
@@ -101,7 +102,7 @@ const SCHEMAS = {
   status,
   /** The state as a whole: the messages from here to `ready`. */
   snapshot: z.object({
-    series: z.array(
+    series: listOf(
       z.object({
         series,
         /** The newest candle that the channel has forgotten. */
@@ -110,7 +111,7 @@ const SCHEMAS = {
         isSettled: z.boolean(),
       }),
     ),
-    pairs: z.array(z.object({ pairAddress: text, observedAt: z.number(), isSettled: z.boolean() })),
+    pairs: listOf(z.object({ pairAddress: text, observedAt: z.number(), isSettled: z.boolean() })),
   }),
   /** What the receiver has is the channel's state. */
   ready: z.object({}),
@@ -140,26 +141,7 @@ export function readMessage(name: string | undefined, data: string): ChannelMess
   if (name === undefined || !Object.hasOwn(SCHEMAS, name)) {
     throw new ContractError([], `a message ${name === undefined ? "without a name" : `"${name}"`}`);
   }
-  const read = SCHEMAS[name as Name].safeParse(parseJson(name, data));
-  if (read.success) return { name, data: read.data } as ChannelMessage;
-  const issue = read.error.issues[0];
-  const path = (issue?.path ?? []).map((key) => (typeof key === "symbol" ? String(key) : key));
-  throw new ContractError([name, ...path], describe(issue), { cause: read.error });
-}
-
-function parseJson(name: string, data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch (cause) {
-    throw new ContractError([name], "not JSON", { cause });
-  }
-}
-
-/** The small build of zod has no words of its own for what is wrong. */
-function describe(issue: z.core.$ZodIssue | undefined): string {
-  if (issue?.code === "invalid_type") return `no ${issue.expected}`;
-  if (issue?.code === "invalid_value") return `not one of ${issue.values.join(", ")}`;
-  return "not allowed";
+  return { name, data: readWire(SCHEMAS[name as Name], data, [name]) } as ChannelMessage;
 }
 
 /** What is sent of an event about a candle: neither what it was before, which the receiver knows, nor extras. */

@@ -1,11 +1,34 @@
 import * as z from "zod/mini";
 import { SNIPER_TOTALS, type SniperTotal } from "../../contract/model.js";
+import { contractError } from "../../contract/schema-error.js";
 
 /** What a schema gives, frozen. */
 export const frozen = <T extends z.ZodMiniType>(schema: T) =>
   z.pipe(
     schema,
     z.transform((value: z.output<T>) => Object.freeze(value)),
+  );
+
+/**
+ * What a schema gives of each of a list, frozen. It stops at the first that is refused: the library would collect the
+ * issues of all of them, on a stack that a hundred thousand overflow.
+ */
+export const listOf = <T extends z.ZodMiniType>(schema: T) =>
+  z.pipe(
+    z.custom<readonly unknown[]>(Array.isArray, "not of type array"),
+    z.transform((rows, context) => {
+      const list: z.output<T>[] = [];
+      for (let index = 0; index < rows.length; index += 1) {
+        const read = schema.safeParse(rows[index]);
+        if (!read.success) {
+          const { path, issue } = contractError(read.error, [index]);
+          context.issues.push({ code: "custom", message: issue, path, input: rows });
+          return z.NEVER;
+        }
+        list.push(read.data);
+      }
+      return Object.freeze(list) as readonly z.output<T>[];
+    }),
   );
 
 /** A text that says something. */
@@ -32,7 +55,7 @@ export const transaction = frozen(
     blocksAfterCreation: z.nullable(z.number()),
   }),
 );
-const transactions = frozen(z.array(transaction));
+const transactions = listOf(transaction);
 const total = z.nullable(z.number());
 const totals = Object.fromEntries(SNIPER_TOTALS.map((name) => [name, total])) as Record<
   SniperTotal,

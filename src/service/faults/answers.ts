@@ -1,8 +1,8 @@
-import { shuffle } from "../random.js";
 import type { FetchLike } from "../service.js";
+import { BODY_FAULTS, faultyBody } from "./body.js";
+import type { CachedAnswer } from "./cache.js";
 import type { FaultKind } from "./kinds.js";
 import type { FaultsOfCall } from "./options.js";
-import { breakRows, dropRows, duplicateRows } from "./rows.js";
 
 type Answer = Awaited<ReturnType<FetchLike>>;
 type Tell = (kind: FaultKind) => void;
@@ -16,12 +16,21 @@ interface DateFaults {
   readonly wrong: number;
 }
 
+/** Where an answer could come from but the service, and what it was asked for. */
+interface Circumstances {
+  /** What a cache holds, where one is to answer. */
+  readonly cached: CachedAnswer | undefined;
+  /** The cursor that the request carries. */
+  readonly cursor: string | undefined;
+}
+
 /** An answer with those of a call's faults that an answer can have. */
 export async function faultyAnswer(
   answer: Answer,
   faults: FaultsOfCall,
   tell: Tell,
   dates: DateFaults,
+  { cached, cursor }: Circumstances,
 ): Promise<Answer> {
   const date = faultyDate(answer, faults, tell, dates);
   for (const [kind, standIn] of STAND_INS) {
@@ -34,10 +43,16 @@ export async function faultyAnswer(
     const headers = { ...date.headers, "content-type": type, "retry-after": retryAfter };
     return changed(answer, headers, { status, body });
   }
+  if (cached !== undefined) {
+    const isSame = (await answer.text()) === cached.body && answer.status === 200;
+    if (!isSame) tell("cached");
+    const headers = { ...date.headers, "content-type": cached.type, "retry-after": null };
+    return changed(answer, headers, { status: 200, body: cached.body });
+  }
   if (answer.status !== 200 || !BODY_FAULTS.some((kind) => faults.has(kind))) {
     return date.headers.date === undefined ? answer : changed(answer, date.headers);
   }
-  const body = faultyBody(await answer.text(), faults, tell);
+  const body = faultyBody(await answer.text(), faults, tell, cursor);
   return changed(answer, date.headers, { status: 200, body });
 }
 
@@ -86,6 +101,8 @@ interface StandIn {
 const PAGE =
   "<!DOCTYPE html>\n<html><head><title>Just a moment</title></head><body>Please wait.</body></html>";
 
+const NESTED: StandIn = { ...json(200, null), body: "[".repeat(20_000) };
+
 function html(status: number): StandIn {
   return { status, type: "text/html; charset=utf-8", body: PAGE };
 }
@@ -127,56 +144,11 @@ const STAND_INS = new Map<FaultKind, (random: () => number, instant: number) => 
   ],
   ["html", () => html(200)],
   ["null", () => json(200, null)],
+  ["errorBody", () => json(200, { message: "upstream timed out" })],
+  ["nested", () => NESTED],
 ]);
 
 /** Seconds, 1 to 8. */
 function hint(random: () => number): number {
   return 1 + Math.floor(8 * random());
-}
-
-// In the body ----------------------------------------------------------------------------------------------
-
-type Rows = readonly unknown[];
-
-/** In the order in which they act on the rows of an answer. */
-const ROW_FAULTS = new Map<FaultKind, (rows: Rows, random: () => number) => Rows>([
-  ["empty", () => []],
-  ["dropped", dropRows],
-  ["broken", breakRows],
-  ["duplicated", duplicateRows],
-  ["shuffled", shuffle],
-]);
-const BODY_FAULTS: readonly FaultKind[] = [...ROW_FAULTS.keys(), "cutOff"];
-
-function faultyBody(text: string, faults: FaultsOfCall, tell: Tell): string {
-  let body = text;
-  const answer = parse(text);
-  const rows = (answer as { result?: unknown } | null | undefined)?.result;
-  if (Array.isArray(rows)) {
-    let changedRows: Rows = rows;
-    for (const [kind, change] of ROW_FAULTS) {
-      const random = faults.get(kind);
-      const next = random === undefined ? changedRows : change(changedRows, random);
-      if (next.length === changedRows.length && next.every((row, at) => row === changedRows[at])) continue;
-      tell(kind);
-      changedRows = next;
-    }
-    if (changedRows !== rows) {
-      const cursor = faults.has("empty") ? { cursor: undefined } : {};
-      body = JSON.stringify({ ...(answer as object), ...cursor, result: changedRows });
-    }
-  }
-  const cut = faults.get("cutOff");
-  // Of a list or an object no beginning is JSON; a number that is cut off still is a number.
-  if (cut === undefined || !/^\s*[[{]/.test(body)) return body;
-  tell("cutOff");
-  return body.slice(0, Math.floor(body.trimEnd().length * cut()));
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

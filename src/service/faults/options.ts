@@ -71,17 +71,23 @@ export function checkFaultOptions(options: FaultOptions) {
   return {
     scheduler,
     onFault,
-    faultsOf: schedule === undefined ? byRates(seed, rates) : bySchedule(seed, schedule),
+    ...(schedule === undefined ? byRates(seed, rates) : bySchedule(seed, schedule)),
     until: until === undefined ? Infinity : checkNumber("until", until, { min: 0 }),
     longestDelay: checkNumber("longestDelay", options.longestDelay ?? 20_000, delays),
     furthestDate: checkNumber("furthestDate", options.furthestDate ?? 10_800_000, dates),
   };
 }
 
-function byRates(seed: number, rates: FaultOptions["rates"]): (call: number) => FaultsOfCall {
+/** Which faults befall a call, and whether a kind may befall any. */
+interface Choice {
+  readonly faultsOf: (call: number) => FaultsOfCall;
+  readonly mayBefall: (kind: FaultKind) => boolean;
+}
+
+function byRates(seed: number, rates: FaultOptions["rates"]): Choice {
   const randomOf = draws(seed);
   const likely = checkRates(rates).filter(([, rate]) => rate > 0);
-  return (call) => {
+  const faultsOf = (call: number) => {
     const faults = new Map<FaultKind, () => number>();
     for (const [kind, rate] of likely) {
       const { befalls, random } = randomOf(kind, call);
@@ -89,6 +95,7 @@ function byRates(seed: number, rates: FaultOptions["rates"]): (call: number) => 
     }
     return faults;
   };
+  return { faultsOf, mayBefall: (kind) => likely.some(([other]) => other === kind) };
 }
 
 function checkRates(rates: FaultOptions["rates"]): [FaultKind, number][] {
@@ -109,7 +116,7 @@ function checkRates(rates: FaultOptions["rates"]): [FaultKind, number][] {
   });
 }
 
-function bySchedule(seed: number, schedule: readonly ScheduledFault[]): (call: number) => FaultsOfCall {
+function bySchedule(seed: number, schedule: readonly ScheduledFault[]): Choice {
   if (!Array.isArray(schedule)) {
     throw new InvalidInputError("schedule", "a list of { call, kind }", "is no list");
   }
@@ -121,8 +128,11 @@ function bySchedule(seed: number, schedule: readonly ScheduledFault[]): (call: n
     const kind = checkChoice(`${place}.kind`, fault?.kind as FaultKind, FAULT_KINDS);
     kindsOf.set(call, [...(kindsOf.get(call) ?? []), kind]);
   });
-  return (call) =>
-    new Map((kindsOf.get(call) ?? []).map((kind) => [kind, randomOf(kind, call).random] as const));
+  return {
+    faultsOf: (call) =>
+      new Map((kindsOf.get(call) ?? []).map((kind) => [kind, randomOf(kind, call).random] as const)),
+    mayBefall: (kind) => schedule.some((fault) => fault.kind === kind),
+  };
 }
 
 /** Whether a fault befalls a call, and its details: from the same numbers, however it comes to be chosen. */

@@ -61,6 +61,8 @@ const CANDLE_BREAKS: readonly Break[] = [
   },
   (row, random) => ({ ...row, [oneOf([...PRICES, "volume"], random)]: null }),
   (row, random) => ({ ...row, [oneOf([...PRICES, "volume"], random)]: -1 }),
+  // Numbers, and past any amount that there is: reckoning with them overflows.
+  (row, random) => ({ ...row, [oneOf([...PRICES, "volume"], random)]: oneOf([1e101, 1e308], random) }),
   (row) => ({ ...row, low: 2 * Number(row.high) + 1 }),
   (row, random) => ({ ...row, timestamp: oneOf(["", "soon", "2024-02-30T00:00:00.000Z", 0], random) }),
   // Readable, and of no interval.

@@ -2,7 +2,9 @@ import { InvalidInputError } from "../../errors.js";
 import { spreadByOrder } from "../random.js";
 import type { FetchLike } from "../service.js";
 import { faultyAnswer } from "./answers.js";
+import { AnswerCache } from "./cache.js";
 import type { FaultKind } from "./kinds.js";
+import { cursorIn, withoutMadeUpCursor } from "./made-up-cursor.js";
 import { checkFaultOptions, type FaultOptions, NO_FAULTS } from "./options.js";
 import { wait } from "./waiting.js";
 
@@ -31,7 +33,9 @@ export function withFaults(fetch: FetchLike, options: FaultOptions): FetchLike {
   if (typeof fetch !== "function") {
     throw new InvalidInputError("fetch", "a function such as fetch", `is a ${typeof fetch}`);
   }
-  const { scheduler, onFault, faultsOf, until, longestDelay, furthestDate } = checkFaultOptions(options);
+  const checked = checkFaultOptions(options);
+  const { scheduler, onFault, faultsOf, mayBefall, until, longestDelay, furthestDate } = checked;
+  const cache = mayBefall("cached") ? new AnswerCache() : undefined;
   let calls = 0;
   /** How far a jump has left all Dates off, ms. */
   let jumped = 0;
@@ -43,7 +47,7 @@ export function withFaults(fetch: FetchLike, options: FaultOptions): FetchLike {
     const faults = isOver ? NO_FAULTS : faultsOf(call);
     const signal = init?.signal;
     const tell = (kind: FaultKind) => onFault?.(Object.freeze({ kind, call, url, at: scheduler.now() }));
-    const ask = () => fetch(url, init);
+    const ask = () => fetch(withoutMadeUpCursor(url), init);
 
     const jump = faults.get("jumpingDate");
     if (jump !== undefined) tell("jumpingDate");
@@ -69,11 +73,18 @@ export function withFaults(fetch: FetchLike, options: FaultOptions): FetchLike {
       });
     }
     const wrong = faults.get("wrongDate");
-    const answer = await faultyAnswer(await ask(), faults, tell, {
-      now: scheduler.now(),
+    const served = await ask();
+    const now = scheduler.now();
+    const known = cache?.find(url, now);
+    const cached = faults.has("cached") ? known : undefined;
+    const dates = {
+      now,
       jumped: offset,
       wrong: wrong === undefined ? 0 : dateOffset(wrong, furthestDate),
-    });
+    };
+    let answer = await faultyAnswer(served, faults, tell, dates, { cached, cursor: cursorIn(url) });
+    // What comes out of the cache would never grow old in it if it were kept again.
+    if (cache !== undefined && cached === undefined && !isOver) answer = cache.keeping(url, now, answer);
     if (wayBack > 0) await wait(scheduler, wayBack, signal);
     return answer;
   };

@@ -116,6 +116,8 @@ describe("what is no message of this version", () => {
 
   it.each([
     ["not JSON", "{", []],
+    ["deep", "[".repeat(100_000), []],
+    ["of too many values", `[${"0,".repeat(600_000)}0]`, []],
     ["of another version", good.replace('"version":1', '"version":2'), ["version"]],
     ["without an epoch", good.replace('"epoch":7,', ""), ["epoch"]],
     ["with a price that is a text", good.replace('"open":1', '"open":"1"'), ["candle", "open"]],
@@ -123,5 +125,13 @@ describe("what is no message of this version", () => {
     ["about a wallet", message(walletBody({ wallet: WALLET, isRemoved: false })), ["candle"]],
   ])("is refused: %s", (_, text, path) => {
     expect(() => readCandleMessage(text)).toThrow(expect.objectContaining({ name: "ContractError", path }));
+  });
+
+  it("is refused for the first of a hundred thousand bad transactions", () => {
+    const wallet = { ...WALLET, sellTransactions: new Array(100_000).fill({}) };
+    const text = JSON.stringify({ version: 1, epoch: 1, observedAt: 1, revision: 0, wallet });
+    expect(() => readWalletMessage(text)).toThrow(
+      expect.objectContaining({ path: ["wallet", "sellTransactions", 0, "transactionHash"] }),
+    );
   });
 });

@@ -155,6 +155,31 @@ describe("the wire", () => {
   });
 });
 
+describe("a message that is too much", () => {
+  const [name, wallet] = parts(GOLDEN.wallet);
+
+  it("is refused for the first of a hundred thousand bad transactions", () => {
+    for (const bad of ["{}", "0"]) {
+      const list = `"snipedTransactions":[${new Array(100_000).fill(bad).join(",")}]`;
+      expect(() => readMessage(name, wallet.replace('"snipedTransactions":[]', list))).toThrow(
+        expect.objectContaining({
+          name: "ContractError",
+          path: expect.arrayContaining(["wallet", "wallet", "snipedTransactions", 0]),
+        }),
+      );
+    }
+  });
+
+  it.each([
+    ["deep", "[".repeat(100_000), "nested deeper than 16"],
+    ["of too many values", `[${"0,".repeat(600_000)}0]`, "more than 500000 values"],
+    ["no JSON", "{", 'not JSON, but "{…"'],
+  ])("is refused before it is read: %s", (_, data, issue) => {
+    expect(() => readMessage(name, data)).toThrow(expect.objectContaining({ path: ["wallet"], issue }));
+    expect(readMessage(name, `\uFEFF${wallet}`)).toMatchObject({ name: "wallet" });
+  });
+});
+
 describe("an error on the wire", () => {
   it("keeps what tells users what to do, and nothing that may be a secret", () => {
     const cause = new Error("hush");

@@ -1,6 +1,6 @@
 import type { Candle } from "../../../src/index.js";
-import { intervalsOf } from "../../../src/timeframe.js";
-import { covers, isSameCandle, isUnreadable, type Look } from "../reads.js";
+import { type Intervals, intervalsOf } from "../../../src/timeframe.js";
+import { covers, isSaidAbsent, isSameCandle, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import type { Context, Monitor } from "./monitor.js";
@@ -27,7 +27,7 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
   const last = polls.at(-1);
   const breach = (promise: number, what: string) =>
     context.breach(promise, `stay ${stay.id} of ${series.timeframe}: ${what}`, stay.left!);
-  if (last === undefined) return breach(8, "was never read");
+  if (last === undefined) return context.isThrottled(stay.left) ? undefined : breach(8, "was never read");
   const stale = context.serviceClock(stay.left) - last.answeredAt;
   if (stale > 2 * feed.period + context.graceOf(feed) && !context.isThrottled(stay.left))
     breach(6, `was last read ${stale} ms before the end`);
@@ -52,6 +52,10 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
     return !wasRead && asked.some((look) => isUnreadable(look, timestamp));
   };
 
+  // Only what is answered after the interval has left the window, and settled, is an answer for good.
+  const leaves = (timestamp: number) =>
+    Math.max(intervals.shift(timestamp, revisionWindow + 1), intervals.end(timestamp) + settle);
+
   const timestamps = new Set([...truth.keys(), ...known.keys()]);
   for (const timestamp of timestamps) {
     if (timestamp < from || timestamp > running) continue;
@@ -71,11 +75,12 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
       !isUnsettled &&
       mayBeFinal &&
       wasAnsweredSo(
-        looks,
+        // What others knew before is not known to the subscriber's own history.
+        looks.filter((look) => look.order > stay.joinedOrder && look.answeredAt + 300 >= leaves(timestamp)),
         timestamp,
         has,
-        intervals.shift(timestamp, revisionWindow + 1),
-        intervals.end(timestamp) + settle,
+        truth,
+        intervals,
       )
     )
       continue;
@@ -134,21 +139,20 @@ function isDoubted(polls: readonly Look[], timestamp: number): boolean {
   return about.at(-2)?.rows.has(timestamp) === true || about.at(-2)?.hasUnplaced === true;
 }
 
-/** Whether an answer given after the interval had left the window said what is known of it. */
+/** Whether one of the looks said what is known of an interval. */
 function wasAnsweredSo(
   looks: readonly Look[],
   timestamp: number,
   has: Candle | undefined,
-  leaves: number,
-  settled: number,
+  truth: ReadonlyMap<number, unknown>,
+  intervals: Intervals,
 ): boolean {
-  return looks.some((look) => {
-    if (!covers(look, timestamp) || look.answeredAt + 300 < leaves || look.answeredAt + 300 < settled)
-      return false;
-    if (look.broken.has(timestamp)) return true;
-    const rows = look.rows.get(timestamp);
-    return has === undefined ? rows === undefined : rows?.some((row) => isSameCandle(row, has)) === true;
-  });
+  if (has === undefined) return isSaidAbsent(looks, timestamp, truth, intervals);
+  return looks.some(
+    (look) =>
+      covers(look, timestamp) &&
+      (look.broken.has(timestamp) || look.rows.get(timestamp)?.some((row) => isSameCandle(row, has))),
+  );
 }
 
 /** No hole from the first known candle on, each flat candle at the close before it. */

@@ -1,7 +1,15 @@
 import { intervalsOf } from "../../../src/timeframe.js";
-import { asksFor, covers, isUnreadable, type Look } from "../reads.js";
+import { slotsAbout } from "../check.js";
+import type { FeedPlan } from "../plan.js";
+import { asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
+import type { RunLog } from "../run-log.js";
 import { describe } from "./lives.js";
-import type { Monitor } from "./monitor.js";
+import type { Context, Monitor } from "./monitor.js";
+
+/** How far a client may be wrong about the service's clock while it is being learned, ms. */
+const CLOCK_ERROR = 1_200;
+/** Within this time, in ms, what is in doubt is asked for again. */
+const SECOND_LOOK = 1_050 + CLOCK_ERROR;
 
 /** Promise 7: a candle goes only after two good looks that could have shown it and did not, none between them did. */
 export const watchDeletion: Monitor = (log, context) => {
@@ -24,6 +32,8 @@ export const watchDeletion: Monitor = (log, context) => {
       if (before === undefined || last === undefined) breach("goes without two looks");
       else if (before.rows.has(timestamp) && !wasAskedAgain(about, timestamp))
         breach("goes on its first absence");
+      else if (!isAnotherAnswer(before, last, stay.plan.feed, context))
+        breach("goes on an answer that a cache may have given twice");
       else if (last.rows.has(timestamp)) breach("goes although it is there");
       const unasked = polls.at(-1)!;
       if (last !== undefined && unasked.order <= order && !covers(unasked, timestamp))
@@ -44,13 +54,17 @@ function wasAskedAgain(about: readonly Look[], timestamp: number): boolean {
   );
 }
 
-/** What is missing for the first time is asked for again at once. */
-const watchSecondLooks = (
-  polls: readonly Look[],
-  feed: Parameters<Parameters<Monitor>[1]["looksAt"]>[0],
-  log: Parameters<Monitor>[0],
-  context: Parameters<Monitor>[1],
-) => {
+/** A second later, or with a later slot, is another answer; the client's word of the time may be off by a little. */
+function isAnotherAnswer(before: Look, last: Look, feed: FeedPlan, context: Context): boolean {
+  if (last.sent - before.sent >= 950 || context.clockWasSet(before.sent, last.sent)) return true;
+  const from = context.serviceClock(before.sent) - CLOCK_ERROR;
+  const until = context.serviceClock(last.sent) + CLOCK_ERROR;
+  const slots = [...slotsAbout(feed, until), ...slotsAbout(feed, until - feed.settle)];
+  return slots.some((slot) => slot > from && slot <= until);
+}
+
+/** What is missing for the first time is asked for again a second later, or with the next slot. */
+const watchSecondLooks = (polls: readonly Look[], feed: FeedPlan, log: RunLog, context: Context) => {
   // Where a quota is spent, nothing can be asked again.
   if (log.plan.world.client.quota !== undefined) return;
   const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
@@ -72,19 +86,23 @@ const watchSecondLooks = (
     // A look asks three times at most, whatever else goes missing.
     const isThird =
       at > 1 && wasAskedAtOnce(look, before, log) && wasAskedAtOnce(before, polls[at - 2]!, log);
-    const wasThere = context.isWatched(feed, before.sent, look.received + 1_000);
+    // Without a candle from before the window, which it asked for, it is no answer at all.
+    const window = context.changeableFrom(feed, look.answeredAt);
+    const isUnfinished = polls.slice(0, at).some(({ rows }) => lacksOlder(look, rows.keys(), window));
+    const wasThere = context.isWatched(feed, before.sent, look.received + SECOND_LOOK);
     if (
       !lost ||
       isThird ||
+      isUnfinished ||
       !wasThere ||
       context.isThrottled(look.received) ||
-      (next !== undefined && next.sent - look.received <= 50)
+      (next !== undefined && next.sent - look.received <= SECOND_LOOK)
     )
       continue;
     const asked = log.exchanges.some(
       ({ sent, priority, url }) =>
         sent >= look.received &&
-        sent - look.received <= 50 &&
+        sent - look.received <= SECOND_LOOK &&
         priority !== "history" &&
         url.includes(feed.series.pairAddress) &&
         url.includes(`timeframe=${feed.series.timeframe}&`),
@@ -98,10 +116,10 @@ const watchSecondLooks = (
   }
 };
 
-/** Whether a look began right after another one, even if its first attempts failed. */
-function wasAskedAtOnce(look: Look, before: Look, { exchanges }: Parameters<Monitor>[0]): boolean {
+/** Whether a look began soon after another one, even if its first attempts failed. */
+function wasAskedAtOnce(look: Look, before: Look, { exchanges }: RunLog): boolean {
   const begun = exchanges.find(({ url, sent }) => url === look.url && sent >= before.received);
-  return begun !== undefined && begun.sent - before.received <= 50;
+  return begun !== undefined && begun.sent - before.received <= SECOND_LOOK;
 }
 
 function wasLastSeen(polls: readonly Look[], at: number, timestamp: number): boolean {

@@ -1,10 +1,12 @@
 import { PairstreamError } from "../../../src/index.js";
 import { intervalsOf } from "../../../src/timeframe.js";
-import { askedBy, isSameCandle, readBody } from "../reads.js";
+import { askedBy, isSameCandle, type Read, readBody } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import type { Context, Monitor } from "./monitor.js";
 
+/** Those that leave a cursor which leads nowhere, or an answer that may hold one. */
+const CURSOR_FAULTS: readonly string[] = ["emptyPage", "loopingCursor", "dripping", "longCursor", "cached"];
 const FATAL: readonly (number | undefined)[] = [400, 401, 403, 424];
 
 /** Promise 8: streams outlive trouble, calls fail when their retries are exhausted, rows are given up on the third read. */
@@ -85,10 +87,23 @@ function checkDropped(log: RunLog, context: Context) {
     const [path] = value.url.split("?");
     const struck = log.told
       .slice(0, order + 1)
-      .filter(({ url, faults }) => url.includes(path!) && faults.includes("broken"));
+      .filter(
+        ({ url, faults }) =>
+          url.includes(path!) && ["broken", "flood", "cached"].some((kind) => faults.includes(kind)),
+      );
     if (struck.length < 3)
       context.breach(8, `a row of ${value.url} is dropped after ${struck.length} reads`, at);
   }
+}
+
+function isMadeUp(cursor: string | undefined): boolean {
+  return cursor?.startsWith("withFaults.") === true;
+}
+
+/** Whether a page may be one whose cursor leads nowhere. */
+function isUnfinished({ exchange, asked, served, cursor = "" }: Read): boolean {
+  const isStruck = exchange.faults.some((kind) => CURSOR_FAULTS.includes(kind));
+  return (cursor !== "" && (served === 0 || isStruck)) || isMadeUp(cursor) || isMadeUp(asked.cursor);
 }
 
 /** Bodies that are no answer are refused, and those that are in order are taken. */
@@ -101,7 +116,7 @@ function checkTaken(log: RunLog, context: Context) {
     const isClean = read !== undefined && read.broken.size === 0 && !read.hasUnplaced;
     if (read === undefined && exchange.told!.isGood)
       context.breach(8, `takes ${exchange.body?.slice(0, 60)}`, exchange.received!);
-    if (isClean && !exchange.told!.isGood)
+    if (isClean && !isUnfinished(read) && !exchange.told!.isGood)
       context.breach(8, `refuses a good answer: ${String(exchange.told!.error)}`, exchange.received!);
   }
 }

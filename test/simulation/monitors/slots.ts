@@ -1,4 +1,5 @@
 import { slotsAbout } from "../check.js";
+import { lacksOlder } from "../reads.js";
 import type { Monitor } from "./monitor.js";
 
 /** Promises 9 and 11 where all is well: a poll at each slot, and none between. */
@@ -9,11 +10,13 @@ export const watchSlots: Monitor = (log, context) => {
   if (plan.world.client.quota !== undefined) return;
   for (const feed of plan.feeds) {
     const calmFrom = plan.world.start + plan.healthyFrom + context.graceOf(feed);
-    const polls = context.looksAt(feed).filter((look) => !look.isHistory && look.sent > calmFrom);
+    const looks = context.looksAt(feed).filter((look) => !look.isHistory);
+    const polls = looks.filter((look) => look.sent > calmFrom);
     // Slots closer than what is not known of the clock cannot be told apart.
     if (feed.period < 4 * slack || polls.length < 3 || limiter !== undefined) continue;
     const counts = new Map<number, number>();
-    let isDoubtful = false;
+    /** Whether each of the last looks may need another one: the second may be about what the first has shown. */
+    let doubts: readonly boolean[] = [];
     for (const look of polls) {
       const slots = slotsAbout(feed, look.answeredAt);
       const slot = slots.reduce((best, one) =>
@@ -22,7 +25,7 @@ export const watchSlots: Monitor = (log, context) => {
       const away = look.answeredAt - slot;
       const isThrottled = context.isThrottled(look.sent) || context.isThrottled(look.sent - slack);
       const joins = log.stays.some(({ joined }) => Math.abs(joined - look.sent) < 1_500);
-      if (Math.abs(away) > slack && !isDoubtful && !joins && !isThrottled) {
+      if (Math.abs(away) > slack && !doubts.includes(true) && !joins && !isThrottled) {
         context.breach(
           11,
           `polls ${feed.series.timeframe} ${away} ms from the slot at ${new Date(slot).toISOString()}`,
@@ -31,10 +34,11 @@ export const watchSlots: Monitor = (log, context) => {
         return;
       }
       if (look.rows.size > 0) counts.set(slot, (counts.get(slot) ?? 0) + 1);
-      isDoubtful = false;
-      const before = polls[polls.indexOf(look) - 1];
-      if (before !== undefined)
-        isDoubtful = [...before.rows.keys()].some((timestamp) => !look.rows.has(timestamp));
+      const before = looks.slice(Math.max(0, looks.indexOf(look) - 4), looks.indexOf(look));
+      // An empty answer may need a second one, and so does one that lacks what was there.
+      const isDoubtful =
+        look.rows.size === 0 || before.some(({ rows }) => lacksOlder(look, rows.keys(), look.answeredAt));
+      doubts = [...doubts.slice(-3), isDoubtful];
     }
     const extra = [...counts.values()].filter((count) => count > 4).length;
     if (extra > 0)

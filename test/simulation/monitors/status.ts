@@ -4,14 +4,15 @@ import { slotsAbout } from "../check.js";
 import type { FeedPlan } from "../plan.js";
 import { asksFor, covers, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
+import { candlesAt } from "../truth.js";
 import type { Context, Monitor } from "./monitor.js";
 
 /** Promise 6: a status is true at every instant. */
-export const watchStatuses: Monitor = (log, context) => {
+export const watchStatuses: Monitor = async (log, context) => {
   for (const stay of log.stays) {
     if (stay.plan.kind !== "status" && stay.plan.kind !== "sniper-status") continue;
     checkForm(stay, context);
-    checkRecovery(log, stay, context);
+    await checkRecovery(log, stay, context);
     if (stay.plan.kind === "status") {
       checkLiveness(log, stay, stay.plan.feed, context);
       checkCoverage(stay, stay.plan.feed, context);
@@ -45,7 +46,7 @@ function isSame(a: FeedStatus, b: FeedStatus): boolean {
 }
 
 /** In good health, live within a slot, and from then on. */
-function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
+async function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
   const { plan } = stay;
   // What a quota has stretched is not due.
   if (log.plan.world.client.quota !== undefined) return;
@@ -69,7 +70,9 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
     return;
   let state: FeedStatus | undefined;
   for (const seen of stay.statuses) {
-    const isWell = plan.kind === "status" && isShort(seen, stay, plan.feed, log, context);
+    const isWell =
+      plan.kind === "status" &&
+      (isShort(seen, stay, plan.feed, log, context) || (await isForked(seen, plan.feed, log, context)));
     if (seen.at > calmFrom && state?.state === "live" && seen.value.state !== "live" && !isWell) {
       context.breach(
         6,
@@ -83,6 +86,14 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
   }
   if (state?.state !== "live" && !context.isThrottled(stay.left))
     context.breach(6, `status ${stay.id} ends ${state?.state}: ${JSON.stringify(state)}`, stay.left);
+}
+
+/** Whether a poll has failed as a final candle that should be in its answer is gone, which nobody could know. */
+async function isForked({ at, value }: Seen<FeedStatus>, feed: FeedPlan, log: RunLog, context: Context) {
+  const [lacks] = /\d{4}-\d\d-\d\dT[\d:.]+Z(?=, which was there)/.exec(value.lastError?.message ?? "") ?? [];
+  if (lacks === undefined) return false;
+  const from = Date.parse(lacks);
+  return (await candlesAt(log, feed.series, { from, to: from + 1, at: context.serviceClock(at) })).size === 0;
 }
 
 /** Whether two polls are due so close to each other that the first is answered, and well, only after the second. */

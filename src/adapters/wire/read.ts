@@ -1,0 +1,23 @@
+import type * as z from "zod/mini";
+import { parseJson } from "../../contract/json.js";
+import { contractError } from "../../contract/schema-error.js";
+import { ContractError } from "../../errors.js";
+
+/** Reads what a process has told another; throws a `ContractError` for anything else, its path from `base` on. */
+export function readWire<T extends z.ZodMiniType>(
+  schema: T,
+  text: string,
+  base: readonly string[] = [],
+): z.output<T> {
+  const read = schema.safeParse(parse(text, base));
+  if (read.success) return read.data;
+  throw contractError(read.error, base);
+}
+
+function parse(text: string, base: readonly string[]): unknown {
+  try {
+    return parseJson(text);
+  } catch (cause) {
+    throw new ContractError([...base], (cause as ContractError).issue, { cause });
+  }
+}

@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import { TIMEFRAMES } from "../../src/contract/model.js";
+import { type DateLike, fetchCandles, type Timeframe, watchCandles } from "../../src/index.js";
+import { intervalsOf } from "../../src/timeframe.js";
+import { answered, at, MINUTES, World } from "../world.js";
+
+const DAY = 86_400_000;
+const NOW = at("12:00:10");
+
+/** When a pair was created and how long it then traded, in days before now, and its swaps, evenly over that time. */
+interface Life {
+  readonly created: number;
+  readonly until: number;
+  readonly swaps: number;
+}
+
+const LIVES: Readonly<Record<string, Life>> = {
+  "an old pair": { created: 3 * 365, until: 0, swaps: 300 },
+  "a young pair": { created: 1 / 12, until: 0, swaps: 100 },
+  "a quiet pair": { created: 900, until: 150, swaps: 5 },
+  "a pair that never traded": { created: 900, until: 150, swaps: 0 },
+};
+
+/** What is known of a pair's creation, and whether the service hides what is asked for from before it. */
+interface Place {
+  readonly name: string;
+  readonly network: "mainnet" | "devnet";
+  readonly hides: boolean;
+  readonly report: boolean;
+  /** So many requests are enough, without those of the polls. */
+  readonly most: number;
+}
+
+const PLACES: readonly Place[] = [
+  { name: "mainnet", network: "mainnet", hides: false, report: true, most: 35 },
+  { name: "mainnet, hidden", network: "mainnet", hides: true, report: true, most: 35 },
+  { name: "mainnet, hidden, without a report", network: "mainnet", hides: true, report: false, most: 80 },
+  { name: "devnet", network: "devnet", hides: false, report: false, most: 35 },
+  { name: "devnet, hidden", network: "devnet", hides: true, report: false, most: 80 },
+];
+
+const BEGINNINGS: readonly DateLike[] = [0, "1970-01-01", "1970-01-01T00:00:00Z", new Date(0), 1];
+
+function worldOf({ created, until, swaps }: Life, { hides, report }: Pick<Place, "hides" | "report">): World {
+  const createdAt = NOW - created * DAY;
+  const world = new World({ start: NOW, createdAt, quirks: { emptyBeforeCreation: hides } });
+  const step = ((created - until) * DAY) / Math.max(1, swaps - 1);
+  for (let index = 0; index < swaps; index += 1) {
+    world.swap(Math.round((createdAt + index * step) / 1_000) * 1_000, index + 1);
+  }
+  world.interfere = ({ url: { pathname } }) =>
+    pathname.endsWith("/snipers") && !report ? answered(404, { message: "no such pair" }) : undefined;
+  return world;
+}
+
+const startsOf = (world: World, timeframe: Timeframe) => {
+  const { start } = intervalsOf(timeframe);
+  return [...new Set(world.swaps.map(({ timestamp }) => start(timestamp)))];
+};
+
+describe.each(PLACES)("$name: from the beginning of time", ({ network, most, ...place }) => {
+  it.each(Object.entries(LIVES))("%s is all there by fetchCandles, in few requests", async (_, life) => {
+    for (const timeframe of TIMEFRAMES) {
+      const world = worldOf(life, place);
+      const got: number[] = [];
+      let outcome: unknown = "running";
+      fetchCandles(world.client, { ...MINUTES, network, timeframe, from: 0 }).subscribe({
+        next: ({ timestamp }) => got.push(timestamp),
+        error: (error) => {
+          outcome = error;
+        },
+        complete: () => {
+          outcome = "complete";
+        },
+      });
+      await world.clock.advanceBy(30_000);
+      expect(outcome, timeframe).toBe("complete");
+      const { end } = intervalsOf(timeframe);
+      expect(got, timeframe).toEqual(startsOf(world, timeframe).filter((start) => end(start) + 1_000 <= NOW));
+      expect(world.asked.length, timeframe).toBeLessThanOrEqual(most);
+    }
+  });
+
+  it.each(Object.entries(LIVES))("%s is all there by watchCandles, in few requests", async (_, life) => {
+    for (const timeframe of TIMEFRAMES) {
+      const world = worldOf(life, place);
+      const births: number[] = [];
+      const errors: unknown[] = [];
+      const options = { ...MINUTES, network, timeframe, since: 0, every: "close" } as const;
+      watchCandles(world.client, options).subscribe({
+        next: ({ type, candle }) => {
+          if (type === "new") births.push(candle.timestamp);
+        },
+        error: (error) => errors.push(error),
+      });
+      await world.clock.advanceBy(30_000);
+      expect(errors, timeframe).toEqual([]);
+      expect(births, timeframe).toEqual(startsOf(world, timeframe));
+      const polls = 1 + Math.floor(30_000 / intervalsOf(timeframe).shortest);
+      expect(world.asked.length, timeframe).toBeLessThanOrEqual(most + polls);
+    }
+  });
+});
+
+describe("every way to say the beginning of time", () => {
+  it.each(BEGINNINGS)("asks for the same, and for nothing before 1970: %s", async (beginning) => {
+    const counts = [];
+    for (const from of [0, beginning]) {
+      const world = worldOf(LIVES["a young pair"]!, PLACES[0]!);
+      const births: number[] = [];
+      fetchCandles(world.client, { ...MINUTES, from }).subscribe(({ timestamp }) => births.push(timestamp));
+      watchCandles(world.client, { ...MINUTES, since: from }).subscribe();
+      await world.clock.advanceBy(10_000);
+      expect(births.length).toBeGreaterThan(90);
+      for (const { url } of world.candleRequests()) {
+        expect(Number(url.searchParams.get("fromDate"))).toBeGreaterThanOrEqual(0);
+      }
+      counts.push([births.length, world.asked.length]);
+    }
+    expect(counts[0]).toEqual(counts[1]);
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { watchCandles } from "../../src/index.js";
+import { at, MINUTES, World } from "../world.js";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const START = at("12:00:10");
+/** The clock is learned in the first ten closings. */
+const SETTLED = START + 11 * 60_000;
+
+const TRADED: [string, (world: World) => void][] = [
+  ["long ago", (world) => world.swapsEvery(60_000, START - 40 * DAY, START - 39 * DAY)],
+  ["until an hour ago", (world) => world.swapsEvery(60_000, START - 3 * HOUR, START - HOUR)],
+  ["every 17 minutes", (world) => world.swapsEvery(17 * 60_000, START - 2 * DAY, START + 4 * HOUR)],
+  ["all the time", (world) => world.swapsEvery(15_000, START - 6 * HOUR, START + 4 * HOUR)],
+];
+const NETWORKS = ["mainnet", "devnet"] as const;
+const RHYTHMS: ["close" | number | undefined, number][] = [
+  ["close", 60],
+  [undefined, 60],
+  [20_000, 180],
+];
+const CASES = NETWORKS.flatMap((network) =>
+  RHYTHMS.flatMap(([every, polls]) => [true, false].map((hasDate) => ({ network, every, polls, hasDate }))),
+);
+
+/** The requests of each of three hours, and of those after the clock is learned. */
+async function requests(
+  { network, every, hasDate }: (typeof CASES)[number],
+  fill: (world: World) => void = () => {},
+) {
+  const world = new World({ start: START, hasDate, offset: hasDate ? 437 : 0, createdAt: START - 41 * DAY });
+  fill(world);
+  watchCandles(world.client, { ...MINUTES, network, ...(every === undefined ? {} : { every }) }).subscribe();
+  await world.clock.advanceTo(START + 3 * HOUR);
+  const between = (from: number, to: number) =>
+    world.asked.filter(({ sent }) => sent > from && sent <= to).length;
+  const hours = [0, 1, 2].map((hour) => between(START + hour * HOUR - 1, START + (hour + 1) * HOUR - 1));
+  return { hours, settled: between(SETTLED, START + 3 * HOUR - 1) };
+}
+
+describe.each(CASES)("1min of $network, every: $every, Date: $hasDate", (plan) => {
+  const { polls } = plan;
+
+  it.each(TRADED)(
+    "takes what it polls, and a few at the start, of a pair that traded %s",
+    async (_, fill) => {
+      const { hours, settled } = await requests(plan, fill);
+      expect(hours[0]).toBeLessThanOrEqual(polls + 8);
+      expect(hours.slice(1)).toEqual([polls, polls]);
+      // At `every: "close"` that is 1.00 a closing.
+      expect(settled).toBe((169 * polls) / 60);
+    },
+  );
+
+  it("takes a few an hour more than it polls of a pair that has never traded", async () => {
+    const { hours } = await requests(plan);
+    expect(hours[0]).toBeLessThanOrEqual(polls + 25);
+    expect(Math.max(...hours.slice(1))).toBeLessThanOrEqual(polls + 5);
+  });
+
+  it("finds the first swap of a pair with the next poll, and then takes what it polls", async () => {
+    const { hours } = await requests(plan, (world) =>
+      world.swapsEvery(30_000, START + 1.5 * HOUR, START + 4 * HOUR),
+    );
+    expect(hours[1]).toBeLessThanOrEqual(polls + 11);
+    expect(hours[2]).toBe(polls);
+  });
+});

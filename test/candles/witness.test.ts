@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { type CandleEvent, type FeedStatus, watchCandles, watchFeedStatus } from "../../src/index.js";
+import type { ServiceQuirks } from "../../src/service/index.js";
+import { at, MINUTES, World, withRows } from "../world.js";
+import { standing } from "./market.js";
+
+const MINUTE = 60_000;
+const QUIRKS: ServiceQuirks[] = (["newest-first", "oldest-first", "shuffled"] as const).flatMap((order) =>
+  (["start", "both", "neither"] as const).map((inclusive) => ({ order, inclusive })),
+);
+
+/** A watch from 12:00:10 on of a pair with a swap a minute, whose candles are final as soon as they are closed. */
+function watched(quirks: ServiceQuirks, revisionWindow: number) {
+  const world = new World({ start: at("12:00:10"), quirks });
+  world.swapsEvery(MINUTE, at("11:00:00"), at("13:00:00"));
+  const options = { ...MINUTES, every: "close", revisionWindow } as const;
+  const events: CandleEvent[] = [];
+  const statuses: FeedStatus[] = [];
+  watchCandles(world.client, options).subscribe((event) => events.push(event));
+  watchFeedStatus(world.client, options).subscribe((status) => statuses.push(status));
+  /** Takes the swaps of some minutes back, as a fork does. */
+  const takeBack = (from: number, to: number) => {
+    const kept = world.swaps.filter(({ timestamp }) => timestamp < from || timestamp >= to);
+    world.swaps.splice(0, world.swaps.length, ...kept);
+  };
+  return { world, events, statuses, takeBack };
+}
+
+describe.each(QUIRKS)("a known candle that is gone from the service (%o)", (quirks) => {
+  it.each([
+    [0, 1],
+    [0, 3],
+    [2, 1],
+    [2, 6],
+  ])("costs one slot, and then all goes on: window %d, %d taken back", async (revisionWindow, count) => {
+    const { world, events, statuses, takeBack } = watched(quirks, revisionWindow);
+    await world.clock.advanceTo(at("12:10:30"));
+    const until = at("12:10:00") - revisionWindow * MINUTE;
+    takeBack(until - count * MINUTE, until);
+    const before = events.length;
+    await world.clock.advanceTo(at("12:20:30"));
+    expect(statuses.at(-1)).toMatchObject({ state: "live", coveredUntil: at("12:20:00") });
+    expect(statuses.filter(({ state }) => state === "stalled").length).toBeLessThanOrEqual(4);
+    const births = events
+      .slice(before)
+      .flatMap(({ type, candle }) => (type === "new" ? candle.timestamp : []));
+    expect(births).toEqual(Array.from({ length: 10 }, (_, index) => at("12:11:00") + index * MINUTE));
+    expect(events.some(({ type }) => type === "removed")).toBe(false);
+  });
+});
+
+describe.each(QUIRKS)("a known candle that answers lack although it is there (%o)", (quirks) => {
+  it.each([0, 2])(
+    "is asked for alone, and holds all up until it shows: window %d",
+    async (revisionWindow) => {
+      const { world, events, statuses } = watched(quirks, revisionWindow);
+      await world.clock.advanceTo(at("12:10:30"));
+      // What comes in one page with others is cut down to the newest one.
+      world.interfere = (_, answer) =>
+        withRows(answer, (rows) => {
+          const newest = rows
+            .map(({ timestamp }) => String(timestamp))
+            .sort()
+            .at(-1);
+          return rows.filter(({ timestamp }) => timestamp === newest);
+        });
+      await world.clock.advanceTo(at("12:40:30"));
+      expect(statuses.at(-1)).toMatchObject({
+        state: "stalled",
+        coveredUntil: at("12:10:00"),
+        lastError: { name: "ContractError", path: ["result"] },
+      });
+      expect(events.filter(({ type }) => type === "removed")).toEqual([]);
+      world.interfere = () => undefined;
+      await world.clock.advanceTo(at("12:42:30"));
+      expect(statuses.at(-1)).toMatchObject({ state: "live", coveredUntil: at("12:42:00") });
+      expect(standing(events).map(({ timestamp }) => timestamp)).toEqual(
+        Array.from({ length: 43 }, (_, index) => at("12:00:00") + index * MINUTE),
+      );
+    },
+  );
+});
+
+describe.each([0, 1, 2])(
+  "an answer without candles that nothing else proves: window %d",
+  (revisionWindow) => {
+    /** A pair that begins to trade at 12:00:20, watched from 11:50 on; `empty` answers from 12:01 on lack its candles. */
+    async function begun(network: "mainnet" | "devnet", empty: number) {
+      const world = new World({ start: at("11:50:10"), createdAt: at("11:40:00") });
+      world.swapsEvery(MINUTE, at("12:00:20"), at("13:00:00"));
+      const options = { ...MINUTES, network, every: "close", revisionWindow, fillGaps: true } as const;
+      const births: number[] = [];
+      const covered: (number | undefined)[] = [];
+      watchCandles(world.client, options).subscribe(({ type, candle }) => {
+        if (type === "new") births.push(candle.timestamp);
+      });
+      watchFeedStatus(world.client, options).subscribe(({ coveredUntil }) => covered.push(coveredUntil));
+      await world.clock.advanceTo(at("12:00:30"));
+      let left = empty;
+      world.interfere = ({ url }, answer) =>
+        url.pathname.endsWith("/ohlcv") && left-- > 0 ? withRows(answer, () => []) : undefined;
+      return { world, births, covered };
+    }
+
+    it.each(["mainnet", "devnet"] as const)(
+      "counts only once a second one has said the same: %s",
+      async (network) => {
+        const { world, covered, births } = await begun(network, 1);
+        await world.clock.advanceTo(at("12:01:30"));
+        // That the minute from 12:00 on was silent is not known yet.
+        expect([covered.at(-1), births]).toEqual([at("12:00:00"), []]);
+        await world.clock.advanceTo(at("12:02:30"));
+        expect([covered.at(-1), births[0]]).toEqual([at("12:02:00"), at("12:00:00")]);
+      },
+    );
+
+    it.each([1, 2, 3, 10])("loses nothing, %d times", async (empty) => {
+      const { world, births } = await begun("devnet", empty);
+      await world.clock.advanceTo(at("12:20:30"));
+      expect(births).toEqual(Array.from({ length: 20 }, (_, index) => at("12:00:00") + index * MINUTE));
+    });
+  },
+);

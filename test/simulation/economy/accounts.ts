@@ -1,0 +1,186 @@
+import type { Series } from "../../../src/index.js";
+import type { Exchange } from "../exchanges.js";
+import { askedBy } from "../reads.js";
+import type { RunLog, StayLog } from "../run-log.js";
+import { Account } from "./allowed.js";
+import { pagesAfter, readOf } from "./answers.js";
+import { KnownClock } from "./clock.js";
+import { allowFailures } from "./failures.js";
+import { allowPolls } from "./polls.js";
+import { awakeSlots, isWithin, jumpsWithin, spansOf } from "./spans.js";
+import { allowWalks, type Walk } from "./walks.js";
+
+const known = new WeakMap<RunLog, Promise<readonly Account[]>>();
+
+/** What the requests of a run were for, and how many it should have taken: of each series, each report and each call. */
+export function accountsOf(log: RunLog): Promise<readonly Account[]> {
+  let accounts = known.get(log);
+  if (accounts === undefined) {
+    accounts = new Ledger(log).settle();
+    known.set(log, accounts);
+  }
+  return accounts;
+}
+
+class Ledger {
+  readonly #log: RunLog;
+  readonly #accounts: Account[] = [];
+  /** By what they ask for; what is accounted for is taken out. */
+  readonly #exchanges = new Map<string, Exchange[]>();
+  /** How often the creation of a pair may be asked for. */
+  readonly #reports = new Map<string, number>();
+
+  constructor(log: RunLog) {
+    this.#log = log;
+    for (const exchange of log.exchanges) {
+      const { kind, series } = askedBy(exchange.url);
+      const key = `${kind} ${series}${exchange.priority === "history" && kind === "ohlcv" ? " history" : ""}`;
+      const list = this.#exchanges.get(key);
+      if (list === undefined) this.#exchanges.set(key, [exchange]);
+      else list.push(exchange);
+    }
+  }
+
+  async settle(): Promise<readonly Account[]> {
+    for (const feed of this.#log.plan.feeds) {
+      const stays = this.#log.stays.filter(({ plan }) => "feed" in plan && plan.feed === feed);
+      const [polls, account] = this.#open(keyOf(feed.series), `polls of ${feed.series.timeframe}`);
+      this.#askReports(feed.series, await allowPolls(this.#log, feed, stays, polls, account));
+      await this.#settleWalks(feed.series, stays);
+    }
+    const calls = this.#log.stays.filter(({ plan }) => ["fetch", "page", "pages"].includes(plan.kind));
+    for (const [key, stays] of grouped(calls, ({ plan }) => keyOf(plan.options as Series))) {
+      const series = stays[0]!.plan.options as Series;
+      const [exchanges, account] = this.#open(key, `calls for ${series.timeframe}`);
+      account.allow("call", stays.filter(({ plan }) => plan.kind !== "fetch").length);
+      for (const exchange of exchanges) {
+        const read = readOf(exchange);
+        if (read !== undefined) account.allow("page", await pagesAfter(this.#log, series, read));
+      }
+      allowFailures(this.#log, exchanges, account, ({ url }, failed) => url === failed.url);
+      await this.#settleWalks(series, stays);
+    }
+    this.#settleReports();
+    for (const [key, exchanges] of this.#exchanges) this.#account(`nobody: ${key}`, exchanges);
+    return this.#accounts;
+  }
+
+  async #settleWalks(series: Series, stays: readonly StayLog[]): Promise<void> {
+    const walks = stays.flatMap((stay) => walkOf(this.#log, stay) ?? []);
+    const [exchanges, account] = this.#open(`${keyOf(series)} history`, `histories of ${series.timeframe}`);
+    this.#askReports(series, await allowWalks(this.#log, walks, exchanges, account));
+  }
+
+  #askReports({ pairAddress }: Series, times: number): void {
+    this.#reports.set(pairAddress, (this.#reports.get(pairAddress) ?? 0) + times);
+  }
+
+  #settleReports(): void {
+    const watched = this.#log.stays.filter(({ plan }) => SNIPER_KINDS.includes(plan.kind));
+    const keyOfReport = ({ plan }: StayLog) => {
+      const { pairAddress, blocksAfterCreation = null } = plan.options as {
+        pairAddress: string;
+        blocksAfterCreation?: number;
+      };
+      return `snipers ${pairAddress} ${blocksAfterCreation}`;
+    };
+    const stays = grouped(watched, keyOfReport);
+    for (const pair of this.#reports.keys()) {
+      const key = `snipers ${pair} null`;
+      if (!stays.has(key)) stays.set(key, []);
+    }
+    for (const [key, list] of stays) {
+      const [exchanges, account] = this.#open(key, `reports (${key})`);
+      const calls = list.filter(({ plan }) => plan.kind === "report").length;
+      account.allow("call", calls);
+      const streams = list.filter(({ plan }) => plan.kind !== "report");
+      this.#settleWatch(streams, exchanges, account);
+      const [, pair = "", blocks] = key.split(" ");
+      const reports = blocks === "null" ? (this.#reports.get(pair) ?? 0) : 0;
+      account.allow("report", reports);
+      // Readers ask for it at the same time, each on its own.
+      if (reports + calls > 0)
+        account.allow("failure", exchanges.filter(({ told }) => told?.isGood === false).length);
+      else allowFailures(this.#log, exchanges, account);
+    }
+  }
+
+  #settleWatch(stays: readonly StayLog[], exchanges: readonly Exchange[], account: Account): void {
+    const clock = new KnownClock(this.#log);
+    for (const [at, span] of spansOf(this.#log, stays).entries()) {
+      const { every = 60_000 } = stays[0]!.plan.options as { every?: number };
+      const slots = Array.from(
+        { length: Math.floor((span.until - span.from) / every) },
+        (_, at) => span.from + (at + 1) * every,
+      );
+      account.allow("slot", awakeSlots(this.#log, slots));
+      account.allow(at === 0 ? "firstLook" : "laterLook");
+      account.allow("jump", jumpsWithin(this.#log, span));
+      let before: ReadonlySet<string> = new Set();
+      for (const exchange of exchanges) {
+        const { told, body, sent } = exchange;
+        if (told?.isGood !== true || body === undefined || !isWithin(this.#log, sent, span)) continue;
+        const names = namesIn(body);
+        if ([...before].some((name) => !names.has(name))) account.allow("lacking");
+        if (clock.contradicts(exchange)) account.allow("contradiction");
+        before = names;
+      }
+    }
+  }
+
+  /** The requests for something, and an account for them. */
+  #open(key: string, name: string): [readonly Exchange[], Account] {
+    const exchanges = this.#exchanges.get(key) ?? [];
+    this.#exchanges.delete(key);
+    return [exchanges, this.#account(name, exchanges)];
+  }
+
+  #account(name: string, exchanges: readonly Exchange[]): Account {
+    const account = new Account(name);
+    account.sent = exchanges.length;
+    account.lastSent = exchanges.at(-1)?.sent ?? this.#log.plan.world.start;
+    this.#accounts.push(account);
+    return account;
+  }
+}
+
+const SNIPER_KINDS: readonly string[] = ["snipers", "sniper-status", "report"];
+
+function keyOf({ pairAddress, timeframe, currency }: Series): string {
+  return `ohlcv ${pairAddress} ${timeframe} ${currency}`;
+}
+
+function grouped<T>(list: readonly T[], keyOf: (one: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const one of list) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);
+  return groups;
+}
+
+/** What somebody wants to have read besides the polls. */
+function walkOf({ plan: { world } }: RunLog, { plan, joined }: StayLog): Walk | undefined {
+  const now = joined + world.offset;
+  if (plan.kind === "fetch") {
+    const { from, to = now, weekStart } = plan.options;
+    return { series: plan.options, weekStart, from, to, candles: Number.POSITIVE_INFINITY };
+  }
+  if (plan.kind !== "candles" && plan.kind !== "status") return undefined;
+  const { since, weekStart } = plan.options;
+  if (since === undefined) return undefined;
+  const candles = typeof since === "object" && "candles" in since ? since.candles : Number.POSITIVE_INFINITY;
+  const from = typeof since === "number" ? since : undefined;
+  return { series: plan.options, weekStart, from, to: now, candles };
+}
+
+/** The wallets and transactions of a report, whatever it holds. */
+function namesIn(body: string): ReadonlySet<string> {
+  const names = new Set<string>();
+  const listIn = (value: unknown) => (Array.isArray(value) ? (value as unknown[]) : []);
+  for (const row of listIn((JSON.parse(body) as { result?: unknown }).result)) {
+    const { walletAddress, snipedTransactions, sellTransactions } = Object(row) as Record<string, unknown>;
+    names.add(String(walletAddress));
+    for (const [side, list] of [snipedTransactions, sellTransactions].entries()) {
+      for (const one of listIn(list)) names.add(`${walletAddress} ${side} ${Object(one).transactionHash}`);
+    }
+  }
+  return names;
+}

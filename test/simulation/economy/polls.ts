@@ -1,0 +1,145 @@
+import { type Intervals, intervalsOf } from "../../../src/timeframe.js";
+import type { Exchange } from "../exchanges.js";
+import type { FeedPlan } from "../plan.js";
+import type { Asked, Read } from "../reads.js";
+import type { RunLog, StayLog } from "../run-log.js";
+import { type Account, MOST_LOOKS_A_SLOT, type Term } from "./allowed.js";
+import { isProbe, pagesAfter, readOf, Shown } from "./answers.js";
+import { KnownClock } from "./clock.js";
+import { allowFailures } from "./failures.js";
+import { awakeSlots, isWithin, jumpsWithin, type Span, slotsWithin, spansOf } from "./spans.js";
+import { allowSearch } from "./walks.js";
+
+/** How far a client may be wrong about the service's clock while it is being learned, ms. */
+const CLOCK_ERROR = 1_200;
+/** ms between light probes: at first, and at last, twice as long each time in between. */
+const PROBE_PAUSE = { first: 60_000, last: 3_600_000 };
+
+/** More intervals than this are not read at once, and a page holds about so many. */
+const FAR_BEHIND = 450;
+const PAGE = 900;
+
+/** What the polls of a feed need, and what their answers excuse; gives how often they may look for a beginning. */
+export async function allowPolls(
+  log: RunLog,
+  feed: FeedPlan,
+  stays: readonly StayLog[],
+  exchanges: readonly Exchange[],
+  account: Account,
+): Promise<number> {
+  const clock = new KnownClock(log);
+  let probes = 0;
+  for (const [at, span] of spansOf(log, stays).entries()) {
+    const slots = slotsWithin(feed, span);
+    account.allow("slot", awakeSlots(log, slots));
+    account.allow(at === 0 ? "firstLook" : "laterLook");
+    account.allow("jump", jumpsWithin(log, span));
+    const own = exchanges.filter(({ sent }) => isWithin(log, sent, span));
+    probes += await new Poll(log, feed, clock, account).allow(own, slots, span);
+  }
+  allowFailures(log, exchanges, account);
+  return probes;
+}
+
+/** One poll, from its first subscriber to its last. */
+class Poll {
+  readonly #log: RunLog;
+  readonly #feed: FeedPlan;
+  readonly #clock: KnownClock;
+  readonly #account: Account;
+  readonly #intervals: Intervals;
+  readonly #shown: Shown;
+  /** So much too early an answer may be, and still be one for the slot that follows, ms. */
+  readonly #early: number;
+  #wasEmpty = false;
+  /** When the last answer was given. */
+  #readAt = Number.POSITIVE_INFINITY;
+
+  constructor(log: RunLog, feed: FeedPlan, clock: KnownClock, account: Account) {
+    this.#log = log;
+    this.#feed = feed;
+    this.#clock = clock;
+    this.#account = account;
+    this.#intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+    this.#shown = new Shown(log, feed.series, feed.weekStart);
+    // Whoever aims at a slot takes half a trip off.
+    const trips = log.told.map(({ sent, received = sent }) => received - sent);
+    const longest = trips.reduce((a, b) => Math.max(a, b), 0);
+    this.#early = Math.min(feed.period / 2, CLOCK_ERROR + longest / 2);
+  }
+
+  async allow(exchanges: readonly Exchange[], slots: readonly number[], span: Span): Promise<number> {
+    const { series } = this.#feed;
+    let passed = 0;
+    let looksAtSlot = 0;
+    let empty = 0;
+    /** The last range, until something was found in it by a probe. */
+    let searched: Asked | undefined;
+    for (const exchange of exchanges) {
+      const read = readOf(exchange);
+      if (read === undefined) continue;
+      if (isProbe(exchange)) {
+        if (read.served === 0 || searched === undefined || read.asked.from < searched.from) continue;
+        allowSearch(this.#account, this.#intervals, searched);
+        searched = undefined;
+        continue;
+      }
+      this.#account.allow("page", await pagesAfter(this.#log, series, read));
+      this.#allowCatchUp(read);
+      const lacks = this.#shown.lacks(read);
+      if (read.asked.cursor === undefined) {
+        const slot = passed;
+        while (passed < slots.length && slots[passed]! <= exchange.answeredAt! + this.#early) passed += 1;
+        looksAtSlot = passed > slot ? 1 : looksAtSlot + 1;
+        searched = read.asked;
+        if (read.rows.size === 0) empty += 1;
+      }
+      if (looksAtSlot > MOST_LOOKS_A_SLOT) continue;
+      if (lacks) this.#account.allow("lacking");
+      if (read.asked.cursor !== undefined) continue;
+      for (const excuse of this.#excusesOf(read, looksAtSlot === 1)) this.#account.allow(excuse);
+    }
+    // A first look takes a candle from before its range for none.
+    const probes = Math.min(empty + 1, probesWithin(span));
+    this.#account.allow("probe", probes);
+    return probes;
+  }
+
+  /** What was missed for longer than a page holds, or while there was no candle at all, is read like a history. */
+  #allowCatchUp({ exchange, rows }: Read): void {
+    const missed = this.#intervals.count(this.#readAt, exchange.answeredAt!);
+    const isFirstSeen = !this.#shown.hasAny && rows.size > 0 && this.#readAt < Number.POSITIVE_INFINITY;
+    if (isFirstSeen || missed > FAR_BEHIND) this.#account.allow("catchUp", 1 + Math.ceil(missed / PAGE));
+    this.#readAt = exchange.answeredAt!;
+  }
+
+  *#excusesOf(read: Read, isFirst: boolean): Iterable<Term> {
+    const { exchange } = read;
+    const now = this.#clock.takenFor(exchange);
+    if (isFirst && this.#isUnproven(exchange, now)) yield "unproven";
+    if (this.#intervals.shift(read.asked.to, -1) <= this.#intervals.start(now)) yield "missedPresent";
+    if (this.#clock.contradicts(exchange)) yield "contradiction";
+    const isEmpty = read.rows.size === 0;
+    if (isEmpty && !this.#wasEmpty) yield "empty";
+    this.#wasEmpty = isEmpty;
+  }
+
+  /** Whether an interval is over and settled about now, and nobody can tell from the answer. */
+  #isUnproven(exchange: Exchange, now: number): boolean {
+    if (exchange.headers.date === undefined) return false;
+    const { settle } = this.#feed;
+    const close = this.#intervals.start(now + this.#early - settle) + settle;
+    return close > this.#clock.provenBy(exchange);
+  }
+}
+
+/** How often a pair without a known candle may be looked for while somebody watches. */
+function probesWithin({ from, until }: Span): number {
+  let count = 1;
+  let pause = PROBE_PAUSE.first;
+  for (let at = from + pause; at <= until; at += pause) {
+    count += 1;
+    pause = Math.min(2 * pause, PROBE_PAUSE.last);
+  }
+  return count;
+}

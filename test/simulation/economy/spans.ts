@@ -1,0 +1,59 @@
+import { intervalsOf } from "../../../src/timeframe.js";
+import type { FeedPlan } from "../plan.js";
+import type { RunLog, StayLog } from "../run-log.js";
+
+/** A stretch of time, by the service's clock. */
+export interface Span {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** When somebody was there; stays that overlap are one. */
+export function spansOf({ plan }: RunLog, stays: readonly StayLog[]): Span[] {
+  const spans: { from: number; until: number }[] = [];
+  for (const { joined, left, ended } of [...stays].sort((a, b) => a.joined - b.joined)) {
+    const from = joined + plan.world.offset;
+    const until = (left ?? ended?.at ?? joined) + plan.world.offset;
+    const last = spans.at(-1);
+    if (last !== undefined && from <= last.until) last.until = Math.max(last.until, until);
+    else spans.push({ from, until });
+  }
+  return spans;
+}
+
+/** Whether an instant of the run's clock lies in a span. */
+export function isWithin({ plan }: RunLog, at: number, { from, until }: Span): boolean {
+  return at + plan.world.offset >= from && at + plan.world.offset <= until;
+}
+
+/** How often the client has found the service's clock elsewhere. */
+export function jumpsWithin(log: RunLog, span: Span): number {
+  const clocks = log.activities.filter(({ value }) => value.type === "clock").slice(1);
+  return clocks.filter(({ at }) => isWithin(log, at, span)).length;
+}
+
+/** The instants within a span at which a poll of a feed is due, ascending. */
+export function slotsWithin({ series, weekStart, every, settle }: FeedPlan, { from, until }: Span): number[] {
+  const intervals = intervalsOf(series.timeframe, weekStart);
+  const slots = new Set<number>();
+  const add = (slot: number) => {
+    if (slot > from && slot <= until) slots.add(slot);
+  };
+  for (let begins = intervals.start(from - settle); begins <= until; begins = intervals.end(begins)) {
+    add(begins + settle);
+    if (every === "close") continue;
+    const ends = intervals.end(begins);
+    const first = Math.max(1, Math.floor((from - begins) / every));
+    for (let slot = begins + first * every; slot < ends && slot <= until; slot += every) add(slot);
+  }
+  return [...slots].sort((a, b) => a - b);
+}
+
+/** How many polls slots take: those that fall into a sleep of the process take one, when it wakes. */
+export function awakeSlots({ plan }: RunLog, slots: readonly number[]): number {
+  const { start, offset } = plan.world;
+  const sleeps = plan.faults.filter(({ kind }) => kind === "asleep");
+  const isAsleep = (slot: number) =>
+    sleeps.some(({ from, until }) => slot - offset - start > from && slot - offset - start < until);
+  return slots.filter((slot) => !isAsleep(slot)).length + sleeps.length;
+}
