@@ -1,7 +1,6 @@
-import { LARGEST_AMOUNT } from "../contract/amount.js";
 import type { Candle } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
-import { describe } from "./finite.js";
+import { describe, LARGEST } from "./finite.js";
 import { type Indicator, isIndicator, type Kernel, OwnKernel } from "./kernel.js";
 
 const PRICES = ["close", "open", "high", "low", "hl2", "hlc3", "ohlc4"] as const;
@@ -20,7 +19,7 @@ export type Price = (typeof PRICES)[number];
  * const smoothed = sources.map((source) => sma(5, { source }));
  * ```
  *
- * The function has to be pure: it is called as often as a candle is tried. A number that is not finite, or beyond 1e100
+ * The function has to be pure: it is called as often as a candle is tried. A number that is not finite, or beyond 1e110
  * either way, is refused where the candle is pushed or tried, with an `InvalidInputError`.
  */
 export type Source = Price | ((candle: Candle) => number) | Indicator<number>;
@@ -96,11 +95,11 @@ class FunctionReader implements Reader {
   constructor(private readonly read: (candle: Candle) => unknown) {}
 
   peek(candle: Candle): number {
-    return checked(this.read(candle), LARGEST_AMOUNT);
+    return checked(this.read(candle), LARGEST);
   }
 
   push(candle: Candle): number {
-    return checked(this.read(candle), LARGEST_AMOUNT);
+    return checked(this.read(candle), LARGEST);
   }
 
   fork(): Reader {
@@ -115,7 +114,7 @@ class IndicatorReader implements Reader {
   constructor(private readonly kernel: Kernel<unknown>) {
     this.isOwn = kernel instanceof OwnKernel;
     // What sums up many volumes may be beyond any of them.
-    this.largest = this.isOwn ? Number.MAX_VALUE : LARGEST_AMOUNT;
+    this.largest = this.isOwn ? Number.MAX_VALUE : LARGEST;
   }
 
   peek(candle: Candle): number {

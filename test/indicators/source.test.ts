@@ -118,7 +118,7 @@ describe("a source that gives what is no finite number, or too large a one", () 
   const wrong = [
     Number.NaN,
     Number.POSITIVE_INFINITY,
-    1.1e100,
+    1.1e110,
     -1e308,
     "1" as never,
     undefined as never,
@@ -139,7 +139,7 @@ describe("a source that gives what is no finite number, or too large a one", () 
     }
   });
 
-  it.each([Number.NaN, Number.NEGATIVE_INFINITY, 1.1e100, "1" as never, null as never])(
+  it.each([Number.NaN, Number.NEGATIVE_INFINITY, 1.1e110, "1" as never, null as never])(
     "%s from a user's kernel is refused, and changes neither kernel",
     (value) => {
       let isWrong = false;
@@ -189,7 +189,7 @@ describe("a candle", () => {
   });
 
   it.each(["open", "high", "low", "close", "volume"])("with too large a %s is refused, by name", (field) => {
-    const largest = field === "volume" ? 1e110 : 1e100;
+    const largest = 1e110;
     for (const sign of [1, -1]) {
       const kernel = sma(1)();
       expect(() => kernel.push({ ...candle, [field]: sign * largest })).not.toThrow();
@@ -205,7 +205,7 @@ describe("a candle", () => {
   it("as large as may be leaves every value of every indicator finite", () => {
     const makers = Object.entries(pairstream).filter(([name]) => INDICATORS.test(name));
     expect(makers).toHaveLength(43);
-    const prices = fc.tuple(...new Array(5).fill(fc.constantFrom(0, 1, 9e99, 1e100)));
+    const prices = fc.tuple(...new Array(5).fill(fc.constantFrom(0, 1, 9e109, 1e110)));
     fc.assert(
       fc.property(fc.array(prices, { minLength: 60, maxLength: 120, size: "max" }), (rows) => {
         for (const [name, make] of makers) {

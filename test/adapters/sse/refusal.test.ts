@@ -1,12 +1,9 @@
 import { AuthenticationError, ContractError, HttpError } from "pairstream";
-import { fromServerSentEvents } from "pairstream/sse";
-import { firstValueFrom } from "rxjs";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { candles, Gateway, statuses, URL_OF_GATEWAY } from "./gateway.js";
+import { candles, Gateway, statuses } from "./gateway.js";
 import { eventOf } from "./market.js";
 
 afterEach(() => {
-  vi.doUnmock("eventsource-parser");
   vi.unstubAllGlobals();
 });
 
@@ -102,17 +99,5 @@ describe("what another attempt cannot mend", () => {
     const { events, error } = await gateway.receive();
     expect(events).toHaveLength(1);
     expect(error).toBeInstanceOf(ContractError);
-  });
-
-  it("is a missing parser, which is named", async () => {
-    vi.doMock("eventsource-parser", () => {
-      throw new Error("Cannot find package 'eventsource-parser'");
-    });
-    const failing = firstValueFrom(fromServerSentEvents(URL_OF_GATEWAY));
-    await expect(failing).rejects.toMatchObject({
-      name: "PairstreamError",
-      message: expect.stringContaining("npm install eventsource-parser"),
-      cause: expect.any(Error),
-    });
   });
 });
