@@ -46,6 +46,8 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
   let silence: { readonly until: number; readonly epoch: number } | undefined;
   /** Whether the last answer lacked a known candle before its range. */
   let lacksWitness = false;
+  /** Whether another answer was taken in just before, by the same look: a cache may give the same one again. */
+  let isRepeat = false;
 
   const now = () => serviceNow(core);
 
@@ -57,7 +59,9 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
     silence = answer.isUnproven ? { until: settled, epoch: answer.epoch } : undefined;
     const shown = Math.max(answer.from, Math.min(answer.to, before ?? answer.from));
     const { coveredUntil } = book;
-    const turn = readCandles(rules, book, answer.isUnproven ? { ...answer, to: shown } : answer);
+    const to = answer.isUnproven ? shown : answer.to;
+    const turn = readCandles(rules, book, { ...answer, to, isRepeat });
+    isRepeat = true;
     book = turn.book;
     const newest = answer.candles.at(-1);
     seenUntil = newest === undefined ? Math.min(seenUntil, book.finalUntil) : intervals.end(newest.timestamp);
@@ -95,6 +99,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
   }
 
   return async function* look(options) {
+    isRepeat = options.isRepeat;
     for (let repeats = 0; ; repeats++) {
       // Where the clock had been ahead of the candles, none that came since has been read.
       if (book !== undefined && isAheadOfTime(core, rules, book)) {
@@ -138,7 +143,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
         book = turn.book;
         const isSecond = lacksWitness;
         lacksWitness = true;
-        if (!isSecond) reader.doubt();
+        if (!isSecond) reader.doubt(read.lacks);
         const step = { state: turn, provenAt: observedAt, isCurrent: undefined, isDoubtful: true };
         yield { ...step, isLast: !isSecond };
         throw await reader.unfinished(read.lacks, options);
@@ -148,7 +153,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
         yield* catchUp(options);
         continue;
       }
-      const step = take({ ...read, isRepeat: repeats > 0, isUnproven: !isProven(read, book) });
+      const step = take({ ...read, isUnproven: !isProven(read, book) });
       const isLast = !mayRepeat || !(missesPresent || isUncertain);
       yield { ...step, isLast };
       if (isLast) return;

@@ -75,6 +75,8 @@ export class SeriesReader {
   /** The timestamps of the last answer with candles, and the newest ones before those, ascending. */
   #shown: readonly number[] = [];
   #before: readonly number[] = [];
+  /** A candle that the last answer lacked although it was known. */
+  #doubted: number | undefined;
   /** Whether candles come newest first, as they mostly do: then an answer that is cut lacks the oldest. */
   #order: "descending" | "other" | undefined;
 
@@ -162,7 +164,7 @@ export class SeriesReader {
         this.opening.newest = read?.candles.at(-1)?.timestamp;
         if (read?.lacks === undefined || !this.isProven(read)) return read;
         if (isSecond) throw await this.unfinished(read.lacks, options);
-        this.doubt();
+        this.doubt(read.lacks);
       }
       await this.pause(options.signal);
     }
@@ -174,8 +176,12 @@ export class SeriesReader {
     return sleepUntil(scheduler, scheduler.now() + SECOND_LOOK, signal);
   }
 
-  /** Takes note that an answer lacks a known candle, which may be gone: the next one has to hold the oldest that is known. */
-  doubt(): void {
+  /**
+   * Takes note that an answer lacks a known candle, which may be gone: the next one has to hold the oldest that is known.
+   * Where it lacks this one, too, an answer about it alone decides.
+   */
+  doubt(lacks: number): void {
+    this.#doubted = lacks;
     this.#before = this.#before.slice(0, 1);
     this.#shown = [];
   }
@@ -279,9 +285,16 @@ export class SeriesReader {
     if (unreadable.size > 0) for (const { timestamp } of inRange) unreadable.delete(timestamp);
     const witnesses = [known, witness].filter((timestamp) => timestamp !== undefined);
     // A row that cannot be read, or placed, may be that of any candle.
-    const lacks = hasUnplaced
-      ? undefined
-      : witnesses.find((timestamp) => !candles.has(timestamp) && !broken.has(timestamp));
+    const isLacking = (timestamp: number) => !candles.has(timestamp) && !broken.has(timestamp);
+    let lacks = hasUnplaced ? undefined : witnesses.find(isLacking);
+    const doubted = this.#doubted;
+    if (lacks === undefined && doubted !== undefined && doubted >= start && doubted < end) {
+      this.#doubted = undefined;
+      if (!hasUnplaced && isLacking(doubted)) {
+        if (await this.opening.holds(doubted, options)) lacks = doubted;
+        else this.#forget(doubted);
+      }
+    }
     const isWitnessed = lacks === undefined && (witnesses.length > 0 || candles.size > inRange.length);
     if (lacks === undefined) {
       if (inRange.length > 0) this.#shown = inRange.map(({ timestamp }) => timestamp);

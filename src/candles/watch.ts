@@ -14,8 +14,9 @@ import {
 import { type Client, type ClientCore, coreOf } from "../client/core.js";
 import { sleepUntil } from "../client/schedule.js";
 import { aimSafely, type ServiceClock, spanAt } from "../client/service-clock.js";
+import { walkOf } from "../client/walk.js";
 import type { Series } from "../contract/model.js";
-import { PairstreamError } from "../errors.js";
+import { PairstreamError, QuotaExceededError } from "../errors.js";
 import { isFatal, recoveryAt } from "../poll/recovery.js";
 import type { CandleBook, CandleRead } from "./book.js";
 import type { CandleEvent } from "./event.js";
@@ -76,7 +77,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       // The first answer tells the time of the subscription too, where it was not known or a clock has been set since
       // the answer before; without any `Date` the scheduler's clock does.
       const running = intervalAtJoin(clock.epoch === clockAtJoin.epoch ? clockAtJoin : clock);
-      const plan = planHistory(core, watch, state.book, running);
+      const plan = planHistory(onceUnitsAreBack(core, progress), watch, state.book, running);
       const isCertain = watch.since !== undefined || clock.isConfirmed;
       const startAnew = () => intervalAtJoin(core.serviceClock());
       view = new CandleView(watch, {
@@ -141,6 +142,40 @@ function planHistory(
   };
 }
 
+/**
+ * A client that waits where units are spent, and asks on: a history that began anew would spend the next ones on what it
+ * has found out already.
+ */
+function onceUnitsAreBack(core: ClientCore, progress: HistoryProgress): ClientCore {
+  const send: ClientCore["send"] = async (ask) => {
+    for (let failures = 0; ; ) {
+      try {
+        const exchange = await core.send(ask);
+        if (failures > 0) progress.next({ failures: 0 });
+        return exchange;
+      } catch (error) {
+        if (ask.signal?.aborted || !(error instanceof QuotaExceededError)) throw error;
+        failures += 1;
+        await pauseAfter(core, error, failures, progress, ask.signal);
+      }
+    }
+  };
+  return { ...core, send, walk: (walk) => walkOf(send, walk) };
+}
+
+/** Tells of a failure, and waits until it is time to try again. */
+function pauseAfter(
+  core: ClientCore,
+  error: PairstreamError,
+  failures: number,
+  progress: HistoryProgress,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  progress.next({ failures, lastError: error });
+  const recovery = aimSafely(core.serviceClock(), recoveryAt(core, error, failures));
+  return sleepUntil(core.scheduler, recovery, signal);
+}
+
 /** Reads a history to its end, on from where it stopped after every failure that passes. */
 async function* untilRead(
   core: ClientCore,
@@ -162,9 +197,7 @@ async function* untilRead(
     } catch (error) {
       if (signal.aborted || !(error instanceof PairstreamError) || isFatal(error)) throw error;
       failures += 1;
-      progress.next({ failures, lastError: error });
-      const recovery = aimSafely(core.serviceClock(), recoveryAt(core, error, failures));
-      await sleepUntil(core.scheduler, recovery, signal);
+      await pauseAfter(core, error, failures, progress, signal);
     }
   }
 }

@@ -33,6 +33,8 @@ export interface ServiceClock {
   readonly rival: Bounds | undefined;
   /** Whether two sources agree: two answers, or the first one and the scheduler; one `Date` alone may be wrong. */
   readonly isConfirmed: boolean;
+  /** Whether the last answer told its time, so that the next one may prove what bounds do not. */
+  readonly isTold: boolean;
   /** A quick round trip of late, in ms. */
   readonly roundTrip: number;
   /** The same of those that others did not hold up; 0 while there was none. */
@@ -45,6 +47,7 @@ export const unknownClock: ServiceClock = {
   bounds: undefined,
   rival: undefined,
   isConfirmed: false,
+  isTold: false,
   roundTrip: 0,
   freeTrip: 0,
   epoch: 0,
@@ -72,6 +75,7 @@ export function learn(
   const isHeldUp = isCrowded && took >= before.freeTrip;
   const clock: ServiceClock = {
     ...before,
+    isTold: date !== undefined,
     roundTrip: quickOf(before.roundTrip, took),
     freeTrip: isHeldUp ? before.freeTrip : quickOf(before.freeTrip, took),
   };
@@ -131,7 +135,7 @@ export function aim(clock: ServiceClock, target: number): number {
   const isNarrow = high - low <= NARROW + clock.roundTrip;
   const there = clock.freeTrip / 2;
   if (!isNarrow) return Math.ceil(target - (low + high) / 2 - there);
-  return target % 1_000 === 0 ? Math.ceil(target - low - there) : aimSafely(clock, target);
+  return clock.isTold && target % 1_000 === 0 ? Math.ceil(target - low - there) : aimSafely(clock, target);
 }
 
 /** When to send a request, by the scheduler, whose answer is proven to be no earlier than `target`. */

@@ -12,8 +12,7 @@ export function checkCandle(candle: Candle): void {
   const { open, high, low, close, volume } = candle;
   // One test of all fields, because every indicator makes it for every candle.
   const total = Math.abs(open) + Math.abs(high) + Math.abs(low) + Math.abs(close) + Math.abs(volume);
-  if (!(total <= LARGEST && typeof (open + high + low + close + volume) === "number"))
-    checkFields(candle);
+  if (!(total <= LARGEST && typeof (open + high + low + close + volume) === "number")) checkFields(candle);
 }
 
 function checkFields({ open, high, low, close, volume }: Candle): void {

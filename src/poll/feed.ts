@@ -37,6 +37,8 @@ export interface LookOptions {
   readonly signal: AbortSignal;
   /** Whether this is the first look or one at the end of an interval. */
   readonly isClosing: boolean;
+  /** Whether it comes right after another one, so that a cache may give the same answer. */
+  readonly isRepeat: boolean;
 }
 
 /** How a poll stands, after each of its steps. */
@@ -114,6 +116,8 @@ class Poller<State> {
   #isDoubtful = false;
   /** Second looks since the last slot. */
   #secondLooks = 0;
+  /** When the last step began. */
+  #askedAt = Number.NEGATIVE_INFINITY;
   #timer: Subscription | undefined;
   #abort: AbortController | undefined;
 
@@ -170,8 +174,12 @@ class Poller<State> {
     const { scheduler } = this.#core;
     const { at, kind } = this.#slot;
     const isClosing = kind === "close" || this.#feed.state === undefined;
-    const steps = look({ priority: kind, signal, isClosing })[Symbol.asyncIterator]();
+    // After a jump of the service's clock slots can be due at once, one after the other.
+    const pause = Math.min(SECOND_LOOK, schedule.closeEvery, schedule.refreshEvery) / 2;
+    const isRepeat = Math.abs(scheduler.now() - this.#askedAt) < pause;
+    const steps = look({ priority: kind, signal, isClosing, isRepeat })[Symbol.asyncIterator]();
     while (!this.#subscriber.closed) {
+      this.#askedAt = scheduler.now();
       const step = steps.next();
       // A second look is not due itself; the slot that begins during it is.
       const due = this.#secondLooks > 0 ? nextSlot(schedule, at, at).at : at;
@@ -206,7 +214,11 @@ class Poller<State> {
     const isSettled = isCurrent !== undefined || (isDoubtful && this.#secondLooks >= SECOND_LOOKS);
     const isLate = isLast && isSettled ? isBehind : wasLate;
     const trouble = isLate && error !== undefined ? { lastError: error } : {};
-    this.#tell({ state, isFresh: true, isLate, failures: 0, ...trouble });
+    // What is in doubt does not end a row of failures, as the look may go on to fail.
+    const before = isLast || !isDoubtful ? undefined : this.#feed;
+    const { failures = 0, lastError } = before ?? {};
+    const past = lastError === undefined ? {} : { lastError };
+    this.#tell({ state, isFresh: true, isLate, failures, ...past, ...trouble });
   }
 
   #tell(feed: FeedUpdate<State>): void {

@@ -119,8 +119,8 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
   let book = emptySniperBook(query.pairAddress);
   let epoch: number | undefined;
 
-  return async function* look({ priority, signal }) {
-    for (let isRepeated = false; ; isRepeated = true) {
+  return async function* look({ priority, signal, isRepeat }) {
+    for (let isSecond = false; ; isSecond = true) {
       const exchange = await core.send({ route, priority, signal, parse, needsClock: true });
       const { report, refused } = exchange.value;
       const unreadable = new Set(refused.flatMap(({ key }) => key ?? []));
@@ -130,11 +130,17 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
       const observedAt =
         exchange.epoch === epoch ? Math.max(provenAt, book.observedAt ?? provenAt) : provenAt;
       epoch = exchange.epoch;
-      const turn = readReport(book, { report, unreadable, hasUnplaced, isRepeat: isRepeated, observedAt });
+      const turn = readReport(book, {
+        report,
+        unreadable,
+        hasUnplaced,
+        isRepeat: isRepeat || isSecond,
+        observedAt,
+      });
       book = turn.book;
       // A `Date` that contradicts what was known is settled by another answer.
       const isUncertain = core.serviceClock().rival !== undefined;
-      const isLast = isRepeated || !isUncertain;
+      const isLast = isSecond || !isUncertain;
       yield {
         state: { book, events: turn.events },
         provenAt: observedAt,

@@ -212,6 +212,10 @@ export function isSaidAbsent(
       if (empty > 1) return true;
     }
     for (const other of look.rows.keys()) known.add(other);
+    // An answer about one candle alone says whether that is gone.
+    const isAlone = look.asked.to <= intervals.shift(intervals.start(look.asked.from), 2);
+    if (isAlone)
+      for (const other of known) if (covers(look, other) && !look.rows.has(other)) known.delete(other);
   }
   return false;
 }

@@ -76,7 +76,12 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
       mayBeFinal &&
       wasAnsweredSo(
         // What others knew before is not known to the subscriber's own history.
-        looks.filter((look) => look.order > stay.joinedOrder && look.answeredAt + 300 >= leaves(timestamp)),
+        looks.filter(
+          (look) =>
+            look.order > stay.joinedOrder &&
+            // By a wrong date it can leave the window earlier.
+            (look.isTimeDoubtful || look.answeredAt + 300 >= leaves(timestamp)),
+        ),
         timestamp,
         has,
         truth,
