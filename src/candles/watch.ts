@@ -16,7 +16,7 @@ import { sleepUntil } from "../client/schedule.js";
 import { aimSafely, type ServiceClock, spanAt } from "../client/service-clock.js";
 import { walkOf } from "../client/walk.js";
 import type { Series } from "../contract/model.js";
-import { PairstreamError, QuotaExceededError } from "../errors.js";
+import { PairstreamError, QuotaExceededError, RateLimitError } from "../errors.js";
 import { isFatal, recoveryAt } from "../poll/recovery.js";
 import type { CandleBook, CandleRead } from "./book.js";
 import type { CandleEvent } from "./event.js";
@@ -77,7 +77,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       // The first answer tells the time of the subscription too, where it was not known or a clock has been set since
       // the answer before; without any `Date` the scheduler's clock does.
       const running = intervalAtJoin(clock.epoch === clockAtJoin.epoch ? clockAtJoin : clock);
-      const plan = planHistory(onceUnitsAreBack(core, progress), watch, state.book, running);
+      const plan = planHistory(inPatience(core, progress), watch, state.book, running);
       const isCertain = watch.since !== undefined || clock.isConfirmed;
       const startAnew = () => intervalAtJoin(core.serviceClock());
       view = new CandleView(watch, {
@@ -143,10 +143,10 @@ function planHistory(
 }
 
 /**
- * A client that waits where units are spent, and asks on: a history that began anew would spend the next ones on what it
- * has found out already.
+ * A client that waits where it has asked for too much, and asks on: a history that began anew would spend what it is
+ * allowed next on what it has found out already.
  */
-function onceUnitsAreBack(core: ClientCore, progress: HistoryProgress): ClientCore {
+function inPatience(core: ClientCore, progress: HistoryProgress): ClientCore {
   const send: ClientCore["send"] = async (ask) => {
     for (let failures = 0; ; ) {
       try {
@@ -154,7 +154,8 @@ function onceUnitsAreBack(core: ClientCore, progress: HistoryProgress): ClientCo
         if (failures > 0) progress.next({ failures: 0 });
         return exchange;
       } catch (error) {
-        if (ask.signal?.aborted || !(error instanceof QuotaExceededError)) throw error;
+        const isTooMuch = error instanceof QuotaExceededError || error instanceof RateLimitError;
+        if (ask.signal?.aborted || !isTooMuch) throw error;
         failures += 1;
         await pauseAfter(core, error, failures, progress, ask.signal);
       }
