@@ -39,10 +39,11 @@ const DAYS_OF_CALENDAR = 146_097;
  * What a set of subscriptions to `watchCandles` and `watchSnipers`, all on one client, costs a day in requests and units,
  * and once at its beginning: to be known before a key is spent.
  *
- * It counts as the client polls: one poll for all subscriptions of one series that have the same `every`, `settle`,
- * `revisionWindow` and `weekStart`, or of one pair with the same `blocksAfterCreation` and `every`, so that `since` and
- * `fillGaps` cost nothing but the history. A poll is one request: one after the end of each interval, and one at every
- * multiple of `every` within it; where both fall on the same instant, they are one. A figure is the mean of all days, so
+ * It counts as the client polls: one poll for all subscriptions of one series that are due at the same instants and have
+ * the same `settle` and `revisionWindow`, and `weekStart` where there are weeks, or of one pair with the same
+ * `blocksAfterCreation` and `every`, so that `since` and `fillGaps` cost nothing but the history. A poll is one request:
+ * one after the end of each interval, and one at every multiple of `every` within it; where both fall on the same
+ * instant, they are one. A figure is the mean of all days, so
  * not always whole: that of `1w` over a week, that of `1M` over the calendar. `watchFeedStatus` costs nothing beside a
  * watch with its options, and what such a watch does without one.
  *

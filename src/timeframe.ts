@@ -34,8 +34,9 @@ export interface Intervals {
   shift(start: number, count: number): number;
   /** How many intervals start in `[from, to)`; 0 where `to` is not after `from`. */
   count(from: number, to: number): number;
-  /** The length of an interval in ms; of the shortest, where they differ. */
+  /** The length of an interval in ms; of the shortest, and of the longest, where they differ. */
   readonly shortest: number;
+  readonly longest: number;
 }
 
 /** The intervals of a timeframe; `weekStart` says where `1w` begins and means nothing to the others. */
@@ -53,6 +54,7 @@ function fixedIntervals(length: number, anchor: number): Intervals {
     shift: (from, count) => from + count * length,
     count: (from, to) => Math.max(0, startsBefore(to) - startsBefore(from)),
     shortest: length,
+    longest: length,
   };
 }
 
@@ -63,6 +65,7 @@ const MONTHS: Intervals = {
   shift: (start, count) => monthStart(monthOf(start) + count),
   count: (from, to) => Math.max(0, monthsBefore(to) - monthsBefore(from)),
   shortest: 28 * DAY,
+  longest: 31 * DAY,
 };
 
 function monthOf(instant: number): number {

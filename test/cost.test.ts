@@ -70,6 +70,7 @@ describe("a poll", () => {
       { ...MINUTES },
       { ...MINUTES, fillGaps: true },
       { ...MINUTES, every: MINUTE, settle: SECOND, revisionWindow: 2, weekStart: "monday" },
+      { ...MINUTES, every: "close", weekStart: "thursday" },
       SNIPERS,
       { ...SNIPERS, every: MINUTE },
     ]);
@@ -81,15 +82,18 @@ describe("a poll", () => {
   });
 
   it.each<Subscription>([
-    { ...MINUTES, every: "close" },
     { ...MINUTES, settle: 2 * SECOND },
     { ...MINUTES, revisionWindow: 3 },
     { ...MINUTES, currency: "native" },
     { ...MINUTES, network: "devnet" },
     { ...MINUTES, pairAddress: "another" },
-    { ...MINUTES, weekStart: "thursday" },
   ])("is another one for %j", (other) => {
     expect(daily(MINUTES, other)).toBe(2_880);
+  });
+
+  it("is another one for weeks that begin on another day", () => {
+    const weeks: Subscription = { ...MINUTES, timeframe: "1w", every: "close" };
+    expect(daily(weeks, { ...weeks, weekStart: "thursday" })).toBeCloseTo(2 / 7, 9);
   });
 
   it("is another one for other snipers", () => {

@@ -28,7 +28,7 @@ const CASES: [Timeframe, WeekStart][] = [
 ];
 
 describe.each(CASES)("the intervals of %s (weeks from %s)", (timeframe, weekStart) => {
-  const { start, end, shift, count, shortest } = intervalsOf(timeframe, weekStart);
+  const { start, end, shift, count, shortest, longest } = intervalsOf(timeframe, weekStart);
 
   it("hold every instant exactly once", () => {
     fc.assert(
@@ -39,6 +39,7 @@ describe.each(CASES)("the intervals of %s (weeks from %s)", (timeframe, weekStar
         expect(start(end(at))).toBe(end(at));
         expect(start(end(at) - 1)).toBe(start(at));
         expect(end(at) - start(at)).toBeGreaterThanOrEqual(shortest);
+        expect(end(at) - start(at)).toBeLessThanOrEqual(longest);
       }),
     );
   });
@@ -95,8 +96,8 @@ describe("the intervals of a fixed length", () => {
     ["1d", 86_400_000],
     ["1w", 604_800_000],
   ])("%s is %i ms", (timeframe, length) => {
-    const { end, start, shortest } = intervalsOf(timeframe);
-    expect(shortest).toBe(length);
+    const { end, start, shortest, longest } = intervalsOf(timeframe);
+    expect([shortest, longest]).toEqual([length, length]);
     fc.assert(
       fc.property(instant, (at) => {
         expect(end(at) - start(at)).toBe(length);
@@ -132,7 +133,7 @@ describe("weeks", () => {
 });
 
 describe("months", () => {
-  const { start, end, shift, count, shortest } = intervalsOf("1M");
+  const { start, end, shift, count, shortest, longest } = intervalsOf("1M");
   /** By the calendar that Date writes, not by its arithmetic: the year and the month of an instant. */
   const written = (at: number) => {
     const [, year, month] = /^([+-]?\d+)-(\d\d)/.exec(new Date(at).toISOString())!;
@@ -181,7 +182,7 @@ describe("months", () => {
     const leap = common.with(1, 29);
     for (const year of [1970, 2023, 2100, 2200, 99, 1]) expect(days(year), String(year)).toEqual(common);
     for (const year of [1972, 2000, 2024, 2400, 96, 0]) expect(days(year), String(year)).toEqual(leap);
-    expect(shortest).toBe(28 * DAY);
+    expect([shortest, longest]).toEqual([28 * DAY, 31 * DAY]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { checkFlag, checkNumber, checkSeries, checkWeekStart, show, toInstant } from "../contract/input.js";
 import type { DateLike, Series, WeekStart } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
+import { plainPace } from "../poll/schedule.js";
 import { intervalsOf } from "../timeframe.js";
 import type { CandleRules } from "./book.js";
 
@@ -38,6 +39,7 @@ export interface WatchOptions {
 export interface CandleWatch {
   readonly series: Series;
   readonly rules: CandleRules;
+  /** The plain pace: the same for all that poll at the same instants. */
   readonly every: number | "close";
   /** The start of an interval, or a number of candles before the running one. */
   readonly since: number | { readonly candles: number } | undefined;
@@ -58,7 +60,7 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
   const series = checkSeries(options);
   const weekStart = checkWeekStart(options.weekStart);
   const intervals = intervalsOf(series.timeframe, weekStart);
-  const every = checkEvery(options.every, Math.min(intervals.shortest, LONGEST_DEFAULT_EVERY));
+  const pace = checkEvery(options.every, Math.min(intervals.shortest, LONGEST_DEFAULT_EVERY));
   const longestSettle = Math.min(LONGEST_SETTLE, LONGEST_SETTLE_INTERVALS * intervals.shortest);
   const settle = checkNumber("settle", options.settle ?? DEFAULT_SETTLE, { min: 0, max: longestSettle });
   const revisionWindow = checkNumber("revisionWindow", options.revisionWindow ?? 2, {
@@ -66,8 +68,10 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
     max: 900,
     integer: true,
   });
+  const every = plainPace(intervals, pace, settle);
   const { network, pairAddress, timeframe, currency } = series;
-  const identity = [network, pairAddress, timeframe, currency, every, settle, revisionWindow, weekStart];
+  const identity = [network, pairAddress, timeframe, currency, every, settle, revisionWindow];
+  if (timeframe === "1w") identity.push(weekStart);
   return {
     series,
     rules: { intervals, settle, revisionWindow },

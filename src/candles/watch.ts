@@ -40,10 +40,11 @@ import { CandleView, type ViewStep } from "./view.js";
  * f: new 12:02 = 8, open             g: updated 12:00 = 5→7, final    h: updated 12:02 = 8, closed
  * ```
  *
- * All subscribers of one series on one client share one poll (where `every`, `settle`, `revisionWindow` and
- * `weekStart` are the same); `since` and `fillGaps` are each subscriber's own. Failures that pass do not end the
- * stream (see `watchFeedStatus`); it errors with an `HttpError` for 400 and, while nothing has come yet, for a lasting
- * 404, and with an `AuthenticationError` for a key that is refused. Throws an `InvalidInputError` at the call.
+ * All subscribers of one series on one client share one poll where it is due at the same instants (as at
+ * `every: "close"` and at any `every` as long as the timeframe) and `settle` and `revisionWindow` are the same, of `1w`
+ * `weekStart`, too; `since` and `fillGaps` are each subscriber's own. Failures that pass do not end the stream (see
+ * `watchFeedStatus`); it errors with an `HttpError` for 400 and, while nothing has come yet, for a lasting 404, and with
+ * an `AuthenticationError` for a key that is refused. Throws an `InvalidInputError` at the call.
  *
  * ```ts
  * import { createClient, watchCandles } from "pairstream";

@@ -37,6 +37,18 @@ export function candleSchedule(intervals: Intervals, every: number | "close", se
   };
 }
 
+/**
+ * The same for all paces that poll at the same instants: `"close"` for one that never comes to a poll within an
+ * interval but on the closing one, and else the longest.
+ */
+export function plainPace(intervals: Intervals, every: number | "close", settle: number): number | "close" {
+  const { shortest, longest } = intervals;
+  if (every === "close" || every >= longest) return "close";
+  // Where lengths differ no settling is long enough for a poll within to be the only one, or the first of two.
+  if (shortest !== longest || settle % shortest !== every || 3 * every < shortest) return every;
+  return 2 * every < shortest ? 2 * every : "close";
+}
+
 /** Polls every `every` ms, counted from `first`. */
 export function steadySchedule(every: number, first: number): Schedule {
   return {

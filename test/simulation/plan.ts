@@ -145,9 +145,23 @@ function drawFeeds(draw: Draw, frame: Frame): FeedPlan[] {
   return [...feeds.values()];
 }
 
+/** Options that come to the poll of a feed, said in one of several ways. */
+function drawPoll(draw: Draw, { series, every, settle, revisionWindow, weekStart }: FeedPlan) {
+  const { timeframe } = series;
+  const longest = timeframe === "1M" ? 31 * 24 * HOUR : LENGTH[timeframe];
+  const isClosing = every === "close" || every >= longest;
+  return {
+    ...series,
+    every: isClosing ? draw.pick(["close", longest, 3 * longest] as const) : every,
+    settle,
+    revisionWindow,
+    weekStart: timeframe === "1w" ? weekStart : draw.pick(["monday", "thursday"] as const),
+  };
+}
+
 function drawStays(draw: Draw, feed: FeedPlan, world: WorldPlan): WatcherPlan[] {
-  const { series, every, settle, revisionWindow, weekStart, from, until } = feed;
-  const poll = { ...series, every, settle, revisionWindow, weekStart };
+  const { series, from, until } = feed;
+  const polls = draw.fork("polls");
   const interval = LENGTH[series.timeframe];
   const drawView = (): WatchOptions => {
     const back = draw.weighed({ none: 4, instant: 4, candles: 2 });
@@ -160,18 +174,19 @@ function drawStays(draw: Draw, feed: FeedPlan, world: WorldPlan): WatcherPlan[] 
   };
   const stays: WatcherPlan[] = [];
   const main = drawView();
-  stays.push({ kind: "candles", feed, options: { ...poll, ...main }, from, until });
+  stays.push({ kind: "candles", feed, options: { ...drawPoll(polls, feed), ...main }, from, until });
   if (draw.chance(0.75)) {
     const isFirst = draw.chance(0.3);
     const view = draw.chance(0.8) ? main : drawView();
-    const status = { kind: "status", feed, options: { ...poll, ...view }, until } as const;
+    const status = { kind: "status", feed, options: { ...drawPoll(polls, feed), ...view }, until } as const;
     if (isFirst) stays.unshift({ ...status, from });
     else stays.push({ ...status, from: draw.chance(0.7) ? from : Math.round(draw.between(from, until)) });
   }
   for (let more = draw.whole(0, 2); more > 0; more -= 1) {
     const joins = Math.round(draw.between(from, until));
     const leaves = draw.chance(0.5) ? until : Math.round(draw.between(joins, until));
-    stays.push({ kind: "candles", feed, options: { ...poll, ...drawView() }, from: joins, until: leaves });
+    const options = { ...drawPoll(polls, feed), ...drawView() };
+    stays.push({ kind: "candles", feed, options, from: joins, until: leaves });
   }
   // At times everybody leaves in between, and the poll begins anew.
   if (draw.chance(0.15)) {
