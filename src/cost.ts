@@ -53,8 +53,8 @@ const DAYS_OF_CALENDAR = 146_097;
  * Not counted: retries, and what is caught up after an outage; the second look that proves an absence, or settles a
  * `Date` that contradicts others; the second look at closings, about ten at most, while the service's clock is being
  * learned; the search for the beginning of a series where an answer holds no candle; `fetchCandles` and direct calls. On
- * the other hand polls that fall due while one of the same stream is under way are left out, and a `quota` leaves out
- * more.
+ * the other hand polls that fall due while one of the same stream is under way are left out, a `quota` leaves out more,
+ * and while a pair is not known few are sent (see `whenMissing`).
  *
  * Throws an `InvalidInputError` for what `watchCandles` and `watchSnipers` would refuse, and where `subscriptions` is no
  * list of such options.

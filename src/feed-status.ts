@@ -58,7 +58,8 @@ export interface FeedStatus {
  * ```
  *
  * It counts as a subscriber: it shares the poll of `watchCandles` or `watchSnipers`, keeps it running, and errors as
- * they do. Throws an `InvalidInputError` at the call.
+ * they do. While it waits for a pair that is not known (see `whenMissing`) it says `starting`, and why. Throws an
+ * `InvalidInputError` at the call.
  *
  * ```ts
  * import { createClient, watchFeedStatus } from "pairstream";

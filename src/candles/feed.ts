@@ -1,6 +1,13 @@
 import type { Observable } from "rxjs";
 import { type ClientCore, serviceNow } from "../client/core.js";
-import { type FeedUpdate, type Look, type LookOptions, type LookStep, sharedFeed } from "../poll/feed.js";
+import {
+  type FeedUpdate,
+  type Look,
+  type LookOptions,
+  type LookStep,
+  type Poll,
+  sharedFeed,
+} from "../poll/feed.js";
 import { candleSchedule } from "../poll/schedule.js";
 import {
   type CandleBook,
@@ -27,11 +34,12 @@ const LOOKS_AT_ONCE = 2;
 
 /** The shared poll of a series. */
 export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<FeedUpdate<CandleState>> {
-  return sharedFeed(core, watch.pollKey, () => ({
+  const make = (): Poll<CandleState> => ({
     schedule: candleSchedule(watch.rules.intervals, watch.every, watch.rules.settle),
     look: candleLook(core, watch),
     kind: "ohlcv",
-  }));
+  });
+  return sharedFeed(core, watch.pollKey, make, watch.whenMissing);
 }
 
 function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<CandleState> {

@@ -1,6 +1,7 @@
 import { checkFlag, checkNumber, checkSeries, checkWeekStart, show, toInstant } from "../contract/input.js";
 import type { DateLike, Series, WeekStart } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
+import { checkWhenMissing, type WhenMissing } from "../poll/missing.js";
 import { plainPace } from "../poll/schedule.js";
 import { intervalsOf } from "../timeframe.js";
 import type { CandleRules } from "./book.js";
@@ -33,6 +34,13 @@ export interface WatchOptions {
   fillGaps?: boolean;
   /** Where `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
+  /**
+   * What to do while the pair is not known, which the service says with 404 and young pairs are at first. `"fail"`, the
+   * default: polls as always, a minute apart at most, and errors after three such answers, once the first is a minute
+   * ago. `"wait"`: asks again after a minute, then after twice as long each time, up to an hour, for ever. Each
+   * subscriber's own, and for its beginning only: after an answer that has succeeded a 404 is a failure that passes.
+   */
+  whenMissing?: "fail" | "wait";
 }
 
 /** Checked options: the poll that they need, and the subscriber's own view of it. */
@@ -44,6 +52,7 @@ export interface CandleWatch {
   /** The start of an interval, or a number of candles before the running one. */
   readonly since: number | { readonly candles: number } | undefined;
   readonly fillGaps: boolean;
+  readonly whenMissing: WhenMissing;
   /** Same for all watches that one poll can serve. */
   readonly pollKey: string;
 }
@@ -78,6 +87,7 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
     every,
     since: checkSince(options.since, intervals.start),
     fillGaps: checkFlag("fillGaps", options.fillGaps),
+    whenMissing: checkWhenMissing(options.whenMissing),
     pollKey: `candles ${identity.join(" ")}`,
   };
 }

@@ -42,9 +42,10 @@ import { CandleView, type ViewStep } from "./view.js";
  *
  * All subscribers of one series on one client share one poll where it is due at the same instants (as at
  * `every: "close"` and at any `every` as long as the timeframe) and `settle` and `revisionWindow` are the same, of `1w`
- * `weekStart`, too; `since` and `fillGaps` are each subscriber's own. Failures that pass do not end the stream (see
- * `watchFeedStatus`); it errors with an `HttpError` for 400 and, while nothing has come yet, for a lasting 404, and with
- * an `AuthenticationError` for a key that is refused. Throws an `InvalidInputError` at the call.
+ * `weekStart`, too; `since`, `fillGaps` and `whenMissing` are each subscriber's own. Failures that pass do not end the
+ * stream (see `watchFeedStatus`); it errors with an `HttpError` for 400 and, while nothing has come yet, for a 404 that
+ * lasts for a minute (unless `whenMissing` says to wait), and with an `AuthenticationError` for a key that is refused.
+ * Throws an `InvalidInputError` at the call.
  *
  * ```ts
  * import { createClient, watchCandles } from "pairstream";

@@ -1,9 +1,10 @@
-import { BehaviorSubject, defer, Observable, type Subscriber, type Subscription, share } from "rxjs";
+import { BehaviorSubject, defer, Observable, type Subscriber, type Subscription, share, tap } from "rxjs";
 import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
 import type { CallKind } from "../client/quota.js";
 import { callAt } from "../client/schedule.js";
 import { aim, aimSafely } from "../client/service-clock.js";
 import { PairstreamError, QuotaExceededError } from "../errors.js";
+import { MissingPair, type WhenMissing } from "./missing.js";
 import { isFatal, isNotFound, periodProbeAt, recoveryAt } from "./recovery.js";
 import { nextSlot, type Schedule, type Slot } from "./schedule.js";
 
@@ -59,8 +60,6 @@ const SECOND_LOOK = 1_000;
 /** So often after one slot, as each answer can raise a doubt of its own. */
 const SECOND_LOOKS = 2;
 
-/** Young pairs are indexed late: this many answers 404 in a row, a slot apart, mean that there is no such pair. */
-const NOT_FOUND_LIMIT = 3;
 /** How far off the service's clock can be taken for at first, in ms. */
 const CLOCK_SLACK = 2_000;
 /** A closing poll whose answer does not prove that the interval was over is repeated once. */
@@ -68,51 +67,75 @@ const CLOSING_TRIES = 2;
 
 const UNASKED = { isFresh: false, isLate: false, failures: 0 };
 
+/** One poll for all, as long as there is anyone. */
+interface SharedPoll<State> {
+  readonly updates: Observable<FeedUpdate<State>>;
+  /** What each subscriber makes of a pair that is not known. */
+  readonly views: Set<MissingPair>;
+  poller: Poller<State> | undefined;
+}
+
 /**
  * One poll for all who subscribe with the same key: it starts with the first and, when the last has left, aborts the
  * request in flight and leaves no timer. Every subscriber gets the last update at once, a first one that nothing was
- * asked yet.
+ * asked yet. What to do about a pair that is not known is each one's own choice.
  */
 export function sharedFeed<State>(
   core: ClientCore,
   key: string,
   make: () => Poll<State>,
+  whenMissing: WhenMissing,
 ): Observable<FeedUpdate<State>> {
   return defer(() => {
-    const running = core.shared.get(key) as Observable<FeedUpdate<State>> | undefined;
-    if (running !== undefined) return running;
-    // One who subscribes again from within an error connects anew before the old connection is taken down.
-    let connections = 0;
-    const feed: Observable<FeedUpdate<State>> = new Observable<FeedUpdate<State>>((subscriber) => {
-      connections += 1;
-      const poll = make();
-      const leave = core.spending.join({ ...poll.schedule, kind: poll.kind });
-      const poller = new Poller(core, poll, subscriber);
-      poller.look();
-      return () => {
-        leave();
-        connections -= 1;
-        if (connections === 0 && core.shared.get(key) === feed) core.shared.delete(key);
-        poller.stop();
-      };
-    }).pipe(share({ connector: () => new BehaviorSubject<FeedUpdate<State>>(UNASKED) }));
-    core.shared.set(key, feed);
-    return feed;
+    const { updates, views, poller } = sharedPoll(core, key, make);
+    const view = new MissingPair(whenMissing);
+    views.add(view);
+    poller?.hurry(view);
+    const next = ({ lastError }: FeedUpdate<State>) => {
+      if (view.isOver) throw lastError;
+    };
+    return updates.pipe(tap({ next, finalize: () => views.delete(view) }));
   });
+}
+
+function sharedPoll<State>(core: ClientCore, key: string, make: () => Poll<State>): SharedPoll<State> {
+  const running = core.shared.get(key) as SharedPoll<State> | undefined;
+  if (running !== undefined) return running;
+  const views = new Set<MissingPair>();
+  // One who subscribes again from within an error connects anew before the old connection is taken down.
+  let connections = 0;
+  const updates = new Observable<FeedUpdate<State>>((subscriber) => {
+    connections += 1;
+    const poll = make();
+    const leave = core.spending.join({ ...poll.schedule, kind: poll.kind });
+    const poller = new Poller(core, poll, views, subscriber);
+    shared.poller = poller;
+    poller.look();
+    return () => {
+      leave();
+      connections -= 1;
+      if (connections === 0 && core.shared.get(key) === shared) core.shared.delete(key);
+      poller.stop();
+    };
+  }).pipe(share({ connector: () => new BehaviorSubject<FeedUpdate<State>>(UNASKED) }));
+  const shared: SharedPoll<State> = { updates, views, poller: undefined };
+  core.shared.set(key, shared);
+  return shared;
 }
 
 /** Looks, and looks again with every slot; as there may be thousands, it is little more than a timer in between. */
 class Poller<State> {
   readonly #core: ClientCore;
   readonly #poll: Poll<State>;
+  readonly #views: ReadonlySet<MissingPair>;
   readonly #subscriber: Subscriber<FeedUpdate<State>>;
   #feed: FeedUpdate<State> = UNASKED;
   #slot: Slot;
   /** How often in a row the present slot was polled for. */
   #tries = 1;
   #provenAt = Number.NEGATIVE_INFINITY;
-  /** Answers 404 in a row. */
-  #notFound = 0;
+  /** When the pair was last not known, by the scheduler, while that is why it waits. */
+  #missedAt: number | undefined;
   #isDoubtful = false;
   /** Second looks since the last slot. */
   #secondLooks = 0;
@@ -121,9 +144,15 @@ class Poller<State> {
   #timer: Subscription | undefined;
   #abort: AbortController | undefined;
 
-  constructor(core: ClientCore, poll: Poll<State>, subscriber: Subscriber<FeedUpdate<State>>) {
+  constructor(
+    core: ClientCore,
+    poll: Poll<State>,
+    views: ReadonlySet<MissingPair>,
+    subscriber: Subscriber<FeedUpdate<State>>,
+  ) {
     this.#core = core;
     this.#poll = poll;
+    this.#views = views;
     this.#subscriber = subscriber;
     this.#slot = { at: serviceNow(this.#core), kind: "refresh" };
   }
@@ -131,11 +160,24 @@ class Poller<State> {
   /** Looks at once, and sees to it that further looks follow. */
   look(): void {
     this.#timer = undefined;
+    this.#missedAt = undefined;
     this.#lookAndWait().catch((error: unknown) => this.#subscriber.error(error));
+  }
+
+  /** Asks sooner for a pair that is not known where one who joins is less patient than those who wait for it. */
+  hurry(view: MissingPair): void {
+    if (this.#missedAt === undefined) return;
+    const next = this.#slotWhileMissing(this.#missedAt, [view]);
+    if (next.at >= this.#slot.at) return;
+    this.#timer?.unsubscribe();
+    this.#tries = 1;
+    this.#slot = next;
+    this.#lookWhenDue(this.#core.serviceClock().epoch);
   }
 
   /** Aborts the request in flight, and leaves no timer. */
   stop(): void {
+    this.#missedAt = undefined;
     this.#timer?.unsubscribe();
     this.#abort?.abort();
   }
@@ -154,18 +196,22 @@ class Poller<State> {
     this.#abort = new AbortController();
     try {
       await this.#takeSteps(this.#abort.signal);
-      this.#notFound = 0;
       return undefined;
     } catch (error) {
       if (this.#subscriber.closed || !(error instanceof PairstreamError)) throw error;
-      this.#notFound = isNotFound(error) && this.#feed.state === undefined ? this.#notFound + 1 : 0;
-      if (isFatal(error) || this.#notFound >= NOT_FOUND_LIMIT) throw error;
+      if (isFatal(error)) throw error;
+      if (this.#isMissing(error)) for (const view of this.#views) view.miss(this.#core.scheduler.now());
       const failures = this.#feed.failures + 1;
       this.#tell({ ...this.#feed, isFresh: false, isLate: true, failures, lastError: error });
       return error;
     } finally {
       this.#abort = undefined;
     }
+  }
+
+  /** Whether an error says that the pair is not known, and nothing has shown that it is. */
+  #isMissing(error: PairstreamError): boolean {
+    return isNotFound(error) && this.#feed.state === undefined;
   }
 
   /** One look, step by step. */
@@ -253,11 +299,34 @@ class Poller<State> {
 
   #slotAfterFailure(error: PairstreamError): Slot {
     this.#secondLooks = 0;
-    const polled = polledUntil(this.#slot, serviceNow(this.#core));
-    const next = nextSlot(this.#poll.schedule, polled, polled);
+    if (this.#isMissing(error)) {
+      this.#missedAt = this.#core.scheduler.now();
+      return this.#slotWhileMissing(this.#missedAt, this.#views);
+    }
+    const next = this.#regularSlot();
     const recovery = recoveryAt(this.#core, error, this.#feed.failures);
     const mayWait = error instanceof QuotaExceededError || next.at > recovery;
     return mayWait ? { at: recovery, kind: this.#slot.kind } : next;
+  }
+
+  /** When the least patient of some subscribers wants to ask for a pair that is not known. */
+  #slotWhileMissing(missedAt: number, views: Iterable<MissingPair>): Slot {
+    const now = this.#core.scheduler.now();
+    let wait = Number.POSITIVE_INFINITY;
+    let isHasty = false;
+    for (const view of views) {
+      wait = Math.min(wait, view.asksAgainAt(missedAt, now) - now);
+      isHasty ||= view.isHasty;
+    }
+    const again: Slot = { at: serviceNow(this.#core) + wait, kind: this.#slot.kind };
+    const next = this.#regularSlot();
+    return isHasty && next.at <= again.at ? next : again;
+  }
+
+  /** The next slot of the schedule, whatever is proven or stretched. */
+  #regularSlot(): Slot {
+    const polled = polledUntil(this.#slot, serviceNow(this.#core));
+    return nextSlot(this.#poll.schedule, polled, polled);
   }
 
   /** Waits for the instant at which to ask for the slot, which moves as more is learned of the service's clock. */

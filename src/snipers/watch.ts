@@ -4,7 +4,8 @@ import { checkNumber, checkSniperQuery } from "../contract/input.js";
 import type { SniperQuery } from "../contract/model.js";
 import { snipersRoute } from "../contract/routes.js";
 import { readSniperBody } from "../contract/wire.js";
-import { type FeedUpdate, type Look, sharedFeed } from "../poll/feed.js";
+import { type FeedUpdate, type Look, type Poll, sharedFeed } from "../poll/feed.js";
+import { checkWhenMissing, type WhenMissing } from "../poll/missing.js";
 import { skipRows } from "../poll/recovery.js";
 import { steadySchedule } from "../poll/schedule.js";
 import { emptySniperBook, readReport, type SniperBook, type SniperEvent, snapshot } from "./diff.js";
@@ -13,6 +14,8 @@ import { emptySniperBook, readReport, type SniperBook, type SniperEvent, snapsho
 export interface SniperWatch extends SniperQuery {
   /** ms between two polls, at least 250; default 60,000. */
   every?: number;
+  /** What to do while the pair is not known, as in `WatchOptions`; default `"fail"`. */
+  whenMissing?: "fail" | "wait";
 }
 
 /** The snipers as they stand, and what the last report changed. */
@@ -25,6 +28,7 @@ export interface SniperState {
 export interface CheckedSniperWatch {
   readonly query: SniperQuery;
   readonly every: number;
+  readonly whenMissing: WhenMissing;
   /** Subscriptions with the same one share a poll. */
   readonly pollKey: string;
 }
@@ -35,7 +39,9 @@ const DEFAULT_EVERY = 60_000;
 export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
   const query = checkSniperQuery(options);
   const every = checkNumber("every", options.every ?? DEFAULT_EVERY, { min: 250 });
-  return { query, every, pollKey: `snipers ${query.pairAddress} ${query.blocksAfterCreation} ${every}` };
+  const whenMissing = checkWhenMissing(options.whenMissing);
+  const pollKey = `snipers ${query.pairAddress} ${query.blocksAfterCreation} ${every}`;
+  return { query, every, whenMissing, pollKey };
 }
 
 /**
@@ -53,7 +59,8 @@ export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
  *
  * The first report comes as `wallet-added` events with `initial: true`; a late subscriber gets the present state the
  * same way, at once. All subscribers of one pair on one client share one poll (where `blocksAfterCreation` and
- * `every` are the same). Failures that pass do not end the stream; it errors as `watchCandles` does. Throws an
+ * `every` are the same); `whenMissing` is each subscriber's own. Before its first swap a pair may have no report, which
+ * the service says with 404. Failures that pass do not end the stream; it errors as `watchCandles` does. Throws an
  * `InvalidInputError` at the call.
  *
  * ```ts
@@ -83,11 +90,12 @@ export function watchSnipers(client: Client, options: SniperWatch): Observable<S
 
 /** The shared poll of a pair's snipers. */
 export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observable<FeedUpdate<SniperState>> {
-  return sharedFeed(core, watch.pollKey, () => ({
+  const make = (): Poll<SniperState> => ({
     schedule: steadySchedule(watch.every, serviceNow(core)),
     look: sniperLook(core, watch.query),
     kind: "snipers",
-  }));
+  });
+  return sharedFeed(core, watch.pollKey, make, watch.whenMissing);
 }
 
 type SniperBody = ReturnType<typeof readSniperBody>;

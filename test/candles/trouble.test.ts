@@ -138,7 +138,7 @@ describe("what retrying cannot mend ends a stream", () => {
     expect(world.clock.pending).toBe(0);
   });
 
-  it("404, three times in a row and a slot apart, before any page has come", async () => {
+  it("404, to three polls and for a minute, before any page has come", async () => {
     const { world, errors } = watched();
     world.interfere = () => answered(404, { message: "no such pair" });
     await world.clock.advanceTo(at("12:01:30"));

@@ -24,7 +24,14 @@ import {
 const RULES: CandleRules = { intervals: MINUTES, settle: 1_000, revisionWindow: 2 };
 
 function watchOf(rules: CandleRules, more: Partial<CandleWatch> = {}): CandleWatch {
-  return { series: SERIES, rules, every: 1_000, since: undefined, fillGaps: false, pollKey: "", ...more };
+  const defaults = {
+    every: 1_000,
+    since: undefined,
+    fillGaps: false,
+    whenMissing: "fail",
+    pollKey: "",
+  } as const;
+  return { series: SERIES, rules, ...defaults, ...more };
 }
 
 /** States of a book that begins at minute 0. */

@@ -78,7 +78,8 @@ function subscribe(
   const hasHistory = minutes > 0;
   const start = hasHistory ? seam - minutes * MINUTE : MINUTES.start(now);
   const since = hasHistory ? start : undefined;
-  const watch = { series: SERIES, rules, every: 1_000, since, fillGaps: isFilled, pollKey: "" };
+  const poll = { every: 1_000, whenMissing: "fail", pollKey: "" } as const;
+  const watch = { series: SERIES, rules, since, fillGaps: isFilled, ...poll };
   const view = new CandleView(watch, { start, hasHistory });
   const events: CandleEvent[] = [];
   const take = (step: Parameters<CandleView["take"]>[0]) => events.push(...view.take(step));

@@ -4,6 +4,7 @@ import { watchDeletion } from "./monitors/deletion.js";
 import { watchEconomy } from "./monitors/economy.js";
 import { watchErrors } from "./monitors/errors.js";
 import { watchLives } from "./monitors/lives.js";
+import { foundAt, watchMissing } from "./monitors/missing.js";
 import type { Context, Monitor } from "./monitors/monitor.js";
 import { watchRequests } from "./monitors/requests.js";
 import { watchSecrets } from "./monitors/secrets.js";
@@ -23,6 +24,7 @@ const MONITORS: Readonly<Record<string, Monitor>> = {
   deletion: watchDeletion,
   statuses: watchStatuses,
   errors: watchErrors,
+  missing: watchMissing,
   requests: watchRequests,
   slots: watchSlots,
   snipers: watchSnipers,
@@ -69,6 +71,7 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
     breach,
     looksAt: (feed) => looks.get(seriesOf(feed)) ?? [],
     feedOf: (series) => feeds.get(series),
+    foundAt: (feed) => foundAt(log, seriesOf(feed)),
     serviceClock: (at) => at + offset,
     isTrusted: (order) => (lie < 0 || order <= lie) && !isUndated,
     knowsTime: (order) =>

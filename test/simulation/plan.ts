@@ -96,7 +96,10 @@ export function drawPlan(seed: number, hours: number): Plan {
     ...drawSnipers(draw.fork("snipers"), { world, length, healthyFrom }),
     ...drawCalls(draw.fork("calls"), { world, length, healthyFrom }),
   ];
-  const faults = drawFaults(draw.fork("faults"), { world, length, healthyFrom });
+  const faults = [
+    ...drawFaults(draw.fork("faults"), { world, length, healthyFrom }),
+    ...drawLateIndexing(draw.fork("indexed"), watchers, healthyFrom),
+  ].sort((a, b) => a.from - b.from);
   return { seed, hours, length, healthyFrom, world, feeds, watchers, faults };
 }
 
@@ -145,6 +148,20 @@ function drawFeeds(draw: Draw, frame: Frame): FeedPlan[] {
   return [...feeds.values()];
 }
 
+/** What a subscriber does while its pair is not known. */
+function drawMissing(draw: Draw): Pick<WatchOptions, "whenMissing"> {
+  const whenMissing = draw.pick([undefined, "fail", "wait", "wait"] as const);
+  return whenMissing === undefined ? {} : { whenMissing };
+}
+
+/** At times a pair is not known yet when somebody begins to watch it. */
+function drawLateIndexing(draw: Draw, watchers: readonly WatcherPlan[], healthyFrom: number): Fault[] {
+  if (draw.chance(0.8)) return [];
+  const { from } = draw.pick(watchers);
+  const until = Math.min(healthyFrom, from + draw.scaled(3_000, 1_200_000));
+  return until > from ? [{ kind: "404", from, until, rate: draw.chance(0.7) ? 1 : 0.7 }] : [];
+}
+
 /** Options that come to the poll of a feed, said in one of several ways. */
 function drawPoll(draw: Draw, { series, every, settle, revisionWindow, weekStart }: FeedPlan) {
   const { timeframe } = series;
@@ -155,6 +172,7 @@ function drawPoll(draw: Draw, { series, every, settle, revisionWindow, weekStart
     every: isClosing ? draw.pick(["close", longest, 3 * longest] as const) : every,
     settle,
     revisionWindow,
+    ...drawMissing(draw),
     weekStart: timeframe === "1w" ? weekStart : draw.pick(["monday", "thursday"] as const),
   };
 }
@@ -206,10 +224,12 @@ function drawSnipers(draw: Draw, frame: Frame): WatcherPlan[] {
   const { from, until } = drawSpan(every, frame);
   const blocks = draw.chance(0.5) ? {} : { blocksAfterCreation: draw.whole(0, 1_000) };
   const options = { pairAddress: draw.pick(frame.world.pairs), every, ...blocks };
-  const stays: WatcherPlan[] = [{ kind: "snipers", options, from, until }];
-  if (draw.chance(0.7)) stays.push({ kind: "sniper-status", options, from, until });
+  const missing = draw.fork("missing");
+  const own = () => ({ ...options, ...drawMissing(missing) });
+  const stays: WatcherPlan[] = [{ kind: "snipers", options: own(), from, until }];
+  if (draw.chance(0.7)) stays.push({ kind: "sniper-status", options: own(), from, until });
   if (draw.chance(0.5)) {
-    stays.push({ kind: "snipers", options, from: Math.round(draw.between(from, until)), until });
+    stays.push({ kind: "snipers", options: own(), from: Math.round(draw.between(from, until)), until });
   }
   return stays;
 }

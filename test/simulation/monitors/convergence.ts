@@ -3,6 +3,7 @@ import { type Intervals, intervalsOf } from "../../../src/timeframe.js";
 import { covers, isSaidAbsent, isSameCandle, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
+import { waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
 
 /** Promises 1, 5 and 12: once all is well, what a subscriber knows is what the service says, without hole or excess. */
@@ -16,7 +17,8 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
   // A quota that is spent leaves the rest to its next period.
   if (log.plan.world.client.quota !== undefined) return;
   const { feed, options } = plan;
-  const calmSince = Math.max(log.plan.world.start + log.plan.healthyFrom, stay.joined);
+  const found = waits(stay) ? context.foundAt(plan.feed) : Number.NEGATIVE_INFINITY;
+  const calmSince = Math.max(log.plan.world.start + log.plan.healthyFrom, stay.joined, found);
   if (stay.left - calmSince < context.graceOf(feed)) return;
 
   const { settle, revisionWindow, series } = feed;

@@ -8,6 +8,8 @@ export interface Context {
   breach(promise: number, what: string, at: number): void;
   looksAt(feed: FeedPlan): readonly Look[];
   feedOf(series: string): FeedPlan | undefined;
+  /** When a feed was found whose pair had not been known: `Infinity` where it still is not, `-Infinity` where it always was. */
+  foundAt(feed: FeedPlan): number;
   /** The service's clock at an instant. */
   serviceClock(at: number): number;
   /** Whether no answer has lied about the time, among those that the client has told of by then. */

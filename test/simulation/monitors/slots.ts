@@ -9,7 +9,8 @@ export const watchSlots: Monitor = (log, context) => {
   const slack = context.clockTolerance + 1_050 + 2 * Math.min(150, latency.base + latency.spread);
   if (plan.world.client.quota !== undefined) return;
   for (const feed of plan.feeds) {
-    const calmFrom = plan.world.start + plan.healthyFrom + context.graceOf(feed);
+    const calmFrom =
+      Math.max(plan.world.start + plan.healthyFrom, context.foundAt(feed)) + context.graceOf(feed);
     const looks = context.looksAt(feed).filter((look) => !look.isHistory);
     const polls = looks.filter((look) => look.sent > calmFrom);
     // Slots closer than what is not known of the clock cannot be told apart.

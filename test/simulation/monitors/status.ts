@@ -5,6 +5,7 @@ import type { FeedPlan } from "../plan.js";
 import { asksFor, covers, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
+import { foundAt, pollKeyOf, waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
 
 /** Promise 6: a status is true at every instant. */
@@ -55,7 +56,8 @@ async function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
     plan.kind === "status"
       ? context.graceOf(plan.feed)
       : context.sniperGrace(Number(plan.options.every ?? 60_000));
-  const calmFrom = Math.max(log.plan.world.start + log.plan.healthyFrom, stay.joined) + grace;
+  const found = waits(stay) ? foundAt(log, pollKeyOf(stay)!) : Number.NEGATIVE_INFINITY;
+  const calmFrom = Math.max(log.plan.world.start + log.plan.healthyFrom, stay.joined, found) + grace;
   if (stay.left <= calmFrom) return;
   const isBorn = context.serviceClock(calmFrom - grace) > log.plan.world.createdAt + 1_000;
   if (plan.kind === "sniper-status" && !isBorn) return;

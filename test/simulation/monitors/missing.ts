@@ -1,0 +1,154 @@
+import { spansOf } from "../economy/spans.js";
+import type { Exchange } from "../exchanges.js";
+import { askedBy } from "../reads.js";
+import type { RunLog, StayLog } from "../run-log.js";
+import type { Context, Monitor } from "./monitor.js";
+
+/** What makes up an answer that there is no such pair: so many 404, the first of them so long ago, ms. */
+const ENOUGH = { answers: 3, time: 60_000 };
+/** Who waits asks again after so long at first, and at most, ms. */
+const PAUSE = { first: 60_000, last: 3_600_000 };
+/** What is not known of the service's clock moves what is due by it, and half a trip is taken off, ms. */
+const SLACK = 3_000;
+
+/** Promise 8, of a pair that is not known: each subscriber fails or waits as it has asked, and one poll is enough for all. */
+export const watchMissing: Monitor = (log, context) => {
+  for (const [key, stays] of pollsOf(log)) {
+    for (const span of spansOf(log, stays)) {
+      const from = span.from - log.plan.world.offset;
+      const until = span.until - log.plan.world.offset;
+      const own = stays.filter(({ joined }) => joined >= from && joined <= until);
+      const answers = answersTo(log, key).filter(({ sent }) => sent >= from && sent <= until);
+      for (const stay of own) checkEnd(stay, answers, context, isShared(key));
+      if (!isShared(key)) checkPace(log, own, answers, until, context);
+    }
+  }
+};
+
+function checkEnd(stay: StayLog, answers: readonly Exchange[], context: Context, isMixed: boolean) {
+  const { ended, joinedOrder, plan, id } = stay;
+  const end = ended?.order ?? stay.leftOrder ?? Number.POSITIVE_INFINITY;
+  const own = answers.filter(({ told }) => told!.order >= joinedOrder && told!.order < end);
+  const lost = own.filter(isLost);
+  const first = lost[0]?.received ?? Number.POSITIVE_INFINITY;
+  const breach = (what: string, at: number) => context.breach(8, `${plan.kind} ${id} ${what}`, at);
+  const wasSet = (at: number) => context.clockWasSet(Math.min(first, at), at);
+  if (ended?.isError && (ended.value as { status?: number }).status === 404) {
+    if (waits(stay)) breach("does not wait", ended.at);
+    const isEnough = lost.length >= ENOUGH.answers && ended.at - first >= ENOUGH.time - 1;
+    if (!isEnough && !wasSet(ended.at)) breach(`gives up after ${lost.length} answers`, ended.at);
+    if (stay.events.length > 0 || stay.statuses.some(({ value }) => value.state !== "starting"))
+      breach("ends with a 404 although it had begun", ended.at);
+    return;
+  }
+  // Others ask for the same report.
+  if (waits(stay) || isMixed) return;
+  const enough = lost.slice(ENOUGH.answers - 1).find(({ received }) => received! - first >= ENOUGH.time + 1);
+  if (enough === undefined || wasSet(enough.received!)) return;
+  const wasFound = answers.some(({ told }) => told!.isGood && told!.order < enough.told!.order);
+  if (!wasFound) breach("does not give up", enough.received!);
+}
+
+/** One who may fail is answered once a minute at least; among those who wait alone, twice as late each time. */
+function checkPace(
+  { plan, exchanges, told }: RunLog,
+  stays: readonly StayLog[],
+  answers: readonly Exchange[],
+  until: number,
+  context: Context,
+) {
+  const { limiter, client } = plan.world;
+  if (limiter !== undefined || client.quota !== undefined) return;
+  const firstLost = answers.find(isLost)?.received;
+  for (const [at, answer] of answers.entries()) {
+    if (answer.told!.isGood) return;
+    if (!isLost(answer)) continue;
+    const { received = 0, url } = answer;
+    const next =
+      answers[at + 1]?.sent ??
+      exchanges.find(({ sent, url: other }) => sent > received && isAlike(other, url))?.sent;
+    const asked = next ?? until;
+    const there = stays.filter(
+      ({ joined, left, ended }) => joined < asked && (left ?? ended?.at ?? asked) > received,
+    );
+    const isOdd =
+      context.sleptWithin(received, asked) ||
+      context.clockWasSet(received, asked) ||
+      context.isThrottled(asked);
+    if (isOdd || !context.isTrusted(told.length) || there.length === 0) continue;
+    const wanted = there
+      .filter(({ left, ended }) => (left ?? ended?.at ?? asked) >= asked)
+      .map((stay) => latestFor(stay, received, received - firstLost!));
+    const paused = asked - received;
+    if (asked > Math.min(...wanted) + SLACK)
+      context.breach(8, `asks for a pair that is not known ${paused} ms later`, asked);
+    if (there.every(waits) && next !== undefined && paused < PAUSE.first - SLACK)
+      context.breach(9, `asks for a pair that all wait for ${paused} ms later`, asked);
+  }
+}
+
+/** When a subscriber is to have another answer after one at `received`; `missedFor`: since when there were none but such, ms. */
+function latestFor(stay: StayLog, received: number, missedFor: number): number {
+  if (stay.joined > received || !waits(stay)) return Math.max(stay.joined, received + PAUSE.first);
+  return received + Math.min(PAUSE.last, missedFor + PAUSE.first);
+}
+
+/** When a feed was there for the first time after its pair had not been known, the last time; the run's clock. */
+export function foundAt(log: RunLog, key: string): number {
+  let found = Number.NEGATIVE_INFINITY;
+  let wasLost = false;
+  for (const answer of answersTo(log, key)) {
+    if (isLost(answer)) wasLost = true;
+    else if (wasLost && answer.told!.isGood) {
+      found = answer.received!;
+      wasLost = false;
+    }
+  }
+  return wasLost ? Number.POSITIVE_INFINITY : found;
+}
+
+/** Whether a subscriber waits for a pair that is not known. */
+export function waits({ plan }: StayLog): boolean {
+  return (plan.options as { whenMissing?: string }).whenMissing === "wait";
+}
+
+function isLost({ status }: Exchange): boolean {
+  return status === 404;
+}
+
+/** What a stream asks for again and again. */
+export function pollKeyOf({ plan }: StayLog): string | undefined {
+  if (plan.kind === "snipers" || plan.kind === "sniper-status") {
+    const { pairAddress, blocksAfterCreation } = plan.options;
+    return `${pairAddress} ${blocksAfterCreation ?? null}`;
+  }
+  if (plan.kind !== "candles" && plan.kind !== "status") return undefined;
+  const { pairAddress, timeframe, currency } = plan.options;
+  return `${pairAddress} ${timeframe} ${currency}`;
+}
+
+function pollsOf(log: RunLog): ReadonlyMap<string, readonly StayLog[]> {
+  const polls = new Map<string, StayLog[]>();
+  for (const stay of log.stays) {
+    const key = pollKeyOf(stay);
+    if (key !== undefined) polls.set(key, [...(polls.get(key) ?? []), stay]);
+  }
+  return polls;
+}
+
+/** Whether those who look for the beginning of a series ask for the same: for the report as it comes. */
+function isShared(key: string): boolean {
+  return key.endsWith(" null");
+}
+
+/** Answers to a poll that the client has told of, histories aside. */
+function answersTo({ told }: RunLog, key: string): Exchange[] {
+  return told.filter(({ url, priority }) => {
+    const { kind, series } = askedBy(url);
+    return series === key && (kind === "snipers" || priority !== "history");
+  });
+}
+
+function isAlike(a: string, b: string): boolean {
+  return askedBy(a).series === askedBy(b).series;
+}
