@@ -90,15 +90,24 @@ export function createGateway(options: GatewayOptions): Gateway {
   const join = (request: Request, selection: Selection): Response => {
     const key = keyOf(selection);
     const shared = channels.get(key) ?? open(key, selection);
-    const response = shared.channel.respond(request);
-    if (response.status !== 200 || response.body === null) return response;
     shared.viewers += 1;
     clearTimeout(shared.farewell);
+    let isHere = true;
     const leave = () => {
+      if (!isHere) return;
+      isHere = false;
       shared.viewers -= 1;
       if (shared.viewers > 0 || channels.get(key) !== shared) return;
       shared.farewell = setTimeout(() => end(key, shared), grace);
     };
+    const { signal } = request;
+    const response = shared.channel.respond(request);
+    if (response.status !== 200 || response.body === null || signal.aborted) {
+      leave();
+      return response;
+    }
+    // The body of a request that was aborted may be left unread.
+    signal.addEventListener("abort", leave, { once: true });
     return new Response(watchedUntilItEnds(response.body, leave), response);
   };
 
@@ -136,6 +145,14 @@ export function createGateway(options: GatewayOptions): Gateway {
       allowHeaders: ["Last-Event-ID"],
     }),
   );
+  for (const path of ["/choices", "/events"]) {
+    app.use(path, async (context, next) => {
+      if (isFromOutside(context)) return context.text("This site is not let in", 403);
+      if (context.req.method !== "GET")
+        return context.text("Only GET is answered here", 405, { allow: "GET" });
+      return next();
+    });
+  }
   app.get("/choices", (context) => context.json(choices, 200, { "cache-control": "no-store" }));
   app.get("/events", (context) => {
     const { pair, timeframe, currency } = context.req.query();
@@ -209,6 +226,15 @@ function refusalOf({ req }: Context, origins: readonly string[]): string | undef
   if (origin !== undefined && !isAllowed(originOf(origin))) return "This origin is not let in";
   const hosts = ["http", "https"].map((scheme) => originOf(`${scheme}://${host}`));
   return hosts.some(isAllowed) ? undefined : "This host is not known here";
+}
+
+/**
+ * Whether a page of another site asks without telling its name, as for an image: it could read nothing, but a channel
+ * would be opened. Whoever tells an origin has been judged by that.
+ */
+function isFromOutside({ req }: Context): boolean {
+  const site = req.header("sec-fetch-site") ?? "none";
+  return req.header("origin") === undefined && site !== "same-origin" && site !== "none";
 }
 
 function isComplete(

@@ -1,12 +1,20 @@
 import { createClient, VirtualClock } from "pairstream";
 import { createPairService } from "pairstream/service";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createGateway, type Gateway, keyOf } from "../../examples/live-chart/gateway.js";
+import {
+  createGateway,
+  type Gateway,
+  type GatewayOptions,
+  keyOf,
+} from "../../examples/live-chart/gateway.js";
+import { serveChart } from "../../examples/live-chart/serve.js";
 import { HandMadeMarket, PAIR } from "./hand-made-market.js";
 
 const START = Date.UTC(2026, 0, 5, 12, 0, 2);
 const EVENTS = `/events?pair=${PAIR}&timeframe=10s&currency=usd`;
 const SERIES = keyOf({ pairAddress: PAIR, timeframe: "10s", currency: "usd" });
+const ELSEWHERE = "https://elsewhere.example";
+const MANY = 2_000;
 
 describe("the gateway of the live chart", () => {
   let clock: VirtualClock;
@@ -26,6 +34,10 @@ describe("the gateway of the live chart", () => {
   });
 
   function gatewayWith(options: { origins?: readonly string[]; grace?: number }): Gateway {
+    return createGateway({ ...relayed(), ...options });
+  }
+
+  function relayed(): GatewayOptions {
     const market = new HandMadeMarket(START - 60_000);
     for (let at = START - 60_000; at < START; at += 1_000) market.trade(at, 2);
     const { fetch } = createPairService({ source: market, clock: () => clock.now() });
@@ -39,7 +51,7 @@ describe("the gateway of the live chart", () => {
       fetch: counted,
       scheduler: clock,
     });
-    return createGateway({ client, network: "mainnet", pairs: [PAIR], every: 2_000, grace: 1, ...options });
+    return { client, network: "mainnet", pairs: [PAIR], every: 2_000, grace: 1 };
   }
 
   const get = async (path: string, headers: Record<string, string> = {}, host = "127.0.0.1:8080") =>
@@ -134,6 +146,101 @@ describe("the gateway of the live chart", () => {
     expect((await get("/choices", {}, "elsewhere.example:8080")).status).toBe(403);
     expect((await get(EVENTS, {}, "elsewhere.example")).status).toBe(403);
     expect(gateway.viewers().size).toBe(0);
+  });
+
+  const uninvited: [string, RequestInit & { headers?: Record<string, string> }, number][] = [
+    ["HEAD", { method: "HEAD" }, 405],
+    ["POST", { method: "POST", body: "" }, 405],
+    ["another site, as an image", fromSite("cross-site", "no-cors"), 403],
+    ["another site, by HEAD", { method: "HEAD", ...fromSite("cross-site", "no-cors") }, 403],
+    ["another site, as a window", fromSite("cross-site", "navigate"), 403],
+    ["a neighbour of this site", fromSite("same-site", "no-cors"), 403],
+    [
+      "another site, by name",
+      { headers: { ...fromSite("cross-site", "cors").headers, origin: ELSEWHERE } },
+      403,
+    ],
+    ["a page without a name", { headers: { origin: "null" } }, 403],
+    ["a host that was pointed here", { headers: { host: "elsewhere.example" } }, 403],
+  ];
+
+  function fromSite(site: string, mode: string) {
+    return { headers: { "sec-fetch-site": site, "sec-fetch-mode": mode } };
+  }
+
+  const ask = async (
+    path: string,
+    { headers, ...init }: RequestInit & { headers?: Record<string, string> },
+  ) =>
+    gateway.app.request(`http://127.0.0.1:8080${path}`, {
+      headers: { host: "127.0.0.1:8080", ...headers },
+      ...init,
+    });
+
+  it.each(uninvited)("opens nothing for thousands of requests by %s", async (_, init, status) => {
+    for (let count = 0; count < MANY; count += 1) {
+      const answer = await ask(EVENTS, init);
+      expect(answer.status).toBe(status);
+    }
+    expect(gateway.viewers().size).toBe(0);
+    expect(clock.pending).toBe(0);
+    expect(requests).toBe(0);
+    expect((await ask("/choices", init)).status).toBe(status);
+  });
+
+  it.each([
+    ["its own page", "same-origin", undefined],
+    ["a browser's address line", "none", undefined],
+    ["a page of this machine", "cross-site", "http://localhost:5173"],
+  ])("lets in %s", async (_, site, origin) => {
+    const { headers } = fromSite(site, "cors");
+    const answer = await get(EVENTS, origin === undefined ? headers : { ...headers, origin });
+    expect(answer.status).toBe(200);
+    expect(gateway.viewers()).toEqual(new Map([[SERIES, 1]]));
+    await answer.body!.cancel();
+  });
+
+  it.each([
+    ["before they are answered", (abort: AbortController) => abort.abort(), () => {}],
+    ["before anybody has read", () => {}, (abort: AbortController) => abort.abort()],
+  ])("keeps nothing of thousands that are aborted %s", async (_, before, after) => {
+    const one = await view("event: ready");
+    for (let count = 0; count < MANY; count += 1) {
+      const abort = new AbortController();
+      before(abort);
+      await ask(EVENTS, { signal: abort.signal });
+      after(abort);
+    }
+    expect(gateway.viewers()).toEqual(new Map([[SERIES, 1]]));
+    await one.cancel();
+    await until(() => gateway.viewers().size === 0);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("closes a channel that nobody but the aborted has asked for", async () => {
+    const abort = new AbortController();
+    abort.abort();
+    await ask(EVENTS, { signal: abort.signal });
+    await until(() => gateway.viewers().size === 0);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("leaves nothing behind on a real connection, either", async () => {
+    const served = await serveChart({ ...relayed(), port: 0, files: new Map() });
+    const url = new URL(EVENTS, served.url);
+    for (let count = 0; count < 50; count += 1) {
+      const head = await fetch(url, { method: "HEAD" });
+      expect(head.status).toBe(405);
+      if (count === 0) expect(served.gateway.viewers().size).toBe(0);
+      const abort = new AbortController();
+      const asked = fetch(url, { signal: abort.signal });
+      if (count % 2 === 0) await asked;
+      abort.abort();
+      await asked.catch(() => {});
+    }
+    await until(() => served.gateway.viewers().size === 0);
+    expect(clock.pending).toBe(0);
+    await served.close();
   });
 
   it("lets in the origins that it is given", async () => {
