@@ -64,8 +64,11 @@ export interface ThrottledActivity {
   readonly type: "throttled";
   /** When, by the client's scheduler, ms since the epoch. */
   readonly at: number;
-  /** The instant at which the next request may go out, by the client's scheduler, ms since the epoch. */
-  readonly until: number;
+  /**
+   * The instant at which the next request may go out, by the client's scheduler, ms since the epoch; absent while that
+   * depends on when requests under way will have been answered.
+   */
+  readonly until?: number;
   /** The client's own `rateLimit`, or the service's 429. */
   readonly reason: "rate-limit" | "too-many-requests";
   /** How many requests wait. */

@@ -14,6 +14,8 @@ type Outcome =
 export interface Answer {
   readonly status: number;
   readonly text: string;
+  /** When its head was here, by the scheduler. */
+  readonly headAt: number;
   /** In ms; `undefined` where there is none that can be read. */
   readonly date: number | undefined;
   readonly header: (name: string) => string | null;
@@ -53,7 +55,7 @@ export function attempt(
     signal: controller.signal,
     [SESSION]: session,
   } as const;
-  const outcome = exchange(fetch, url, init);
+  const outcome = exchange(fetch, url, init, session);
   const { sent = now } = session;
   const ending = new Promise<Ending>((resolve, reject) => {
     let hasEnded = false;
@@ -94,10 +96,16 @@ export function attempt(
 }
 
 /** The whole answer, unless its body is too large, or why there is none; never rejects. */
-async function exchange(fetch: FetchLike, url: string, init: Parameters<FetchLike>[1]): Promise<Outcome> {
+async function exchange(
+  fetch: FetchLike,
+  url: string,
+  init: Parameters<FetchLike>[1],
+  session: SessionRequest,
+): Promise<Outcome> {
   try {
     const response = await fetch(url, init);
     const { status, headers } = response;
+    const headAt = session.answered ?? session.scheduler.now();
     if (!Number.isInteger(status)) throw new TypeError("the answer has no status");
     const header = (name: string) => {
       const value: unknown = headers.get(name);
@@ -106,7 +114,7 @@ async function exchange(fetch: FetchLike, url: string, init: Parameters<FetchLik
     const isAnnouncedTooLarge = Number(header("content-length")) > MAX_BODY;
     const text = isAnnouncedTooLarge ? undefined : await bodyOf(response);
     if (text === undefined) return { kind: "oversized" };
-    return { kind: "answer", answer: { status, text, date: parseHttpDate(header("date")), header } };
+    return { kind: "answer", answer: { status, text, headAt, date: parseHttpDate(header("date")), header } };
   } catch (cause) {
     return { kind: "failure", cause };
   }

@@ -1,4 +1,5 @@
 import type { SchedulerLike, Subscription } from "rxjs";
+import { ended, entered, noPlaces, opensAt, type Room, setBack } from "./places.js";
 import { callAt } from "./schedule.js";
 
 /** Who goes first when the rate limit lets only some go; the first named goes first. */
@@ -6,52 +7,37 @@ export type Priority = "close" | "refresh" | "history";
 
 /** That requests have to wait: until when, why, and how many do. */
 export interface Throttling {
-  readonly until: number;
+  /** Absent while that depends on when requests under way will have ended. */
+  readonly until?: number;
   readonly reason: "rate-limit" | "too-many-requests";
   readonly waiting: number;
 }
 
-/** At most `requests` starts in any window of `per` ms. */
+/** At most `requests` in any window of `per` ms. */
 export interface RateLimit {
   readonly requests: number;
   readonly per: number;
 }
 
-/** When requests have gone out, and until when none may. */
-export interface Gate {
-  /** The starts that the next window can still see, ascending. */
-  readonly starts: readonly number[];
-  readonly pausedUntil: number;
+/** A limit that changes: how many requests may count at once, by the instant from which on they may. */
+export interface ChangingLimit {
+  readonly per: number;
+  rooms(): readonly Room[];
 }
 
-export const openGate: Gate = { starts: [], pausedUntil: Number.NEGATIVE_INFINITY };
-
-/** The instant from which on the next request may start. */
-export function opensAt({ starts, pausedUntil }: Gate, limit: RateLimit | undefined): number {
-  const leaving = limit && starts[starts.length - limit.requests];
-  return leaving === undefined ? pausedUntil : Math.max(pausedUntil, leaving + limit!.per);
-}
-
-/** The gate after a start. */
-export function started(gate: Gate, limit: RateLimit | undefined, now: number): Gate {
-  if (limit === undefined) return gate;
-  const starts = gate.starts.filter((start) => start + limit.per > now);
-  starts.push(now);
-  return { ...gate, starts };
-}
-
-/** The gate after the scheduler's clock was set back, as a user may do: what has passed has passed. */
-export function setBack(gate: Gate, by: number): Gate {
-  return { starts: gate.starts.map((start) => start - by), pausedUntil: gate.pausedUntil - by };
-}
+/**
+ * What is done once a request may start, which is `now`. It calls `end` with the instant from which on the request can no
+ * longer reach the service: that of the head of its answer, or of its failure. Without that nothing was sent.
+ */
+export type Begin<T> = (now: number, end: (at: number) => void) => Promise<T>;
 
 /** What waits for its start, which it is told when it comes. */
-type Waiter = (sent: number) => void;
+type Waiter = (now: number) => void;
 
 /** Lets requests start: within the rate limit, not during a pause, by priority, and first come first served. */
 export class Budget {
   readonly #scheduler: SchedulerLike;
-  readonly #limit: RateLimit | undefined;
+  readonly #limit: ChangingLimit | undefined;
   readonly #report: (throttling: Throttling) => void;
   /** In the order in which they are served. */
   readonly #queues: Readonly<Record<Priority, Set<Waiter>>> = {
@@ -59,36 +45,32 @@ export class Budget {
     refresh: new Set(),
     history: new Set(),
   };
-  #gate = openGate;
+  #places = noPlaces;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
   #latest = Number.NEGATIVE_INFINITY;
   #timer: Subscription | undefined;
   #armedFor = Number.NaN;
-  #reported = Number.NaN;
+  #reported: number | undefined = Number.NaN;
 
   constructor(
     scheduler: SchedulerLike,
-    limit: RateLimit | undefined,
+    limit: RateLimit | ChangingLimit | undefined,
     report: (throttling: Throttling) => void,
   ) {
     this.#scheduler = scheduler;
-    this.#limit = limit;
+    this.#limit = limit && "requests" in limit ? constant(limit) : limit;
     this.#report = report;
   }
 
   /**
-   * Calls `begin` as soon as a request may start, with that instant and without yielding in between, so that
-   * the starts counted are the true ones. Resolves as `begin` does; rejects with the signal's reason if that
+   * Calls `begin` as soon as a request may start. Resolves as `begin` does; rejects with the signal's reason if that
    * aborts first.
    */
-  start<T>(
-    priority: Priority,
-    signal: AbortSignal | undefined,
-    begin: (sent: number) => Promise<T>,
-  ): Promise<T> {
+  start<T>(priority: Priority, signal: AbortSignal | undefined, begin: Begin<T>): Promise<T> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     // Nearly always it may start at once, and has nothing to wait or listen for.
-    const now = this.#first() === undefined ? this.#pass() : undefined;
-    if (now !== undefined) return begin(now);
+    const now = this.#first() === undefined ? this.#enter() : undefined;
+    if (now !== undefined) return this.#follow(now, begin);
     return new Promise((resolve, reject) => {
       const queue = this.#queues[priority];
       const leave = () => {
@@ -101,33 +83,28 @@ export class Budget {
       const waiter: Waiter = (sent) => {
         queue.delete(waiter);
         signal?.removeEventListener("abort", leave);
-        resolve(begin(sent));
+        resolve(this.#follow(sent, begin));
       };
       queue.add(waiter);
       signal?.addEventListener("abort", leave, { once: true });
-      this.#serve();
+      this.serve();
     });
-  }
-
-  /** Tells when the request that started last went out, which may be a little after it was let go. */
-  wentOut(sent: number): void {
-    const starts = this.#gate.starts.slice(0, -1);
-    if (this.#limit !== undefined) this.#gate = { ...this.#gate, starts: [...starts, sent] };
   }
 
   /** Lets nothing start before `instant`; a pause that lasts longer stays. */
   pause(instant: number): void {
-    if (instant <= this.#gate.pausedUntil) return;
-    this.#gate = { ...this.#gate, pausedUntil: instant };
+    if (instant <= this.#pausedUntil) return;
+    this.#pausedUntil = instant;
     this.#tell(instant, "too-many-requests");
-    this.#serve();
+    this.serve();
   }
 
-  #serve(): void {
+  /** Lets start what may; to be called whenever a limit that changes has changed. */
+  serve(): void {
     for (let waiter = this.#first(); waiter !== undefined; waiter = this.#first()) {
-      const now = this.#pass();
+      const now = this.#enter();
       if (now === undefined) {
-        this.#arm(opensAt(this.#gate, this.#limit));
+        this.#arm(this.#opensAt(this.#now()));
         return;
       }
       waiter(now);
@@ -135,12 +112,50 @@ export class Budget {
     this.#disarm();
   }
 
+  /** Counts a request that goes out whether it may or not, until what is returned is called. */
+  count(): (at: number) => void {
+    this.#places = entered(this.#places, this.#now());
+    return this.#ending();
+  }
+
   /** Counts a start where one is allowed now, and gives that instant. */
-  #pass(): number | undefined {
+  #enter(): number | undefined {
     const now = this.#now();
-    if (opensAt(this.#gate, this.#limit) > now) return undefined;
-    this.#gate = started(this.#gate, this.#limit, now);
+    if (this.#opensAt(now) > now) return undefined;
+    if (this.#limit !== undefined) this.#places = entered(this.#places, now);
     return now;
+  }
+
+  async #follow<T>(now: number, begin: Begin<T>): Promise<T> {
+    const end = this.#ending();
+    try {
+      return await begin(now, end);
+    } finally {
+      end();
+    }
+  }
+
+  /** Ends the request that was counted last, the first time that it is called. */
+  #ending(): (at?: number) => void {
+    let hasEnded = this.#limit === undefined;
+    return (at) => {
+      if (hasEnded) return;
+      hasEnded = true;
+      this.#leave(at);
+    };
+  }
+
+  #leave(at: number | undefined): void {
+    const now = this.#now();
+    // Where the clock was set back since, an instant by what it said before is no time of now.
+    const until = at === undefined ? undefined : Math.min(at, now) + this.#limit!.per;
+    this.#places = ended(this.#places, until);
+    if (this.#first() !== undefined) this.serve();
+  }
+
+  #opensAt(now: number): number {
+    const opens = this.#limit === undefined ? now : opensAt(this.#places, this.#limit.rooms(), now);
+    return Math.max(opens, this.#pausedUntil);
   }
 
   #first(): Waiter | undefined {
@@ -152,7 +167,10 @@ export class Budget {
 
   #now(): number {
     const now = this.#scheduler.now();
-    if (now < this.#latest) this.#gate = setBack(this.#gate, this.#latest - now);
+    if (now < this.#latest) {
+      this.#places = setBack(this.#places, this.#latest - now);
+      this.#pausedUntil -= this.#latest - now;
+    }
     this.#latest = now;
     return now;
   }
@@ -160,12 +178,16 @@ export class Budget {
   #arm(instant: number): void {
     if (this.#timer !== undefined && this.#armedFor === instant) return;
     this.#disarm();
-    this.#armedFor = instant;
-    this.#timer = callAt(this.#scheduler, instant, () => {
-      this.#timer = undefined;
-      this.#serve();
-    });
-    this.#tell(instant, instant === this.#gate.pausedUntil ? "too-many-requests" : "rate-limit");
+    const isKnown = instant < Number.POSITIVE_INFINITY;
+    if (isKnown) {
+      this.#armedFor = instant;
+      this.#timer = callAt(this.#scheduler, instant, () => {
+        this.#timer = undefined;
+        this.serve();
+      });
+    }
+    const reason = instant === this.#pausedUntil ? "too-many-requests" : "rate-limit";
+    this.#tell(isKnown ? instant : undefined, reason);
   }
 
   #disarm(): void {
@@ -173,10 +195,15 @@ export class Budget {
     this.#timer = undefined;
   }
 
-  #tell(until: number, reason: Throttling["reason"]): void {
+  #tell(until: number | undefined, reason: Throttling["reason"]): void {
     if (this.#reported === until) return;
     this.#reported = until;
     const waiting = Object.values(this.#queues).reduce((sum, queue) => sum + queue.size, 0);
-    this.#report({ until, reason, waiting });
+    this.#report({ ...(until === undefined ? {} : { until }), reason, waiting });
   }
+}
+
+function constant({ requests, per }: RateLimit): ChangingLimit {
+  const rooms = [{ from: Number.NEGATIVE_INFINITY, requests }];
+  return { per, rooms: () => rooms };
 }

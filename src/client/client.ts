@@ -39,6 +39,8 @@ export function createClient(options: ClientOptions): Client {
   const core: ClientCore = {
     scheduler: settings.scheduler,
     retry: settings.retry,
+    timeout: settings.timeout,
+    parts: sender.parts,
     serviceClock: () => sender.clock,
     send: (ask) => sender.send(ask),
     spending: sender.spending,

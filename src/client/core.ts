@@ -2,7 +2,7 @@ import type { Observable, SchedulerLike } from "rxjs";
 import type { OhlcvPage, OhlcvQuery, SniperQuery, SniperReport } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import type { ClientActivity } from "./activity.js";
-import type { Priority } from "./budget.js";
+import type { Budget, Priority } from "./budget.js";
 import { type ServiceClock, serviceTime } from "./service-clock.js";
 import type { Spending } from "./spending.js";
 
@@ -57,6 +57,19 @@ export interface Ask<T> {
   readonly signal?: AbortSignal | undefined;
   /** Whether what follows from the answer depends on the service's clock: it is asked again until that is certain. */
   readonly needsClock?: boolean;
+  /** The part of the client's budget within which its attempts start; default: all of it. */
+  readonly within?: BudgetPart | undefined;
+}
+
+/** Lets requests start. */
+export type Starter = Budget["start"];
+
+/** A part of a client's budget, such as a collector's. */
+export interface BudgetPart {
+  /** Lets requests start within the part, and then within the whole. */
+  within(whole: Starter): Starter;
+  /** Counts a request that goes out past the part, such as a direct call, until what is returned is called. */
+  count: Budget["count"];
 }
 
 /** A question that was answered, and when that was. */
@@ -107,6 +120,8 @@ export interface Step<T> extends Exchange<T> {
 export interface ClientCore {
   readonly scheduler: SchedulerLike;
   readonly retry: RetryRules;
+  /** ms for one attempt. */
+  readonly timeout: number;
   /** What is known of the service's clock at present, learned from every answer, errors included. */
   serviceClock(): ServiceClock;
   /** Asks, within the rate limit and with retries; rejects with the last error, or at once with `signal.reason`. */
@@ -117,6 +132,8 @@ export interface ClientCore {
    * one too many. Only the signal ends a step that is under way.
    */
   walk<T>(walk: Walk<T>): AsyncIterableIterator<Step<T>>;
+  /** The parts of the client's budget that are in use. */
+  readonly parts: Set<BudgetPart>;
   /** What the client has spent, and how to make the rest last. */
   readonly spending: Pick<Spending, "resetsAt" | "join" | "stretch">;
   /** Tells the listeners of `activity`, if there are any. */

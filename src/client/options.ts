@@ -33,7 +33,10 @@ export interface ClientOptions {
         maxDelay?: number;
       }
     | false;
-  /** At most `requests` (1 to 10,000) in any window of `per` ms, over all of the client; default 40 per 1,000. */
+  /**
+   * At most `requests` (1 to 10,000) arrive at the service in any window of `per` ms, over all of the client; default 40
+   * per 1,000. A request counts until `per` after its answer has begun, which makes `requests / (per + round trip)`.
+   */
   rateLimit?:
     | {
         /** How many requests, a whole number from 1 to 10,000. */

@@ -9,7 +9,7 @@ import {
 import type { ActivityFeed } from "./activity.js";
 import { type Answer, attempt as attemptOnce, type Ending, type Means } from "./attempt.js";
 import { Budget } from "./budget.js";
-import type { Ask, Exchange } from "./core.js";
+import type { Ask, BudgetPart, Exchange, Starter } from "./core.js";
 import { backOff, delayAfter, hintOf, httpError } from "./failure.js";
 import type { Settings } from "./options.js";
 import type { CallKind } from "./quota.js";
@@ -38,6 +38,9 @@ export class Sender {
   readonly #redact: ReturnType<typeof redactorOf>;
   readonly #means: Means;
   readonly #budget: Budget;
+  readonly #start: Starter;
+  /** Parts of the budget, which count all that goes out. */
+  readonly parts = new Set<BudgetPart>();
   readonly spending: Spending;
   #clock = unknownClock;
   #isClockTold = false;
@@ -55,6 +58,7 @@ export class Sender {
     this.#budget = new Budget(scheduler, rateLimit, (throttling) =>
       feed.tell(() => ({ type: "throttled", at: scheduler.now(), ...throttling })),
     );
+    this.#start = (priority, signal, begin) => this.#budget.start(priority, signal, begin);
     const serviceNow = () => spanAt(this.#clock, scheduler.now());
     this.spending = new Spending(quota, serviceNow, (told) =>
       feed.tell(() => ({ type: "quota", at: scheduler.now(), ...told })),
@@ -78,8 +82,9 @@ export class Sender {
     const { scheduler, retry } = this.#settings;
     for (let attempt = 1; ; attempt += 1) {
       this.spending.check(kindOf(ask.route));
-      const verdict = await this.#budget.start(ask.priority, ask.signal, (sent) =>
-        this.#attempt(ask, attempt, sent),
+      const start = ask.within?.within(this.#start) ?? this.#start;
+      const verdict = await start(ask.priority, ask.signal, (now, end) =>
+        this.#attempt(ask, attempt, now, end),
       );
       if ("exchange" in verdict) return verdict.exchange;
       const { error, hint, at } = verdict;
@@ -98,14 +103,22 @@ export class Sender {
   }
 
   /** One attempt, from the request to what follows from its end. */
-  async #attempt<T>(ask: Ask<T>, attempt: number, now: number): Promise<Verdict<T>> {
-    const { route, priority, signal } = ask;
+  async #attempt<T>(
+    ask: Ask<T>,
+    attempt: number,
+    now: number,
+    end: (at: number) => void,
+  ): Promise<Verdict<T>> {
+    const { route, priority, signal, within } = ask;
     const kind = kindOf(route);
     // Others may have spent the rest while this one waited for its turn.
     this.spending.check(kind);
     const settle = this.spending.charge(kind);
     const { sent, ending } = attemptOnce(this.#means, this.#settings.baseUrl + route, now, signal);
-    if (sent !== now) this.#budget.wentOut(sent);
+    const counts = [...this.parts].filter((part) => part !== within).map((part) => part.count());
+    const leave = (at: number) => {
+      for (const count of [end, ...counts]) count(at);
+    };
     this.#feed.tell(() => ({
       type: "request",
       at: sent,
@@ -118,6 +131,7 @@ export class Sender {
     const ended = await ending.catch((reason: unknown) => {
       this.#underWay -= 1;
       settle(undefined, false);
+      leave(this.#settings.scheduler.now());
       throw reason;
     });
     const isCrowded = Math.max(crowd, this.#underWay) > CROWD;
@@ -136,6 +150,8 @@ export class Sender {
       ...("error" in verdict ? { error: verdict.error } : {}),
     }));
     if (answer !== undefined) this.#heed(answer, sent, ended.at);
+    // After a 429 nothing starts in its place.
+    leave(answer?.headAt ?? ended.at);
     return verdict;
   }
 

@@ -25,6 +25,8 @@ export interface SessionRequest {
   readonly scheduler: SchedulerLike;
   /** When it was sent in truth; set before `fetch` returns. */
   sent?: number;
+  /** When the head of the answer was there; set before that is given. */
+  answered?: number;
   /** When the whole answer, or the failure, was there; set before that is given. */
   received?: number;
   /** Does `work` about the answer or failure when it is its turn. */

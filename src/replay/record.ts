@@ -170,6 +170,7 @@ class Exchange {
       const { status } = answer;
       const headers = keptHeaders(answer, this.#redactor);
       const answered = this.#recorder.now();
+      if (this.#session !== undefined) this.#session.answered = answered;
       // Of a body that announces to be too large, this is the end.
       land(this.#session, answered, this.#recorder.ended);
       this.#head = { answered, status, headers };

@@ -232,6 +232,7 @@ class Player {
     if (signal?.aborted) return;
     const { status, headers, outcome, body, failure, answered, ended } = line;
     const wasRead = outcome === "whole" || outcome === "failed";
+    if (session !== undefined && answered !== undefined) session.answered = answered;
     land(session, wasRead ? ended : (answered ?? ended), this.#ended);
     if (status === undefined) {
       if (outcome === "failed") reject(errorOf(failure));

@@ -107,7 +107,7 @@ export function archive(habits: Habits, now = NOW) {
       }
     }
   };
-  const core: Omit<ClientCore, "spending"> = {
+  const core: Omit<ClientCore, "spending" | "timeout" | "parts"> = {
     scheduler: impatient(new VirtualClock(now)),
     retry: { attempts: 1, baseDelay: 1, maxDelay: 1 },
     serviceClock: () => unknownClock,

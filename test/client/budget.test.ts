@@ -1,15 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  Budget,
-  openGate,
-  opensAt,
-  type Priority,
-  type RateLimit,
-  setBack,
-  started,
-  type Throttling,
-} from "../../src/client/budget.js";
+import { Budget, type Priority, type RateLimit, type Throttling } from "../../src/client/budget.js";
+import { sleepUntil } from "../../src/client/schedule.js";
 import { VirtualClock } from "../../src/replay/virtual-clock.js";
 
 const PRIORITIES = ["close", "refresh", "history"] as const;
@@ -17,30 +9,17 @@ const PRIORITIES = ["close", "refresh", "history"] as const;
 function budgetOn(clock: VirtualClock, limit: RateLimit | undefined) {
   const told: Throttling[] = [];
   const budget = new Budget(clock, limit, (throttling) => told.push(throttling));
-  const starts: { name: string; at: number }[] = [];
-  const ask = (name: string, priority: Priority = "refresh", signal?: AbortSignal) =>
-    budget.start(priority, signal, async (at) => {
-      starts.push({ name, at });
+  const starts: { name: string; at: number; ends: number }[] = [];
+  /** Asks for what takes so many ms, of which the head of the answer takes all but `body`. */
+  const ask = (name: string, priority: Priority = "refresh", signal?: AbortSignal, takes = 0, body = 0) =>
+    budget.start(priority, signal, async (at, end) => {
+      starts.push({ name, at, ends: at + takes });
+      if (takes + body > 0) await sleepUntil(clock, at + takes + body);
+      end(at + takes);
       return name;
     });
   return { budget, told, starts, ask };
 }
-
-describe("the gate", () => {
-  it("opens when the oldest start of a full window leaves it", () => {
-    const limit = { requests: 2, per: 100 };
-    let gate = started(openGate, limit, 10);
-    expect(opensAt(gate, limit)).toBeLessThanOrEqual(10);
-    gate = started(gate, limit, 50);
-    expect(opensAt(gate, limit)).toBe(110);
-    gate = started(gate, limit, 110);
-    expect(gate.starts).toEqual([50, 110]);
-    expect(opensAt(gate, limit)).toBe(150);
-    expect(opensAt({ ...gate, pausedUntil: 900 }, limit)).toBe(900);
-    expect(opensAt(gate, undefined)).toBe(Number.NEGATIVE_INFINITY);
-    expect(opensAt(setBack(gate, 30), limit)).toBe(120);
-  });
-});
 
 describe("the budget", () => {
   it("starts at once what it can, the rest as the window moves on", async () => {
@@ -73,6 +52,42 @@ describe("the budget", () => {
     expect(starts.map(({ name }) => name)).toEqual(["first", "c1", "c2", "r1", "r2", "h1", "h2"]);
   });
 
+  it("counts a request until it has ended, and for a window after the head of its answer", async () => {
+    const clock = new VirtualClock();
+    const { starts, ask, told } = budgetOn(clock, { requests: 2, per: 1_000 });
+    void ask("a", "refresh", undefined, 300, 200);
+    void ask("b", "refresh", undefined, 4_000);
+    void ask("c", "refresh", undefined, 100, 2_500);
+    void ask("d");
+    await clock.advanceTo(20_000);
+    expect(starts.map(({ name, at }) => [name, at])).toEqual([
+      ["a", 0],
+      ["b", 0],
+      ["c", 1_300],
+      // Its head has long been there, but its body has not: it has a place for as long as it is under way.
+      ["d", 3_900],
+    ]);
+    expect(told).toEqual([
+      { reason: "rate-limit", waiting: 1 },
+      { until: 1_300, reason: "rate-limit", waiting: 2 },
+      { reason: "rate-limit", waiting: 1 },
+    ]);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("counts nothing for what was not sent, and what goes out past it all the same", async () => {
+    const clock = new VirtualClock();
+    const { budget, starts, ask } = budgetOn(clock, { requests: 1, per: 1_000 });
+    await expect(budget.start("refresh", undefined, () => Promise.reject("refused"))).rejects.toBe("refused");
+    const end = budget.count();
+    void ask("a");
+    await clock.advanceTo(500);
+    end(400);
+    end(500);
+    await clock.advanceTo(5_000);
+    expect(starts.map(({ at }) => at)).toEqual([1_400]);
+  });
+
   it("takes out who leaves, without a trace", async () => {
     const clock = new VirtualClock();
     const { starts, ask } = budgetOn(clock, { requests: 1, per: 100 });
@@ -87,9 +102,9 @@ describe("the budget", () => {
     await clock.advanceTo(50);
     void ask("d");
     await clock.advanceTo(1_000);
-    expect(starts).toEqual([
-      { name: "a", at: 0 },
-      { name: "d", at: 100 },
+    expect(starts.map(({ name, at }) => [name, at])).toEqual([
+      ["a", 0],
+      ["d", 100],
     ]);
   });
 
@@ -119,19 +134,31 @@ describe("the budget", () => {
     };
     const budget = new Budget(scheduler, { requests: 1, per: 1_000 }, () => {});
     const starts: number[] = [];
-    const ask = () => budget.start("refresh", undefined, async () => starts.push(clock.now()));
+    const ask = () =>
+      budget.start("refresh", undefined, async (now, end) => {
+        starts.push(clock.now());
+        await sleepUntil(scheduler, now + 100);
+        end(now);
+      });
     void ask();
+    await clock.advanceBy(50);
     back = 3_600_000;
     void ask();
     await clock.advanceBy(5_000);
-    expect(starts).toEqual([10_000_000, 10_001_000]);
+    // When it ended by a clock that was set back meanwhile, it did so now.
+    expect(starts).toEqual([10_000_000, 10_001_100]);
   });
 
   it("keeps every promise, for any arrivals, leavings and pauses", async () => {
     const step = fc.oneof(
       {
         weight: 6,
-        arbitrary: fc.record({ kind: fc.constant("ask"), priority: fc.constantFrom(...PRIORITIES) }),
+        arbitrary: fc.record({
+          kind: fc.constant("ask"),
+          priority: fc.constantFrom(...PRIORITIES),
+          takes: fc.nat(400),
+          body: fc.nat(200),
+        }),
       },
       { weight: 2, arbitrary: fc.record({ kind: fc.constant("leave"), who: fc.nat(50) }) },
       {
@@ -159,7 +186,7 @@ describe("the budget", () => {
             const entry = {
               name,
               at,
-              priority: action.priority,
+              priority: action.priority as Priority,
               left: Number.POSITIVE_INFINITY,
               leave: () => {
                 if (!starts.some((start) => start.name === name))
@@ -168,14 +195,14 @@ describe("the budget", () => {
               },
             };
             asked.push(entry);
-            ask(name, action.priority, controller.signal).catch(() => {});
+            const { priority, takes, body } = action as { priority: Priority; takes: number; body: number };
+            ask(name, priority, controller.signal, takes, body).catch(() => {});
           } else if ("who" in action) {
             asked[action.who]?.leave();
           } else {
             pauses.push({ from: at, to: at + action.ms });
             budget.pause(at + action.ms);
           }
-          expect(clock.pending).toBeLessThanOrEqual(1);
         }
         await clock.advanceBy(100_000);
         expect(clock.pending).toBe(0);
@@ -183,12 +210,13 @@ describe("the budget", () => {
         const startOf = new Map(starts.map(({ name, at }) => [name, at]));
         // Everyone who stayed was served, nobody who left.
         for (const { name, left } of asked) expect(startOf.has(name)).toBe(left === Number.POSITIVE_INFINITY);
-        // No window sees more than the limit.
+        // No window sees more than the limit, whenever each arrives between its start and its answer.
         if (rateLimit !== undefined) {
-          starts.forEach(({ at }, index) => {
-            const later = starts[index + rateLimit.requests];
-            if (later !== undefined) expect(later.at - at).toBeGreaterThanOrEqual(rateLimit.per);
-          });
+          const { requests, per } = rateLimit;
+          for (const arrival of [...starts.map(({ at }) => at), ...starts.map(({ ends }) => ends)]) {
+            const possible = starts.filter(({ at, ends }) => at <= arrival && ends > arrival - per);
+            expect(possible.length).toBeLessThanOrEqual(requests);
+          }
         }
         // Nothing starts during a pause; what had started when it began may have done so at the same instant.
         for (const { from, to } of pauses) {
@@ -208,6 +236,25 @@ describe("the budget", () => {
         });
       }),
       { numRuns: 150 },
+    );
+  });
+
+  it.each([
+    [20, 39],
+    [100, 36],
+    [500, 26],
+  ])("lets through the default limit at a round trip of %i ms: %i a second", async (roundTrip, expected) => {
+    const clock = new VirtualClock();
+    const limit = { requests: 40, per: 1_000 };
+    const { starts, ask } = budgetOn(clock, limit);
+    const all = Array.from({ length: 1_000 }, (_, at) => ask(String(at), "refresh", undefined, roundTrip));
+    await clock.advanceTo(60_000);
+    await Promise.all(all);
+    const seconds = (starts.at(-1)!.at - starts[0]!.at) / 1_000;
+    expect(Math.floor((starts.length - limit.requests) / seconds)).toBe(expected);
+    expect(limit.requests / (1 + roundTrip / 1_000)).toBeCloseTo(
+      (starts.length - limit.requests) / seconds,
+      6,
     );
   });
 });

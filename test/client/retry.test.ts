@@ -310,7 +310,7 @@ describe("the rate limit", () => {
         });
         for (const entry of activity) {
           if (entry.type !== "throttled" || entry.reason !== "too-many-requests") continue;
-          expect(calls.filter(({ at }) => entry.at < at && at < entry.until)).toEqual([]);
+          expect(calls.filter(({ at }) => entry.at < at && at < entry.until!)).toEqual([]);
         }
         const requests = activity.filter(({ type }) => type === "request").length;
         expect(requests).toBe(calls.length);

@@ -58,7 +58,7 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
   const steps = plan.faults.flatMap((fault) => (fault.kind === "clock set" ? [fault] : []));
   const pauses = log.activities.flatMap(({ at, value }) =>
     value.type === "throttled"
-      ? [{ from: at, until: at + Math.min(value.until - value.at, LONGEST_HINT) }]
+      ? [{ from: at, until: at + Math.min((value.until ?? value.at) - value.at, LONGEST_HINT) }]
       : [],
   );
   const longestSleep = Math.max(

@@ -5,6 +5,8 @@ export interface Exchange {
   readonly id: number;
   readonly url: string;
   readonly sent: number;
+  /** When it reached the service, or a fault before it; the run's clock. */
+  arrived: number | undefined;
   readonly signal: AbortSignal | undefined;
   /** When the service answered, and when its answer was here. */
   answeredAt: number | undefined;

@@ -53,6 +53,7 @@ export class Network {
       id: this.exchanges.length,
       url,
       sent: this.#clock.now(),
+      arrived: undefined,
       signal: init?.signal,
       answeredAt: undefined,
       received: undefined,
@@ -79,6 +80,7 @@ export class Network {
   async #travel(exchange: Exchange, url: string, init: Init): Promise<Answer> {
     const signal = init?.signal;
     await this.#pass(this.#latency(exchange.id, "there"), signal);
+    exchange.arrived = this.#clock.now();
     const at = exchange.sent - this.#plan.world.start;
     const struck = this.#faults.filter(
       ({ fault, place }) =>

@@ -132,11 +132,18 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "counts retries apart from the rate limit",
     file: "client/request.ts",
-    find: "await this.#budget.start(ask.priority, ask.signal, (sent) =>\n        this.#attempt(ask, attempt, sent),\n      )",
+    find: "await start(ask.priority, ask.signal, (now, end) =>\n        this.#attempt(ask, attempt, now, end),\n      )",
     replace:
       "await (attempt > 1\n" +
-      "        ? this.#attempt(ask, attempt, scheduler.now())\n" +
-      "        : this.#budget.start(ask.priority, ask.signal, (sent) => this.#attempt(ask, attempt, sent)))",
+      "        ? this.#attempt(ask, attempt, scheduler.now(), () => {})\n" +
+      "        : start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end)))",
+    seeds: [105],
+  },
+  {
+    name: "counts a request only from when it is sent",
+    file: "client/request.ts",
+    find: "    leave(answer?.headAt ?? ended.at);",
+    replace: "    leave(sent);",
     seeds: [105],
   },
   {

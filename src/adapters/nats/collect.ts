@@ -54,8 +54,9 @@ const DEFAULT_SLOTS = 16;
  *
  * The work is cut into slots, and the rate limit with it: a collector that holds n of N slots asks at most n/N of what the
  * key allows, whatever the limit of `client` itself, which has to be the key's as well. A slot that changes hands counts
- * for its new holder once a window of the limit has passed, so that the sum holds in every moment. Only calls that
- * `collect` makes are counted; a `quota` is each client's own, so give each its part.
+ * for its new holder once a window of the limit has passed and, unless its holder has left, the client's `timeout`: nothing
+ * that was sent before counts any more then, so that the sum holds in every moment. All clients need the same `timeout`.
+ * Direct calls of the client are counted, but not held back; a `quota` is each client's own, so give each its part.
  *
  * `feeds`: what `watchCandles` and `watchSnipers` take, the same list for all collectors; `since` counts for a series of
  * which nothing is stored yet, and `fillGaps` is the subscriber's affair. All timers are those of the client's scheduler.
@@ -83,7 +84,7 @@ export function collect(
   options: CollectOptions = {},
 ): Observable<CollectorActivity> {
   checkConnection(connection);
-  const { scheduler } = coreOf(client);
+  const { scheduler, timeout } = coreOf(client);
   const settings = { ...checkNatsOptions(options), scheduler };
   const { group = "default", signal } = options;
   if (typeof group !== "string" || !GROUP.test(group)) {
@@ -92,7 +93,7 @@ export function collect(
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
     throw new InvalidInputError("signal", "an AbortSignal", "is none");
   }
-  const rules = checkRules(options);
+  const rules = checkRules(options, timeout);
   const checked = checkFeeds(settings.name, feeds);
   return new Observable((subscriber) => {
     const collector = new Collector(
@@ -110,7 +111,10 @@ export function collect(
   });
 }
 
-function checkRules({ rateLimit = DEFAULT_LIMIT, lease = 15_000, slots }: CollectOptions): GroupRules {
+function checkRules(
+  { rateLimit = DEFAULT_LIMIT, lease = 15_000, slots }: CollectOptions,
+  timeout: number,
+): GroupRules {
   if (rateLimit !== false && (typeof rateLimit !== "object" || rateLimit === null)) {
     throw new InvalidInputError("rateLimit", "an object, or false", `is ${String(rateLimit)}`);
   }
@@ -129,7 +133,7 @@ function checkRules({ rateLimit = DEFAULT_LIMIT, lease = 15_000, slots }: Collec
   return {
     slots: checkNumber("slots", slots ?? Math.min(DEFAULT_SLOTS, requests), most),
     lease,
-    limit: { requests, per },
+    limit: { requests, per, timeout },
   };
 }
 

@@ -6,6 +6,7 @@ import { type CollectingMeans, collectFeed } from "./collected-feed.js";
 import type { CollectedWatch } from "./feed-kinds.js";
 import { LeaseBucket } from "./lease-bucket.js";
 import {
+  countsAfter,
   emptyTable,
   type GroupRules,
   heldBy,
@@ -123,7 +124,7 @@ export class Collector {
   }
 
   start(): void {
-    this.#running.add(this.#limit.follow(this.#setup.client));
+    this.#running.add(() => this.#limit.close());
     this.#open().then(
       () => this.#tick(),
       (error) => this.#fail(error),
@@ -238,7 +239,7 @@ export class Collector {
     const ours = heldBy(table, this.#id);
     for (const [slot, { epoch }] of [...this.#held]) if (ours.get(slot) !== epoch) this.#drop(slot);
     if (mode === "takes") {
-      for (const [slot, epoch] of ours) if (!this.#held.has(slot)) this.#take(slot, epoch);
+      for (const slot of ours.keys()) if (!this.#held.has(slot)) this.#take(slot, table.slots[slot]!);
     }
     this.#count();
     const held = [...this.#held.keys()].sort((a, b) => a - b);
@@ -251,12 +252,12 @@ export class Collector {
     this.#limit.hold([...this.#held.values()].map(({ countsFrom }) => countsFrom));
   }
 
-  #take(slot: number, epoch: number): void {
+  #take(slot: number, lease: LeaseTable["slots"][number]): void {
+    const { epoch } = lease;
     const { settings, rules, feeds } = this.#setup;
     const { scheduler } = settings;
     const working = new Subscription();
-    // What its last holder has asked for within a window of the limit counts still.
-    this.#held.set(slot, { epoch, working, countsFrom: scheduler.now() + (rules.limit?.per ?? 0) });
+    this.#held.set(slot, { epoch, working, countsFrom: scheduler.now() + countsAfter(rules, lease) });
     for (const { feed, watch } of feeds.values()) {
       if (slotOf(feed.key, rules.slots) !== slot) continue;
       const { key } = feed;

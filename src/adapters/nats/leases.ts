@@ -7,8 +7,8 @@ export interface GroupRules {
   readonly slots: number;
   /** ms within which the slots of a collector that died have moved. */
   readonly lease: number;
-  /** The key's limit: at most `requests` in any window of `per` ms; `null` for none. */
-  readonly limit: { readonly requests: number; readonly per: number } | null;
+  /** The key's limit: at most `requests` in any window of `per` ms, each given up after `timeout` ms; `null` for none. */
+  readonly limit: { readonly requests: number; readonly per: number; readonly timeout: number } | null;
 }
 
 /** One part of the work, and whose it is. */
@@ -16,6 +16,8 @@ interface Slot {
   readonly holder: string | null;
   /** Raised whenever it passes to another one; what a later holder publishes goes before what an earlier one does. */
   readonly epoch: number;
+  /** Whether all was ended that earlier holders had sent, when the last of them gave it up. */
+  readonly isQuiet: boolean;
 }
 
 /** What the collectors of a group agree on: one value in a bucket, written by compare-and-set. */
@@ -35,7 +37,9 @@ export const PARTS = { renew: 1 / 8, act: 1 / 2, dead: 3 / 4 } as const;
 
 /** The table of a group that nobody has joined yet. */
 export function emptyTable(rules: GroupRules): LeaseTable {
-  const slots = Array.from({ length: rules.slots }, () => Object.freeze({ holder: null, epoch: 0 }));
+  const slots = Array.from({ length: rules.slots }, () =>
+    Object.freeze({ holder: null, epoch: 0, isQuiet: true }),
+  );
   return { version: 1, rules, beats: {}, slots };
 }
 
@@ -101,14 +105,17 @@ export function nextMove(
   const taken: number[] = [];
   let held = 0;
   const slots = table.slots.map((slot, number): Slot => {
-    const { holder, epoch } = slot;
+    const { holder, epoch, isQuiet } = slot;
     const isOurs = holder === me && working.get(number) === epoch;
     if (isOurs && held < share) {
       held += 1;
       return slot;
     }
     if (isOurs) released.push(number);
-    return holder !== null && holder !== me && alive.includes(holder) ? slot : { holder: null, epoch };
+    if (holder === null || (holder !== me && alive.includes(holder))) return slot;
+    // One that is ours by the table alone was never worked on.
+    const wasUsed = isOurs || holder !== me;
+    return { holder: null, epoch, isQuiet: isQuiet && !wasUsed };
   });
   // From a place of its own, so that several that take at once do not all reach for the same.
   const first = Math.floor((rank * rules.slots) / alive.length);
@@ -116,7 +123,7 @@ export function nextMove(
     const number = (first + step) % slots.length;
     const slot = slots[number]!;
     if (slot.holder !== null || released.includes(number)) continue;
-    slots[number] = { holder: me, epoch: Math.max(slot.epoch + 1, Math.floor(now)) };
+    slots[number] = { ...slot, holder: me, epoch: Math.max(slot.epoch + 1, Math.floor(now)) };
     taken.push(number);
     held += 1;
   }
@@ -129,7 +136,9 @@ export function nextMove(
 /** The table after a collector has left of its own accord. */
 export function withoutCollector(table: LeaseTable, me: string): LeaseTable {
   const { [me]: _left, ...beats } = table.beats;
-  const slots = table.slots.map((slot) => (slot.holder === me ? { ...slot, holder: null } : slot));
+  const slots = table.slots.map((slot) =>
+    slot.holder === me ? { ...slot, holder: null, isQuiet: true } : slot,
+  );
   return { ...table, beats, slots };
 }
 
@@ -145,16 +154,25 @@ export function shareOf({ limit, slots }: GroupRules, held: number): number {
   return limit === null ? Number.POSITIVE_INFINITY : Math.floor((limit.requests * held) / slots);
 }
 
+/**
+ * How long the part of the limit that belongs to a slot does not count yet, in ms: until what its last holder had sent does
+ * not count any more, which may have been under way for as long as a request is waited for.
+ */
+export function countsAfter({ limit }: GroupRules, slot: Slot | undefined): number {
+  if (limit === null) return 0;
+  return slot?.isQuiet ? limit.per : limit.timeout + limit.per;
+}
+
 const count = z.int().check(z.nonnegative());
 const schema = z.object({
   version: z.literal(1),
   rules: z.object({
     slots: count.check(z.positive()),
     lease: z.number(),
-    limit: z.nullable(z.object({ requests: z.number(), per: z.number() })),
+    limit: z.nullable(z.object({ requests: z.number(), per: z.number(), timeout: z.number() })),
   }),
   beats: z.record(z.string(), count),
-  slots: z.array(z.object({ holder: z.nullable(z.string()), epoch: count })),
+  slots: z.array(z.object({ holder: z.nullable(z.string()), epoch: count, isQuiet: z.boolean() })),
 });
 
 /** Reads a table; throws a `ContractError` where it is none of this version's. */

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  countsAfter,
   emptyTable,
   type GroupRules,
   heldBy,
@@ -15,7 +16,7 @@ import {
   withoutCollector,
 } from "../../../src/adapters/nats/leases.js";
 
-const RULES: GroupRules = { slots: 6, lease: 8_000, limit: { requests: 40, per: 1_000 } };
+const RULES: GroupRules = { slots: 6, lease: 8_000, limit: { requests: 40, per: 1_000, timeout: 5_000 } };
 
 /** One collector as `Collector` behaves: reads, decides, and writes some time later what nobody else has changed. */
 class Member {
@@ -249,11 +250,35 @@ describe("leases", () => {
   });
 
   it("are taken anew where only the table says that they are one's own", () => {
-    const slots = Array.from({ length: 6 }, () => ({ holder: "me", epoch: 10 }));
+    const slots = Array.from({ length: 6 }, () => ({ holder: "me", epoch: 10, isQuiet: true }));
     const held = new Map([[2, 10]]);
     const { table, taken } = nextMove({ ...emptyTable(RULES), slots }, nothingSeen, { id: "me", held }, 7);
     expect(taken).toEqual([0, 1, 3, 4, 5]);
     expect(table.slots.map(({ epoch }) => epoch)).toEqual([11, 11, 10, 11, 11, 11]);
+  });
+
+  it("count at once after one who has left, and only after all that another one may have sent", () => {
+    const other = (table: LeaseTable) =>
+      nextMove(table, nothingSeen, { id: "other", held: new Map() }, 9).table;
+    const mine = nextMove(emptyTable(RULES), nothingSeen, { id: "me", held: new Map() }, 7).table;
+    const held = heldBy(mine, "me");
+    const waits = (table: LeaseTable) => table.slots.map((slot) => countsAfter(RULES, slot));
+    const quiet = 1_000;
+    const whole = 6_000;
+    expect(waits(mine)).toEqual(Array(6).fill(quiet));
+    expect(waits(other(withoutCollector(mine, "me")))).toEqual(Array(6).fill(quiet));
+
+    const joined = other(mine);
+    const { table, released } = nextMove(joined, nothingSeen, { id: "me", held }, 8);
+    expect(released).toEqual([3, 4, 5]);
+    expect(waits(other(table))).toEqual([quiet, quiet, quiet, whole, whole, whole]);
+
+    let seen = sight(nothingSeen, mine, 0);
+    for (let now = 1_000; now <= 7_000; now += 1_000) seen = sight(seen, mine, now);
+    const { table: afterDeath, taken } = nextMove(mine, seen, { id: "other", held: new Map() }, 7_000);
+    expect(taken).toHaveLength(6);
+    expect(waits(afterDeath)).toEqual(Array(6).fill(whole));
+    expect(countsAfter({ ...RULES, limit: null }, undefined)).toBe(0);
   });
 
   it("survive being written and read", () => {

@@ -15,12 +15,11 @@ function shared(client: Partial<ClientOptions> = {}) {
   const world = new World({ start: START, latency: 10, client: { rateLimit: LIMIT, ...client } });
   world.interfere = () => answered(200, "fine");
   const limit = new SharedLimit(world.client, { share, per: LIMIT.per });
-  const following = limit.follow(world.client);
   const ask = (route: string, more: Partial<Ask<string>> = {}) =>
     coreOf(limit.client).send({ route, priority: "refresh", parse: (text) => text, ...more });
   /** When each request went out, in ms from the start. */
   const sent = () => world.asked.map(({ sent }) => sent - START);
-  return { world, limit, following, ask, sent };
+  return { world, limit, ask, sent };
 }
 
 const routesOf = (world: World) => world.asked.map(({ url }) => url.pathname);
@@ -51,7 +50,7 @@ describe("a share of a client's rate limit", () => {
     const answers = Array.from({ length: 15 }, (_, number) => ask(`/${number}`));
     await world.clock.advanceBy(5_000);
     await Promise.all(answers);
-    expect(sent()).toEqual([0, 0, 0, 0, 0, 0, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 2_000, 2_000, 2_000]);
+    expect(sent()).toEqual([0, 0, 0, 0, 0, 0, 1_020, 1_020, 1_020, 1_020, 1_020, 1_020, 2_040, 2_040, 2_040]);
   });
 
   it("takes back what a part was worth as soon as it is gone", async () => {
@@ -62,7 +61,7 @@ describe("a share of a client's rate limit", () => {
     await world.clock.advanceBy(500);
     limit.hold([START]);
     await world.clock.advanceBy(2_000);
-    expect(sent()).toEqual([0, 0, 0, 0, 0, 0, 1_000, 1_000, 2_000, 2_000]);
+    expect(sent()).toEqual([0, 0, 0, 0, 0, 0, 1_020, 1_020, 2_040, 2_040]);
   });
 
   it("takes back turns that are not used yet, too, the last ones first", async () => {
@@ -137,7 +136,7 @@ describe("a share of a client's rate limit", () => {
       expect.objectContaining({ status: 500 }),
       expect.objectContaining({ status: 500 }),
     ]);
-    expect(sent()).toEqual([0, 0, 1_000, 1_000, 2_000, 2_000, 3_000, 3_000, 4_000, 4_000]);
+    expect(sent()).toEqual([0, 0, 1_020, 1_020, 2_040, 2_040, 3_060, 3_060, 4_080, 4_080]);
   });
 
   it("heeds how long the service asks to wait", async () => {
@@ -182,7 +181,6 @@ describe("a share of a client's rate limit", () => {
     });
     world.interfere = () => answered(200, "fine");
     const limit = new SharedLimit(world.client, { share, per: LIMIT.per });
-    limit.follow(world.client);
     limit.actUntil(START + 10_000);
     limit.hold([START]);
     expect(limit.mayAct()).toBe(true);
@@ -215,14 +213,14 @@ describe("a share of a client's rate limit", () => {
     expect(await outcomeOf(ask("/late", { signal: AbortSignal.abort(reasons[0]) }))).toBe(reasons[0]);
   });
 
-  it("answers two calls with the same route, one after the other", async () => {
+  it("answers two calls with the same route, each with a place of its own", async () => {
     const { world, limit, ask, sent } = shared();
     limit.actUntil(FOREVER);
     limit.hold([START]);
     const answers = [ask("/same"), ask("/same")];
     await world.clock.advanceBy(100);
     await Promise.all(answers);
-    expect(sent()).toEqual([0, 20]);
+    expect(sent()).toEqual([0, 0]);
   });
 
   it("counts what goes out past it", async () => {
@@ -238,18 +236,18 @@ describe("a share of a client's rate limit", () => {
     void ask("/b");
     await world.clock.advanceBy(1_500);
     await direct;
-    expect(sent()).toEqual([0, 0, 1_000]);
+    expect(sent()).toEqual([0, 0, 1_020]);
   });
 
   it("leaves no timer behind", async () => {
-    const { world, limit, following, ask } = shared();
+    const { world, limit, ask } = shared();
     const abort = new AbortController();
     limit.actUntil(START + 100);
     limit.hold([START + 5_000]);
     const asking = outcomeOf(ask("/a", { signal: abort.signal }));
     abort.abort();
     await asking;
-    following.unsubscribe();
+    limit.close();
     expect(world.clock.pending).toBe(0);
   });
 });

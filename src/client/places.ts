@@ -1,0 +1,47 @@
+/** What counts against a rate limit, as the service may see it. */
+export interface Places {
+  /** Requests under way: each may reach the service at any moment until its answer is here. */
+  readonly underWay: number;
+  /** Until when each of the others counts, ascending. */
+  readonly leaving: readonly number[];
+}
+
+/** So many requests may count at once, from an instant on. */
+export interface Room {
+  readonly from: number;
+  readonly requests: number;
+}
+
+export const noPlaces: Places = { underWay: 0, leaving: [] };
+
+/** The instant from which on the next request may start; `Infinity` while that depends on those under way. */
+export function opensAt({ underWay, leaving }: Places, rooms: readonly Room[], now: number): number {
+  let first = Number.POSITIVE_INFINITY;
+  for (const { from, requests } of rooms) {
+    const start = Math.max(from, now);
+    const inTheWay = underWay + leaving.length + 1 - requests;
+    if (inTheWay <= 0) first = Math.min(first, start);
+    else if (inTheWay <= leaving.length) first = Math.min(first, Math.max(start, leaving[inTheWay - 1]!));
+  }
+  return first;
+}
+
+/** The places after a request has started. */
+export function entered(places: Places, now: number): Places {
+  return { underWay: places.underWay + 1, leaving: places.leaving.filter((until) => until > now) };
+}
+
+/** The places after a request has ended, which counts until an instant; `undefined`: it was never sent. */
+export function ended(places: Places, until: number | undefined): Places {
+  const underWay = places.underWay - 1;
+  if (until === undefined) return { ...places, underWay };
+  const { leaving } = places;
+  let at = leaving.length;
+  while (at > 0 && leaving[at - 1]! > until) at -= 1;
+  return { underWay, leaving: [...leaving.slice(0, at), until, ...leaving.slice(at)] };
+}
+
+/** The places after the scheduler's clock was set back, as a user may do: what has passed has passed. */
+export function setBack({ underWay, leaving }: Places, by: number): Places {
+  return { underWay, leaving: leaving.map((until) => until - by) };
+}
