@@ -77,6 +77,8 @@ export class SeriesReader {
   #before: readonly number[] = [];
   /** A candle that the last answer lacked although it was known. */
   #doubted: number | undefined;
+  /** The same, where an answer about it alone has just shown it. */
+  #confirmed: number | undefined;
   /** Whether candles come newest first, as they mostly do: then an answer that is cut lacks the oldest. */
   #order: "descending" | "other" | undefined;
 
@@ -188,8 +190,10 @@ export class SeriesReader {
 
   /** What two answers say that both lack a known candle. Where one about it alone lacks it, too, it is gone and forgotten. */
   async unfinished(lacks: number, options: SearchOptions): Promise<UnfinishedError> {
-    const isGone = !(await this.opening.holds(lacks, options));
+    const isGone = lacks !== this.#confirmed && !(await this.opening.holds(lacks, options));
     if (isGone) this.#forget(lacks);
+    else this.#remember([lacks]);
+    this.#confirmed = undefined;
     return new UnfinishedError(lacks, isGone);
   }
 
@@ -291,7 +295,7 @@ export class SeriesReader {
     if (lacks === undefined && doubted !== undefined && doubted >= start && doubted < end) {
       this.#doubted = undefined;
       if (!hasUnplaced && isLacking(doubted)) {
-        if (await this.opening.holds(doubted, options)) lacks = doubted;
+        if (await this.opening.holds(doubted, options)) lacks = this.#confirmed = doubted;
         else this.#forget(doubted);
       }
     }

@@ -49,6 +49,36 @@ describe.each(QUIRKS)("a known candle that is gone from the service (%o)", (quir
   });
 });
 
+describe.each(QUIRKS)("a machine of the service that is behind (%o)", (quirks) => {
+  it.each([0, 2])(
+    "takes nothing away, whichever of three answers is not its own: window %d",
+    async (revisionWindow) => {
+      for (const own of [0, 1, 2]) {
+        const { world, events, statuses } = watched(quirks, revisionWindow);
+        await world.clock.advanceTo(at("12:10:30"));
+        let answers = 0;
+        world.interfere = (asked, answer) => {
+          answers += 1;
+          if (answers % 3 === own) return undefined;
+          return withRows(answer, (rows) =>
+            rows.filter(
+              ({ timestamp }) => Date.parse(String(timestamp)) < asked.sent - (revisionWindow + 4) * MINUTE,
+            ),
+          );
+        };
+        await world.clock.advanceTo(at("12:30:30"));
+        expect(events.filter(({ type }) => type === "removed")).toEqual([]);
+        world.interfere = () => undefined;
+        await world.clock.advanceTo(at("12:33:30"));
+        expect(statuses.at(-1)).toMatchObject({ state: "live", coveredUntil: at("12:33:00") });
+        expect(standing(events).map(({ timestamp }) => timestamp)).toEqual(
+          Array.from({ length: 34 }, (_, index) => at("12:00:00") + index * MINUTE),
+        );
+      }
+    },
+  );
+});
+
 describe.each(QUIRKS)("a known candle that answers lack although it is there (%o)", (quirks) => {
   it.each([0, 2])(
     "is asked for alone, and holds all up until it shows: window %d",
@@ -64,7 +94,11 @@ describe.each(QUIRKS)("a known candle that answers lack although it is there (%o
             .at(-1);
           return rows.filter(({ timestamp }) => timestamp === newest);
         });
+      await world.clock.advanceTo(at("12:12:00"));
+      const { length } = world.asked;
       await world.clock.advanceTo(at("12:40:30"));
+      // Ever more seldom, until each closing is asked for once more, and the candle alone.
+      expect(world.asked.length - length).toBeLessThanOrEqual(5 * 29);
       expect(statuses.at(-1)).toMatchObject({
         state: "stalled",
         coveredUntil: at("12:10:00"),

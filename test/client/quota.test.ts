@@ -235,4 +235,33 @@ describe("a client's quota", () => {
     expect(world.asked.length).toBe(before + 1);
     expect(statuses.at(-1)!.state).toBe("live");
   });
+
+  it.each([
+    ["units", { quota: { units: 1_950, per: 600_000 } }],
+    ["requests, as the service counts them", { retry: { attempts: 2, maxDelay: 1_000 } }],
+  ])("is a history's pause, not its end, where %s are spent: it asks on where it was", async (_, client) => {
+    const world = new World({ start: at("12:00:10"), createdAt: at("23:00:00"), client });
+    if (!("quota" in client)) {
+      let answers = 0;
+      world.interfere = () => {
+        answers += 1;
+        return answers % 10 === 0
+          ? answered(429, { message: "slow down" }, { "retry-after": "4" })
+          : undefined;
+      };
+    }
+    const asked: string[] = [];
+    world.client.activity.subscribe((activity) => {
+      if (activity.type === "request" && activity.priority === "history") asked.push(activity.url);
+    });
+    const watch = { ...MINUTES, timeframe: "1h", every: "close", since: { candles: 1_340 } } as const;
+    const subscription = watchCandles(world.client, watch).subscribe();
+    await world.clock.advanceTo(at("14:00:00"));
+    subscription.unsubscribe();
+    const times = [...new Set(asked)].map((url) => asked.filter((other) => other === url).length);
+    // A silence before a series is asked for twice, and what was refused once more.
+    expect(Math.max(...times)).toBeLessThanOrEqual(3);
+    expect(asked.length).toBeGreaterThan(10);
+    expect(asked.length).toBeLessThan(60);
+  });
 });

@@ -179,6 +179,14 @@ describe("the service's clock", () => {
     clock = learn(clock, trip);
     expect(clock.bounds).toEqual(before);
     expect(provenBy(clock, trip)).toBeLessThanOrEqual(NOW + 7_520);
+    // The next one may lack it, too: it is sent so late that it proves its time without.
+    for (let at = NOW + 1_000; at < NOW + 40_000; at += 370) {
+      clock = learn(clock, exchange(at, 20, 20, 7_000).trip);
+    }
+    const [target, early] = [NOW + 60_000, aim(clock, NOW + 60_000)];
+    expect(early).toBeLessThan(aimSafely(clock, target));
+    clock = learn(clock, { sent: NOW + 50_000, received: NOW + 50_040, date: undefined });
+    expect(aim(clock, target)).toBe(aimSafely(clock, target));
   });
 });
 
