@@ -12,6 +12,7 @@ import { candleSchedule } from "../poll/schedule.js";
 import {
   type CandleBook,
   type CandleChange,
+  type CandleEntry,
   type CandleRead,
   type CandleRules,
   emptyBook,
@@ -63,8 +64,9 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
   const take = (answer: CandleRead): LookStep<CandleState> => {
     book ??= emptyBook(firstInterval(rules, answer));
     const settled = settledUntil(rules, answer.provenAt);
-    const before = silence?.epoch === answer.epoch ? silence.until : undefined;
-    silence = answer.isUnproven ? { until: settled, epoch: answer.epoch } : undefined;
+    // One that was asked for at once may come out of a cache, and is no second one.
+    const before = silence?.epoch === answer.epoch && !answer.isRepeat ? silence.until : undefined;
+    silence = answer.isUnproven ? { until: Math.min(settled, answer.to), epoch: answer.epoch } : undefined;
     const shown = Math.max(answer.from, Math.min(answer.to, before ?? answer.from));
     const { coveredUntil } = book;
     const to = answer.isUnproven ? shown : answer.to;
@@ -119,14 +121,13 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
         else begun = { at: windowStart(rules, now()), epoch };
       }
       // While there is no candle at all nothing is final: what lies behind is read once the first one has come.
-      const isUnseen = !reader.hasCandles;
+      const isUnseen = isBlank(book) && !reader.hasCandles;
       if (!isUnseen && isFarBehind(windowStart(rules, now()))) yield* catchUp(options);
       const from =
         book === undefined ? windowStart(rules, now()) : isUnseen ? unseenFrom(book) : book.finalUntil;
       const to = intervals.end(Math.max(now(), from));
       // While nothing has come, the first look may have been one by a clock that was not known yet.
-      const isEmpty = book === undefined || book.entries.length === 0;
-      const probes = options.isClosing || isEmpty ? "lightly" : "never";
+      const probes = options.isClosing || isBlank(book) ? "lightly" : "never";
       const read = await reader.read(from, to, { ...options, probes });
       const mayRepeat = repeats < LOOKS_AT_ONCE;
       // Asked by a clock that was not known yet, or has jumped, the range can miss the present.
@@ -174,10 +175,16 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
   }
 }
 
+/** Whether no candle may still change: there is none, or all of them are final. */
+function isBlank(book: CandleBook | undefined): boolean {
+  return book === undefined || book.entries.length === 0;
+}
+
 /** Whether an answer without candles says that there are none: where it holds one that is known, or lacks some that are. */
 function isProven(read: SeriesRead, book: CandleBook | undefined): boolean {
   const isSilent = read.candles.length === 0 && read.unreadable.size === 0 && !read.hasUnplaced;
-  return !isSilent || read.isWitnessed || (book !== undefined && book.entries.length > 0);
+  const isAsked = ({ candle }: CandleEntry) => candle.timestamp >= read.from && candle.timestamp < read.to;
+  return !isSilent || read.isWitnessed || book?.entries.some(isAsked) === true;
 }
 
 /**

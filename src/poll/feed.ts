@@ -259,12 +259,13 @@ class Poller<State> {
     // A doubt that second looks do not settle leaves a poll behind.
     const isSettled = isCurrent !== undefined || (isDoubtful && this.#secondLooks >= SECOND_LOOKS);
     const isLate = isLast && isSettled ? isBehind : wasLate;
-    const trouble = isLate && error !== undefined ? { lastError: error } : {};
-    // What is in doubt does not end a row of failures, as the look may go on to fail.
-    const before = isLast || !isDoubtful ? undefined : this.#feed;
-    const { failures = 0, lastError } = before ?? {};
-    const past = lastError === undefined ? {} : { lastError };
-    this.#tell({ state, isFresh: true, isLate, failures, ...past, ...trouble });
+    // What only another answer can tell is no success while the look goes on: it may fail by the very same answer.
+    const isSuccess = isLast || isCurrent !== undefined;
+    const { failures, lastError } = isSuccess
+      ? { failures: 0, lastError: isLate ? error : undefined }
+      : this.#feed;
+    const trouble = lastError === undefined ? {} : { lastError };
+    this.#tell({ state, isFresh: true, isLate, failures, ...trouble });
   }
 
   #tell(feed: FeedUpdate<State>): void {

@@ -94,11 +94,12 @@ describe.each(QUIRKS)("a known candle that answers lack although it is there (%o
             .at(-1);
           return rows.filter(({ timestamp }) => timestamp === newest);
         });
-      await world.clock.advanceTo(at("12:12:00"));
-      const { length } = world.asked;
+      await world.clock.advanceTo(at("12:20:00"));
+      const before = world.asked.length;
       await world.clock.advanceTo(at("12:40:30"));
-      // Ever more seldom, until each closing is asked for once more, and the candle alone.
-      expect(world.asked.length - length).toBeLessThanOrEqual(5 * 29);
+      // Each slot looks for it, and asks for it alone; waits grow to a slot as after any failure.
+      expect(world.asked.length - before).toBeLessThanOrEqual(2 * 21);
+      expect(statuses.at(-1)!.failures).toBeGreaterThan(20);
       expect(statuses.at(-1)).toMatchObject({
         state: "stalled",
         coveredUntil: at("12:10:00"),
@@ -147,6 +148,40 @@ describe.each([0, 1, 2])(
         expect([covered.at(-1), births[0]]).toEqual([at("12:02:00"), at("12:00:00")]);
       },
     );
+
+    it("is no second one where the first asked for less, and this one came at once", async () => {
+      const world = new World({ start: at("11:50:00.700"), createdAt: at("11:40:00"), hasDate: true });
+      const options = { ...MINUTES, timeframe: "1s", every: "close", revisionWindow } as const;
+      const seen: { coveredUntil: number; asked: number }[] = [];
+      watchFeedStatus(world.client, options).subscribe(({ coveredUntil = 0 }) => {
+        seen.push({ coveredUntil, asked: world.asked.length });
+      });
+      await world.clock.advanceTo(at("11:51:00.500"));
+      // An answer that takes so long that the range it was about is over, and is asked for anew at once.
+      world.latency = 3_000;
+      const late = world.asked.length + 1;
+      await world.clock.advanceTo(at("11:51:04"));
+      world.latency = 20;
+      await world.clock.advanceTo(at("11:51:20"));
+      const until = Math.max(
+        ...seen.filter(({ asked }) => asked <= late + 1).map(({ coveredUntil }) => coveredUntil),
+      );
+      expect(until).toBeLessThanOrEqual(at("11:51:02"));
+      expect(seen.at(-1)!.coveredUntil).toBeGreaterThanOrEqual(at("11:51:17"));
+    });
+
+    it("counts only then where all that was known is gone, too", async () => {
+      const { world, statuses } = watched({}, revisionWindow);
+      await world.clock.advanceTo(at("12:10:30"));
+      world.interfere = ({ url }, answer) =>
+        url.pathname.endsWith("/ohlcv") ? withRows(answer, () => []) : undefined;
+      await world.clock.advanceTo(at("12:20:30"));
+      // Each slot's answer is the second one about what the slot before has shown.
+      expect(statuses.at(-1)!.coveredUntil).toBe(at("12:19:00"));
+      world.interfere = () => undefined;
+      await world.clock.advanceTo(at("12:22:30"));
+      expect(statuses.at(-1)).toMatchObject({ state: "live", coveredUntil: at("12:22:00") });
+    });
 
     it.each([1, 2, 3, 10])("loses nothing, %d times", async (empty) => {
       const { world, births } = await begun("devnet", empty);
