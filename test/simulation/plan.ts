@@ -181,6 +181,8 @@ function drawStays(draw: Draw, feed: FeedPlan, world: WorldPlan): WatcherPlan[] 
   const { series, from, until } = feed;
   const polls = draw.fork("polls");
   const interval = LENGTH[series.timeframe];
+  // Some say 1970 for everything; what else is drawn does not change by it.
+  const mayBeAll = (since: number) => draw.fork(`all ${since}`).chance(0.06);
   const drawView = (): WatchOptions => {
     const back = draw.weighed({ none: 4, instant: 4, candles: 2 });
     const fillGaps = draw.chance(0.4) ? { fillGaps: true } : {};
@@ -188,7 +190,7 @@ function drawStays(draw: Draw, feed: FeedPlan, world: WorldPlan): WatcherPlan[] 
     if (back === "candles") return { since: { candles: draw.scaled(1, 1_500) }, ...fillGaps };
     const begins = world.start + world.offset + from;
     const since = begins - interval * draw.scaled(1, Math.max(2, Math.min(3_000, begins / interval / 2)));
-    return { since: Math.max(0, since), ...fillGaps };
+    return { since: mayBeAll(since) ? 0 : Math.max(0, since), ...fillGaps };
   };
   const stays: WatcherPlan[] = [];
   const main = drawView();
@@ -251,7 +253,7 @@ function drawCalls(draw: Draw, { world, length, healthyFrom }: Frame): WatcherPl
     const range = LENGTH[timeframe] * draw.scaled(1, 4_000);
     const stay = { from, until: length };
     const kind = draw.pick(["fetch", "fetch", "page", "pages", "report"] as const);
-    const start = Math.max(0, now - range);
+    const start = draw.fork(`all ${left}`).chance(0.06) ? 0 : Math.max(0, now - range);
     if (kind === "report") {
       if (world.network === "mainnet")
         calls.push({ kind, options: { pairAddress: world.callPair }, ...stay });

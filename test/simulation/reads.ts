@@ -184,7 +184,7 @@ export function isSameCandle(a: Candle, b: Candle): boolean {
 
 /**
  * Whether looks say that an interval has no candle, so that a client may take their word: one with other rows, or two
- * without any. One that lacks a candle before it which was known, and is there in `truth`, is not whole, and shows that.
+ * without any that no cache has given alike. One that lacks a candle before it which was known, and is there in `truth`, is not whole, and shows that.
  */
 export function isSaidAbsent(
   looks: readonly Look[],
@@ -192,7 +192,8 @@ export function isSaidAbsent(
   truth: ReadonlyMap<number, unknown>,
   intervals: Intervals,
 ): boolean {
-  let empty = 0;
+  /** The first answer without any. */
+  let empty: Look | undefined;
   // What a history has shown is not known to the poll, nor the other way round.
   const shown = { history: new Set<number>(), poll: new Set<number>() };
   for (const look of looks) {
@@ -208,8 +209,8 @@ export function isSaidAbsent(
     if (covers(look, timestamp) && look.broken.has(timestamp)) return true;
     if (covers(look, timestamp) && !look.rows.has(timestamp) && isWhole) {
       if (look.rows.size > 0 || look.hasUnplaced || look.broken.size > 0) return true;
-      empty += 1;
-      if (empty > 1) return true;
+      if (empty !== undefined && isAnother(empty, look)) return true;
+      empty ??= look;
     }
     for (const other of look.rows.keys()) known.add(other);
     // An answer about one candle alone says whether that is gone.
@@ -218,6 +219,11 @@ export function isSaidAbsent(
       for (const other of known) if (covers(look, other) && !look.rows.has(other)) known.delete(other);
   }
   return false;
+}
+
+/** Whether a look of a history is not one that a cache may have given twice: of another range, or a second later. */
+function isAnother(before: Look, look: Look): boolean {
+  return !look.isHistory || look.sent - before.sent >= 950 || look.url !== before.url;
 }
 
 /** Whether a look lacks one of the known candles from before an instant that it asked for. */

@@ -6,6 +6,9 @@ import { candlesAt } from "../truth.js";
 import { waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
 
+/** A doubt is settled within so many looks. */
+const SETTLING_LOOKS = 4;
+
 /** Promises 1, 5 and 12: once all is well, what a subscriber knows is what the service says, without hole or excess. */
 export const watchConvergence: Monitor = async (log, context) => {
   for (const stay of log.stays) if (stay.plan.kind === "candles") await compare(log, stay, context);
@@ -45,10 +48,10 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
   const truth = await candlesAt(log, series, { from, to: intervals.end(running), at: last.answeredAt });
   const windowFrom = intervals.shift(running, -revisionWindow);
 
-  // What could not be read any more before it left the window stays as it was, and does not become final.
+  // What could not be read any more before it left the window stays as it was; where it was open it does not become final.
   const isSkipped = (timestamp: number) => {
     const own = known.get(timestamp);
-    if (own?.status === "final" || timestamp >= windowFrom) return false;
+    if (own?.status === "final" || own?.status === "closed" || timestamp >= windowFrom) return false;
     const asked = polls.filter((look) => covers(look, timestamp));
     const wasRead = own === undefined && asked.some((look) => look.rows.has(timestamp));
     return !wasRead && asked.some((look) => isUnreadable(look, timestamp));
@@ -97,6 +100,15 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
       isUnsettled ? 1 : 5,
       `has ${text(has)} (${own?.status}) at ${new Date(timestamp).toISOString()}, the service ${text(wanted)}`,
     );
+  }
+
+  // What has left the window some looks ago is final, whatever its last rows were: nobody asks for it any more.
+  const leftBefore = polls.at(-SETTLING_LOOKS);
+  if (leftBefore !== undefined) {
+    const until = context.changeableFrom(feed, leftBefore.answeredAt - settle);
+    for (const [timestamp, { status }] of known)
+      if (status === "closed" && timestamp < until)
+        breach(12, `has not made ${new Date(timestamp).toISOString()} final`);
   }
 
   // What rows that could not be read leave uncovered is not filled.

@@ -30,12 +30,10 @@ export const watchDeletion: Monitor = (log, context) => {
         breach("goes although a row could not be read");
       const about = all.filter((look) => !isUnreadable(look, timestamp));
       const [before, last] = about.slice(-2) as [Look?, Look?];
-      const present = about.findLastIndex((look) => look.rows.has(timestamp));
-      const absent = about.slice(present + 1, -1);
       if (before === undefined || last === undefined) breach("goes without two looks");
       else if (before.rows.has(timestamp) && !wasAskedAgain(about, timestamp))
         breach("goes on its first absence");
-      else if (![before, ...absent].some((look) => isAnotherAnswer(look, last, feed, context)))
+      else if (!absencesBefore(about, timestamp).some((look) => isAnotherAnswer(look, last, feed, context)))
         breach("goes on an answer that a cache may have given twice");
       else if (last.rows.has(timestamp)) breach("goes although it is there");
       const unasked = polls.at(-1)!;
@@ -57,13 +55,20 @@ function wasAskedAgain(about: readonly Look[], timestamp: number): boolean {
   );
 }
 
+/** The looks before the last one that lack a candle, in a row; the one before it in any case. */
+function absencesBefore(about: readonly Look[], timestamp: number): readonly Look[] {
+  const shown = about.slice(0, -2).findLastIndex((look) => look.rows.has(timestamp));
+  return about.slice(shown + 1, -1);
+}
+
 /** A second later, or with a later slot, is another answer; the client's word of the time may be off by a little. */
-function isAnotherAnswer(before: Look, last: Look, feed: FeedPlan, context: Context): boolean {
+export function isAnotherAnswer(before: Look, last: Look, feed: FeedPlan, context: Context): boolean {
   if (last.sent - before.sent >= 950 || context.clockWasSet(before.sent, last.sent)) return true;
-  const from = context.serviceClock(before.sent) - CLOCK_ERROR;
+  const sent = context.serviceClock(before.sent);
   const until = context.serviceClock(last.sent) + CLOCK_ERROR;
   const slots = [...slotsAbout(feed, until), ...slotsAbout(feed, until - feed.settle)];
-  return slots.some((slot) => slot > from && slot <= until);
+  const own = slots.reduce((best, slot) => (Math.abs(slot - sent) < Math.abs(best - sent) ? slot : best));
+  return slots.some((slot) => slot !== own && slot > sent - CLOCK_ERROR && slot <= until);
 }
 
 /** What is missing for the first time is asked for again a second later, or with the next slot. */

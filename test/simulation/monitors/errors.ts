@@ -1,4 +1,4 @@
-import { PairstreamError } from "../../../src/index.js";
+import { PairstreamError, type Timeframe } from "../../../src/index.js";
 import { intervalsOf } from "../../../src/timeframe.js";
 import { askedBy, isSameCandle, type Read, readBody } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
@@ -7,6 +7,10 @@ import type { Context, Monitor } from "./monitor.js";
 
 /** Those that leave a cursor which leads nowhere, or an answer that may hold one. */
 const CURSOR_FAULTS: readonly string[] = ["emptyPage", "loopingCursor", "dripping", "longCursor", "cached"];
+/** More wallets than any pair has, and of candles what a range holds beyond its own, at its bounds and by other weeks. */
+const MOST_WALLETS = 10_000;
+const MARGIN = 4;
+const REPORT_FIELDS: readonly string[] = ["blockNumber", "blockTimestamp", "transactionHash", "result"];
 const FATAL: readonly (number | undefined)[] = [400, 401, 403, 424];
 
 /** Promise 8: streams outlive trouble, calls fail when their retries are exhausted, rows are given up on the third read. */
@@ -91,6 +95,23 @@ function checkDropped(log: RunLog, context: Context) {
   }
 }
 
+/** Whether a body is a sniper report: any of its fields may be missing, but not all, and it has no end of wallets. */
+function isReport(body: string): boolean {
+  try {
+    const report = Object(JSON.parse(body)) as { result?: { length: number } | null };
+    const wallets = report.result?.length ?? 0;
+    return wallets <= MOST_WALLETS && REPORT_FIELDS.some((field) => Object.hasOwn(report, field));
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a page holds more rows than its range, each of them twice. */
+function isFlooded({ asked, served }: Read): boolean {
+  const [, timeframe] = asked.series.split(" ");
+  return served > 2 * (intervalsOf(timeframe as Timeframe).count(asked.from, asked.to) + MARGIN);
+}
+
 function isMadeUp(cursor: string | undefined): boolean {
   return cursor?.startsWith("withFaults.") === true;
 }
@@ -101,17 +122,26 @@ function isUnfinished({ exchange, asked, served, cursor = "" }: Read): boolean {
   return (cursor !== "" && (served === 0 || isStruck)) || isMadeUp(cursor) || isMadeUp(asked.cursor);
 }
 
-/** Bodies that are no answer are refused, and those that are in order are taken. */
+/** Bodies that are no answer are refused, and those that are in order are taken; no request is one that the service refuses. */
 function checkTaken(log: RunLog, context: Context) {
   for (const exchange of log.told) {
     if (exchange.status === undefined) continue;
+    const { faults, body = "", received } = exchange;
+    if (exchange.status === 400 && !faults.includes("400"))
+      context.breach(8, `asks for what is refused: ${exchange.url.slice(0, 200)}`, received!);
     const asked = askedBy(exchange.url);
-    if (asked.kind !== "ohlcv") continue;
+    if (asked.kind !== "ohlcv") {
+      if (exchange.told!.isGood && !isReport(body))
+        context.breach(8, `takes for a report ${body.slice(0, 60)}`, received!);
+      continue;
+    }
     const read = exchange.status === 200 ? readBody(exchange, asked) : undefined;
     const isClean = read !== undefined && read.broken.size === 0 && !read.hasUnplaced;
     if (read === undefined && exchange.told!.isGood)
-      context.breach(8, `takes ${exchange.body?.slice(0, 60)}`, exchange.received!);
+      context.breach(8, `takes ${body.slice(0, 60)}`, received!);
+    if (read !== undefined && exchange.told!.isGood && isFlooded(read))
+      context.breach(8, `takes ${read.served} rows`, received!);
     if (isClean && !isUnfinished(read) && !exchange.told!.isGood)
-      context.breach(8, `refuses a good answer: ${String(exchange.told!.error)}`, exchange.received!);
+      context.breach(8, `refuses a good answer: ${String(exchange.told!.error)}`, received!);
   }
 }

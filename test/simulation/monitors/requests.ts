@@ -1,12 +1,18 @@
+import type { Timeframe } from "../../../src/index.js";
+import { intervalsOf } from "../../../src/timeframe.js";
 import { MOST_REQUESTS } from "../network.js";
-import { askedBy } from "../reads.js";
+import { askedBy, readBody } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import type { Context, Monitor } from "./monitor.js";
 
+/** What every server takes. */
+const LONGEST_URL = 8_192;
+/** How many pages a range may take beyond one a candle: by its bounds, which may be inclusive, and an empty one at its end. */
+const PAGES_BEYOND = 3;
 /** The longest wait that a hint can ask for. */
 const LONGEST_HINT = 3_600_000;
 
-/** Promises 9 to 11, as the network sees them. */
+/** Promises 8 to 11, and of 5 that no walk is endless, as the network sees them. */
 export const watchRequests: Monitor = (log, context) => {
   const { plan, exchanges } = log;
   if (exchanges.length >= MOST_REQUESTS) context.breach(9, "asks without end", exchanges.at(-1)!.sent);
@@ -21,11 +27,44 @@ export const watchRequests: Monitor = (log, context) => {
   }
   for (const { url, sent } of log.unaborted) context.breach(9, `is not aborted: ${url}`, sent);
   if (log.oddDelay !== undefined) context.breach(11, `sets a timer of ${log.oddDelay} ms`, plan.world.start);
+  for (const { url, sent } of exchanges) {
+    if (url.length > LONGEST_URL) context.breach(8, `asks with a URL of ${url.length} characters`, sent);
+  }
+  watchWalks(log, context);
   watchRate(log, context);
   watchQuota(log, context);
   watchPauses(log, context);
   watchAbsentees(log, context);
 };
+
+/** No walk goes on along rows that it has read, nor over more pages than its range can fill. */
+function watchWalks({ told }: RunLog, context: Context) {
+  const walks = new Map<string, { pages: number; rows: Set<number> }>();
+  for (const exchange of told) {
+    const asked = askedBy(exchange.url);
+    if (asked.kind !== "ohlcv" || exchange.told!.isGood !== true) continue;
+    const read = readBody(exchange, asked);
+    if (read === undefined) continue;
+    const range = `${asked.series} ${asked.from} ${asked.to} ${exchange.priority} `;
+    const walk = (asked.cursor === undefined ? undefined : walks.get(range + asked.cursor)) ?? {
+      pages: 0,
+      rows: new Set<number>(),
+    };
+    const placed = [...read.rows.keys(), ...read.broken];
+    const isOld = placed.length > 0 && placed.every((timestamp) => walk.rows.has(timestamp));
+    if (read.cursor === undefined) continue;
+    const pages = walk.pages + 1;
+    const timeframe = asked.series.split(" ")[1] as Timeframe;
+    const most = intervalsOf(timeframe).count(asked.from, asked.to) + PAGES_BEYOND;
+    if (isOld || pages > most)
+      context.breach(
+        5,
+        `takes page ${pages} of ${exchange.url.slice(0, 200)}, ${isOld ? "whose rows it had" : `at most ${most}`}`,
+        exchange.received!,
+      );
+    walks.set(range + read.cursor, { pages, rows: new Set([...walk.rows, ...placed]) });
+  }
+}
 
 /** The service counts what arrives; how long each request takes its way is not for the client to know. */
 function watchRate({ plan, exchanges }: RunLog, context: Context) {

@@ -43,6 +43,14 @@ async function followWallets(log: RunLog, stay: StayLog, context: Context) {
         .filter(({ told }) => told!.order < order)
         .slice(-2)
         .map(({ body }) => JSON.parse(body!) as RawReport);
+    /** The last reports in a row that lack a wallet that is such. */
+    const lacking = (last: number, isSuch: (row: RawWallet) => boolean, of: string) => {
+      const told = reports.filter((report) => report.told!.order < last);
+      const shown = told.findLastIndex(({ body }) =>
+        (JSON.parse(body!) as RawReport).result?.some((row) => row?.walletAddress === of && isSuch(row)),
+      );
+      return told.slice(shown + 1);
+    };
     switch (event.type) {
       case "wallet-added":
         if (wallet !== undefined) breach(2, "is there already");
@@ -64,6 +72,14 @@ async function followWallets(log: RunLog, stay: StayLog, context: Context) {
         const moved = lists.at(-1)?.some((row) => row.transactionHash === transactionHash);
         if (!moved && lists.some((list) => list.some((row) => row.transactionHash === transactionHash)))
           breach(7, `${transactionHash} goes on its first absence`);
+        else if (
+          !moved &&
+          !areTwo(
+            lacking(order, (row) => hashesOf(row).has(transactionHash), address),
+            context,
+          )
+        )
+          breach(7, `${transactionHash} goes on an answer that a cache may have given twice`);
         break;
       }
       case "wallet-updated": {
@@ -77,6 +93,13 @@ async function followWallets(log: RunLog, stay: StayLog, context: Context) {
         wallets.delete(address);
         if (before().some((report) => report.result?.some((row) => row?.walletAddress === address)))
           breach(7, "goes on its first absence");
+        else if (
+          !areTwo(
+            lacking(order, () => true, address),
+            context,
+          )
+        )
+          breach(7, "goes on an answer that a cache may have given twice");
     }
   }
   await compareWallets(log, stay, wallets, { reports, grace: context.sniperGrace(every) }, context);
@@ -127,15 +150,25 @@ async function compareWallets(
   }
 }
 
+/** Whether there are two among reports that no cache has given alike: a second apart, or a slot that was late. */
+function areTwo(reports: RunLog["told"], context: Context): boolean {
+  const [first, last] = [reports[0], reports.at(-1)];
+  if (first === undefined || last === undefined || first === last) return false;
+  return last.sent - first.sent >= 950 || first.attempt !== 1 || context.clockWasSet(first.sent, last.sent);
+}
+
+type RawWallet = Record<string, unknown> & {
+  walletAddress: string;
+  snipedTransactions: { transactionHash: string }[];
+  sellTransactions: { transactionHash: string }[];
+};
+
 interface RawReport {
-  readonly result?: (
-    | (Record<string, unknown> & {
-        walletAddress: string;
-        snipedTransactions: { transactionHash: string }[];
-        sellTransactions: { transactionHash: string }[];
-      })
-    | null
-  )[];
+  readonly result?: (RawWallet | null)[];
+}
+
+function hashesOf({ snipedTransactions, sellTransactions }: RawWallet): ReadonlySet<string> {
+  return new Set([snipedTransactions, sellTransactions].flat().map(({ transactionHash }) => transactionHash));
 }
 
 function isReport(url: string, series: string): boolean {

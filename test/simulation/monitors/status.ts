@@ -2,11 +2,15 @@ import type { FeedStatus } from "../../../src/index.js";
 import { intervalsOf } from "../../../src/timeframe.js";
 import { slotsAbout } from "../check.js";
 import type { FeedPlan } from "../plan.js";
-import { asksFor, covers, type Look } from "../reads.js";
+import { asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
+import { isAnotherAnswer } from "./deletion.js";
 import { foundAt, pollKeyOf, waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
+
+/** A doubt is settled within this time, in ms, the longest wait after a failure counted in. */
+const JUST_BEFORE = 62_000;
 
 /** Promise 6: a status is true at every instant. */
 export const watchStatuses: Monitor = async (log, context) => {
@@ -174,7 +178,11 @@ function checkCoverage(stay: StayLog, feed: FeedPlan, context: Context) {
     const settled = intervals.start(context.serviceClock(at) + context.clockTolerance - feed.settle);
     if (context.isTrusted(order) && coveredUntil > settled)
       breach(`until ${new Date(coveredUntil).toISOString()}, which has not settled`);
-    const latest = looks.filter((look) => !look.isHistory && look.order <= order).at(-1);
+    const [former, latest] = lastTwo(looks.filter((look) => !look.isHistory && look.order <= order));
+    if (until !== undefined && coveredUntil > until && latest?.order === order) {
+      const lacking = witnessLackedBy(latest, former, feed, context);
+      if (lacking !== undefined) breach(`more by an answer that lacks ${new Date(lacking).toISOString()}`);
+    }
     const window =
       latest === undefined ? Number.POSITIVE_INFINITY : context.changeableFrom(feed, latest.answeredAt);
     if (until !== undefined && coveredUntil > until) {
@@ -195,15 +203,20 @@ function checkCoverage(stay: StayLog, feed: FeedPlan, context: Context) {
     ) {
       budget -= 1;
       const needed = intervals.end(timestamp) + feed.settle;
-      const isRead = looks.some(
+      const reads = looks.filter(
         (look) =>
           look.order <= order &&
           covers(look, timestamp) &&
           (look.answeredAt + context.clockTolerance >= needed || !context.isTrusted(order)) &&
           !look.broken.has(timestamp),
       );
-      if (!isRead && timestamp >= context.bornAt(feed)) {
+      if (reads.length === 0 && timestamp >= context.bornAt(feed)) {
         breach(`${new Date(timestamp).toISOString()}, which was not read after its end`);
+        break;
+      }
+      const isLone = !isProven(reads, feed, context) && !lacksShown(looks, reads[0]);
+      if (isLone && timestamp >= context.bornAt(feed)) {
+        breach(`${new Date(timestamp).toISOString()}, of which one empty answer tells`);
         break;
       }
       // What was covered before a doubt arose stays so, and a newcomer is told of it.
@@ -214,6 +227,46 @@ function checkCoverage(stay: StayLog, feed: FeedPlan, context: Context) {
     }
     until = Math.max(until ?? coveredUntil, coveredUntil);
   }
+}
+
+function lastTwo(looks: readonly Look[]): [former: Look | undefined, latest: Look | undefined] {
+  return [looks.at(-2), looks.at(-1)];
+}
+
+/** The known candle with which a look begins, and which it lacks: it was final, and in the look before. */
+function witnessLackedBy(
+  look: Look,
+  former: Look | undefined,
+  feed: FeedPlan,
+  context: Context,
+): number | undefined {
+  const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+  const witness = intervals.shift(intervals.start(look.asked.from), 1);
+  const wasFinal = former !== undefined && witness < context.changeableFrom(feed, former.answeredAt);
+  if (!wasFinal || !former.rows.has(witness) || look.rows.has(witness)) return undefined;
+  return isUnreadable(look, witness) ? undefined : witness;
+}
+
+/** Whether looks at an interval are more than a single one without rows, or one that a cache has given again. */
+function isProven(looks: readonly Look[], feed: FeedPlan, context: Context): boolean {
+  const [first] = looks;
+  if (looks.some(({ rows, broken, hasUnplaced }) => rows.size > 0 || broken.size > 0 || hasUnplaced))
+    return true;
+  return (
+    first !== undefined &&
+    looks.some(
+      (look) => look !== first && (look.url !== first.url || isAnotherAnswer(first, look, feed, context)),
+    )
+  );
+}
+
+/** Whether an empty look lacks a candle that one just before it has shown: what counts then is that absence. */
+function lacksShown(looks: readonly Look[], empty: Look | undefined): boolean {
+  if (empty === undefined) return false;
+  const before = looks.filter(
+    ({ isHistory, order, sent }) => !isHistory && order < empty.order && empty.sent - sent <= JUST_BEFORE,
+  );
+  return before.some(({ rows }) => [...rows.keys()].some((timestamp) => covers(empty, timestamp)));
 }
 
 /** Whether the last look lacks what the one before it had. */
