@@ -113,7 +113,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "poll/feed.ts",
     find: "isFresh: false, isLate: true, failures, lastError: error",
     replace: "isFresh: false, isLate: this.#feed.isLate, failures, lastError: error",
-    seeds: [36, 23],
+    seeds: [61, 26],
   },
   {
     name: "goes on after the last has left",

@@ -68,7 +68,9 @@ export function isAnotherAnswer(before: Look, last: Look, feed: FeedPlan, contex
   const until = context.serviceClock(last.sent) + CLOCK_ERROR;
   const slots = [...slotsAbout(feed, until), ...slotsAbout(feed, until - feed.settle)];
   const own = slots.reduce((best, slot) => (Math.abs(slot - sent) < Math.abs(best - sent) ? slot : best));
-  return slots.some((slot) => slot !== own && slot > sent - CLOCK_ERROR && slot <= until);
+  // The first look of all comes with a subscription, and has no slot.
+  const isFirst = !context.isWatched(feed, before.sent - CLOCK_ERROR, before.sent);
+  return slots.some((slot) => (isFirst || slot !== own) && slot > sent - CLOCK_ERROR && slot <= until);
 }
 
 /** What is missing for the first time is asked for again a second later, or with the next slot. */
