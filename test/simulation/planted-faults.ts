@@ -278,13 +278,6 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [1191, 1132, 586],
   },
   {
-    name: "believes a history that lacks its witness",
-    file: "candles/reader.ts",
-    find: "if (read?.lacks === undefined || !this.isProven(read)) return read;",
-    replace: "return read;",
-    seeds: [14475],
-  },
-  {
     name: "takes its second look at once",
     file: "poll/feed.ts",
     find: "const SECOND_LOOK = 1_000;",
