@@ -3,6 +3,7 @@ import { checkWatch } from "../src/candles/options.js";
 import { SeriesReader } from "../src/candles/reader.js";
 import { CandleView } from "../src/candles/view.js";
 import type { ClientCore, Walk } from "../src/client/core.js";
+import { KnownPairs } from "../src/client/known-pairs.js";
 import { marketOf } from "../test/indicators/market.js";
 import type { Bench, MeasureOptions, Report } from "./benches.js";
 import { circumstances, inWords } from "./machine.js";
@@ -97,8 +98,9 @@ function pageText(): string {
 }
 
 async function readPage(text: string, take: (event: CandleEvent) => void): Promise<void> {
-  const core: Pick<ClientCore, "walk" | "shared"> = {
+  const core: Pick<ClientCore, "walk" | "shared" | "pairs"> = {
     shared: new Map(),
+    pairs: new KnownPairs(),
     walk: async function* <T>({ parse }: Walk<T>) {
       yield { value: parse(text), provenAt: END, epoch: 0, cursor: undefined };
     },

@@ -15,7 +15,7 @@ interface Source {
  * own, so that no door needs another one.
  */
 const ORDER = [
-  ["errors"],
+  ["errors", "kept"],
   ["contract"],
   ["timeframe"],
   ["indicators"],
@@ -33,7 +33,7 @@ const ORDER = [
 /** Units that may import no more than this, wherever they stand. */
 const ONLY: Record<string, string[]> = {
   indicators: ["errors", "contract", "timeframe"],
-  service: ["errors", "contract", "timeframe"],
+  service: ["errors", "kept", "contract", "timeframe"],
 };
 const PACKAGES = ["rxjs", "zod", "cross-fetch"];
 const PACKAGES_OF: Record<string, string[]> = {

@@ -1,4 +1,4 @@
-import type { Observable } from "rxjs";
+import { defer, finalize, type Observable } from "rxjs";
 import { type ClientCore, serviceNow } from "../client/core.js";
 import {
   type FeedUpdate,
@@ -40,7 +40,8 @@ export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<Fee
     look: candleLook(core, watch),
     kind: "ohlcv",
   });
-  return sharedFeed(core, watch.pollKey, make, watch.whenMissing);
+  const feed = sharedFeed(core, watch.pollKey, make, watch.whenMissing);
+  return defer(() => feed.pipe(finalize(core.pairs.hold(watch.series))));
 }
 
 function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<CandleState> {

@@ -63,11 +63,15 @@ export function fetchCandles(client: Client, query: Series & FetchCandlesOptions
 
   return defer(() => {
     const abort = new AbortController();
+    const leave = core.pairs.hold(series);
     const filler = isFilled ? new GapFiller(intervals) : undefined;
     const range = { start: ceiling(start), end: Number.isFinite(end) ? ceiling(end) : end };
     return from(readClosed(core, series, rules, range, abort.signal)).pipe(
       concatMap((read) => (filler === undefined ? read.candles : filledCandles(filler, read))),
-      finalize(() => abort.abort()),
+      finalize(() => {
+        abort.abort();
+        leave();
+      }),
     );
   });
 }

@@ -1,6 +1,7 @@
 import type { ClientCore, Priority } from "../client/core.js";
+import type { PairFacts } from "../client/known-pairs.js";
 import { walkPageOf } from "../client/walk.js";
-import type { Series } from "../contract/model.js";
+import type { Currency, Series, Timeframe } from "../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../contract/routes.js";
 import { mostRows, readOhlcvBody, readSniperBody } from "../contract/wire.js";
 import { PairstreamError } from "../errors.js";
@@ -37,52 +38,47 @@ export class Opening {
   #answersFrom = Number.POSITIVE_INFINITY;
   #isInclusive = false;
   #reportedAt = Number.NEGATIVE_INFINITY;
+  /** What is known of the pair, shared by all who read it. */
+  readonly #facts: PairFacts;
 
   constructor(core: ClientCore, series: Series, intervals: Intervals) {
     this.#core = core;
     this.#series = series;
     this.#intervals = intervals;
+    this.#facts = core.pairs.of(series);
   }
 
   /** When the pair was created, by its sniper report: good for every timeframe. */
   get creation(): number | undefined {
-    return this.#core.shared.get(this.#creationKey) as number | undefined;
+    return this.#facts.creation;
   }
 
   /** Where to begin to ask, as a range that began earlier has come back empty and one from here has not. */
   get start(): number | undefined {
-    return this.#core.shared.get(this.#startKey) as number | undefined;
+    return this.#facts.starts[this.#series.timeframe];
   }
 
   set start(start: number) {
-    this.#core.shared.set(this.#startKey, start);
+    this.#facts.starts[this.#series.timeframe] = start;
   }
 
   /** The newest candle that a history has shown: one who begins to poll may know of no other. */
   get newest(): number | undefined {
-    return this.#core.shared.get(this.#newestKey) as number | undefined;
+    return this.#facts.newest[this.#newestKey];
   }
 
   set newest(timestamp: number | undefined) {
     if (timestamp === undefined || timestamp < (this.newest ?? 0)) return;
-    this.#core.shared.set(this.#newestKey, timestamp);
+    this.#facts.newest[this.#newestKey] = timestamp;
   }
 
   /** Takes back that there is such a candle. */
   forget(timestamp: number): void {
-    if (this.newest === timestamp) this.#core.shared.delete(this.#newestKey);
+    if (this.newest === timestamp) this.#facts.newest[this.#newestKey] = undefined;
   }
 
-  get #newestKey(): string {
-    return `newest ${this.#startKey} ${this.#series.currency}`;
-  }
-
-  get #creationKey(): string {
-    return `birth ${this.#series.network} ${this.#series.pairAddress}`;
-  }
-
-  get #startKey(): string {
-    return `${this.#creationKey} ${this.#series.timeframe}`;
+  get #newestKey(): `${Timeframe} ${Currency}` {
+    return `${this.#series.timeframe} ${this.#series.currency}`;
   }
 
   /** The earliest start from which an answer held a row. */
@@ -116,7 +112,7 @@ export class Opening {
       const route = snipersRoute({ pairAddress });
       const { value } = await this.#core.send({ route, priority, signal, parse: readSniperBody });
       const creation = value.report.blockTimestamp;
-      if (creation !== null) this.#core.shared.set(this.#creationKey, creation);
+      if (creation !== null) this.#facts.creation = creation;
     } catch (error) {
       // The report only helps to find the beginning; whatever is wrong shows in the next read of candles.
       if (!(error instanceof PairstreamError)) throw error;

@@ -7,6 +7,7 @@ import { InvalidInputError } from "../errors.js";
 import { intervalsOf } from "../timeframe.js";
 import { ActivityFeed } from "./activity.js";
 import { type CallOptions, type Client, type ClientCore, clientOf, type WalkPage } from "./core.js";
+import { KnownPairs } from "./known-pairs.js";
 import { type ClientOptions, checkOptions } from "./options.js";
 import { Sender } from "./request.js";
 import { walkOf, walkPageOf, walkToLeave } from "./walk.js";
@@ -47,6 +48,7 @@ export function createClient(options: ClientOptions): Client {
     walk: (walk) => walkOf(core.send, walk),
     report: (activity) => feed.tell(() => activity),
     shared: new Map(),
+    pairs: new KnownPairs(),
   };
   const face: Client = {
     ohlcvPage: async (query, callOptions) => {

@@ -3,6 +3,7 @@ import type { OhlcvPage, OhlcvQuery, SniperQuery, SniperReport } from "../contra
 import { InvalidInputError } from "../errors.js";
 import type { ClientActivity } from "./activity.js";
 import type { Budget, Priority } from "./budget.js";
+import type { KnownPairs } from "./known-pairs.js";
 import { type ServiceClock, serviceTime } from "./service-clock.js";
 import type { Spending } from "./spending.js";
 
@@ -138,8 +139,10 @@ export interface ClientCore {
   readonly spending: Pick<Spending, "resetsAt" | "join" | "stretch">;
   /** Tells the listeners of `activity`, if there are any. */
   report(activity: ClientActivity): void;
-  /** What the streams of a client share, by key: polls, histories, where pairs begin. They alone look into it. */
+  /** What the streams of a client share while they run, by key: polls, histories. They alone look into it. */
   readonly shared: Map<string, unknown>;
+  /** What was learned about pairs, for the next who asks for one. */
+  readonly pairs: KnownPairs;
 }
 
 /** The service's clock at present, by the middle of what is known. */

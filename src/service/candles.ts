@@ -1,6 +1,6 @@
 import type { Candle, Currency } from "../contract/model.js";
+import { Kept } from "../kept.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
-import { Kept } from "./kept.js";
 import type { Swap, SwapPair } from "./swaps.js";
 
 const MINUTE = 60_000;

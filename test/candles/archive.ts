@@ -4,6 +4,7 @@ import { readLast, readSlices } from "../../src/candles/history.js";
 import { SeriesReader } from "../../src/candles/reader.js";
 import type { ClientActivity } from "../../src/client/activity.js";
 import type { Ask, ClientCore, Exchange } from "../../src/client/core.js";
+import { KnownPairs } from "../../src/client/known-pairs.js";
 import { unknownClock } from "../../src/client/service-clock.js";
 import { walkOf } from "../../src/client/walk.js";
 import type { Series } from "../../src/contract/model.js";
@@ -115,6 +116,7 @@ export function archive(habits: Habits, now = NOW) {
     walk: (walk) => walkOf(send, walk),
     report: (activity) => told.push(activity),
     shared: new Map(),
+    pairs: new KnownPairs(),
   };
   const reader = (options = { skipsRows: true }, of: Partial<Series> = {}) => {
     const other = { ...series, ...of };

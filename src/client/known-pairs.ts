@@ -1,0 +1,60 @@
+import type { Currency, Series, Timeframe } from "../contract/model.js";
+import { Kept } from "../kept.js";
+
+/** Of so many pairs that nobody reads it is remembered what is known of them. */
+const PAIRS_KEPT = 1_000;
+
+/** What is known of a pair, all of it in ms since the epoch. */
+export interface PairFacts {
+  /** When it was created, by its sniper report. */
+  creation: number | undefined;
+  /** From where its candles of a timeframe are to be asked for. */
+  readonly starts: { [timeframe in Timeframe]?: number | undefined };
+  /** The newest candle of a series of it that a history has shown. */
+  readonly newest: { [series in `${Timeframe} ${Currency}`]?: number | undefined };
+}
+
+type Pair = Pick<Series, "network" | "pairAddress">;
+
+/** What a client has learned about pairs: of each that is held, and of some that were, the latest to be left. */
+export class KnownPairs {
+  readonly #held = new Map<string, { readonly facts: PairFacts; holders: number }>();
+  readonly #left = new Kept<string, PairFacts>(PAIRS_KEPT);
+
+  /** How many pairs it knows of. */
+  get size(): number {
+    return this.#held.size + this.#left.size;
+  }
+
+  /** The facts of a pair, the same for all who ask while somebody holds it. */
+  of(pair: Pair): PairFacts {
+    const key = keyOf(pair);
+    const held = this.#held.get(key);
+    if (held !== undefined) return held.facts;
+    const facts = this.#left.get(key) ?? unknownPair();
+    this.#left.set(key, facts);
+    return facts;
+  }
+
+  /** Keeps the facts of a pair until what it gives is called, once. */
+  hold(pair: Pair): () => void {
+    const key = keyOf(pair);
+    const held = this.#held.get(key) ?? { facts: this.#left.get(key) ?? unknownPair(), holders: 0 };
+    held.holders += 1;
+    this.#held.set(key, held);
+    return () => {
+      held.holders -= 1;
+      if (held.holders > 0) return;
+      this.#held.delete(key);
+      this.#left.set(key, held.facts);
+    };
+  }
+}
+
+function unknownPair(): PairFacts {
+  return { creation: undefined, starts: {}, newest: {} };
+}
+
+function keyOf({ network, pairAddress }: Pair): string {
+  return `${network} ${pairAddress}`;
+}
