@@ -1,6 +1,7 @@
 import { type Observable, Subject } from "rxjs";
-import type { PairstreamError } from "../errors.js";
+import { ContractError, type PairstreamError } from "../errors.js";
 import type { Priority } from "./budget.js";
+import type { Redactor } from "./redact.js";
 
 /** What a client does, as it does it; told apart by `type`. URLs are path and query, without the origin. */
 export type ClientActivity =
@@ -124,10 +125,29 @@ export interface DroppedActivity {
 
 /** Tells whoever listens, and costs next to nothing while nobody does. */
 export class ActivityFeed {
+  readonly #redact: Redactor;
   readonly #subject = new Subject<ClientActivity>();
   readonly stream: Observable<ClientActivity> = this.#subject.asObservable();
 
+  constructor(redact: Redactor) {
+    this.#redact = redact;
+  }
+
   tell(activity: () => ClientActivity): void {
-    if (this.#subject.observed) this.#subject.next(Object.freeze(activity()));
+    if (this.#subject.observed) this.#subject.next(Object.freeze(this.#redacted(activity())));
+  }
+
+  /** Its texts without the key; its errors, but for those about rows, are made without it. */
+  #redacted(activity: ClientActivity): ClientActivity {
+    if (!("url" in activity)) return activity;
+    const url = this.#redact.text(activity.url);
+    if (activity.type !== "dropped") return { ...activity, url };
+    const { key, error } = activity;
+    return {
+      ...activity,
+      url,
+      key: typeof key === "string" ? this.#redact.text(key) : key,
+      error: error instanceof ContractError ? this.#redact.contractError(error) : error,
+    };
   }
 }

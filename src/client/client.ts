@@ -9,6 +9,7 @@ import { ActivityFeed } from "./activity.js";
 import { type CallOptions, type Client, type ClientCore, clientOf, type WalkPage } from "./core.js";
 import { KnownPairs } from "./known-pairs.js";
 import { type ClientOptions, checkOptions } from "./options.js";
+import { redactorOf } from "./redact.js";
 import { Sender } from "./request.js";
 import { walkOf, walkPageOf, walkToLeave } from "./walk.js";
 
@@ -35,8 +36,9 @@ import { walkOf, walkPageOf, walkToLeave } from "./walk.js";
  */
 export function createClient(options: ClientOptions): Client {
   const settings = checkOptions(options);
-  const feed = new ActivityFeed();
-  const sender = new Sender(settings, feed);
+  const redact = redactorOf(settings.apiKey);
+  const feed = new ActivityFeed(redact);
+  const sender = new Sender(settings, feed, redact);
   const core: ClientCore = {
     scheduler: settings.scheduler,
     retry: settings.retry,

@@ -39,11 +39,11 @@ export function httpError(
   const said = messageIn(answer.text) ?? "";
   const body = redact.head(answer.text, LONGEST_BODY);
   const detail = said === "" ? "without a message" : `“${shown(said)}”`;
-  const message = `GET ${path} was answered with status ${status}, ${detail}`;
+  const message = redact.text(`GET ${path} was answered with status ${status}, ${detail}`);
   if (isRedirect(status)) {
     const target = answer.header("location");
     const where = target === null ? "" : ` to ${shown(target)}`;
-    const reason = `GET ${path} was answered with status ${status}, a redirect${where}`;
+    const reason = redact.text(`GET ${path} was answered with status ${status}, a redirect${where}`);
     return new HttpError(`${reason}; redirects are refused, as the API key would follow them`, status, body);
   }
   if (status === 429) return new RateLimitError(message, body, hintOf(answer, now));

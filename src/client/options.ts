@@ -92,7 +92,8 @@ const MOST_REQUESTS = 10_000;
 /** Checks the options of a client; throws an `InvalidInputError`. */
 export function checkOptions(options: ClientOptions): Settings {
   if (typeof options !== "object" || options === null) {
-    throw new InvalidInputError("options", "an object with baseUrl and apiKey", `is ${show(options)}`);
+    const problem = `is ${withheld(options)}`;
+    throw new InvalidInputError("options", "an object with baseUrl and apiKey", problem);
   }
   checkNames(options, OPTION_NAMES);
   const { fetch, timeout = 10_000 } = options;
@@ -100,15 +101,20 @@ export function checkOptions(options: ClientOptions): Settings {
     throw new InvalidInputError("fetch", "a function like the global fetch", `is of type ${typeof fetch}`);
   }
   return {
-    baseUrl: checkBaseUrl(options.baseUrl, checkFlag("insecure", options.insecure)),
+    baseUrl: checkBaseUrl(options.baseUrl, checkFlag("insecure", options.insecure, withheld)),
     apiKey: checkApiKey(options.apiKey),
-    timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST }),
+    timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST }, withheld),
     retry: checkRetry(options.retry),
     rateLimit: checkRateLimit(options.rateLimit),
     quota: checkQuota(options.quota),
     scheduler: checkScheduler(options.scheduler, fetch),
     fetch: fetch ?? keepAliveFetch(),
   };
+}
+
+/** What a value is; not a text itself, which may be a key that is out of its place. */
+function withheld(value: unknown): string {
+  return typeof value === "string" || typeof value === "bigint" ? `of type ${typeof value}` : show(value);
 }
 
 /** Errors do not show the value: it may hold credentials. */
@@ -126,7 +132,7 @@ function checkBaseUrl(value: string | URL, insecure: boolean): string {
   } catch {
     throw refused("is not an absolute URL");
   }
-  if (url.protocol !== "https:" && url.protocol !== "http:") throw refused(`begins with ${url.protocol}`);
+  if (url.protocol !== "https:" && url.protocol !== "http:") throw refused("is of another protocol");
   if (url.username !== "" || url.password !== "") throw refused("carries credentials");
   if (/[?#]/.test(url.href)) throw refused("carries a query or a fragment");
   if (url.protocol === "http:" && !insecure && !isLoopback(url.hostname)) {
@@ -161,9 +167,9 @@ function checkRetry(retry: ClientOptions["retry"] = {}): RetryRules {
     attempts:
       retry === false
         ? 1
-        : checkNumber("retry.attempts", attempts, { min: 1, max: MOST_ATTEMPTS, integer: true }),
-    baseDelay: checkNumber("retry.baseDelay", baseDelay, delays),
-    maxDelay: checkNumber("retry.maxDelay", maxDelay, delays),
+        : checkNumber("retry.attempts", attempts, { min: 1, max: MOST_ATTEMPTS, integer: true }, withheld),
+    baseDelay: checkNumber("retry.baseDelay", baseDelay, delays, withheld),
+    maxDelay: checkNumber("retry.maxDelay", maxDelay, delays, withheld),
   });
 }
 
@@ -173,8 +179,13 @@ function checkRateLimit(
   if (rateLimit === false) return undefined;
   const { requests, per } = checkObject("rateLimit", rateLimit, ["requests", "per"]);
   return {
-    requests: checkNumber("rateLimit.requests", requests, { min: 1, max: MOST_REQUESTS, integer: true }),
-    per: checkNumber("rateLimit.per", per, { min: 1, max: LONGEST }),
+    requests: checkNumber(
+      "rateLimit.requests",
+      requests,
+      { min: 1, max: MOST_REQUESTS, integer: true },
+      withheld,
+    ),
+    per: checkNumber("rateLimit.per", per, { min: 1, max: LONGEST }, withheld),
   };
 }
 
@@ -182,8 +193,8 @@ function checkQuota(quota: ClientOptions["quota"]): Quota | undefined {
   if (quota === undefined) return undefined;
   const { units, per } = checkObject("quota", quota, ["units", "per"], "an object with units and per");
   return {
-    units: checkNumber("quota.units", units, { min: 1 }),
-    per: checkNumber("quota.per", per, { min: 1_000, max: LONGEST }),
+    units: checkNumber("quota.units", units, { min: 1 }, withheld),
+    per: checkNumber("quota.per", per, { min: 1_000, max: LONGEST }, withheld),
   };
 }
 
@@ -197,7 +208,7 @@ function checkObject<T extends object>(
     checkNames(value, names, `${parameter}.`);
     return value;
   }
-  throw new InvalidInputError(parameter, allowed, `is ${show(value)}`);
+  throw new InvalidInputError(parameter, allowed, `is ${withheld(value)}`);
 }
 
 function checkScheduler(

@@ -1,4 +1,6 @@
 import { beginning, type Quote, withoutQueries } from "../contract/quote.js";
+import { ContractError } from "../errors.js";
+import { SecretFinder } from "./find-secret.js";
 
 /** Keeps one secret out of texts and errors. */
 export interface Redactor {
@@ -10,6 +12,8 @@ export interface Redactor {
   readonly quote: Quote;
   /** The value itself where it can be shown whole, else a plain error with its name, message and code. */
   cause(cause: unknown): unknown;
+  /** The same error where it does not hold the secret, else another without it. */
+  contractError(error: ContractError): ContractError;
 }
 
 /** A shorter key is no secret, and replacing it everywhere would wreck every message. */
@@ -20,50 +24,48 @@ const DEEPEST = 5;
 const LONGEST_TEXT = 1_000;
 /** How much of a message is looked at: a URL with the longest cursor fits in. */
 const LOOKED_AT = 65_536;
-/** How many times longer a form of the secret can be made by more escapes. */
-const STRETCH = 4;
+/** How many times longer than the secret it can be where it is escaped several times. */
+const STRETCH = 256;
+/** What stands in the place of the secret; of one that looks like it, nothing but dots. */
+const MARK = "[key]";
+/** So often a text is looked through: next to a mark the secret can stand anew. */
+const ROUNDS = 4;
 
 export function redactorOf(secret: string): Redactor {
   const isSecret = secret.replaceAll("\\", "").length >= SHORTEST;
-  const forms = isSecret ? formsOf(secret) : [];
-  const pattern = new RegExp(forms.map(patternOf).join("|"), "g");
-  const reach = STRETCH * Math.max(0, ...forms.map(({ length }) => length));
-  const text = (value: string) => (isSecret ? value.replace(pattern, "[key]") : value);
+  const finder = new SecretFinder(secret);
+  const mark = finder.find(MARK).length > 0 ? "…" : MARK;
+  const replaced = (value: string, until: number, rounds: number): string => {
+    const found = finder.find(value, until);
+    if (found.length === 0) return value.slice(0, until);
+    let result = "";
+    let at = 0;
+    for (const { start, end } of found) {
+      result += value.slice(at, start) + mark;
+      at = end;
+    }
+    result += value.slice(at, until);
+    return rounds > 1 ? replaced(result, result.length, rounds - 1) : mark;
+  };
+  const text = (value: string) => (isSecret ? replaced(value, value.length, ROUNDS) : value);
   const head: Quote = (value, length) => {
-    const window = text(value.slice(0, length + reach));
-    // Where it is cut a part of the secret may be, which is not found.
-    const isCut = value.length > length + reach;
-    return beginning(isCut ? window.slice(0, Math.max(0, window.length - reach)) : window, length);
+    const reach = STRETCH * secret.length;
+    const kept = isSecret ? replaced(value.slice(0, length + reach), length, ROUNDS) : value;
+    return beginning(kept, length);
   };
   const quote: Quote = (value, length) => beginning(withoutQueries(head(value, LOOKED_AT)), length);
   const isSafe = (value: string, longest: number) =>
     value.length <= longest && quote(value, longest) === value;
   const cause = (value: unknown) =>
     isPlainlySafe(value, isSafe, DEEPEST) ? value : plainError(value, text, quote);
-  return { text, head, quote, cause };
-}
-
-/** The secret as it is, and as URLs, HTML and careful JSON escape it; longest first, as one may begin another. */
-function formsOf(secret: string): string[] {
-  const inForm = new URLSearchParams({ "": secret }).toString().slice(1);
-  const inUrl = [encodeURI(secret), encodeURIComponent(secret), inForm];
-  const forms = [
-    secret,
-    ...inUrl,
-    ...inUrl.map((form) => form.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())),
-    ...inUrl.map((form) => encodeURIComponent(form)),
-    ...[/[&<>]/g, /[&<>"]/g, /[&<>"']/g].map((marks) => secret.replace(marks, (mark) => HTML[mark]!)),
-    secret.replace(/[&<>]/g, (mark) => `u00${mark.charCodeAt(0).toString(16)}`),
-  ];
-  return [...new Set(forms)].sort((a, b) => b.length - a.length);
-}
-
-const HTML: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-
-/** Matches a form with any backslashes in between, which JSON adds, and JSON within JSON adds again. */
-function patternOf(form: string): string {
-  const characters = [...form.replaceAll("\\", "")];
-  return characters.map((character) => character.replace(/\W/, "\\$&")).join("\\\\*");
+  const contractError = (error: ContractError) => {
+    const path = error.path.map((key) => (typeof key === "string" ? text(key) : key));
+    const issue = text(error.issue);
+    const inner = error.cause === undefined ? undefined : cause(error.cause);
+    const isClean = issue === error.issue && inner === error.cause && String(path) === String(error.path);
+    return isClean ? error : new ContractError(path, issue, inner === undefined ? {} : { cause: inner });
+  };
+  return { text, head, quote, cause, contractError };
 }
 
 /** Whether all that can be reached from a value is texts that can be shown, numbers, and plain containers of them. */
@@ -72,9 +74,9 @@ function isPlainlySafe(
   isSafe: (text: string, longest: number) => boolean,
   depth: number,
 ): boolean {
-  if (typeof value === "string") return isSafe(value, LONGEST_TEXT);
   if (typeof value === "function") return false;
-  if (typeof value !== "object" || value === null) return true;
+  // A number can be the key, and a symbol be named after it.
+  if (typeof value !== "object" || value === null) return isSafe(String(value), LONGEST_TEXT);
   if (depth === 0) return false;
   try {
     const isError = value instanceof Error;

@@ -13,7 +13,7 @@ import type { Ask, BudgetPart, Exchange, Starter } from "./core.js";
 import { backOff, delayAfter, hintOf, httpError } from "./failure.js";
 import type { Settings } from "./options.js";
 import type { CallKind } from "./quota.js";
-import { redactorOf } from "./redact.js";
+import type { Redactor } from "./redact.js";
 import { sleepUntil } from "./schedule.js";
 import { learn, provenBy, type RoundTrip, type ServiceClock, spanAt, unknownClock } from "./service-clock.js";
 import { Spending } from "./spending.js";
@@ -35,7 +35,7 @@ type Verdict<T> =
 export class Sender {
   readonly #settings: Settings;
   readonly #feed: ActivityFeed;
-  readonly #redact: ReturnType<typeof redactorOf>;
+  readonly #redact: Redactor;
   readonly #means: Means;
   readonly #budget: Budget;
   readonly #start: Starter;
@@ -48,10 +48,10 @@ export class Sender {
   /** Answers 429 with no good one between them, and when the last of them came. */
   #refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
 
-  constructor(settings: Settings, feed: ActivityFeed) {
+  constructor(settings: Settings, feed: ActivityFeed, redact: Redactor) {
     this.#settings = settings;
     this.#feed = feed;
-    this.#redact = redactorOf(settings.apiKey);
+    this.#redact = redact;
     const { fetch, scheduler, timeout, apiKey, rateLimit, quota } = settings;
     const headers = { accept: "application/json", "X-API-Key": apiKey };
     this.#means = { fetch, scheduler, timeout, headers };
@@ -93,7 +93,7 @@ export class Sender {
       this.#feed.tell(() => ({
         type: "retry",
         at,
-        url: this.#redact.text(ask.route),
+        url: ask.route,
         attempt,
         delay,
         error,
@@ -122,7 +122,7 @@ export class Sender {
     this.#feed.tell(() => ({
       type: "request",
       at: sent,
-      url: this.#redact.text(route),
+      url: route,
       attempt,
       priority,
     }));
@@ -143,7 +143,7 @@ export class Sender {
     this.#feed.tell(() => ({
       type: "response",
       at: ended.at,
-      url: this.#redact.text(route),
+      url: route,
       attempt,
       duration: ended.at - sent,
       ...(answer === undefined ? {} : { status: answer.status, weight }),
@@ -188,12 +188,13 @@ export class Sender {
     if (ended.kind === "oversized") return new ContractError([], `larger than ${MAX_BODY} bytes`);
     const cause = this.#redact.cause(ended.cause);
     const reason = cause instanceof Error ? `: ${shortened(cause.message, LONGEST_REASON)}` : "";
-    return new NetworkError(`GET ${path} got no answer${reason}`, { cause });
+    return new NetworkError(this.#redact.text(`GET ${path} got no answer${reason}`), { cause });
   }
 
   /** The error of an answer that could not be read, whatever went wrong; what it quotes may quote the key. */
   #broken(error: unknown): ContractError {
-    if (error instanceof ContractError) return requoted(error, this.#redact.quote);
+    if (error instanceof ContractError)
+      return this.#redact.contractError(requoted(error, this.#redact.quote));
     return new ContractError([], "cannot be read", { cause: this.#redact.cause(error) });
   }
 

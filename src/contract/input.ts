@@ -81,7 +81,10 @@ export function checkLimit(value: number | undefined): number | undefined {
   return value === undefined ? undefined : checkNumber("limit", value, { min: 1, max: 1_000, integer: true });
 }
 
-/** Refuses names that no option has: one that is misspelt would do nothing. `prefix`: of options within an option. */
+/**
+ * Refuses names that no option has: one that is misspelt would do nothing. `prefix`: of options within an option. A name
+ * that does not look like one is not shown, as it may be anything, even a key.
+ */
 export function checkNames<T extends object>(
   options: T,
   names: readonly (keyof T & string)[],
@@ -89,14 +92,44 @@ export function checkNames<T extends object>(
 ): void {
   for (const name of Object.keys(options)) {
     if (names.includes(name as keyof T & string)) continue;
-    throw new InvalidInputError(prefix + name, names.map((each) => prefix + each).join(", "), "is no option");
+    const allowed = names.map((each) => prefix + each).join(", ");
+    if (!/^[A-Za-z]{1,30}$/.test(name)) {
+      throw new InvalidInputError(prefix.slice(0, -1) || "options", allowed, "has a name that is no option");
+    }
+    const near = nearest(name, names);
+    const hint = near === undefined ? "" : `, the nearest is ${prefix}${near}`;
+    throw new InvalidInputError(prefix + name, allowed, `is no option${hint}`);
   }
 }
 
+/** The name that was meant, where one can be: most of its letters are the same. */
+function nearest(name: string, names: readonly string[]): string | undefined {
+  let best: { readonly name: string; readonly distance: number } | undefined;
+  for (const one of names) {
+    const distance = distanceBetween(name.toLowerCase(), one.toLowerCase());
+    if (distance < (best?.distance ?? Math.max(name.length, one.length) / 2)) best = { name: one, distance };
+  }
+  return best?.name;
+}
+
+/** How many letters have to be put in, left out or changed, to make one word of another. */
+function distanceBetween(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let at = 0; at < a.length; at += 1) {
+    const next = [at + 1];
+    for (let index = 0; index < b.length; index += 1) {
+      const changed = row[index]! + (a[at] === b[index] ? 0 : 1);
+      next.push(Math.min(changed, row[index + 1]! + 1, next[index]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
+
 /** Whether a switch is on; absent means off. */
-export function checkFlag(parameter: string, value: boolean | undefined): boolean {
+export function checkFlag(parameter: string, value: boolean | undefined, shown = show): boolean {
   if (value === undefined || typeof value === "boolean") return value ?? false;
-  throw new InvalidInputError(parameter, "true or false", `is ${show(value)}`);
+  throw new InvalidInputError(parameter, "true or false", `is ${shown(value)}`);
 }
 
 export function checkChoice<const T extends string>(
@@ -112,6 +145,7 @@ export function checkNumber(
   parameter: string,
   value: number,
   { min, max, integer = false }: { min: number; max?: number; integer?: boolean },
+  shown = show,
 ): number {
   const isAllowed =
     typeof value === "number" &&
@@ -122,7 +156,7 @@ export function checkNumber(
   if (isAllowed) return value;
   const kind = integer ? "a whole number" : "a number";
   const allowed = max === undefined ? `${kind} of at least ${min}` : `${kind} from ${min} to ${max}`;
-  throw new InvalidInputError(parameter, allowed, `is ${show(value)}`);
+  throw new InvalidInputError(parameter, allowed, `is ${shown(value)}`);
 }
 
 /** Letters, digits and a few marks, so that an address can neither leave its place in the path nor the origin. */
@@ -144,5 +178,5 @@ export function show(value: unknown): string {
   if (typeof value === "string") return value.length > 60 ? `"${value.slice(0, 60)}…"` : `"${value}"`;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : value.toISOString();
   if (typeof value === "object" && value !== null) return "an object";
-  return String(value);
+  return typeof value === "function" || typeof value === "symbol" ? `a ${typeof value}` : String(value);
 }

@@ -68,7 +68,7 @@ describe("the redactor", () => {
   it("is quick about texts that are made to be slow", () => {
     const { text } = redactorOf(`${"\\".repeat(50)}${"%25".repeat(50)}${"a".repeat(50)}&&&&&&amp;amp;`);
     for (const part of ["\\", "%25", "a", "a\\", "&amp;", "&", "\\u00"]) {
-      const long = part.repeat(100_000);
+      const long = part.repeat(20_000);
       expect(text(long)).toBe(long);
     }
   });
@@ -129,6 +129,8 @@ describe("the redactor", () => {
   });
 
   it("leaves texts alone for a key too short to be one", () => {
+    for (const none of ["", "\\", "abc", "\\\\a\\"])
+      expect(redactorOf(none).text(`abc %61 ${none}`)).toBe(`abc %61 ${none}`);
     expect(redactorOf("k").text("GET /token")).toBe("GET /token");
   });
 });

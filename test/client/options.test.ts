@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { asyncScheduler } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { createClient } from "../../src/client/client.js";
@@ -87,6 +88,56 @@ describe("createClient", () => {
     expect(error).toBeInstanceOf(InvalidInputError);
     expect((error as InvalidInputError).parameter).toBe(parameter);
     expect((error as InvalidInputError).message).not.toMatch(/hush|hüsh/);
+  });
+
+  const secret = "sk-live-0123456789";
+  const misplaced: [string, unknown][] = [
+    ["a text", secret],
+    ["a String", new String(secret)],
+    ["a list", ["https://service.test", secret]],
+    ["a function", () => "sk-live-0123456789"],
+    ["a symbol", Symbol(secret)],
+    ["a name", { ...GOOD, [secret]: true }],
+    ["a name of an option", { ...GOOD, retry: { [secret]: 1 } }],
+    ...["baseUrl", "insecure", "fetch", "timeout", "retry", "rateLimit", "quota", "scheduler"].flatMap(
+      (name): [string, unknown][] => [
+        [`${name}`, { ...GOOD, [name]: secret }],
+        [`${name}, as a URL`, { ...GOOD, [name]: `${secret}:x@y` }],
+        [`${name}, in a list`, { ...GOOD, [name]: [secret] }],
+      ],
+    ),
+    ...["attempts", "baseDelay", "maxDelay"].map((name): [string, unknown] => [
+      `retry.${name}`,
+      { ...GOOD, retry: { [name]: secret } },
+    ]),
+    ["rateLimit.requests", { ...GOOD, rateLimit: { requests: secret, per: 1 } }],
+    ["rateLimit.per", { ...GOOD, rateLimit: { requests: 1, per: secret } }],
+    ["quota.units", { ...GOOD, quota: { units: secret, per: 60_000 } }],
+    ["quota.per", { ...GOOD, quota: { units: 1, per: secret } }],
+    ["apiKey, with a space", { ...GOOD, apiKey: `${secret} ` }],
+  ];
+
+  it.each(misplaced)("does not quote a key that is given as %s", (_, options) => {
+    let error: unknown;
+    try {
+      createClient(options as ClientOptions);
+    } catch (caught) {
+      error = caught;
+    }
+    expect(error).toBeInstanceOf(InvalidInputError);
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("live");
+  });
+
+  it.each([
+    [{ timeOut: 5 }, "timeOut is no option, the nearest is timeout; allowed: baseUrl, insecure,"],
+    [{ apikey: "hush" }, "apikey is no option, the nearest is apiKey;"],
+    [{ ratelimits: 1 }, "ratelimits is no option, the nearest is rateLimit;"],
+    [{ retry: { maxDely: 1 } }, "retry.maxDely is no option, the nearest is retry.maxDelay;"],
+    [{ proxy: 1 }, "proxy is no option; allowed:"],
+    [{ "sk-1": 1 }, "options has a name that is no option; allowed:"],
+    [{ retry: { 0: 1 } }, "retry has a name that is no option; allowed:"],
+  ])("names the nearest option: %o", (option, message) => {
+    expect(() => createClient({ ...GOOD, ...option } as ClientOptions)).toThrow(message);
   });
 
   it.each([
