@@ -48,7 +48,7 @@ export class HttpError extends PairstreamError {
     message: string,
     /** The HTTP status. */
     readonly status: number,
-    /** The first 1,000 characters of the body. */
+    /** The first 1,000 characters of the body, those that a terminal would obey escaped. */
     readonly body: string,
     options?: ErrorOptions,
   ) {
@@ -91,7 +91,7 @@ export class QuotaExceededError extends PairstreamError {
 
   constructor(
     message: string,
-    /** The first 1,000 characters of the service's answer; empty where the client did not ask. */
+    /** The first 1,000 characters of the service's answer, as in an `HttpError`; empty where the client did not ask. */
     readonly body = "",
     options?: ErrorOptions,
   ) {

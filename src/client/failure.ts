@@ -1,5 +1,5 @@
 import { parseJson } from "../contract/json.js";
-import { shortened } from "../contract/quote.js";
+import { beginning, printableLines, shortened } from "../contract/quote.js";
 import {
   AuthenticationError,
   ContractError,
@@ -37,7 +37,7 @@ export function httpError(
   const { status } = answer;
   const shown = (text: string) => shortened(redact.quote(text, LONGEST_TOLD), LONGEST_MESSAGE);
   const said = messageIn(answer.text) ?? "";
-  const body = redact.head(answer.text, LONGEST_BODY);
+  const body = beginning(printableLines(redact.head(answer.text, LONGEST_BODY)), LONGEST_BODY);
   const detail = said === "" ? "without a message" : `“${shown(said)}”`;
   const message = redact.text(`GET ${path} was answered with status ${status}, ${detail}`);
   if (isRedirect(status)) {

@@ -1,4 +1,4 @@
-import { beginning, type Quote, withoutQueries } from "../contract/quote.js";
+import { beginning, printableLines, type Quote, withoutQueries } from "../contract/quote.js";
 import { ContractError } from "../errors.js";
 import { SecretFinder } from "./find-secret.js";
 
@@ -55,7 +55,7 @@ export function redactorOf(secret: string): Redactor {
   };
   const quote: Quote = (value, length) => beginning(withoutQueries(head(value, LOOKED_AT)), length);
   const isSafe = (value: string, longest: number) =>
-    value.length <= longest && quote(value, longest) === value;
+    value.length <= longest && quote(value, longest) === value && printableLines(value) === value;
   const cause = (value: unknown) =>
     isPlainlySafe(value, isSafe, DEEPEST) ? value : plainError(value, text, quote);
   const contractError = (error: ContractError) => {
@@ -97,14 +97,14 @@ function isPlainContainer(value: object): boolean {
 }
 
 function plainError(cause: unknown, text: (text: string) => string, quote: Quote): Error {
+  const shown = (value: string) => printableLines(quote(value, LONGEST_TEXT));
   try {
-    if (!(cause instanceof Error)) return new Error(quote(String(cause), LONGEST_TEXT));
-    const error = new Error(quote(String(cause.message), LONGEST_TEXT));
-    error.name = quote(String(cause.name), LONGEST_TEXT);
+    if (!(cause instanceof Error)) return new Error(shown(String(cause)));
+    const error = new Error(shown(String(cause.message)));
+    error.name = shown(String(cause.name));
     for (const name of ["code", "type"]) {
       const value: unknown = Reflect.get(cause, name);
-      if (typeof value === "string" && text(value) === value)
-        Reflect.set(error, name, quote(value, LONGEST_TEXT));
+      if (typeof value === "string" && text(value) === value) Reflect.set(error, name, shown(value));
     }
     return error;
   } catch {

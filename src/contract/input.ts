@@ -10,6 +10,7 @@ import {
   WEEK_STARTS,
   type WeekStart,
 } from "./model.js";
+import { printable } from "./quote.js";
 
 const LATEST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const CALENDAR_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
@@ -175,7 +176,7 @@ function parseDate(text: string): number | undefined {
 
 /** A value as an error shows it. */
 export function show(value: unknown): string {
-  if (typeof value === "string") return value.length > 60 ? `"${value.slice(0, 60)}…"` : `"${value}"`;
+  if (typeof value === "string") return `"${printable(value.slice(0, 60))}${value.length > 60 ? "…" : ""}"`;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : value.toISOString();
   if (typeof value === "object" && value !== null) return "an object";
   return typeof value === "function" || typeof value === "symbol" ? `a ${typeof value}` : String(value);

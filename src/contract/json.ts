@@ -1,5 +1,5 @@
 import { ContractError } from "../errors.js";
-import { quoting } from "./quote.js";
+import { isPrintable, printable, quoting } from "./quote.js";
 
 /** How deep lists and objects may lie in each other; what the contract shows needs five. */
 const DEEPEST = 16;
@@ -46,10 +46,16 @@ function notJson(text: string, cause: unknown): ContractError {
   const { length } = text;
   return quoting(text, (kept, quote) => {
     const isWhole = length === kept.length && quote(kept, length) === kept;
-    const start = quote(kept, SHOWN).replace(/\s+/g, " ");
+    const start = printable(quote(kept, SHOWN).replace(/\s+/g, " "));
     const issue = `not JSON, but ${length === 0 ? "empty" : `"${start}…"`}`;
-    return new ContractError([], issue, { cause: isWhole ? cause : withoutQuotes(cause) });
+    return new ContractError([], issue, { cause: printableCause(isWhole ? cause : withoutQuotes(cause)) });
   });
+}
+
+/** The parser's error, which quotes what it was given; another one where a terminal would obey that. */
+export function printableCause(cause: unknown): unknown {
+  const message = String((cause as Error).message);
+  return isPrintable(message) ? cause : new SyntaxError(printable(message));
 }
 
 /** The parser's error quotes from anywhere in the text, and cuts on both sides. */

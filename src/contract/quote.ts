@@ -12,9 +12,34 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 /** The beginning of a text, copied: a slice of it would keep all of it in memory. */
 export const beginning: Quote = (text, length) => decoder.decode(encoder.encode(text.slice(0, length)));
 
-/** The text in one line, cut where it is too long. */
+/** What a terminal obeys, or does not show as it stands: controls, what turns text around, ends of lines, half characters. */
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+/** The same, but for what puts a text into lines. */
+const CONTROLS_WITHIN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** Whether a text holds nothing that has to be shown escaped. */
+export function isPrintable(text: string): boolean {
+  return /^[ -~]*$/.test(text) || text.search(CONTROLS) < 0;
+}
+
+/** The text with what a terminal would obey escaped, as JSON has it: `\u001b`. */
+export function printable(text: string): string {
+  return text.replace(CONTROLS, escaped);
+}
+
+/** The same of a text of several lines, which stay. */
+export function printableLines(text: string): string {
+  return text.replace(CONTROLS_WITHIN, escaped);
+}
+
+function escaped(character: string): string {
+  const code = character.codePointAt(0)!;
+  return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, "0")}`;
+}
+
+/** The text in one line, printable, cut where it is too long. */
 export function shortened(text: string, length: number): string {
-  const line = text.replace(/\s+/g, " ").trim();
+  const line = printable(text.replace(/\s+/g, " ").trim());
   return line.length > length ? `${line.slice(0, length)}…` : line;
 }
 

@@ -1,5 +1,9 @@
 import type * as z from "zod/mini";
 import { ContractError } from "../errors.js";
+import { printableLines, shortened } from "./quote.js";
+
+/** How much an error shows of a key that the other side has made up. */
+const SHOWN = 60;
 
 /** What a schema refuses, as the error of its first issue; `base`: where in the whole the value stands. */
 export function contractError(
@@ -7,10 +11,17 @@ export function contractError(
   base: readonly (string | number)[] = [],
 ): ContractError {
   const first = cause.issues[0];
-  const path = (first?.path ?? []).map((key) => (typeof key === "symbol" ? String(key) : key));
+  const path = (first?.path ?? []).map((key) =>
+    typeof key === "number" ? key : shortened(String(key), SHOWN),
+  );
   return new ContractError([...base, ...path], first === undefined ? "not allowed" : textOf(first), {
-    cause,
+    cause: printableIssues(cause),
   });
+}
+
+/** The error of a schema, unless it names what a terminal would obey. */
+export function printableIssues(cause: z.core.$ZodError): z.core.$ZodError | undefined {
+  return printableLines(cause.message) === cause.message ? cause : undefined;
 }
 
 /** zod's own texts would have to be loaded, for all who use it in a process. */

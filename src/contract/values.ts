@@ -1,9 +1,11 @@
 import { ContractError } from "../errors.js";
 import { parseJson } from "./json.js";
-import { quoting, shortened } from "./quote.js";
+import { isPrintable, quoting, shortened } from "./quote.js";
 
 /** How much of an answer's `message`, and of an address, an error shows. */
 const SHOWN = 200;
+
+const NOT_PRINTABLE = "not printable";
 
 /** An object of an answer, of which nothing is known yet. */
 export type Wire = { readonly [field: string]: unknown };
@@ -97,8 +99,19 @@ export function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-export function nameFlaw(field: string, value: unknown): Flaw {
-  return flaw(field, value === "" ? "empty" : "not of type string");
+/** What is wrong with an address or a hash; `undefined` where nothing is. */
+export function nameFlaw(field: string, value: unknown): Flaw | undefined {
+  if (!isName(value)) return flaw(field, value === "" ? "empty" : "not of type string");
+  return isPrintable(value) ? undefined : flaw(field, NOT_PRINTABLE);
+}
+
+/** Refuses an address or a hash of an envelope, which may be missing. */
+export function expectNameOrNothing(
+  field: string,
+  value: unknown,
+): asserts value is string | null | undefined {
+  if (!isTextOrNothing(value)) refuse(field, "not of type string");
+  if (value && !isPrintable(value)) refuse(field, NOT_PRINTABLE);
 }
 
 /** Whether it is a number, or nothing; of any sign and size, as it is passed through. */

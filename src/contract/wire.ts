@@ -14,10 +14,10 @@ import {
 import {
   expectAtMost,
   expectEcho,
+  expectNameOrNothing,
   type Flaw,
   flaw,
   isCount,
-  isName,
   isNothing,
   isNumber,
   isObject,
@@ -88,7 +88,7 @@ export function readOhlcvBody(
   const number = typeof page === "string" && /^\d{1,15}$/.test(page) ? Number(page) : page;
   if (!isNumber(number)) throw refusalOf(wire, ["page"], "not a number");
   if (typeof pairAddress !== "string") refuse("pairAddress", "not of type string");
-  if (!isTextOrNothing(tokenAddress)) refuse("tokenAddress", "not of type string");
+  expectNameOrNothing("tokenAddress", tokenAddress);
   if (!isOneOf(TIMEFRAMES, timeframe)) refuse("timeframe", `none of ${TIMEFRAMES.join(", ")}`);
   if (!isOneOf(CURRENCIES, currency)) refuse("currency", `none of ${CURRENCIES.join(", ")}`);
   if (!Array.isArray(rows)) refuse("result", "not an array");
@@ -162,7 +162,7 @@ export function readSniperBody(text: string): ReadReport {
   if (!isTotal(blockNumber)) refuse("blockNumber", "not of type number");
   const timestamp = isNothing(blockTimestamp) ? null : instantOf(blockTimestamp);
   if (timestamp === undefined) refuse("blockTimestamp", NO_INSTANT);
-  if (!isTextOrNothing(transactionHash)) refuse("transactionHash", "not of type string");
+  expectNameOrNothing("transactionHash", transactionHash);
   const list = rows ?? [];
   if (!Array.isArray(list)) refuse("result", "not of type array");
   expectAtMost(list.length, MOST_WALLETS, "wallets");
@@ -198,7 +198,8 @@ function countTransactions(rows: readonly unknown[]): number {
 function readSniper(row: unknown): Sniper | Flaw {
   if (!isObject(row)) return { path: [], issue: "not of type object" };
   const { walletAddress } = row;
-  if (!isName(walletAddress)) return nameFlaw("walletAddress", walletAddress);
+  const nameless = nameFlaw("walletAddress", walletAddress);
+  if (nameless !== undefined) return nameless;
   const sniper: Record<string, unknown> = { walletAddress };
   for (const name of LISTS) {
     const read = readTransactions(row[name] ?? []);
@@ -227,12 +228,13 @@ function readTransactions(rows: unknown): readonly SniperTransaction[] | Flaw {
 function readTransaction(row: unknown): SniperTransaction | Flaw {
   if (!isObject(row)) return { path: [], issue: "not of type object" };
   const { transactionHash, transactionTimestamp: instant, blocksAfterCreation } = row;
-  if (!isName(transactionHash)) return nameFlaw("transactionHash", transactionHash);
+  const nameless = nameFlaw("transactionHash", transactionHash);
+  if (nameless !== undefined) return nameless;
   const transactionTimestamp = instantOf(instant);
   if (transactionTimestamp === undefined) return flaw("transactionTimestamp", NO_INSTANT);
   if (!isTotal(blocksAfterCreation)) return flaw("blocksAfterCreation", "not of type number");
   const transaction = {
-    transactionHash,
+    transactionHash: transactionHash as string,
     transactionTimestamp,
     blocksAfterCreation: blocksAfterCreation ?? null,
   };
@@ -241,5 +243,5 @@ function readTransaction(row: unknown): SniperTransaction | Flaw {
 
 function rowWallet(row: unknown): string | undefined {
   const wallet = (row as Wire | null)?.walletAddress;
-  return isName(wallet) ? wallet : undefined;
+  return nameFlaw("walletAddress", wallet) === undefined ? (wallet as string) : undefined;
 }

@@ -1,3 +1,4 @@
+import { show } from "../contract/input.js";
 import { parseJson } from "../contract/json.js";
 import type { Candle } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
@@ -59,7 +60,9 @@ function parseLine(line: unknown, number: number): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
-    throw new InvalidInputError(`line ${number}`, allowed, `is not JSON: "${text.slice(0, 40)}"`, { cause });
+    throw new InvalidInputError(`line ${number}`, allowed, `is not JSON: ${show(text.slice(0, 40))}`, {
+      cause,
+    });
   }
 }
 

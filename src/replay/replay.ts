@@ -1,5 +1,6 @@
 import type { SchedulerLike } from "rxjs";
 import { type FetchLike, SESSION, type SessionRequest } from "../client/transport.js";
+import { printable } from "../contract/quote.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
 import { routeOf, sessionOf } from "./record.js";
 import { LATENESS, type Lateness, land, SessionClock } from "./session-clock.js";
@@ -256,7 +257,8 @@ class Player {
       if (line.sent > latest) break;
       if (line.method === method && line.url === url) return line;
     }
-    if (!hasNoLine) this.#fail(`made ${method} ${url}, where the recording has ${described(next)}`);
+    if (!hasNoLine)
+      this.#fail(`made ${method} ${printable(url)}, where the recording has ${described(next)}`);
     return undefined;
   }
 
@@ -270,7 +272,7 @@ class Player {
 }
 
 function described({ request, method, url, sent }: TapeLine): string {
-  return `${method} ${url} (request ${request}, sent at ${new Date(sent).toISOString()})`;
+  return `${printable(`${method} ${url}`)} (request ${request}, sent at ${new Date(sent).toISOString()})`;
 }
 
 function errorOf(failure: TapeFailure | undefined): Error {

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { withoutMark } from "../contract/json.js";
+import { printableCause, withoutMark } from "../contract/json.js";
 import { contractError } from "../contract/schema-error.js";
 import { InvalidInputError } from "../errors.js";
 
@@ -114,7 +114,7 @@ function readLine(text: unknown, number: number): TapeLine {
     // No bounds as on what a service says: a tape holds just that, whatever it was.
     value = JSON.parse(typeof text === "string" ? withoutMark(text) : String(text));
   } catch (cause) {
-    throw refusal(number, "is not JSON", cause);
+    throw refusal(number, "is not JSON", printableCause(cause));
   }
   const version = (value as { v?: unknown } | null)?.v;
   if (typeof version === "number" && version !== TAPE_VERSION) {
@@ -122,8 +122,8 @@ function readLine(text: unknown, number: number): TapeLine {
   }
   const line = checkLine(value, number);
   if (line.success) return line.data;
-  const { path, issue } = contractError(line.error);
-  throw refusal(number, `is no exchange: ${path.join(".") || "the whole"}: ${issue}`, line.error);
+  const { path, issue, cause } = contractError(line.error);
+  throw refusal(number, `is no exchange: ${path.join(".") || "the whole"}: ${issue}`, cause);
 }
 
 function checkLine(value: unknown, number: number) {

@@ -1,6 +1,7 @@
 import { checkChoice, checkNumber, checkSniperQuery } from "../contract/input.js";
 import { parseIsoInstant } from "../contract/iso-instant.js";
 import { NETWORKS, type Network } from "../contract/model.js";
+import { printable } from "../contract/quote.js";
 import { InvalidInputError } from "../errors.js";
 
 /** One exchange of the pair's token, as it stands on the chain. */
@@ -221,5 +222,5 @@ function readSwap(line: unknown, number: number): Swap | undefined {
 }
 
 function show(value: unknown): string {
-  return value === undefined ? "missing" : JSON.stringify(value).slice(0, 60);
+  return value === undefined ? "missing" : printable(JSON.stringify(value)).slice(0, 60);
 }

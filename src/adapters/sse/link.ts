@@ -1,4 +1,5 @@
 import type { EventSourceParser } from "eventsource-parser";
+import { shortened } from "../../contract/quote.js";
 import {
   AuthenticationError,
   ContractError,
@@ -116,7 +117,7 @@ export class Link {
     if (response.status !== 200) throw await this.#refusal(response, reader);
     const type = response.headers.get("content-type") ?? "nothing";
     if (reader === undefined || !/^text\/event-stream\b/i.test(type)) {
-      throw new ContractError([], `text/event-stream was expected, ${type} came`);
+      throw new ContractError([], `text/event-stream was expected, ${shortened(type, 60)} came`);
     }
     return reader;
   }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type { CandleEvent } from "../../candles/event.js";
+import { show } from "../../contract/input.js";
 import {
   CURRENCIES,
   NETWORKS,
@@ -139,7 +140,7 @@ function write(name: Name, json: string): string {
 /** Reads a message; throws a `ContractError` where it is none of this version's. */
 export function readMessage(name: string | undefined, data: string): ChannelMessage {
   if (name === undefined || !Object.hasOwn(SCHEMAS, name)) {
-    throw new ContractError([], `a message ${name === undefined ? "without a name" : `"${name}"`}`);
+    throw new ContractError([], `a message ${name === undefined ? "without a name" : show(name)}`);
   }
   return { name, data: readWire(SCHEMAS[name as Name], data, [name]) } as ChannelMessage;
 }

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { printable } from "../../contract/quote.js";
 import {
   AuthenticationError,
   ContractError,
@@ -56,7 +57,8 @@ export function toWireError(error: unknown): WireError {
 
 /** The error of the same class, name, message and fields; its stack begins here. */
 export function fromWireError(wire: WireError): PairstreamError {
-  const { message, status = 0 } = wire;
+  const { status = 0 } = wire;
+  const message = printable(wire.message);
   switch (wire.name) {
     case "HttpError":
       return new HttpError(message, status, "");
@@ -71,9 +73,12 @@ export function fromWireError(wire: WireError): PairstreamError {
     case "NetworkError":
       return new NetworkError(message);
     case "ContractError":
-      return new ContractError(wire.path ?? [], wire.issue ?? message);
+      return new ContractError(
+        (wire.path ?? []).map((key) => (typeof key === "string" ? printable(key) : key)),
+        printable(wire.issue ?? message),
+      );
     case "InvalidInputError": {
-      const { parameter = "", allowed = "" } = wire;
+      const [parameter, allowed] = [printable(wire.parameter ?? ""), printable(wire.allowed ?? "")];
       const end = message.length - `; allowed: ${allowed}`.length;
       return new InvalidInputError(parameter, allowed, message.slice(parameter.length + 1, end));
     }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { SNIPER_TOTALS, type SniperTotal } from "../../contract/model.js";
+import { isPrintable } from "../../contract/quote.js";
 import { contractError } from "../../contract/schema-error.js";
 
 /** What a schema gives, frozen. */
@@ -32,7 +33,7 @@ export const listOf = <T extends z.ZodMiniType>(schema: T) =>
   );
 
 /** A text that says something. */
-export const text = z.string().check(z.minLength(1));
+export const text = z.string().check(z.minLength(1), z.refine(isPrintable, "not printable"));
 
 /** A `Candle` as one process tells it to another. */
 export const candle = frozen(

@@ -10,6 +10,7 @@ import {
   writeWallet,
 } from "../../../src/adapters/sse/wire.js";
 import { fromWireError, toWireError } from "../../../src/adapters/wire/error.js";
+import { isPrintable } from "../../../src/contract/quote.js";
 import {
   ContractError,
   HttpError,
@@ -88,7 +89,7 @@ describe("the wire", () => {
     expect({ name: message.name, data: JSON.stringify(message.data) }).toEqual({ name, data });
   });
 
-  it("may hold any text", () => {
+  it("may hold any text that can be shown", () => {
     fc.assert(
       fc.property(
         fc.string({
@@ -96,6 +97,7 @@ describe("the wire", () => {
           minLength: 1,
         }),
         (text) => {
+          fc.pre(isPrintable(text));
           const message = writeWallet({
             pairAddress: text,
             walletAddress: text,
