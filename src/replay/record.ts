@@ -4,7 +4,14 @@ import { type Redactor, redactorOf } from "../client/redact.js";
 import { type FetchLike, SESSION, type SessionRequest } from "../client/transport.js";
 import { InvalidInputError } from "../errors.js";
 import { land, SessionClock } from "./session-clock.js";
-import { KEPT_HEADERS, type LateTurn, TAPE_VERSION, type TapeFailure, type TapeLine } from "./tape.js";
+import {
+  DEEPEST_CAUSE,
+  KEPT_HEADERS,
+  type LateTurn,
+  TAPE_VERSION,
+  type TapeFailure,
+  type TapeLine,
+} from "./tape.js";
 
 /** How to record. */
 export interface RecordOptions {
@@ -14,9 +21,6 @@ export interface RecordOptions {
 
 type Init = Parameters<FetchLike>[1];
 type Answer = Awaited<ReturnType<FetchLike>>;
-
-/** How deep in a failure its causes are kept. */
-const DEEPEST_CAUSE = 3;
 
 /**
  * A `fetch` that does what another one does and gives `sink` one line of JSON an exchange as it ends, for

@@ -16,7 +16,8 @@ export interface Tape {
   /**
    * Plays the tape to its end, once: resolves when the last exchange that was recorded has been delivered, and all that
    * follows from it has happened. Rejects with a `PairstreamError` at the first request that differs from the recording,
-   * or that is missing; nothing is answered from then on.
+   * or that is missing; nothing is answered from then on. Where the last line of the tape was cut off, all before it is
+   * replayed, and then it rejects with an `InvalidInputError` that names that line: leave it out to replay without.
    */
   run(): Promise<void>;
 }
@@ -63,7 +64,8 @@ const MOMENT = 1 / 1_024;
  * ```
  */
 export function replayExchanges(lines: Iterable<string>): Tape {
-  const player = new Player(readTape(lines));
+  const { lines: read, cut } = readTape(lines);
+  const player = new Player(read, cut);
   const fetch: FetchLike = (url, init) => player.ask(url, init);
   return Object.freeze({
     fetch: Object.assign(fetch, {
@@ -85,6 +87,10 @@ export function replayExchanges(lines: Iterable<string>): Tape {
 class TapeClock extends VirtualClock {
   override set(instant: number): void {
     super.set(instant);
+  }
+
+  override advanceUnless(isOver: () => boolean, instant: number): Promise<void> {
+    return super.advanceUnless(isOver, instant);
   }
 
   override fireNext(): Promise<boolean> {
@@ -125,8 +131,11 @@ class Player {
   #failure: PairstreamError | undefined;
   #run: Promise<void> | undefined;
 
-  constructor(lines: readonly TapeLine[]) {
+  readonly #cut: InvalidInputError | undefined;
+
+  constructor(lines: readonly TapeLine[], cut: InvalidInputError | undefined) {
     this.#lines = lines;
+    this.#cut = cut;
     const sent = [...lines].sort((a, b) => a.request - b.request);
     for (const line of sent) this.#unasked.set(line.request, line);
     const late = lines.flatMap((line) => line.late ?? []);
@@ -156,6 +165,7 @@ class Player {
     const method = init?.method ?? "GET";
     const line = this.#failure === undefined ? this.#find(method, routeOf(url)) : undefined;
     this.#asked += 1;
+    this.#expectNoMore(method, url);
     const signal = init?.signal;
     return new Promise((resolve, reject) => {
       signal?.addEventListener("abort", () => reject(signal.reason), { once: true });
@@ -185,16 +195,18 @@ class Player {
       this.#deliver(line);
     }
     await this.#advance(this.clock.now());
+    if (this.#cut !== undefined) throw this.#cut;
   }
 
   /** Lets time pass until the clock was set back; what was asked until then tells how far it had come. */
   async #setBack({ ended, asks }: TapeLine): Promise<void> {
-    while (this.#asked < asks && (await this.clock.fireNext()));
+    while (this.#asked < asks && this.#failure === undefined && (await this.clock.fireNext()));
     this.clock.set(ended);
   }
 
   async #advance(instant: number): Promise<void> {
-    await this.clock.advanceTo(Math.max(this.clock.now(), instant));
+    const hasFailed = () => this.#failure !== undefined;
+    await this.clock.advanceUnless(hasFailed, Math.max(this.clock.now(), instant));
     if (this.#failure !== undefined) throw this.#failure;
   }
 
@@ -260,6 +272,13 @@ class Player {
     if (!hasNoLine)
       this.#fail(`made ${method} ${printable(url)}, where the recording has ${described(next)}`);
     return undefined;
+  }
+
+  /** Where a tape lets much time pass, requests that are not on it would be made without end. */
+  #expectNoMore(method: string, url: string): void {
+    const next = this.#lines[this.#ended];
+    if (next === undefined || this.#asked <= next.asks || this.clock.now() + LATENESS >= next.ended) return;
+    this.#fail(`made ${method} ${printable(routeOf(url))}, where the recording has asked ${next.asks} times`);
   }
 
   #fail(problem: string): PairstreamError {

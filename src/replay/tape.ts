@@ -16,8 +16,17 @@ export const KEPT_HEADERS = [
   "content-type",
 ] as const;
 
+/** How deep in a failure its causes are kept. */
+export const DEEPEST_CAUSE = 3;
+/** The last instant that a tape can tell of, which is the last of a four-digit year. */
+const LATEST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+/** So many requests can have been under way when a recording ended, and have no line. */
+const MOST_WITHOUT_LINE = 10_000;
+/** What each line begins with: one that was cut off is known by it. */
+const BEGINNING = `{"v":${TAPE_VERSION},"request":`;
+
 const texts = z.record(z.string(), z.string());
-const instant = z.number();
+const instant = z.number().check(z.gte(0, "before 1970"), z.lte(LATEST_INSTANT, "after 9999"));
 const count = z.int().check(z.nonnegative());
 
 export interface TapeFailure {
@@ -69,7 +78,7 @@ const tapeLine = z.object({
   sent: instant,
   /** When the headers were there. */
   answered: z.optional(instant),
-  status: z.optional(z.number()),
+  status: z.optional(z.int().check(z.gte(0, "below 0"), z.lte(999, "above 999"))),
   headers: z.optional(texts),
   ended: instant,
   /** How many requests had been sent by then. */
@@ -88,42 +97,87 @@ const tapeLine = z.object({
 /** One exchange. */
 export type TapeLine = z.infer<typeof tapeLine>;
 
-/** The lines of a tape, in order; blank ones are passed over. Throws an `InvalidInputError` that names the line. */
-export function readTape(lines: Iterable<string>): TapeLine[] {
+/** What is on a tape. */
+export interface ReadTape {
+  readonly lines: readonly TapeLine[];
+  /** What the end of the replay is to say of a last line that was cut off, and is left out. */
+  readonly cut: InvalidInputError | undefined;
+}
+
+/**
+ * The lines of a tape, in order; blank ones are passed over. A recorder that was killed can leave part of a line at the
+ * end. Throws an `InvalidInputError` that names the line for anything else.
+ */
+export function readTape(lines: Iterable<string>): ReadTape {
   if (typeof lines === "string" || typeof lines?.[Symbol.iterator] !== "function") {
     const problem = typeof lines === "string" ? "is one string" : "cannot be iterated";
     throw new InvalidInputError("lines", "the lines that recordExchanges has written", problem);
   }
   const read: TapeLine[] = [];
+  const numbers: number[] = [];
   const requests = new Set<number>();
+  let cut: { readonly number: number; readonly cause: InvalidInputError } | undefined;
   let number = 0;
   for (const text of lines) {
     number += 1;
     if (typeof text === "string" && text.trim() === "") continue;
+    if (cut !== undefined) throw cut.cause;
     const line = readLine(text, number);
+    if (line instanceof InvalidInputError) {
+      cut = { number, cause: line };
+      continue;
+    }
     if (requests.has(line.request)) throw refusal(number, `is a second one of request ${line.request}`);
     requests.add(line.request);
     read.push(line);
+    numbers.push(number);
   }
-  return read;
+  const most = read.length + MOST_WITHOUT_LINE;
+  const absurd = read.findIndex(({ request, asks }) => request > most || asks > most);
+  if (absurd >= 0) throw refusal(numbers[absurd]!, `tells of more requests than ${read.length} lines can`);
+  return { lines: read, cut: cut && cutOff(cut.number, cut.cause) };
 }
 
-function readLine(text: unknown, number: number): TapeLine {
+function cutOff(number: number, { cause }: InvalidInputError): InvalidInputError {
+  return refusal(number, "was cut off, as by a recorder that was killed: all before it was replayed", cause);
+}
+
+/** The exchange of a line; an error where it is the beginning of one. */
+function readLine(text: unknown, number: number): TapeLine | InvalidInputError {
   let value: unknown;
   try {
     // No bounds as on what a service says: a tape holds just that, whatever it was.
     value = JSON.parse(typeof text === "string" ? withoutMark(text) : String(text));
   } catch (cause) {
-    throw refusal(number, "is not JSON", printableCause(cause));
+    const error = refusal(number, "is not JSON", printableCause(cause));
+    if (isBeginning(text)) return error;
+    throw error;
   }
   const version = (value as { v?: unknown } | null)?.v;
   if (typeof version === "number" && version !== TAPE_VERSION) {
     throw refusal(number, `is of version ${version}, which this release cannot read`);
   }
+  if (isDeep(value)) throw refusal(number, `is no exchange: failure: causes deeper than ${DEEPEST_CAUSE}`);
   const line = checkLine(value, number);
   if (line.success) return line.data;
   const { path, issue, cause } = contractError(line.error);
   throw refusal(number, `is no exchange: ${path.join(".") || "the whole"}: ${issue}`, cause);
+}
+
+/** Whether a text can be what a recorder has written of a line before it was stopped. */
+function isBeginning(text: unknown): boolean {
+  const start = typeof text === "string" ? withoutMark(text).trimStart() : "";
+  return start.startsWith(BEGINNING) || BEGINNING.startsWith(start);
+}
+
+/** Whether the causes of a failure lie deeper than a recorder keeps them. */
+function isDeep(value: unknown): boolean {
+  let failure = (value as { failure?: unknown } | null)?.failure;
+  for (let depth = 0; depth <= DEEPEST_CAUSE; depth += 1) {
+    if (typeof failure !== "object" || failure === null) return false;
+    failure = (failure as { cause?: unknown }).cause;
+  }
+  return failure !== undefined;
 }
 
 function checkLine(value: unknown, number: number) {

@@ -69,7 +69,12 @@ export class VirtualClock implements SchedulerLike {
    * timer's work throws, with an `InvalidInputError` for an instant that has passed or is no finite number, and with a
    * `PairstreamError` while the clock is being advanced already.
    */
-  async advanceTo(instant: number): Promise<void> {
+  advanceTo(instant: number): Promise<void> {
+    return this.advanceUnless(() => false, instant);
+  }
+
+  /** The same; it stops where it is once it `isOver`. */
+  protected async advanceUnless(isOver: () => boolean, instant: number): Promise<void> {
     if (!(instant >= this.#now && instant < Number.POSITIVE_INFINITY)) {
       const allowed = `a finite instant from the present one (${this.#now}) on`;
       throw new InvalidInputError("instant", allowed, `is ${show(instant)}`);
@@ -81,6 +86,7 @@ export class VirtualClock implements SchedulerLike {
         next !== undefined && next.due <= instant;
         next = this.#queue.first
       ) {
+        if (isOver()) return;
         await this.#fire(next, Math.max(this.#now, next.due));
       }
       this.#now = Math.max(this.#now, instant);

@@ -310,7 +310,7 @@ describe("a tape", () => {
       /^lines cannot be iterated; allowed: the lines that recordExchanges/,
     ],
     ["all lines in one text", '{"v":1}\n{"v":1}', /^lines is one string/],
-    ["a line that is no JSON", ["", "{"], /^line 2 is not JSON/],
+    ["a line that is no JSON", ["", "no"], /^line 2 is not JSON/],
     ["a line that is no text", [7], /^line 1 is no exchange/],
     ["another version", ['{"v":2}'], /^line 1 is of version 2, which this release cannot read/],
     ["another object", ["{}"], /^line 1 is no exchange: v: /],

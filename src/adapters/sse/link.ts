@@ -1,5 +1,5 @@
 import type { EventSourceParser } from "eventsource-parser";
-import { shortened } from "../../contract/quote.js";
+import { printableLines, shortened } from "../../contract/quote.js";
 import {
   AuthenticationError,
   ContractError,
@@ -17,6 +17,10 @@ import { SilenceWatch } from "./silence.js";
 const LONGEST_BODY = 1_000;
 /** The longest message that is read, in characters. */
 const LONGEST_MESSAGE = 32 * 1024 * 1024;
+/** The most lines of a message; those of a channel have three. */
+const MOST_LINES = 1_000;
+/** How much of a transport's message an error repeats. */
+const LONGEST_REASON = 300;
 /** How long silence is borne before the channel has told of its heartbeat, in ms. */
 const FIRST_SILENCE = 37_500;
 /** How many heartbeats may be missing. */
@@ -36,6 +40,7 @@ export class Link {
   readonly #silence: SilenceWatch;
   readonly #parser: EventSourceParser;
   readonly #decoder = new TextDecoder();
+  readonly #lines = new LineCount();
   #messages: ParsedMessage[] = [];
   #failure: PairstreamError | undefined;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
@@ -76,7 +81,9 @@ export class Link {
       const { done, value } = await this.#silence.race(this.#reader.read());
       if (done) return new NetworkError(`${this.#address} has closed the connection`);
       this.#silence.hear();
-      this.#parser.feed(this.#decoder.decode(value, { stream: true }));
+      const text = this.#decoder.decode(value, { stream: true });
+      this.#lines.count(text);
+      this.#parser.feed(text);
       const messages = this.#messages;
       this.#messages = [];
       return this.#failure ?? messages;
@@ -84,7 +91,7 @@ export class Link {
       const { signal } = this.#silence;
       const error = signal.aborted ? signal.reason : cause;
       if (error instanceof PairstreamError) return error;
-      const reason = error instanceof Error ? `: ${error.message}` : "";
+      const reason = error instanceof Error ? `: ${shortened(error.message, LONGEST_REASON)}` : "";
       return new NetworkError(`${this.#address} could not be reached${reason}`, { cause: error });
     }
   }
@@ -138,11 +145,40 @@ export class Link {
       if (done) break;
       body += this.#decoder.decode(value, { stream: true });
     }
-    body = body.slice(0, LONGEST_BODY);
+    body = printableLines(body).slice(0, LONGEST_BODY);
     const message = `${this.#address} answered with status ${status}`;
     if (status === 401 || status === 403) return new AuthenticationError(message, status, body);
     if (status !== 429) return new HttpError(message, status, body);
     const hint = headers.get("retry-after") ?? "";
     return new RateLimitError(message, body, /^\d+$/.test(hint) ? Number(hint) * 1_000 : undefined);
+  }
+}
+
+/** Refuses a message of very many lines, each of which costs the parser many times its length; comments cost nothing. */
+class LineCount {
+  #lines = 0;
+  /** The line that has begun: whether it holds anything yet, and whether that is a comment. */
+  #line: "empty" | "comment" | "field" = "empty";
+  #isAfterReturn = false;
+
+  count(text: string): void {
+    let start = 0;
+    const ends = /\r\n|\n|\r/g;
+    for (let end = ends.exec(text); end !== null; end = ends.exec(text)) {
+      const isSecondHalf = end.index === 0 && end[0] === "\n" && this.#isAfterReturn;
+      this.#take(text, start, end.index);
+      if (this.#line === "field") this.#lines += 1;
+      if (this.#line === "empty" && !isSecondHalf) this.#lines = 0;
+      if (this.#lines > MOST_LINES) throw new ContractError([], `a message of more than ${MOST_LINES} lines`);
+      this.#line = "empty";
+      start = ends.lastIndex;
+    }
+    this.#take(text, start, text.length);
+    if (text !== "") this.#isAfterReturn = text.endsWith("\r");
+  }
+
+  /** A part of a line. */
+  #take(text: string, start: number, end: number): void {
+    if (this.#line === "empty" && end > start) this.#line = text[start] === ":" ? "comment" : "field";
   }
 }

@@ -32,6 +32,15 @@ export interface Turn {
 const STARTING: FeedStatus = Object.freeze({ state: "starting", failures: 0 });
 const LIVE: FeedStatus = Object.freeze({ state: "live", failures: 0 });
 
+/** The longest identifier of a message; a channel's have some thirty characters. */
+const LONGEST_ID = 200;
+
+/** Refuses what no request could name again in its header. */
+function checkId(id: string): string {
+  if (id.length <= LONGEST_ID && /^[ -~]*$/.test(id)) return id;
+  throw new ContractError(["id"], `not of at most ${LONGEST_ID} visible ASCII characters`);
+}
+
 /** The channel as a receiver has told it to its subscriber, from one connection to the next. */
 export class Mirror {
   readonly #series = new Map<string, CandleMirror>();
@@ -88,7 +97,7 @@ export class Mirror {
         if (message.name === "complete") return { events, isOver: true };
         if (message.name === "error") return { events, isOver: true, error: fromWireError(message.data) };
         for (const change of this.#takeOne(message)) events.push(change);
-        if (id !== undefined) this.#lastEventId = id;
+        if (id !== undefined) this.#lastEventId = checkId(id);
       }
       return { events, isOver: false };
     } catch (error) {

@@ -75,7 +75,10 @@ async function* receive(
   const mirror = new Mirror();
   let hasOpened = false;
   let firstWait = FIRST_WAIT;
+  /** Connections in a row that did not last. */
+  let brief = 0;
   for (let failures = 0; !signal.aborted; ) {
+    const begun = scheduler.now();
     const link = new Link({ ...options, createParser, lastEventId: mirror.lastEventId }, signal);
     mirror.connect();
     let read = await link.read();
@@ -97,7 +100,9 @@ async function* receive(
     failures += 1;
     yield [mirror.lose(read, failures)];
     firstWait = Math.max(SHORTEST_WAIT, link.retry ?? firstWait);
-    const wait = waitAfter(read, failures, firstWait);
+    // A gateway that asks for haste may hang up each time as soon as it has answered.
+    brief = firstWait < FIRST_WAIT && scheduler.now() - begun < FIRST_WAIT ? brief + 1 : 0;
+    const wait = waitAfter(read, Math.max(failures, brief), firstWait);
     await sleepUntil(scheduler, scheduler.now() + wait, signal).catch(() => {});
   }
 }
