@@ -4,7 +4,7 @@ import { type CandleWatch, checkWatch, type WatchOptions } from "./candles/optio
 import { FULL_PAGE } from "./candles/reader.js";
 import type { CallKind } from "./client/quota.js";
 import { DEFAULT_COSTS } from "./client/spending.js";
-import { toInstant } from "./contract/input.js";
+import { checkNames, toInstant } from "./contract/input.js";
 import type { DateLike, Series } from "./contract/model.js";
 import { InvalidInputError } from "./errors.js";
 import { isCandleWatch } from "./feed-status.js";
@@ -79,6 +79,7 @@ export function estimateCost(
     const allowed = "a list of options of watchCandles and watchSnipers";
     throw new InvalidInputError("subscriptions", allowed, "cannot be iterated");
   }
+  checkNames(options, ["at"]);
   const at = options.at === undefined ? asyncScheduler.now() : toInstant("at", options.at);
   const polls = new Map<string, Poll>();
   let historyPages = 0;

@@ -17,7 +17,7 @@ import {
 } from "rxjs";
 import { candleFeed } from "./candles/feed.js";
 import { type HistoryState, historiesOf } from "./candles/history-progress.js";
-import { type CandleWatch, checkWatch, type WatchOptions } from "./candles/options.js";
+import { type CandleWatch, checkWatch, WATCH_NAMES, type WatchOptions } from "./candles/options.js";
 import { candleEvents } from "./candles/watch.js";
 import { type Client, type ClientCore, coreOf } from "./client/core.js";
 import type { Series } from "./contract/model.js";
@@ -84,15 +84,17 @@ export function watchFeedStatus(
   return statuses.pipe(distinctUntilChanged(isSameStatus));
 }
 
+const CANDLES_ALONE = ["timeframe", "currency", ...WATCH_NAMES.filter((name) => name !== "every")];
+
 /**
- * Whether these are meant for `watchCandles`: all that names a part of a series besides its pair. What is no object is
- * taken for such, and refused where they are checked.
+ * Whether these are meant for `watchCandles`: all that names a timeframe, a currency, or what else only that takes. What
+ * is no object is taken for such, and refused where they are checked.
  */
 export function isCandleWatch(
   options: (Series & WatchOptions) | SniperWatch,
 ): options is Series & WatchOptions {
   if (typeof options !== "object" || options === null) return true;
-  return "timeframe" in options || "network" in options || "currency" in options;
+  return CANDLES_ALONE.some((name) => name in options);
 }
 
 function candleStatus(core: ClientCore, watch: CandleWatch): Observable<FeedStatus> {

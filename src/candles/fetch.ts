@@ -1,6 +1,14 @@
 import { concatMap, defer, finalize, from, type Observable } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
-import { checkFlag, checkRange, checkSeries, checkWeekStart, toInstant } from "../contract/input.js";
+import {
+  checkFlag,
+  checkRange,
+  checkSeries,
+  checkWeekStart,
+  namesOf,
+  SERIES_NAMES,
+  toInstant,
+} from "../contract/input.js";
 import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { intervalsOf } from "../timeframe.js";
 import { type CandleRead, type CandleRules, settledUntil } from "./book.js";
@@ -20,6 +28,8 @@ export interface FetchCandlesOptions {
   /** Where `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
 }
+
+const FETCH_NAMES = namesOf<FetchCandlesOptions>({ from: true, to: true, fillGaps: true, weekStart: true });
 
 /**
  * The closed candles of `[from, to)`, ascending, each once, in bounded memory whatever the range; then it completes.
@@ -51,7 +61,7 @@ export interface FetchCandlesOptions {
  */
 export function fetchCandles(client: Client, query: Series & FetchCandlesOptions): Observable<Candle> {
   const core = coreOf(client);
-  const series = checkSeries(query);
+  const series = checkSeries(query, [...SERIES_NAMES, ...FETCH_NAMES]);
   const intervals = intervalsOf(series.timeframe, checkWeekStart(query.weekStart));
   const ceiling = (instant: number) =>
     intervals.start(instant) === instant ? instant : intervals.end(instant);

@@ -1,4 +1,14 @@
-import { checkFlag, checkNumber, checkSeries, checkWeekStart, show, toInstant } from "../contract/input.js";
+import {
+  checkFlag,
+  checkNames,
+  checkNumber,
+  checkSeries,
+  checkWeekStart,
+  namesOf,
+  SERIES_NAMES,
+  show,
+  toInstant,
+} from "../contract/input.js";
 import type { DateLike, Series, WeekStart } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { checkWhenMissing, type WhenMissing } from "../poll/missing.js";
@@ -64,9 +74,18 @@ const LONGEST_SETTLE_INTERVALS = 60;
 const LONGEST_DEFAULT_EVERY = 60_000;
 const SHORTEST_EVERY = 250;
 
+export const WATCH_NAMES = namesOf<WatchOptions>({
+  since: true,
+  every: true,
+  settle: true,
+  revisionWindow: true,
+  fillGaps: true,
+  weekStart: true,
+});
+
 /** Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. */
 export function checkWatch(options: Series & WatchOptions): CandleWatch {
-  const series = checkSeries(options);
+  const series = checkSeries(options, [...SERIES_NAMES, ...WATCH_NAMES]);
   const weekStart = checkWeekStart(options.weekStart);
   const intervals = intervalsOf(series.timeframe, weekStart);
   const pace = checkEvery(options.every, Math.min(intervals.shortest, LONGEST_DEFAULT_EVERY));
@@ -102,6 +121,7 @@ function checkEvery(every: number | "close" | undefined, standard: number): numb
 function checkSince(since: WatchOptions["since"], floor: (instant: number) => number): CandleWatch["since"] {
   if (since === undefined) return undefined;
   if (typeof since === "object" && since !== null && !(since instanceof Date)) {
+    checkNames(since, ["candles"], "since.");
     return {
       candles: checkNumber("since.candles", since.candles, { min: 1, max: 100_000, integer: true }),
     };

@@ -1,4 +1,14 @@
-import { checkLimit, checkRange, checkSeries, checkSniperQuery, toInstant } from "../contract/input.js";
+import {
+  checkLimit,
+  checkNames,
+  checkRange,
+  checkSeries,
+  checkSniperQuery,
+  namesOf,
+  SERIES_NAMES,
+  SNIPER_NAMES,
+  toInstant,
+} from "../contract/input.js";
 import type { OhlcvPage, OhlcvQuery, Series, SniperReport, Timeframe } from "../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../contract/routes.js";
 import type { RefusedRow } from "../contract/values.js";
@@ -70,7 +80,7 @@ export function createClient(options: ClientOptions): Client {
     },
     sniperReport: async (query, callOptions) => {
       const { value } = await core.send({
-        route: snipersRoute(checkSniperQuery(query)),
+        route: snipersRoute(checkSniperQuery(query, SNIPER_NAMES)),
         priority: "refresh",
         parse: reportReader,
         signal: checkSignal(callOptions),
@@ -89,8 +99,15 @@ type AskedPages = Series & {
   cursor: string | undefined;
 };
 
+const PAGE_NAMES = namesOf<Omit<OhlcvQuery, keyof Series>>({
+  fromDate: true,
+  toDate: true,
+  limit: true,
+  cursor: true,
+});
+
 function checkOhlcvQuery(query: OhlcvQuery): AskedPages {
-  const series = checkSeries(query);
+  const series = checkSeries(query, [...SERIES_NAMES, ...PAGE_NAMES]);
   const from = toInstant("fromDate", query.fromDate);
   const to = toInstant("toDate", query.toDate);
   checkRange(from, to, { from: "fromDate", to: "toDate" });
@@ -112,6 +129,7 @@ function checkCursor(cursor: string): void {
 }
 
 function checkSignal(options: CallOptions | undefined): AbortSignal | undefined {
+  if (options !== undefined) checkNames(options, ["signal"]);
   const signal = options?.signal;
   if (signal === undefined || typeof signal?.addEventListener === "function") return signal;
   throw new InvalidInputError("signal", "an AbortSignal", "is none");

@@ -1,5 +1,5 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
-import { checkFlag, checkNames, checkNumber, show } from "../contract/input.js";
+import { checkFlag, checkNames, checkNumber, namesOf, show } from "../contract/input.js";
 import { InvalidInputError } from "../errors.js";
 import type { RateLimit } from "./budget.js";
 import type { RetryRules } from "./core.js";
@@ -74,17 +74,17 @@ export interface Settings {
   readonly scheduler: SchedulerLike;
 }
 
-const OPTION_NAMES = [
-  "baseUrl",
-  "insecure",
-  "apiKey",
-  "fetch",
-  "timeout",
-  "retry",
-  "rateLimit",
-  "quota",
-  "scheduler",
-] as const;
+const OPTION_NAMES = namesOf<ClientOptions>({
+  baseUrl: true,
+  insecure: true,
+  apiKey: true,
+  fetch: true,
+  timeout: true,
+  retry: true,
+  rateLimit: true,
+  quota: true,
+  scheduler: true,
+});
 const LONGEST = 2 ** 31 - 1;
 const MOST_ATTEMPTS = 100;
 const MOST_REQUESTS = 10_000;

@@ -38,12 +38,30 @@ export function checkRange(from: number, to: number, names: { from: string; to: 
   throw new InvalidInputError(names.to, `an instant after ${names.from}`, `makes no range (${ends})`);
 }
 
-/** Checks a series and keeps what belongs to it, frozen. */
-export function checkSeries(series: Series): Series {
+/** Names of options, each of a kind; the type refuses a list in which one is missing. */
+export type Names<T extends object> = { readonly [name in keyof T & string]-?: true };
+
+/** The names of a list, for `checkNames`. */
+export function namesOf<T extends object>(names: Names<T>): readonly (keyof T & string)[] {
+  return Object.keys(names) as (keyof T & string)[];
+}
+
+const SERIES = { network: true, pairAddress: true, timeframe: true, currency: true } as const;
+/** What names a series, and beside it nothing. */
+export const SERIES_NAMES = namesOf<Series>(SERIES);
+/** What names a pair's snipers; of their network there is but one, which may be named. */
+export const SNIPER_NAMES = [
+  "network",
+  ...namesOf<SniperQuery>({ pairAddress: true, blocksAfterCreation: true }),
+];
+
+/** Checks a series and keeps what belongs to it, frozen; `names`: of all that it may hold, default anything. */
+export function checkSeries<T extends Series>(series: T, names?: readonly string[]): Series {
   if (typeof series !== "object" || series === null) {
     const allowed = "an object with network, pairAddress, timeframe and currency";
     throw new InvalidInputError("series", allowed, `is ${show(series)}`);
   }
+  if (names !== undefined) checkNames(series, names);
   return Object.freeze({
     network: checkChoice("network", series.network, NETWORKS),
     pairAddress: checkPairAddress(series.pairAddress),
@@ -52,11 +70,12 @@ export function checkSeries(series: Series): Series {
   });
 }
 
-/** Checks a sniper query and keeps what belongs to it. */
-export function checkSniperQuery(query: SniperQuery): SniperQuery {
+/** Checks a sniper query and keeps what belongs to it; `names` as in `checkSeries`. */
+export function checkSniperQuery(query: SniperQuery, names?: readonly string[]): SniperQuery {
   if (typeof query !== "object" || query === null) {
     throw new InvalidInputError("query", "an object with pairAddress", `is ${show(query)}`);
   }
+  if (names !== undefined) checkNames(query, names);
   const { network } = query as { network?: unknown };
   if (network !== undefined && network !== "mainnet") {
     throw new InvalidInputError(
@@ -86,29 +105,31 @@ export function checkLimit(value: number | undefined): number | undefined {
  * Refuses names that no option has: one that is misspelt would do nothing. `prefix`: of options within an option. A name
  * that does not look like one is not shown, as it may be anything, even a key.
  */
-export function checkNames<T extends object>(
-  options: T,
-  names: readonly (keyof T & string)[],
-  prefix = "",
-): void {
+export function checkNames(options: object, names: readonly string[], prefix = ""): void {
+  const allowed = () => names.map((each) => prefix + each).join(", ");
+  const whole = prefix.slice(0, -1) || "options";
+  if (typeof options !== "object" || options === null) {
+    const problem = options === null ? "is null" : `is of type ${typeof options}`;
+    throw new InvalidInputError(whole, `an object with any of ${allowed()}`, problem);
+  }
   for (const name of Object.keys(options)) {
-    if (names.includes(name as keyof T & string)) continue;
-    const allowed = names.map((each) => prefix + each).join(", ");
+    if (names.includes(name)) continue;
     if (!/^[A-Za-z]{1,30}$/.test(name)) {
-      throw new InvalidInputError(prefix.slice(0, -1) || "options", allowed, "has a name that is no option");
+      throw new InvalidInputError(whole, allowed(), "has a name that is no option");
     }
     const near = nearest(name, names);
     const hint = near === undefined ? "" : `, the nearest is ${prefix}${near}`;
-    throw new InvalidInputError(prefix + name, allowed, `is no option${hint}`);
+    throw new InvalidInputError(prefix + name, allowed(), `is no option${hint}`);
   }
 }
 
-/** The name that was meant, where one can be: most of its letters are the same. */
+/** The name that was meant, where one can be: half of its letters are the same. */
 function nearest(name: string, names: readonly string[]): string | undefined {
   let best: { readonly name: string; readonly distance: number } | undefined;
   for (const one of names) {
     const distance = distanceBetween(name.toLowerCase(), one.toLowerCase());
-    if (distance < (best?.distance ?? Math.max(name.length, one.length) / 2)) best = { name: one, distance };
+    const isNear = distance <= Math.max(name.length, one.length) / 2;
+    if (isNear && distance < (best?.distance ?? Infinity)) best = { name: one, distance };
   }
   return best?.name;
 }

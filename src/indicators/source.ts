@@ -1,3 +1,4 @@
+import { checkNames } from "../contract/input.js";
 import type { Candle } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { describe, LARGEST } from "./finite.js";
@@ -42,6 +43,7 @@ export function readerOf(options: SourceOptions | undefined, byDefault: Price): 
   if (options !== undefined && (typeof options !== "object" || options === null)) {
     throw new InvalidInputError("options", "an object that may have a source", `is ${describe(options)}`);
   }
+  if (options !== undefined) checkNames(options, ["source"]);
   const source: unknown = options?.source ?? byDefault;
   if (isIndicator(source)) return () => new IndicatorReader(source());
   if (typeof source === "function") {

@@ -1,5 +1,5 @@
 import { defer, filter, map, type OperatorFunction } from "rxjs";
-import { checkChoice } from "../contract/input.js";
+import { checkChoice, checkNames } from "../contract/input.js";
 import { InvalidInputError } from "../errors.js";
 import { CrossingDetector, type Line } from "./crossing-detector.js";
 import type { IndicatorEvent } from "./indicator-event.js";
@@ -89,6 +89,7 @@ export function crosses(
   if (typeof a === "number" && typeof b === "number") {
     throw new InvalidInputError("b", "the name of a value, as a is a level", `is ${b}`);
   }
+  checkNames(options, ["on"]);
   const on = options.on === undefined ? "closed" : checkChoice("on", options.on, ["closed", "final"]);
   return (events) =>
     defer(() => {

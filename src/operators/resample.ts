@@ -1,6 +1,6 @@
 import type { MonoTypeOperatorFunction } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import { checkChoice, checkWeekStart } from "../contract/input.js";
+import { checkChoice, checkNames, checkWeekStart } from "../contract/input.js";
 import { TIMEFRAMES, type Timeframe, type WeekStart } from "../contract/model.js";
 import { Resampler } from "./resampler.js";
 import { throughReducer } from "./through-reducer.js";
@@ -59,6 +59,7 @@ export function resample(
   options: ResampleOptions = {},
 ): MonoTypeOperatorFunction<CandleEvent> {
   checkChoice("timeframe", timeframe, TIMEFRAMES);
+  checkNames(options, ["weekStart"]);
   const weekStart = checkWeekStart(options.weekStart);
   return throughReducer(() => new Resampler(timeframe, weekStart));
 }

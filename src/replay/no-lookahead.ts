@@ -1,6 +1,6 @@
 import { isObservable, type OperatorFunction, ReplaySubject } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import { checkNumber, checkWeekStart } from "../contract/input.js";
+import { checkNames, checkNumber, checkWeekStart, SERIES_NAMES } from "../contract/input.js";
 import { type Candle, type Series, TIMEFRAMES, type Timeframe, type WeekStart } from "../contract/model.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
 import { intervalsOf } from "../timeframe.js";
@@ -68,6 +68,7 @@ export function assertNoLookahead<T>(
       `is of type ${typeof operator}`,
     );
   }
+  checkNames(options, [...SERIES_NAMES, "prefixes", "knownAt", "weekStart"]);
   const prefixes = checkNumber("prefixes", options.prefixes ?? 200, { min: 1, integer: true });
   const { knownAt = observedAtOf } = options;
   if (typeof knownAt !== "function") {

@@ -2,6 +2,7 @@ import { asyncScheduler, type SchedulerLike, throwError } from "rxjs";
 import { bodyOf } from "../client/attempt.js";
 import { type Redactor, redactorOf } from "../client/redact.js";
 import { type FetchLike, SESSION, type SessionRequest } from "../client/transport.js";
+import { checkNames } from "../contract/input.js";
 import { InvalidInputError } from "../errors.js";
 import { land, SessionClock } from "./session-clock.js";
 import {
@@ -66,7 +67,8 @@ function checkOptions(fetch: FetchLike, sink: unknown, options: RecordOptions): 
   if (typeof sink !== "function") {
     throw new InvalidInputError("sink", "a function that takes a line", `is of type ${typeof sink}`);
   }
-  const scheduler = options?.scheduler;
+  checkNames(options, ["scheduler"]);
+  const { scheduler } = options;
   if (scheduler !== undefined && typeof scheduler?.now !== "function") {
     throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is none");
   }

@@ -1,7 +1,7 @@
 import { asyncScheduler, defer, from, map, Observable, type SchedulerLike, type Subscription } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
 import { GapFiller } from "../candles/fill.js";
-import { checkFlag, checkSeries, checkWeekStart, show } from "../contract/input.js";
+import { checkFlag, checkSeries, checkWeekStart, namesOf, SERIES_NAMES, show } from "../contract/input.js";
 import type { Candle, Series, WeekStart } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
@@ -22,6 +22,13 @@ export interface ReplayCandlesOptions {
   /** Where `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
 }
+
+const REPLAY_NAMES = namesOf<ReplayCandlesOptions>({
+  speed: true,
+  scheduler: true,
+  fillGaps: true,
+  weekStart: true,
+});
 
 /**
  * Emits candles of the past as events, each once it was final: for backtests, and for charts to watch.
@@ -68,7 +75,7 @@ export function replayCandles(
   source: Iterable<Candle> | AsyncIterable<Candle>,
   options: Series & ReplayCandlesOptions,
 ): Observable<CandleEvent> {
-  const series = checkSeries(options);
+  const series = checkSeries(options, [...SERIES_NAMES, ...REPLAY_NAMES]);
   const intervals = intervalsOf(series.timeframe, checkWeekStart(options.weekStart));
   const isFilled = checkFlag("fillGaps", options.fillGaps);
   const newPace = checkPace(options);

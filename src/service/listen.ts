@@ -1,4 +1,4 @@
-import { checkNumber } from "../contract/input.js";
+import { checkNames, checkNumber } from "../contract/input.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
 import type { PairService } from "./service.js";
 
@@ -38,6 +38,7 @@ export async function listen(service: PairService, options: ListenOptions): Prom
   if (typeof service?.fetch !== "function") {
     throw new InvalidInputError("service", "what createPairService gives", "has no method fetch");
   }
+  if (options !== undefined) checkNames(options, ["port", "hostname"]);
   const port = checkNumber("port", options?.port, { min: 0, max: 65_535, integer: true });
   const hostname = options.hostname ?? "127.0.0.1";
   if (typeof hostname !== "string" || hostname === "") {

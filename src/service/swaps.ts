@@ -1,4 +1,4 @@
-import { checkChoice, checkNumber, checkSniperQuery } from "../contract/input.js";
+import { checkChoice, checkNames, checkNumber, checkSniperQuery } from "../contract/input.js";
 import { parseIsoInstant } from "../contract/iso-instant.js";
 import { NETWORKS, type Network } from "../contract/model.js";
 import { printable } from "../contract/quote.js";
@@ -143,6 +143,7 @@ function checkTapeOptions(lines: Iterable<string>, options: SwapTapeOptions): Re
   if (typeof options !== "object" || options === null) {
     throw new InvalidInputError("options", "an object with pairAddress and tokenAddress", "is missing");
   }
+  checkNames(options, ["pairAddress", "tokenAddress", "minimumUsd", "network"]);
   const { pairAddress } = checkSniperQuery({ pairAddress: options.pairAddress });
   const network = checkChoice("network", options.network ?? "mainnet", NETWORKS);
   const minimumUsd = checkNumber("minimumUsd", options.minimumUsd ?? 0, { min: 0 });

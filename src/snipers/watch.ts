@@ -1,6 +1,6 @@
 import { concatMap, defer, filter, type Observable } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
-import { checkNumber, checkSniperQuery } from "../contract/input.js";
+import { checkNumber, checkSniperQuery, namesOf, SNIPER_NAMES } from "../contract/input.js";
 import type { SniperQuery } from "../contract/model.js";
 import { snipersRoute } from "../contract/routes.js";
 import { readSniperBody } from "../contract/wire.js";
@@ -34,10 +34,11 @@ export interface CheckedSniperWatch {
 }
 
 const DEFAULT_EVERY = 60_000;
+const WATCH_NAMES = [...SNIPER_NAMES, ...namesOf<Omit<SniperWatch, keyof SniperQuery>>({ every: true })];
 
 /** Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. */
 export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
-  const query = checkSniperQuery(options);
+  const query = checkSniperQuery(options, WATCH_NAMES);
   const every = checkNumber("every", options.every ?? DEFAULT_EVERY, { min: 250 });
   const whenMissing = checkWhenMissing(options.whenMissing);
   const pollKey = `snipers ${query.pairAddress} ${query.blocksAfterCreation} ${every}`;

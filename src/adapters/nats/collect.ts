@@ -1,7 +1,7 @@
 import { Observable } from "rxjs";
 import { checkWatch } from "../../candles/options.js";
 import { type Client, coreOf } from "../../client/core.js";
-import { checkNumber } from "../../contract/input.js";
+import { checkNames, checkNumber } from "../../contract/input.js";
 import { InvalidInputError } from "../../errors.js";
 import { checkSniperWatch } from "../../snipers/watch.js";
 import { Collector, type CollectorActivity } from "./collector.js";
@@ -38,6 +38,8 @@ export interface CollectOptions extends Omit<StreamOptions, "scheduler"> {
 const GROUP = /^[A-Za-z0-9_-]{1,32}$/;
 const DEFAULT_LIMIT = { requests: 40, per: 1_000 };
 const DEFAULT_SLOTS = 16;
+
+const COLLECT_NAMES = ["replicas", "retention", "group", "rateLimit", "lease", "slots", "signal"];
 
 /**
  * Polls the service and publishes what it finds, together with any number of other collectors of the same group, as long
@@ -85,7 +87,7 @@ export function collect(
 ): Observable<CollectorActivity> {
   checkConnection(connection);
   const { scheduler, timeout } = coreOf(client);
-  const settings = { ...checkNatsOptions(options), scheduler };
+  const settings = { ...checkNatsOptions(options, COLLECT_NAMES), scheduler };
   const { group = "default", signal } = options;
   if (typeof group !== "string" || !GROUP.test(group)) {
     throw new InvalidInputError("group", "1 to 32 letters, digits, _ or -", "is no such text");
@@ -126,6 +128,7 @@ function checkRules(
       limit: null,
     };
   }
+  checkNames(rateLimit, ["requests", "per"], "rateLimit.");
   const { requests, per } = rateLimit;
   checkNumber("rateLimit.requests", requests, { min: 1, max: 10_000, integer: true });
   checkNumber("rateLimit.per", per, { min: 1, max: 2 ** 31 - 1 });

@@ -1,5 +1,5 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
-import { checkNumber } from "../../contract/input.js";
+import { checkNames, checkNumber } from "../../contract/input.js";
 import { InvalidInputError } from "../../errors.js";
 import type { NatsConnection } from "./nats.js";
 
@@ -32,8 +32,9 @@ export interface NatsSettings {
 
 const NAME = /^[A-Za-z0-9_-]{1,32}$/;
 
-/** Checks options; throws an `InvalidInputError`. */
-export function checkNatsOptions(options: StreamOptions): NatsSettings {
+/** Checks options, whose names are these and `more`; throws an `InvalidInputError`. */
+export function checkNatsOptions(options: StreamOptions, more: readonly string[]): NatsSettings {
+  checkNames(options, ["name", ...more]);
   const { name = "pairstream", scheduler = asyncScheduler, replicas, retention } = options;
   if (typeof name !== "string" || !NAME.test(name)) {
     throw new InvalidInputError("name", "1 to 32 letters, digits, _ or -", "is no such text");

@@ -121,7 +121,7 @@ export function publishSnipers(
   events: Observable<SniperEvent>,
   options: PublishSnipersOptions = {},
 ): Observable<Publication> {
-  const checked = checkPublishing(connection, "events", events, options);
+  const checked = checkPublishing(connection, "events", events, options, ["blocksAfterCreation"]);
   const { settings, epoch } = checked;
   const { blocksAfterCreation } = options;
   if (blocksAfterCreation !== undefined) {
@@ -195,6 +195,8 @@ export function publishFeedStatus(
   });
 }
 
+const PUBLISH_NAMES = ["scheduler", "replicas", "retention", "epoch"];
+
 /** Options, checked and complete. */
 interface Publishing {
   readonly settings: NatsSettings;
@@ -206,12 +208,13 @@ function checkPublishing(
   parameter: string,
   source: Observable<unknown>,
   options: PublishOptions,
+  more: readonly string[] = [],
 ): Publishing {
   checkConnection(connection);
   if (typeof source?.subscribe !== "function") {
     throw new InvalidInputError(parameter, "an Observable", "is none");
   }
-  const settings = checkNatsOptions(options);
+  const settings = checkNatsOptions(options, [...PUBLISH_NAMES, ...more]);
   return { settings, epoch: checkNumber("epoch", options.epoch ?? 0, { min: 0, integer: true }) };
 }
 

@@ -95,7 +95,7 @@ export function watchPublishedCandles(
 ): Observable<CandleEvent> {
   checkConnection(connection);
   const checked = checkSeries(series);
-  const settings = checkNatsOptions(options);
+  const settings = checkNatsOptions(options, ["scheduler", "since", "weekStart"]);
   const intervals = intervalsOf(checked.timeframe, checkWeekStart(options.weekStart));
   const since = checkSince(options.since, intervals.start);
   const feed = candleSubjects(settings.name, checked);
@@ -151,7 +151,7 @@ export function watchPublishedSnipers(
 ): Observable<SniperEvent> {
   checkConnection(connection);
   const checked = checkSniperQuery(query);
-  const settings = checkNatsOptions(options);
+  const settings = checkNatsOptions(options, ["scheduler"]);
   const feed = sniperSubjects(settings.name, checked);
   return defer(() => {
     const table = new SniperTable(checked.pairAddress);
@@ -199,7 +199,7 @@ export function watchPublishedFeedStatus(
   options: PublishedStatusOptions = {},
 ): Observable<FeedStatus> {
   checkConnection(connection);
-  const settings = checkNatsOptions(options);
+  const settings = checkNatsOptions(options, ["scheduler", "heartbeat"]);
   const { name, scheduler } = settings;
   const every = checkNumber("heartbeat", options.heartbeat ?? 5_000, { min: 250 });
   const subjects = subjectsOf(name, feed);
@@ -238,12 +238,7 @@ export function watchPublishedFeedStatus(
 
 /** The subjects of a feed by what `watchCandles` or `watchSnipers` would be asked for; checks it. */
 export function subjectsOf(name: string, feed: Series | SniperQuery): FeedSubjects {
-  const isSeries =
-    typeof feed !== "object" ||
-    feed === null ||
-    "timeframe" in feed ||
-    "network" in feed ||
-    "currency" in feed;
+  const isSeries = typeof feed !== "object" || feed === null || "timeframe" in feed || "currency" in feed;
   return isSeries
     ? candleSubjects(name, checkSeries(feed as Series))
     : sniperSubjects(name, checkSniperQuery(feed));

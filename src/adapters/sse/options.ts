@@ -1,6 +1,6 @@
 import { asyncScheduler, isObservable, type Observable, type SchedulerLike } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
-import { checkNumber } from "../../contract/input.js";
+import { checkNames, checkNumber, namesOf } from "../../contract/input.js";
 import { InvalidInputError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
@@ -65,10 +65,21 @@ export interface ReceiverOptions {
   readonly scheduler: SchedulerLike;
 }
 
+const CHANNEL_NAMES = namesOf<EventChannelOptions>({
+  candles: true,
+  snipers: true,
+  status: true,
+  buffer: true,
+  keep: true,
+  heartbeat: true,
+  scheduler: true,
+});
+
 /** Throws an `InvalidInputError`. */
 export function checkChannelOptions(options: EventChannelOptions): ChannelOptions {
   const allowed = "an object with at least one of candles, snipers and status";
   if (typeof options !== "object" || options === null) throw refused("options", allowed, options);
+  checkNames(options, CHANNEL_NAMES);
   const { candles, snipers, status, buffer = 1_000, keep = 5_000, heartbeat = 15_000 } = options;
   const sources = { candles, snipers, status };
   for (const [name, source] of Object.entries(sources)) {
@@ -89,6 +100,7 @@ export function checkChannelOptions(options: EventChannelOptions): ChannelOption
 /** Throws an `InvalidInputError`. */
 export function checkReceiverOptions(url: string | URL, options: ServerSentEventsOptions): ReceiverOptions {
   if (typeof options !== "object" || options === null) throw refused("options", "an object", options);
+  checkNames(options, ["fetch", "headers", "silence", "scheduler"]);
   const { fetch = globalFetch, silence } = options;
   if (typeof fetch !== "function") throw refused("fetch", "a function like the global fetch", fetch);
   return {

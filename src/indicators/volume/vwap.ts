@@ -1,4 +1,4 @@
-import { checkChoice, checkWeekStart } from "../../contract/input.js";
+import { checkChoice, checkNames, checkWeekStart } from "../../contract/input.js";
 import { type Candle, TIMEFRAMES, type Timeframe, type WeekStart } from "../../contract/model.js";
 import { InvalidInputError } from "../../errors.js";
 import { type Intervals, intervalsOf } from "../../timeframe.js";
@@ -50,11 +50,14 @@ export function vwap(options?: VwapOptions): Indicator<number> {
     const allowed = "an object that may have a session, a weekStart and a source";
     throw new InvalidInputError("options", allowed, `is ${describe(options)}`);
   }
+  if (options !== undefined) checkNames(options, ["session", "weekStart", "source"]);
   const weekStart = checkWeekStart(options?.weekStart);
+  const source = options?.source ?? "hlc3";
   const session: unknown = options?.session ?? "1d";
   if (typeof session === "object" && session !== null && "candles" in session) {
     const n = checkPeriod("session.candles", session.candles as number);
-    return vwma(n, { source: options?.source ?? "hlc3" });
+    checkNames(session, ["candles"], "session.");
+    return vwma(n, { source });
   }
   if (typeof session === "object") {
     const allowed = "a timeframe, or an object with a number of candles";
@@ -62,7 +65,7 @@ export function vwap(options?: VwapOptions): Indicator<number> {
   }
   const timeframe = checkChoice("session", session as Timeframe, TIMEFRAMES);
   const sessions = intervalsOf(timeframe, weekStart);
-  return seriesIndicator(() => new SessionAverage(sessions), options, "hlc3");
+  return seriesIndicator(() => new SessionAverage(sessions), { source }, "hlc3");
 }
 
 class SessionAverage implements SeriesKernel<number> {

@@ -1,0 +1,199 @@
+import { NEVER, of } from "rxjs";
+import { describe, expect, it } from "vitest";
+import { createEventChannel, fromServerSentEvents } from "../src/adapters/sse/index.js";
+import {
+  assertNoLookahead,
+  createClient,
+  crosses,
+  ema,
+  estimateCost,
+  fetchCandles,
+  InvalidInputError,
+  indicator,
+  recordExchanges,
+  replayCandles,
+  resample,
+  sma,
+  vwap,
+  watchCandles,
+  watchFeedStatus,
+  watchSnipers,
+} from "../src/index.js";
+import {
+  createPairService,
+  listen,
+  simulatedMarket,
+  swapTape,
+  unsettled,
+  withFaults,
+} from "../src/service/index.js";
+
+const series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" } as const;
+const snipers = { pairAddress: "pair" };
+const range = { fromDate: "2024-01-01", toDate: "2024-01-02" };
+const fetch = async () => ({ status: 500, headers: { get: () => null }, text: async () => "" });
+const client = createClient({ baseUrl: "https://service.test", apiKey: "the-key", fetch });
+const market = simulatedMarket({ seed: 1 });
+
+/** What takes options: a call with those it needs and some more. */
+type Taker = (more: object) => unknown;
+const takers: [string, Taker, misspelt: string, near: string | undefined][] = [
+  ["watchCandles", (more) => watchCandles(client, { ...series, ...more }), "settel", "settle"],
+  ["watchCandles", (more) => watchCandles(client, { ...series, ...more }), "fillgaps", "fillGaps"],
+  [
+    "watchCandles",
+    (more) => watchCandles(client, { ...series, ...more }),
+    "revisionWindows",
+    "revisionWindow",
+  ],
+  ["watchCandles", (more) => watchCandles(client, { ...series, ...more }), "nonsense", undefined],
+  [
+    "watchCandles without a timeframe",
+    ({ ...more }) => {
+      const { timeframe, ...rest } = series;
+      return watchCandles(client, { ...rest, ...more } as never);
+    },
+    "timeFrame",
+    "timeframe",
+  ],
+  [
+    "since",
+    (more) => watchCandles(client, { ...series, since: { candles: 1, ...more } }),
+    "candels",
+    "since.candles",
+  ],
+  ["fetchCandles", (more) => fetchCandles(client, { ...series, from: 0, ...more }), "too", "to"],
+  ["watchSnipers", (more) => watchSnipers(client, { ...snipers, ...more }), "evry", "every"],
+  [
+    "watchSnipers",
+    (more) => watchSnipers(client, { ...snipers, ...more }),
+    "blocksAfterCreaton",
+    "blocksAfterCreation",
+  ],
+  ["watchFeedStatus of candles", (more) => watchFeedStatus(client, { ...series, ...more }), "sinse", "since"],
+  [
+    "watchFeedStatus of snipers",
+    (more) => watchFeedStatus(client, { ...snipers, ...more }),
+    "Every",
+    "every",
+  ],
+  ["estimateCost of candles", (more) => estimateCost([{ ...series, ...more }]), "everyy", "every"],
+  ["estimateCost of snipers", (more) => estimateCost([{ ...snipers, ...more }]), "evry", "every"],
+  ["estimateCost", (more) => estimateCost([], more), "att", "at"],
+  ["ohlcvPage", (more) => client.ohlcvPage({ ...series, ...range, ...more }), "limits", "limit"],
+  ["ohlcvPages", (more) => client.ohlcvPages({ ...series, ...range, ...more }), "curser", "cursor"],
+  [
+    "sniperReport",
+    (more) => client.sniperReport({ ...snipers, ...more }),
+    "blocksAfterCreations",
+    "blocksAfterCreation",
+  ],
+  ["options of a call", (more) => client.ohlcvPages({ ...series, ...range }, more), "singal", "signal"],
+  ["replayCandles", (more) => replayCandles([], { ...series, ...more }), "sped", "speed"],
+  ["resample", (more) => resample("5min", more), "weekstart", "weekStart"],
+  ["crosses", (more) => crosses("a" as never, "b" as never, more), "om", "on"],
+  ["recordExchanges", (more) => recordExchanges(fetch, () => {}, more), "schedular", "scheduler"],
+  ["assertNoLookahead", (more) => assertNoLookahead((events) => events, [], more), "prefix", "prefixes"],
+  ["an indicator", (more) => ema(9, more), "sorce", "source"],
+  ["another indicator", (more) => sma(9, more), "src", "source"],
+  ["vwap", (more) => vwap(more), "sesion", "session"],
+  ["vwap's session", (more) => vwap({ session: { candles: 5, ...more } }), "candle", "session.candles"],
+  ["createPairService", (more) => createPairService({ source: market, ...more }), "clok", "clock"],
+  [
+    "its quirks",
+    (more) => createPairService({ source: market, quirks: more }),
+    "pagesize",
+    "quirks.pageSize",
+  ],
+  ["simulatedMarket", (more) => simulatedMarket({ seed: 1, ...more }), "pair", "pairs"],
+  [
+    "swapTape",
+    (more) => swapTape([], { pairAddress: "pair", tokenAddress: null, ...more }),
+    "minimumUSD",
+    "minimumUsd",
+  ],
+  [
+    "listen",
+    (more) => listen(createPairService({ source: market }), { port: 0, ...more }),
+    "hostName",
+    "hostname",
+  ],
+  ["unsettled", (more) => unsettled(market, { seed: 1, ...more }), "fork", "forks"],
+  ["withFaults", (more) => withFaults(fetch, { seed: 1, ...more }), "rate", "rates"],
+  ["createEventChannel", (more) => createEventChannel({ candles: NEVER, ...more }), "heartBeat", "heartbeat"],
+  ["fromServerSentEvents", (more) => fromServerSentEvents("https://a.test", more), "silense", "silence"],
+];
+
+/** What it throws, or rejects with. */
+async function refusalOf(take: () => unknown): Promise<unknown> {
+  try {
+    await take();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+describe("options", () => {
+  it.each(takers)("of %s are refused where a name is misspelt", async (_, take, misspelt, near) => {
+    const error = await refusalOf(() => take({ [misspelt]: undefined }));
+    expect(error).toBeInstanceOf(InvalidInputError);
+    const { parameter, message } = error as InvalidInputError;
+    expect(parameter.endsWith(misspelt)).toBe(true);
+    const hint = near === undefined ? "is no option;" : `is no option, the nearest is ${near};`;
+    expect(message).toContain(hint);
+  });
+
+  it.each(takers)("of %s are refused where they hold something else", async (_, take) => {
+    const error = await refusalOf(() => take({ "no name": 1 }));
+    expect(error).toBeInstanceOf(InvalidInputError);
+    expect((error as InvalidInputError).message).toContain("has a name that is no option");
+  });
+
+  it.each([
+    ["resample", () => resample("5min", "monday" as never)],
+    ["crosses", () => crosses("a" as never, "b" as never, "final" as never)],
+    ["estimateCost", () => estimateCost([], 5 as never)],
+    ["recordExchanges", () => recordExchanges(fetch, () => {}, null as never)],
+    ["listen", () => listen(createPairService({ source: market }), 80 as never)],
+    ["a call", () => client.ohlcvPages({ ...series, ...range }, "signal" as never)],
+  ])("of %s are an object", async (_, take) => {
+    expect(await refusalOf(take)).toBeInstanceOf(InvalidInputError);
+  });
+
+  it("of snipers may name their network, wherever they are taken", () => {
+    const watch = { network: "mainnet", pairAddress: "pair", every: 60_000 };
+    expect(() => watchSnipers(client, watch)).not.toThrow();
+    expect(() => watchFeedStatus(client, watch)).not.toThrow();
+    expect(estimateCost([watch])).toEqual(estimateCost([{ pairAddress: "pair", every: 60_000 }]));
+    expect(estimateCost([watch]).units).toBe(1_440 * 50);
+    for (const take of [
+      () => watchFeedStatus(client, { ...watch, network: "devnet" }),
+      () => estimateCost([{ ...watch, network: "devnet" }]),
+    ]) {
+      expect(take).toThrow('network is "devnet"; allowed: mainnet, where alone there are sniper reports');
+    }
+    for (const alone of [{ since: 0 }, { settle: 5 }, { currency: "usd" }]) {
+      expect(() => watchFeedStatus(client, { pairAddress: "pair", ...alone } as never)).toThrow(
+        "network is undefined",
+      );
+    }
+  });
+
+  it("are taken where they are all known", () => {
+    expect(() =>
+      watchCandles(client, {
+        ...series,
+        since: { candles: 5 },
+        every: "close",
+        settle: 1,
+        revisionWindow: 1,
+        fillGaps: true,
+        weekStart: "monday",
+      }),
+    ).not.toThrow();
+    expect(() => vwap({ session: "1w", weekStart: "thursday", source: indicator(ema(5)) })).not.toThrow();
+    expect(() => vwap({ session: { candles: 5 } })).not.toThrow();
+    expect(() => createEventChannel({ candles: of(), keep: 5 }).close()).not.toThrow();
+  });
+});
