@@ -81,6 +81,7 @@ export const WATCH_NAMES = namesOf<WatchOptions>({
   revisionWindow: true,
   fillGaps: true,
   weekStart: true,
+  whenMissing: true,
 });
 
 /** Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. */

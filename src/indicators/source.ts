@@ -1,4 +1,3 @@
-import { checkNames } from "../contract/input.js";
 import type { Candle } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { describe, LARGEST } from "./finite.js";
@@ -43,7 +42,13 @@ export function readerOf(options: SourceOptions | undefined, byDefault: Price): 
   if (options !== undefined && (typeof options !== "object" || options === null)) {
     throw new InvalidInputError("options", "an object that may have a source", `is ${describe(options)}`);
   }
-  if (options !== undefined) checkNames(options, ["source"]);
+  const other = Object.keys(options ?? {}).find((name) => name !== "source");
+  if (other !== undefined) {
+    // One that does not look like a name may be anything.
+    const isName = /^[A-Za-z]{1,30}$/.test(other);
+    const problem = isName ? "is no option, the nearest is source" : "has a name that is no option";
+    throw new InvalidInputError(isName ? other : "options", "source", problem);
+  }
   const source: unknown = options?.source ?? byDefault;
   if (isIndicator(source)) return () => new IndicatorReader(source());
   if (typeof source === "function") {

@@ -34,7 +34,10 @@ export interface CheckedSniperWatch {
 }
 
 const DEFAULT_EVERY = 60_000;
-const WATCH_NAMES = [...SNIPER_NAMES, ...namesOf<Omit<SniperWatch, keyof SniperQuery>>({ every: true })];
+const WATCH_NAMES = [
+  ...SNIPER_NAMES,
+  ...namesOf<Omit<SniperWatch, keyof SniperQuery>>({ every: true, whenMissing: true }),
+];
 
 /** Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. */
 export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {

@@ -127,7 +127,8 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
     ([timestamp, { status }]) => status !== "final" && !isSkipped(timestamp),
   ).length;
   const most = revisionWindow + 2 + intervals.count(intervals.start(last.answeredAt - settle), running);
-  if (changeable > most && !isSilent) breach(12, `holds ${changeable} candles that may change, ${most} at most`);
+  if (changeable > most && !isSilent)
+    breach(12, `holds ${changeable} candles that may change, ${most} at most`);
 }
 
 /** From where on a subscriber must know everything. */
