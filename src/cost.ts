@@ -4,8 +4,9 @@ import { type CandleWatch, checkWatch, type WatchOptions } from "./candles/optio
 import { FULL_PAGE } from "./candles/reader.js";
 import type { CallKind } from "./client/quota.js";
 import { DEFAULT_COSTS } from "./client/spending.js";
-import { checkNames, toInstant } from "./contract/input.js";
+import { toInstant } from "./contract/input.js";
 import type { DateLike, Series } from "./contract/model.js";
+import { checkNames } from "./contract/names.js";
 import { InvalidInputError } from "./errors.js";
 import { isCandleWatch } from "./feed-status.js";
 import { checkSniperWatch, type SniperWatch } from "./snipers/watch.js";

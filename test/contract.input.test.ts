@@ -93,7 +93,7 @@ describe("toInstant", () => {
 
   it("cuts short what it shows", () => {
     const { message } = refusal(() => toInstant("to", "x".repeat(500)));
-    expect(message).toMatch(`to is "${"x".repeat(60)}…";`);
+    expect(message).toMatch(`to is "${"x".repeat(60)}"…;`);
   });
 
   it("reads back every instant that Date writes, and every day only where the calendar has it", () => {

@@ -31,10 +31,10 @@ const foul = fc
   .map((parts) => parts.join(""))
   .filter((text) => CONTROL.test(text));
 
-/** All that an error says, and all that a terminal gets that shows it, but for the ends of its lines. */
+/** All that an error says, and all that a terminal gets that shows it, but for what puts it into lines. */
 function saidBy(error: unknown): string {
   const { message, stack, name } = error as Error;
-  return [message, stack, name, inspect(error, { depth: 10 })].join(" ").replaceAll("\n", "");
+  return [message, stack, name, inspect(error, { depth: 10 })].join(" ").replace(/[\n\t]/g, "");
 }
 
 describe("the characters of an answer", () => {

@@ -1,15 +1,8 @@
 import { concatMap, defer, finalize, from, type Observable } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
-import {
-  checkFlag,
-  checkRange,
-  checkSeries,
-  checkWeekStart,
-  namesOf,
-  SERIES_NAMES,
-  toInstant,
-} from "../contract/input.js";
+import { checkFlag, checkRange, checkSeries, checkWeekStart, toInstant } from "../contract/input.js";
 import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
+import { namesOf, SERIES_NAMES } from "../contract/names.js";
 import { intervalsOf } from "../timeframe.js";
 import { type CandleRead, type CandleRules, settledUntil } from "./book.js";
 import { finalStep, GapFiller } from "./fill.js";

@@ -1,15 +1,6 @@
-import {
-  checkFlag,
-  checkNames,
-  checkNumber,
-  checkSeries,
-  checkWeekStart,
-  namesOf,
-  SERIES_NAMES,
-  show,
-  toInstant,
-} from "../contract/input.js";
+import { checkFlag, checkNumber, checkSeries, checkWeekStart, show, toInstant } from "../contract/input.js";
 import type { DateLike, Series, WeekStart } from "../contract/model.js";
+import { checkNames, namesOf, SERIES_NAMES } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { checkWhenMissing, type WhenMissing } from "../poll/missing.js";
 import { plainPace } from "../poll/schedule.js";

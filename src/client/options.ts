@@ -1,5 +1,6 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
-import { checkFlag, checkNames, checkNumber, namesOf, show } from "../contract/input.js";
+import { checkFlag, checkNumber, show } from "../contract/input.js";
+import { checkNames, namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import type { RateLimit } from "./budget.js";
 import type { RetryRules } from "./core.js";
@@ -114,7 +115,8 @@ export function checkOptions(options: ClientOptions): Settings {
 
 /** What a value is; not a text itself, which may be a key that is out of its place. */
 function withheld(value: unknown): string {
-  return typeof value === "string" || typeof value === "bigint" ? `of type ${typeof value}` : show(value);
+  const isShown = value === null || ["object", "number", "boolean", "undefined"].includes(typeof value);
+  return isShown ? show(value) : `of type ${typeof value}`;
 }
 
 /** Errors do not show the value: it may hold credentials. */

@@ -10,7 +10,7 @@ import {
   WEEK_STARTS,
   type WeekStart,
 } from "./model.js";
-import { printable } from "./quote.js";
+import { checkNames } from "./names.js";
 
 const LATEST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const CALENDAR_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
@@ -37,23 +37,6 @@ export function checkRange(from: number, to: number, names: { from: string; to: 
   const ends = `${new Date(from).toISOString()} to ${new Date(to).toISOString()}`;
   throw new InvalidInputError(names.to, `an instant after ${names.from}`, `makes no range (${ends})`);
 }
-
-/** Names of options, each of a kind; the type refuses a list in which one is missing. */
-export type Names<T extends object> = { readonly [name in keyof T & string]-?: true };
-
-/** The names of a list, for `checkNames`. */
-export function namesOf<T extends object>(names: Names<T>): readonly (keyof T & string)[] {
-  return Object.keys(names) as (keyof T & string)[];
-}
-
-const SERIES = { network: true, pairAddress: true, timeframe: true, currency: true } as const;
-/** What names a series, and beside it nothing. */
-export const SERIES_NAMES = namesOf<Series>(SERIES);
-/** What names a pair's snipers; of their network there is but one, which may be named. */
-export const SNIPER_NAMES = [
-  "network",
-  ...namesOf<SniperQuery>({ pairAddress: true, blocksAfterCreation: true }),
-];
 
 /** Checks a series and keeps what belongs to it, frozen; `names`: of all that it may hold, default anything. */
 export function checkSeries<T extends Series>(series: T, names?: readonly string[]): Series {
@@ -99,53 +82,6 @@ export function checkWeekStart(value: WeekStart | undefined): WeekStart {
 
 export function checkLimit(value: number | undefined): number | undefined {
   return value === undefined ? undefined : checkNumber("limit", value, { min: 1, max: 1_000, integer: true });
-}
-
-/**
- * Refuses names that no option has: one that is misspelt would do nothing. `prefix`: of options within an option. A name
- * that does not look like one is not shown, as it may be anything, even a key.
- */
-export function checkNames(options: object, names: readonly string[], prefix = ""): void {
-  const allowed = () => names.map((each) => prefix + each).join(", ");
-  const whole = prefix.slice(0, -1) || "options";
-  if (typeof options !== "object" || options === null) {
-    const problem = options === null ? "is null" : `is of type ${typeof options}`;
-    throw new InvalidInputError(whole, `an object with any of ${allowed()}`, problem);
-  }
-  for (const name of Object.keys(options)) {
-    if (names.includes(name)) continue;
-    if (!/^[A-Za-z]{1,30}$/.test(name)) {
-      throw new InvalidInputError(whole, allowed(), "has a name that is no option");
-    }
-    const near = nearest(name, names);
-    const hint = near === undefined ? "" : `, the nearest is ${prefix}${near}`;
-    throw new InvalidInputError(prefix + name, allowed(), `is no option${hint}`);
-  }
-}
-
-/** The name that was meant, where one can be: half of its letters are the same. */
-function nearest(name: string, names: readonly string[]): string | undefined {
-  let best: { readonly name: string; readonly distance: number } | undefined;
-  for (const one of names) {
-    const distance = distanceBetween(name.toLowerCase(), one.toLowerCase());
-    const isNear = distance <= Math.max(name.length, one.length) / 2;
-    if (isNear && distance < (best?.distance ?? Infinity)) best = { name: one, distance };
-  }
-  return best?.name;
-}
-
-/** How many letters have to be put in, left out or changed, to make one word of another. */
-function distanceBetween(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let at = 0; at < a.length; at += 1) {
-    const next = [at + 1];
-    for (let index = 0; index < b.length; index += 1) {
-      const changed = row[index]! + (a[at] === b[index] ? 0 : 1);
-      next.push(Math.min(changed, row[index + 1]! + 1, next[index]! + 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 }
 
 /** Whether a switch is on; absent means off. */
@@ -195,10 +131,16 @@ function parseDate(text: string): number | undefined {
   return parseIsoInstant(`${text}T00:00:00Z`);
 }
 
-/** A value as an error shows it. */
+/**
+ * A value as an error shows it, in ASCII: all that checks a number is made with it, down to a single indicator, which
+ * `printable` would be too large for.
+ */
 export function show(value: unknown): string {
-  if (typeof value === "string") return `"${printable(value.slice(0, 60))}${value.length > 60 ? "…" : ""}"`;
+  if (typeof value === "string") {
+    const start = JSON.stringify(value.slice(0, 60)).replace(/[^ -~]/g, "?");
+    return value.length > 60 ? `${start}…` : start;
+  }
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : value.toISOString();
   if (typeof value === "object" && value !== null) return "an object";
-  return typeof value === "function" || typeof value === "symbol" ? `a ${typeof value}` : String(value);
+  return typeof value === "function" ? "a function" : String(value);
 }

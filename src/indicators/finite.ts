@@ -1,3 +1,4 @@
+import { show } from "../contract/input.js";
 import type { Candle } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 
@@ -19,13 +20,6 @@ function checkFields({ open, high, low, close, volume }: Candle): void {
   for (const [field, value] of Object.entries({ open, high, low, close, volume })) {
     if (typeof value === "number" && Math.abs(value) <= LARGEST) continue;
     const allowed = `a finite number from -${LARGEST} to ${LARGEST}`;
-    throw new InvalidInputError(`candle.${field}`, allowed, `is ${describe(value)}`);
+    throw new InvalidInputError(`candle.${field}`, allowed, `is ${show(value)}`);
   }
-}
-
-/** A value in a message. */
-export function describe(value: unknown): string {
-  if (typeof value === "string") return `"${value.slice(0, 60)}"`;
-  if (typeof value === "object" && value !== null) return "an object";
-  return typeof value === "function" ? "a function" : String(value);
 }

@@ -1,5 +1,6 @@
 import { defer, filter, map, type OperatorFunction } from "rxjs";
-import { checkChoice, checkNames } from "../contract/input.js";
+import { checkChoice } from "../contract/input.js";
+import { checkNames } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { CrossingDetector, type Line } from "./crossing-detector.js";
 import type { IndicatorEvent } from "./indicator-event.js";

@@ -1,7 +1,8 @@
 import type { MonoTypeOperatorFunction } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import { checkChoice, checkNames, checkWeekStart } from "../contract/input.js";
+import { checkChoice, checkWeekStart } from "../contract/input.js";
 import { TIMEFRAMES, type Timeframe, type WeekStart } from "../contract/model.js";
+import { checkNames } from "../contract/names.js";
 import { Resampler } from "./resampler.js";
 import { throughReducer } from "./through-reducer.js";
 

@@ -1,7 +1,8 @@
 import { isObservable, type OperatorFunction, ReplaySubject } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import { checkNames, checkNumber, checkWeekStart, SERIES_NAMES } from "../contract/input.js";
+import { checkNumber, checkWeekStart } from "../contract/input.js";
 import { type Candle, type Series, TIMEFRAMES, type Timeframe, type WeekStart } from "../contract/model.js";
+import { checkNames, SERIES_NAMES } from "../contract/names.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
 import { intervalsOf } from "../timeframe.js";
 import { isIterable } from "./read-candles.js";

@@ -1,6 +1,6 @@
-import { show } from "../contract/input.js";
 import { parseJson } from "../contract/json.js";
 import type { Candle } from "../contract/model.js";
+import { shortened } from "../contract/quote.js";
 import { InvalidInputError } from "../errors.js";
 import { flawOf, frozenCandle, refusalOf } from "./candle-flaw.js";
 
@@ -60,7 +60,7 @@ function parseLine(line: unknown, number: number): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
-    throw new InvalidInputError(`line ${number}`, allowed, `is not JSON: ${show(text.slice(0, 40))}`, {
+    throw new InvalidInputError(`line ${number}`, allowed, `is not JSON: "${shortened(text, 40)}"`, {
       cause,
     });
   }

@@ -2,7 +2,7 @@ import { asyncScheduler, type SchedulerLike, throwError } from "rxjs";
 import { bodyOf } from "../client/attempt.js";
 import { type Redactor, redactorOf } from "../client/redact.js";
 import { type FetchLike, SESSION, type SessionRequest } from "../client/transport.js";
-import { checkNames } from "../contract/input.js";
+import { checkNames } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { land, SessionClock } from "./session-clock.js";
 import {

@@ -1,8 +1,9 @@
 import { asyncScheduler, defer, from, map, Observable, type SchedulerLike, type Subscription } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
 import { GapFiller } from "../candles/fill.js";
-import { checkFlag, checkSeries, checkWeekStart, namesOf, SERIES_NAMES, show } from "../contract/input.js";
+import { checkFlag, checkSeries, checkWeekStart, show } from "../contract/input.js";
 import type { Candle, Series, WeekStart } from "../contract/model.js";
+import { namesOf, SERIES_NAMES } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 import { flawOf, frozenCandle, refusalOf } from "./candle-flaw.js";

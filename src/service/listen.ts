@@ -1,4 +1,5 @@
-import { checkNames, checkNumber } from "../contract/input.js";
+import { checkNumber } from "../contract/input.js";
+import { checkNames } from "../contract/names.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
 import type { PairService } from "./service.js";
 

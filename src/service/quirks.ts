@@ -1,4 +1,5 @@
-import { checkChoice, checkNames, checkNumber } from "../contract/input.js";
+import { checkChoice, checkNumber } from "../contract/input.js";
+import { checkNames } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 
 /**

@@ -1,6 +1,7 @@
 import { asyncScheduler } from "rxjs";
-import { checkNames, checkWeekStart } from "../contract/input.js";
+import { checkWeekStart } from "../contract/input.js";
 import type { Network, WeekStart } from "../contract/model.js";
+import { checkNames } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { OhlcvPages } from "./ohlcv.js";
 import { checkQuirks, type ServiceQuirks } from "./quirks.js";

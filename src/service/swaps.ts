@@ -1,6 +1,7 @@
-import { checkChoice, checkNames, checkNumber, checkSniperQuery } from "../contract/input.js";
+import { checkChoice, checkNumber, checkSniperQuery } from "../contract/input.js";
 import { parseIsoInstant } from "../contract/iso-instant.js";
 import { NETWORKS, type Network } from "../contract/model.js";
+import { checkNames } from "../contract/names.js";
 import { printable } from "../contract/quote.js";
 import { InvalidInputError } from "../errors.js";
 

@@ -1,5 +1,6 @@
-import { checkNames, checkNumber } from "../contract/input.js";
+import { checkNumber } from "../contract/input.js";
 import type { Network } from "../contract/model.js";
+import { checkNames } from "../contract/names.js";
 import { checkSeed, hashText, mix, randomAt, randomNumbers, spreadByOrder } from "./random.js";
 import { checkSource, type Swap, type SwapPair, type SwapRange, type SwapSource } from "./swaps.js";
 

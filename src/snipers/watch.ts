@@ -1,7 +1,8 @@
 import { concatMap, defer, filter, type Observable } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
-import { checkNumber, checkSniperQuery, namesOf, SNIPER_NAMES } from "../contract/input.js";
+import { checkNumber, checkSniperQuery } from "../contract/input.js";
 import type { SniperQuery } from "../contract/model.js";
+import { namesOf, SNIPER_NAMES } from "../contract/names.js";
 import { snipersRoute } from "../contract/routes.js";
 import { readSniperBody } from "../contract/wire.js";
 import { type FeedUpdate, type Look, type Poll, sharedFeed } from "../poll/feed.js";

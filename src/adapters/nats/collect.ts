@@ -1,7 +1,8 @@
 import { Observable } from "rxjs";
 import { checkWatch } from "../../candles/options.js";
 import { type Client, coreOf } from "../../client/core.js";
-import { checkNames, checkNumber } from "../../contract/input.js";
+import { checkNumber } from "../../contract/input.js";
+import { checkNames } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { checkSniperWatch } from "../../snipers/watch.js";
 import { Collector, type CollectorActivity } from "./collector.js";

@@ -1,5 +1,6 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
-import { checkNames, checkNumber } from "../../contract/input.js";
+import { checkNumber } from "../../contract/input.js";
+import { checkNames } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import type { NatsConnection } from "./nats.js";
 

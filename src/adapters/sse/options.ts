@@ -1,6 +1,7 @@
 import { asyncScheduler, isObservable, type Observable, type SchedulerLike } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
-import { checkNames, checkNumber, namesOf } from "../../contract/input.js";
+import { checkNumber } from "../../contract/input.js";
+import { checkNames, namesOf } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";

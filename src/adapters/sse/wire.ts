@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
 import type { CandleEvent } from "../../candles/event.js";
-import { show } from "../../contract/input.js";
 import {
   CURRENCIES,
   NETWORKS,
@@ -9,6 +8,7 @@ import {
   type Sniper,
   TIMEFRAMES,
 } from "../../contract/model.js";
+import { shortened } from "../../contract/quote.js";
 import { ContractError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
@@ -140,7 +140,10 @@ function write(name: Name, json: string): string {
 /** Reads a message; throws a `ContractError` where it is none of this version's. */
 export function readMessage(name: string | undefined, data: string): ChannelMessage {
   if (name === undefined || !Object.hasOwn(SCHEMAS, name)) {
-    throw new ContractError([], `a message ${name === undefined ? "without a name" : show(name)}`);
+    throw new ContractError(
+      [],
+      `a message ${name === undefined ? "without a name" : `"${shortened(name, 60)}"`}`,
+    );
   }
   return { name, data: readWire(SCHEMAS[name as Name], data, [name]) } as ChannelMessage;
 }

@@ -1,9 +1,10 @@
-import { checkChoice, checkNames, checkWeekStart } from "../../contract/input.js";
+import { checkChoice, checkWeekStart, show } from "../../contract/input.js";
 import { type Candle, TIMEFRAMES, type Timeframe, type WeekStart } from "../../contract/model.js";
+import { checkNames } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { type Intervals, intervalsOf } from "../../timeframe.js";
 import { vwma } from "../averages/vwma.js";
-import { describe } from "../finite.js";
+
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
 import { type SeriesKernel, seriesIndicator } from "../series-kernel.js";
@@ -48,7 +49,7 @@ export interface VwapOptions extends SourceOptions {
 export function vwap(options?: VwapOptions): Indicator<number> {
   if (options !== undefined && (typeof options !== "object" || options === null)) {
     const allowed = "an object that may have a session, a weekStart and a source";
-    throw new InvalidInputError("options", allowed, `is ${describe(options)}`);
+    throw new InvalidInputError("options", allowed, `is ${show(options)}`);
   }
   if (options !== undefined) checkNames(options, ["session", "weekStart", "source"]);
   const weekStart = checkWeekStart(options?.weekStart);
@@ -61,7 +62,7 @@ export function vwap(options?: VwapOptions): Indicator<number> {
   }
   if (typeof session === "object") {
     const allowed = "a timeframe, or an object with a number of candles";
-    throw new InvalidInputError("session", allowed, `is ${describe(session)}`);
+    throw new InvalidInputError("session", allowed, `is ${show(session)}`);
   }
   const timeframe = checkChoice("session", session as Timeframe, TIMEFRAMES);
   const sessions = intervalsOf(timeframe, weekStart);

@@ -1,5 +1,6 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
-import { checkChoice, checkNames, checkNumber } from "../../contract/input.js";
+import { checkChoice, checkNumber } from "../../contract/input.js";
+import { checkNames } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { checkSeed, hashText, mix, randomNumbers } from "../random.js";
 import { FAULT_KINDS, type Fault, type FaultKind } from "./kinds.js";

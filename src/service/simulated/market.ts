@@ -1,5 +1,6 @@
-import { checkNames, checkNumber, checkSniperQuery, toInstant } from "../../contract/input.js";
+import { checkNumber, checkSniperQuery, toInstant } from "../../contract/input.js";
 import type { DateLike, Network } from "../../contract/model.js";
+import { checkNames } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { Kept } from "../../kept.js";
 import { checkSeed, hashText } from "../random.js";
