@@ -35,7 +35,9 @@ async function check(): Promise<readonly string[]> {
   try {
     for (served of BODIES) {
       const call: Promise<unknown> =
-        served.kind === "ohlcv" ? client.ohlcvPage(QUERY) : client.sniperReport(QUERY);
+        served.kind === "ohlcv"
+          ? client.ohlcvPage(QUERY)
+          : client.sniperReport({ pairAddress: QUERY.pairAddress });
       const error: unknown = await call.then(
         () => undefined,
         (reason) => reason,

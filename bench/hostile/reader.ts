@@ -31,7 +31,7 @@ const client = createClient({ baseUrl: url, apiKey: "the-key", retry: false, tim
 
 async function viaClient(): Promise<void> {
   if (kind === "ohlcv") await client.ohlcvPage(QUERY);
-  else await client.sniperReport(QUERY);
+  else await client.sniperReport({ pairAddress: QUERY.pairAddress });
 }
 
 let parsing = 0;
