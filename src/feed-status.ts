@@ -84,7 +84,9 @@ export function watchFeedStatus(
   return statuses.pipe(distinctUntilChanged(isSameStatus));
 }
 
-const CANDLES_ALONE = ["timeframe", "currency", ...WATCH_NAMES.filter((name) => name !== "every")];
+/** What sniper watches have, too. */
+const SHARED: readonly string[] = ["every", "whenMissing"];
+const CANDLES_ALONE = ["timeframe", "currency", ...WATCH_NAMES.filter((name) => !SHARED.includes(name))];
 
 /**
  * Whether these are meant for `watchCandles`: all that names a timeframe, a currency, or what else only that takes. What
