@@ -21,9 +21,9 @@ async function listenTwice(): Promise<void> {
 const failures: Record<string, [fails: () => unknown, error: abstract new (...args: never[]) => Error]> = {
   "root, of the service's answer": [
     () =>
-      createClient({ baseUrl: "https://service.test", apiKey: "other", fetch: service.fetch }).sniperReport(
-        series,
-      ),
+      createClient({ baseUrl: "https://service.test", apiKey: "other", fetch: service.fetch }).sniperReport({
+        pairAddress: series.pairAddress,
+      }),
     AuthenticationError,
   ],
   "service, of its input": [() => createPairService({} as never), InvalidInputError],
