@@ -66,7 +66,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
     book ??= emptyBook(firstInterval(rules, answer));
     const settled = settledUntil(rules, answer.provenAt);
     // One that was asked for at once may come out of a cache, and is no second one.
-    const before = silence?.epoch === answer.epoch && !answer.isRepeat ? silence.until : undefined;
+    const before = silence?.epoch === answer.epoch && !isRepeat ? silence.until : undefined;
     silence = answer.isUnproven ? { until: Math.min(settled, answer.to), epoch: answer.epoch } : undefined;
     const shown = Math.max(answer.from, Math.min(answer.to, before ?? answer.from));
     const { coveredUntil } = book;

@@ -14,7 +14,6 @@ import {
 import { type Client, type ClientCore, coreOf } from "../client/core.js";
 import { sleepUntil } from "../client/schedule.js";
 import { aimSafely, type ServiceClock, spanAt } from "../client/service-clock.js";
-import { walkOf } from "../client/walk.js";
 import type { Series } from "../contract/model.js";
 import { PairstreamError, QuotaExceededError, RateLimitError } from "../errors.js";
 import { isFatal, recoveryAt } from "../poll/recovery.js";
@@ -163,7 +162,8 @@ function inPatience(core: ClientCore, progress: HistoryProgress): ClientCore {
       }
     }
   };
-  return { ...core, send, walk: (walk) => walkOf(send, walk) };
+  // A walk begins anew, as its cursors may be forgotten meanwhile.
+  return { ...core, send };
 }
 
 /** Tells of a failure, and waits until it is time to try again. */

@@ -170,6 +170,45 @@ describe.each([0, 1, 2])(
       expect(seen.at(-1)!.coveredUntil).toBeGreaterThanOrEqual(at("11:51:17"));
     });
 
+    it.each([7_200_000, -7_200_000, 20_000])(
+      "is no second one where a Date that is off by %i ms has it asked for again at once",
+      async (lie) => {
+        const world = new World({ start: at("12:00:10"), hasDate: true });
+        const options = { ...MINUTES, network: "devnet", every: "close", revisionWindow } as const;
+        const statuses: FeedStatus[] = [];
+        watchFeedStatus(world.client, options).subscribe((status) => statuses.push(status));
+        await world.clock.advanceTo(at("12:20:30"));
+        const dated = (change: (date: string) => string | null) => {
+          world.interfere = async (_, answer) => {
+            const served = await answer();
+            const date = change(served.headers.get("date")!);
+            return {
+              ...served,
+              headers: { get: (name) => (name === "date" ? date : served.headers.get(name)) },
+            };
+          };
+        };
+        // Without a Date the next poll is sent so late that the bounds prove its time, whatever its Date says.
+        dated(() => null);
+        await world.clock.advanceTo(at("12:21:30"));
+        const covered = statuses.at(-1)!.coveredUntil!;
+        let hasLied = false;
+        dated((date) => {
+          const said = hasLied ? date : new Date(Date.parse(date) + lie).toUTCString();
+          hasLied = true;
+          return said;
+        });
+        const before = world.asked.length;
+        await world.clock.advanceTo(at("12:22:01.900"));
+        expect(world.asked.length - before).toBeGreaterThanOrEqual(2);
+        // The slot before has shown no more than that, and both of this slot's answers may be one.
+        expect(statuses.at(-1)!.coveredUntil).toBe(covered);
+        await world.clock.advanceTo(at("12:25:30"));
+        expect(statuses.at(-1)!.state).toBe("live");
+        expect(statuses.at(-1)!.coveredUntil).toBeGreaterThanOrEqual(at("12:24:00"));
+      },
+    );
+
     it("counts only then where all that was known is gone, too", async () => {
       const { world, statuses } = watched({}, revisionWindow);
       await world.clock.advanceTo(at("12:10:30"));

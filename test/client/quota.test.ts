@@ -264,4 +264,36 @@ describe("a client's quota", () => {
     expect(asked.length).toBeGreaterThan(10);
     expect(asked.length).toBeLessThan(60);
   });
+
+  it("does not end a history whose cursors are forgotten meanwhile", async () => {
+    const world = new World({
+      start: at("12:00:10"),
+      quirks: { pageSize: 200 },
+      client: { quota: { units: 1_050, per: 600_000 } },
+    });
+    const since = at("12:00:00") - 2_000 * HOUR;
+    world.swapsEvery(HOUR, since, at("15:00:00"));
+    const given = new Map<string, number>();
+    world.interfere = async ({ url }, answer) => {
+      const cursor = url.searchParams.get("cursor");
+      const isOld = cursor !== null && world.clock.now() - given.get(cursor)! > 60_000;
+      if (isOld) return answered(400, { message: "cursor is not known" });
+      const served = await answer();
+      const text = await served.text();
+      const next: unknown = JSON.parse(text).cursor;
+      if (typeof next === "string") given.set(next, world.clock.now());
+      return { ...served, text: async () => text };
+    };
+    const seen = new Set<number>();
+    const errors: unknown[] = [];
+    const watch = { ...MINUTES, timeframe: "1h", every: "close", since } as const;
+    watchCandles(world.client, watch).subscribe({
+      next: ({ candle }) => seen.add(candle.timestamp),
+      error: (error) => errors.push(error),
+    });
+    await world.clock.advanceTo(at("14:30:00"));
+    expect(errors).toEqual([]);
+    expect(world.asked.length).toBeGreaterThan(14);
+    expect(seen.size).toBeGreaterThanOrEqual(2_000);
+  });
 });

@@ -316,7 +316,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: "lets an answer of the same breath confirm that all was silent",
     file: "candles/feed.ts",
     find:
-      " && !answer.isRepeat ? silence.until : undefined;\n" +
+      " && !isRepeat ? silence.until : undefined;\n" +
       "    silence = answer.isUnproven ? { until: Math.min(settled, answer.to),",
     replace: " ? silence.until : undefined;\n    silence = answer.isUnproven ? { until: settled,",
     seeds: [300038],
