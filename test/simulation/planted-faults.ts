@@ -315,10 +315,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "lets an answer of the same breath confirm that all was silent",
     file: "candles/feed.ts",
-    find:
-      " && !isRepeat ? silence.until : undefined;\n" +
-      "    silence = answer.isUnproven ? { until: Math.min(settled, answer.to),",
-    replace: " ? silence.until : undefined;\n    silence = answer.isUnproven ? { until: settled,",
+    find: "isRepeat ? known?.confirmed : known?.until;\n" + "    const until = Math.min(settled, answer.to);",
+    replace: "known?.until;\n    const until = settled;",
     seeds: [300038],
     hours: 1,
   },
