@@ -5,6 +5,7 @@ import type { Candle, Series } from "../contract/model.js";
 import { ohlcvRoute } from "../contract/routes.js";
 import { mostRows, readOhlcvBody } from "../contract/wire.js";
 import { ContractError, type PairstreamError } from "../errors.js";
+import { SECOND_LOOK } from "../poll/feed.js";
 import { skipRows } from "../poll/recovery.js";
 import type { Intervals } from "../timeframe.js";
 import type { CandleRead } from "./book.js";
@@ -13,8 +14,6 @@ import { Opening, type SearchOptions } from "./opening.js";
 const MAX_LIMIT = 1_000;
 /** ms between two light probes: the first such pause, then twice as long each time, up to the last. */
 const PROBE_PAUSE = { first: 60_000, last: 3_600_000 };
-/** How long to wait, in ms, before an answer that cannot be believed is asked for once more: no cache repeats itself then. */
-export const SECOND_LOOK = 1_000;
 /** So many candles before a range are remembered: where the newest is gone from the service, the oldest takes its place. */
 const WITNESSES = 4;
 /** What an answer may hold beyond its range: a margin of one interval on both sides, one by inclusive bounds, a witness. */

@@ -55,8 +55,11 @@ export interface FeedUpdate<State> {
   readonly lastError?: PairstreamError;
 }
 
-/** What is in doubt is asked for again after so many ms, when a cache has another answer, or with the next slot if that is sooner. */
-const SECOND_LOOK = 1_000;
+/**
+ * What is in doubt is asked for again after so many ms, when a cache has another answer; a poll does so with its next
+ * slot if that is sooner.
+ */
+export const SECOND_LOOK = 1_000;
 /** So often after one slot, as each answer can raise a doubt of its own. */
 const SECOND_LOOKS = 2;
 

@@ -287,8 +287,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "asks for a history once more at once",
     file: "candles/reader.ts",
-    find: "const SECOND_LOOK = 1_000;",
-    replace: "const SECOND_LOOK = 0;",
+    find: "scheduler.now() + SECOND_LOOK",
+    replace: "scheduler.now()",
     seeds: [2357, 1691],
   },
   {
