@@ -1,6 +1,6 @@
 import type { ClientCore } from "../client/core.js";
 import { sleepUntil } from "../client/schedule.js";
-import { walkPageOf } from "../client/walk.js";
+import { mostPagesOf, walkPageOf } from "../client/walk.js";
 import type { Candle, Series } from "../contract/model.js";
 import { ohlcvRoute } from "../contract/routes.js";
 import { mostRows, readOhlcvBody } from "../contract/wire.js";
@@ -265,8 +265,7 @@ export class SeriesReader {
       signal,
       parse: (text) => this.#parse(text, from, to, most),
       next: ({ served }) => served,
-      // One more by inclusive bounds, and one that is empty after a full one.
-      mostPages: this.#intervals.count(start, end) + 2,
+      mostPages: mostPagesOf(this.#intervals, start, end),
       needsClock: true,
     });
     for await (const { value, provenAt, epoch, cursor } of walk) {
