@@ -157,7 +157,7 @@ export class SeriesReader {
   async readWhole(from: number, to: number, options: ReadOptions): Promise<SeriesRead | undefined> {
     for (let isSecond = false; ; isSecond = true) {
       const read = await this.read(from, to, options).catch((error: unknown) => {
-        // What a walk was led to is no way back to where it went wrong: it begins anew.
+        // A walk that its cursors led astray cannot go on: the second read starts with the first page again.
         if (isSecond || !(error instanceof ContractError && error.path[0] === "cursor")) throw error;
         return "astray" as const;
       });

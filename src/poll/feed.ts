@@ -259,7 +259,7 @@ class Poller<State> {
     this.#isDoubtful = isDoubtful;
     const isBehind =
       !isCurrent || (wasLate && this.#poll.schedule.nextClose(provenAt) <= serviceNow(this.#core));
-    // A doubt that second looks do not settle leaves a poll behind.
+    // A poll whose second looks are used up while it is still in doubt is late.
     const isSettled = isCurrent !== undefined || (isDoubtful && this.#secondLooks >= SECOND_LOOKS);
     const isLate = isLast && isSettled ? isBehind : wasLate;
     // What only another answer can tell is no success while the look goes on: it may fail by the very same answer.
