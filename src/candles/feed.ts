@@ -94,6 +94,14 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
     };
   };
 
+  /** Takes in a part of an answer: what it holds is there; what it does not hold may be there, too. */
+  const takePart = (read: CandleRead, before: CandleBook): CandleState => {
+    if (read.epoch !== before.epoch) return { book: before, changes: [] };
+    const turn = readCandles(rules, before, { ...read, hasUnplaced: true, isUnproven: true });
+    book = turn.book;
+    return turn;
+  };
+
   const isFarBehind = (until: number) =>
     book !== undefined && intervals.count(book.finalUntil, until) > FULL_PAGE / 2;
 
@@ -149,22 +157,22 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
       const isUncertain = core.serviceClock().rival !== undefined;
       if (book !== undefined && read.lacks !== undefined) {
         if (mayRepeat && isUncertain) continue;
-        // What it holds is there; what it does not hold may be there, too.
         const { observedAt } = book;
-        const isComparable = read.epoch === book.epoch;
-        const partial = { ...read, hasUnplaced: true, isUnproven: true };
-        const turn = isComparable ? readCandles(rules, book, partial) : { book, changes: [] };
-        book = turn.book;
+        const state = takePart(read, book);
         const isSecond = lacksWitness;
         lacksWitness = true;
         if (!isSecond) reader.doubt(read.lacks);
-        const step = { state: turn, provenAt: observedAt, isCurrent: undefined, isDoubtful: true };
-        yield { ...step, isLast: !isSecond };
+        yield { state, provenAt: observedAt, isCurrent: undefined, isDoubtful: true, isLast: !isSecond };
         throw await reader.unfinished(read.lacks, options);
       }
       lacksWitness = false;
       if (isUnseen && book !== undefined && from > book.finalUntil && reader.hasCandles) {
         yield* catchUp(options);
+        // The answer that has shown the first candle is too early for what has settled since.
+        if (settledUntil(rules, read.provenAt) < settledUntil(rules, book.observedAt)) continue;
+        const { observedAt: provenAt } = book;
+        const state = takePart(read, book);
+        yield { state, provenAt, isCurrent: undefined, isDoubtful: true, isLast: false };
         continue;
       }
       const step = take({ ...read, isUnproven: !isProven(read, book) });

@@ -292,6 +292,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [2357, 1691],
   },
   {
+    name: "forgets the first candle of a pair where the answer after it lacks it",
+    file: "candles/feed.ts",
+    find: "if (settledUntil(rules, read.provenAt) < settledUntil(rules, book.observedAt)) continue;",
+    replace: "continue;",
+    seeds: [1850, 1981],
+    hours: 6,
+  },
+  {
     name: "lets an answer of the same breath confirm that a candle is gone",
     file: "candles/book.ts",
     find: "isMissing && !read.hasUnplaced && !read.isRepeat",
