@@ -45,7 +45,10 @@ export interface ResponseActivity {
   readonly error?: PairstreamError;
 }
 
-/** An attempt has failed, and another one follows. */
+/**
+ * An attempt has failed, and another one follows. Where a kept connection was closed before a byte of the answer had
+ * come, it is the same attempt once more, with `delay: 0`.
+ */
 export interface RetryActivity {
   readonly type: "retry";
   /** When, by the client's scheduler, ms since the epoch. */

@@ -1,6 +1,6 @@
 import type { SchedulerLike, Subscription } from "rxjs";
 import { callAt } from "./schedule.js";
-import { type FetchLike, MAX_BODY, SESSION, type SessionRequest } from "./transport.js";
+import { type FetchLike, isStale, MAX_BODY, SESSION, type SessionRequest } from "./transport.js";
 
 /** How one attempt ended, and when by the scheduler. */
 export type Ending = { readonly at: number } & (Outcome | { readonly kind: "timeout" });
@@ -8,7 +8,7 @@ export type Ending = { readonly at: number } & (Outcome | { readonly kind: "time
 type Outcome =
   | { readonly kind: "answer"; readonly answer: Answer }
   | { readonly kind: "oversized" }
-  | { readonly kind: "failure"; readonly cause: unknown };
+  | { readonly kind: "failure"; readonly cause: unknown; readonly isStale: boolean };
 
 /** A whole answer. */
 export interface Answer {
@@ -102,8 +102,9 @@ async function exchange(
   init: Parameters<FetchLike>[1],
   session: SessionRequest,
 ): Promise<Outcome> {
+  let response: Response | undefined;
   try {
-    const response = await fetch(url, init);
+    response = await fetch(url, init);
     const { status, headers } = response;
     const headAt = session.answered ?? session.scheduler.now();
     if (!Number.isInteger(status)) throw new TypeError("the answer has no status");
@@ -116,7 +117,7 @@ async function exchange(
     if (text === undefined) return { kind: "oversized" };
     return { kind: "answer", answer: { status, text, headAt, date: parseHttpDate(header("date")), header } };
   } catch (cause) {
-    return { kind: "failure", cause };
+    return { kind: "failure", cause, isStale: response === undefined && isStale(cause) };
   }
 }
 

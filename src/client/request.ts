@@ -23,13 +23,21 @@ import { MAX_BODY } from "./transport.js";
 const CLOCK_READS = 3;
 /** More requests than this under way at once hold each other up. */
 const CROWD = 16;
+/** A call is sent again at once so often at most: there can be several kept connections that are being closed. */
+const MOST_RESENDS = 3;
 /** How much of a transport's message an error repeats. */
 const LONGEST_REASON = 300;
 
 /** How an attempt ended, judged. */
 type Verdict<T> =
   | { readonly exchange: Exchange<T> }
-  | { readonly error: PairstreamError; readonly hint: number | undefined; readonly at: number };
+  | {
+      readonly error: PairstreamError;
+      readonly hint?: number | undefined;
+      readonly at: number;
+      /** Whether it may be sent again at once. */
+      readonly isStale?: boolean;
+    };
 
 /** Sends everything that a client sends: one after another in its budget, with retries, learning the service's clock. */
 export class Sender {
@@ -80,15 +88,17 @@ export class Sender {
 
   async #sendOnce<T>(ask: Ask<T>): Promise<Exchange<T>> {
     const { scheduler, retry } = this.#settings;
-    for (let attempt = 1; ; attempt += 1) {
+    let resends = 0;
+    for (let attempt = 1; ; ) {
       this.spending.check(kindOf(ask.route));
       const start = ask.within?.within(this.#start) ?? this.#start;
       const verdict = await start(ask.priority, ask.signal, (now, end) =>
         this.#attempt(ask, attempt, now, end),
       );
       if ("exchange" in verdict) return verdict.exchange;
-      const { error, hint, at } = verdict;
-      const delay = delayAfter(attempt, error, hint, retry);
+      const { error, hint, at, isStale } = verdict;
+      const isResent = isStale === true && resends < MOST_RESENDS;
+      const delay = isResent ? 0 : delayAfter(attempt, error, hint, retry);
       if (delay === undefined) throw error;
       this.#feed.tell(() => ({
         type: "retry",
@@ -98,7 +108,11 @@ export class Sender {
         delay,
         error,
       }));
-      await sleepUntil(scheduler, at + delay, ask.signal);
+      if (isResent) resends += 1;
+      else {
+        attempt += 1;
+        await sleepUntil(scheduler, at + delay, ask.signal);
+      }
     }
   }
 
@@ -157,7 +171,10 @@ export class Sender {
 
   #judge<T>(ask: Ask<T>, started: number, ended: Ending, isCrowded: boolean): Verdict<T> {
     const { at } = ended;
-    if (ended.kind !== "answer") return { error: this.#lost(ask.route, ended), hint: undefined, at };
+    if (ended.kind !== "answer") {
+      const isStale = ended.kind === "failure" && ended.isStale;
+      return { error: this.#lost(ask.route, ended), at, isStale };
+    }
     const { answer } = ended;
     // Where the scheduler's clock was set back meanwhile, the start is not to be had in its present time.
     const sent = Math.min(started, at);
@@ -174,7 +191,7 @@ export class Sender {
         exchange: { value, provenAt: provenBy(this.#clock, trip), epoch: this.#clock.epoch },
       };
     } catch (error) {
-      return { error: this.#broken(error), hint: undefined, at };
+      return { error: this.#broken(error), at };
     }
   }
 

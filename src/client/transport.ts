@@ -41,44 +41,104 @@ export const SESSION = Symbol();
 /** A `fetch` that may have a scheduler for its client, in place of the client's own. */
 export type SessionFetch = FetchLike & { [SESSION]?: (scheduler: SchedulerLike) => SchedulerLike };
 
-/** cross-fetch, which on Node is node-fetch, with connections of its own that outlive a request. */
-export function keepAliveFetch(): FetchLike {
-  const agent = keepAliveAgent();
-  // Neither option is known to a browser's fetch, which ignores them; nor to the types, which are the browser's.
-  const options = { size: MAX_BODY, ...(agent === undefined ? {} : { agent }) };
-  return (url, init) => crossFetch(url, { ...init, ...options });
+/** Marks the failure of a request whose kept connection was closed before a byte of the answer had come. */
+export const STALE = Symbol("stale");
+
+/**
+ * Whether `fetch` failed as the connection that it had kept was closed: what was asked may be sent again. The platform's
+ * fetch tells on Node that the other side closed, and whether it had ever read something; elsewhere it sends again itself.
+ */
+export function isStale(failure: unknown): boolean {
+  try {
+    const { [STALE]: isMarked, cause } = failure as { [STALE]?: boolean; cause?: PlatformCause };
+    return isMarked ?? (cause?.code === "UND_ERR_SOCKET" && cause.socket!.bytesRead > 0);
+  } catch {
+    // Not every failure is an object, or can be read.
+    return false;
+  }
 }
 
-/** An idle connection keeps no process alive: Node's agents see to that. */
-function keepAliveAgent(): ((url: URL) => unknown) | undefined {
+interface PlatformCause {
+  readonly code?: unknown;
+  readonly socket?: { readonly bytesRead: number };
+}
+
+/** An idle connection is used for no longer, in ms: common servers, and what is between, close it after a minute. */
+const LONGEST_IDLE = 55_000;
+
+/** cross-fetch, which on Node is node-fetch, with connections of its own that outlive a request. */
+export function keepAliveFetch(): FetchLike {
+  const agents = keepAliveAgents();
+  // Neither option is known to a browser's fetch, which ignores them; nor to the types, which are the browser's.
+  const options = { size: MAX_BODY };
+  if (agents === undefined) return (url, init) => crossFetch(url, { ...init, ...options });
+  return (url, init) => {
+    let isLost = false;
+    const lose = () => {
+      isLost = true;
+    };
+    const agent = ({ protocol }: URL) => watched(protocol === "https:" ? agents.secure : agents.plain, lose);
+    return crossFetch(url, { ...init, ...options, ...{ agent } }).catch((error) => {
+      throw isLost ? Object.assign(error, { [STALE]: true }) : error;
+    });
+  };
+}
+
+/**
+ * An idle connection keeps no process alive, and is let go a second before its server closes it, where that says when:
+ * Node's agents see to both, to the second where they have a limit of their own.
+ */
+function keepAliveAgents() {
   const builtin = globalThis.process?.getBuiltinModule;
   const http = builtin?.("node:http");
   const https = builtin?.("node:https");
   if (http === undefined || https === undefined) return undefined;
-  const plain = noticingCutOffs(new http.Agent({ keepAlive: true }));
-  const secure = noticingCutOffs(new https.Agent({ keepAlive: true }));
-  return ({ protocol }) => (protocol === "https:" ? secure : plain);
+  const options = { keepAlive: true, timeout: LONGEST_IDLE };
+  return { plain: new http.Agent(options), secure: new https.Agent(options) };
 }
 
-/** The parts of Node's requests and answers that tell of an end. */
+/** The parts of Node's agents, requests and answers that tell of an end. */
+interface NodeAgent {
+  addRequest?(request: NodeRequest, ...rest: unknown[]): void;
+  readonly freeSockets: Readonly<Record<string, readonly NodeSocket[] | undefined>>;
+}
 interface NodeRequest {
+  readonly reusedSocket: boolean;
   once(event: "response", listener: (response: NodeResponse) => void): unknown;
+  once(event: "socket", listener: (socket: NodeSocket) => void): unknown;
+  once(event: "error", listener: () => void): unknown;
   emit(event: "error", error: Error): unknown;
 }
 interface NodeResponse {
   readonly complete: boolean;
   once(event: "close", listener: () => void): unknown;
 }
+interface NodeSocket {
+  readonly bytesRead: number;
+  destroy(): unknown;
+}
 
 /**
- * Where a connection breaks within a body of known length, node-fetch waits for the rest until its caller gives
- * up; a request that fails tells it.
+ * The agent, for one request. Where a connection breaks within a body of known length, node-fetch waits for the rest
+ * until its caller gives up; a request that fails tells it. Where it was kept, and breaks before an answer, `lose` is
+ * called, and the others that are idle are let go: they are as old, and the next request is to have a new one.
  */
-function noticingCutOffs<A extends object>(agent: A): A {
-  const { addRequest } = agent as { addRequest?: (request: NodeRequest, ...rest: unknown[]) => void };
+function watched(agent: object, lose: () => void): object {
+  const { addRequest, freeSockets } = agent as NodeAgent;
   if (addRequest === undefined) return agent;
-  return Object.assign(agent, {
+  return Object.assign(Object.create(agent), {
     addRequest(request: NodeRequest, ...rest: unknown[]) {
+      let socket: NodeSocket | undefined;
+      let read: number | undefined;
+      request.once("socket", (given) => {
+        socket = given;
+        read = given.bytesRead;
+      });
+      request.once("error", () => {
+        if (!request.reusedSocket || socket?.bytesRead !== read) return;
+        lose();
+        for (const idle of Object.values(freeSockets).flat()) idle?.destroy();
+      });
       request.once("response", (response) => {
         response.once("close", () => {
           if (response.complete) return;

@@ -1,7 +1,7 @@
 import { asyncScheduler, type SchedulerLike, throwError } from "rxjs";
 import { bodyOf } from "../client/attempt.js";
 import { type Redactor, redactorOf } from "../client/redact.js";
-import { type FetchLike, SESSION, type SessionRequest } from "../client/transport.js";
+import { type FetchLike, isStale, SESSION, type SessionRequest } from "../client/transport.js";
 import { checkNames } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { land, SessionClock } from "./session-clock.js";
@@ -194,13 +194,14 @@ class Exchange {
   }
 
   #fail(cause: unknown): never {
-    this.#end("failed", { failure: failureOf(cause, this.#redactor) });
+    const stale = isStale(cause) ? { stale: true } : {};
+    this.#end("failed", { failure: failureOf(cause, this.#redactor), ...stale });
     throw cause;
   }
 
   readonly #leave = () => this.#end(this.#session?.hasTimedOut ? "timed-out" : "left");
 
-  #end(outcome: TapeLine["outcome"], rest: Pick<TapeLine, "body" | "failure"> = {}): void {
+  #end(outcome: TapeLine["outcome"], rest: Pick<TapeLine, "body" | "failure" | "stale"> = {}): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#signal?.removeEventListener("abort", this.#leave);

@@ -1,5 +1,5 @@
 import type { SchedulerLike } from "rxjs";
-import { type FetchLike, SESSION, type SessionRequest } from "../client/transport.js";
+import { type FetchLike, SESSION, type SessionRequest, STALE } from "../client/transport.js";
 import { printable } from "../contract/quote.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
 import { routeOf, sessionOf } from "./record.js";
@@ -243,17 +243,17 @@ class Player {
     this.#pending.delete(line);
     const { session, signal, resolve, reject } = pending;
     if (signal?.aborted) return;
-    const { status, headers, outcome, body, failure, answered, ended } = line;
+    const { status, headers, outcome, body, answered, ended } = line;
     const wasRead = outcome === "whole" || outcome === "failed";
     if (session !== undefined && answered !== undefined) session.answered = answered;
     land(session, wasRead ? ended : (answered ?? ended), this.#ended);
     if (status === undefined) {
-      if (outcome === "failed") reject(errorOf(failure));
+      if (outcome === "failed") reject(failureOf(line));
       return;
     }
     const text = async () => {
       if (outcome === "whole") return body ?? "";
-      if (outcome === "failed") throw errorOf(failure);
+      if (outcome === "failed") throw failureOf(line);
       return new Promise<never>(() => {});
     };
     resolve({ status, headers: { get: (name) => headers?.[name.toLowerCase()] ?? null }, text });
@@ -292,6 +292,10 @@ class Player {
 
 function described({ request, method, url, sent }: TapeLine): string {
   return `${printable(`${method} ${url}`)} (request ${request}, sent at ${new Date(sent).toISOString()})`;
+}
+
+function failureOf({ failure, stale }: TapeLine): Error {
+  return Object.assign(errorOf(failure), stale ? { [STALE]: true } : {});
 }
 
 function errorOf(failure: TapeFailure | undefined): Error {

@@ -90,6 +90,8 @@ const tapeLine = z.object({
   outcome: z.enum(["whole", "failed", "timed-out", "left"]),
   body: z.optional(z.string()),
   failure: z.optional(failure),
+  /** Whether the failure was that of a kept connection, closed before a byte of the answer had come. */
+  stale: z.optional(z.boolean()),
   /** What was late, in a way that matters, since the line before. */
   late: z.optional(z.array(lateTurn)),
 });

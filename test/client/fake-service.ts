@@ -72,7 +72,7 @@ export function fakeClient(
   });
   const activity: ClientActivity[] = [];
   client.activity.subscribe((entry) => activity.push(entry));
-  return { clock, calls, client, activity };
+  return { clock, fetch, calls, client, activity };
 }
 
 /** Lets virtual time pass until a promise has settled; fails if no timer is left that could settle it. */
