@@ -1,4 +1,5 @@
 import { intervalsOf } from "../../src/timeframe.js";
+import { watchConnections } from "./monitors/connections.js";
 import { watchConvergence } from "./monitors/convergence.js";
 import { watchDeletion } from "./monitors/deletion.js";
 import { watchEconomy } from "./monitors/economy.js";
@@ -26,6 +27,7 @@ const MONITORS: Readonly<Record<string, Monitor>> = {
   errors: watchErrors,
   missing: watchMissing,
   requests: watchRequests,
+  connections: watchConnections,
   slots: watchSlots,
   snipers: watchSnipers,
   secrets: watchSecrets,

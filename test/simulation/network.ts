@@ -1,6 +1,7 @@
 import type { FetchLike, VirtualClock } from "../../src/index.js";
 import { withoutMadeUpCursor } from "../../src/service/faults/made-up-cursor.js";
 import { createPairService, type SwapSource } from "../../src/service/index.js";
+import { CLOSED, Connections } from "./connections.js";
 import { chanceOf } from "./draw.js";
 import { type Answer, answerOf, type Exchange, type Fetch, type Init } from "./exchanges.js";
 import { KEY, struckBy, type TimedFault } from "./interference.js";
@@ -21,12 +22,16 @@ export class Network {
   readonly #machine: Machine;
   readonly #service: { fetch: FetchLike };
   readonly #faults: readonly { fault: TimedFault; place: string; fetch: Fetch }[];
+  readonly #connections: Connections;
   #starts: number[] = [];
+  /** How many requests were not lost with their connections, whose latencies and faults do not depend on those. */
+  #numbered = 0;
 
   constructor(plan: Plan, source: SwapSource, clock: VirtualClock, machine: Machine) {
     this.#plan = plan;
     this.#clock = clock;
     this.#machine = machine;
+    this.#connections = new Connections(plan.keepAlive);
     const { weekStart, quirks } = plan.world;
     this.#service = createPairService({
       source,
@@ -49,10 +54,13 @@ export class Network {
   }
 
   readonly fetch: FetchLike = async (url, init) => {
+    const sent = this.#clock.now();
+    const closes = this.#connections.take(sent, this.#plan.world.latency.base);
+    const isLost = sent + this.#latency(this.#numbered, "there") >= closes;
     const exchange: Exchange = {
-      id: this.exchanges.length,
+      id: this.#numbered,
       url,
-      sent: this.#clock.now(),
+      sent,
       arrived: undefined,
       signal: init?.signal,
       answeredAt: undefined,
@@ -60,22 +68,32 @@ export class Network {
       status: undefined,
       headers: { date: undefined, retryAfter: undefined },
       body: undefined,
-      faults: [],
+      faults: isLost ? [CLOSED] : [],
       outcome: "pending",
       priority: undefined,
       attempt: undefined,
       told: undefined,
     };
     this.exchanges.push(exchange);
+    if (!isLost) this.#numbered += 1;
     // Whoever asks without end is left without an answer, or the run would not end either.
     if (this.exchanges.length > MOST_REQUESTS) return new Promise(() => {});
     try {
-      return await this.#travel(exchange, url, init);
+      return isLost ? await this.#lose(exchange) : await this.#travel(exchange, url, init);
     } catch (error) {
       exchange.outcome = init?.signal?.aborted ? "aborted" : "failed";
       throw error;
     }
   };
+
+  /** The service has closed the connection by the time at which the request is there. */
+  async #lose(exchange: Exchange): Promise<never> {
+    const { id, signal } = exchange;
+    await this.#pass(this.#latency(id, "there"), signal);
+    exchange.arrived = this.#clock.now();
+    await this.#pass(this.#latency(id, "back"), signal, true);
+    return this.#connections.fail();
+  }
 
   async #travel(exchange: Exchange, url: string, init: Init): Promise<Answer> {
     const signal = init?.signal;
@@ -105,6 +123,7 @@ export class Network {
     const result = await fetch(url, init);
     exchange.answeredAt ??= this.serviceNow();
     const body = await result.text();
+    const answered = this.#clock.now();
     await this.#pass(this.#latency(exchange.id, "back"), signal, true);
     exchange.status = result.status;
     exchange.headers = {
@@ -114,6 +133,7 @@ export class Network {
     exchange.body = body;
     exchange.received = this.#clock.now();
     exchange.outcome = "answered";
+    this.#connections.keep(answered);
     return { status: result.status, headers: result.headers, text: async () => body };
   }
 

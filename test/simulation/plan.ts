@@ -47,6 +47,8 @@ export interface Plan {
   /** From here on nothing goes wrong any more, ms after the start. */
   readonly healthyFrom: number;
   readonly world: WorldPlan;
+  /** How long the service keeps an idle connection, ms; for ever where it is absent. */
+  readonly keepAlive: number | undefined;
   readonly feeds: readonly FeedPlan[];
   readonly watchers: readonly WatcherPlan[];
   readonly faults: readonly Fault[];
@@ -100,7 +102,17 @@ export function drawPlan(seed: number, hours: number): Plan {
     ...drawFaults(draw.fork("faults"), { world, length, healthyFrom }),
     ...drawLateIndexing(draw.fork("indexed"), watchers, healthyFrom),
   ].sort((a, b) => a.from - b.from);
-  return { seed, hours, length, healthyFrom, world, feeds, watchers, faults };
+  const keepAlive = drawKeepAlive(draw.fork("connections"), feeds, world);
+  return { seed, hours, length, healthyFrom, world, keepAlive, feeds, watchers, faults };
+}
+
+/** Often just so long that the next poll meets the instant at which its connection is closed. */
+function drawKeepAlive(draw: Draw, feeds: readonly FeedPlan[], { latency }: WorldPlan): number | undefined {
+  if (draw.chance(0.6)) return undefined;
+  const longest = draw.scaled(1_000, 75_000);
+  if (draw.chance(0.3)) return longest;
+  const roundTrip = 2 * latency.base + latency.spread;
+  return Math.max(1, Math.round(draw.pick(feeds).period - draw.between(0, roundTrip)));
 }
 
 interface Frame {

@@ -147,6 +147,30 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [105],
   },
   {
+    name: "waits as after a failure before it sends again what a closed connection has lost",
+    file: "client/request.ts",
+    find: "const isResent = isStale === true && resends < MOST_RESENDS;",
+    replace: "const isResent = false;",
+    seeds: [5, 11, 21],
+  },
+  {
+    name: "counts as an attempt what a closed connection has lost",
+    file: "client/request.ts",
+    find: "if (isResent) resends += 1;",
+    replace: "if (isResent) {\n        resends += 1;\n        attempt += 1;\n      }",
+    seeds: [5, 11, 21],
+  },
+  {
+    name: "sends past the rate limit what a closed connection has lost",
+    file: "client/request.ts",
+    find: "await start(ask.priority, ask.signal, (now, end) =>\n        this.#attempt(ask, attempt, now, end),\n      )",
+    replace:
+      "await (resends > 0\n" +
+      "        ? this.#attempt(ask, attempt, scheduler.now(), () => {})\n" +
+      "        : start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end)))",
+    seeds: [1132],
+  },
+  {
     name: "forgets the stop of a 429",
     file: "client/request.ts",
     find: "this.#budget.pause(at + pause);",

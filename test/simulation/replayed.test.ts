@@ -12,6 +12,8 @@ const HOURS = 0.3;
 const SEEDS = [...Array.from({ length: 38 }, (_, at) => at + 1), 62, 300, 347, 376];
 /** Its pages hold candles that somebody is shown: others may differ and nobody sees it. */
 const SHOWN_SEED = 27;
+/** Its connections are closed as they are used. */
+const CLOSING_SEED = 5;
 
 describe("what was recorded under every fault is replayed", () => {
   it(`with each of ${SEEDS.length} seeds`, async () => {
@@ -27,7 +29,15 @@ describe("what was recorded under every fault is replayed", () => {
     expect(counts.exchanges).toBeGreaterThan(100 * SEEDS.length);
     expect(counts.compared).toBeGreaterThan(2 * counts.exchanges);
     expect(Object.keys(counts.troubles)).toEqual(
-      expect.arrayContaining(["late swaps", "forks", "429", "reset", "asleep", "clock set"]),
+      expect.arrayContaining([
+        "late swaps",
+        "forks",
+        "429",
+        "reset",
+        "asleep",
+        "clock set",
+        "closed connection",
+      ]),
     );
   }, 120_000);
 
@@ -55,6 +65,14 @@ it("records by timers that are late", async () => {
   expect(Math.max(...delays)).toBeGreaterThan(30);
   // What follows from an answer is asked for at once.
   expect(delays.filter((delay) => delay > 0).length).toBeGreaterThan(delays.length / 3);
+});
+
+it("sees that a tape has forgotten what a closed connection has lost", async () => {
+  const { difference } = await replaySeed(CLOSING_SEED, HOURS, (lines) => {
+    const at = lines.findIndex((line) => line.includes('"stale":true'));
+    return lines.toSpliced(at, 1, lines[at]!.replace('"stale":true', '"stale":false'));
+  });
+  expect(difference).toMatch(/and was .*"delay":0|differs from the recording/);
 });
 
 describe("the check sees that a tape was altered in the middle, in", () => {

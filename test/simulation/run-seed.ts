@@ -1,4 +1,5 @@
 import { check } from "./check.js";
+import { CLOSED } from "./connections.js";
 import { accountsOf } from "./economy/accounts.js";
 import { textOf } from "./monitors/secrets.js";
 import { drawPlan, type Plan } from "./plan.js";
@@ -83,7 +84,8 @@ async function countsOf(log: RunLog): Promise<RunCounts> {
     hours: plan.hours,
     // A poll begins with a request that is no retry, no further page and no history.
     polls: exchanges.filter(
-      ({ attempt, priority, url }) => attempt === 1 && priority !== "history" && !url.includes("&cursor="),
+      ({ attempt, priority, url, faults: struck }) =>
+        attempt === 1 && !struck.includes(CLOSED) && priority !== "history" && !url.includes("&cursor="),
     ).length,
     requests: exchanges.length,
     mostRequests: accounts.reduce((sum, { most }) => sum + most, 0),

@@ -1,4 +1,5 @@
 import type { Series } from "../../../src/index.js";
+import { CLOSED } from "../connections.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
@@ -33,6 +34,8 @@ class Ledger {
   constructor(log: RunLog) {
     this.#log = log;
     for (const exchange of log.exchanges) {
+      // What was lost with its connection the service has not seen, and it is sent again.
+      if (exchange.faults.includes(CLOSED)) continue;
       const { kind, series } = askedBy(exchange.url);
       const key = `${kind} ${series}${exchange.priority === "history" && kind === "ohlcv" ? " history" : ""}`;
       const list = this.#exchanges.get(key);
