@@ -121,8 +121,23 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
     }
   }
 
+  /** What an answer lacks that one just before it has shown, if nothing has settled in between. */
+  const shownOnlyBy = (
+    before: SeriesRead | undefined,
+    { from, to, candles, epoch, provenAt }: SeriesRead,
+  ) => {
+    if (before?.epoch !== epoch || settledUntil(rules, before.provenAt) < settledUntil(rules, provenAt))
+      return [];
+    const shown = new Set(candles.map(({ timestamp }) => timestamp));
+    return before.candles.filter(
+      ({ timestamp }) => timestamp >= from && timestamp < to && !shown.has(timestamp),
+    );
+  };
+
   return async function* look(options) {
     isRepeat = options.isRepeat;
+    /** The answer that has ended a silence: what lies before it is read first. */
+    let first: SeriesRead | undefined;
     for (let repeats = 0; ; repeats++) {
       // Where the clock had been ahead of the candles, none that came since has been read.
       if (book !== undefined && isAheadOfTime(core, rules, book)) {
@@ -168,12 +183,16 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
       lacksWitness = false;
       if (isUnseen && book !== undefined && from > book.finalUntil && reader.hasCandles) {
         yield* catchUp(options);
-        // The answer that has shown the first candle is too early for what has settled since.
-        if (settledUntil(rules, read.provenAt) < settledUntil(rules, book.observedAt)) continue;
-        const { observedAt: provenAt } = book;
-        const state = takePart(read, book);
-        yield { state, provenAt, isCurrent: undefined, isDoubtful: true, isLast: false };
+        first = read;
         continue;
+      }
+      const forgotten = shownOnlyBy(first, read);
+      if (book !== undefined && forgotten.length > 0) {
+        const { observedAt: provenAt } = book;
+        const candles = [...forgotten, ...read.candles].sort((a, b) => a.timestamp - b.timestamp);
+        const state = takePart({ ...read, candles }, book);
+        yield { state, provenAt, isCurrent: undefined, isDoubtful: true, isLast: true };
+        return;
       }
       const step = take({ ...read, isUnproven: !isProven(read, book) });
       const isLast = !mayRepeat || !(missesPresent || isUncertain);

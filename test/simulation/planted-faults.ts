@@ -318,8 +318,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "forgets the first candle of a pair where the answer after it lacks it",
     file: "candles/feed.ts",
-    find: "if (settledUntil(rules, read.provenAt) < settledUntil(rules, book.observedAt)) continue;",
-    replace: "continue;",
+    find: "        first = read;\n",
+    replace: "",
     seeds: [1850, 1981],
     hours: 6,
   },
