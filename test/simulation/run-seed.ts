@@ -87,7 +87,8 @@ async function countsOf(log: RunLog): Promise<RunCounts> {
       ({ attempt, priority, url, faults: struck }) =>
         attempt === 1 && !struck.includes(CLOSED) && priority !== "history" && !url.includes("&cursor="),
     ).length,
-    requests: exchanges.length,
+    // What a closed connection has lost never reached the service.
+    requests: exchanges.filter(({ faults: struck }) => !struck.includes(CLOSED)).length,
     mostRequests: accounts.reduce((sum, { most }) => sum + most, 0),
     events: stays.reduce((count, { events, sniperEvents }) => count + events.length + sniperEvents.length, 0),
     faults,

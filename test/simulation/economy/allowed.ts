@@ -16,8 +16,8 @@ const ALLOWED = {
   unproven: 1,
   /** So is a range that ended before the interval in which it was answered. */
   missedPresent: 1,
-  /** An answer that lacks what one before it showed is followed by another look. */
-  lacking: 1,
+  /** An answer that lacks what one before it showed is followed by another look, and by one at that candle alone. */
+  lacking: 2,
   /** The first answer without a candle proves nothing: a second one does. */
   empty: 1,
   /** A `Date` that contradicts those before it is settled by two more at most. */
@@ -46,7 +46,7 @@ const ALLOWED = {
 
 export type Term = keyof typeof ALLOWED;
 
-/** Whatever its answers show, they excuse no more than so many looks at one slot. */
+/** Whatever its answers show, they excuse no more than so many looks at one slot, but for those that wait as after a failure. */
 export const MOST_LOOKS_A_SLOT = 6;
 
 /** All requests for one thing, and how many of them are accounted for, by what they were for. */

@@ -14,6 +14,8 @@ import { allowSearch } from "./walks.js";
 const CLOCK_ERROR = 1_200;
 /** ms between light probes: at first, and at last, twice as long each time in between. */
 const PROBE_PAUSE = { first: 60_000, last: 3_600_000 };
+/** Whoever comes so many ms after an answer has waited as after a failure, and not as for a second look. */
+const BACK_OFF = 1_500;
 
 /** More intervals than this are not read at once, and a page holds about so many. */
 const FAR_BEHIND = 450;
@@ -73,6 +75,7 @@ class Poll {
     let passed = 0;
     let looksAtSlot = 0;
     let empty = 0;
+    let lookedAt = Number.NEGATIVE_INFINITY;
     /** The last range, until something was found in it by a probe. */
     let searched: Asked | undefined;
     for (const exchange of exchanges) {
@@ -94,7 +97,9 @@ class Poll {
         searched = read.asked;
         if (read.rows.size === 0) empty += 1;
       }
-      if (looksAtSlot > MOST_LOOKS_A_SLOT) continue;
+      const hasWaited = exchange.sent - lookedAt >= BACK_OFF;
+      lookedAt = exchange.received!;
+      if (looksAtSlot > MOST_LOOKS_A_SLOT && !(lacks && hasWaited)) continue;
       if (lacks) this.#account.allow("lacking");
       if (read.asked.cursor !== undefined) continue;
       for (const excuse of this.#excusesOf(read, looksAtSlot === 1)) this.#account.allow(excuse);

@@ -99,7 +99,14 @@ async function isForked({ at, value }: Seen<FeedStatus>, feed: FeedPlan, log: Ru
   const [lacks] = /\d{4}-\d\d-\d\dT[\d:.]+Z(?=, which was there)/.exec(value.lastError?.message ?? "") ?? [];
   if (lacks === undefined) return false;
   const from = Date.parse(lacks);
-  return (await candlesAt(log, feed.series, { from, to: from + 1, at: context.serviceClock(at) })).size === 0;
+  const answers = context
+    .looksAt(feed)
+    .filter(({ received }) => received <= at && received > at - JUST_BEFORE);
+  for (const { answeredAt } of answers) {
+    // It may be back when it is asked for alone.
+    if ((await candlesAt(log, feed.series, { from, to: from + 1, at: answeredAt })).size === 0) return true;
+  }
+  return false;
 }
 
 /** Whether two polls are due so close to each other that the first is answered, and well, only after the second. */
