@@ -107,6 +107,7 @@ const watchSecondLooks = (polls: readonly Look[], feed: FeedPlan, log: RunLog, c
       wasGivenUp(before, look, log) ||
       !wasThere ||
       context.isThrottled(look.received) ||
+      context.isThrottled(look.received + SECOND_LOOK) ||
       (next !== undefined && next.sent - look.received <= SECOND_LOOK)
     )
       continue;
