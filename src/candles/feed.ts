@@ -142,7 +142,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
         continue;
       }
       // A `Date` that contradicts what was known proves nothing until another answer sides with one of the two.
-      const isUncertain = core.serviceClock().rival !== undefined;
+      const isUncertain = core.serviceClock().isDoubted;
       if (book !== undefined && read.lacks !== undefined) {
         if (mayRepeat && isUncertain) continue;
         // What it holds is there; what it does not hold may be there, too.

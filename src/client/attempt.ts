@@ -18,6 +18,8 @@ export interface Answer {
   readonly headAt: number;
   /** In ms; `undefined` where there is none that can be read. */
   readonly date: number | undefined;
+  /** In seconds, where a cache tells how long ago it was made. */
+  readonly age: number | undefined;
   readonly header: (name: string) => string | null;
 }
 
@@ -114,7 +116,9 @@ async function exchange(
     const isAnnouncedTooLarge = Number(header("content-length")) > MAX_BODY;
     const text = isAnnouncedTooLarge ? undefined : await bodyOf(response);
     if (text === undefined) return { kind: "oversized" };
-    return { kind: "answer", answer: { status, text, headAt, date: parseHttpDate(header("date")), header } };
+    const date = parseHttpDate(header("date"));
+    const age = wholeNumber(header("age"));
+    return { kind: "answer", answer: { status, text, headAt, date, age, header } };
   } catch (cause) {
     return { kind: "failure", cause };
   }
@@ -150,6 +154,10 @@ async function textWithin(reader: ReadableStreamDefaultReader<Uint8Array>): Prom
     if (bytes > MAX_BODY) return undefined;
     text += decoder.decode(value, { stream: true });
   }
+}
+
+function wholeNumber(text: string | null): number | undefined {
+  return /^\d{1,9}$/.test(text?.trim() ?? "") ? Number(text) : undefined;
 }
 
 /** The instant of an HTTP date, always in GMT; `undefined` for anything else. */

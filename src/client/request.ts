@@ -161,7 +161,7 @@ export class Sender {
     const { answer } = ended;
     // Where the scheduler's clock was set back meanwhile, the start is not to be had in its present time.
     const sent = Math.min(started, at);
-    const trip = { sent, received: at, date: answer.date };
+    const trip = { sent, received: at, date: answer.date, age: answer.age };
     this.#learn(trip, isCrowded);
     if (answer.status !== 200) {
       const now = spanAt(this.#clock, at).earliest;

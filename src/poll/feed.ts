@@ -62,7 +62,7 @@ const SECOND_LOOKS = 2;
 
 /** How far off the service's clock can be taken for at first, in ms. */
 const CLOCK_SLACK = 2_000;
-/** A closing poll whose answer does not prove that the interval was over is repeated once. */
+/** A closing poll whose answer does not prove that the interval was over is repeated once at once. */
 const CLOSING_TRIES = 2;
 
 const UNASKED = { isFresh: false, isLate: false, failures: 0 };
@@ -290,7 +290,9 @@ class Poller<State> {
     const stretch = this.#core.spending.stretch();
     const polled = polledUntil(this.#slot, serviceNow(this.#core));
     let next = nextSlot(schedule, this.#provenAt, polled, stretch);
-    if (next.kind === "close" && next.at === this.#slot.at && this.#tries >= CLOSING_TRIES) {
+    const isAgain = next.kind === "close" && next.at === this.#slot.at && this.#tries >= CLOSING_TRIES;
+    // Where the answer has shown that the service's clock is further behind, one that comes later can prove it.
+    if (isAgain && aimSafely(this.#core.serviceClock(), next.at) <= this.#core.scheduler.now()) {
       next = nextSlot(schedule, polled, polled, stretch);
     }
     // A spent quota leaves one probe at the start of the next period.
