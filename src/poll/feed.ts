@@ -133,6 +133,8 @@ class Poller<State> {
   #slot: Slot;
   /** How often in a row the present slot was polled for. */
   #tries = 1;
+  /** The last closing that was given up; later answers may still prove it. */
+  #unproven: number | undefined;
   #provenAt = Number.NEGATIVE_INFINITY;
   /** When the pair was last not known, by the scheduler, while that is why it waits. */
   #missedAt: number | undefined;
@@ -290,9 +292,11 @@ class Poller<State> {
     const stretch = this.#core.spending.stretch();
     const polled = polledUntil(this.#slot, serviceNow(this.#core));
     let next = nextSlot(schedule, this.#provenAt, polled, stretch);
-    const isAgain = next.kind === "close" && next.at === this.#slot.at && this.#tries >= CLOSING_TRIES;
+    const isAgain = next.at === this.#slot.at && this.#tries >= CLOSING_TRIES;
     // Where the answer has shown that the service's clock is further behind, one that comes later can prove it.
-    if (isAgain && aimSafely(this.#core.serviceClock(), next.at) <= this.#core.scheduler.now()) {
+    const mayWait = aimSafely(this.#core.serviceClock(), next.at) > this.#core.scheduler.now();
+    if (next.kind === "close" && !mayWait && (isAgain || next.at === this.#unproven)) {
+      this.#unproven = next.at;
       next = nextSlot(schedule, polled, polled, stretch);
     }
     // A spent quota leaves one probe at the start of the next period.

@@ -33,7 +33,9 @@ export async function allowPolls(
     const slots = slotsWithin(feed, span);
     account.allow("slot", awakeSlots(log, slots));
     account.allow(at === 0 ? "firstLook" : "laterLook");
-    account.allow("jump", jumpsWithin(log, span));
+    const jumps = jumpsWithin(log, span);
+    account.allow("jump", jumps);
+    if (log.plan.world.machines !== undefined) account.allow("machines", 1 + jumps);
     const own = exchanges.filter(({ sent }) => isWithin(log, sent, span));
     probes += await new Poll(log, feed, clock, account).allow(own, slots, span);
   }
@@ -89,7 +91,8 @@ class Poll {
       const lacks = this.#shown.lacks(read);
       if (read.asked.cursor === undefined) {
         const slot = passed;
-        while (passed < slots.length && slots[passed]! <= exchange.answeredAt! + this.#early) passed += 1;
+        while (passed < slots.length && slots[passed]! <= exchange.answeredAt! + exchange.old + this.#early)
+          passed += 1;
         looksAtSlot = passed > slot ? 1 : looksAtSlot + 1;
         searched = read.asked;
         if (read.rows.size === 0) empty += 1;
@@ -126,7 +129,7 @@ class Poll {
 
   /** Whether an interval is over and settled about now, and nobody can tell from the answer. */
   #isUnproven(exchange: Exchange, now: number): boolean {
-    if (exchange.headers.date === undefined) return false;
+    if (exchange.headers.date === undefined && exchange.old === 0) return false;
     const { settle } = this.#feed;
     const close = this.#intervals.start(now + this.#early - settle) + settle;
     return close > this.#clock.provenBy(exchange);

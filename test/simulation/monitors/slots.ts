@@ -19,11 +19,12 @@ export const watchSlots: Monitor = (log, context) => {
     /** Whether each of the last looks may need another one: the second may be about what the first has shown. */
     let doubts: readonly boolean[] = [];
     for (const look of polls) {
-      const slots = slotsAbout(feed, look.answeredAt);
+      const reached = look.answeredAt + look.old;
+      const slots = slotsAbout(feed, reached);
       const slot = slots.reduce((best, one) =>
-        Math.abs(one - look.answeredAt) < Math.abs(best - look.answeredAt) ? one : best,
+        Math.abs(one - reached) < Math.abs(best - reached) ? one : best,
       );
-      const away = look.answeredAt - slot;
+      const away = reached - slot;
       const isThrottled = context.isThrottled(look.sent) || context.isThrottled(look.sent - slack);
       const joins = log.stays.some(({ joined }) => Math.abs(joined - look.sent) < 1_500);
       if (Math.abs(away) > slack && !doubts.includes(true) && !joins && !isThrottled) {
