@@ -65,6 +65,13 @@ describe("the documents", () => {
     expect(others.filter(({ language }) => !OTHER_LANGUAGES.includes(language)).map(placeOf)).toEqual([]);
   });
 
+  it("name only tests that there are", () => {
+    const tests = new Set(filesBelow("test", ".ts"));
+    const named = documents.flatMap((path) => [...read(path).matchAll(/`(test\/[a-z\d./-]+\.ts)`/g)]);
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.map(([, path]) => path!).filter((path) => !tests.has(path))).toEqual([]);
+  });
+
   it("hold only examples that compile", { timeout: 300_000 }, () => {
     expect(problemsOf(blocks)).toEqual([]);
   });

@@ -131,12 +131,18 @@ const TIMERS = ["setTimeout", "setInterval"];
  * Where these files read the time, wait or take chances past the scheduler that they are given, which neither
  * virtual time nor a replay could steer; one line each.
  */
-function clockProblems(sources: readonly Source[]): string[] {
+const clockProblems = (sources: readonly Source[]) => placesOf(sources, clockName);
+
+/** Where these files run text as code, or reach for files or the environment; imports aside, which have a check. */
+const reachProblems = (sources: readonly Source[]) => placesOf(sources, reachName);
+
+/** The places that `nameOf` names something of, one line each. */
+function placesOf(sources: readonly Source[], nameOf: (node: ts.Node) => string | undefined): string[] {
   return sources.flatMap(({ path, text }) => {
     const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
     const found: string[] = [];
     const visit = (node: ts.Node): void => {
-      const name = clockName(node);
+      const name = nameOf(node);
       if (name !== undefined) {
         found.push(`${path}:${file.getLineAndCharacterOfPosition(node.getStart()).line + 1}: ${name}`);
       }
@@ -152,6 +158,22 @@ function clockName(node: ts.Node): string | undefined {
   if ((ts.isNewExpression(node) || ts.isCallExpression(node)) && lastName(node.expression) === "Date") {
     return ts.isCallExpression(node) ? "Date()" : node.arguments?.length ? undefined : "new Date()";
   }
+  return memberName(node, CLOCKS);
+}
+
+const EVALUATES = ["eval", "Function"];
+/** What a client without a fetch of its own keeps its connections with. */
+const CONNECTS = ["node:http", "node:https"];
+
+function reachName(node: ts.Node): string | undefined {
+  if (ts.isIdentifier(node) && EVALUATES.includes(node.text) && !ts.isTypeNode(node.parent)) return node.text;
+  if (ts.isStringLiteralLike(node) && /^node:/.test(node.text) && !CONNECTS.includes(node.text))
+    return node.text;
+  return memberName(node, { process: ["env"] });
+}
+
+/** The `OWNER.MEMBER` that a node takes, of those of a table. */
+function memberName(node: ts.Node, table: Readonly<Record<string, string[]>>): string | undefined {
   const [owner, members] =
     ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node)
       ? [lastName(node.expression), [lastName(node)]]
@@ -161,7 +183,7 @@ function clockName(node: ts.Node): string | undefined {
             node.name.elements.map((element) => lastName(element.propertyName ?? element.name)),
           ]
         : [undefined, []];
-  const member = members.find((one) => CLOCKS[owner ?? ""]?.includes(one ?? ""));
+  const member = members.find((one) => table[owner ?? ""]?.includes(one ?? ""));
   return member === undefined ? undefined : `${owner}.${member}`;
 }
 
@@ -192,6 +214,10 @@ describe("src", () => {
 
   it("takes time and chance from what it is given", () => {
     expect(clockProblems(SOURCES)).toEqual([]);
+  });
+
+  it("runs no text as code, and reaches for no file and no environment variable", () => {
+    expect(reachProblems(SOURCES)).toEqual([]);
   });
 });
 
@@ -291,6 +317,31 @@ describe("the clock check", () => {
     'const text = "not setTimeout, nor Date.now()";',
     "scheduler.now(); new Date(0); Date.parse(text); Date.UTC(2024, 0); Math.max(1, 2);",
     "const { max } = Math;",
+  ])("lets through: %s", (text) => {
+    expect(check(text)).toEqual([]);
+  });
+});
+
+describe("the check of what is reached for", () => {
+  const check = (text: string) => reachProblems([{ path: "poll.ts", text }]);
+
+  it.each([
+    ["eval(text)", "eval"],
+    ["(0, eval)(text)", "eval"],
+    ['new Function("a", text)', "Function"],
+    ["globalThis.Function(text)", "Function"],
+    ["process.env.KEY", "process.env"],
+    ["const { env } = globalThis.process;", "process.env"],
+    ['process.getBuiltinModule("node:fs")', "node:fs"],
+  ])("stops %s", (text, name) => {
+    expect(check(`\n${text}`)).toEqual([`poll.ts:2: ${name}`]);
+  });
+
+  it.each([
+    "// eval(process.env)",
+    "let work: Function;",
+    'typeof work === "function"; process.nextTick(work);',
+    'process.getBuiltinModule("node:http")',
   ])("lets through: %s", (text) => {
     expect(check(text)).toEqual([]);
   });

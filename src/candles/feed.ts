@@ -52,8 +52,10 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
   let seenUntil = Number.POSITIVE_INFINITY;
   /** Where the first look by a clock that was known began: what it failed to read is caught up like any outage. */
   let begun: { readonly at: number; readonly epoch: number } | undefined;
-  /** Until where the last answer has shown a silence that nothing else proves. */
-  let silence: { readonly until: number; readonly epoch: number } | undefined;
+  /** Until where the last answer has shown a silence that nothing else proves, and until where two answers have. */
+  let silence:
+    | { readonly until: number; readonly confirmed: number | undefined; readonly epoch: number }
+    | undefined;
   /** Whether the last answer lacked a known candle before its range. */
   let lacksWitness = false;
   /** Whether another answer was taken in just before, by the same look: a cache may give the same one again. */
@@ -66,8 +68,10 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
     book ??= emptyBook(firstInterval(rules, answer));
     const settled = settledUntil(rules, answer.provenAt);
     // One that was asked for at once may come out of a cache, and is no second one.
-    const before = silence?.epoch === answer.epoch && !isRepeat ? silence.until : undefined;
-    silence = answer.isUnproven ? { until: Math.min(settled, answer.to), epoch: answer.epoch } : undefined;
+    const known = silence?.epoch === answer.epoch ? silence : undefined;
+    const before = isRepeat ? known?.confirmed : known?.until;
+    const until = Math.min(settled, answer.to);
+    silence = answer.isUnproven ? { until, confirmed: before, epoch: answer.epoch } : undefined;
     const shown = Math.max(answer.from, Math.min(answer.to, before ?? answer.from));
     const { coveredUntil } = book;
     const to = answer.isUnproven ? shown : answer.to;

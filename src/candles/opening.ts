@@ -24,8 +24,8 @@ export interface SearchOptions {
 }
 
 /**
- * Where a series opens, and what is known of its candles: a range that starts before its pair's creation can come back empty although it holds candles,
- * so that an empty answer alone does not prove a silence.
+ * Where a series opens, and what is known of its candles. A range that starts before the pair's creation can come back
+ * empty although it holds candles, so an empty answer alone does not prove a silence.
  *
  * The search rests on this: a range that is known to hold a row is answered if it starts at the opening or later, and
  * comes back empty if it starts before. Without such a row nothing tells one silence from the other.

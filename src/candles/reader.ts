@@ -1,10 +1,11 @@
 import type { ClientCore } from "../client/core.js";
 import { sleepUntil } from "../client/schedule.js";
-import { walkPageOf } from "../client/walk.js";
+import { mostPagesOf, walkPageOf } from "../client/walk.js";
 import type { Candle, Series } from "../contract/model.js";
 import { ohlcvRoute } from "../contract/routes.js";
 import { mostRows, readOhlcvBody } from "../contract/wire.js";
 import { ContractError, type PairstreamError } from "../errors.js";
+import { SECOND_LOOK } from "../poll/feed.js";
 import { skipRows } from "../poll/recovery.js";
 import type { Intervals } from "../timeframe.js";
 import type { CandleRead } from "./book.js";
@@ -13,8 +14,6 @@ import { Opening, type SearchOptions } from "./opening.js";
 const MAX_LIMIT = 1_000;
 /** ms between two light probes: the first such pause, then twice as long each time, up to the last. */
 const PROBE_PAUSE = { first: 60_000, last: 3_600_000 };
-/** How long to wait, in ms, before an answer that cannot be believed is asked for once more: no cache repeats itself then. */
-export const SECOND_LOOK = 1_000;
 /** So many candles before a range are remembered: where the newest is gone from the service, the oldest takes its place. */
 const WITNESSES = 4;
 /** What an answer may hold beyond its range: a margin of one interval on both sides, one by inclusive bounds, a witness. */
@@ -158,7 +157,7 @@ export class SeriesReader {
   async readWhole(from: number, to: number, options: ReadOptions): Promise<SeriesRead | undefined> {
     for (let isSecond = false; ; isSecond = true) {
       const read = await this.read(from, to, options).catch((error: unknown) => {
-        // What a walk was led to is no way back to where it went wrong: it begins anew.
+        // A walk that its cursors led astray cannot go on: the second read starts with the first page again.
         if (isSecond || !(error instanceof ContractError && error.path[0] === "cursor")) throw error;
         return "astray" as const;
       });
@@ -266,8 +265,7 @@ export class SeriesReader {
       signal,
       parse: (text) => this.#parse(text, from, to, most),
       next: ({ served }) => served,
-      // One more by inclusive bounds, and one that is empty after a full one.
-      mostPages: this.#intervals.count(start, end) + 2,
+      mostPages: mostPagesOf(this.#intervals, start, end),
       needsClock: true,
     });
     for await (const { value, provenAt, epoch, cursor } of walk) {

@@ -12,7 +12,7 @@ import { KnownPairs } from "./known-pairs.js";
 import { type ClientOptions, checkOptions } from "./options.js";
 import { redactorOf } from "./redact.js";
 import { Sender } from "./request.js";
-import { walkOf, walkPageOf, walkToLeave } from "./walk.js";
+import { mostPagesOf, walkOf, walkPageOf, walkToLeave } from "./walk.js";
 
 /**
  * Makes the client that every stream and call goes through; it opens no connection and sets no timer until it
@@ -157,11 +157,6 @@ function expectNone(refused: readonly RefusedRow<unknown>[]): void {
   if (first !== undefined) throw first.error;
 }
 
-/** How many pages a range can fill: as many as it can hold candles, one beyond either bound included, and a page without any after them. */
-function mostPages(timeframe: Timeframe, from: number, to: number): number {
-  return intervalsOf(timeframe).count(from, to) + 3;
-}
-
 /** Whether an instant begins an interval; a direct call does not know where the service's weeks begin. */
 function isStartOf(timeframe: Timeframe): (instant: number) => boolean {
   const starts = [intervalsOf(timeframe, "monday"), intervalsOf(timeframe, "thursday")];
@@ -179,7 +174,7 @@ function pagesOf(
     priority: "refresh",
     parse: pageReader(asked),
     next: ({ served }) => served,
-    mostPages: mostPages(asked.timeframe, asked.from, asked.to),
+    mostPages: mostPagesOf(intervalsOf(asked.timeframe), asked.from, asked.to),
     startedAt: asked.cursor,
     signal,
   });

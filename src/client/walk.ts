@@ -1,6 +1,7 @@
 import type { OhlcvPage } from "../contract/model.js";
 import type { RefusedRow } from "../contract/values.js";
 import { ContractError } from "../errors.js";
+import type { Intervals } from "../timeframe.js";
 import type { ClientCore, Step, Walk, WalkPage } from "./core.js";
 
 /** How far a walk has come. */
@@ -46,6 +47,14 @@ function follow(trail: Trail, page: WalkPage, mostPages: number): Trail {
             : undefined;
   if (trouble !== undefined) throw new ContractError(["cursor"], trouble);
   return { pages, first, last, cursors: [...trail.cursors, cursor].slice(-CURSORS_KEPT) };
+}
+
+/**
+ * How many pages `[from, to)` can fill: one for the candle of each interval that it touches, as `from` may cut one; one
+ * more where a service takes `to` to be in the range; and a page without candles after a full one.
+ */
+export function mostPagesOf(intervals: Intervals, from: number, to: number): number {
+  return intervals.count(intervals.start(from), to) + 2;
 }
 
 /** What a page says of itself to a walk. */

@@ -55,8 +55,11 @@ export interface FeedUpdate<State> {
   readonly lastError?: PairstreamError;
 }
 
-/** What is in doubt is asked for again after so many ms, when a cache has another answer, or with the next slot if that is sooner. */
-const SECOND_LOOK = 1_000;
+/**
+ * What is in doubt is asked for again after so many ms, when a cache has another answer; a poll does so with its next
+ * slot if that is sooner.
+ */
+export const SECOND_LOOK = 1_000;
 /** So often after one slot, as each answer can raise a doubt of its own. */
 const SECOND_LOOKS = 2;
 
@@ -258,7 +261,7 @@ class Poller<State> {
     this.#isDoubtful = isDoubtful;
     const isBehind =
       !isCurrent || (wasLate && this.#poll.schedule.nextClose(provenAt) <= serviceNow(this.#core));
-    // A doubt that second looks do not settle leaves a poll behind.
+    // A poll whose second looks are used up while it is still in doubt is late.
     const isSettled = isCurrent !== undefined || (isDoubtful && this.#secondLooks >= SECOND_LOOKS);
     const isLate = isLast && isSettled ? isBehind : wasLate;
     // What only another answer can tell is no success while the look goes on: it may fail by the very same answer.

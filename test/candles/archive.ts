@@ -23,6 +23,8 @@ export interface Habits {
   /** Whether candles that start just at a bound are in the range. */
   readonly includesFrom?: boolean;
   readonly includesTo?: boolean;
+  /** A candle that the beginning of a range cuts is in the range. */
+  readonly includesCut?: boolean;
   /** A full page has a cursor, though no row may be left. */
   readonly isEager?: boolean;
   /** Each page after the first begins with the last row of the one before. */
@@ -149,9 +151,11 @@ function pageOf(
   asked.pages += 1;
   if (asked.pages > MOST_PAGES) throw new Error("asks without end");
   const { pageSize = 1_000, includesFrom = true, includesTo = false, strictBefore = 0 } = habits;
-  const from = Number(parameters.get("fromDate")) * 1_000 + (includesFrom ? 0 : 1);
+  const fromDate = Number(parameters.get("fromDate")) * 1_000;
+  const { start } = intervalsOf(series.timeframe);
+  const from = (habits.includesCut ? start(fromDate) : fromDate) + (includesFrom ? 0 : 1);
   const to = Number(parameters.get("toDate")) * 1_000 + (includesTo ? 1 : 0);
-  const isHidden = isWhim || Number(parameters.get("fromDate")) * 1_000 < strictBefore;
+  const isHidden = isWhim || fromDate < strictBefore;
   const found = isHidden
     ? []
     : habits.times.slice(firstFrom(habits.times, from), firstFrom(habits.times, to));

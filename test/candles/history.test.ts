@@ -49,6 +49,16 @@ describe("readSlices", () => {
     expect(asked.pages).toBeLessThan(75);
   });
 
+  it.each(bounds)("follows as many pages as there can be, of a candle each: %o", async (bound) => {
+    const within = { times: run(0, 30), pageSize: 1, isEager: true, includesCut: true, ...bound };
+    const plain = await slicesOf(within, minute(3), minute(8));
+    expect(plain.got).toEqual(run(3, 5));
+    // From the creation on, which is within an interval: its candle is one more than intervals begin.
+    const hidden = { ...within, strictBefore: minute(3) + 20_000, createdAt: minute(3) + 20_000 };
+    const { got } = await slicesOf(hidden, minute(0), minute(8));
+    expect(got).toEqual(run(bound.includesFrom ? 3 : 4, bound.includesFrom ? 5 : 4));
+  });
+
   it("crosses ten silent years of seconds in a few requests", async () => {
     const last = NOW - 1_000;
     const times = [NOW - 10 * 365 * 86_400_000, last];

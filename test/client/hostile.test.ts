@@ -1,12 +1,7 @@
-import { once } from "node:events";
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { createClient } from "../../src/client/client.js";
-import type { ClientOptions } from "../../src/client/options.js";
+import { describe, expect, it, vi } from "vitest";
 import { redactorOf } from "../../src/client/redact.js";
 import type { FetchLike } from "../../src/client/transport.js";
 import { ContractError, HttpError, InvalidInputError, NetworkError } from "../../src/errors.js";
@@ -22,26 +17,7 @@ import {
   START,
   settled,
 } from "./fake-service.js";
-
-const servers: Server[] = [];
-
-async function serve(listener: RequestListener) {
-  const server = createServer(listener);
-  servers.push(server);
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-const clientOf = (baseUrl: string, options: Partial<ClientOptions> = {}) =>
-  createClient({ baseUrl, apiKey: "the-secret-key", retry: false, ...options });
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-    await once(server, "close");
-  }
-});
+import { clientOf, serve } from "./loopback.js";
 
 /** All that can be read off an error, but for where it was made. */
 function tellsOf(error: unknown): string {
@@ -118,7 +94,7 @@ describe("a byte order mark", () => {
     ["cross-fetch", {}],
     ["the global fetch", { fetch: globalThis.fetch as FetchLike }],
   ])("is passed over by %s", async (_, options) => {
-    const url = await serve((request, response) => {
+    const { url } = await serve((request, response) => {
       response.end(`\uFEFF${request.url!.includes("snipers") ? REPORT : PAGE}`);
     });
     const client = clientOf(url, options);
@@ -139,7 +115,7 @@ describe("a byte order mark", () => {
 
 describe("a cursor", () => {
   it("is in no error about a request that carries it", async () => {
-    const url = await serve((request, response) => {
+    const { url } = await serve((request, response) => {
       if (request.url!.includes("cursor=")) request.socket.destroy();
       else response.end(pageBody([row(START - 60_000)], { cursor: CURSOR }));
     });
@@ -205,7 +181,7 @@ describe("a cursor", () => {
   });
 
   it("of 2 MB ends the walk that would follow it, and is not quoted", async () => {
-    const url = await serve((_, response) =>
+    const { url } = await serve((_, response) =>
       response.end(pageBody([], { cursor: "opaque".repeat(350_000) })),
     );
     const pages = clientOf(url).ohlcvPages(QUERY)[Symbol.asyncIterator]();
@@ -242,7 +218,7 @@ describe("an answer that is too much", () => {
     ["30 MB of lists", gzipSync(Buffer.alloc(30_000_000, "[")), "nested deeper than 16"],
     ["16 million values", gzipSync(Buffer.alloc(32_000_000, "0,")), "more than 500000 values"],
   ])("is refused: %s", async (_, body, issue) => {
-    const url = await serve((_request, response) => {
+    const { url } = await serve((_request, response) => {
       response.setHeader("content-encoding", typeof body === "string" ? "identity" : "gzip").end(body);
     });
     expect(await failure(clientOf(url).ohlcvPage(QUERY))).toMatchObject({ name: "ContractError", issue });

@@ -1,46 +1,15 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
-import { afterEach, describe, expect, it } from "vitest";
-import { createClient } from "../../src/client/client.js";
+import { describe, expect, it } from "vitest";
 import type { ClientOptions } from "../../src/client/options.js";
 import { ContractError, HttpError, NetworkError, TimeoutError } from "../../src/errors.js";
 import { VirtualClock } from "../../src/replay/virtual-clock.js";
 import { failure, PAGE, QUERY, START } from "./fake-service.js";
-
-const servers: Server[] = [];
-
-/** A server on loopback, and what it has seen. */
-async function serve(listener: RequestListener = (_, response) => response.end(PAGE)) {
-  const requests: IncomingMessage[] = [];
-  let connections = 0;
-  const server = createServer((request, response) => {
-    requests.push(request);
-    listener(request, response);
-  });
-  server.on("connection", () => {
-    connections += 1;
-  });
-  servers.push(server);
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  return { server, requests, connections: () => connections, url: `http://127.0.0.1:${port}` };
-}
-
-const clientOf = (baseUrl: string, options: Partial<ClientOptions> = {}) =>
-  createClient({ baseUrl, apiKey: "the-secret-key", retry: false, ...options });
-
-afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    server.closeAllConnections();
-    server.close();
-    await once(server, "close");
-  }
-});
+import { clientOf, serve } from "./loopback.js";
 
 describe("over HTTP", () => {
   it("sends the key and what it takes, and nothing in the path", async () => {
@@ -120,7 +89,6 @@ describe("over HTTP", () => {
     const { url, server } = await serve();
     server.close();
     await once(server, "close");
-    servers.pop();
     expect(await failure(clientOf(url).ohlcvPage(QUERY))).toMatchObject({
       name: "NetworkError",
       cause: { code: "ECONNREFUSED" },

@@ -9,6 +9,17 @@ import { failure, fakeClient, PAIR, QUERY, settled } from "./fake-service.js";
 
 const GOOD: ClientOptions = { baseUrl: "https://service.test", apiKey: "key" };
 
+/** What `createClient` throws for options that it does not take. */
+function refusalOf(options: unknown): InvalidInputError {
+  try {
+    createClient(options as ClientOptions);
+  } catch (error) {
+    expect(error).toBeInstanceOf(InvalidInputError);
+    return error as InvalidInputError;
+  }
+  throw new Error("it was taken");
+}
+
 describe("createClient", () => {
   const refused: [string, string, unknown][] = [
     ["options", "options", null],
@@ -79,15 +90,9 @@ describe("createClient", () => {
 
   it.each(refused)("refuses %s (%s): %o", (option, parameter, value) => {
     const options = option === "options" ? value : { ...GOOD, [option]: value };
-    let error: unknown;
-    try {
-      createClient(options as ClientOptions);
-    } catch (caught) {
-      error = caught;
-    }
-    expect(error).toBeInstanceOf(InvalidInputError);
-    expect((error as InvalidInputError).parameter).toBe(parameter);
-    expect((error as InvalidInputError).message).not.toMatch(/hush|hüsh/);
+    const error = refusalOf(options);
+    expect(error.parameter).toBe(parameter);
+    expect(error.message).not.toMatch(/hush|hüsh/);
   });
 
   const secret = "sk-live-0123456789";
@@ -118,13 +123,7 @@ describe("createClient", () => {
   ];
 
   it.each(misplaced)("does not quote a key that is given as %s", (_, options) => {
-    let error: unknown;
-    try {
-      createClient(options as ClientOptions);
-    } catch (caught) {
-      error = caught;
-    }
-    expect(error).toBeInstanceOf(InvalidInputError);
+    const error = refusalOf(options);
     expect(inspect(error, { depth: 10, showHidden: true })).not.toContain("live");
   });
 

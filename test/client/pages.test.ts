@@ -231,17 +231,23 @@ describe("ohlcvPages", () => {
       expect(pages.map(({ result }) => result.length)).toEqual([1, 1]);
     });
 
-    it("ends after as many pages as the range can fill, each with a row and a cursor of its own", async () => {
-      const range = { fromDate: START - 7 * MINUTE, toDate: START };
-      const bodies = Array.from({ length: 300 }, (_, index) =>
-        pageBody(minutes(index), { cursor: `c${index}` }),
-      );
-      const { asked, error } = await broken(bodies, range);
-      expect((error as ContractError).issue).toBe(
-        "leads on after 10 pages, which is more than the range can hold",
-      );
-      expect(asked).toHaveLength(12);
-    });
+    it.each([
+      ["begins with an interval", 0, 9],
+      ["cuts one", MINUTE / 2, 10],
+    ])(
+      "ends after as many pages as a range can fill that %s, each with a row and a cursor of its own",
+      async (_, before, most) => {
+        const range = { fromDate: START - 7 * MINUTE - before, toDate: START };
+        const bodies = Array.from({ length: 300 }, (_, index) =>
+          pageBody(minutes(index), { cursor: `c${index}` }),
+        );
+        const { asked, error } = await broken(bodies, range);
+        expect((error as ContractError).issue).toBe(
+          `leads on after ${most} pages, which is more than the range can hold`,
+        );
+        expect(asked).toHaveLength(most + 2);
+      },
+    );
   });
 
   it("goes on past a page whose rows all lie outside the range", async () => {

@@ -287,8 +287,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "asks for a history once more at once",
     file: "candles/reader.ts",
-    find: "const SECOND_LOOK = 1_000;",
-    replace: "const SECOND_LOOK = 0;",
+    find: "scheduler.now() + SECOND_LOOK",
+    replace: "scheduler.now()",
     seeds: [2357, 1691],
   },
   {
@@ -315,10 +315,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "lets an answer of the same breath confirm that all was silent",
     file: "candles/feed.ts",
-    find:
-      " && !isRepeat ? silence.until : undefined;\n" +
-      "    silence = answer.isUnproven ? { until: Math.min(settled, answer.to),",
-    replace: " ? silence.until : undefined;\n    silence = answer.isUnproven ? { until: settled,",
+    find: "isRepeat ? known?.confirmed : known?.until;\n" + "    const until = Math.min(settled, answer.to);",
+    replace: "known?.until;\n    const until = settled;",
     seeds: [300038],
     hours: 1,
   },

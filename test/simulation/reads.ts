@@ -217,11 +217,15 @@ export function isSaidAbsent(
     }
     for (const other of look.rows.keys()) known.add(other);
     // An answer about one candle alone says whether that is gone.
-    const isAlone = look.asked.to <= intervals.shift(intervals.start(look.asked.from), 2);
-    if (isAlone)
+    if (isAboutOne(look.asked, intervals))
       for (const other of known) if (covers(look, other) && !look.rows.has(other)) known.delete(other);
   }
   return false;
+}
+
+/** Whether one candle alone is asked about. */
+export function isAboutOne({ from, to }: Asked, intervals: Intervals): boolean {
+  return to <= intervals.shift(intervals.start(from), 2);
 }
 
 /** Whether a look of a history is not one that a cache may have given twice: of another range, or a second later. */

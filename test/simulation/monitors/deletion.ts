@@ -1,7 +1,7 @@
 import { intervalsOf } from "../../../src/timeframe.js";
 import { slotsAbout } from "../check.js";
 import type { FeedPlan } from "../plan.js";
-import { asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
+import { askedBy, asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { describe } from "./lives.js";
 import type { Context, Monitor } from "./monitor.js";
@@ -104,6 +104,7 @@ const watchSecondLooks = (polls: readonly Look[], feed: FeedPlan, log: RunLog, c
       !lost ||
       isThird ||
       isUnfinished ||
+      wasGivenUp(before, look, log) ||
       !wasThere ||
       context.isThrottled(look.received) ||
       (next !== undefined && next.sent - look.received <= SECOND_LOOK)
@@ -130,6 +131,19 @@ const watchSecondLooks = (polls: readonly Look[], feed: FeedPlan, log: RunLog, c
 function wasAskedAtOnce(look: Look, before: Look, { exchanges }: RunLog): boolean {
   const begun = exchanges.find(({ url, sent }) => url === look.url && sent >= before.received);
   return begun !== undefined && begun.sent - before.received <= SECOND_LOOK;
+}
+
+/** Whether a look was not taken in after all: what was asked about one of its candles alone had no answer. */
+function wasGivenUp(look: Look, next: Look, { exchanges }: RunLog): boolean {
+  return exchanges.some(
+    ({ url, sent, priority, told }) =>
+      sent >= look.received &&
+      sent < next.sent &&
+      priority !== "history" &&
+      url !== next.url &&
+      told?.isGood === false &&
+      askedBy(url).series === look.asked.series,
+  );
 }
 
 function wasLastSeen(polls: readonly Look[], at: number, timestamp: number): boolean {

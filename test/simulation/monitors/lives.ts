@@ -8,6 +8,8 @@ interface Life {
   candle: Candle;
   status: CandleEvent["status"];
   revision: number;
+  /** Whether it is a flat, told before its interval had ended by the true clock. */
+  isOfFuture: boolean;
 }
 
 const RANK = { open: 0, closed: 1, final: 2 } as const;
@@ -39,8 +41,12 @@ function followStay(stay: StayLog, context: Parameters<Monitor>[1]) {
     const { timestamp } = candle;
     const breach = (promise: number, what: string) =>
       context.breach(promise, `stay ${stay.id}, ${describe(event)}: ${what}`, seen.at);
-    const life = lives.get(timestamp);
+    const end = intervals.end(timestamp);
+    const serviceNow = context.serviceClock(seen.at);
+    // By a clock that was ahead flats were told of a time that had not come: that ends with the clock's jump back.
+    const life = type === "new" && lives.get(timestamp)?.isOfFuture ? undefined : lives.get(timestamp);
     const isFlat = candle.swaps === 0 && candle.volume === 0;
+    const isOfFuture = isFlat && status !== "open" && serviceNow + context.clockTolerance < end;
 
     // The life of a candle, and no echo.
     if (type === "new") {
@@ -80,8 +86,6 @@ function followStay(stay: StayLog, context: Parameters<Monitor>[1]) {
     isLive ||= event.live;
 
     // Honest closing, by the true clock where no answer has lied about it.
-    const end = intervals.end(timestamp);
-    const serviceNow = context.serviceClock(seen.at);
     const tolerance = context.toleranceAt(order);
     if (status !== "open" && type !== "removed" && context.isTrusted(order)) {
       if (serviceNow + tolerance < end) breach(4, `is ${status} ${end - serviceNow} ms before its end`);
@@ -131,7 +135,7 @@ function followStay(stay: StayLog, context: Parameters<Monitor>[1]) {
       lives.delete(timestamp);
       gone.add(timestamp);
     } else {
-      lives.set(timestamp, { candle, status, revision });
+      lives.set(timestamp, { candle, status, revision, isOfFuture });
     }
     previous = seen;
   }

@@ -40,7 +40,7 @@ export const watchSlots: Monitor = (log, context) => {
       // An empty answer may need a second one, and so does one that lacks what was there.
       const isDoubtful =
         look.rows.size === 0 || before.some(({ rows }) => lacksOlder(look, rows.keys(), look.answeredAt));
-      doubts = [...doubts.slice(-3), isDoubtful];
+      doubts = [...doubts.slice(-4), isDoubtful];
     }
     const extra = [...counts.values()].filter((count) => count > 4).length;
     if (extra > 0)

@@ -2,7 +2,7 @@ import type { FeedStatus } from "../../../src/index.js";
 import { intervalsOf } from "../../../src/timeframe.js";
 import { slotsAbout } from "../check.js";
 import type { FeedPlan } from "../plan.js";
-import { asksFor, covers, isUnreadable, type Look } from "../reads.js";
+import { asksFor, covers, isAboutOne, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import { isAnotherAnswer } from "./deletion.js";
@@ -178,9 +178,11 @@ function checkCoverage(stay: StayLog, feed: FeedPlan, context: Context) {
     const settled = intervals.start(context.serviceClock(at) + context.clockTolerance - feed.settle);
     if (context.isTrusted(order) && coveredUntil > settled)
       breach(`until ${new Date(coveredUntil).toISOString()}, which has not settled`);
-    const [former, latest] = lastTwo(looks.filter((look) => !look.isHistory && look.order <= order));
-    if (until !== undefined && coveredUntil > until && latest?.order === order) {
-      const lacking = witnessLackedBy(latest, former, feed, context);
+    const polls = looks.filter((look) => !look.isHistory && look.order <= order);
+    // What an answer is doubted for is asked about alone; then that answer counts.
+    const [former, latest] = lastTwo(polls.filter(({ asked }) => !isAboutOne(asked, intervals)));
+    if (until !== undefined && coveredUntil > until && polls.at(-1)?.order === order) {
+      const lacking = latest && witnessLackedBy(latest, former, feed, context);
       if (lacking !== undefined) breach(`more by an answer that lacks ${new Date(lacking).toISOString()}`);
     }
     const window =
