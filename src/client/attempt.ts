@@ -117,8 +117,11 @@ async function exchange(
     const text = isAnnouncedTooLarge ? undefined : await bodyOf(response);
     if (text === undefined) return { kind: "oversized" };
     const date = parseHttpDate(header("date"));
-    const age = wholeNumber(header("age"));
-    return { kind: "answer", answer: { status, text, headAt, date, age, header } };
+    const age = /^\d{1,9}$/.exec(header("age") ?? "");
+    return {
+      kind: "answer",
+      answer: { status, text, headAt, date, age: age ? Number(age[0]) : undefined, header },
+    };
   } catch (cause) {
     return { kind: "failure", cause };
   }
@@ -154,10 +157,6 @@ async function textWithin(reader: ReadableStreamDefaultReader<Uint8Array>): Prom
     if (bytes > MAX_BODY) return undefined;
     text += decoder.decode(value, { stream: true });
   }
-}
-
-function wholeNumber(text: string | null): number | undefined {
-  return /^\d{1,9}$/.test(text?.trim() ?? "") ? Number(text) : undefined;
 }
 
 /** The instant of an HTTP date, always in GMT; `undefined` for anything else. */

@@ -45,9 +45,9 @@ export interface ServiceClock {
   /** Bounds near the known ones that fit no machine, the last first: they are another one's once a second answer agrees. */
   readonly strangers: readonly Bounds[];
   /** Bounds far from the known ones, and how many answers in a row have agreed on them: by then the clock has jumped. */
-  readonly rival: { readonly bounds: Bounds; readonly answers: number } | undefined;
+  readonly rival: Bounds & { readonly answers: number };
   /** The bounds before the last jump, and how many answers it takes to jump back there. */
-  readonly former: Bounds | undefined;
+  readonly former: Bounds;
   readonly backAfter: number;
   /** Whether the last `Date` contradicts what is known: it proves nothing until another answer sides with one of the two. */
   readonly isDoubted: boolean;
@@ -64,15 +64,19 @@ export interface ServiceClock {
 }
 
 /** A clock that has jumped is believed at the second answer; one that goes to and fro after more and more. */
-const JUMP_AFTER = { first: 2, last: 32 };
+const JUMP_AFTER = 2;
+const LATEST_JUMP_AFTER = 32;
+
+/** Bounds that nothing agrees with. */
+const NONE = { low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY, answers: 0 };
 
 export const unknownClock: ServiceClock = {
   bounds: undefined,
   machines: [],
   strangers: [],
-  rival: undefined,
-  former: undefined,
-  backAfter: JUMP_AFTER.first,
+  rival: NONE,
+  former: NONE,
+  backAfter: JUMP_AFTER,
   isDoubted: false,
   isConfirmed: false,
   isTold: false,
@@ -123,7 +127,7 @@ export function learn(before: ServiceClock, trip: RoundTrip, isCrowded = false):
     if (at === own) return told(machine, seen, received, clock.roundTrip);
     return gaps[at]! > 0 ? { ...machine, others: machine.others + 1 } : machine;
   });
-  if (own >= 0) return { ...withMachines(clock, machines), rival: undefined, isConfirmed: true };
+  if (own >= 0) return { ...withMachines(clock, machines), rival: NONE, isConfirmed: true };
   const doubted = { ...clock, isDoubted: true };
   if (gapBetween(clock.bounds, seen) <= NEAR) {
     const agreed = clock.strangers.find((stranger) => gapBetween(stranger, seen) <= 0);
@@ -131,26 +135,25 @@ export function learn(before: ServiceClock, trip: RoundTrip, isCrowded = false):
       return { ...doubted, machines, strangers: [seen, ...clock.strangers].slice(0, STRANGERS) };
     }
     // Those known may have been narrowed by answers of this one: each of its own is within a second of its upper bound.
-    const known = machines.map((machine) => ({
-      ...machine,
-      low: Math.min(machine.low, machine.high - 1_000 - 2 * clock.roundTrip),
-    }));
-    const other = machineOf(intersection(agreed, seen), received);
-    return { ...withMachines(clock, [...known, other]), strangers: [], rival: undefined };
+    const known = machines.map((machine) => {
+      const low = Math.min(machine.low, machine.high - 1_000 - 2 * clock.roundTrip);
+      return { ...machine, low };
+    });
+    known.push(machineOf(intersection(agreed, seen), received));
+    return { ...withMachines(clock, known), strangers: [], rival: NONE };
   }
-  const gap = clock.rival === undefined ? Number.POSITIVE_INFINITY : gapBetween(clock.rival.bounds, seen);
-  const isSame = gap <= NEAR;
-  const bounds = gap <= 0 ? intersection(clock.rival!.bounds, seen) : seen;
-  const answers = isSame ? clock.rival!.answers + 1 : 1;
-  const isBack = clock.former !== undefined && gapBetween(clock.former, bounds) <= NEAR;
-  const needed = isBack ? clock.backAfter : JUMP_AFTER.first;
-  if (answers < needed) return { ...doubted, rival: { bounds, answers } };
+  const gap = gapBetween(clock.rival, seen);
+  const answers = gap <= NEAR ? clock.rival.answers + 1 : 1;
+  const bounds = gap <= 0 ? intersection(clock.rival, seen) : seen;
+  const isBack = gapBetween(clock.former, bounds) <= NEAR;
+  const needed = isBack ? clock.backAfter : JUMP_AFTER;
+  if (answers < needed) return { ...doubted, rival: { ...bounds, answers } };
   return {
     ...withMachines(clock, [machineOf(bounds, received)]),
     strangers: [],
-    rival: undefined,
+    rival: NONE,
     former: clock.bounds,
-    backAfter: isBack ? Math.min(2 * needed, JUMP_AFTER.last) : JUMP_AFTER.first,
+    backAfter: isBack ? Math.min(2 * needed, LATEST_JUMP_AFTER) : JUMP_AFTER,
     isConfirmed: true,
     epoch: clock.epoch + 1,
   };
@@ -169,11 +172,10 @@ function told(machine: Machine, seen: Bounds, at: number, roundTrip: number): Ma
   const isCheck = seen.low >= machine.low - narrow || seen.high <= machine.high + narrow;
   const checkedAt = isCheck ? at : machine.checkedAt;
   const { low, high } = intersection(machine, seen);
-  const least = Math.max(roundTrip, low > high ? Math.max(NARROW, machine.high - machine.low) : 0);
-  if (high - low >= least) return machineOf({ low, high }, checkedAt);
+  const width = Math.max(high - low, roundTrip, low > high ? machine.high - machine.low : 0);
   return low === seen.low
-    ? machineOf({ low, high: Math.min(seen.high, low + least) }, checkedAt)
-    : machineOf({ low: Math.max(seen.low, high - least), high }, checkedAt);
+    ? machineOf({ low, high: Math.min(seen.high, low + width) }, checkedAt)
+    : machineOf({ low: Math.max(seen.low, high - width), high }, checkedAt);
 }
 
 /** A clock of those machines that are still there. */

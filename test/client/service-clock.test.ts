@@ -134,7 +134,6 @@ describe("the service's clock", () => {
         // The next honest answer ends the doubt.
         const next = exchange(NOW + 70_000, leg, leg, offset);
         const settled = learn(after, next.trip);
-        expect(settled.rival).toBeUndefined();
         expect(settled.isDoubted).toBe(false);
         expect(settled.epoch).toBe(1);
         expect(provenBy(settled, next.trip)).toBeGreaterThanOrEqual(next.trip.date!);
@@ -224,7 +223,7 @@ describe("the service's clock", () => {
               asked += isProven ? 1 : 2;
               latest = Math.max(latest, truth - from - target);
             }
-            expect(asked).toBeLessThanOrEqual((list.length - 60) * 1.02);
+            expect(asked).toBeLessThanOrEqual((list.length - 60) * 1.05);
             expect(latest).toBeLessThanOrEqual(2_100);
           },
         ),

@@ -15,6 +15,9 @@ const CLOCK_ERROR = 1_200;
 /** ms between light probes: at first, and at last, twice as long each time in between. */
 const PROBE_PAUSE = { first: 60_000, last: 3_600_000 };
 
+/** So many closings in a row may be left unproven while the time is not known. */
+const MOST_UNPROVEN = 12;
+
 /** More intervals than this are not read at once, and a page holds about so many. */
 const FAR_BEHIND = 450;
 const PAGE = 900;
@@ -54,6 +57,9 @@ class Poll {
   /** So much too early an answer may be, and still be one for the slot that follows, ms. */
   readonly #early: number;
   #wasEmpty = false;
+  /** Whether the last look left a closing unproven, and how many such in a row were asked for once more. */
+  #wasUnproven = false;
+  #unproven = 0;
   /** When the last answer was given. */
   #readAt = Number.POSITIVE_INFINITY;
 
@@ -119,7 +125,11 @@ class Poll {
   *#excusesOf(read: Read, isFirst: boolean): Iterable<Term> {
     const { exchange } = read;
     const now = this.#clock.takenFor(exchange);
-    if (isFirst && this.#isUnproven(exchange, now)) yield "unproven";
+    if (this.#wasUnproven) this.#unproven = isFirst ? 0 : this.#unproven + 1;
+    this.#wasUnproven = isFirst && this.#isUnproven(exchange, now);
+    // Whoever goes by what answers have told knows the time by then.
+    const isKnown = this.#unproven >= MOST_UNPROVEN && exchange.old === 0;
+    if (this.#wasUnproven && !isKnown) yield "unproven";
     if (this.#intervals.shift(read.asked.to, -1) <= this.#intervals.start(now)) yield "missedPresent";
     if (this.#clock.contradicts(exchange)) yield "contradiction";
     const isEmpty = read.rows.size === 0;
