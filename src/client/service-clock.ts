@@ -59,6 +59,8 @@ export interface ServiceClock {
   readonly roundTrip: number;
   /** The same of those that others did not hold up; 0 while there was none. */
   readonly freeTrip: number;
+  /** The shortest of all, in ms. */
+  readonly shortest: number;
   /** Counts the first `Date` and the jumps that were believed: instants of different epochs cannot be compared. */
   readonly epoch: number;
 }
@@ -82,6 +84,7 @@ export const unknownClock: ServiceClock = {
   isTold: false,
   roundTrip: 0,
   freeTrip: 0,
+  shortest: Number.POSITIVE_INFINITY,
   epoch: 0,
 };
 
@@ -112,6 +115,7 @@ export function learn(before: ServiceClock, trip: RoundTrip, isCrowded = false):
     ...before,
     isTold: date !== undefined && age === undefined,
     roundTrip: quickOf(before.roundTrip, took),
+    shortest: Math.min(before.shortest, Math.max(0, took)),
     freeTrip: isHeldUp ? before.freeTrip : quickOf(before.freeTrip, took),
   };
   if (date === undefined) return clock;
@@ -124,7 +128,7 @@ export function learn(before: ServiceClock, trip: RoundTrip, isCrowded = false):
   const least = Math.min(...gaps);
   const own = least <= DRIFT_GAP ? gaps.indexOf(least) : -1;
   const machines = clock.machines.map((machine, at) => {
-    if (at === own) return told(machine, seen, received, clock.roundTrip);
+    if (at === own) return told(machine, seen, received, clock);
     return gaps[at]! > 0 ? { ...machine, others: machine.others + 1 } : machine;
   });
   if (own >= 0) return { ...withMachines(clock, machines), rival: NONE, isConfirmed: true };
@@ -164,15 +168,15 @@ function machineOf({ low, high }: Bounds, checkedAt: number): Machine {
 }
 
 /**
- * What an answer tells of the machine that it comes from. As it took its ways there and back, honest bounds are never
- * narrower than a round trip: where they would be, clocks have drifted apart, and what was just told is right.
+ * What an answer tells of the machine that it comes from. As answers took their ways there and back, honest bounds are
+ * no narrower than the shortest trip: where they would be, clocks have drifted apart, and what was just told is right.
  */
-function told(machine: Machine, seen: Bounds, at: number, roundTrip: number): Machine {
+function told(machine: Machine, seen: Bounds, at: number, { roundTrip, shortest }: ServiceClock): Machine {
   const narrow = NARROW + roundTrip;
   const isCheck = seen.low >= machine.low - narrow || seen.high <= machine.high + narrow;
   const checkedAt = isCheck ? at : machine.checkedAt;
   const { low, high } = intersection(machine, seen);
-  const width = Math.max(high - low, roundTrip, low > high ? machine.high - machine.low : 0);
+  const width = Math.max(high - low, shortest, low > high ? machine.high - machine.low : 0);
   return low === seen.low
     ? machineOf({ low, high: Math.min(seen.high, low + width) }, checkedAt)
     : machineOf({ low: Math.max(seen.low, high - width), high }, checkedAt);
