@@ -57,9 +57,7 @@ export interface ServiceClock {
   readonly isTold: boolean;
   /** A quick round trip of late, in ms. */
   readonly roundTrip: number;
-  /** The same of those that others did not hold up; 0 while there was none. */
-  readonly freeTrip: number;
-  /** The shortest of all, in ms. */
+  /** The shortest round trip of all, in ms. */
   readonly shortest: number;
   /** Counts the first `Date` and the jumps that were believed: instants of different epochs cannot be compared. */
   readonly epoch: number;
@@ -83,7 +81,6 @@ export const unknownClock: ServiceClock = {
   isConfirmed: false,
   isTold: false,
   roundTrip: 0,
-  freeTrip: 0,
   shortest: Number.POSITIVE_INFINITY,
   epoch: 0,
 };
@@ -103,20 +100,15 @@ const NARROW = 20;
 /** Clocks drift: after so many ms narrow bounds are held against a `Date` again. */
 const CHECK_EVERY = 600_000;
 
-/**
- * Learns from one round trip; `isCrowded`: so many others were under way that it tells how long those took, and not how
- * long the way is.
- */
-export function learn(before: ServiceClock, trip: RoundTrip, isCrowded = false): ServiceClock {
+/** Learns from one round trip. */
+export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const { sent, received, date, age } = trip;
   const took = received - sent;
-  const isHeldUp = isCrowded && took >= before.freeTrip;
   const clock: ServiceClock = {
     ...before,
     isTold: date !== undefined && age === undefined,
     roundTrip: quickOf(before.roundTrip, took),
     shortest: Math.min(before.shortest, Math.max(0, took)),
-    freeTrip: isHeldUp ? before.freeTrip : quickOf(before.freeTrip, took),
   };
   if (date === undefined) return clock;
   const seen: Bounds = { low: date - received, high: date + 1_000 - madeAfter(trip) };
@@ -231,7 +223,7 @@ function middle({ low, high }: Bounds): number {
 /**
  * When to send a request, by the scheduler, that is to be answered just after `target` by the service's clock: aimed
  * at the middle while the bounds are wide, as the answer then halves them; once narrow, at the side where the answer
- * proves to be late enough. Where a `Date` can prove that, half a round trip earlier: the low bound is itself that of
+ * proves to be late enough. Where a `Date` can prove that, half the shortest round trip earlier: the low bound is itself that of
  * an answer which took its way back since, so that the request still arrives after `target`.
  *
  * Elsewhere only the bounds prove it: where they are wide, or were not checked for long, it is sent so much later that
@@ -243,7 +235,7 @@ export function aim(clock: ServiceClock, target: number): number {
   if (machine === undefined || !clock.isTold) return safe;
   const { low, high, checkedAt } = machine;
   const isNarrow = high - low <= NARROW + clock.roundTrip;
-  const there = clock.freeTrip / 2;
+  const there = clock.shortest / 2;
   if (target % 1_000 === 0 && clock.machines.length === 1) {
     return Math.ceil(target - there - (isNarrow ? low : middle(machine)));
   }

@@ -345,12 +345,28 @@ it("learns no round trip from one in which the scheduler's clock was set", () =>
   }
 });
 
-it("goes by the way of a request alone, not by how long many take that hold each other up", () => {
-  const after = (clock: ServiceClock, took: number, isCrowded: boolean) =>
-    learn(clock, { sent: NOW, received: NOW + took, date: undefined }, isCrowded).freeTrip;
-  expect(after(unknownClock, 600, true)).toBe(0);
-  const clock = learn(unknownClock, { sent: NOW, received: NOW + 40, date: NOW });
-  expect(after(clock, 600, true)).toBe(40);
-  expect(after(clock, 30, true)).toBe(30);
-  expect(after(clock, 56, false)).toBe(41);
+it("goes by the shortest way of all, not by how long many take that hold each other up", () => {
+  let clock = unknownClock;
+  for (const took of [600, 40, 600, 56]) {
+    clock = learn(clock, { sent: NOW, received: NOW + took, date: undefined });
+  }
+  expect(clock.shortest).toBe(40);
+});
+
+it("asks once for a whole second, however much the ways differ", () => {
+  const ways = fc.array(fc.tuple(latency, latency), { minLength: 130, maxLength: 130 });
+  fc.assert(
+    fc.property(offsets, ways, fc.integer({ min: 0, max: 60 }), (offset, list, base) => {
+      let clock = learn(unknownClock, exchange(NOW + 137, base, base, offset).trip);
+      let [now, early] = [NOW + 10_000, 0];
+      for (const [turn, [there, back]] of list.entries()) {
+        const target = Math.ceil((now + offset + 5_000) / 1_000) * 1_000;
+        const { trip } = exchange(aim(clock, target), base + (there % 60), base + (back % 60), offset);
+        clock = learn(clock, trip);
+        now = trip.received;
+        if (turn >= 30 && provenBy(clock, trip) < target) early += 1;
+      }
+      expect(early).toBeLessThanOrEqual(2);
+    }),
+  );
 });
