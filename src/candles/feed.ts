@@ -169,7 +169,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
         continue;
       }
       // A `Date` that contradicts what was known proves nothing until another answer sides with one of the two.
-      const isUncertain = core.serviceClock().rival !== undefined;
+      const isUncertain = core.serviceClock().isDoubted;
       if (book !== undefined && read.lacks !== undefined) {
         if (mayRepeat && isUncertain) continue;
         const { observedAt } = book;

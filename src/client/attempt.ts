@@ -18,6 +18,8 @@ export interface Answer {
   readonly headAt: number;
   /** In ms; `undefined` where there is none that can be read. */
   readonly date: number | undefined;
+  /** In seconds, where a cache tells how long ago it was made. */
+  readonly age: number | undefined;
   readonly header: (name: string) => string | null;
 }
 
@@ -115,7 +117,12 @@ async function exchange(
     const isAnnouncedTooLarge = Number(header("content-length")) > MAX_BODY;
     const text = isAnnouncedTooLarge ? undefined : await bodyOf(response);
     if (text === undefined) return { kind: "oversized" };
-    return { kind: "answer", answer: { status, text, headAt, date: parseHttpDate(header("date")), header } };
+    const date = parseHttpDate(header("date"));
+    const age = /^\d{1,9}$/.exec(header("age") ?? "");
+    return {
+      kind: "answer",
+      answer: { status, text, headAt, date, age: age ? Number(age[0]) : undefined, header },
+    };
   } catch (cause) {
     return { kind: "failure", cause, isStale: response === undefined && isStale(cause) };
   }

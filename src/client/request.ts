@@ -21,8 +21,6 @@ import { MAX_BODY } from "./transport.js";
 
 /** A first `Date` that is far from the scheduler's clock is believed once another answer agrees; so many are asked. */
 const CLOCK_READS = 3;
-/** More requests than this under way at once hold each other up. */
-const CROWD = 16;
 /** A call is sent again at once so often at most: there can be several kept connections that are being closed. */
 const MOST_RESENDS = 3;
 /** How much of a transport's message an error repeats. */
@@ -52,7 +50,6 @@ export class Sender {
   readonly spending: Spending;
   #clock = unknownClock;
   #isClockTold = false;
-  #underWay = 0;
   /** Answers 429 with no good one between them, and when the last of them came. */
   #refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
 
@@ -140,19 +137,14 @@ export class Sender {
       attempt,
       priority,
     }));
-    this.#underWay += 1;
-    const crowd = this.#underWay;
     const ended = await ending.catch((reason: unknown) => {
-      this.#underWay -= 1;
       settle(undefined, false);
       leave(this.#settings.scheduler.now());
       throw reason;
     });
-    const isCrowded = Math.max(crowd, this.#underWay) > CROWD;
-    this.#underWay -= 1;
     const answer = ended.kind === "answer" ? ended.answer : undefined;
     const weight = settle(answer && weightOf(answer), answer?.status === 200);
-    const verdict = this.#judge(ask, sent, ended, isCrowded);
+    const verdict = this.#judge(ask, sent, ended);
     if ("error" in verdict && verdict.error instanceof QuotaExceededError) this.spending.exhaust();
     this.#feed.tell(() => ({
       type: "response",
@@ -169,7 +161,7 @@ export class Sender {
     return verdict;
   }
 
-  #judge<T>(ask: Ask<T>, started: number, ended: Ending, isCrowded: boolean): Verdict<T> {
+  #judge<T>(ask: Ask<T>, started: number, ended: Ending): Verdict<T> {
     const { at } = ended;
     if (ended.kind !== "answer") {
       const isStale = ended.kind === "failure" && ended.isStale;
@@ -178,8 +170,8 @@ export class Sender {
     const { answer } = ended;
     // Where the scheduler's clock was set back meanwhile, the start is not to be had in its present time.
     const sent = Math.min(started, at);
-    const trip = { sent, received: at, date: answer.date };
-    this.#learn(trip, isCrowded);
+    const trip = { sent, received: at, date: answer.date, age: answer.age };
+    this.#learn(trip);
     if (answer.status !== 200) {
       const now = spanAt(this.#clock, at).earliest;
       const error = httpError(this.#pathOf(ask.route), answer, now, this.#redact);
@@ -215,9 +207,9 @@ export class Sender {
     return new ContractError([], "cannot be read", { cause: this.#redact.cause(error) });
   }
 
-  #learn(trip: RoundTrip, isCrowded: boolean): void {
+  #learn(trip: RoundTrip): void {
     const before = this.#clock;
-    this.#clock = learn(before, trip, isCrowded);
+    this.#clock = learn(before, trip);
     const { bounds, epoch } = this.#clock;
     const jumped = epoch !== before.epoch && before.bounds !== undefined;
     const isFirstDate = bounds !== undefined && before.bounds === undefined;

@@ -6,6 +6,8 @@ export interface RoundTrip {
   readonly received: number;
   /** The answer's `Date` in ms, a whole second; `undefined` where it has none that can be read. */
   readonly date: number | undefined;
+  /** The answer's `Age`, in seconds, where a cache gave it that long after it was made; it may be off by one. */
+  readonly age?: number | undefined;
 }
 
 /** What the service's clock can be. */
@@ -22,80 +24,166 @@ interface Bounds {
   readonly high: number;
 }
 
+/** One of the clocks that answers come from. */
+interface Machine extends Bounds {
+  /** How many answers have contradicted it since the last that told of it. */
+  readonly others: number;
+  /** When an answer last told whether its bounds still hold, by the scheduler. */
+  readonly checkedAt: number;
+}
+
 /**
  * What is known of the service's clock. Every `Date`, a whole second, bounds its distance from the scheduler's
- * clock; the bounds of many answers intersect to about one round trip.
+ * clock; the bounds of many answers intersect to about one round trip. Behind one address there may be machines whose
+ * clocks differ: what is to be proven is proven by all of them.
  */
 export interface ServiceClock {
-  /** Absent until a `Date` was seen; the scheduler's clock stands in then. */
+  /** Of all machines; absent until a `Date` was seen: the scheduler's clock stands in then. */
   readonly bounds: Bounds | undefined;
-  /** Bounds that contradict the known ones; believed once a second answer agrees with them. */
-  readonly rival: Bounds | undefined;
+  /** Those heard of late, the one whose clock is furthest behind first. */
+  readonly machines: readonly Machine[];
+  /** Bounds near the known ones that fit no machine, the last first: they are another one's once a second answer agrees. */
+  readonly strangers: readonly Bounds[];
+  /** Bounds far from the known ones, and how many answers in a row have agreed on them: by then the clock has jumped. */
+  readonly rival: Bounds & { readonly answers: number };
+  /** The bounds before the last jump, and how many answers it takes to jump back there. */
+  readonly former: Bounds;
+  readonly backAfter: number;
+  /** Whether the last `Date` contradicts what is known: it proves nothing until another answer sides with one of the two. */
+  readonly isDoubted: boolean;
   /** Whether two sources agree: two answers, or the first one and the scheduler; one `Date` alone may be wrong. */
   readonly isConfirmed: boolean;
-  /** Whether the last answer told its time, so that the next one may prove what bounds do not. */
+  /** Whether the last answer told the time at which it was given, so that the next one may prove what bounds do not. */
   readonly isTold: boolean;
   /** A quick round trip of late, in ms. */
   readonly roundTrip: number;
-  /** The same of those that others did not hold up; 0 while there was none. */
-  readonly freeTrip: number;
+  /** The shortest round trip of all, in ms. */
+  readonly shortest: number;
   /** Counts the first `Date` and the jumps that were believed: instants of different epochs cannot be compared. */
   readonly epoch: number;
 }
 
+/** A clock that has jumped is believed at the second answer; one that goes to and fro after more and more. */
+const JUMP_AFTER = 2;
+const LATEST_JUMP_AFTER = 32;
+
+/** Bounds that nothing agrees with. */
+const NONE = { low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY, answers: 0 };
+
 export const unknownClock: ServiceClock = {
   bounds: undefined,
-  rival: undefined,
+  machines: [],
+  strangers: [],
+  rival: NONE,
+  former: NONE,
+  backAfter: JUMP_AFTER,
+  isDoubted: false,
   isConfirmed: false,
   isTold: false,
   roundTrip: 0,
-  freeTrip: 0,
+  shortest: Number.POSITIVE_INFINITY,
   epoch: 0,
 };
 
-/** Clocks drift apart: bounds contradict each other by up to this much then, in ms; by more, one clock has jumped. */
+/** Clocks drift apart: bounds contradict each other by up to this much then, in ms; by more, they are of two clocks. */
 const DRIFT_GAP = 250;
-/** A service whose clock is this close to the scheduler's, in ms, is believed at once. */
+/** Clocks this close to each other, in ms, are those of several machines; the scheduler's so close confirms the first. */
 const NEAR = 5_000;
+/** A machine that so many answers have contradicted is no longer there. */
+const FORGOTTEN_AFTER = 32;
+/** So many answers that fit no machine are kept until another one agrees. */
+const STRANGERS = 3;
 /** In ms. */
 const LONGEST_TRIP = 60_000;
 /** Bounds that exceed a round trip by less than this, in ms, are not worth narrowing further. */
 const NARROW = 20;
+/** Clocks drift: after so many ms narrow bounds are held against a `Date` again. */
+const CHECK_EVERY = 600_000;
 
-/**
- * Learns from one round trip; `isCrowded`: so many others were under way that it tells how long those took, and not how
- * long the way is.
- */
-export function learn(
-  before: ServiceClock,
-  { sent, received, date }: RoundTrip,
-  isCrowded = false,
-): ServiceClock {
+/** Learns from one round trip. */
+export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
+  const { sent, received, date, age } = trip;
   const took = received - sent;
-  const isHeldUp = isCrowded && took >= before.freeTrip;
   const clock: ServiceClock = {
     ...before,
-    isTold: date !== undefined,
+    isTold: date !== undefined && age === undefined,
     roundTrip: quickOf(before.roundTrip, took),
-    freeTrip: isHeldUp ? before.freeTrip : quickOf(before.freeTrip, took),
+    shortest: Math.min(before.shortest, Math.max(0, took)),
   };
   if (date === undefined) return clock;
-  const seen: Bounds = { low: date - received, high: date + 1_000 - sent };
+  const seen: Bounds = { low: date - received, high: date + 1_000 - madeAfter(trip) };
   if (clock.bounds === undefined) {
     const isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
-    return { ...clock, bounds: seen, isConfirmed, epoch: clock.epoch + 1 };
+    return { ...withMachines(clock, [machineOf(seen, received)]), isConfirmed, epoch: clock.epoch + 1 };
   }
-  const known = clock.bounds;
-  const gap = gapBetween(known, seen);
-  if (gap <= DRIFT_GAP) {
-    const bounds = gap <= 0 ? intersection(known, seen) : slid(known, seen);
-    return { ...clock, bounds, rival: undefined, isConfirmed: true };
+  const gaps = clock.machines.map((machine) => gapBetween(machine, seen));
+  const least = Math.min(...gaps);
+  const own = least <= DRIFT_GAP ? gaps.indexOf(least) : -1;
+  const machines = clock.machines.map((machine, at) => {
+    if (at === own) return told(machine, seen, received, clock);
+    return gaps[at]! > 0 ? { ...machine, others: machine.others + 1 } : machine;
+  });
+  if (own >= 0) return { ...withMachines(clock, machines), rival: NONE, isConfirmed: true };
+  const doubted = { ...clock, isDoubted: true };
+  if (gapBetween(clock.bounds, seen) <= NEAR) {
+    const agreed = clock.strangers.find((stranger) => gapBetween(stranger, seen) <= 0);
+    if (agreed === undefined) {
+      return { ...doubted, machines, strangers: [seen, ...clock.strangers].slice(0, STRANGERS) };
+    }
+    // Those known may have been narrowed by answers of this one: each of its own is within a second of its upper bound.
+    const known = machines.map((machine) => {
+      const low = Math.min(machine.low, machine.high - 1_000 - 2 * clock.roundTrip);
+      return { ...machine, low };
+    });
+    known.push(machineOf(intersection(agreed, seen), received));
+    return { ...withMachines(clock, known), strangers: [], rival: NONE };
   }
-  if (clock.rival !== undefined && gapBetween(clock.rival, seen) <= 0) {
-    const bounds = intersection(clock.rival, seen);
-    return { ...clock, bounds, rival: undefined, isConfirmed: true, epoch: clock.epoch + 1 };
-  }
-  return { ...clock, rival: seen };
+  const gap = gapBetween(clock.rival, seen);
+  const answers = gap <= NEAR ? clock.rival.answers + 1 : 1;
+  const bounds = gap <= 0 ? intersection(clock.rival, seen) : seen;
+  const isBack = gapBetween(clock.former, bounds) <= NEAR;
+  const needed = isBack ? clock.backAfter : JUMP_AFTER;
+  if (answers < needed) return { ...doubted, rival: { ...bounds, answers } };
+  return {
+    ...withMachines(clock, [machineOf(bounds, received)]),
+    strangers: [],
+    rival: NONE,
+    former: clock.bounds,
+    backAfter: isBack ? Math.min(2 * needed, LATEST_JUMP_AFTER) : JUMP_AFTER,
+    isConfirmed: true,
+    epoch: clock.epoch + 1,
+  };
+}
+
+function machineOf({ low, high }: Bounds, checkedAt: number): Machine {
+  return { low, high, others: 0, checkedAt };
+}
+
+/**
+ * What an answer tells of the machine that it comes from. As answers took their ways there and back, honest bounds are
+ * no narrower than the shortest trip: where they would be, clocks have drifted apart, and what was just told is right.
+ */
+function told(machine: Machine, seen: Bounds, at: number, { roundTrip, shortest }: ServiceClock): Machine {
+  const narrow = NARROW + roundTrip;
+  const isCheck = seen.low >= machine.low - narrow || seen.high <= machine.high + narrow;
+  const checkedAt = isCheck ? at : machine.checkedAt;
+  const { low, high } = intersection(machine, seen);
+  const width = Math.max(high - low, shortest, low > high ? machine.high - machine.low : 0);
+  return low === seen.low
+    ? machineOf({ low, high: Math.min(seen.high, low + width) }, checkedAt)
+    : machineOf({ low: Math.max(seen.low, high - width), high }, checkedAt);
+}
+
+/** A clock of those machines that are still there. */
+function withMachines(clock: ServiceClock, machines: readonly Machine[]): ServiceClock {
+  const sorted = machines.filter(({ others }) => others < FORGOTTEN_AFTER).sort((a, b) => a.low - b.low);
+  const bounds = { low: sorted[0]!.low, high: Math.max(...sorted.map(({ high }) => high)) };
+  return { ...clock, machines: sorted, bounds, isDoubted: false };
+}
+
+/** An answer was made after this, by the scheduler. */
+function madeAfter({ sent, age }: RoundTrip): number {
+  return age === undefined ? sent : sent - (age + 1) * 1_000;
 }
 
 /** Follows quick trips at once and slow ones slowly; one in which the scheduler's clock was set, or stood, tells nothing. */
@@ -105,12 +193,16 @@ function quickOf(usual: number, took: number): number {
 }
 
 /** How far the service's clock had come, at least, when it gave an answer; `clock` has learned from that already. */
-export function provenBy({ bounds, rival }: ServiceClock, { sent, date }: RoundTrip): number {
-  if (bounds === undefined) return sent;
-  const byBounds = sent + bounds.low;
+export function provenBy({ bounds, machines, isDoubted }: ServiceClock, trip: RoundTrip): number {
+  const made = madeAfter(trip);
+  const { date } = trip;
+  if (bounds === undefined) return made;
+  const byBounds = made + bounds.low;
   if (date === undefined) return byBounds;
-  // A date that contradicts what is known proves nothing: neither of the two may be trusted for more.
-  return rival === undefined ? Math.max(byBounds, date) : Math.min(byBounds, date);
+  // Neither what is known nor a date that contradicts it may be trusted for more.
+  if (isDoubted) return Math.min(byBounds, date);
+  // Which of several machines it comes from is not known: all have come as far as the bounds say.
+  return machines.length > 1 ? byBounds : Math.max(byBounds, date);
 }
 
 /** Between what the service's clock is at an instant of the scheduler's, and at most when a request sent then arrives. */
@@ -118,24 +210,38 @@ export function spanAt({ bounds, roundTrip }: ServiceClock, now: number): Servic
   return { earliest: now + (bounds?.low ?? 0), latest: now + (bounds?.high ?? 0) + 2 * roundTrip };
 }
 
-/** The service's clock at an instant of the scheduler's, by the middle of what is known. */
-export function serviceTime(clock: ServiceClock, now: number): number {
-  return clock.bounds === undefined ? now : now + (clock.bounds.low + clock.bounds.high) / 2;
+/** The service's clock at an instant of the scheduler's, by the middle of what is known of the machine that is behind. */
+export function serviceTime({ machines: [machine] }: ServiceClock, now: number): number {
+  return machine === undefined ? now : now + middle(machine);
+}
+
+/** The likeliest within some bounds: those of an old answer hold many, and the scheduler's clock is as good as any. */
+function middle({ low, high }: Bounds): number {
+  return high - low > NEAR ? Math.min(Math.max(low, 0), high) : (low + high) / 2;
 }
 
 /**
  * When to send a request, by the scheduler, that is to be answered just after `target` by the service's clock: aimed
  * at the middle while the bounds are wide, as the answer then halves them; once narrow, at the side where the answer
- * proves to be late enough. Where a `Date` can prove that, half a round trip earlier: the low bound is itself that of
+ * proves to be late enough. Where a `Date` can prove that, half the shortest round trip earlier: the low bound is itself that of
  * an answer which took its way back since, so that the request still arrives after `target`.
+ *
+ * Elsewhere only the bounds prove it: where they are wide, or were not checked for long, it is sent so much later that
+ * it meets the turn of a second.
  */
 export function aim(clock: ServiceClock, target: number): number {
-  if (clock.bounds === undefined) return target;
-  const { low, high } = clock.bounds;
+  const [machine] = clock.machines;
+  const safe = aimSafely(clock, target);
+  if (machine === undefined || !clock.isTold) return safe;
+  const { low, high, checkedAt } = machine;
   const isNarrow = high - low <= NARROW + clock.roundTrip;
-  const there = clock.freeTrip / 2;
-  if (!isNarrow) return Math.ceil(target - (low + high) / 2 - there);
-  return clock.isTold && target % 1_000 === 0 ? Math.ceil(target - low - there) : aimSafely(clock, target);
+  const there = clock.shortest / 2;
+  if (target % 1_000 === 0 && clock.machines.length === 1) {
+    return Math.ceil(target - there - (isNarrow ? low : middle(machine)));
+  }
+  if (isNarrow && safe - checkedAt < CHECK_EVERY) return safe;
+  const late = there + middle(machine);
+  return Math.ceil(Math.ceil((safe + late) / 1_000) * 1_000 - late);
 }
 
 /** When to send a request, by the scheduler, whose answer is proven to be no earlier than `target`. */
@@ -150,12 +256,4 @@ function gapBetween(a: Bounds, b: Bounds): number {
 
 function intersection(a: Bounds, b: Bounds): Bounds {
   return { low: Math.max(a.low, b.low), high: Math.min(a.high, b.high) };
-}
-
-/** Bounds that have drifted past what was just seen follow it, about as narrow as they were. */
-function slid(known: Bounds, seen: Bounds): Bounds {
-  const width = Math.max(NARROW, known.high - known.low);
-  return seen.low > known.high
-    ? { low: seen.low, high: Math.min(seen.high, seen.low + width) }
-    : { low: Math.max(seen.low, seen.high - width), high: seen.high };
 }

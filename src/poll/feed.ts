@@ -65,7 +65,7 @@ const SECOND_LOOKS = 2;
 
 /** How far off the service's clock can be taken for at first, in ms. */
 const CLOCK_SLACK = 2_000;
-/** A closing poll whose answer does not prove that the interval was over is repeated once. */
+/** A closing poll whose answer does not prove that the interval was over is repeated once at once. */
 const CLOSING_TRIES = 2;
 
 const UNASKED = { isFresh: false, isLate: false, failures: 0 };
@@ -136,6 +136,8 @@ class Poller<State> {
   #slot: Slot;
   /** How often in a row the present slot was polled for. */
   #tries = 1;
+  /** The last closing that was given up; later answers may still prove it. */
+  #unproven: number | undefined;
   #provenAt = Number.NEGATIVE_INFINITY;
   /** When the pair was last not known, by the scheduler, while that is why it waits. */
   #missedAt: number | undefined;
@@ -293,7 +295,11 @@ class Poller<State> {
     const stretch = this.#core.spending.stretch();
     const polled = polledUntil(this.#slot, serviceNow(this.#core));
     let next = nextSlot(schedule, this.#provenAt, polled, stretch);
-    if (next.kind === "close" && next.at === this.#slot.at && this.#tries >= CLOSING_TRIES) {
+    const isAgain = next.at === this.#slot.at && this.#tries >= CLOSING_TRIES;
+    // Where the answer has shown that the service's clock is further behind, one that comes later can prove it.
+    const mayWait = aimSafely(this.#core.serviceClock(), next.at) > this.#core.scheduler.now();
+    if (next.kind === "close" && !mayWait && (isAgain || next.at === this.#unproven)) {
+      this.#unproven = next.at;
       next = nextSlot(schedule, polled, polled, stretch);
     }
     // A spent quota leaves one probe at the start of the next period.

@@ -9,6 +9,7 @@ export const TAPE_VERSION = 1;
 /** What an answer's headers are kept of: all that the client reads, and the type of the body. */
 export const KEPT_HEADERS = [
   "date",
+  "age",
   "retry-after",
   "x-request-weight",
   "location",

@@ -152,7 +152,7 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
       });
       book = turn.book;
       // A `Date` that contradicts what was known is settled by another answer.
-      const isUncertain = core.serviceClock().rival !== undefined;
+      const isUncertain = core.serviceClock().isDoubted;
       const isLast = isSecond || !isUncertain;
       yield {
         state: { book, events: turn.events },

@@ -52,6 +52,7 @@ describe("a line", () => {
   it("holds the request, the answer and the instants of both, its headers and its end", async () => {
     const headers = {
       date: "Fri, 05 Jan 2024 12:00:00 GMT",
+      age: "2",
       "x-request-weight": "50",
       "content-type": "application/json",
       "set-cookie": "id=1",

@@ -279,8 +279,8 @@ describe("a tape", () => {
 
   it("falls silent at its end: later requests are never answered, and are no fault", async () => {
     const { session, lines, seen } = await shortTape();
-    const half = lines.slice(0, lines.length / 2);
-    const again = await replay(session, half);
+    const most = lines.slice(0, -2);
+    const again = await replay(session, most);
     expect(again.pending).toBe(0);
     const events = (texts: readonly string[]) => texts.filter((text) => text.startsWith("tens"));
     expect(events(again.seen).length).toBeGreaterThan(2);
@@ -293,7 +293,7 @@ describe("a tape", () => {
     const inFlight = lines.length - 3;
     const cut = lines.filter((line) => JSON.parse(line).request !== inFlight).slice(0, inFlight);
     const again = await replay(session, cut);
-    expect(again.seen.slice(0, 10)).toEqual(seen.slice(0, 10));
+    expect(again.seen.slice(0, 7)).toEqual(seen.slice(0, 7));
   });
 
   it("may be empty, and have blank lines", async () => {

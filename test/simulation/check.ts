@@ -4,6 +4,7 @@ import { watchConvergence } from "./monitors/convergence.js";
 import { watchDeletion } from "./monitors/deletion.js";
 import { watchEconomy } from "./monitors/economy.js";
 import { watchErrors } from "./monitors/errors.js";
+import { watchJumps } from "./monitors/jumps.js";
 import { watchLives } from "./monitors/lives.js";
 import { foundAt, watchMissing } from "./monitors/missing.js";
 import type { Context, Monitor } from "./monitors/monitor.js";
@@ -29,6 +30,7 @@ const MONITORS: Readonly<Record<string, Monitor>> = {
   requests: watchRequests,
   connections: watchConnections,
   slots: watchSlots,
+  jumps: watchJumps,
   snipers: watchSnipers,
   secrets: watchSecrets,
   economy: watchEconomy,
@@ -46,9 +48,17 @@ export async function check(log: RunLog): Promise<Breach[]> {
   return breaches;
 }
 
+/** Machines whose clocks are this far apart, in ms, are told from each other by so many answers. */
+const SPLIT = 1_300;
+const ENOUGH_DATES = 100;
+
+function datedBy({ told }: RunLog, order: number): number {
+  return told.slice(0, order).filter(({ headers }) => headers.date !== undefined).length;
+}
+
 function contextOf(log: RunLog, breach: Context["breach"]): Context {
   const { plan } = log;
-  const { start, offset, hasDate } = plan.world;
+  const { start, offset, hasDate, machines } = plan.world;
   const looks = looksOf(log);
   const feeds = new Map(plan.feeds.map((feed) => [seriesOf(feed), feed]));
   const lie = log.told.findIndex(
@@ -87,7 +97,13 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
         return dated.length < 4 && log.exchanges.some(({ sent }) => sent > start + step.from);
       }),
     // A clock that was set by less than what is not known of it cannot be noticed.
-    clockTolerance: (steps.length > 0 ? 1_300 : 0) + 1,
+    clockTolerance: (steps.length > 0 ? 1_300 : 0) + 1 + (machines?.ahead ?? 0),
+    toleranceAt: (order) => {
+      const isSplit = (machines?.ahead ?? 0) >= SPLIT;
+      const isKnown = isSplit && steps.length === 0 && datedBy(log, order) >= ENOUGH_DATES;
+      if (isKnown) return 1;
+      return (steps.length > 0 ? 1_300 : 0) + 1 + (machines?.ahead ?? 0);
+    },
     graceOf: ({ period }) => 200_000 + period + longestSleep,
     sniperGrace: (every) => 200_000 + every + longestSleep,
     newestDue: (feed, serviceNow) => {

@@ -8,8 +8,12 @@ export interface Exchange {
   /** When it reached the service, or a fault before it; the run's clock. */
   arrived: number | undefined;
   readonly signal: AbortSignal | undefined;
-  /** When the service answered, and when its answer was here. */
+  /** When the service answered, by its clock, and when its answer was here. */
   answeredAt: number | undefined;
+  /** How old the answer was when a cache gave it, ms; 0 where it was made then. */
+  old: number;
+  /** How far ahead of the service's clock that of the machine is which made the answer, ms. */
+  ahead: number;
   received: number | undefined;
   /** What arrived, faults included. */
   status: number | undefined;

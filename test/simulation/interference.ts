@@ -38,11 +38,12 @@ export function struckBy(
     return withFaults(fetch, { seed: own, scheduler, rates: { [kind]: 1 } });
   }
   return async (url, init) => {
-    const date = (await fetch(url, init)).headers.get("date");
+    const { headers } = await fetch(url, init);
+    const [date, age] = [headers.get("date"), headers.get("age")];
     if (kind === "key told" && chanceOf(seed, url) < 0.3) {
       throw Object.assign(new Error(`socket hang up after X-API-Key: ${KEY}`), { code: "ECONNRESET", init });
     }
-    return withHeaders(REFUSALS[kind](), { date });
+    return withHeaders(REFUSALS[kind](), { date, age });
   };
 }
 

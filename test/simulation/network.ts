@@ -4,6 +4,7 @@ import { createPairService, type SwapSource } from "../../src/service/index.js";
 import { CLOSED, Connections } from "./connections.js";
 import { chanceOf } from "./draw.js";
 import { type Answer, answerOf, type Exchange, type Fetch, type Init } from "./exchanges.js";
+import { Front } from "./front.js";
 import { KEY, struckBy, type TimedFault } from "./interference.js";
 import type { Machine } from "./machine.js";
 import type { Plan } from "./plan.js";
@@ -20,6 +21,7 @@ export class Network {
   readonly #plan: Plan;
   readonly #clock: VirtualClock;
   readonly #machine: Machine;
+  readonly #front: Front;
   readonly #service: { fetch: FetchLike };
   readonly #faults: readonly { fault: TimedFault; place: string; fetch: Fetch }[];
   readonly #connections: Connections;
@@ -32,6 +34,7 @@ export class Network {
     this.#clock = clock;
     this.#machine = machine;
     this.#connections = new Connections(plan.keepAlive);
+    this.#front = new Front(plan);
     const { weekStart, quirks } = plan.world;
     this.#service = createPairService({
       source,
@@ -64,6 +67,8 @@ export class Network {
       arrived: undefined,
       signal: init?.signal,
       answeredAt: undefined,
+      old: 0,
+      ahead: 0,
       received: undefined,
       status: undefined,
       headers: { date: undefined, retryAfter: undefined },
@@ -106,10 +111,14 @@ export class Network {
     );
     Object.assign(exchange, { faults: struck.map(({ fault }) => fault.kind) });
     const ask: Fetch = async (toUrl, toInit) => {
-      exchange.answeredAt = this.serviceNow();
       // A walk may go on along a made-up cursor when the fault that gave it is over.
       const asked = withoutMadeUpCursor(toUrl);
-      return this.#limited() ?? this.#withoutDate(await this.#service.fetch(asked, toInit));
+      return this.#front.pass(
+        exchange,
+        asked,
+        this.serviceNow(),
+        async () => this.#limited() ?? this.#withoutDate(await this.#service.fetch(asked, toInit)),
+      );
     };
     const fetch = struck.reduce<Fetch>(
       (inner, { fetch: faulty }) =>

@@ -389,6 +389,27 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [5, 6, 7],
   },
   {
+    name: "takes a second machine for a clock that has jumped",
+    file: "client/service-clock.ts",
+    find: "if (gapBetween(clock.bounds, seen) <= NEAR) {",
+    replace: "if (false) {",
+    seeds: [1, 4, 13],
+  },
+  {
+    name: "takes the answer of a cache for one that was made just now",
+    file: "client/service-clock.ts",
+    find: "return age === undefined ? sent : sent - (age + 1) * 1_000;",
+    replace: "return sent;",
+    seeds: [131, 121],
+  },
+  {
+    name: "proves an instant that is no whole second by a Date alone",
+    file: "client/service-clock.ts",
+    find: "if (target % 1_000 === 0 && clock.machines.length === 1) {",
+    replace: "if (clock.machines.length === 1) {",
+    seeds: [75, 24],
+  },
+  {
     name: "takes any number of rows",
     file: "contract/values.ts",
     find: "if (count > most) refuse(",

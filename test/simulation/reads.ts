@@ -32,6 +32,8 @@ export interface Look {
   readonly isHistory: boolean;
   /** The service's clock at its first page. */
   readonly answeredAt: number;
+  /** How old that was when a cache gave it, ms. */
+  readonly old: number;
   /** The request for its first page, and when that went out which was answered. */
   readonly url: string;
   readonly sent: number;
@@ -159,6 +161,7 @@ function lookOf(pages: readonly Read[]): Look {
     asked: first.asked,
     isHistory: first.exchange.priority === "history",
     answeredAt: first.exchange.answeredAt!,
+    old: first.exchange.old,
     url: first.exchange.url,
     sent: first.exchange.sent,
     received: last.received!,

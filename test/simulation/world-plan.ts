@@ -38,7 +38,25 @@ export interface WorldPlan {
   readonly limiter:
     | { readonly requests: number; readonly per: number; readonly hasHint: boolean }
     | undefined;
+  /** Two machines behind one address: the clock of one is the service's, that of the other is ahead of it. */
+  readonly machines: MachinesPlan | undefined;
+  readonly cache: CachePlan | undefined;
   readonly client: Pick<ClientOptions, "timeout" | "retry" | "rateLimit" | "quota">;
+}
+
+export interface MachinesPlan {
+  /** ms. */
+  readonly ahead: number;
+  /** How many answers in a row come from each. */
+  readonly turns: number | "chance";
+  /** How many come from the one that is ahead, where chance says which. */
+  readonly share: number;
+}
+
+/** A cache in front of the service, which tells how old its answers are. */
+export interface CachePlan {
+  /** For how long it gives the same answer to the same question, ms. */
+  readonly keeps: number;
 }
 
 /** A market and a service to ask about it, of every kind that there may be. */
@@ -82,6 +100,8 @@ export function drawWorld(draw: Draw, length: number): WorldPlan {
     limiter: draw.chance(0.3)
       ? { requests: draw.whole(20, 60), per: draw.pick([1_000, 4_000]), hasHint: draw.chance(0.5) }
       : undefined,
+    machines: hasDate ? drawMachines(draw.fork("machines")) : undefined,
+    cache: drawCache(draw.fork("cache")),
     client: {
       timeout: draw.chance(0.5) ? 10_000 : draw.scaled(2_000, 20_000),
       retry: draw.chance(0.15)
@@ -101,6 +121,16 @@ export function drawWorld(draw: Draw, length: number): WorldPlan {
           }),
     },
   };
+}
+
+function drawMachines(draw: Draw): MachinesPlan | undefined {
+  if (draw.chance(0.85)) return undefined;
+  const turns = draw.pick(["chance", "chance", 1, 2] as const);
+  return { ahead: draw.whole(400, 2_000), turns, share: draw.between(0.3, 0.7) };
+}
+
+function drawCache(draw: Draw): CachePlan | undefined {
+  return draw.chance(0.9) ? undefined : { keeps: draw.scaled(1_000, 20_000) };
 }
 
 /** At any time, and often just before a day, a month or a year begins. */

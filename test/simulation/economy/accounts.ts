@@ -118,7 +118,9 @@ class Ledger {
       );
       account.allow("slot", awakeSlots(this.#log, slots));
       account.allow(at === 0 ? "firstLook" : "laterLook");
-      account.allow("jump", jumpsWithin(this.#log, span));
+      const jumps = jumpsWithin(this.#log, span);
+      account.allow("jump", jumps);
+      if (this.#log.plan.world.machines !== undefined) account.allow("machines", 1 + jumps);
       let before: ReadonlySet<string> = new Set();
       for (const exchange of exchanges) {
         const { told, body, sent } = exchange;

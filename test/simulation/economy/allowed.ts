@@ -12,6 +12,8 @@ const ALLOWED = {
   laterLook: 2,
   /** A look after the service's clock has jumped is like a first one. */
   jump: 5,
+  /** That there are two machines whose clocks differ shows by answers that contradict each other. */
+  machines: 12,
   /** A closing that an answer leaves unproven, by its `Date` and by all before it, is asked for once more. */
   unproven: 1,
   /** So is a range that ended before the interval in which it was answered. */

@@ -11,43 +11,51 @@ export class KnownClock {
   /** By the order of the exchanges that were told: the most that the service's clock is ahead at least, by those so far. */
   readonly #low: number[] = [];
   readonly #contradicts: boolean[] = [];
+  readonly #areMachines: boolean;
 
   constructor({ told, plan }: RunLog) {
     const firstStep = Math.min(
       Number.POSITIVE_INFINITY,
       ...plan.faults.filter(({ kind }) => kind === "clock set").map(({ from }) => plan.world.start + from),
     );
-    let low = Number.NEGATIVE_INFINITY;
+    /** Of each machine that answered, by how far ahead it is. */
+    const lows = new Map<number, number>();
     let isLost = false;
     /** How far the last Dates were off: 0 where they were right. */
     let errors: readonly number[] = [];
-    for (const { headers, answeredAt, sent, received } of told) {
+    for (const { headers, answeredAt, ahead, sent, received } of told) {
       if (headers.date !== undefined && answeredAt !== undefined && received !== undefined) {
-        const error = headers.date - answeredAt;
+        const error = headers.date - answeredAt - ahead;
         const isTrue = error <= DATE_ERROR && error > -1_000 - DATE_ERROR;
         errors = [...errors.slice(1 - COMPARED), isTrue ? 0 : error];
         // Once a clock was set, or an answer was wrong about it, nobody knows what is still believed.
         isLost ||= !isTrue || received >= firstStep || sent >= firstStep;
-        low = isLost ? Number.NEGATIVE_INFINITY : Math.max(low, headers.date - received);
+        lows.set(ahead, Math.max(lows.get(ahead) ?? Number.NEGATIVE_INFINITY, headers.date - received));
       }
-      this.#low.push(low);
+      this.#low.push(isLost ? Number.NEGATIVE_INFINITY : Math.min(...lows.values()));
       const [least, most] = [Math.min(...errors), Math.max(...errors)];
       this.#contradicts.push(
         errors.length > 0 && (most - least > 1_000 + DATE_ERROR || (errors.includes(0) && most !== least)),
       );
     }
+    this.#areMachines = plan.world.machines !== undefined;
   }
 
   /** How far the service's clock had come at least when it gave an answer. */
-  provenBy({ sent, told, headers }: Exchange): number {
-    return Math.max(headers.date ?? Number.NEGATIVE_INFINITY, sent + this.#low[told!.order]!);
+  provenBy({ sent, told, headers, old }: Exchange): number {
+    const low = this.#low[told!.order]!;
+    const made = old > 0 ? sent - (Math.floor(old / 1_000) + 1) * 1_000 : sent;
+    const byBounds = Number.isFinite(low) ? made + low : Number.NEGATIVE_INFINITY;
+    // Which machine's `Date` it is cannot be told.
+    return this.#areMachines ? byBounds : Math.max(headers.date ?? Number.NEGATIVE_INFINITY, byBounds);
   }
 
-  /** What the client takes for the time of an answer: as it was, or as that says. */
-  takenFor({ answeredAt, headers }: Exchange): number {
+  /** What the client takes for the time at which an answer was given: as it was, or as that says. */
+  takenFor({ answeredAt, ahead, old, headers }: Exchange): number {
     const { date } = headers;
-    if (date === undefined || Math.abs(date + 500 - answeredAt!) < 500 + DATE_ERROR) return answeredAt!;
-    return date + 999;
+    const own = answeredAt! + ahead;
+    if (date === undefined || Math.abs(date + 500 - own) < 500 + DATE_ERROR) return own + old;
+    return date + 999 + old;
   }
 
   /** Whether an answer, or one of those just before it, has a `Date` that does not go with the others. */

@@ -17,6 +17,9 @@ const PROBE_PAUSE = { first: 60_000, last: 3_600_000 };
 /** Whoever comes so many ms after an answer has waited as after a failure, and not as for a second look. */
 const BACK_OFF = 1_500;
 
+/** So many closings in a row may be left unproven while the time is not known. */
+const MOST_UNPROVEN = 12;
+
 /** More intervals than this are not read at once, and a page holds about so many. */
 const FAR_BEHIND = 450;
 const PAGE = 900;
@@ -35,7 +38,9 @@ export async function allowPolls(
     const slots = slotsWithin(feed, span);
     account.allow("slot", awakeSlots(log, slots));
     account.allow(at === 0 ? "firstLook" : "laterLook");
-    account.allow("jump", jumpsWithin(log, span));
+    const jumps = jumpsWithin(log, span);
+    account.allow("jump", jumps);
+    if (log.plan.world.machines !== undefined) account.allow("machines", 1 + jumps);
     const own = exchanges.filter(({ sent }) => isWithin(log, sent, span));
     probes += await new Poll(log, feed, clock, account).allow(own, slots, span);
   }
@@ -54,6 +59,9 @@ class Poll {
   /** So much too early an answer may be, and still be one for the slot that follows, ms. */
   readonly #early: number;
   #wasEmpty = false;
+  /** Whether the last look left a closing unproven, and how many such in a row were asked for once more. */
+  #wasUnproven = false;
+  #unproven = 0;
   /** When the last answer was given. */
   #readAt = Number.POSITIVE_INFINITY;
 
@@ -92,7 +100,8 @@ class Poll {
       const lacks = this.#shown.lacks(read);
       if (read.asked.cursor === undefined) {
         const slot = passed;
-        while (passed < slots.length && slots[passed]! <= exchange.answeredAt! + this.#early) passed += 1;
+        while (passed < slots.length && slots[passed]! <= exchange.answeredAt! + exchange.old + this.#early)
+          passed += 1;
         looksAtSlot = passed > slot ? 1 : looksAtSlot + 1;
         searched = read.asked;
         if (read.rows.size === 0) empty += 1;
@@ -121,7 +130,11 @@ class Poll {
   *#excusesOf(read: Read, isFirst: boolean): Iterable<Term> {
     const { exchange } = read;
     const now = this.#clock.takenFor(exchange);
-    if (isFirst && this.#isUnproven(exchange, now)) yield "unproven";
+    if (this.#wasUnproven) this.#unproven = isFirst ? 0 : this.#unproven + 1;
+    this.#wasUnproven = isFirst && this.#isUnproven(exchange, now);
+    // Whoever goes by what answers have told knows the time by then.
+    const isKnown = this.#unproven >= MOST_UNPROVEN && exchange.old === 0;
+    if (this.#wasUnproven && !isKnown) yield "unproven";
     if (this.#intervals.shift(read.asked.to, -1) <= this.#intervals.start(now)) yield "missedPresent";
     if (this.#clock.contradicts(exchange)) yield "contradiction";
     const isEmpty = read.rows.size === 0;
@@ -131,7 +144,7 @@ class Poll {
 
   /** Whether an interval is over and settled about now, and nobody can tell from the answer. */
   #isUnproven(exchange: Exchange, now: number): boolean {
-    if (exchange.headers.date === undefined) return false;
+    if (exchange.headers.date === undefined && exchange.old === 0) return false;
     const { settle } = this.#feed;
     const close = this.#intervals.start(now + this.#early - settle) + settle;
     return close > this.#clock.provenBy(exchange);

@@ -86,21 +86,20 @@ function followStay(stay: StayLog, context: Parameters<Monitor>[1]) {
     isLive ||= event.live;
 
     // Honest closing, by the true clock where no answer has lied about it.
+    const tolerance = context.toleranceAt(order);
     if (status !== "open" && type !== "removed" && context.isTrusted(order)) {
-      if (serviceNow + context.clockTolerance < end)
-        breach(4, `is ${status} ${end - serviceNow} ms before its end`);
+      if (serviceNow + tolerance < end) breach(4, `is ${status} ${end - serviceNow} ms before its end`);
       const isFirst = life === undefined || RANK[life.status] < RANK[status];
       const closing = isFirst && event.live && !isFlat ? lastLook(looks, order) : undefined;
-      if (closing !== undefined && closing.answeredAt + context.clockTolerance < end + settle) {
+      if (closing !== undefined && closing.answeredAt + tolerance < end + settle) {
         breach(4, `was read ${end + settle - closing.answeredAt} ms before it had settled`);
       }
       if (closing !== undefined && isFirst && status === "final") {
         const leaves = intervals.shift(end, revisionWindow);
-        if (closing.answeredAt + context.clockTolerance < leaves)
-          breach(1, "is final while still in the window");
+        if (closing.answeredAt + tolerance < leaves) breach(1, "is final while still in the window");
       }
     }
-    if (event.observedAt > serviceNow + context.clockTolerance && context.isTrusted(order)) {
+    if (event.observedAt > serviceNow + tolerance && context.isTrusted(order)) {
       breach(4, `is observed ${event.observedAt - serviceNow} ms in the future`);
     }
     if (options.since === undefined && context.isTrusted(order) && context.knowsTime(stay.joinedOrder)) {

@@ -18,6 +18,8 @@ export interface Context {
   knowsTime(order: number): boolean;
   /** How far a client may be wrong about the service's clock, ms. */
   readonly clockTolerance: number;
+  /** The same once so many exchanges have been told of: of machines whose clocks differ it knows the one behind by then. */
+  toleranceAt(order: number): number;
   /** How long after the end of all trouble a feed may need until it is well again, ms. */
   graceOf(feed: FeedPlan): number;
   sniperGrace(every: number): number;

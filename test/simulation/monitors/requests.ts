@@ -77,8 +77,8 @@ function watchRate({ plan, exchanges }: RunLog, context: Context) {
   const { requests, per } = rateLimit;
   const arrivals = exchanges.flatMap(({ arrived }) => arrived ?? []);
   // What the client gave up is excused: by then its answer may still lie ahead.
-  const answers = exchanges.flatMap(({ outcome, arrived, answeredAt }) =>
-    outcome === "answered" ? answeredAt! - offset : (arrived ?? []),
+  const answers = exchanges.flatMap(({ outcome, arrived, answeredAt, old }) =>
+    outcome === "answered" ? answeredAt! + old - offset : (arrived ?? []),
   );
   for (const [does, instants] of Object.entries({ arrive: arrivals, "are answered": answers })) {
     instants.sort((a, b) => a - b);
@@ -102,8 +102,8 @@ function watchQuota({ plan, exchanges }: RunLog, context: Context) {
   // Without a clock that can be told nobody knows when a period ends.
   if (quota === undefined || !context.isTrusted(exchanges.length) || context.clockTolerance > 1) return;
   const spent = new Map<number, number>();
-  for (const { url, answeredAt, sent } of exchanges) {
-    const period = Math.floor((answeredAt ?? context.serviceClock(sent)) / quota.per);
+  for (const { url, answeredAt, old, sent } of exchanges) {
+    const period = Math.floor(((answeredAt ?? context.serviceClock(sent)) + old) / quota.per);
     const units = (spent.get(period) ?? 0) + (askedBy(url).kind === "ohlcv" ? 150 : 50);
     spent.set(period, units);
     if (units > quota.units) {

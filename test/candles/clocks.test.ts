@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { type CandleEvent, type WatchOptions, watchCandles } from "../../src/index.js";
+import { at, type Interference, MINUTES, World } from "../world.js";
+
+const OFFSET = 437;
+const LENGTH = { "1s": 1_000, "1min": 60_000 };
+type Served = Awaited<ReturnType<Exclude<Interference, undefined>>>;
+
+/** An answer with some headers said otherwise. */
+function withHeaders(served: NonNullable<Served>, headers: Record<string, string>): NonNullable<Served> {
+  const get = (name: string) => headers[name.toLowerCase()] ?? served.headers.get(name);
+  return { status: served.status, headers: { get }, text: () => served.text() };
+}
+
+interface Figures {
+  readonly requests: number;
+  /** ms between the instant at which a candle was settled, by the service's clock, and its event. */
+  readonly lates: readonly number[];
+  readonly jumps: number;
+}
+
+/** What `minutes` of a watch take and give once it has run for two. */
+async function measured(
+  timeframe: "1s" | "1min",
+  options: WatchOptions,
+  interferenceOf: (world: World) => Interference,
+  minutes = 6,
+): Promise<Figures> {
+  const world = new World({ start: at("12:00:10.3") - OFFSET, offset: OFFSET, hasDate: true });
+  const length = LENGTH[timeframe];
+  world.swapsEvery(length / 2, at("11:59:00"), at("14:00:00"));
+  world.interfere = interferenceOf(world);
+  const { settle = 1_000 } = options;
+  const lates: number[] = [];
+  watchCandles(world.client, { ...MINUTES, timeframe, ...options }).subscribe(
+    ({ status, candle }: CandleEvent) => {
+      if (status === "closed") lates.push(world.clock.now() + OFFSET - candle.timestamp - length - settle);
+    },
+  );
+  await world.clock.advanceBy(120_000);
+  const [asked, closed] = [world.asked.length, lates.length];
+  await world.clock.advanceBy(minutes * 60_000);
+  expect(lates.length - closed).toBeGreaterThanOrEqual((minutes * 60_000) / length - 1);
+  const jumps = world.activity.filter((told) => told.type === "clock" && told.jumped).length;
+  return { requests: world.asked.length - asked, lates: lates.slice(closed), jumps };
+}
+
+describe.each([0, 400, 999, 1_000, 1_250])(
+  "closings of a second's candles, settled after %i ms",
+  (settle) => {
+    it("cost a request each, and come about a round trip later", async () => {
+      const { requests, lates } = await measured("1s", { settle, every: "close" }, () => () => undefined);
+      expect(requests / lates.length).toBeLessThan(1.02);
+      expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
+      expect(Math.max(...lates)).toBeLessThanOrEqual(settle % 1_000 === 0 ? 60 : 100);
+    });
+  },
+);
+
+describe.each([
+  ["in turn", (turn: number) => turn % 2 === 0],
+  ["two by two", (turn: number) => turn % 4 < 2],
+  ["in no order", (turn: number) => (turn * 7_919) % 13 < 6],
+] as const)("two machines 1.5 s apart that answer %s", (_, isFirst) => {
+  const interference = (world: World): Interference => {
+    let turn = 0;
+    return async (_asked, answer) => {
+      const ahead = isFirst(turn++) ? 0 : 1_500;
+      const served = await answer();
+      return withHeaders(served, { date: new Date(world.clock.now() + OFFSET + ahead).toUTCString() });
+    };
+  };
+
+  it.each([0, 400, 1_000])("are no clock that jumps: settled after %i ms", async (settle) => {
+    const { requests, lates, jumps } = await measured("1s", { settle, every: "close" }, interference);
+    expect(jumps).toBe(0);
+    expect(requests / lates.length).toBeLessThan(1.02);
+    // By the one that is behind.
+    expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...lates)).toBeLessThanOrEqual(100);
+  });
+});
+
+describe.each([3_000, 20_000])("a cache that keeps answers for %i ms", (keeps) => {
+  const interference = (world: World): Interference => {
+    const kept = new Map<string, { served: NonNullable<Served>; at: number }>();
+    return async ({ url }, answer) => {
+      const now = world.clock.now();
+      const known = kept.get(url.href);
+      if (known !== undefined && now - known.at < keeps)
+        return withHeaders(known.served, { age: String(Math.floor((now - known.at) / 1_000)) });
+      const served = await answer();
+      kept.set(url.href, { served, at: now });
+      return served;
+    };
+  };
+
+  it("is no clock that jumps where it tells the Age", async () => {
+    const { requests, lates, jumps } = await measured("1min", { every: 5_000 }, interference, 30);
+    expect(jumps).toBe(0);
+    // A poll every 5 s, and one for the closing.
+    expect(requests / lates.length).toBeLessThanOrEqual(13.5);
+    expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...lates)).toBeLessThanOrEqual(500);
+  });
+});
