@@ -2,6 +2,9 @@ import { slotsAbout } from "../check.js";
 import { lacksOlder } from "../reads.js";
 import type { Monitor } from "./monitor.js";
 
+/** A look and those that it may need take less than this, in ms. */
+const JUST_BEFORE = 5_000;
+
 /** Promises 9 and 11 where all is well: a poll at each slot, and none between. */
 export const watchSlots: Monitor = (log, context) => {
   const { plan } = log;
@@ -21,7 +24,8 @@ export const watchSlots: Monitor = (log, context) => {
     const counts = new Map<number, number>();
     /** Whether each of the last looks may need another one: the second may be about what the first has shown. */
     let doubts: readonly boolean[] = [];
-    for (const look of polls) {
+    // What the first of them may be about came just before.
+    for (const look of looks.filter(({ sent }) => sent > calmFrom - JUST_BEFORE)) {
       const reached = look.answeredAt + look.old;
       const slots = slotsAbout(feed, reached);
       const slot = slots.reduce((best, one) =>
@@ -30,7 +34,8 @@ export const watchSlots: Monitor = (log, context) => {
       const away = reached - slot;
       const isThrottled = context.isThrottled(look.sent) || context.isThrottled(look.sent - slack);
       const joins = log.stays.some(({ joined }) => Math.abs(joined - look.sent) < 1_500);
-      if (Math.abs(away) > slack && !doubts.includes(true) && !joins && !isThrottled) {
+      const isCalm = look.sent > calmFrom;
+      if (isCalm && Math.abs(away) > slack && !doubts.includes(true) && !joins && !isThrottled) {
         context.breach(
           11,
           `polls ${feed.series.timeframe} ${away} ms from the slot at ${new Date(slot).toISOString()}`,
@@ -38,7 +43,7 @@ export const watchSlots: Monitor = (log, context) => {
         );
         return;
       }
-      if (look.rows.size > 0) counts.set(slot, (counts.get(slot) ?? 0) + 1);
+      if (isCalm && look.rows.size > 0) counts.set(slot, (counts.get(slot) ?? 0) + 1);
       const before = looks.slice(Math.max(0, looks.indexOf(look) - 4), looks.indexOf(look));
       // An empty answer may need a second one, and so does one that lacks what was there.
       const isDoubtful =
