@@ -63,9 +63,10 @@ function compare(makeCache?: MakeCache): string[] {
     for (const { candles } of polls.reads) for (const candle of candles) right.set(candle.timestamp, candle);
     const told = new Map<number, Candle>();
     let count = 0;
-    const { entries } = takeReads(polls, ({ type, candle, previous }) => {
+    const { entries } = takeReads(polls, (change) => {
+      const { type, candle } = change;
       count += 1;
-      if (previous !== undefined && told.get(candle.timestamp) !== previous) {
+      if (change.type === "updated" && told.get(candle.timestamp) !== change.previous) {
         throw new Error(`ours, ${name}: a candle is said to have been another than it was`);
       }
       if (type === "removed") throw new Error(`ours, ${name}: a candle is said to be gone`);

@@ -37,9 +37,7 @@ const SETTLED = 1_000;
 const TOLERANCE = 1e-6;
 
 type Values = Readonly<Record<string, unknown>>;
-interface ValuedEvent extends CandleEvent {
-  readonly values: Values;
-}
+type ValuedEvent = CandleEvent & { readonly values: Values };
 type Pipe = OperatorFunction<CandleEvent, ValuedEvent>;
 
 /** Ours: what a user writes. */

@@ -5,7 +5,7 @@
  * @module pairstream
  */
 
-export type { CandleEvent, CandleStatus } from "./candles/event.js";
+export type { CandleEvent, CandleEventBase, CandleStatus } from "./candles/event.js";
 export { applyCandleEvent } from "./candles/event.js";
 export { type FetchCandlesOptions, fetchCandles } from "./candles/fetch.js";
 export type { WatchOptions } from "./candles/options.js";

@@ -36,13 +36,11 @@ export interface CandleRead {
 }
 
 /** What one read changed about one candle. */
-export interface CandleChange {
-  readonly type: "new" | "updated" | "removed";
+export type CandleChange = {
   readonly candle: Candle;
-  readonly previous?: Candle;
   readonly status: CandleStatus;
   readonly revision: number;
-}
+} & ({ readonly type: "new" | "removed" } | { readonly type: "updated"; readonly previous: Candle });
 
 /** A candle that may still change. */
 export interface CandleEntry {

@@ -6,14 +6,10 @@ import type { Candle, Series } from "../contract/model.js";
  */
 export type CandleStatus = "open" | "closed" | "final";
 
-/** One change of one candle; folded in order, the events of a series give its candles as they now stand. */
-export interface CandleEvent {
-  /** `new` for the first event of a life, `updated` for each later one, `removed` for the last of a candle that went. */
-  readonly type: "new" | "updated" | "removed";
+/** What every event about a candle holds, whatever its type. */
+export interface CandleEventBase {
   /** The candle as it now is; of a `removed` one, as last known. */
   readonly candle: Candle;
-  /** The version before; on `updated` only. */
-  readonly previous?: Candle;
   /** Of a `removed` candle, the last one that it had. */
   readonly status: CandleStatus;
   /** How many changes this life of the candle has seen: 0 at its birth, one more with each event after it. */
@@ -24,6 +20,42 @@ export interface CandleEvent {
   readonly observedAt: number;
   /** What its candle is one of; frozen. */
   readonly series: Series;
+}
+
+/** One change of one candle; folded in order, the events of a series give its candles as they now stand. */
+export type CandleEvent = CandleEventBase &
+  (
+    | {
+        /** `new` for the first event of a life, `removed` for the last of a candle that went. */
+        readonly type: "new" | "removed";
+      }
+    | {
+        /** Each later event of a life. */
+        readonly type: "updated";
+        /** The version before. */
+        readonly previous: Candle;
+      }
+  );
+
+/**
+ * Makes an event, frozen. `change`: what happened to the candle; of one that was updated, the version before.
+ *
+ * Each shape is written out, as an object that is spread takes several times as long to make and to freeze.
+ */
+export function frozenEvent(
+  change: "new" | "removed" | Candle,
+  candle: Candle,
+  status: CandleStatus,
+  revision: number,
+  live: boolean,
+  observedAt: number,
+  series: Series,
+): CandleEvent {
+  return Object.freeze(
+    typeof change === "string"
+      ? { type: change, candle, status, revision, live, observedAt, series }
+      : { type: "updated", candle, previous: change, status, revision, live, observedAt, series },
+  );
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Series } from "../contract/model.js";
 import type { Intervals } from "../timeframe.js";
 import type { CandleBook, CandleChange, CandleEntry, CandleRead } from "./book.js";
-import type { CandleEvent } from "./event.js";
+import { type CandleEvent, frozenEvent } from "./event.js";
 import type { CandleState } from "./feed.js";
 import { type FillStep, finalStep, GapFiller } from "./fill.js";
 import type { CandleWatch } from "./options.js";
@@ -117,15 +117,10 @@ export class CandleView {
     for (const change of shown) yield this.#eventOf(change, observedAt);
   }
 
-  /** Written out, as an object that is spread takes several times as long to make and to freeze. */
-  #eventOf({ type, candle, previous, status, revision }: CandleChange, observedAt: number): CandleEvent {
-    const live = this.#isLive;
-    const series = this.#series;
-    return Object.freeze(
-      previous === undefined
-        ? { type, candle, status, revision, live, observedAt, series }
-        : { type, candle, previous, status, revision, live, observedAt, series },
-    );
+  #eventOf(change: CandleChange, observedAt: number): CandleEvent {
+    const { candle, status, revision } = change;
+    const what = change.type === "updated" ? change.previous : change.type;
+    return frozenEvent(what, candle, status, revision, this.#isLive, observedAt, this.#series);
   }
 }
 

@@ -1,8 +1,7 @@
 import type { MonoTypeOperatorFunction } from "rxjs";
 import { isSame } from "../candles/book.js";
-import type { CandleEvent, CandleStatus } from "../candles/event.js";
+import { type CandleEvent, type CandleStatus, frozenEvent } from "../candles/event.js";
 import type { Candle } from "../contract/model.js";
-import { derivedEvent } from "./derived-event.js";
 import { type Recursion, ReplayedChain } from "./replayed-chain.js";
 import { throughReducer } from "./through-reducer.js";
 
@@ -84,14 +83,13 @@ class HeikinAshiChain extends ReplayedChain<Candle, CandleEvent> {
   }
 
   protected override eventOf(
-    type: CandleEvent["type"],
+    change: "new" | "removed" | Candle,
     candle: Candle,
-    previous: Candle | undefined,
     _value: Candle,
     status: CandleStatus,
     revision: number,
-    cause: CandleEvent,
+    { live, observedAt, series }: CandleEvent,
   ): CandleEvent {
-    return derivedEvent(cause, type, candle, previous, status, revision, cause.series);
+    return frozenEvent(change, candle, status, revision, live, observedAt, series);
   }
 }

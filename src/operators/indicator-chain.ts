@@ -78,18 +78,17 @@ export class IndicatorChain extends ReplayedChain<Values, IndicatorEvent> {
   }
 
   protected override eventOf(
-    type: CandleEvent["type"],
+    change: "new" | "removed" | Candle,
     candle: Candle,
-    previous: Candle | undefined,
     values: Values,
     status: CandleStatus,
     revision: number,
     { live, observedAt, series }: CandleEvent,
   ): IndicatorEvent {
     return Object.freeze(
-      previous === undefined
-        ? { type, candle, status, revision, live, observedAt, series, values }
-        : { type, candle, previous, status, revision, live, observedAt, series, values },
+      typeof change === "string"
+        ? { type: change, candle, status, revision, live, observedAt, series, values }
+        : { type: "updated", candle, previous: change, status, revision, live, observedAt, series, values },
     );
   }
 }

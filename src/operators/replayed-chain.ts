@@ -47,11 +47,10 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
   /** The candle that an event is to show. */
   protected abstract shown(candle: Candle, value: V): Candle;
   protected abstract isSameValue(a: V, b: V): boolean;
-  /** `previous` is given for `updated`. */
+  /** `change`: what happened to the candle; of one that was updated, the version that was shown before. */
   protected abstract eventOf(
-    type: CandleEvent["type"],
+    change: "new" | "removed" | Candle,
     candle: Candle,
-    previous: Candle | undefined,
     value: V,
     status: CandleStatus,
     revision: number,
@@ -112,7 +111,7 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
     const { pending } = this;
     const { candle, value, status, revision } = entry;
     const shown = this.shown(candle, value);
-    const told = this.eventOf("removed", shown, undefined, value, status, revision + 1, cause);
+    const told = this.eventOf("removed", shown, value, status, revision + 1, cause);
     pending.splice(at, 1);
     if (at < pending.length) return this.replay(at, this.through(at), told, cause);
     this.head = at > 1 ? this.through(at - 1) : undefined;
@@ -127,7 +126,7 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
   /** The first event of a candle's life. */
   private begin(event: CandleEvent, value: V): E {
     const { candle, status, revision } = event;
-    return this.eventOf("new", this.shown(candle, value), undefined, value, status, revision, event);
+    return this.eventOf("new", this.shown(candle, value), value, status, revision, event);
   }
 
   /** What an event changes about its candle; nothing, where no more than what is not shown. */
@@ -141,7 +140,7 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
     if (isEcho) return undefined;
     entry.status = status;
     entry.revision += 1;
-    return this.eventOf("updated", shown, before, value, status, entry.revision, event);
+    return this.eventOf(before, shown, value, status, entry.revision, event);
   }
 
   /** A copy of the recursion through the first `count` pending candles. */
@@ -167,7 +166,7 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
       const shown = this.shown(candle, value);
       entry.value = value;
       entry.revision += 1;
-      events.push(this.eventOf("updated", shown, before, value, entry.status, entry.revision, cause));
+      events.push(this.eventOf(before, shown, value, entry.status, entry.revision, cause));
     }
     this.head = recursion;
     return events;

@@ -1,9 +1,8 @@
 import { isSame, laterOf } from "../candles/book.js";
-import type { CandleEvent, CandleStatus } from "../candles/event.js";
+import { type CandleEvent, type CandleStatus, frozenEvent } from "../candles/event.js";
 import { type Candle, type Series, TIMEFRAMES, type Timeframe, type WeekStart } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
-import { derivedEvent } from "./derived-event.js";
 import { SeriesGuard } from "./series-guard.js";
 
 /** A candle of the source that may still change. */
@@ -72,8 +71,9 @@ export class Resampler {
     if (isFinal) settle(bucket, timestamp);
     if (bucket.settled === undefined && bucket.parts.length === 0) {
       const { candle, status, revision } = bucket.shown!;
+      const { live, observedAt } = event;
       const { target } = this.source;
-      events.push(derivedEvent(event, "removed", candle, undefined, status, revision + 1, target));
+      events.push(frozenEvent("removed", candle, status, revision + 1, live, observedAt, target));
       buckets.splice(at, 1);
       return events;
     }
@@ -86,14 +86,11 @@ export class Resampler {
     const { shown } = bucket;
     const { target } = this.source!;
     const status = laterOf(shown?.status, this.statusOf(bucket));
-    if (shown === undefined) {
-      bucket.shown = { candle, status, revision: 0 };
-      events.push(derivedEvent(cause, "new", candle, undefined, status, 0, target));
-    } else if (status !== shown.status || !isSame(candle, shown.candle)) {
-      const revision = shown.revision + 1;
-      bucket.shown = { candle, status, revision };
-      events.push(derivedEvent(cause, "updated", candle, shown.candle, status, revision, target));
-    }
+    if (shown !== undefined && status === shown.status && isSame(candle, shown.candle)) return;
+    const revision = shown === undefined ? 0 : shown.revision + 1;
+    bucket.shown = { candle, status, revision };
+    const { live, observedAt } = cause;
+    events.push(frozenEvent(shown?.candle ?? "new", candle, status, revision, live, observedAt, target));
   }
 
   private statusOf({ parts, lastStart, end }: Bucket): CandleStatus {

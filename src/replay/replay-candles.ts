@@ -1,5 +1,5 @@
 import { asyncScheduler, defer, from, map, Observable, type SchedulerLike, type Subscription } from "rxjs";
-import type { CandleEvent } from "../candles/event.js";
+import { type CandleEvent, frozenEvent } from "../candles/event.js";
 import { GapFiller } from "../candles/fill.js";
 import { checkFlag, checkSeries, checkWeekStart, show } from "../contract/input.js";
 import type { Candle, Series, WeekStart } from "../contract/model.js";
@@ -150,15 +150,8 @@ class EventMaker {
   }
 
   #event(candle: Candle): CandleEvent {
-    return Object.freeze({
-      type: "new",
-      candle,
-      status: "final",
-      revision: 0,
-      live: true,
-      observedAt: this.#intervals.end(candle.timestamp),
-      series: this.#series,
-    });
+    const observedAt = this.#intervals.end(candle.timestamp);
+    return frozenEvent("new", candle, "final", 0, true, observedAt, this.#series);
   }
 
   #misplaced(timestamp: number): InvalidInputError {

@@ -137,7 +137,7 @@ describe("the life of a candle", () => {
     const [first] = take(readOf(0, [0, 1], { 0: 1 })).changes;
     const [second] = take(readOf(1, [0, 1], { 0: 2 })).changes;
     expect(first).not.toHaveProperty("previous");
-    expect(second!.previous).toEqual(first!.candle);
+    expect(second).toMatchObject({ previous: first!.candle });
   });
 
   it.each(["open", "high", "low", "close", "volume", "swaps"] as const)("sees that %s differs", (field) => {

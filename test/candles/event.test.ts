@@ -1,6 +1,9 @@
-import { expect, it } from "vitest";
-import { applyCandleEvent } from "../../src/candles/event.js";
+import { filter, type MonoTypeOperatorFunction, type Observable, of } from "rxjs";
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { applyCandleEvent, type CandleEvent, type CandleEventBase } from "../../src/candles/event.js";
 import type { Candle } from "../../src/contract/model.js";
+import { ema } from "../../src/indicators/averages/ema.js";
+import { withIndicators } from "../../src/operators/with-indicators.js";
 import { eventOf } from "../operators/events.js";
 import { candleOf } from "./market.js";
 
@@ -17,3 +20,38 @@ it("folds events into candles kept by timestamp", () => {
   }
   expect([...candles]).toEqual([[60_000, candleOf(1, 5)]]);
 });
+
+describe("the type of an event", () => {
+  const versionBefore = (event: CandleEvent): Candle | undefined =>
+    event.type === "updated" ? event.previous : undefined;
+
+  it("says that an update has a version before, and that no other event has one", () => {
+    type Updated = Extract<CandleEvent, { type: "updated" }>;
+    type Other = Exclude<CandleEvent, { type: "updated" }>;
+    expectTypeOf<Updated["previous"]>().toEqualTypeOf<Candle>();
+    expectTypeOf<Other["type"]>().toEqualTypeOf<"new" | "removed">();
+    expectTypeOf<Other>().not.toHaveProperty("previous");
+    expectTypeOf<CandleEvent>().toExtend<CandleEventBase>();
+    expect(versionBefore(eventOf("updated", 1))).toEqual(candleOf(1));
+    // @ts-expect-error: an update without a version before
+    const incomplete: CandleEvent = { ...eventOf("new", 1), type: "updated" };
+    expect(incomplete).not.toHaveProperty("previous");
+  });
+
+  it("goes through operators, generic ones included", () => {
+    const events = of(eventOf("updated", 1)).pipe(withIndicators({ fast: ema(9) }), newestOnly());
+    type Event = typeof events extends Observable<infer E> ? E : never;
+    expectTypeOf<Extract<Event, { type: "updated" }>["previous"]>().toEqualTypeOf<Candle>();
+    expectTypeOf<Event["values"]["fast"]>().toEqualTypeOf<number | undefined>();
+    expectTypeOf<Exclude<Event, { type: "updated" }>>().not.toHaveProperty("previous");
+  });
+});
+
+/** An operator that knows of its events only that they are about candles. */
+function newestOnly<E extends CandleEvent>(): MonoTypeOperatorFunction<E> {
+  let newest = Number.NEGATIVE_INFINITY;
+  return filter((event) => {
+    newest = Math.max(newest, event.candle.timestamp);
+    return event.candle.timestamp === newest;
+  });
+}

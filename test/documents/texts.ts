@@ -76,8 +76,7 @@ export function indicatorEventOf(text: string): IndicatorEvent<Record<string, nu
     .split(", ")
     .slice(1)
     .map((value) => value.split(" ") as [string, string]);
-  return {
-    type: type as CandleEvent["type"],
+  const base = {
     candle: candleOf(candle!),
     status: status as CandleEvent["status"],
     revision: 0,
@@ -86,6 +85,9 @@ export function indicatorEventOf(text: string): IndicatorEvent<Record<string, nu
     series: MINUTES,
     values: Object.fromEntries(named.map(([name, value]) => [name, Number(value)])),
   };
+  return type === "updated"
+    ? { type, previous: base.candle, ...base }
+    : { type: type as "new" | "removed", ...base };
 }
 
 /** The status of `starting`, or of `live until 12:00`. */

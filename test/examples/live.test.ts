@@ -99,7 +99,7 @@ describe("--json", { timeout: TIMEOUT }, () => {
     for (const event of events) {
       if (event.stream === "candle") {
         expect(candles.get(event.candle.timestamp)).toEqual(
-          event.type === "new" ? undefined : event.previous,
+          event.type === "updated" ? event.previous : undefined,
         );
         applyCandleEvent(candles, event);
       } else if (event.stream === "sniper") {

@@ -1,7 +1,7 @@
 import type { CandleEvent, CandleStatus } from "../../src/candles/event.js";
 import { candleOf, SERIES } from "../candles/market.js";
 
-/** An event about the candle of the minute `at`. */
+/** An event about the candle of the minute `at`; `updated` from the same candle. */
 export function eventOf(
   type: CandleEvent["type"],
   at: number,
@@ -9,5 +9,6 @@ export function eventOf(
   price = 1,
 ): CandleEvent {
   const candle = candleOf(at, price);
-  return { type, candle, status, revision: 0, live: true, observedAt: 0, series: SERIES };
+  const base = { candle, status, revision: 0, live: true, observedAt: 0, series: SERIES };
+  return type === "updated" ? { type, previous: candle, ...base } : { type, ...base };
 }

@@ -88,9 +88,7 @@ describe("heikinAshi", () => {
       "updated 2 closed r1: 16 16 8 8",
       "updated 3 closed r1: 12 12 8 8",
     ]);
-    expect(events.slice(3).map(({ previous }) => previous)).toEqual(
-      events.slice(0, 3).map(({ candle }) => candle),
-    );
+    expect(events.slice(3)).toMatchObject(events.slice(0, 3).map(({ candle }) => ({ previous: candle })));
     source.next(priced("removed", 2, [8, 8, 8, 8]));
     expect(events.slice(6).map(lineOf)).toEqual([
       "removed 2 closed r2: 16 16 8 8",

@@ -103,12 +103,10 @@ function subscribe(
  * The same event, its candle with prices that differ from each other; equal ones stay equal, flat ones flat.
  */
 function lifelike(event: CandleEvent): CandleEvent {
-  const { candle, previous } = event;
-  const candles = {
-    candle: shaped(candle),
-    ...(previous === undefined ? {} : { previous: shaped(previous) }),
-  };
-  return Object.freeze({ ...event, ...candles });
+  const candle = shaped(event.candle);
+  return Object.freeze(
+    event.type === "updated" ? { ...event, candle, previous: shaped(event.previous) } : { ...event, candle },
+  );
 }
 
 function shaped(candle: Candle): Candle {
@@ -147,7 +145,7 @@ export class Lives<E extends CandleEvent> {
   }
 
   private follow(event: E): void {
-    const { type, candle, previous, status, revision } = event;
+    const { type, candle, status, revision } = event;
     const { timestamp } = candle;
     const before = this.last.get(timestamp);
     expect(timestamp).toBeGreaterThan(this.finalUntil);
@@ -157,8 +155,8 @@ export class Lives<E extends CandleEvent> {
       expect(revision).toBe(before.revision + 1);
       expect(RANK[status]).toBeGreaterThanOrEqual(RANK[before.status]);
     }
-    if (type === "updated") {
-      expect(previous).toEqual(before!.candle);
+    if (event.type === "updated") {
+      expect(event.previous).toEqual(before!.candle);
       const isEcho =
         status === before!.status && isSame(candle, before!.candle) && this.isSameExtra(event, before!);
       expect(isEcho).toBe(false);

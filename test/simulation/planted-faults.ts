@@ -103,7 +103,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "leaves events unfrozen",
-    file: "candles/view.ts",
+    file: "candles/event.ts",
     find: "return Object.freeze(",
     replace: "return Object.seal(",
     seeds: [3, 6],

@@ -56,14 +56,15 @@ export class ShownCandles {
     return [...this.#rows.values()].sort((a, b) => a.candle.timestamp - b.candle.timestamp);
   }
 
-  take({ type, candle, previous, status, values, live, observedAt }: IndicatorEvent<Lines>): void {
+  take(event: IndicatorEvent<Lines>): void {
+    const { candle, status, values, live, observedAt } = event;
     const { timestamp } = candle;
     if (timestamp < this.#oldest) return;
     const before = this.#rows.get(timestamp);
     const correct = (kind: Correction["kind"]) => {
       if (live) this.#correct({ timestamp, kind, observedAt });
     };
-    if (type === "removed") {
+    if (event.type === "removed") {
       this.#rows.delete(timestamp);
       this.#changed.delete(timestamp);
       this.#isToBeDrawnAnew = true;
@@ -80,7 +81,7 @@ export class ShownCandles {
     // A line that begins earlier than it did has points where there were none.
     if (before !== undefined && hasMore(before.values, values)) this.#isToBeDrawnAnew = true;
     const wasOver = before !== undefined && before.status !== "open";
-    if (wasOver && previous !== undefined && !isSame(previous, candle)) correct("corrected");
+    if (wasOver && event.type === "updated" && !isSame(event.previous, candle)) correct("corrected");
     this.#newest = Math.max(this.#newest, timestamp);
     if (this.#rows.size > MOST) this.#forget();
   }

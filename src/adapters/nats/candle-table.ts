@@ -1,6 +1,6 @@
 import { isSame } from "../../candles/book.js";
-import type { CandleEvent } from "../../candles/event.js";
-import type { Series } from "../../contract/model.js";
+import { type CandleEvent, frozenEvent } from "../../candles/event.js";
+import type { Candle, Series } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
 import { REREAD } from "./consumer.js";
 import type { CandleRecord, StatusRecord } from "./message.js";
@@ -130,7 +130,7 @@ export class CandleTable {
       return [];
     }
     this.#known.set(candle.timestamp, message);
-    if (revision > known.revision) return [this.#event("updated", message, known.candle)];
+    if (revision > known.revision) return [this.#event(known.candle, message)];
     // It went and came back, and only the last of that is left.
     const gone = { ...known, revision: known.revision + 1, observedAt };
     return [this.#event("removed", gone), this.#event("new", message)];
@@ -157,18 +157,9 @@ export class CandleTable {
     }
   }
 
-  #event(type: CandleEvent["type"], of: PlacedCandle, previous?: CandleEvent["candle"]): CandleEvent {
+  #event(change: "new" | "removed" | Candle, of: PlacedCandle): CandleEvent {
     const { candle, status, revision, observedAt } = of;
-    return Object.freeze({
-      type,
-      candle,
-      ...(previous === undefined ? {} : { previous }),
-      status,
-      revision,
-      live: this.#isLive,
-      observedAt,
-      series: this.#series,
-    });
+    return frozenEvent(change, candle, status, revision, this.#isLive, observedAt, this.#series);
   }
 }
 

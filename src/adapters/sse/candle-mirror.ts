@@ -1,5 +1,5 @@
 import { isSame, laterOf } from "../../candles/book.js";
-import type { CandleEvent, CandleStatus } from "../../candles/event.js";
+import { type CandleEvent, type CandleStatus, frozenEvent } from "../../candles/event.js";
 import type { Candle, Series } from "../../contract/model.js";
 import { CandleTable } from "./candle-table.js";
 import type { CandleMessage, DataOf } from "./wire.js";
@@ -126,12 +126,12 @@ export class CandleMirror {
     }
     const revision = Math.max(message.revision, known.revision + 1);
     this.#table.set({ candle, status: later, revision, life });
-    return [this.#event("updated", candle, known.candle, later, revision, observedAt)];
+    return [this.#event(known.candle, candle, later, revision, observedAt)];
   }
 
   #add({ candle, status, revision, life, observedAt }: CandleMessage): CandleEvent[] {
     this.#table.set({ candle, status, revision, life });
-    return [this.#event("new", candle, undefined, status, revision, observedAt)];
+    return [this.#event("new", candle, status, revision, observedAt)];
   }
 
   #remove(timestamp: number, observedAt: number, revision = 0): CandleEvent[] {
@@ -140,20 +140,17 @@ export class CandleMirror {
     if (known === undefined) return [];
     this.#table.delete(timestamp);
     const last = Math.max(revision, known.revision + 1);
-    return [this.#event("removed", known.candle, undefined, known.status, last, observedAt)];
+    return [this.#event("removed", known.candle, known.status, last, observedAt)];
   }
 
   #event(
-    type: CandleEvent["type"],
+    change: "new" | "removed" | Candle,
     candle: Candle,
-    previous: Candle | undefined,
     status: CandleStatus,
     revision: number,
     observedAt: number,
   ): CandleEvent {
-    const before = previous === undefined ? {} : { previous };
-    const [live, series] = [this.#isLive, this.#series];
-    return Object.freeze({ type, candle, ...before, status, revision, live, observedAt, series });
+    return frozenEvent(change, candle, status, revision, this.#isLive, observedAt, this.#series);
   }
 }
 

@@ -125,7 +125,7 @@ export type Market = Awaited<ReturnType<typeof openMarket>>;
 
 /** What is wrong with an event after those before it; folds it in. */
 export function breachOf(known: Map<number, CandleEvent>, event: CandleEvent): string | undefined {
-  const { type, candle, status, revision, previous } = event;
+  const { type, candle, status, revision } = event;
   const before = known.get(candle.timestamp);
   if (type === "removed") known.delete(candle.timestamp);
   else known.set(candle.timestamp, event);
@@ -135,7 +135,7 @@ export function breachOf(known: Map<number, CandleEvent>, event: CandleEvent): s
   if (revision <= before.revision) return "does not grow in revision";
   if (before.status === "final") return "comes after the final one";
   if (type === "removed") return candle === before.candle ? undefined : "is removed as what it was not";
-  if (previous !== before.candle) return "changes what was not there";
+  if (event.type === "updated" && event.previous !== before.candle) return "changes what was not there";
   const isEcho = status === before.status && JSON.stringify(candle) === JSON.stringify(before.candle);
   return isEcho ? "changes nothing" : undefined;
 }

@@ -1,23 +1,32 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, beforeEach } from "vitest";
-import type { CandleEvent, FeedStatus, Series } from "../../../src/index.js";
+import type { CandleEvent, CandleEventBase, FeedStatus, Series } from "../../../src/index.js";
 import { seriesOf } from "./market.js";
 import { connectTo, type NatsServer, startServer } from "./servers.js";
 
 export const MINUTE = 60_000;
 export const SERIES: Series = { ...seriesOf("pair.with-dots"), timeframe: "1min" };
 
-/** An event of a minute's candle, whose prices are all one. */
+/** An event of a minute's candle, whose prices are all one; `updated` from the same candle. */
 export function event(
   type: CandleEvent["type"],
   minute: number,
   price: number,
-  more: Partial<CandleEvent> = {},
+  more: Partial<CandleEventBase> = {},
 ): CandleEvent {
   const timestamp = minute * MINUTE;
   const candle = { timestamp, open: price, high: price, low: price, close: price, volume: 1, swaps: 1 };
   const observedAt = timestamp + 5_000;
-  return { type, candle, status: "open", revision: 0, live: true, observedAt, series: SERIES, ...more };
+  const base = {
+    candle,
+    status: "open",
+    revision: 0,
+    live: true,
+    observedAt,
+    series: SERIES,
+    ...more,
+  } as const;
+  return type === "updated" ? { type, previous: candle, ...base } : { type, ...base };
 }
 
 /** A feed whose minutes `[from, until)` are known. */

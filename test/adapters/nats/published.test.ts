@@ -64,7 +64,7 @@ describe.skipIf(!hasServer)("published over a server", () => {
         "new 2=2 closed history",
         "new 3=4 open history",
       ]);
-      expect(told.find(({ type }) => type === "updated")!.previous).toBe(told[2]!.candle);
+      expect(told.find((event) => event.type === "updated")!.previous).toBe(told[2]!.candle);
       expect(told[0]!.series).toEqual(SERIES);
       leave();
     });

@@ -24,12 +24,13 @@ export class CheckedFold {
   }
 
   #takeCandle(event: CandleEvent): void {
-    const { type, candle, previous, status, revision, live } = event;
+    const { type, candle, status, revision, live } = event;
     const { timestamp } = candle;
     const known = this.candles.get(timestamp);
     expect(Object.isFrozen(candle)).toBe(true);
     expect({ type, isKnown: known !== undefined }).toEqual({ type, isKnown: type !== "new" });
-    expect(previous).toEqual(type === "updated" ? known : undefined);
+    if (event.type === "updated") expect(event.previous).toEqual(known);
+    else expect(event).not.toHaveProperty("previous");
     if (this.#isLive) expect(live).toBe(true);
     this.#isLive = live;
     const before = this.statuses.get(timestamp);

@@ -1,5 +1,5 @@
 import { isSame, laterOf } from "../../../src/candles/book.js";
-import type { CandleEvent, CandleStatus } from "../../../src/candles/event.js";
+import type { CandleEvent, CandleEventBase, CandleStatus } from "../../../src/candles/event.js";
 import type { Candle } from "../../../src/contract/model.js";
 import { SERIES } from "../../candles/market.js";
 
@@ -11,24 +11,17 @@ export function candleOf(minute: number, price = 1): Candle {
   return { timestamp, open: price, high: price, low: price, close: price, volume: price, swaps: 1 };
 }
 
-/** An event about the candle of a minute. */
+/** An event about the candle of a minute, which was the same before it is `updated`. */
 export function eventOf(
   type: CandleEvent["type"],
   minute: number,
-  more: Partial<Omit<CandleEvent, "type" | "candle">> & { price?: number } = {},
+  more: Partial<Omit<CandleEventBase, "candle">> & { price?: number; previous?: Candle } = {},
 ): CandleEvent {
-  const { price, ...rest } = more;
+  const { price, previous, ...rest } = more;
   const candle = candleOf(minute, price);
-  return {
-    type,
-    candle,
-    status: "open",
-    revision: 0,
-    live: true,
-    observedAt: minute,
-    series: SERIES,
-    ...rest,
-  };
+  const common = { revision: 0, live: true, observedAt: minute, series: SERIES };
+  const base = { candle, status: "open", ...common, ...rest } as const;
+  return type === "updated" ? { type, previous: previous ?? candle, ...base } : { type, ...base };
 }
 
 interface Known {

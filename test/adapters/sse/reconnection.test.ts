@@ -35,7 +35,7 @@ describe("a connection that breaks", () => {
       "removed 2 #1 1",
       "new 3 #0 1",
     ]);
-    expect(candles(seen)[2]!.previous).toEqual(candleOf(1));
+    expect(candles(seen)[2]).toMatchObject({ previous: candleOf(1) });
     expect(candles(seen).every(({ live }) => live)).toBe(true);
     expect(statuses(seen).map(({ state }) => state)).toEqual(["live", "stalled", "live"]);
     expect(statuses(seen).at(-1)).toEqual(LIVE);

@@ -20,7 +20,7 @@ export const watchDeletion: Monitor = (log, context) => {
     for (const { at, order, value: event } of stay.events) {
       const { timestamp, swaps } = event.candle;
       const isRemoval =
-        event.type === "removed" || (event.type === "updated" && swaps === 0 && event.previous!.swaps > 0);
+        event.type === "removed" || (event.type === "updated" && swaps === 0 && event.previous.swaps > 0);
       if (!isRemoval || swaps !== 0) {
         if (event.type !== "removed" || swaps === 0) continue;
       }

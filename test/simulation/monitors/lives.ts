@@ -52,7 +52,7 @@ function followStay(stay: StayLog, context: Parameters<Monitor>[1]) {
     if (type === "new") {
       if (life !== undefined) breach(2, "is new although it is there");
       else if (gone.has(timestamp) && revision !== 0) breach(2, "begins a new life not at 0");
-      if (event.previous !== undefined) breach(2, "is new with a previous version");
+      if ("previous" in event) breach(2, "is new with a previous version");
     } else if (life === undefined) {
       breach(2, "was never new");
     } else {
@@ -62,10 +62,7 @@ function followStay(stay: StayLog, context: Parameters<Monitor>[1]) {
       const isSame = isSameCandle(candle, life.candle);
       if (type === "removed" && (!isSame || status !== life.status)) breach(2, "goes as something else");
       if (type === "updated" && isSame && status === life.status) breach(2, "is an echo");
-      if (
-        type === "updated" &&
-        (event.previous === undefined || !isSameCandle(event.previous, life.candle))
-      ) {
+      if (event.type === "updated" && !isSameCandle(event.previous, life.candle)) {
         breach(2, "has another previous version");
       }
     }
