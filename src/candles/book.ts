@@ -192,8 +192,7 @@ class Comparison {
 
   /** Makes final what cannot be read any more, as it was when it had closed. One that was last read while open is not. */
   private finish({ candle, revision }: CandleEntry): void {
-    const change = { type: "updated", candle, previous: candle, status: "final" } as const;
-    this.changes.push({ ...change, revision: revision + 1 });
+    this.changes.push({ type: "updated", candle, previous: candle, status: "final", revision: revision + 1 });
   }
 
   private keep(entry: CandleEntry): void {

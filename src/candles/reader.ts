@@ -6,7 +6,7 @@ import { ohlcvRoute } from "../contract/routes.js";
 import { mostRows, readOhlcvBody } from "../contract/wire.js";
 import { ContractError, type PairstreamError } from "../errors.js";
 import { SECOND_LOOK } from "../poll/feed.js";
-import { skipRows } from "../poll/recovery.js";
+import { countRefusals, type RefusalCounts, skipRows } from "../poll/refused-rows.js";
 import type { Intervals } from "../timeframe.js";
 import type { CandleRead } from "./book.js";
 import { Opening, type SearchOptions } from "./opening.js";
@@ -65,9 +65,8 @@ export class SeriesReader {
   readonly #intervals: Intervals;
   /** Whether a row that keeps breaking the contract is skipped in the end, or fails the read. */
   readonly #skipsRows: boolean;
-  /** How often the row of an interval was refused, since it was last read well. */
-  readonly #refusals = new Map<number, number>();
-  /** The same of rows that cannot be placed, by the range that was asked for. */
+  readonly #refusals: RefusalCounts<number> = new Map();
+  /** The reads that refused rows which cannot be placed, by the range asked for: they may be on any of its pages. */
   #unplaced: readonly { readonly from: number; readonly to: number; readonly reads: number }[] = [];
   /** When candles of a pair that has none yet were last looked for, by the service's clock, and how long not again. */
   #probed = { at: Number.NEGATIVE_INFINITY, pause: PROBE_PAUSE.first };
@@ -323,25 +322,15 @@ export class SeriesReader {
     const isStart = (instant: number) => this.#intervals.start(instant) === instant;
     const { page, refused } = readOhlcvBody(text, this.#series, isStart, most);
     const inRange = refused.filter(({ key }) => key === undefined || (key >= from && key < to));
-    const reads = new Map<number | undefined, number>();
-    for (const key of new Set(inRange.map((row) => row.key))) {
-      reads.set(key, key === undefined ? this.#refuseUnplaced(from, to) : this.#refuse(key));
-    }
-    if (this.#refusals.size > 0) {
-      for (const { timestamp } of page.result) if (!reads.has(timestamp)) this.#refusals.delete(timestamp);
-    }
+    const refusals = this.#refusals;
+    countRefusals(refusals, inRange, page.result, ({ timestamp }) => timestamp);
+    if (refusals.has(undefined)) refusals.set(undefined, this.#refuseUnplaced(from, to));
     if (inRange.length > 0) {
       const url = ohlcvRoute({ ...this.#series, from, to });
-      skipRows(this.#core, url, inRange, (key) => (this.#skipsRows ? reads.get(key)! : 0));
+      skipRows(this.#core, url, inRange, (key) => (this.#skipsRows ? refusals.get(key)! : 0));
     }
     const broken = refused.flatMap(({ key }) => (key === undefined ? [] : this.#intervals.start(key)));
     return { page, served: walkPageOf(page, refused), skipped: inRange, broken };
-  }
-
-  #refuse(key: number): number {
-    const reads = (this.#refusals.get(key) ?? 0) + 1;
-    this.#refusals.set(key, reads);
-    return reads;
   }
 
   #refuseUnplaced(from: number, to: number): number {
@@ -353,7 +342,8 @@ export class SeriesReader {
 
   /** Forgets the broken rows of intervals that will not be read again. */
   forgetBefore(timestamp: number): void {
-    for (const key of this.#refusals.keys()) if (key < timestamp) this.#refusals.delete(key);
+    for (const key of this.#refusals.keys())
+      if (key !== undefined && key < timestamp) this.#refusals.delete(key);
     this.#unplaced = this.#unplaced.filter(({ to }) => to > timestamp);
   }
 }

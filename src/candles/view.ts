@@ -114,13 +114,11 @@ export class CandleView {
     const changes = step.changes.filter(({ candle }) => candle.timestamp >= this.#start);
     this.#newest = Math.max(this.#newest, changes.at(-1)?.candle.timestamp ?? this.#newest);
     const shown = this.#filler === undefined ? changes : this.#filler.fill({ ...step, changes });
-    for (const change of shown) yield this.#eventOf(change, observedAt);
-  }
-
-  #eventOf(change: CandleChange, observedAt: number): CandleEvent {
-    const { candle, status, revision } = change;
-    const what = change.type === "updated" ? change.previous : change.type;
-    return frozenEvent(what, candle, status, revision, this.#isLive, observedAt, this.#series);
+    for (const change of shown) {
+      const { candle, status, revision } = change;
+      const what = change.type === "updated" ? change.previous : change.type;
+      yield frozenEvent(what, candle, status, revision, this.#isLive, observedAt, this.#series);
+    }
   }
 }
 
@@ -133,7 +131,7 @@ function asNew({ candle, status, revision }: CandleEntry | CandleChange): Candle
 }
 
 function hold(held: Map<number, CandleChange>, change: CandleChange): void {
-  const { candle, status, revision } = change;
-  if (change.type === "removed") held.delete(candle.timestamp);
-  else held.set(candle.timestamp, { type: "new", candle, status, revision });
+  const { timestamp } = change.candle;
+  if (change.type === "removed") held.delete(timestamp);
+  else held.set(timestamp, asNew(change));
 }

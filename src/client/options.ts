@@ -1,5 +1,5 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
-import { checkFlag, checkNumber, show } from "../contract/input.js";
+import { checkFlag, checkNumber, LONGEST_DELAY, show } from "../contract/input.js";
 import { checkNames, namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import type { RateLimit } from "./budget.js";
@@ -86,7 +86,6 @@ const OPTION_NAMES = namesOf<ClientOptions>({
   quota: true,
   scheduler: true,
 });
-const LONGEST = 2 ** 31 - 1;
 const MOST_ATTEMPTS = 100;
 const MOST_REQUESTS = 10_000;
 
@@ -104,7 +103,7 @@ export function checkOptions(options: ClientOptions): Settings {
   return {
     baseUrl: checkBaseUrl(options.baseUrl, checkFlag("insecure", options.insecure, withheld)),
     apiKey: checkApiKey(options.apiKey),
-    timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST }, withheld),
+    timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST_DELAY }, withheld),
     retry: checkRetry(options.retry),
     rateLimit: checkRateLimit(options.rateLimit),
     quota: checkQuota(options.quota),
@@ -164,7 +163,7 @@ function checkRetry(retry: ClientOptions["retry"] = {}): RetryRules {
     baseDelay = 500,
     maxDelay = 8_000,
   } = retry === false ? {} : checkObject("retry", retry, ["attempts", "baseDelay", "maxDelay"]);
-  const delays = { min: 0, max: LONGEST };
+  const delays = { min: 0, max: LONGEST_DELAY };
   return Object.freeze({
     attempts:
       retry === false
@@ -187,7 +186,7 @@ function checkRateLimit(
       { min: 1, max: MOST_REQUESTS, integer: true },
       withheld,
     ),
-    per: checkNumber("rateLimit.per", per, { min: 1, max: LONGEST }, withheld),
+    per: checkNumber("rateLimit.per", per, { min: 1, max: LONGEST_DELAY }, withheld),
   };
 }
 
@@ -196,7 +195,7 @@ function checkQuota(quota: ClientOptions["quota"]): Quota | undefined {
   const { units, per } = checkObject("quota", quota, ["units", "per"], "an object with units and per");
   return {
     units: checkNumber("quota.units", units, { min: 1 }, withheld),
-    per: checkNumber("quota.per", per, { min: 1_000, max: LONGEST }, withheld),
+    per: checkNumber("quota.per", per, { min: 1_000, max: LONGEST_DELAY }, withheld),
   };
 }
 

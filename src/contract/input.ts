@@ -13,6 +13,8 @@ import {
 import { checkNames } from "./names.js";
 
 const LATEST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+/** The longest delay of a timer, in ms: one that is longer fires at once. */
+export const LONGEST_DELAY = 2_147_483_647;
 const CALENDAR_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const DATE_ALLOWED =
   "a Date, ms since the epoch, ISO 8601 with a zone, or YYYY-MM-DD (UTC), from 1970 to 9999";

@@ -1,4 +1,4 @@
-import { isAmount, LARGEST_AMOUNT } from "./amount.js";
+import { isAmount, LARGEST_AMOUNT, wrongFieldOf } from "./candle-numbers.js";
 import { parseIsoInstant } from "./iso-instant.js";
 import {
   type Candle,
@@ -125,16 +125,14 @@ function readCandle(row: unknown): Candle | Flaw {
   const { timestamp: text, open, high, low, close, volume, trades, swaps = trades } = row as WireCandle;
   const timestamp = instantOf(text);
   if (timestamp === undefined) return flaw("timestamp", NO_INSTANT);
-  if (!isAmount(open)) return flaw("open", NO_AMOUNT);
-  if (!isAmount(high)) return flaw("high", NO_AMOUNT);
-  if (!isAmount(low)) return flaw("low", NO_AMOUNT);
-  if (!isAmount(close)) return flaw("close", NO_AMOUNT);
-  if (!isAmount(volume)) return flaw("volume", NO_AMOUNT);
-  if (swaps === undefined) return flaw("swaps", "missing, and no trades in its place");
-  if (!isCount(swaps)) return flaw("swaps", NO_COUNT);
+  const candle = { timestamp, open, high, low, close, volume, swaps };
+  const field = wrongFieldOf(candle);
+  if (field === "swaps") {
+    return flaw(field, swaps === undefined ? "missing, and no trades in its place" : NO_COUNT);
+  }
+  if (field !== undefined) return flaw(field, isAmount(candle[field]) ? "below low" : NO_AMOUNT);
   if (trades !== undefined && !isCount(trades)) return flaw("trades", NO_COUNT);
-  if (high < low) return flaw("high", "below low");
-  return Object.freeze({ timestamp, open, high, low, close, volume, swaps });
+  return Object.freeze(candle as Candle);
 }
 
 /** The instant that a text stands for, if it does. */

@@ -8,6 +8,9 @@ export interface Reducer<In, Out> {
 /**
  * Emits, for every value, what a reducer makes of it, in order and at once; each subscription has a reducer
  * of its own. What the reducer throws is the stream's error.
+ *
+ * `concatMap` keeps the same promises, and takes four times as long by itself: with it `withIndicators` of one `ema(9)`
+ * takes 2 to 2.5 times as long an event, `resample` 1.7 to 1.9 times. (`mergeMap` is no faster, and tells out of order.)
  */
 export function throughReducer<In, Out extends object>(
   makeReducer: () => Reducer<In, Out>,

@@ -1,9 +1,6 @@
 import { type ClientCore, serviceNow } from "../client/core.js";
-import type { RefusedRow } from "../contract/values.js";
 import { HttpError, type PairstreamError, QuotaExceededError } from "../errors.js";
 
-/** A row that breaks the contract this often is skipped. */
-const READS_BEFORE_SKIPPING = 3;
 /** The longest wait after a failure, in ms. */
 const LONGEST_RECOVERY = 60_000;
 /**
@@ -28,28 +25,6 @@ export function recoveryAt(core: ClientCore, error: PairstreamError, failures: n
 export function periodProbeAt(core: ClientCore, spent: keyof typeof RESET_SETTLE): number {
   const settle = RESET_SETTLE[spent];
   return core.spending.resetsAt(settle) + settle;
-}
-
-/**
- * Throws while a row that breaks the contract is not to be skipped yet, and reports each when it first is, once for all
- * that cannot be told apart; `readsOf`: how often it has been read, this time included.
- */
-export function skipRows<Key extends number | string>(
-  core: ClientCore,
-  url: string,
-  refused: readonly RefusedRow<Key>[],
-  readsOf: (key: Key | undefined) => number,
-): void {
-  const told = new Set<Key | undefined>();
-  for (const row of refused) {
-    const reads = readsOf(row.key);
-    if (reads < READS_BEFORE_SKIPPING) throw row.error;
-    if (reads > READS_BEFORE_SKIPPING) continue;
-    if (told.has(row.key)) continue;
-    told.add(row.key);
-    const { key = null, error } = row;
-    core.report({ type: "dropped", at: core.scheduler.now(), what: "row", url, key, error });
-  }
 }
 
 export function isNotFound(error: PairstreamError): boolean {

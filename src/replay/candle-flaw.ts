@@ -1,5 +1,7 @@
-import { isAmount, LARGEST_AMOUNT } from "../contract/amount.js";
+import { isAmount, LARGEST_AMOUNT, wrongFieldOf } from "../contract/candle-numbers.js";
+import { show } from "../contract/input.js";
 import type { Candle } from "../contract/model.js";
+import { isCount } from "../contract/values.js";
 import { InvalidInputError } from "../errors.js";
 
 /** Why something cannot be the next candle of a history. */
@@ -10,56 +12,30 @@ export interface CandleFlaw {
   readonly problem: string;
 }
 
-const { isSafeInteger } = Number;
-
 /**
  * What is wrong with the next candle of a history whose newest one so far has this timestamp; the same as is refused in
  * an answer of the service.
  */
 export function flawOf(value: unknown, newest: number): CandleFlaw | undefined {
-  // Whatever else is no object has none of the fields, and is told apart where something is wrong.
-  const candle = value as Candle | null | undefined;
-  if (candle === null || candle === undefined) return detailedFlawOf(value, newest);
-  const { timestamp, open, high, low, close, volume, swaps } = candle;
-  const isRight =
-    isSafeInteger(timestamp) &&
-    timestamp >= 0 &&
-    timestamp > newest &&
-    isAmount(open) &&
-    isAmount(high) &&
-    isAmount(low) &&
-    isAmount(close) &&
-    isAmount(volume) &&
-    isSafeInteger(swaps) &&
-    swaps >= 0 &&
-    high >= low;
-  return isRight ? undefined : detailedFlawOf(value, newest);
-}
-
-function detailedFlawOf(value: unknown, newest: number): CandleFlaw {
   if (typeof value !== "object" || value === null) {
     const allowed = "an object with timestamp, open, high, low, close, volume and swaps";
-    return { allowed, problem: `is ${value === null ? "null" : typeof value}` };
+    return { allowed, problem: `is ${show(value)}` };
   }
   const candle = value as Candle;
-  for (const field of ["timestamp", "open", "high", "low", "close", "volume", "swaps"] as const) {
-    const number = candle[field];
-    const isCount = field === "timestamp" || field === "swaps";
-    if (isCount ? isSafeInteger(number) && number >= 0 : isAmount(number)) continue;
-    const allowed = isCount ? "a whole number of at least 0" : `a finite number from 0 to ${LARGEST_AMOUNT}`;
-    return { field, allowed, problem: `is ${typeof number === "number" ? number : wordFor(number)}` };
-  }
-  const { timestamp, high, low } = candle;
-  if (timestamp <= newest) {
-    const problem = timestamp === newest ? "is that of the candle before, too" : `comes after ${newest}`;
-    return { field: "timestamp", allowed: "ascending, each once", problem: `(${timestamp}) ${problem}` };
-  }
-  return { field: "high", allowed: "no less than low", problem: `is ${high}, with a low of ${low}` };
+  const { timestamp } = candle;
+  const field = isCount(timestamp) ? wrongFieldOf(candle) : "timestamp";
+  if (field !== undefined) return { field, ...flawIn(candle, field) };
+  if (timestamp > newest) return undefined;
+  const problem = timestamp === newest ? "is that of the candle before, too" : `comes after ${newest}`;
+  return { field: "timestamp", allowed: "ascending, each once", problem: `(${timestamp}) ${problem}` };
 }
 
-function wordFor(value: unknown): string {
-  if (value === undefined) return "missing";
-  return value === null ? "null" : `of type ${typeof value}`;
+function flawIn(candle: Candle, field: keyof Candle): Pick<CandleFlaw, "allowed" | "problem"> {
+  const value: unknown = candle[field];
+  const problem = `is ${value === undefined ? "missing" : show(value)}`;
+  if (field === "timestamp" || field === "swaps") return { allowed: "a whole number of at least 0", problem };
+  if (!isAmount(value)) return { allowed: `a finite number from 0 to ${LARGEST_AMOUNT}`, problem };
+  return { allowed: "no less than low", problem: `${problem}, with a low of ${candle.low}` };
 }
 
 /** The error about a flaw of the candle at a place, such as `line 3`. */

@@ -1,6 +1,6 @@
 import { isObservable, type OperatorFunction, ReplaySubject } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import { checkNumber, checkWeekStart } from "../contract/input.js";
+import { checkNumber, checkWeekStart, show } from "../contract/input.js";
 import { type Candle, type Series, TIMEFRAMES, type Timeframe, type WeekStart } from "../contract/model.js";
 import { checkNames, SERIES_NAMES } from "../contract/names.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
@@ -262,10 +262,8 @@ function entriesOf(value: object): Map<unknown, unknown> {
 }
 
 function shown(value: unknown): string {
-  if (typeof value === "string") return `"${value.slice(0, 60)}"`;
   if (value === undefined) return "missing";
-  if (typeof value !== "object" || value === null) return String(value);
-  return isIterable(value) ? "a list" : "an object";
+  return typeof value === "object" && isIterable(value) ? "a list" : show(value);
 }
 
 function lateness(claim: number, { candle, observedAt }: CandleEvent): PairstreamError {

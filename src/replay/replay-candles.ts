@@ -1,7 +1,7 @@
 import { asyncScheduler, defer, from, map, Observable, type SchedulerLike, type Subscription } from "rxjs";
 import { type CandleEvent, frozenEvent } from "../candles/event.js";
 import { GapFiller } from "../candles/fill.js";
-import { checkFlag, checkSeries, checkWeekStart, show } from "../contract/input.js";
+import { checkFlag, checkSeries, checkWeekStart, LONGEST_DELAY, show } from "../contract/input.js";
 import type { Candle, Series, WeekStart } from "../contract/model.js";
 import { namesOf, SERIES_NAMES } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
@@ -160,9 +160,6 @@ class EventMaker {
     return refusalOf(`source[${this.#count}]`, { field: "timestamp", allowed, problem: `is ${timestamp}` });
   }
 }
-
-/** Timers with a longer delay, in ms, fire at once. */
-const LONGEST_DELAY = 2 ** 31 - 1;
 
 /** When events are due on a clock. */
 class Pace {

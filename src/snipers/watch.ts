@@ -7,7 +7,7 @@ import { snipersRoute } from "../contract/routes.js";
 import { readSniperBody } from "../contract/wire.js";
 import { type FeedUpdate, type Look, type Poll, sharedFeed } from "../poll/feed.js";
 import { checkWhenMissing, type WhenMissing } from "../poll/missing.js";
-import { skipRows } from "../poll/recovery.js";
+import { countRefusals, type RefusalCounts, skipRows } from "../poll/refused-rows.js";
 import { steadySchedule } from "../poll/schedule.js";
 import { emptySniperBook, readReport, type SniperBook, type SniperEvent, snapshot } from "./diff.js";
 
@@ -107,20 +107,10 @@ type SniperBody = ReturnType<typeof readSniperBody>;
 
 /** Reads bodies one after the other; throws while a row breaks the contract and is not to be skipped yet. */
 function bodyReader(core: ClientCore, route: string): (text: string) => SniperBody {
-  /** How often rows were refused, by their wallets; under `undefined` those that do not tell. */
-  const refusals = new Map<string | undefined, number>();
-
-  function countRefusals({ report, refused }: SniperBody): void {
-    // Several rows of one answer that cannot be told apart are still one read.
-    const keys = new Set(refused.map((row) => row.key));
-    const wellRead = report.result.map(({ walletAddress }) => walletAddress);
-    for (const key of [...wellRead, undefined]) if (!keys.has(key)) refusals.delete(key);
-    for (const key of keys) refusals.set(key, (refusals.get(key) ?? 0) + 1);
-  }
-
+  const refusals: RefusalCounts<string> = new Map();
   return (text) => {
     const body = readSniperBody(text);
-    countRefusals(body);
+    countRefusals(refusals, body.refused, body.report.result, ({ walletAddress }) => walletAddress);
     skipRows(core, route, body.refused, (key) => refusals.get(key)!);
     return body;
   };

@@ -1,7 +1,7 @@
 import { Observable } from "rxjs";
 import { checkWatch } from "../../candles/options.js";
 import { type Client, coreOf } from "../../client/core.js";
-import { checkNumber } from "../../contract/input.js";
+import { checkNumber, LONGEST_DELAY } from "../../contract/input.js";
 import { checkNames } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { checkSniperWatch } from "../../snipers/watch.js";
@@ -132,7 +132,7 @@ function checkRules(
   checkNames(rateLimit, ["requests", "per"], "rateLimit.");
   const { requests, per } = rateLimit;
   checkNumber("rateLimit.requests", requests, { min: 1, max: 10_000, integer: true });
-  checkNumber("rateLimit.per", per, { min: 1, max: 2 ** 31 - 1 });
+  checkNumber("rateLimit.per", per, { min: 1, max: LONGEST_DELAY });
   const most = { min: 1, max: requests, integer: true };
   return {
     slots: checkNumber("slots", slots ?? Math.min(DEFAULT_SLOTS, requests), most),

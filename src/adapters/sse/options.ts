@@ -1,6 +1,6 @@
 import { asyncScheduler, isObservable, type Observable, type SchedulerLike } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
-import { checkNumber } from "../../contract/input.js";
+import { checkNumber, LONGEST_DELAY } from "../../contract/input.js";
 import { checkNames, namesOf } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
@@ -109,7 +109,7 @@ export function checkReceiverOptions(url: string | URL, options: ServerSentEvent
     fetch,
     headers: checkHeaders(options.headers),
     silence:
-      silence === undefined ? undefined : checkNumber("silence", silence, { min: 1, max: 2 ** 31 - 1 }),
+      silence === undefined ? undefined : checkNumber("silence", silence, { min: 1, max: LONGEST_DELAY }),
     scheduler: checkScheduler(options.scheduler),
   };
 }

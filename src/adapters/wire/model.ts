@@ -35,7 +35,7 @@ export const listOf = <T extends z.ZodMiniType>(schema: T) =>
 /** A text that says something. */
 export const text = z.string().check(z.minLength(1), z.refine(isPrintable, "not printable"));
 
-/** A `Candle` as one process tells it to another. */
+/** A `Candle` as one process tells it to another. One that an operator has made may go beyond the contract's bounds. */
 export const candle = frozen(
   z.object({
     timestamp: z.number(),

@@ -1,5 +1,5 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
-import { checkChoice, checkNumber } from "../../contract/input.js";
+import { checkChoice, checkNumber, LONGEST_DELAY } from "../../contract/input.js";
 import { checkNames } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { checkSeed, hashText, mix, randomNumbers } from "../random.js";
@@ -67,7 +67,7 @@ export function checkFaultOptions(options: FaultOptions) {
   if (onFault !== undefined && typeof onFault !== "function") {
     throw new InvalidInputError("onFault", "a function", `is a ${typeof onFault}`);
   }
-  const delays = { min: 1, max: 2 ** 31 - 1 };
+  const delays = { min: 1, max: LONGEST_DELAY };
   const dates = { min: 1_000, max: 86_400_000 };
   return {
     scheduler,

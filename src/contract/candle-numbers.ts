@@ -1,0 +1,26 @@
+import type { Candle } from "./model.js";
+import { isCount } from "./values.js";
+
+/** The largest price, and the largest volume of a candle: sums and squares of such numbers are finite. */
+export const LARGEST_AMOUNT = 1e100;
+
+/** Whether a value can be a price or a volume. */
+export function isAmount(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value <= LARGEST_AMOUNT;
+}
+
+type Numbers = Omit<Candle, "timestamp">;
+
+/** The first field of a candle that is wrong, its timestamp aside; `high` also where it is below `low`. */
+export function wrongFieldOf(
+  candle: { readonly [field in keyof Numbers]?: unknown },
+): keyof Numbers | undefined {
+  const { open, high, low, close, volume, swaps } = candle;
+  if (!isAmount(open)) return "open";
+  if (!isAmount(high)) return "high";
+  if (!isAmount(low)) return "low";
+  if (!isAmount(close)) return "close";
+  if (!isAmount(volume)) return "volume";
+  if (!isCount(swaps)) return "swaps";
+  return high < low ? "high" : undefined;
+}

@@ -1,0 +1,44 @@
+import type { ClientCore } from "../client/core.js";
+import type { RefusedRow } from "../contract/values.js";
+
+/** A row that breaks the contract this often is skipped. */
+const READS_BEFORE_SKIPPING = 3;
+
+/** How many reads in a row have refused a row, by its key; under `undefined` the rows that tell none. */
+export type RefusalCounts<Key> = Map<Key | undefined, number>;
+
+/** Takes in one read: the rows that it refused, and those that it read well. */
+export function countRefusals<Row, Key>(
+  counts: RefusalCounts<Key>,
+  refused: readonly RefusedRow<Key>[],
+  wellRead: readonly Row[],
+  keyOf: (row: Row) => Key,
+): void {
+  // Several rows of one answer that cannot be told apart are still one read.
+  const keys = new Set(refused.map(({ key }) => key));
+  if (counts.size > 0) {
+    for (const key of [...wellRead.map(keyOf), undefined]) if (!keys.has(key)) counts.delete(key);
+  }
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+/**
+ * Throws while a row that breaks the contract is not to be skipped yet, and reports each when it first is, once for all
+ * that cannot be told apart; `readsOf`: how often it has been read, this time included.
+ */
+export function skipRows<Key extends number | string>(
+  core: ClientCore,
+  url: string,
+  refused: readonly RefusedRow<Key>[],
+  readsOf: (key: Key | undefined) => number,
+): void {
+  const told = new Set<Key | undefined>();
+  for (const row of refused) {
+    const reads = readsOf(row.key);
+    if (reads < READS_BEFORE_SKIPPING) throw row.error;
+    if (reads > READS_BEFORE_SKIPPING || told.has(row.key)) continue;
+    told.add(row.key);
+    const { key = null, error } = row;
+    core.report({ type: "dropped", at: core.scheduler.now(), what: "row", url, key, error });
+  }
+}
