@@ -7,12 +7,25 @@ import type { AnswerFault, Fault } from "./faults.js";
 /** Whoever reads this in a log has found a leak. */
 export const KEY = "k3y-that-nobody-may-see";
 
+const hexOf = (character: string) => character.charCodeAt(0).toString(16);
+const escapedBy = (write: (character: string) => string) => [...KEY].map(write).join("");
+
+/** How an answer can repeat the key: as it is, and as JSON, HTML and URLs escape it. */
+export const TOLD_KEYS: readonly string[] = [
+  KEY,
+  KEY.toUpperCase(),
+  escapedBy((character) => `\\u${hexOf(character).padStart(4, "0")}`),
+  escapedBy((character) => `&#x${hexOf(character)};`),
+  escapedBy((character) => `&#${character.charCodeAt(0)};`),
+  escapedBy((character) => `%${hexOf(character)}`),
+];
+
 export type TimedFault = Extract<Fault, { kind: AnswerFault }>;
 
 const refusal = (status: number, message: string | string[]) =>
   answerOf(status, JSON.stringify({ message, statusCode: status }));
 
-const REFUSALS: Readonly<Record<Exclude<AnswerFault, FaultKind>, () => Answer>> = {
+const REFUSALS: Readonly<Record<Exclude<AnswerFault, FaultKind | "key told">, () => Answer>> = {
   "400": () => refusal(400, ["fromDate must not be after toDate"]),
   "401": () => refusal(401, `Unauthorized: ${KEY}`),
   "403": () => answerOf(403, "<html><body>Forbidden</body></html>"),
@@ -23,7 +36,6 @@ const REFUSALS: Readonly<Record<Exclude<AnswerFault, FaultKind>, () => Answer>> 
       401,
       "Validation service blocked: Your plan: free-plan-daily total included usage has been consumed",
     ),
-  "key told": () => answerOf(500, `<pre>X-API-Key: ${KEY}</pre>`),
 };
 
 /** The way to a service on which a fault strikes every call. */
@@ -40,8 +52,10 @@ export function struckBy(
   return async (url, init) => {
     const { headers } = await fetch(url, init);
     const [date, age] = [headers.get("date"), headers.get("age")];
-    if (kind === "key told" && chanceOf(seed, url) < 0.3) {
-      throw Object.assign(new Error(`socket hang up after X-API-Key: ${KEY}`), { code: "ECONNRESET", init });
+    if (kind === "key told") {
+      const line = `X-API-Key: ${TOLD_KEYS[Math.floor(chanceOf(seed, url, "told") * TOLD_KEYS.length)]}`;
+      if (chanceOf(seed, url) >= 0.3) return withHeaders(answerOf(500, `<pre>${line}</pre>`), { date, age });
+      throw Object.assign(new Error(`socket hang up after ${line}`), { code: "ECONNRESET", init });
     }
     return withHeaders(REFUSALS[kind](), { date, age });
   };

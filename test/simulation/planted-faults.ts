@@ -185,6 +185,13 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [107, 101, 160],
   },
   {
+    name: "shows the key as HTML and JSON escape it",
+    file: "client/find-secret.ts",
+    find: "%(?=[\\\\da-f])|&(?=[#a-z])|u(?=[\\\\da-f{\\\\\\\\%&])|",
+    replace: "%(?=[\\\\da-f])|",
+    seeds: [107, 101, 160],
+  },
+  {
     name: "sets a timer for a month",
     file: "client/schedule.ts",
     find: "Math.min(Math.max(0, target - armedAt), LONGEST_DELAY)",
@@ -212,6 +219,13 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     find: "if (running !== undefined) return running;",
     replace: "",
     seeds: [2, 5],
+  },
+  {
+    name: "polls for each way to write one schedule",
+    file: "candles/options.ts",
+    find: "timeframe, currency, every, settle",
+    replace: "timeframe, currency, pace, settle",
+    seeds: [1, 2, 3],
   },
   {
     name: "gives a young pair up after three answers, however soon",
