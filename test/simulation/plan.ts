@@ -189,6 +189,9 @@ function drawPoll(draw: Draw, { series, every, settle, revisionWindow, weekStart
   };
 }
 
+/** Of so many intervals a history is filled from 1970 on. */
+const MOST_FILLED = 20_000;
+
 function drawStays(draw: Draw, feed: FeedPlan, world: WorldPlan): WatcherPlan[] {
   const { series, from, until } = feed;
   const polls = draw.fork("polls");
@@ -202,7 +205,9 @@ function drawStays(draw: Draw, feed: FeedPlan, world: WorldPlan): WatcherPlan[] 
     if (back === "candles") return { since: { candles: draw.scaled(1, 1_500) }, ...fillGaps };
     const begins = world.start + world.offset + from;
     const since = begins - interval * draw.scaled(1, Math.max(2, Math.min(3_000, begins / interval / 2)));
-    return { since: mayBeAll(since) ? 0 : Math.max(0, since), ...fillGaps };
+    // Years of seconds without a swap would be filled, too.
+    const isFew = !("fillGaps" in fillGaps) || begins - world.createdAt < MOST_FILLED * interval;
+    return { since: isFew && mayBeAll(since) ? 0 : Math.max(0, since), ...fillGaps };
   };
   const stays: WatcherPlan[] = [];
   const main = drawView();
