@@ -48,17 +48,28 @@ export async function check(log: RunLog): Promise<Breach[]> {
   return breaches;
 }
 
-/** Machines whose clocks are this far apart, in ms, are told from each other by so many answers. */
-const SPLIT = 1_300;
-const ENOUGH_DATES = 100;
+/** Two machines are told from each other by so many answers, of which so many of each have no clock in common, by so many ms. */
+const TOLD_APART = { answers: 100, ofEach: 3, by: 250 };
 
-function datedBy({ told }: RunLog, order: number): number {
-  return told.slice(0, order).filter(({ headers }) => headers.date !== undefined).length;
+/** After so many exchanges two machines have been told apart: before that all answers may come from one clock. */
+function toldApartAfter({ told }: RunLog): number {
+  let answers = 0;
+  let lows: number[] = [];
+  let highs: number[] = [];
+  for (const [order, { sent, received, headers, old }] of told.entries()) {
+    if (headers.date === undefined || old > 0 || received === undefined) continue;
+    answers += 1;
+    lows = [...lows, headers.date - received].sort((a, b) => b - a).slice(0, TOLD_APART.ofEach);
+    highs = [...highs, headers.date + 1_000 - sent].sort((a, b) => a - b).slice(0, TOLD_APART.ofEach);
+    if (answers >= TOLD_APART.answers && lows.at(-1)! - highs.at(-1)! > TOLD_APART.by) return order + 1;
+  }
+  return Number.POSITIVE_INFINITY;
 }
 
 function contextOf(log: RunLog, breach: Context["breach"]): Context {
   const { plan } = log;
   const { start, offset, hasDate, machines } = plan.world;
+  const toldApartAt = toldApartAfter(log);
   const looks = looksOf(log);
   const feeds = new Map(plan.feeds.map((feed) => [seriesOf(feed), feed]));
   const lie = log.told.findIndex(
@@ -99,9 +110,7 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
     // A clock that was set by less than what is not known of it cannot be noticed.
     clockTolerance: (steps.length > 0 ? 1_300 : 0) + 1 + (machines?.ahead ?? 0),
     toleranceAt: (order) => {
-      const isSplit = (machines?.ahead ?? 0) >= SPLIT;
-      const isKnown = isSplit && steps.length === 0 && datedBy(log, order) >= ENOUGH_DATES;
-      if (isKnown) return 1;
+      if (machines !== undefined && steps.length === 0 && order >= toldApartAt) return 1;
       return (steps.length > 0 ? 1_300 : 0) + 1 + (machines?.ahead ?? 0);
     },
     graceOf: ({ period }) => 200_000 + period + longestSleep,

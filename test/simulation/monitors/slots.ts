@@ -2,6 +2,8 @@ import { slotsAbout } from "../check.js";
 import { lacksOlder } from "../reads.js";
 import type { Monitor } from "./monitor.js";
 
+/** A few answers more than 32. */
+const BELIEVED_FOR = 40;
 /** A look and those that it may need take less than this, in ms. */
 const JUST_BEFORE = 5_000;
 
@@ -33,9 +35,12 @@ export const watchSlots: Monitor = (log, context) => {
       );
       const away = reached - slot;
       const isThrottled = context.isThrottled(look.sent) || context.isThrottled(look.sent - slack);
+      // A machine whose clock is behind, as it seemed, is believed in until so many answers have contradicted it.
+      const heard = log.told.slice(Math.max(0, look.order - BELIEVED_FOR), look.order);
+      const isMisled = heard.some(({ faults }) => faults.some((fault) => fault.endsWith("Date")));
       const joins = log.stays.some(({ joined }) => Math.abs(joined - look.sent) < 1_500);
       const isCalm = look.sent > calmFrom;
-      if (isCalm && Math.abs(away) > slack && !doubts.includes(true) && !joins && !isThrottled) {
+      if (isCalm && Math.abs(away) > slack && !doubts.includes(true) && !isMisled && !joins && !isThrottled) {
         context.breach(
           11,
           `polls ${feed.series.timeframe} ${away} ms from the slot at ${new Date(slot).toISOString()}`,
