@@ -48,8 +48,11 @@ export async function check(log: RunLog): Promise<Breach[]> {
   return breaches;
 }
 
-/** Two machines are told from each other by so many answers, of which so many of each have no clock in common, by so many ms. */
-const TOLD_APART = { answers: 100, ofEach: 3, by: 250 };
+/**
+ * Two machines whose clocks are so many ms apart are told from each other by so many answers, of which so many of each
+ * have no clock in common, by so many ms.
+ */
+const TOLD_APART = { ahead: 1_300, answers: 100, ofEach: 3, by: 250 };
 
 /** After so many exchanges two machines have been told apart: before that all answers may come from one clock. */
 function toldApartAfter({ told }: RunLog): number {
@@ -110,7 +113,8 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
     // A clock that was set by less than what is not known of it cannot be noticed.
     clockTolerance: (steps.length > 0 ? 1_300 : 0) + 1 + (machines?.ahead ?? 0),
     toleranceAt: (order) => {
-      if (machines !== undefined && steps.length === 0 && order >= toldApartAt) return 1;
+      const isSplit = (machines?.ahead ?? 0) >= TOLD_APART.ahead;
+      if (isSplit && steps.length === 0 && order >= toldApartAt) return 1;
       return (steps.length > 0 ? 1_300 : 0) + 1 + (machines?.ahead ?? 0);
     },
     graceOf: ({ period }) => 200_000 + period + longestSleep,

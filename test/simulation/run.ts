@@ -196,7 +196,9 @@ function answeredBy(
     if (exchange.told !== undefined || exchange.attempt !== attempt || !exchange.url.endsWith(url)) continue;
     const isSame = status === undefined ? exchange.status === undefined : exchange.received === now;
     if (isSame || best === undefined) best = exchange;
-    if (isSame && exchange.sent === now - duration) return exchange;
+    // Of two that were sent together one can have failed and the other be on its way.
+    const hasEnded = status !== undefined || exchange.outcome !== "pending";
+    if (isSame && hasEnded && exchange.sent === now - duration) return exchange;
     if (exchange.sent < now - 7_200_000) break;
   }
   return best!;

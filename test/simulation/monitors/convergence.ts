@@ -57,6 +57,8 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
     return !wasRead && asked.some((look) => isUnreadable(look, timestamp));
   };
 
+  const ahead = log.plan.world.machines?.ahead ?? 0;
+
   // Only what is answered after the interval has left the window, and settled, is an answer for good.
   const leaves = (timestamp: number) =>
     Math.max(intervals.shift(timestamp, revisionWindow + 1), intervals.end(timestamp) + settle);
@@ -84,8 +86,8 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
         looks.filter(
           (look) =>
             look.order > stay.joinedOrder &&
-            // By a wrong date it can leave the window earlier.
-            (look.isTimeDoubtful || look.answeredAt + 300 >= leaves(timestamp)),
+            // By a wrong date, or a machine that is ahead, it can leave the window earlier.
+            (look.isTimeDoubtful || look.answeredAt + 300 + ahead >= leaves(timestamp)),
         ),
         timestamp,
         has,
