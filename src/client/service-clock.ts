@@ -26,7 +26,7 @@ interface Bounds {
 
 /** One of the clocks that answers come from. */
 interface Machine extends Bounds {
-  /** How many answers have contradicted it since the last that told of it. */
+  /** How many answers have come from others, or may have, since the last that told of it. */
   readonly others: number;
   /** When an answer last told whether its bounds still hold, by the scheduler. */
   readonly checkedAt: number;
@@ -87,9 +87,11 @@ export const unknownClock: ServiceClock = {
 
 /** Clocks drift apart: bounds contradict each other by up to this much then, in ms; by more, they are of two clocks. */
 const DRIFT_GAP = 250;
-/** Clocks this close to each other, in ms, are those of several machines; the scheduler's so close confirms the first. */
+/** Bounds no further apart than this, in ms, are those of several machines; by more, the clock has jumped. */
+const SKEW = 2_500;
+/** The scheduler's clock, this close, confirms the first answer, in ms; an answer this close sides with another one. */
 const NEAR = 5_000;
-/** A machine that so many answers have contradicted is no longer there. */
+/** A machine is no longer there once another one has explained so many answers in a row. */
 const FORGOTTEN_AFTER = 32;
 /** So many answers that fit no machine are kept until another one agrees. */
 const STRANGERS = 3;
@@ -121,11 +123,11 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const own = least <= DRIFT_GAP ? gaps.indexOf(least) : -1;
   const machines = clock.machines.map((machine, at) => {
     if (at === own) return told(machine, seen, received, clock);
-    return gaps[at]! > 0 ? { ...machine, others: machine.others + 1 } : machine;
+    return { ...machine, others: machine.others + 1 };
   });
   if (own >= 0) return { ...withMachines(clock, machines), rival: NONE, isConfirmed: true };
   const doubted = { ...clock, isDoubted: true };
-  if (gapBetween(clock.bounds, seen) <= NEAR) {
+  if (gapBetween(clock.bounds, seen) <= SKEW) {
     const agreed = clock.strangers.find((stranger) => gapBetween(stranger, seen) <= 0);
     if (agreed === undefined) {
       return { ...doubted, machines, strangers: [seen, ...clock.strangers].slice(0, STRANGERS) };

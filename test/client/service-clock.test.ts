@@ -168,7 +168,7 @@ describe("the service's clock", () => {
     ["two by two", (_: number, turn: number) => turn % 4 < 2],
     ["nine to one", (random: number) => random < 0.9],
   ] as const)("of two machines that answer %s", (_, isFirst) => {
-    const skews = fc.integer({ min: 1_300, max: 4_500 });
+    const skews = fc.integer({ min: 1_300, max: 2_400 });
     const randoms = fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), latency), {
       minLength: 250,
       maxLength: 250,
@@ -242,6 +242,22 @@ describe("the service's clock", () => {
     expect(clock.machines).toHaveLength(1);
     expect(clock.bounds!.low).toBeGreaterThan(6_900);
   });
+
+  it.each([-2_400, -1_700, -1_200, 1_200, 1_700, 2_400])(
+    "of a machine that was never there, as two Dates were off by %i ms, is forgotten at whatever phase of the second",
+    (lie) => {
+      for (let phase = 0; phase < 1_000; phase += 50) {
+        let clock = unknownClock;
+        for (let turn = 0; turn < 100; turn += 1) {
+          const isLie = turn === 50 || turn === 51;
+          clock = learn(clock, exchange(NOW + phase + turn * 10_000, 20, 20, isLie ? lie : 0).trip);
+        }
+        expect(clock.machines).toHaveLength(1);
+        expect(clock.bounds!.low).toBeGreaterThan(-1_100);
+        expect(clock.bounds!.high).toBeLessThan(1_100);
+      }
+    },
+  );
 
   it("that goes to and fro between two that are far apart is believed after more and more answers", () => {
     let clock = unknownClock;

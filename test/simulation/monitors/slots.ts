@@ -13,6 +13,7 @@ export const watchSlots: Monitor = (log, context) => {
   const { latency, limiter, machines } = plan.world;
   const usual = context.clockTolerance + 1_050 + 2 * Math.min(150, latency.base + latency.spread);
   if (plan.world.client.quota !== undefined) return;
+  const dated = log.told.filter(({ headers }) => headers.date !== undefined);
   for (const feed of plan.feeds) {
     // While the time is being learned, what no Date proves is asked for as a second turns.
     const isOdd = [feed.settle, feed.every].some((ms) => ms !== "close" && ms % 1_000 !== 0);
@@ -36,8 +37,10 @@ export const watchSlots: Monitor = (log, context) => {
       const away = reached - slot;
       const isThrottled = context.isThrottled(look.sent) || context.isThrottled(look.sent - slack);
       // A machine whose clock is behind, as it seemed, is believed in until so many answers have contradicted it.
-      const heard = log.told.slice(Math.max(0, look.order - BELIEVED_FOR), look.order);
-      const isMisled = heard.some(({ faults }) => faults.some((fault) => fault.endsWith("Date")));
+      const heard = dated.filter(({ told }) => told!.order < look.order).slice(-BELIEVED_FOR);
+      const isMisled =
+        heard.some(({ faults }) => faults.some((fault) => fault.endsWith("Date"))) ||
+        (heard[0] !== undefined && context.clockWasSet(heard[0].sent, look.sent));
       const joins = log.stays.some(({ joined }) => Math.abs(joined - look.sent) < 1_500);
       const isCalm = look.sent > calmFrom;
       if (isCalm && Math.abs(away) > slack && !doubts.includes(true) && !isMisled && !joins && !isThrottled) {

@@ -117,9 +117,12 @@ function isShort(
   log: RunLog,
   context: Context,
 ): boolean {
-  const { base, spread } = log.plan.world.latency;
+  const { latency, machines } = log.plan.world;
+  const { base, spread } = latency;
+  // Of several machines the one that is behind is waited for, and until a second turns.
+  const wait = machines === undefined ? 0 : 1_000;
   // A look may take three pages, or be repeated twice.
-  const longestTrip = 3 * 2 * (base + spread) + context.clockTolerance;
+  const longestTrip = 3 * 2 * (base + spread) + context.clockTolerance + wait;
   const now = context.serviceClock(at);
   const slots = slotsAbout(feed, now).filter((slot) => slot <= now + 1_000);
   const [before = 0, due = 0] = slots.slice(-2);
