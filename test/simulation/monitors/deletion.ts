@@ -8,6 +8,8 @@ import type { Context, Monitor } from "./monitor.js";
 
 /** How far a client may be wrong about the service's clock while it is being learned, ms. */
 const CLOCK_ERROR = 1_200;
+/** A slot that is due within less, in ms, of another poll is asked for at once. */
+const SOON = 500;
 /** Within this time, in ms, what is in doubt is asked for again. */
 const SECOND_LOOK = 1_050 + CLOCK_ERROR;
 
@@ -70,7 +72,11 @@ export function isAnotherAnswer(before: Look, last: Look, feed: FeedPlan, contex
   const own = slots.reduce((best, slot) => (Math.abs(slot - sent) < Math.abs(best - sent) ? slot : best));
   // The first look of all comes with a subscription, and has no slot.
   const isFirst = !context.isWatched(feed, before.sent - CLOCK_ERROR, before.sent);
-  return slots.some((slot) => (isFirst || slot !== own) && slot > sent - CLOCK_ERROR && slot <= until);
+  // A poll that came late has the next slot just behind it.
+  const isNext = (slot: number) => slot > sent && last.sent - before.sent >= SOON;
+  return slots.some(
+    (slot) => (isFirst || slot !== own || isNext(slot)) && slot > sent - CLOCK_ERROR && slot <= until,
+  );
 }
 
 /** What is missing for the first time is asked for again a second later, or with the next slot. */

@@ -2,8 +2,8 @@ import { slotsAbout } from "../check.js";
 import { lacksOlder } from "../reads.js";
 import type { Monitor } from "./monitor.js";
 
-/** A few answers more than 32. */
-const BELIEVED_FOR = 40;
+/** What a lie, or a clock that was set, has left behind can look like a machine that is so many ms behind. */
+const SKEW = 2_500;
 /** A look and those that it may need take less than this, in ms. */
 const JUST_BEFORE = 5_000;
 
@@ -13,7 +13,9 @@ export const watchSlots: Monitor = (log, context) => {
   const { latency, limiter, machines } = plan.world;
   const usual = context.clockTolerance + 1_050 + 2 * Math.min(150, latency.base + latency.spread);
   if (plan.world.client.quota !== undefined) return;
-  const dated = log.told.filter(({ headers }) => headers.date !== undefined);
+  const lies = log.told.flatMap(({ faults, told }) =>
+    faults.some((fault) => fault.endsWith("Date")) ? [told!.order] : [],
+  );
   for (const feed of plan.feeds) {
     // While the time is being learned, what no Date proves is asked for as a second turns.
     const isOdd = [feed.settle, feed.every].some((ms) => ms !== "close" && ms % 1_000 !== 0);
@@ -36,14 +38,17 @@ export const watchSlots: Monitor = (log, context) => {
       );
       const away = reached - slot;
       const isThrottled = context.isThrottled(look.sent) || context.isThrottled(look.sent - slack);
-      // A machine whose clock is behind, as it seemed, is believed in until so many answers have contradicted it.
-      const heard = dated.filter(({ told }) => told!.order < look.order).slice(-BELIEVED_FOR);
-      const isMisled =
-        heard.some(({ faults }) => faults.some((fault) => fault.endsWith("Date"))) ||
-        (heard[0] !== undefined && context.clockWasSet(heard[0].sent, look.sent));
+      const { order } = look;
+      const isMisled = lies.some((told) => told < order) || context.clockWasSet(plan.world.start, look.sent);
       const joins = log.stays.some(({ joined }) => Math.abs(joined - look.sent) < 1_500);
       const isCalm = look.sent > calmFrom;
-      if (isCalm && Math.abs(away) > slack && !doubts.includes(true) && !isMisled && !joins && !isThrottled) {
+      if (
+        isCalm &&
+        Math.abs(away) > slack + (isMisled ? SKEW : 0) &&
+        !doubts.includes(true) &&
+        !joins &&
+        !isThrottled
+      ) {
         context.breach(
           11,
           `polls ${feed.series.timeframe} ${away} ms from the slot at ${new Date(slot).toISOString()}`,
