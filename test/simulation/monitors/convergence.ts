@@ -78,17 +78,19 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
     // Missing for the first time: the second look is on its way.
     if (has !== undefined && wanted === undefined && isDoubted(polls, timestamp)) continue;
     const mayBeFinal = own === undefined || own.status === "final";
+    // What others knew before is not known to the subscriber's own history.
+    const answers = looks.filter((look) => look.order > stay.joinedOrder);
+    // By a wrong date, or a machine that is ahead, it can leave the window earlier.
+    const isForGood = (look: Look) =>
+      look.isTimeDoubtful || look.answeredAt + 300 + ahead >= leaves(timestamp);
+    const first = answers.findIndex(isForGood);
+    // An absence is confirmed by the answer for good; those before it may have shown it first.
+    const isFirstAbsence = (at: number) => has === undefined && first >= 0 && at >= first - 2;
     if (
       !isUnsettled &&
       mayBeFinal &&
       wasAnsweredSo(
-        // What others knew before is not known to the subscriber's own history.
-        looks.filter(
-          (look) =>
-            look.order > stay.joinedOrder &&
-            // By a wrong date, or a machine that is ahead, it can leave the window earlier.
-            (look.isTimeDoubtful || look.answeredAt + 300 + ahead >= leaves(timestamp)),
-        ),
+        answers.filter((look, at) => isForGood(look) || isFirstAbsence(at)),
         timestamp,
         has,
         truth,
