@@ -120,7 +120,7 @@ function isShort(
   const { latency, machines } = log.plan.world;
   const { base, spread } = latency;
   // Of several machines the one that is behind is waited for, and until a second turns.
-  const wait = machines === undefined ? 0 : 1_000;
+  const wait = machines === undefined ? 0 : 2_000;
   // A look may take three pages, or be repeated twice.
   const longestTrip = 3 * 2 * (base + spread) + context.clockTolerance + wait;
   const now = context.serviceClock(at);
@@ -129,7 +129,7 @@ function isShort(
   const next = stay.statuses.find((later) => later.at > at);
   return (
     value.failures === 0 &&
-    due - before < longestTrip &&
+    (machines !== undefined || due - before < longestTrip) &&
     next?.value.state === "live" &&
     next.at - at < longestTrip
   );
