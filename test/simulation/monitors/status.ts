@@ -111,12 +111,13 @@ async function isForked({ at, value }: Seen<FeedStatus>, feed: FeedPlan, log: Ru
 
 /** Whether two polls are due so close to each other that the first is answered, and well, only after the second. */
 function isShort(
-  { at, value }: Seen<FeedStatus>,
+  seen: Seen<FeedStatus>,
   stay: StayLog,
   feed: FeedPlan,
   log: RunLog,
   context: Context,
 ): boolean {
+  const { at, value } = seen;
   const { latency, machines } = log.plan.world;
   const { base, spread } = latency;
   // Of several machines the one that is behind is waited for, and until a second turns.
@@ -126,7 +127,7 @@ function isShort(
   const now = context.serviceClock(at);
   const slots = slotsAbout(feed, now).filter((slot) => slot <= now + 1_000);
   const [before = 0, due = 0] = slots.slice(-2);
-  const next = stay.statuses.find((later) => later.at > at);
+  const next = stay.statuses[stay.statuses.indexOf(seen) + 1];
   return (
     value.failures === 0 &&
     (machines !== undefined || due - before < longestTrip) &&
