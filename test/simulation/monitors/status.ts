@@ -118,10 +118,12 @@ function isShort(
   context: Context,
 ): boolean {
   const { at, value } = seen;
-  const { latency, machines } = log.plan.world;
+  const { latency, machines, cache } = log.plan.world;
   const { base, spread } = latency;
   // Of several machines the one that is behind is waited for, and until a second turns.
-  const wait = machines === undefined ? 0 : 2_000;
+  const turn = machines === undefined ? 0 : 2_000;
+  // What a cache gives again proves nothing new: the next slot does.
+  const wait = turn + (cache === undefined ? 0 : cache.keeps + feed.period);
   // A look may take three pages, or be repeated twice.
   const longestTrip = 3 * 2 * (base + spread) + context.clockTolerance + wait;
   const now = context.serviceClock(at);
@@ -130,7 +132,7 @@ function isShort(
   const next = stay.statuses[stay.statuses.indexOf(seen) + 1];
   return (
     value.failures === 0 &&
-    (machines !== undefined || due - before < longestTrip) &&
+    (machines !== undefined || cache !== undefined || due - before < longestTrip) &&
     next?.value.state === "live" &&
     next.at - at < longestTrip
   );
