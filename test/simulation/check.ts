@@ -114,7 +114,7 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
     clockTolerance: (steps.length > 0 ? 1_300 : 0) + 1 + (machines?.ahead ?? 0),
     toleranceAt: (order) => {
       const isSplit = (machines?.ahead ?? 0) >= TOLD_APART.ahead;
-      if (isSplit && steps.length === 0 && order >= toldApartAt) return 3;
+      if (isSplit && steps.length === 0 && order >= toldApartAt) return 100;
       return (steps.length > 0 ? 1_300 : 0) + 1 + (machines?.ahead ?? 0);
     },
     graceOf: ({ period }) => 200_000 + period + longestSleep,

@@ -405,7 +405,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "takes a second machine for a clock that has jumped",
     file: "client/service-clock.ts",
-    find: "if (gapBetween(clock.bounds, seen) <= NEAR) {",
+    find: "if (gapBetween(clock.bounds, seen) <= SKEW) {",
     replace: "if (false) {",
     seeds: [1, 4, 13],
   },
