@@ -367,14 +367,6 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     hours: 1,
   },
   {
-    name: "takes what lacks its witness for a success first",
-    file: "poll/feed.ts",
-    find: "const isSuccess = isLast || isCurrent !== undefined;",
-    replace: "const isSuccess = true;",
-    seeds: [300045],
-    hours: 1,
-  },
-  {
     name: "never makes final a closed candle whose row breaks",
     file: "candles/book.ts",
     find: 'else if (status === "closed") this.finish(entry);',
