@@ -343,7 +343,8 @@ class Poller<State> {
   #lookWhenDue(epoch: number): void {
     const { scheduler } = this.#core;
     const clock = this.#core.serviceClock();
-    const due = this.#tries > 1 ? aimSafely(clock, this.#slot.at) : aim(clock, this.#slot.at);
+    const isAgain = this.#tries > 1 || this.#secondLooks > 0;
+    const due = isAgain ? aimSafely(clock, this.#slot.at) : aim(clock, this.#slot.at);
     // The service's clock has jumped: what is due by now shows with the next look.
     if (clock.epoch !== epoch || scheduler.now() >= due) {
       this.look();

@@ -2,8 +2,8 @@ import { slotsAbout } from "../check.js";
 import { lacksOlder } from "../reads.js";
 import type { Monitor } from "./monitor.js";
 
-/** What a lie, or a clock that was set, has left behind can look like a machine that is so many ms behind. */
-const SKEW = 2_500;
+/** What a lie, or a clock that was set, has left behind can look like machines, one of which is so many ms behind. */
+const SKEW = 6_000;
 /** A look and those that it may need take less than this, in ms. */
 const JUST_BEFORE = 5_000;
 
