@@ -64,7 +64,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
   const now = () => serviceNow(core);
 
   /** Takes in what was read; of an empty answer that nothing proves only what the one before has shown, too. */
-  const take = (answer: CandleRead): LookStep<CandleState> => {
+  const take = (answer: SeriesRead): LookStep<CandleState> => {
     book ??= emptyBook(firstInterval(rules, answer));
     const settled = settledUntil(rules, answer.provenAt);
     // One that was asked for at once may come out of a cache, and is no second one.
@@ -86,6 +86,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
       : book.coveredUntil >= settledUntil(rules, book.observedAt);
     return {
       state: { book, changes: turn.changes },
+      sentAt: answer.sentAt,
       provenAt: book.observedAt,
       isCurrent: turn.isDoubtful ? undefined : isCovered,
       isDoubtful: turn.isDoubtful || (answer.isUnproven === true && before === undefined),
@@ -177,7 +178,15 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
         const isSecond = lacksWitness;
         lacksWitness = true;
         if (!isSecond) reader.doubt(read.lacks);
-        yield { state, provenAt: observedAt, isCurrent: undefined, isDoubtful: true, isLast: !isSecond };
+        const { sentAt } = read;
+        yield {
+          state,
+          sentAt,
+          provenAt: observedAt,
+          isCurrent: undefined,
+          isDoubtful: true,
+          isLast: !isSecond,
+        };
         throw await reader.unfinished(read.lacks, options);
       }
       lacksWitness = false;
@@ -191,7 +200,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
         const { observedAt: provenAt } = book;
         const candles = [...forgotten, ...read.candles].sort((a, b) => a.timestamp - b.timestamp);
         const state = takePart({ ...read, candles }, book);
-        yield { state, provenAt, isCurrent: undefined, isDoubtful: true, isLast: true };
+        yield { state, sentAt: read.sentAt, provenAt, isCurrent: undefined, isDoubtful: true, isLast: true };
         return;
       }
       const step = take({ ...read, isUnproven: !isProven(read, book) });

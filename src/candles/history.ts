@@ -1,7 +1,12 @@
 import type { Intervals } from "../timeframe.js";
-import type { CandleRead } from "./book.js";
 import { EARLIEST } from "./opening.js";
-import { FULL_PAGE, type ReadOptions, type SeriesReader, UnfinishedError } from "./reader.js";
+import {
+  FULL_PAGE,
+  type ReadOptions,
+  type SeriesRead,
+  type SeriesReader,
+  UnfinishedError,
+} from "./reader.js";
 
 /** Slices are sized to hold about this many candles. */
 const AIMED_CANDLES = 900;
@@ -31,10 +36,10 @@ export async function* readSlices(
   from: number,
   until: () => number,
   options: HistoryOptions,
-): AsyncGenerator<CandleRead> {
+): AsyncGenerator<SeriesRead> {
   let start = from;
   let length = FULL_PAGE;
-  let held: CandleRead | undefined;
+  let held: SeriesRead | undefined;
   /** The end of the silence from `start` on that one answer has shown. */
   let silentUntil = Number.NEGATIVE_INFINITY;
   while (start < until()) {
@@ -90,7 +95,7 @@ export async function* readSlices(
 async function silenceOf(
   { opening }: SeriesReader,
   intervals: Intervals,
-  held: CandleRead,
+  held: SeriesRead,
   candlesBefore: number | undefined,
   options: HistoryOptions,
 ): Promise<number> {
@@ -120,8 +125,8 @@ export async function readLast(
   count: number,
   until: number,
   options: HistoryOptions,
-  reads: CandleRead[] = [],
-): Promise<readonly CandleRead[]> {
+  reads: SeriesRead[] = [],
+): Promise<readonly SeriesRead[]> {
   const { opening } = reader;
   const earliest = intervals.start(EARLIEST);
   let missing = reads.reduce((left, { candles }) => left - candles.length, count);
@@ -184,7 +189,7 @@ export async function readLast(
 }
 
 /** Takes the first candle out of the reads, as it may be gone: what lies between it and the next one is read again. */
-function forgetFirst(reads: CandleRead[]): void {
+function forgetFirst(reads: SeriesRead[]): void {
   const [read, ...later] = reads;
   const candles = read?.candles.slice(1) ?? [];
   const kept = candles.length > 0 ? [{ ...read!, from: candles[0]!.timestamp, candles }] : [];

@@ -51,6 +51,8 @@ export class UnfinishedError extends ContractError {
 
 /** What a range was answered with. */
 export interface SeriesRead extends CandleRead {
+  /** When its first request went out, by the scheduler. */
+  readonly sentAt: number;
   /** The known candle beyond the range that the answer should hold and does not: not all of the range was answered. */
   readonly lacks: number | undefined;
   /** Whether the answer holds a candle beyond the range, and every known one that was asked for: it is not just empty. */
@@ -257,7 +259,7 @@ export class SeriesReader {
     const broken = new Set<number>();
     let hasUnplaced = false;
     let refusal: PairstreamError | undefined;
-    let first: Pick<CandleRead, "provenAt" | "epoch"> | undefined;
+    let first: Pick<SeriesRead, "sentAt" | "provenAt" | "epoch"> | undefined;
     const walk = this.#core.walk({
       route: (cursor) => ohlcvRoute({ ...this.#series, from: start, to: end, limit, cursor }),
       priority,
@@ -267,8 +269,8 @@ export class SeriesReader {
       mostPages: mostPagesOf(this.#intervals, start, end),
       needsClock: true,
     });
-    for await (const { value, provenAt, epoch, cursor } of walk) {
-      first ??= { provenAt, epoch };
+    for await (const { value, sentAt, provenAt, epoch, cursor } of walk) {
+      first ??= { sentAt, provenAt, epoch };
       for (const candle of fullest(value.page.result)) candles.set(candle.timestamp, candle);
       for (const { key } of value.skipped) {
         if (key === undefined) hasUnplaced = true;

@@ -17,13 +17,13 @@ import { aimSafely, type ServiceClock, spanAt } from "../client/service-clock.js
 import type { Series } from "../contract/model.js";
 import { PairstreamError, QuotaExceededError, RateLimitError } from "../errors.js";
 import { isFatal, recoveryAt } from "../poll/recovery.js";
-import type { CandleBook, CandleRead } from "./book.js";
+import type { CandleBook } from "./book.js";
 import type { CandleEvent } from "./event.js";
 import { type CandleState, candleFeed } from "./feed.js";
 import { readLast, readSlices } from "./history.js";
 import { enterHistory, type HistoryProgress } from "./history-progress.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./options.js";
-import { SeriesReader } from "./reader.js";
+import { type SeriesRead, SeriesReader } from "./reader.js";
 import { CandleView, type ViewStep } from "./view.js";
 
 /**
@@ -102,7 +102,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
 }
 
 /** Reads what comes before the book, from an instant on where that is told. */
-type HistoryReader = (from: number, signal: AbortSignal) => AsyncIterable<CandleRead>;
+type HistoryReader = (from: number, signal: AbortSignal) => AsyncIterable<SeriesRead>;
 
 interface HistoryPlan {
   /** Nothing older is shown. */
@@ -133,7 +133,7 @@ function planHistory(
   const inBook = entries.filter(({ candle }) => candle.timestamp < running);
   const missing = since.candles - inBook.length;
   if (missing <= 0) return { start: inBook[inBook.length - since.candles]!.candle.timestamp, until };
-  const found: CandleRead[] = [];
+  const found: SeriesRead[] = [];
   return {
     start: Number.NEGATIVE_INFINITY,
     until,
@@ -186,7 +186,7 @@ async function* untilRead(
   history: HistoryReader,
   progress: HistoryProgress,
   signal: AbortSignal,
-): AsyncGenerator<CandleRead> {
+): AsyncGenerator<SeriesRead> {
   let reached = start;
   for (let failures = 0; ; ) {
     try {
@@ -213,7 +213,7 @@ function historySteps(
   progress: HistoryProgress,
 ): Observable<ViewStep> {
   let coveredFrom = Number.isFinite(start) ? start : until;
-  const learnCoverage = (read: CandleRead) => {
+  const learnCoverage = (read: SeriesRead) => {
     coveredFrom = Math.min(coveredFrom, read.from);
     for (const broken of read.unreadable) coveredFrom = Math.max(coveredFrom, rules.intervals.end(broken));
   };

@@ -76,6 +76,8 @@ export interface BudgetPart {
 /** A question that was answered, and when that was. */
 export interface Exchange<T> {
   readonly value: T;
+  /** When the request that was answered went out, by the scheduler. */
+  readonly sentAt: number;
   /** The service's clock had come this far, at least, when it answered. */
   readonly provenAt: number;
   /** Of the service's clock: instants of different epochs cannot be compared. */

@@ -180,7 +180,7 @@ export class Sender {
     try {
       const value = ask.parse(answer.text);
       return {
-        exchange: { value, provenAt: provenBy(this.#clock, trip), epoch: this.#clock.epoch },
+        exchange: { value, sentAt: sent, provenAt: provenBy(this.#clock, trip), epoch: this.#clock.epoch },
       };
     } catch (error) {
       return { error: this.#broken(error), at };

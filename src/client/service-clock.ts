@@ -30,6 +30,9 @@ interface Machine extends Bounds {
   readonly others: number;
   /** When an answer last told whether its bounds still hold, by the scheduler. */
   readonly checkedAt: number;
+  /** How far its bounds have slid, in ms, beyond what clocks drift, and when they last did. */
+  readonly slid: number;
+  readonly slidAt: number;
 }
 
 /**
@@ -91,14 +94,18 @@ const DRIFT_GAP = 250;
 const SKEW = 2_500;
 /** The scheduler's clock, this close, confirms the first answer, in ms; an answer this close sides with another one. */
 const NEAR = 5_000;
-/** A machine is no longer there once another one has explained so many answers in a row. */
-const FORGOTTEN_AFTER = 32;
+/** A machine is no longer there once so many answers in a row did not need it; one that contradicts it counts twice. */
+const FORGOTTEN_AFTER = 64;
 /** So many answers that fit no machine are kept until another one agrees. */
 const STRANGERS = 3;
 /** In ms. */
 const LONGEST_TRIP = 60_000;
 /** Bounds that exceed a round trip by less than this, in ms, are not worth narrowing further. */
 const NARROW = 20;
+/** ms per ms; clocks of computers drift ten times more slowly. */
+const FASTEST_DRIFT = 5e-4;
+/** Bounds that have slid further than this beyond any drift, in ms, are of a clock that was set. */
+const MOST_SLID = 40;
 /** Clocks drift: after so many ms narrow bounds are held against a `Date` again. */
 const CHECK_EVERY = 600_000;
 
@@ -123,7 +130,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const own = least <= DRIFT_GAP ? gaps.indexOf(least) : -1;
   const machines = clock.machines.map((machine, at) => {
     if (at === own) return told(machine, seen, received, clock);
-    return { ...machine, others: machine.others + 1 };
+    return { ...machine, others: machine.others + (gaps[at]! > 0 ? 2 : 1) };
   });
   if (own >= 0) return { ...withMachines(clock, machines), rival: NONE, isConfirmed: true };
   const doubted = { ...clock, isDoubted: true };
@@ -157,13 +164,14 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   };
 }
 
-function machineOf({ low, high }: Bounds, checkedAt: number): Machine {
-  return { low, high, others: 0, checkedAt };
+function machineOf({ low, high }: Bounds, at: number): Machine {
+  return { low, high, others: 0, checkedAt: at, slid: 0, slidAt: at };
 }
 
 /**
  * What an answer tells of the machine that it comes from. As answers took their ways there and back, honest bounds are
  * no narrower than the shortest trip: where they would be, clocks have drifted apart, and what was just told is right.
+ * Where they slide faster than clocks drift, one clock was set, and the bounds begin anew.
  */
 function told(machine: Machine, seen: Bounds, at: number, { roundTrip, shortest }: ServiceClock): Machine {
   const narrow = NARROW + roundTrip;
@@ -171,9 +179,15 @@ function told(machine: Machine, seen: Bounds, at: number, { roundTrip, shortest 
   const checkedAt = isCheck ? at : machine.checkedAt;
   const { low, high } = intersection(machine, seen);
   const width = Math.max(high - low, shortest, low > high ? machine.high - machine.low : 0);
-  return low === seen.low
-    ? machineOf({ low, high: Math.min(seen.high, low + width) }, checkedAt)
-    : machineOf({ low: Math.max(seen.low, high - width), high }, checkedAt);
+  const slide = width - (high - low);
+  const drift = (at - machine.slidAt) * FASTEST_DRIFT;
+  const slid = slide > 0 ? Math.max(0, machine.slid + slide - drift) : machine.slid;
+  if (slid > MOST_SLID) return machineOf(seen, at);
+  const bounds =
+    low === seen.low
+      ? { low, high: Math.min(seen.high, low + width) }
+      : { low: Math.max(seen.low, high - width), high };
+  return { ...bounds, others: 0, checkedAt, slid, slidAt: slide > 0 ? at : machine.slidAt };
 }
 
 /** A clock of those machines that are still there. */

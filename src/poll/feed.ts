@@ -11,6 +11,8 @@ import { nextSlot, type Schedule, type Slot } from "./schedule.js";
 /** What a look at the service has found out so far; a look may take several steps. */
 export interface LookStep<State> {
   readonly state: State;
+  /** When the request that was answered went out, by the scheduler. */
+  readonly sentAt: number;
   /** The service's clock had come this far, at least. */
   readonly provenAt: number;
   /** Whether everything is known that can be by then; `undefined` where only another answer can tell. */
@@ -144,8 +146,8 @@ class Poller<State> {
   #isDoubtful = false;
   /** Second looks since the last slot. */
   #secondLooks = 0;
-  /** When the last step began. */
-  #askedAt = Number.NEGATIVE_INFINITY;
+  /** When the last request that was answered went out, by the scheduler. */
+  #sentAt = Number.NEGATIVE_INFINITY;
   #timer: Subscription | undefined;
   #abort: AbortController | undefined;
 
@@ -227,10 +229,9 @@ class Poller<State> {
     const isClosing = kind === "close" || this.#feed.state === undefined;
     // After a jump of the service's clock slots can be due at once, one after the other.
     const pause = Math.min(SECOND_LOOK, schedule.closeEvery, schedule.refreshEvery) / 2;
-    const isRepeat = Math.abs(scheduler.now() - this.#askedAt) < pause;
+    const isRepeat = Math.abs(scheduler.now() - this.#sentAt) < pause;
     const steps = look({ priority: kind, signal, isClosing, isRepeat })[Symbol.asyncIterator]();
     while (!this.#subscriber.closed) {
-      this.#askedAt = scheduler.now();
       const step = steps.next();
       // A second look is not due itself; the slot that begins during it is.
       const due = this.#secondLooks > 0 ? nextSlot(schedule, at, at).at : at;
@@ -255,8 +256,9 @@ class Poller<State> {
     }
   }
 
-  #take({ state, provenAt, isCurrent, isDoubtful, isLast, error }: LookStep<State>): void {
+  #take({ state, sentAt, provenAt, isCurrent, isDoubtful, isLast, error }: LookStep<State>): void {
     const wasLate = this.#feed.isLate;
+    this.#sentAt = sentAt;
     this.#provenAt = provenAt;
     this.#isDoubtful = isDoubtful;
     const isBehind =

@@ -128,7 +128,7 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
       const { report, refused } = exchange.value;
       const unreadable = new Set(refused.flatMap(({ key }) => key ?? []));
       const hasUnplaced = refused.some(({ key }) => key === undefined);
-      const { provenAt } = exchange;
+      const { sentAt, provenAt } = exchange;
       // Within one epoch of the service's clock a later answer cannot be older.
       const observedAt =
         exchange.epoch === epoch ? Math.max(provenAt, book.observedAt ?? provenAt) : provenAt;
@@ -146,6 +146,7 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
       const isLast = isSecond || !isUncertain;
       yield {
         state: { book, events: turn.events },
+        sentAt,
         provenAt: observedAt,
         isCurrent: turn.doubt ? undefined : true,
         isDoubtful: turn.doubt,

@@ -104,7 +104,7 @@ export function archive(habits: Habits, now = NOW) {
       signal?.throwIfAborted();
       const text = answer(route);
       try {
-        return { value: parse(text), provenAt: now, epoch: 0 };
+        return { value: parse(text), sentAt: now, provenAt: now, epoch: 0 };
       } catch (error) {
         if (!(error instanceof ContractError) || attempt >= (habits.attempts ?? 1)) throw error;
       }

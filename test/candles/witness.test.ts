@@ -216,6 +216,23 @@ describe.each([0, 1, 2])(
       },
     );
 
+    it("is no second one where the one before was answered just before, at a later attempt", async () => {
+      const retry = { attempts: 3, baseDelay: 800, maxDelay: 800 };
+      const world = new World({ start: at("12:00:10"), hasDate: true, client: { retry } });
+      const statuses: FeedStatus[] = [];
+      const options = { ...MINUTES, timeframe: "1s", network: "devnet", revisionWindow } as const;
+      watchFeedStatus(world.client, options).subscribe((status) => statuses.push(status));
+      await world.clock.advanceTo(at("12:00:20.900"));
+      const covered = statuses.at(-1)!.coveredUntil!;
+      let failures = 0;
+      world.interfere = () => (failures++ === 0 ? Promise.reject(new Error("lost")) : undefined);
+      await world.clock.advanceTo(at("12:00:22.900"));
+      // The second attempt and the slot after it are 180 ms apart.
+      expect(statuses.at(-1)!.coveredUntil).toBe(covered + 1_000);
+      await world.clock.advanceTo(at("12:00:24.900"));
+      expect(statuses.at(-1)!.coveredUntil).toBe(covered + 4_000);
+    });
+
     it("counts only then where all that was known is gone, too", async () => {
       const { world, statuses } = watched({}, revisionWindow);
       await world.clock.advanceTo(at("12:10:30"));

@@ -223,13 +223,37 @@ describe("the service's clock", () => {
               asked += isProven ? 1 : 2;
               latest = Math.max(latest, truth - from - target);
             }
-            expect(asked).toBeLessThanOrEqual((list.length - 60) * 1.25);
-            expect(latest).toBeLessThanOrEqual(2_500);
+            expect(asked).toBeLessThanOrEqual((list.length - 60) * 1.05);
+            expect(latest).toBeLessThanOrEqual(2_100);
           },
         ),
         { numRuns: 40 },
       );
     });
+  });
+
+  it("that was set by up to two seconds costs few requests more", () => {
+    const steps = fc.integer({ min: 100, max: 2_000 }).chain((by) => fc.constantFrom(by, -by));
+    const ways = fc.array(fc.integer({ min: 5, max: 35 }), { minLength: 160, maxLength: 160 });
+    fc.assert(
+      fc.property(offsets, steps, ways, (offset, step, list) => {
+        let clock = learn(unknownClock, exchange(NOW + 137, 20, 20, offset).trip);
+        let [now, again] = [NOW + 300, 0];
+        for (const [turn, there] of list.entries()) {
+          const ahead = turn < 60 ? offset : offset + step;
+          const target = Math.ceil((now + ahead + 500) / 10_000) * 10_000;
+          const { trip, truth } = exchange(Math.max(now, aim(clock, target)), there, 20, ahead);
+          clock = learn(clock, trip);
+          expect(provenBy(clock, trip)).toBeLessThanOrEqual(Math.max(truth, truth - step));
+          if (turn >= 70) expect(provenBy(clock, trip)).toBeLessThanOrEqual(truth + 60);
+          const isProven = provenBy(clock, trip) >= target;
+          if (turn >= 60 && !isProven) again += 1;
+          now = isProven ? trip.received : Math.max(trip.received, aimSafely(clock, target));
+        }
+        expect(again).toBeLessThanOrEqual(15);
+      }),
+      { numRuns: 50 },
+    );
   });
 
   it("of a machine that is gone is forgotten", () => {
@@ -248,7 +272,7 @@ describe("the service's clock", () => {
     (lie) => {
       for (let phase = 0; phase < 1_000; phase += 50) {
         let clock = unknownClock;
-        for (let turn = 0; turn < 100; turn += 1) {
+        for (let turn = 0; turn < 120; turn += 1) {
           const isLie = turn === 50 || turn === 51;
           clock = learn(clock, exchange(NOW + phase + turn * 10_000, 20, 20, isLie ? lie : 0).trip);
         }

@@ -29,6 +29,11 @@ export interface Exchange {
   told: { readonly order: number; readonly isGood: boolean; readonly error: unknown } | undefined;
 }
 
+/** Whether the answer told another time than its machine's. */
+export function hasFalseDate({ faults }: Pick<Exchange, "faults">): boolean {
+  return faults.some((fault) => fault.endsWith("Date"));
+}
+
 export type Fetch = FetchLike;
 export type Answer = Awaited<ReturnType<FetchLike>>;
 export type Init = Parameters<FetchLike>[1];

@@ -1,6 +1,6 @@
 import type { Candle, Timeframe } from "../../src/index.js";
 import { type Intervals, intervalsOf } from "../../src/timeframe.js";
-import type { Exchange } from "./exchanges.js";
+import { type Exchange, hasFalseDate } from "./exchanges.js";
 import type { RunLog } from "./run-log.js";
 
 /** What a URL asks for; `series` names pair, timeframe and currency in one. */
@@ -169,7 +169,7 @@ function lookOf(pages: readonly Read[]): Look {
     rows,
     broken: new Set(pages.flatMap(({ broken }) => [...broken]).filter((timestamp) => !rows.has(timestamp))),
     hasUnplaced: pages.some(({ hasUnplaced }) => hasUnplaced),
-    isTimeDoubtful: pages.some(({ exchange }) => exchange.faults.some((fault) => fault.endsWith("Date"))),
+    isTimeDoubtful: pages.some(({ exchange }) => hasFalseDate(exchange)),
   };
 }
 
@@ -199,8 +199,13 @@ export function isSaidAbsent(
   let empty: Look | undefined;
   // What a history has shown is not known to the poll, nor the other way round.
   const shown = { history: new Set<number>(), poll: new Set<number>() };
+  /** Whether a candle that was asked for alone is gone, and no answer has held any candle since. */
+  let isGone = false;
   for (const look of looks) {
     const known = shown[look.isHistory ? "history" : "poll"];
+    if (look.rows.size > 0) isGone = false;
+    // What comes empty after one that was gone takes the rest with it.
+    if (isGone) for (const other of known) if (covers(look, other)) known.delete(other);
     // The candle that an answer has to hold is asked for with a margin of one interval.
     const margin = Math.min(timestamp, intervals.shift(intervals.start(look.asked.from), 2));
     const isWhole = !lacksOlder(
@@ -216,9 +221,10 @@ export function isSaidAbsent(
       empty ??= look;
     }
     for (const other of look.rows.keys()) known.add(other);
+    if (!isAboutOne(look.asked, intervals)) continue;
     // An answer about one candle alone says whether that is gone.
-    if (isAboutOne(look.asked, intervals))
-      for (const other of known) if (covers(look, other) && !look.rows.has(other)) known.delete(other);
+    for (const other of known) if (covers(look, other) && !look.rows.has(other)) known.delete(other);
+    isGone ||= look.rows.size === 0;
   }
   return false;
 }

@@ -14,8 +14,6 @@ const ALLOWED = {
   jump: 5,
   /** That there are two machines whose clocks differ shows by answers that contradict each other. */
   machines: 12,
-  /** A clock that was set by a second or two is followed a trip at a time, as each answer contradicts it by no more. */
-  creep: 60,
   /** A closing that an answer leaves unproven, by its `Date` and by all before it, is asked for once more. */
   unproven: 1,
   /** So is a range that ended before the interval in which it was answered. */

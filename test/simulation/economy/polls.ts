@@ -7,7 +7,7 @@ import { type Account, MOST_LOOKS_A_SLOT, type Term } from "./allowed.js";
 import { isProbe, pagesAfter, readOf, Shown } from "./answers.js";
 import { KnownClock } from "./clock.js";
 import { allowFailures } from "./failures.js";
-import { awakeSlots, creepsWithin, isWithin, jumpsWithin, type Span, slotsWithin, spansOf } from "./spans.js";
+import { awakeSlots, isWithin, jumpsWithin, type Span, slotsWithin, spansOf } from "./spans.js";
 import { allowSearch } from "./walks.js";
 
 /** How far a client may be wrong about the service's clock while it is being learned, ms. */
@@ -40,7 +40,6 @@ export async function allowPolls(
     account.allow(at === 0 ? "firstLook" : "laterLook");
     const jumps = jumpsWithin(log, span);
     account.allow("jump", jumps);
-    account.allow("creep", creepsWithin(log, span));
     if (log.plan.world.machines !== undefined) account.allow("machines", 1 + jumps);
     const own = exchanges.filter(({ sent }) => isWithin(log, sent, span));
     probes += await new Poll(log, feed, clock, account).allow(own, slots, span);

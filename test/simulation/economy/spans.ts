@@ -2,9 +2,6 @@ import { intervalsOf } from "../../../src/timeframe.js";
 import type { FeedPlan } from "../plan.js";
 import type { RunLog, StayLog } from "../run-log.js";
 
-/** No answer makes a jump of less, in ms. */
-const SLIGHT = 4_500;
-
 /** A stretch of time, by the service's clock. */
 export interface Span {
   readonly from: number;
@@ -33,15 +30,6 @@ export function isWithin({ plan }: RunLog, at: number, { from, until }: Span): b
 export function jumpsWithin(log: RunLog, span: Span): number {
   const clocks = log.activities.filter(({ value }) => value.type === "clock").slice(1);
   return clocks.filter(({ at }) => isWithin(log, at, span)).length;
-}
-
-/** How often the clock was set within a span by so little that it may be no jump. */
-export function creepsWithin({ plan }: RunLog, { from, until }: Span): number {
-  const { start, offset } = plan.world;
-  const instants = plan.faults.flatMap((fault) =>
-    fault.kind === "clock set" && Math.abs(fault.by) < SLIGHT ? [start + offset + fault.from] : [],
-  );
-  return instants.filter((at) => at >= from && at <= until).length;
 }
 
 /** The instants within a span at which a poll of a feed is due, ascending. */

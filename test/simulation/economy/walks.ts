@@ -93,8 +93,9 @@ async function sizeOf(log: RunLog, walk: Walk): Promise<number> {
 function isHidden({ plan, told }: RunLog, { answeredAt, sent }: Exchange): boolean {
   const { network, createdAt } = plan.world;
   const isBorn = network === "mainnet" && answeredAt! > createdAt + 1_000;
-  return (
-    !isBorn ||
-    told.some((other) => other.url.includes("/snipers") && !other.told!.isGood && other.sent <= sent)
-  );
+  const reports = told.filter(({ url }) => url.includes("/snipers"));
+  // The first one after an empty answer is asked for because of that.
+  const next = reports.find((report) => report.sent > sent);
+  const known = reports.filter((report) => report.sent <= sent || report === next);
+  return !isBorn || known.some((report) => !report.told!.isGood);
 }

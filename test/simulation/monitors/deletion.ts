@@ -84,6 +84,9 @@ const watchSecondLooks = (polls: readonly Look[], feed: FeedPlan, log: RunLog, c
   // Where a quota is spent, nothing can be asked again.
   if (log.plan.world.client.quota !== undefined) return;
   const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+  const { machines } = log.plan.world;
+  // Of two machines the one that is behind is waited for, and until a second turns.
+  const secondLook = SECOND_LOOK + (machines === undefined ? 0 : machines.ahead + 1_000);
   for (let at = 1; at < polls.length; at += 1) {
     const before = polls[at - 1]!;
     const look = polls[at]!;
@@ -105,7 +108,7 @@ const watchSecondLooks = (polls: readonly Look[], feed: FeedPlan, log: RunLog, c
     // Without a candle from before the window, which it asked for, it is no answer at all.
     const window = context.changeableFrom(feed, look.answeredAt);
     const isUnfinished = polls.slice(0, at).some(({ rows }) => lacksOlder(look, rows.keys(), window));
-    const wasThere = context.isWatched(feed, before.sent, look.received + SECOND_LOOK);
+    const wasThere = context.isWatched(feed, before.sent, look.received + secondLook);
     if (
       !lost ||
       isThird ||
@@ -113,14 +116,14 @@ const watchSecondLooks = (polls: readonly Look[], feed: FeedPlan, log: RunLog, c
       wasGivenUp(before, look, log) ||
       !wasThere ||
       context.isThrottled(look.received) ||
-      context.isThrottled(look.received + SECOND_LOOK) ||
-      (next !== undefined && next.sent - look.received <= SECOND_LOOK)
+      context.isThrottled(look.received + secondLook) ||
+      (next !== undefined && next.sent - look.received <= secondLook)
     )
       continue;
     const asked = log.exchanges.some(
       ({ sent, priority, url }) =>
         sent >= look.received &&
-        sent - look.received <= SECOND_LOOK &&
+        sent - look.received <= secondLook &&
         priority !== "history" &&
         url.includes(feed.series.pairAddress) &&
         url.includes(`timeframe=${feed.series.timeframe}&`),

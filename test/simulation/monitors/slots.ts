@@ -1,4 +1,5 @@
 import { slotsAbout } from "../check.js";
+import { hasFalseDate } from "../exchanges.js";
 import { lacksOlder } from "../reads.js";
 import type { Monitor } from "./monitor.js";
 
@@ -13,9 +14,7 @@ export const watchSlots: Monitor = (log, context) => {
   const { latency, limiter, machines } = plan.world;
   const usual = context.clockTolerance + 1_050 + 2 * Math.min(150, latency.base + latency.spread);
   if (plan.world.client.quota !== undefined) return;
-  const lies = log.told.flatMap(({ faults, told }) =>
-    faults.some((fault) => fault.endsWith("Date")) ? [told!.order] : [],
-  );
+  const lies = log.told.filter(hasFalseDate).map(({ told }) => told!.order);
   for (const feed of plan.feeds) {
     // While the time is being learned, what no Date proves is asked for as a second turns.
     const isOdd = [feed.settle, feed.every].some((ms) => ms !== "close" && ms % 1_000 !== 0);

@@ -1,6 +1,7 @@
 import type { FeedStatus } from "../../../src/index.js";
 import { intervalsOf } from "../../../src/timeframe.js";
 import { slotsAbout } from "../check.js";
+import { hasFalseDate } from "../exchanges.js";
 import type { FeedPlan } from "../plan.js";
 import { asksFor, covers, isAboutOne, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
@@ -121,7 +122,7 @@ function isShort(
   const { latency, machines, cache } = log.plan.world;
   const { base, spread } = latency;
   // Of several machines, or what lies look like, the one that is behind is waited for, and until a second turns.
-  const hasLied = log.told.some(({ faults }) => faults.some((fault) => fault.endsWith("Date")));
+  const hasLied = log.told.some(hasFalseDate);
   const areMachines = machines !== undefined || hasLied;
   const turn = areMachines ? 2_000 : 0;
   // What a cache gives again proves nothing new: the next slot does.
