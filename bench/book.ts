@@ -1,17 +1,11 @@
 import { pathToFileURL } from "node:url";
 import type { Candle } from "pairstream";
-import {
-  type CandleBook,
-  type CandleChange,
-  type CandleRead,
-  type CandleRules,
-  emptyBook,
-  readCandles,
-  windowStart,
-} from "../src/candles/book.js";
+import { type CandleBook, type CandleChange, emptyBook, readCandles } from "../src/candles/live/book.js";
+import type { CandleRead } from "../src/candles/read/range-reader.js";
+import { type CandleRules, windowStart } from "../src/candles/rules.js";
 import { intervalsOf } from "../src/timeframe.js";
 import { marketOf, randomOf } from "../test/indicators/market.js";
-import type { Bench, MeasureOptions, Report } from "./benches.js";
+import type { Bench, MeasureOptions, Report } from "./bench.js";
 import { circumstances, inWords } from "./machine.js";
 import { installedPeer } from "./peers.js";
 import { keepingResults } from "./rounds.js";

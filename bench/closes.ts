@@ -1,6 +1,6 @@
 import { createClient, type FetchLike, VirtualClock, watchCandles } from "pairstream";
 import { createPairService, type SwapSource } from "pairstream/service";
-import type { Bench, GoalResult, MeasureOptions, Report } from "./benches.js";
+import type { Bench, GoalResult, MeasureOptions, Report } from "./bench.js";
 import { row } from "./indicators/figures.js";
 import { circumstances, inWords } from "./machine.js";
 

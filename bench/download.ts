@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Bench, MeasureOptions, Report } from "./benches.js";
+import type { Bench, MeasureOptions, Report } from "./bench.js";
 import { row } from "./indicators/figures.js";
 import { circumstances, inWords } from "./machine.js";
 

@@ -1,4 +1,4 @@
-import type { Bench, GoalResult, MeasureOptions, Report } from "./benches.js";
+import type { Bench, GoalResult, MeasureOptions, Report } from "./bench.js";
 import { FOLLOWERS, type Follower, MINUTE } from "./freshness/followers.js";
 import { type Fate, type Stretch, trialOf } from "./freshness/trial.js";
 import { circumstances, inWords } from "./machine.js";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createClient, PairstreamError } from "pairstream";
-import type { Bench, GoalResult, MeasureOptions, Report } from "./benches.js";
+import type { Bench, GoalResult, MeasureOptions, Report } from "./bench.js";
 import { BODIES, type Body, LARGEST, QUERY } from "./hostile/bodies.js";
 import type { Cost, ReaderOptions } from "./hostile/reader.js";
 import type { ServedBody } from "./hostile/server.js";

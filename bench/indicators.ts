@@ -1,5 +1,5 @@
 import { adx, atr, bollinger, ema, macd, rsi, sma, stochastic } from "pairstream";
-import type { Bench, GoalResult, MeasureOptions, Report } from "./benches.js";
+import type { Bench, GoalResult, MeasureOptions, Report } from "./bench.js";
 import { differenceOf, resultsOf } from "./indicators/comparison.js";
 import { type Contestant, loop, ours, PEERS } from "./indicators/contestants.js";
 import {

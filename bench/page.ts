@@ -1,11 +1,11 @@
 import type { Candle, CandleEvent, Series } from "pairstream";
 import { checkWatch } from "../src/candles/options.js";
-import { SeriesReader } from "../src/candles/reader.js";
-import { CandleView } from "../src/candles/view.js";
+import { SeriesReader } from "../src/candles/read/range-reader.js";
+import { CandleView } from "../src/candles/view/view.js";
 import type { ClientCore, Walk } from "../src/client/core.js";
 import { KnownPairs } from "../src/client/known-pairs.js";
 import { marketOf } from "../test/indicators/market.js";
-import type { Bench, MeasureOptions, Report } from "./benches.js";
+import type { Bench, MeasureOptions, Report } from "./bench.js";
 import { circumstances, inWords } from "./machine.js";
 import { keepingResults } from "./rounds.js";
 import { aboutRounds, inUnitsOf, ratioGoal, sideBySide, tableOf } from "./side-by-side.js";

@@ -1,4 +1,4 @@
-import type { GoalResult } from "./benches.js";
+import type { GoalResult } from "./bench.js";
 import { row } from "./indicators/figures.js";
 
 const INTRODUCTION = `# Performance

@@ -15,7 +15,7 @@ import {
 import { defer, from, map, type OperatorFunction } from "rxjs";
 import * as signals from "trading-signals";
 import { marketOf, randomOf } from "../test/indicators/market.js";
-import type { Bench, GoalResult, MeasureOptions, Report } from "./benches.js";
+import type { Bench, GoalResult, MeasureOptions, Report } from "./bench.js";
 import { circumstances, inWords } from "./machine.js";
 import { keepingResults } from "./rounds.js";
 import { aboutRounds, inUnitsOf, ratioGoal, sideBySide, tableOf } from "./side-by-side.js";

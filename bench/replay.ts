@@ -9,7 +9,7 @@ import {
   withIndicators,
 } from "pairstream";
 import { marketOf } from "../test/indicators/market.js";
-import type { Bench, GoalResult, MeasureOptions, Report } from "./benches.js";
+import type { Bench, GoalResult, MeasureOptions, Report } from "./bench.js";
 import { spread } from "./indicators/figures.js";
 import { circumstances, inWords } from "./machine.js";
 import { installedPeer } from "./peers.js";

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { BENCHES, type Report } from "./benches.js";
+import type { Report } from "./bench.js";
+import { BENCHES } from "./benches.js";
 import { pageOf, type Saved, sectionsOf } from "./performance-page.js";
 
 const USAGE = `npm run bench -- [NAME …] [--check] [--save] [--rounds N]

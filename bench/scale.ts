@@ -1,6 +1,6 @@
 import { type Candle, type CandleEvent, createClient, VirtualClock } from "pairstream";
 import { createPairService } from "pairstream/service";
-import type { Bench, GoalResult, MeasureOptions, Report } from "./benches.js";
+import type { Bench, GoalResult, MeasureOptions, Report } from "./bench.js";
 import { circumstances, inWords } from "./machine.js";
 import { quantile } from "./quantile.js";
 import { watchCrowd } from "./scale/crowd.js";

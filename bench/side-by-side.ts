@@ -1,4 +1,4 @@
-import type { GoalResult } from "./benches.js";
+import type { GoalResult } from "./bench.js";
 import { row, spread } from "./indicators/figures.js";
 import { ratioOf, type Spread, type Stopwatch, spreadOf, timeByTurns, type Work } from "./rounds.js";
 

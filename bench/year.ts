@@ -8,7 +8,7 @@ import {
 } from "pairstream";
 import { createPairService, simulatedMarket } from "pairstream/service";
 import { ohlcvRoute } from "../src/contract/routes.js";
-import type { Bench, MeasureOptions, Report } from "./benches.js";
+import type { Bench, MeasureOptions, Report } from "./bench.js";
 import { circumstances, inWords } from "./machine.js";
 import { aboutRounds, inUnitsOf, sideBySide, tableOf } from "./side-by-side.js";
 

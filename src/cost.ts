@@ -1,9 +1,9 @@
 import { asyncScheduler } from "rxjs";
-import { windowStart } from "./candles/book.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./candles/options.js";
-import { FULL_PAGE } from "./candles/reader.js";
-import type { CallKind } from "./client/quota.js";
-import { DEFAULT_COSTS } from "./client/spending.js";
+import { FULL_PAGE } from "./candles/read/range-reader.js";
+import { windowStart } from "./candles/rules.js";
+import type { CallKind } from "./client/limits/quota.js";
+import { DEFAULT_COSTS } from "./client/limits/spending.js";
 import { toInstant } from "./contract/input.js";
 import type { DateLike, Series } from "./contract/model.js";
 import { checkNames } from "./contract/names.js";

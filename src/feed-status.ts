@@ -15,14 +15,14 @@ import {
   take,
   takeWhile,
 } from "rxjs";
-import { candleFeed } from "./candles/feed.js";
-import { type HistoryState, historiesOf } from "./candles/history-progress.js";
+import { candleFeed } from "./candles/live/poll-candles.js";
 import { type CandleWatch, checkWatch, WATCH_NAMES, type WatchOptions } from "./candles/options.js";
+import { type HistoryState, historiesOf } from "./candles/view/history-progress.js";
 import { candleEvents } from "./candles/watch.js";
 import { type Client, type ClientCore, coreOf } from "./client/core.js";
 import type { Series } from "./contract/model.js";
 import type { PairstreamError } from "./errors.js";
-import type { FeedUpdate } from "./poll/feed.js";
+import type { FeedUpdate } from "./poll/shared-poll.js";
 import { type CheckedSniperWatch, checkSniperWatch, type SniperWatch, sniperFeed } from "./snipers/watch.js";
 
 /** How a stream stands. */

@@ -23,7 +23,7 @@ export type {
 export { createClient } from "./client/client.js";
 export type { CallOptions, Client, Priority } from "./client/core.js";
 export type { ClientOptions } from "./client/options.js";
-export type { FetchLike } from "./client/transport.js";
+export type { FetchLike } from "./client/send/transport.js";
 export type {
   Candle,
   Currency,

@@ -15,7 +15,7 @@ interface Source {
  * own, so that no door needs another one.
  */
 const ORDER = [
-  ["errors", "kept"],
+  ["errors", "bounded-map"],
   ["contract"],
   ["timeframe"],
   ["indicators"],
@@ -33,13 +33,18 @@ const ORDER = [
 /** Units that may import no more than this, wherever they stand. */
 const ONLY: Record<string, string[]> = {
   indicators: ["errors", "contract", "timeframe"],
-  service: ["errors", "kept", "contract", "timeframe"],
+  service: ["errors", "bounded-map", "contract", "timeframe"],
 };
 const PACKAGES = ["rxjs", "zod", "cross-fetch"];
 const PACKAGES_OF: Record<string, string[]> = {
   "adapters/sse": ["eventsource-parser"],
   "adapters/nats": ["@nats-io/transport-node", "@nats-io/jetstream", "@nats-io/kv"],
   service: ["hono", "@hono/node-server"],
+};
+
+/** Within a room, from the lowest up: a folder or file imports from those above its own, the rest of the room from all. */
+const WITHIN: Record<string, string[]> = {
+  candles: ["event", "rules", "options", "read", "live", "view"],
 };
 
 const unitOf = (path: string) => /^(?:adapters\/)?[^/]+/.exec(path)![0].replace(/\.ts$/, "");
@@ -60,7 +65,7 @@ function importProblems(sources: readonly Source[]): string[] {
           ? "an import whose target is not written out"
           : target === undefined
             ? packageProblem(unitOf(path), specifier)
-            : fileProblem(unitOf(path), target);
+            : fileProblem(path, target);
       if (problem !== undefined) problems.push(`${path}: ${problem}`);
     }
     graph.set(path, files);
@@ -75,15 +80,27 @@ function packageProblem(unit: string, specifier: string): string | undefined {
   return isAllowed ? undefined : `package ${specifier}`;
 }
 
-function fileProblem(unit: string, target: string): string | undefined {
+function fileProblem(path: string, target: string): string | undefined {
+  const unit = unitOf(path);
   const other = unitOf(target);
   if (other === "..") return `${target} is outside src`;
-  if (other === unit) return undefined;
+  if (other === unit) return problemWithin(unit, path, target);
   const only = ONLY[unit];
   if (only !== undefined) return only.includes(other) ? undefined : `${unit} may not import ${other}`;
   if (rankOf(unit) < 0) return `${unit} has no place in the order`;
   if (rankOf(other) < 0) return `${unit} may not import ${other}`;
   return rankOf(other) < rankOf(unit) ? undefined : `${unit} may not import ${other}`;
+}
+
+/** What is wrong with an import within a room that has an order of its own. */
+function problemWithin(unit: string, path: string, target: string): string | undefined {
+  const order = WITHIN[unit];
+  if (order === undefined) return undefined;
+  const partOf = (file: string) => file.split("/")[1]!.replace(/\.ts$/, "");
+  const [part, other] = [partOf(path), partOf(target)];
+  const rank = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  if (part === other || rank(other) < rank(part)) return undefined;
+  return order.includes(part) ? `${unit}/${part} may not import ${unit}/${other}` : undefined;
 }
 
 /** The targets of all imports and re-exports, those of types included; `undefined` for a computed one. */
@@ -227,12 +244,17 @@ describe("the import check", () => {
   it.each([
     ["contract.ts", 'import { E } from "./errors.js";'],
     ["candles/watch.ts", 'import { poll } from "../poll.js"; import * as z from "zod"; import "./book.js";'],
-    ["client/budget.ts", 'import type { A } from "../contract.js"; import { of } from "rxjs/operators";'],
+    [
+      "client/limits/budget.ts",
+      'import type { A } from "../contract.js"; import { of } from "rxjs/operators";',
+    ],
     [
       "service/listen.ts",
       'const node = await import("@hono/node-server"); import { C } from "../timeframe.js";',
     ],
     ["indicators/averages.ts", 'import type { Candle } from "../contract.js"; import "./windows.js";'],
+    ["candles/view/view.ts", 'import "../live/book.js"; import "../event.js"; import "./gap-filler.js";'],
+    ["candles/fetch.ts", 'import "./read/slices.js"; import "./watch.js";'],
     ["adapters/sse.ts", 'export { replay } from "../replay/index.js";'],
     ["index.ts", 'export * from "./operators/closes.js"; export type { A } from "./replay/tape.js";'],
     ["poll.ts", '// import "./candles.js"\nconst text = \'import "./candles.js"\';'],
@@ -254,6 +276,8 @@ describe("the import check", () => {
     ["candles/watch.ts", 'import "../snipers/diff.js";', "candles may not import snipers"],
     ["snipers/watch.ts", 'import "../candles.js";', "snipers may not import candles"],
     ["indicators/vwap.ts", 'import "../client/core.js";', "indicators may not import client"],
+    ["candles/read/slices.ts", 'import "../live/book.js";', "candles/read may not import candles/live"],
+    ["candles/live/book.ts", 'import "../watch.js";', "candles/live may not import candles/watch"],
     ["service/index.ts", 'import "../client/request.js";', "service may not import client"],
     ["service/index.ts", 'import "../index.js";', "service may not import index"],
     ["replay/tape.ts", 'import "../service/index.js";', "replay may not import service"],
@@ -261,13 +285,13 @@ describe("the import check", () => {
     ["adapters/nats/feeds.ts", 'import "../sse/events.js";', "adapters/nats may not import adapters/sse"],
     ["adapters/wire/model.ts", 'import "../sse/wire.js";', "adapters/wire may not import adapters/sse"],
     ["adapters/sse/link.ts", 'import "@nats-io/kv";', "package @nats-io/kv"],
-    ["client/request.ts", 'import "../newcomer.js";', "client may not import newcomer"],
+    ["client/send/request.ts", 'import "../../newcomer.js";', "client may not import newcomer"],
     ["newcomer.ts", 'import "./errors.js";', "newcomer has no place in the order"],
     ["poll.ts", 'import "../test/fixture.js";', "../test/fixture.ts is outside src"],
     ["poll.ts", 'import "pairstream";', "package pairstream"],
     ["poll.ts", 'import "hono";', "package hono"],
     ["poll.ts", 'import "rxjs-more";', "package rxjs-more"],
-    ["client/request.ts", 'import { Agent } from "node:https";', "package node:https"],
+    ["client/send/request.ts", 'import { Agent } from "node:https";', "package node:https"],
     ["service/listen.ts", 'import { createServer } from "http";', "package http"],
     ["poll.ts", "const a = await import(name);", "an import whose target is not written out"],
   ])("stops %s: %s", (path, text, problem) => {

@@ -4,11 +4,12 @@ import { checkFlag, checkRange, checkSeries, checkWeekStart, toInstant } from ".
 import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { namesOf, SERIES_NAMES } from "../contract/names.js";
 import { intervalsOf } from "../timeframe.js";
-import { type CandleRead, type CandleRules, settledUntil } from "./book.js";
-import { finalStep, GapFiller } from "./fill.js";
-import { readSlices } from "./history.js";
 import { DEFAULT_SETTLE } from "./options.js";
-import { FULL_PAGE, SeriesReader } from "./reader.js";
+import type { CandleRead } from "./read/range-reader.js";
+import { FULL_PAGE, SeriesReader } from "./read/range-reader.js";
+import { readSlices } from "./read/slices.js";
+import { type CandleRules, settledUntil } from "./rules.js";
+import { finalStep, GapFiller } from "./view/gap-filler.js";
 
 /** Which candles to fetch. */
 export interface FetchCandlesOptions {

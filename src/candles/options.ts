@@ -5,7 +5,7 @@ import { InvalidInputError } from "../errors.js";
 import { checkWhenMissing, type WhenMissing } from "../poll/missing.js";
 import { plainPace } from "../poll/schedule.js";
 import { intervalsOf } from "../timeframe.js";
-import type { CandleRules } from "./book.js";
+import type { CandleRules } from "./rules.js";
 
 /** How to watch the candles of a series. */
 export interface WatchOptions {

@@ -12,19 +12,19 @@ import {
   tap,
 } from "rxjs";
 import { type Client, type ClientCore, coreOf } from "../client/core.js";
-import { sleepUntil } from "../client/schedule.js";
 import { aimSafely, type ServiceClock, spanAt } from "../client/service-clock.js";
+import { sleepUntil } from "../client/timers.js";
 import type { Series } from "../contract/model.js";
 import { PairstreamError, QuotaExceededError, RateLimitError } from "../errors.js";
-import { isFatal, recoveryAt } from "../poll/recovery.js";
-import type { CandleBook } from "./book.js";
+import { isFatal, recoveryAt } from "../poll/retry-at.js";
 import type { CandleEvent } from "./event.js";
-import { type CandleState, candleFeed } from "./feed.js";
-import { readLast, readSlices } from "./history.js";
-import { enterHistory, type HistoryProgress } from "./history-progress.js";
+import type { CandleBook } from "./live/book.js";
+import { type CandleState, candleFeed } from "./live/poll-candles.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./options.js";
-import { type SeriesRead, SeriesReader } from "./reader.js";
-import { CandleView, type ViewStep } from "./view.js";
+import { type SeriesRead, SeriesReader } from "./read/range-reader.js";
+import { readLast, readSlices } from "./read/slices.js";
+import { enterHistory, type HistoryProgress } from "./view/history-progress.js";
+import { CandleView, type ViewStep } from "./view/view.js";
 
 /**
  * The candles of a series as they appear, change, close and become final: history first where `since` asks for it,

@@ -1,7 +1,7 @@
 import { type Observable, Subject } from "rxjs";
 import { ContractError, type PairstreamError } from "../errors.js";
-import type { Priority } from "./budget.js";
-import type { Redactor } from "./redact.js";
+import type { Priority } from "./limits/budget.js";
+import type { Redactor } from "./send/redact.js";
 
 /** What a client does, as it does it; told apart by `type`. URLs are path and query, without the origin. */
 export type ClientActivity =

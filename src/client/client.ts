@@ -10,9 +10,9 @@ import { ActivityFeed } from "./activity.js";
 import { type CallOptions, type Client, type ClientCore, clientOf, type WalkPage } from "./core.js";
 import { KnownPairs } from "./known-pairs.js";
 import { type ClientOptions, checkOptions } from "./options.js";
-import { redactorOf } from "./redact.js";
-import { Sender } from "./request.js";
-import { mostPagesOf, walkOf, walkPageOf, walkToLeave } from "./walk.js";
+import { redactorOf } from "./send/redact.js";
+import { Sender } from "./send/request.js";
+import { mostPagesOf, walkOf, walkPageOf, walkToLeave } from "./send/walk.js";
 
 /**
  * Makes the client that every stream and call goes through; it opens no connection and sets no timer until it

@@ -2,10 +2,10 @@ import type { Observable, SchedulerLike } from "rxjs";
 import type { OhlcvPage, OhlcvQuery, SniperQuery, SniperReport } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import type { ClientActivity } from "./activity.js";
-import type { Budget, Priority } from "./budget.js";
 import type { KnownPairs } from "./known-pairs.js";
+import type { Budget, Priority } from "./limits/budget.js";
+import type { Spending } from "./limits/spending.js";
 import { type ServiceClock, serviceTime } from "./service-clock.js";
-import type { Spending } from "./spending.js";
 
 /**
  * The way to one service, with one key, one retry policy and one rate limit for everything that goes through it;

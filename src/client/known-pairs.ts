@@ -1,5 +1,5 @@
+import { Kept } from "../bounded-map.js";
 import type { Currency, Series, Timeframe } from "../contract/model.js";
-import { Kept } from "../kept.js";
 
 /** Of so many pairs that nobody reads it is remembered what is known of them. */
 const PAIRS_KEPT = 1_000;

@@ -2,10 +2,10 @@ import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { checkFlag, checkNumber, LONGEST_DELAY, show } from "../contract/input.js";
 import { checkNames, namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
-import type { RateLimit } from "./budget.js";
 import type { RetryRules } from "./core.js";
-import type { Quota } from "./quota.js";
-import { type FetchLike, keepAliveFetch, SESSION, type SessionFetch } from "./transport.js";
+import type { RateLimit } from "./limits/budget.js";
+import type { Quota } from "./limits/quota.js";
+import { type FetchLike, keepAliveFetch, SESSION, type SessionFetch } from "./send/transport.js";
 
 /** What `createClient` takes. */
 export interface ClientOptions {

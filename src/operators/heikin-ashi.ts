@@ -1,6 +1,6 @@
 import type { MonoTypeOperatorFunction } from "rxjs";
-import { isSame } from "../candles/book.js";
 import { type CandleEvent, type CandleStatus, frozenEvent } from "../candles/event.js";
+import { isSame } from "../candles/live/book.js";
 import type { Candle } from "../contract/model.js";
 import { type Recursion, ReplayedChain } from "./replayed-chain.js";
 import { throughReducer } from "./through-reducer.js";

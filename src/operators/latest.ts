@@ -1,6 +1,6 @@
 import { defer, filter, map, type OperatorFunction } from "rxjs";
-import { isSame } from "../candles/book.js";
 import type { CandleEvent } from "../candles/event.js";
+import { isSame } from "../candles/live/book.js";
 import { checkNumber } from "../contract/input.js";
 import type { Candle } from "../contract/model.js";
 

@@ -1,5 +1,5 @@
-import { isSame, laterOf } from "../candles/book.js";
 import type { CandleEvent, CandleStatus } from "../candles/event.js";
+import { isSame, laterOf } from "../candles/live/book.js";
 import type { Candle } from "../contract/model.js";
 import { SeriesGuard } from "./series-guard.js";
 

@@ -1,4 +1,4 @@
-import { type Stretch, UNSTRETCHED } from "../client/quota.js";
+import { type Stretch, UNSTRETCHED } from "../client/limits/quota.js";
 import type { Intervals } from "../timeframe.js";
 
 /** When polls of a stream are due, by the service's clock. */

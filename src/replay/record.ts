@@ -1,7 +1,7 @@
 import { asyncScheduler, type SchedulerLike, throwError } from "rxjs";
-import { bodyOf } from "../client/attempt.js";
-import { type Redactor, redactorOf } from "../client/redact.js";
-import { type FetchLike, isStale, SESSION, type SessionRequest } from "../client/transport.js";
+import { bodyOf } from "../client/send/attempt.js";
+import { type Redactor, redactorOf } from "../client/send/redact.js";
+import { type FetchLike, isStale, SESSION, type SessionRequest } from "../client/send/transport.js";
 import { checkNames } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { land, SessionClock } from "./session-clock.js";

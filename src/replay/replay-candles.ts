@@ -1,6 +1,6 @@
 import { asyncScheduler, defer, from, map, Observable, type SchedulerLike, type Subscription } from "rxjs";
 import { type CandleEvent, frozenEvent } from "../candles/event.js";
-import { GapFiller } from "../candles/fill.js";
+import { GapFiller } from "../candles/view/gap-filler.js";
 import { checkFlag, checkSeries, checkWeekStart, LONGEST_DELAY, show } from "../contract/input.js";
 import type { Candle, Series, WeekStart } from "../contract/model.js";
 import { namesOf, SERIES_NAMES } from "../contract/names.js";

@@ -1,5 +1,5 @@
 import type { SchedulerLike } from "rxjs";
-import { type FetchLike, SESSION, type SessionRequest, STALE } from "../client/transport.js";
+import { type FetchLike, SESSION, type SessionRequest, STALE } from "../client/send/transport.js";
 import { printable } from "../contract/quote.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
 import { routeOf, sessionOf } from "./record.js";

@@ -1,5 +1,5 @@
 import { type SchedulerAction, type SchedulerLike, Subscription } from "rxjs";
-import type { SessionRequest } from "../client/transport.js";
+import type { SessionRequest } from "../client/send/transport.js";
 import { afterPromises } from "./event-loop.js";
 import type { LateTurn } from "./tape.js";
 import { type Timer, TimerAction, TimerQueue } from "./timers.js";

@@ -1,5 +1,5 @@
+import { Kept } from "../bounded-map.js";
 import type { Candle, Currency } from "../contract/model.js";
-import { Kept } from "../kept.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 import type { Swap, SwapPair } from "./swaps.js";
 

@@ -5,10 +5,10 @@ import type { SniperQuery } from "../contract/model.js";
 import { namesOf, SNIPER_NAMES } from "../contract/names.js";
 import { snipersRoute } from "../contract/routes.js";
 import { readSniperBody } from "../contract/wire.js";
-import { type FeedUpdate, type Look, type Poll, sharedFeed } from "../poll/feed.js";
 import { checkWhenMissing, type WhenMissing } from "../poll/missing.js";
 import { countRefusals, type RefusalCounts, skipRows } from "../poll/refused-rows.js";
 import { steadySchedule } from "../poll/schedule.js";
+import { type FeedUpdate, type Look, type Poll, sharedFeed } from "../poll/shared-poll.js";
 import { emptySniperBook, readReport, type SniperBook, type SniperEvent, snapshot } from "./diff.js";
 
 /** How to watch the snipers of a pair. */

@@ -9,7 +9,7 @@ import {
 } from "../../src/index.js";
 import { intervalsOf } from "../../src/timeframe.js";
 import { type Asked, answered, at, MINUTES, World } from "../world.js";
-import { rowOf } from "./archive.js";
+import { rowOf } from "./read/archive.js";
 
 const NOON = at("12:00:00");
 /** What an answer is asked for besides its range: a margin on both sides, and two for a known candle before it. */

@@ -1,15 +1,14 @@
 import fc from "fast-check";
+import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
 import {
   type CandleBook,
   type CandleChange,
-  type CandleRead,
-  type CandleRules,
   type CandleTurn,
   emptyBook,
   readCandles,
-  windowStart,
-} from "../../src/candles/book.js";
-import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
+} from "../../src/candles/live/book.js";
+import type { CandleRead } from "../../src/candles/read/range-reader.js";
+import { type CandleRules, windowStart } from "../../src/candles/rules.js";
 import type { Candle, Series } from "../../src/contract/model.js";
 import { intervalsOf } from "../../src/timeframe.js";
 

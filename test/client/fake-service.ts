@@ -2,7 +2,7 @@ import type { ClientActivity } from "../../src/client/activity.js";
 import { createClient } from "../../src/client/client.js";
 import type { Client } from "../../src/client/core.js";
 import type { ClientOptions } from "../../src/client/options.js";
-import type { FetchLike } from "../../src/client/transport.js";
+import type { FetchLike } from "../../src/client/send/transport.js";
 import { VirtualClock } from "../../src/replay/virtual-clock.js";
 
 /** A request as a fake service saw it. */

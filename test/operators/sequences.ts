@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import { type CandleRules, isSame } from "../../src/candles/book.js";
 import type { CandleEvent } from "../../src/candles/event.js";
-import { CandleView } from "../../src/candles/view.js";
+import { isSame } from "../../src/candles/live/book.js";
+import type { CandleRules } from "../../src/candles/rules.js";
+import { CandleView } from "../../src/candles/view/view.js";
 import type { Candle } from "../../src/contract/model.js";
 import { MINUTE, MINUTES, play, readOf, type Scene, SERIES } from "../candles/market.js";
 

@@ -1,4 +1,4 @@
-import { STALE } from "../../src/client/transport.js";
+import { STALE } from "../../src/client/send/transport.js";
 
 /** What befell a request whose kept connection the service had closed, among the faults of an exchange. */
 export const CLOSED = "closed connection";

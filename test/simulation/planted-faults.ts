@@ -16,28 +16,28 @@ export interface PlantedFault {
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "drops candles that turn up late",
-    file: "candles/book.ts",
+    file: "candles/live/book.ts",
     find: "if (isKnown) at++;",
     replace: "if (isKnown) at++;\n    else if (timestamp < book.coveredUntil) continue;",
     seeds: [67, 32],
   },
   {
     name: "closes by the machine's clock",
-    file: "candles/reader.ts",
+    file: "candles/read/range-reader.ts",
     find: "first ??= { provenAt, epoch };",
     replace: "first ??= { provenAt: this.#core.scheduler.now(), epoch };",
     seeds: [12, 11],
   },
   {
     name: "forgets the revision window",
-    file: "candles/book.ts",
+    file: "candles/live/book.ts",
     find: "rules.intervals.shift(rules.intervals.start(instant), -rules.revisionWindow)",
     replace: "rules.intervals.start(instant)",
     seeds: [3, 5],
   },
   {
     name: "sends unchanged candles again",
-    file: "candles/book.ts",
+    file: "candles/live/book.ts",
     find: "} else if (status === entry.status && isSame(candle, entry.candle)) {",
     replace:
       "} else if (status === entry.status && isSame(candle, entry.candle) && candle.swaps % 3 !== 0) {",
@@ -45,14 +45,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "removes on the first absence",
-    file: "candles/book.ts",
+    file: "candles/live/book.ts",
     find: "} else if (isMissing && !read.hasUnplaced && !read.isRepeat) {",
     replace: "} else if (!read.hasUnplaced) {",
     seeds: [44, 23, 62],
   },
   {
     name: "counts what nobody asked for as absent",
-    file: "candles/feed.ts",
+    file: "candles/live/poll-candles.ts",
     find: "const read = await reader.read(from, to, { ...options, probes });",
     replace:
       "const asked = options.isClosing ? from : Math.max(from, intervals.start(now()));\n" +
@@ -61,14 +61,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "counts as covered what is in doubt",
-    file: "candles/book.ts",
+    file: "candles/live/book.ts",
     find: "coverage(rules, book, read, Math.min(settled, read.to, heldAt))",
     replace: "coverage(rules, book, read, Math.min(settled, read.to))",
     seeds: [186, 75],
   },
   {
     name: "skips the second look",
-    file: "poll/feed.ts",
+    file: "poll/shared-poll.ts",
     find: "this.#isDoubtful = isDoubtful;",
     replace: "this.#isDoubtful = false;",
     seeds: [1],
@@ -82,7 +82,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "loses what happens while history is read",
-    file: "candles/view.ts",
+    file: "candles/view/view.ts",
     find: "for (const change of changes) hold(this.#held, change);",
     replace: "if (this.#held.size === 0) for (const change of changes) hold(this.#held, change);",
     seeds: [394, 322],
@@ -96,7 +96,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "fills what is not covered yet",
-    file: "candles/fill.ts",
+    file: "candles/view/gap-filler.ts",
     find: "timestamp >= step.coveredFrom && timestamp < step.coveredUntil",
     replace: "timestamp >= step.coveredFrom && timestamp <= step.coveredUntil",
     seeds: [128, 116],
@@ -110,28 +110,28 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "stays live through an outage",
-    file: "poll/feed.ts",
+    file: "poll/shared-poll.ts",
     find: "isFresh: false, isLate: true, failures, lastError: error",
     replace: "isFresh: false, isLate: this.#feed.isLate, failures, lastError: error",
     seeds: [61, 26],
   },
   {
     name: "goes on after the last has left",
-    file: "poll/feed.ts",
+    file: "poll/shared-poll.ts",
     find: "      poller.stop();\n",
     replace: "",
     seeds: [3, 5],
   },
   {
     name: "sleeps on when the machine's clock is set back",
-    file: "poll/feed.ts",
+    file: "poll/shared-poll.ts",
     find: "if (scheduler.now() < due) this.look();\n      else this.#lookWhenDue(epoch);",
     replace: "this.#lookWhenDue(epoch);",
     seeds: [107],
   },
   {
     name: "counts retries apart from the rate limit",
-    file: "client/request.ts",
+    file: "client/send/request.ts",
     find: "await start(ask.priority, ask.signal, (now, end) =>\n        this.#attempt(ask, attempt, now, end),\n      )",
     replace:
       "await (attempt > 1\n" +
@@ -141,28 +141,28 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "counts a request only from when it is sent",
-    file: "client/request.ts",
+    file: "client/send/request.ts",
     find: "    leave(answer?.headAt ?? ended.at);",
     replace: "    leave(sent);",
     seeds: [105],
   },
   {
     name: "waits as after a failure before it sends again what a closed connection has lost",
-    file: "client/request.ts",
+    file: "client/send/request.ts",
     find: "const isResent = isStale === true && resends < MOST_RESENDS;",
     replace: "const isResent = false;",
     seeds: [5, 11, 21],
   },
   {
     name: "counts as an attempt what a closed connection has lost",
-    file: "client/request.ts",
+    file: "client/send/request.ts",
     find: "if (isResent) resends += 1;",
     replace: "if (isResent) {\n        resends += 1;\n        attempt += 1;\n      }",
     seeds: [5, 11, 21],
   },
   {
     name: "sends past the rate limit what a closed connection has lost",
-    file: "client/request.ts",
+    file: "client/send/request.ts",
     find: "await start(ask.priority, ask.signal, (now, end) =>\n        this.#attempt(ask, attempt, now, end),\n      )",
     replace:
       "await (resends > 0\n" +
@@ -172,28 +172,28 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "forgets the stop of a 429",
-    file: "client/request.ts",
+    file: "client/send/request.ts",
     find: "this.#budget.pause(at + pause);",
     replace: "",
     seeds: [11, 79, 51],
   },
   {
     name: "shows the key in errors",
-    file: "client/failure.ts",
+    file: "client/send/failure.ts",
     find: "redact.head(answer.text, LONGEST_BODY)",
     replace: "answer.text.slice(0, LONGEST_BODY)",
     seeds: [107, 101, 160],
   },
   {
     name: "shows the key as HTML and JSON escape it",
-    file: "client/find-secret.ts",
+    file: "client/send/find-secret.ts",
     find: "%(?=[\\\\da-f])|&(?=[#a-z])|u(?=[\\\\da-f{\\\\\\\\%&])|",
     replace: "%(?=[\\\\da-f])|",
     seeds: [107, 101, 160],
   },
   {
     name: "sets a timer for a month",
-    file: "client/schedule.ts",
+    file: "client/timers.ts",
     find: "Math.min(Math.max(0, target - armedAt), LONGEST_DELAY)",
     replace: "Math.max(0, target - armedAt)",
     seeds: [158, 235, 81],
@@ -207,7 +207,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "looks for the beginning of a series for ever",
-    file: "candles/reader.ts",
+    file: "candles/read/range-reader.ts",
     find: "pause: Math.min(2 * pause, PROBE_PAUSE.last)",
     replace: "pause",
     seeds: [7, 10, 25],
@@ -215,7 +215,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "polls for each subscriber",
-    file: "poll/feed.ts",
+    file: "poll/shared-poll.ts",
     find: "if (running !== undefined) return running;",
     replace: "",
     seeds: [2, 5],
@@ -243,42 +243,42 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "fails all who share a poll when one of them gives up",
-    file: "poll/feed.ts",
+    file: "poll/shared-poll.ts",
     find: "if (view.isOver) throw",
     replace: "if ([...views].some(({ isOver }) => isOver)) throw",
     seeds: [17, 21],
   },
   {
     name: "polls for those who wait as for those who do not",
-    file: "poll/feed.ts",
+    file: "poll/shared-poll.ts",
     find: "return isHasty && next.at <= again.at ? next : again;",
     replace: "return next.at <= again.at ? next : again;",
     seeds: [21, 25],
   },
   {
     name: "lets one who joins wait out the pause of the others",
-    file: "poll/feed.ts",
+    file: "poll/shared-poll.ts",
     find: "poller?.hurry(view);",
     replace: "",
     seeds: [21],
   },
   {
     name: "asks again at once when all attempts have failed",
-    file: "poll/recovery.ts",
+    file: "poll/retry-at.ts",
     find: "return now + Math.min(LONGEST_RECOVERY, delay);",
     replace: "return now + Math.min(50, delay);",
     seeds: [26, 119, 14],
   },
   {
     name: "walks through a silence in slices that do not grow",
-    file: "candles/history.ts",
+    file: "candles/read/slices.ts",
     find: "const GROWTH = 8;",
     replace: "const GROWTH = 1;",
     seeds: [29, 105],
   },
   {
     name: "ends a walk well at an empty page under a cursor",
-    file: "client/walk.ts",
+    file: "client/send/walk.ts",
     find: "return { value, cursor: told.cursor, trail: follow(trail, told, mostPages) };",
     replace:
       "const cursor = told.rows === 0 ? undefined : told.cursor;\n" +
@@ -287,7 +287,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "ends a walk well at a cursor that was used",
-    file: "client/walk.ts",
+    file: "client/send/walk.ts",
     find: "return { value, cursor: told.cursor, trail: follow(trail, told, mostPages) };",
     replace:
       "const cursor = trail.cursors.includes(told.cursor!) ? undefined : told.cursor;\n" +
@@ -296,42 +296,42 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "walks on without end, along rows that it has read",
-    file: "client/walk.ts",
+    file: "client/send/walk.ts",
     find: 'isPlaced && !goesFurther\n          ? "has led back to rows that were read"\n          : pages >= mostPages',
     replace: "false",
     seeds: [74, 4, 163],
   },
   {
     name: "asks for no witness",
-    file: "candles/reader.ts",
+    file: "candles/read/range-reader.ts",
     find: "const known = this.#newestBefore(from);",
     replace: "const known = undefined;",
     seeds: [58, 49, 7],
   },
   {
     name: "believes a poll that lacks its witness",
-    file: "candles/feed.ts",
+    file: "candles/live/poll-candles.ts",
     find: "if (book !== undefined && read.lacks !== undefined) {",
     replace: "if (false) {",
     seeds: [1191, 1132, 586],
   },
   {
     name: "takes its second look at once",
-    file: "poll/feed.ts",
+    file: "poll/shared-poll.ts",
     find: "const SECOND_LOOK = 1_000;",
     replace: "const SECOND_LOOK = 0;",
     seeds: [23, 11, 40],
   },
   {
     name: "asks for a history once more at once",
-    file: "candles/reader.ts",
+    file: "candles/read/range-reader.ts",
     find: "scheduler.now() + SECOND_LOOK",
     replace: "scheduler.now()",
     seeds: [2357, 1691],
   },
   {
     name: "forgets the first candle of a pair where the answer after it lacks it",
-    file: "candles/feed.ts",
+    file: "candles/live/poll-candles.ts",
     find: "        first = read;\n",
     replace: "",
     seeds: [1850, 1981],
@@ -339,7 +339,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "lets an answer of the same breath confirm that a candle is gone",
-    file: "candles/book.ts",
+    file: "candles/live/book.ts",
     find: "isMissing && !read.hasUnplaced && !read.isRepeat",
     replace: "isMissing && !read.hasUnplaced",
     seeds: [43540, 52255, 28185],
@@ -353,14 +353,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "believes the first empty answer",
-    file: "candles/feed.ts",
+    file: "candles/live/poll-candles.ts",
     find: "isUnproven: !isProven(read, book)",
     replace: "isUnproven: false",
     seeds: [40, 23, 55],
   },
   {
     name: "lets an answer of the same breath confirm that all was silent",
-    file: "candles/feed.ts",
+    file: "candles/live/poll-candles.ts",
     find: "isRepeat ? known?.confirmed : known?.until;\n" + "    const until = Math.min(settled, answer.to);",
     replace: "known?.until;\n    const until = settled;",
     seeds: [300038],
@@ -368,7 +368,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "never makes final a closed candle whose row breaks",
-    file: "candles/book.ts",
+    file: "candles/live/book.ts",
     find: 'else if (status === "closed") this.finish(entry);',
     replace: "",
     seeds: [788, 2414, 2267],
@@ -382,7 +382,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "looks for candles of a silent pair with every poll",
-    file: "candles/reader.ts",
+    file: "candles/read/range-reader.ts",
     find: "if (Math.abs(read.provenAt - at) < pause) return read;",
     replace: "",
     seeds: [25, 7, 39],

@@ -1,5 +1,5 @@
-import { isSame } from "../../candles/book.js";
 import { type CandleEvent, frozenEvent } from "../../candles/event.js";
+import { isSame } from "../../candles/live/book.js";
 import type { Candle, Series } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
 import { REREAD } from "./consumer.js";

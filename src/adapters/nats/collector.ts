@@ -1,6 +1,6 @@
 import { Subject, type Subscriber, Subscription } from "rxjs";
 import type { Client } from "../../client/core.js";
-import { callAt } from "../../client/schedule.js";
+import { callAt } from "../../client/timers.js";
 import { PairstreamError } from "../../errors.js";
 import { type CollectingMeans, collectFeed } from "./collected-feed.js";
 import type { CollectedWatch } from "./feed-kinds.js";

@@ -1,7 +1,7 @@
 import type { DeliverPolicy } from "@nats-io/jetstream";
 import type { Subscription as Listening, Msg } from "@nats-io/transport-node";
 import { Observable, type SchedulerLike, Subscription } from "rxjs";
-import { callAt } from "../../client/schedule.js";
+import { callAt } from "../../client/timers.js";
 import { asPairstreamError, closedError, type Store } from "./store.js";
 
 /** What a consumer of a stream tells. */

@@ -1,5 +1,5 @@
 import { Observable, ReplaySubject, type SchedulerLike, Subscription, share } from "rxjs";
-import { callAt } from "../../client/schedule.js";
+import { callAt } from "../../client/timers.js";
 import type { NatsConnection } from "./nats.js";
 import { aliveSubject } from "./subjects.js";
 

@@ -1,5 +1,5 @@
 import { type SchedulerLike, Subscription, timer } from "rxjs";
-import { callAt } from "../../client/schedule.js";
+import { callAt } from "../../client/timers.js";
 import { writeMessage } from "./message.js";
 import { decide, nextRevision, type Proposal, type StoredRecord } from "./records.js";
 import { asPairstreamError, type Store } from "./store.js";

@@ -1,5 +1,4 @@
 import { type SchedulerLike, Subscription } from "rxjs";
-import { type Begin, Budget } from "../../client/budget.js";
 import {
   type BudgetPart,
   type Client,
@@ -8,9 +7,10 @@ import {
   coreOf,
   type Starter,
 } from "../../client/core.js";
-import type { Room } from "../../client/places.js";
-import { callAt } from "../../client/schedule.js";
-import { walkOf } from "../../client/walk.js";
+import { type Begin, Budget } from "../../client/limits/budget.js";
+import type { Room } from "../../client/limits/places.js";
+import { walkOf } from "../../client/send/walk.js";
+import { callAt } from "../../client/timers.js";
 
 /** How many requests of a window a number of parts is worth. */
 export type ShareRule = (parts: number) => number;

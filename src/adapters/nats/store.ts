@@ -1,7 +1,7 @@
 import type { ConsumerConfig, JetStreamClient, JetStreamManager, StreamInfo } from "@nats-io/jetstream";
 import type { KV } from "@nats-io/kv";
 import type { SchedulerLike } from "rxjs";
-import { sleepUntil } from "../../client/schedule.js";
+import { sleepUntil } from "../../client/timers.js";
 import { NetworkError, PairstreamError } from "../../errors.js";
 import { type NatsConnection, type NatsLibrary, natsLibrary } from "./nats.js";
 import type { NatsSettings } from "./options.js";

@@ -1,5 +1,5 @@
-import { isSame, laterOf } from "../../candles/book.js";
 import { type CandleEvent, type CandleStatus, frozenEvent } from "../../candles/event.js";
+import { isSame, laterOf } from "../../candles/live/book.js";
 import type { Candle, Series } from "../../contract/model.js";
 import { CandleTable } from "./candle-table.js";
 import type { CandleMessage, DataOf } from "./wire.js";

@@ -1,5 +1,5 @@
 import { concatAll, defer, finalize, from, type Observable } from "rxjs";
-import { sleepUntil } from "../../client/schedule.js";
+import { sleepUntil } from "../../client/timers.js";
 import { ContractError, HttpError, PairstreamError, RateLimitError } from "../../errors.js";
 import type { ChannelEvent } from "./events.js";
 import { type CreateParser, Link } from "./link.js";

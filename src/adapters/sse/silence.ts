@@ -1,5 +1,5 @@
 import { type SchedulerLike, Subscription } from "rxjs";
-import { callAt } from "../../client/schedule.js";
+import { callAt } from "../../client/timers.js";
 
 /** Aborts its signal with `reason` once nothing has been heard for `limit` ms, or when the outer signal aborts. */
 export class SilenceWatch {

@@ -1,8 +1,8 @@
+import { Kept } from "../../bounded-map.js";
 import { checkNumber, checkSniperQuery, toInstant } from "../../contract/input.js";
 import type { DateLike, Network } from "../../contract/model.js";
 import { checkNames } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
-import { Kept } from "../../kept.js";
 import { checkSeed, hashText } from "../random.js";
 import type { Swap, SwapPair, SwapRange, SwapSource } from "../swaps.js";
 import { base58At } from "./base58.js";

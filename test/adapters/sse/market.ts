@@ -1,5 +1,5 @@
-import { isSame, laterOf } from "../../../src/candles/book.js";
 import type { CandleEvent, CandleEventBase, CandleStatus } from "../../../src/candles/event.js";
+import { isSame, laterOf } from "../../../src/candles/live/book.js";
 import type { Candle } from "../../../src/contract/model.js";
 import { SERIES } from "../../candles/market.js";
 

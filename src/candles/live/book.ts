@@ -1,0 +1,199 @@
+import type { Candle } from "../../contract/model.js";
+import type { CandleStatus } from "../event.js";
+import type { CandleRead } from "../read/range-reader.js";
+import { type CandleRules, settledUntil, windowStart } from "../rules.js";
+
+/** What one read changed about one candle. */
+export type CandleChange = {
+  readonly candle: Candle;
+  readonly status: CandleStatus;
+  readonly revision: number;
+} & ({ readonly type: "new" | "removed" } | { readonly type: "updated"; readonly previous: Candle });
+
+/** A candle that may still change. */
+export interface CandleEntry {
+  readonly candle: Candle;
+  readonly status: CandleStatus;
+  readonly revision: number;
+  /** Whether the last look did not show it; a second such look removes it. */
+  readonly isMissing: boolean;
+}
+
+/** The candles of a series that are not final yet, and how far the series is known. */
+export interface CandleBook {
+  /** Ascending. */
+  readonly entries: readonly CandleEntry[];
+  /** Every interval before it is final. */
+  readonly finalUntil: number;
+  /** Every interval in `[coveredFrom, coveredUntil)` has been seen after it had ended and settled. */
+  readonly coveredFrom: number;
+  readonly coveredUntil: number;
+  /** The service's clock, as of the last read. */
+  readonly observedAt: number;
+  readonly epoch: number;
+}
+
+export interface CandleTurn {
+  readonly book: CandleBook;
+  /** Ascending by timestamp. */
+  readonly changes: readonly CandleChange[];
+  /** Whether a candle is missing for the first time, so that the service should be asked again soon. */
+  readonly isDoubtful: boolean;
+}
+
+/** A book that knows nothing yet and is to be read from `from`, the start of an interval. */
+export function emptyBook(from: number): CandleBook {
+  return {
+    entries: [],
+    finalUntil: from,
+    coveredFrom: from,
+    coveredUntil: from,
+    observedAt: Number.NEGATIVE_INFINITY,
+    epoch: 0,
+  };
+}
+
+/**
+ * Takes in one read, which should begin at the book's `finalUntil` or before.
+ *
+ * A candle closes once its interval is over and settled, and is final once its interval has left the revision
+ * window too. One that was there and is missing is kept until a second read misses it as well; until then
+ * nothing after it closes, becomes final or counts as covered.
+ */
+export function readCandles(rules: CandleRules, book: CandleBook, read: CandleRead): CandleTurn {
+  const isLater = read.epoch !== book.epoch || read.provenAt > book.observedAt;
+  const observedAt = isLater ? read.provenAt : book.observedAt;
+  const settled = settledUntil(rules, observedAt);
+  // Beyond a hole in what was read nothing can be final, or it would be new again once the hole is read.
+  const hasHole = read.from > book.finalUntil || read.isUnproven;
+  const changeable = hasHole ? book.finalUntil : windowStart(rules, observedAt);
+  const comparison = new Comparison(read, settled, changeable);
+
+  let at = 0;
+  for (const candle of read.candles) {
+    const { timestamp } = candle;
+    if (timestamp < book.finalUntil || timestamp < read.from || timestamp >= read.to) continue;
+    for (; at < book.entries.length && book.entries[at]!.candle.timestamp < timestamp; at++) {
+      comparison.miss(book.entries[at]!);
+    }
+    const entry = book.entries[at];
+    const isKnown = entry?.candle.timestamp === timestamp;
+    if (isKnown) at++;
+    comparison.show(candle, isKnown ? entry : undefined);
+  }
+  for (; at < book.entries.length; at++) comparison.miss(book.entries[at]!);
+
+  const { entries, changes, heldAt, isDoubtful } = comparison;
+  const finalUntil = Math.max(book.finalUntil, Math.min(changeable, read.to, heldAt));
+  const { coveredFrom, coveredUntil } = coverage(rules, book, read, Math.min(settled, read.to, heldAt));
+  const { epoch } = read;
+  return {
+    book: { entries, finalUntil, coveredFrom, coveredUntil, observedAt, epoch },
+    changes,
+    isDoubtful,
+  };
+}
+
+/** A read held against a book, candle by candle, ascending. */
+class Comparison {
+  readonly entries: CandleEntry[] = [];
+  readonly changes: CandleChange[] = [];
+  /** The first interval whose candle is missing without proof that it is gone. */
+  heldAt = Number.POSITIVE_INFINITY;
+  isDoubtful = false;
+
+  constructor(
+    private readonly read: CandleRead,
+    /** The intervals before it are over and settled. */
+    private readonly settled: number,
+    /** The intervals before it may not change any more. */
+    private readonly changeable: number,
+  ) {}
+
+  /** Takes in a candle that was read; `entry` is what the book has of it. */
+  show(candle: Candle, entry: CandleEntry | undefined): void {
+    const status = laterOf(entry?.status, this.statusNow(candle.timestamp));
+    if (entry === undefined) {
+      this.changes.push({ type: "new", candle, status, revision: 0 });
+      this.keep({ candle, status, revision: 0, isMissing: false });
+    } else if (status === entry.status && isSame(candle, entry.candle)) {
+      this.keep(entry.isMissing ? { ...entry, isMissing: false } : entry);
+    } else {
+      const revision = entry.revision + 1;
+      this.changes.push({ type: "updated", candle, previous: entry.candle, status, revision });
+      this.keep({ candle, status, revision, isMissing: false });
+    }
+  }
+
+  /** Takes in that a candle of the book was not read. */
+  miss(entry: CandleEntry): void {
+    const { read } = this;
+    const { candle, status, revision, isMissing } = entry;
+    const { timestamp } = candle;
+    if (timestamp < read.from || timestamp >= read.to) {
+      if (isMissing) this.heldAt = Math.min(this.heldAt, timestamp);
+      this.keep(entry);
+    } else if (read.unreadable.has(timestamp)) {
+      // A row that cannot be read is a row all the same: the candle is there.
+      if (this.statusNow(timestamp) !== "final")
+        this.keep(isMissing ? { ...entry, isMissing: false } : entry);
+      else if (status === "closed") this.finish(entry);
+    } else if (isMissing && !read.hasUnplaced && !read.isRepeat) {
+      this.changes.push({ type: "removed", candle, status, revision: revision + 1 });
+    } else {
+      this.heldAt = Math.min(this.heldAt, timestamp);
+      if (!read.hasUnplaced) this.isDoubtful = true;
+      this.keep(read.hasUnplaced ? entry : { ...entry, isMissing: true });
+    }
+  }
+
+  /** Makes final what cannot be read any more, as it was when it had closed. One that was last read while open is not. */
+  private finish({ candle, revision }: CandleEntry): void {
+    this.changes.push({ type: "updated", candle, previous: candle, status: "final", revision: revision + 1 });
+  }
+
+  private keep(entry: CandleEntry): void {
+    if (entry.status !== "final") this.entries.push(entry);
+  }
+
+  private statusNow(timestamp: number): CandleStatus {
+    if (timestamp >= this.heldAt || timestamp >= this.settled) return "open";
+    return timestamp < this.changeable ? "final" : "closed";
+  }
+}
+
+/** What is covered after a read that knows everything from its start until `knownUntil`, broken rows aside. */
+function coverage({ intervals }: CandleRules, book: CandleBook, read: CandleRead, knownUntil: number) {
+  let { coveredFrom, coveredUntil } = book;
+  let until = knownUntil;
+  while (read.unreadable.has(intervals.shift(until, -1))) until = intervals.shift(until, -1);
+  if (until > coveredUntil && !read.hasUnplaced) {
+    if (read.from > coveredUntil) coveredFrom = read.from;
+    coveredUntil = until;
+  } else if (until < knownUntil) {
+    coveredUntil = Math.min(coveredUntil, until);
+  }
+  for (const timestamp of read.unreadable) {
+    if (timestamp < coveredUntil) coveredFrom = Math.max(coveredFrom, intervals.end(timestamp));
+  }
+  coveredFrom = Math.min(coveredFrom, coveredUntil);
+  return { coveredFrom, coveredUntil };
+}
+
+/** The further of two statuses: none is ever taken back within a life. */
+export function laterOf(before: CandleStatus | undefined, now: CandleStatus): CandleStatus {
+  if (before === undefined || before === "open") return now;
+  return before === "final" || now === "open" ? before : now;
+}
+
+/** Whether two candles of one interval have the same values. */
+export function isSame(a: Candle, b: Candle): boolean {
+  return (
+    a.close === b.close &&
+    a.volume === b.volume &&
+    a.swaps === b.swaps &&
+    a.high === b.high &&
+    a.low === b.low &&
+    a.open === b.open
+  );
+}

@@ -1,0 +1,402 @@
+import type { ClientCore } from "../../client/core.js";
+import { mostPagesOf, walkPageOf } from "../../client/send/walk.js";
+import { sleepUntil } from "../../client/timers.js";
+import type { Candle, Series } from "../../contract/model.js";
+import { ohlcvRoute } from "../../contract/routes.js";
+import { mostRows, readOhlcvBody } from "../../contract/wire.js";
+import { ContractError, type PairstreamError } from "../../errors.js";
+import { countRefusals, type RefusalCounts, skipRows } from "../../poll/refused-rows.js";
+import { SECOND_LOOK } from "../../poll/shared-poll.js";
+import type { Intervals } from "../../timeframe.js";
+import { Opening, type SearchOptions } from "./series-start.js";
+
+const MAX_LIMIT = 1_000;
+/** ms between two light probes: the first such pause, then twice as long each time, up to the last. */
+const PROBE_PAUSE = { first: 60_000, last: 3_600_000 };
+/** So many candles before a range are remembered: where the newest is gone from the service, the oldest takes its place. */
+const WITNESSES = 4;
+/** What an answer may hold beyond its range: a margin of one interval on both sides, one by inclusive bounds, a witness. */
+const MARGIN = 4;
+/** The longest range that takes one page, and not a full one either, as that may promise a next page without rows. */
+export const FULL_PAGE = MAX_LIMIT - MARGIN - 1;
+
+export interface ReadOptions extends SearchOptions {
+  /** Gives up, with `undefined`, where there are so many and more pages to come; default: never. */
+  readonly maxCandles?: number;
+  /** The interval of a known candle after the range, which is asked for as well and has to be in the answer. */
+  readonly witness?: number | undefined;
+  /** An interval after the range that is asked for as well. */
+  readonly askedUntil?: number | undefined;
+  /**
+   * How to look for candles behind an empty answer that is no proof: from the creation on, where a report tells it
+   * (the default), `"lightly"` (where none does, in the last interval too; all of it ever more seldom), or `"never"`.
+   */
+  readonly probes?: "lightly" | "never";
+}
+
+/** That answers lack a known candle, so that part of them is missing. */
+export class UnfinishedError extends ContractError {
+  constructor(
+    readonly lacks: number,
+    /** Whether it is gone, as an answer about it alone has shown. */
+    readonly isGone: boolean,
+  ) {
+    super(
+      ["result"],
+      `lacks the candle of ${new Date(lacks).toISOString()}, which was there: it is not whole`,
+    );
+  }
+}
+
+/** A whole and validated answer about the range `[from, to)`. */
+export interface CandleRead {
+  /** The start of an interval, as is `to`. */
+  readonly from: number;
+  readonly to: number;
+  /** Ascending, one an interval. */
+  readonly candles: readonly Candle[];
+  /** Intervals whose row broke the contract: neither absent nor known. */
+  readonly unreadable: ReadonlySet<number>;
+  /** Whether part of it is missing, or a broken row could not even be placed, so that nothing can be said to be absent. */
+  readonly hasUnplaced: boolean;
+  /** What is wrong with one of the broken rows, where there are any. */
+  readonly refusal?: PairstreamError | undefined;
+  /** The service's clock had come this far, at least. */
+  readonly provenAt: number;
+  /** Instants of different epochs cannot be compared: the service's clock has jumped between them. */
+  readonly epoch: number;
+  /** Whether it was asked right after another one: where both lack a candle, a cache may have answered alike. */
+  readonly isRepeat?: boolean;
+  /** Whether only another answer can tell that nothing is missing in it: nothing becomes final by it. */
+  readonly isUnproven?: boolean;
+}
+
+/** What a range was answered with. */
+export interface SeriesRead extends CandleRead {
+  /** When its first request went out, by the scheduler. */
+  readonly sentAt: number;
+  /** The known candle beyond the range that the answer should hold and does not: not all of the range was answered. */
+  readonly lacks: number | undefined;
+  /** Whether the answer holds a candle beyond the range, and every known one that was asked for: it is not just empty. */
+  readonly isWitnessed: boolean;
+}
+
+/** Reads ranges of candles of one series, and learns where the series begins. */
+export class SeriesReader {
+  readonly opening: Opening;
+  readonly #core: ClientCore;
+  readonly #series: Series;
+  readonly #intervals: Intervals;
+  /** Whether a row that keeps breaking the contract is skipped in the end, or fails the read. */
+  readonly #skipsRows: boolean;
+  readonly #refusals: RefusalCounts<number> = new Map();
+  /** The reads that refused rows which cannot be placed, by the range asked for: they may be on any of its pages. */
+  #unplaced: readonly { readonly from: number; readonly to: number; readonly reads: number }[] = [];
+  /** When candles of a pair that has none yet were last looked for, by the service's clock, and how long not again. */
+  #probed = { at: Number.NEGATIVE_INFINITY, pause: PROBE_PAUSE.first };
+  /** The timestamps of the last answer with candles, and the newest ones before those, ascending. */
+  #shown: readonly number[] = [];
+  #before: readonly number[] = [];
+  /** A candle that the last answer lacked although it was known. */
+  #doubted: number | undefined;
+  /** The same, where an answer about it alone has just shown it. */
+  #confirmed: number | undefined;
+  /** Whether candles come newest first, as they mostly do: then an answer that is cut lacks the oldest. */
+  #order: "descending" | "other" | undefined;
+
+  constructor(core: ClientCore, series: Series, intervals: Intervals, options: { skipsRows: boolean }) {
+    this.opening = new Opening(core, series, intervals);
+    this.#core = core;
+    this.#series = series;
+    this.#intervals = intervals;
+    this.#skipsRows = options.skipsRows;
+  }
+
+  /** The start of the interval in which the pair was created, once that is known. */
+  get birth(): number | undefined {
+    const birth = this.opening.creation ?? this.opening.start;
+    return birth === undefined ? undefined : this.#intervals.start(birth);
+  }
+
+  /** Whether a candle of the series was ever read. */
+  get hasCandles(): boolean {
+    return this.#shown.length > 0 || this.#before.length > 0;
+  }
+
+  /** Whether the candles after a known one cannot have been cut off an answer that holds it. */
+  get isNewestFirst(): boolean {
+    return this.#order !== "other";
+  }
+
+  read(from: number, to: number, options: ReadOptions & { maxCandles?: never }): Promise<SeriesRead>;
+  read(from: number, to: number, options: ReadOptions): Promise<SeriesRead | undefined>;
+  /**
+   * All candles of `[from, to)`, both starts of intervals. The newest known candle before it is asked for as well: an
+   * answer that `lacks` it is not whole.
+   */
+  async read(from: number, to: number, options: ReadOptions): Promise<SeriesRead | undefined> {
+    const known = this.#newestBefore(from);
+    const start = this.#withMargin(from, to, known);
+    const read = await this.#ask(from, to, start, known, options);
+    if (read === undefined || read.candles.length > 0 || (known !== undefined && read.lacks === known))
+      return read;
+    const { probes } = options;
+    if (probes === "never" || (this.opening.isProof(start) && !(probes === "lightly" && known === undefined)))
+      return read;
+    if (probes === "lightly") {
+      const { at, pause } = this.#probed;
+      if (Math.abs(read.provenAt - at) < pause) return read;
+      this.#probed = { at: read.provenAt, pause: Math.min(2 * pause, PROBE_PAUSE.last) };
+    }
+    // A range that starts before the pair's creation can come back empty although it holds candles.
+    if (!this.opening.isProof(start)) await this.opening.learnCreation(read.provenAt, options);
+    if (probes === "lightly") {
+      // With an older candle the next answer proves what it does not hold.
+      const older = await this.opening.candleBefore(from, options);
+      if (older !== undefined) {
+        this.#before = [older];
+        return this.#ask(from, to, this.#withMargin(from, to, older), older, options);
+      }
+    }
+    const { creation } = this.opening;
+    if (creation === undefined) return probes === "lightly" ? this.#readLast(read, start, options) : read;
+    // From the interval of the creation on, or else from its very second.
+    for (const opening of new Set([this.#intervals.start(creation), Math.ceil(creation / 1_000) * 1_000])) {
+      if (opening <= start || opening >= to) continue;
+      const again = await this.#ask(from, to, opening, undefined, options);
+      if (again?.candles.length === 0) continue;
+      // From within an interval its own candle may be cut off: not for good, as it may only have been late.
+      if (this.#intervals.start(opening) === opening) this.opening.start = opening;
+      return again;
+    }
+    return read;
+  }
+
+  /**
+   * The same, once more where the answer is not whole or its cursors lead nowhere; rejects with a `ContractError` where that
+   * is not whole either. One that starts before any that held a row is given all the same: the pair's creation may hide
+   * its candles.
+   */
+  async readWhole(from: number, to: number, options: ReadOptions): Promise<SeriesRead | undefined> {
+    for (let isSecond = false; ; isSecond = true) {
+      const read = await this.read(from, to, options).catch((error: unknown) => {
+        // A walk that its cursors led astray cannot go on: the second read starts with the first page again.
+        if (isSecond || !(error instanceof ContractError && error.path[0] === "cursor")) throw error;
+        return "astray" as const;
+      });
+      if (read !== "astray") {
+        this.opening.newest = read?.candles.at(-1)?.timestamp;
+        if (read?.lacks === undefined || !this.isProven(read)) return read;
+        if (isSecond) throw await this.unfinished(read.lacks, options);
+        this.doubt(read.lacks);
+      }
+      await this.pause(options.signal);
+    }
+  }
+
+  /** Waits until what a cache gives is another answer. */
+  pause(signal: AbortSignal): Promise<void> {
+    const { scheduler } = this.#core;
+    return sleepUntil(scheduler, scheduler.now() + SECOND_LOOK, signal);
+  }
+
+  /**
+   * Takes note that an answer lacks a known candle, which may be gone: the next one has to hold the oldest that is known.
+   * Where it lacks this one, too, an answer about it alone decides.
+   */
+  doubt(lacks: number): void {
+    this.#doubted = lacks;
+    this.#before = this.#before.slice(0, 1);
+    this.#shown = [];
+  }
+
+  /** What two answers say that both lack a known candle. Where one about it alone lacks it, too, it is gone and forgotten. */
+  async unfinished(lacks: number, options: SearchOptions): Promise<UnfinishedError> {
+    const isGone = lacks !== this.#confirmed && !(await this.opening.holds(lacks, options));
+    if (isGone) this.#forget(lacks);
+    else this.#remember([lacks]);
+    this.#confirmed = undefined;
+    return new UnfinishedError(lacks, isGone);
+  }
+
+  #forget(lacks: number): void {
+    this.opening.forget(lacks);
+    this.#before = this.#before.filter((timestamp) => timestamp !== lacks);
+    this.#shown = this.#shown.filter((timestamp) => timestamp !== lacks);
+  }
+
+  #newestBefore(from: number): number | undefined {
+    this.#remember(this.#shown.filter((timestamp) => timestamp < from));
+    const { newest } = this.opening;
+    if (this.#before.length === 0 && newest !== undefined && newest < from) this.#before = [newest];
+    return this.#before.findLast((timestamp) => timestamp < from);
+  }
+
+  /** Keeps the newest of the candles before a range. */
+  #remember(timestamps: readonly number[]): void {
+    const newer = timestamps.filter((timestamp) => !this.#before.includes(timestamp));
+    if (newer.length === 0) return;
+    this.#before = [...this.#before, ...newer].sort((a, b) => a - b).slice(-WITNESSES);
+  }
+
+  /** A range that came back empty from `start` on: again, if one of its last intervals does not. */
+  async #readLast(read: SeriesRead, start: number, options: ReadOptions): Promise<SeriesRead | undefined> {
+    const { from, to } = read;
+    const end = this.#intervals.shift(to, 1);
+    // Just after its start the running interval seldom holds a candle; the one before it may begin too early.
+    for (const last of [this.#intervals.shift(to, -2), this.#intervals.shift(to, -1)]) {
+      if (last <= start || !(await this.opening.answers(last, end, options))) continue;
+      await this.opening.find(start, last, end, options);
+      return this.#ask(from, to, this.#withMargin(from, to), undefined, options);
+    }
+    return read;
+  }
+
+  /** Whether an answer without candles cannot be one of those to ranges that start before the pair's creation. */
+  isProven({ from, to }: CandleRead): boolean {
+    return this.opening.creation !== undefined || this.opening.isProof(this.#withMargin(from, to));
+  }
+
+  /** The candles of `[from, to)`, asked for from `start` on; `known`: a candle before it, from `start` on, too. */
+  async #ask(
+    from: number,
+    to: number,
+    start: number,
+    known: number | undefined,
+    options: ReadOptions,
+  ): Promise<SeriesRead | undefined> {
+    const {
+      maxCandles = Number.POSITIVE_INFINITY,
+      witness,
+      askedUntil = witness,
+      priority,
+      signal,
+    } = options;
+    const end = this.#intervals.shift(Math.max(to, askedUntil ?? to), 1);
+    // Of what lies between the range and a witness there should be no candle, but one never knows.
+    const limit = Math.min(MAX_LIMIT, this.#intervals.count(known ?? from, to) + MARGIN + 1);
+    const most = mostRows(this.#intervals.count(start, end));
+    const candles = new Map<number, Candle>();
+    const unreadable = new Set<number>();
+    const broken = new Set<number>();
+    let hasUnplaced = false;
+    let refusal: PairstreamError | undefined;
+    let first: Pick<SeriesRead, "sentAt" | "provenAt" | "epoch"> | undefined;
+    const walk = this.#core.walk({
+      route: (cursor) => ohlcvRoute({ ...this.#series, from: start, to: end, limit, cursor }),
+      priority,
+      signal,
+      parse: (text) => this.#parse(text, from, to, most),
+      next: ({ served }) => served,
+      mostPages: mostPagesOf(this.#intervals, start, end),
+      needsClock: true,
+    });
+    for await (const { value, sentAt, provenAt, epoch, cursor } of walk) {
+      first ??= { sentAt, provenAt, epoch };
+      for (const candle of fullest(value.page.result)) candles.set(candle.timestamp, candle);
+      for (const { key } of value.skipped) {
+        if (key === undefined) hasUnplaced = true;
+        else unreadable.add(this.#intervals.start(key));
+      }
+      refusal ??= value.skipped[0]?.error;
+      for (const timestamp of value.broken) broken.add(timestamp);
+      if (value.served.rows > 0) this.opening.note(start, value.served.first);
+      this.#order = orderOf(value.page.result) ?? this.#order;
+      if (cursor !== undefined && candles.size >= maxCandles) return undefined;
+    }
+    if (!hasUnplaced) this.#unplaced = this.#unplaced.filter((range) => range.from >= to || range.to <= from);
+    const inRange = [...candles.values()].filter(({ timestamp }) => timestamp >= from && timestamp < to);
+    inRange.sort((a, b) => a.timestamp - b.timestamp);
+    if (unreadable.size > 0) for (const { timestamp } of inRange) unreadable.delete(timestamp);
+    const witnesses = [known, witness].filter((timestamp) => timestamp !== undefined);
+    // A row that cannot be read, or placed, may be that of any candle.
+    const isLacking = (timestamp: number) => !candles.has(timestamp) && !broken.has(timestamp);
+    let lacks = hasUnplaced ? undefined : witnesses.find(isLacking);
+    const doubted = this.#doubted;
+    if (lacks === undefined && doubted !== undefined && doubted >= start && doubted < end) {
+      this.#doubted = undefined;
+      if (!hasUnplaced && isLacking(doubted)) {
+        if (await this.opening.holds(doubted, options)) lacks = this.#confirmed = doubted;
+        else this.#forget(doubted);
+      }
+    }
+    const isWitnessed = lacks === undefined && (witnesses.length > 0 || candles.size > inRange.length);
+    if (lacks === undefined) {
+      if (inRange.length > 0) this.#shown = inRange.map(({ timestamp }) => timestamp);
+      this.#remember([...candles.keys()].filter((timestamp) => timestamp < from));
+    }
+    const answer = { candles: inRange, unreadable, hasUnplaced, refusal, lacks, isWitnessed };
+    return { from, to, ...answer, ...first! };
+  }
+
+  /**
+   * Where to begin to ask: one interval earlier, as it is not known whether the service's bounds are inclusive; for a known
+   * candle before the range, but no earlier than what was answered, which may begin with that one.
+   */
+  #withMargin(from: number, to: number, known?: number): number {
+    const { answersFrom, isInclusive, start: opening } = this.opening;
+    const margin = this.#intervals.shift(known ?? from, -1);
+    const isAnswered = known !== undefined && (answersFrom < known || (isInclusive && answersFrom === known));
+    const start = isAnswered ? Math.max(margin, answersFrom) : margin;
+    return opening !== undefined && opening < to ? Math.max(start, opening) : start;
+  }
+
+  /** Reads a body; throws while a row of the range breaks the contract and is not to be skipped yet. */
+  #parse(text: string, from: number, to: number, most: number) {
+    const isStart = (instant: number) => this.#intervals.start(instant) === instant;
+    const { page, refused } = readOhlcvBody(text, this.#series, isStart, most);
+    const inRange = refused.filter(({ key }) => key === undefined || (key >= from && key < to));
+    const refusals = this.#refusals;
+    countRefusals(refusals, inRange, page.result, ({ timestamp }) => timestamp);
+    if (refusals.has(undefined)) refusals.set(undefined, this.#refuseUnplaced(from, to));
+    if (inRange.length > 0) {
+      const url = ohlcvRoute({ ...this.#series, from, to });
+      skipRows(this.#core, url, inRange, (key) => (this.#skipsRows ? refusals.get(key)! : 0));
+    }
+    const broken = refused.flatMap(({ key }) => (key === undefined ? [] : this.#intervals.start(key)));
+    return { page, served: walkPageOf(page, refused), skipped: inRange, broken };
+  }
+
+  #refuseUnplaced(from: number, to: number): number {
+    const before = this.#unplaced.find((range) => range.from < to && range.to > from);
+    const reads = (before?.reads ?? 0) + 1;
+    this.#unplaced = [...this.#unplaced.filter((range) => range !== before), { from, to, reads }];
+    return reads;
+  }
+
+  /** Forgets the broken rows of intervals that will not be read again. */
+  forgetBefore(timestamp: number): void {
+    for (const key of this.#refusals.keys())
+      if (key !== undefined && key < timestamp) this.#refusals.delete(key);
+    this.#unplaced = this.#unplaced.filter(({ to }) => to > timestamp);
+  }
+}
+
+/** One candle an interval: of several, which contradict each other or are the same, that of the most swaps. */
+function fullest(candles: readonly Candle[]): Iterable<Candle> {
+  if (isDescending(candles)) return candles;
+  const best = new Map<number, Candle>();
+  for (const candle of candles) {
+    const other = best.get(candle.timestamp);
+    const isFuller =
+      other === undefined ||
+      candle.swaps > other.swaps ||
+      (candle.swaps === other.swaps && candle.volume > other.volume);
+    if (isFuller) best.set(candle.timestamp, candle);
+  }
+  return best.values();
+}
+
+/** Whether they come as they are usually served, each once. */
+function isDescending(candles: readonly Candle[]): boolean {
+  for (let at = 1; at < candles.length; at++) {
+    if (candles[at]!.timestamp >= candles[at - 1]!.timestamp) return false;
+  }
+  return true;
+}
+
+/** What a page shows of the order in which candles come; nothing where it has fewer than two. */
+function orderOf(candles: readonly Candle[]): "descending" | "other" | undefined {
+  if (candles.length < 2) return undefined;
+  return isDescending(candles) ? "descending" : "other";
+}

@@ -1,0 +1,129 @@
+import type { Candle } from "../../contract/model.js";
+import type { Intervals } from "../../timeframe.js";
+import type { CandleStatus } from "../event.js";
+import { type CandleChange, isSame, laterOf } from "../live/book.js";
+import type { CandleRead } from "../read/range-reader.js";
+
+/** What is new about a series, and how far it is known. */
+export interface FillStep {
+  /** Ascending by timestamp. */
+  readonly changes: readonly CandleChange[];
+  readonly finalUntil: number;
+  readonly coveredFrom: number;
+  readonly coveredUntil: number;
+  /** Intervals in between that are not known all the same. */
+  readonly uncovered?: ReadonlySet<number>;
+}
+
+/** What a read of the past has to fill: all of it is final. */
+export function finalStep({ from, to, candles, unreadable }: CandleRead): FillStep {
+  const changes = candles.map((candle): CandleChange => {
+    return { type: "new", candle, status: "final", revision: 0 };
+  });
+  return { changes, finalUntil: to, coveredFrom: from, coveredUntil: to, uncovered: unreadable };
+}
+
+interface Shown {
+  readonly candle: Candle;
+  readonly status: CandleStatus;
+  readonly revision: number;
+  /** Whether its interval has been covered; what is covered later does not always begin as early. */
+  readonly isKnown: boolean;
+}
+
+/**
+ * Puts flat candles (the last close, volume 0, swaps 0) where covered intervals have none, from the first known
+ * candle on, and takes them back or mends them as real candles come, go and are corrected.
+ *
+ * It holds what is not final yet.
+ */
+export class GapFiller {
+  readonly #intervals: Intervals;
+  /** Real candles that may still change. */
+  readonly #real = new Map<number, CandleChange>();
+  /** What was last given out of each interval that may still change. */
+  readonly #shown = new Map<number, Shown>();
+  /** The first interval that may still change. */
+  #next = Number.NEGATIVE_INFINITY;
+  /** The last close before it. */
+  #close: number | undefined;
+
+  constructor(intervals: Intervals) {
+    this.#intervals = intervals;
+  }
+
+  /** Gives what a step changes, gaps filled, ascending; must be read to its end before the next step. */
+  *fill(step: FillStep): Generator<CandleChange> {
+    let last = Number.NEGATIVE_INFINITY;
+    let first = Number.POSITIVE_INFINITY;
+    for (const change of step.changes) {
+      const { timestamp } = change.candle;
+      // What is final stays so, whatever a book says that has begun anew.
+      if (timestamp < this.#next) continue;
+      if (change.type === "removed") this.#real.delete(timestamp);
+      else this.#real.set(timestamp, change);
+      first = Math.min(first, timestamp);
+    }
+    for (const timestamp of this.#real.keys()) last = Math.max(last, timestamp);
+    for (const timestamp of this.#shown.keys()) last = Math.max(last, timestamp);
+
+    const isStarted = this.#close !== undefined || this.#shown.size > 0;
+    let close = this.#close;
+    let timestamp = isStarted ? this.#next : Math.max(this.#next, first);
+    while (timestamp < step.coveredUntil || timestamp <= last) {
+      const wanted = this.#wanted(timestamp, close, step);
+      yield* this.#turn(timestamp, wanted);
+      close = wanted?.candle.close ?? close;
+      const isFinal = timestamp < step.finalUntil;
+      timestamp = this.#intervals.end(timestamp);
+      if (isFinal) {
+        this.#real.delete(this.#intervals.shift(timestamp, -1));
+        this.#shown.delete(this.#intervals.shift(timestamp, -1));
+        this.#next = timestamp;
+        this.#close = close;
+      }
+    }
+    this.#next = Math.max(this.#next, step.finalUntil);
+  }
+
+  #wanted(timestamp: number, close: number | undefined, step: FillStep): Shown | undefined {
+    const before = this.#shown.get(timestamp);
+    const isInside = timestamp >= step.coveredFrom && timestamp < step.coveredUntil;
+    const isKnown = before?.isKnown || (isInside && !step.uncovered?.has(timestamp));
+    const real = this.#real.get(timestamp);
+    if (real !== undefined) {
+      // Where a flat candle had closed, a real one that turns up is a correction, held open by the book or not.
+      const status = laterOf(before?.status, real.status);
+      return { candle: real.candle, status, revision: real.revision, isKnown };
+    }
+    if (close === undefined || !isKnown) return undefined;
+    const status = timestamp < step.finalUntil ? "final" : "closed";
+    const candle = { timestamp, open: close, high: close, low: close, close, volume: 0, swaps: 0 };
+    return { candle: Object.freeze(candle), status, revision: 0, isKnown };
+  }
+
+  *#turn(timestamp: number, wanted: Shown | undefined): Generator<CandleChange> {
+    const before = this.#shown.get(timestamp);
+    if (wanted === undefined) {
+      this.#shown.delete(timestamp);
+      if (before === undefined) return;
+      yield {
+        type: "removed",
+        candle: before.candle,
+        status: before.status,
+        revision: before.revision + 1,
+      };
+    } else if (before === undefined) {
+      this.#shown.set(timestamp, wanted);
+      const { candle, status, revision } = wanted;
+      yield { type: "new", candle, status, revision };
+    } else if (wanted.status !== before.status || !isSame(wanted.candle, before.candle)) {
+      const revision = before.revision + 1;
+      this.#shown.set(timestamp, { ...wanted, revision });
+      const { candle, status } = wanted;
+      yield { type: "updated", candle, previous: before.candle, status, revision };
+    } else if (wanted.isKnown !== before.isKnown) {
+      this.#shown.set(timestamp, { ...before, isKnown: wanted.isKnown });
+    }
+  }
+}

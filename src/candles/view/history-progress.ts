@@ -1,0 +1,49 @@
+import { BehaviorSubject } from "rxjs";
+import type { ClientCore } from "../../client/core.js";
+import type { PairstreamError } from "../../errors.js";
+import type { CandleWatch } from "../options.js";
+
+/** A history that has been delivered. */
+interface DeliveredHistory {
+  /** Every interval from here until `until` is known. */
+  readonly from: number;
+  /** Where the book took over. */
+  readonly until: number;
+}
+
+/** How far a subscriber's history has come. */
+export interface HistoryState {
+  /** Absent until it has been. */
+  readonly delivered?: DeliveredHistory;
+  /** Reads that failed in a row, the client's retries included, and the last error of them. */
+  readonly failures: number;
+  readonly lastError?: PairstreamError;
+}
+
+export type HistoryProgress = BehaviorSubject<HistoryState>;
+
+/** The histories that are being read, or have been, for watches of this poll and this `since`. */
+export function historiesOf(core: ClientCore, watch: CandleWatch): ReadonlySet<HistoryProgress> {
+  return entriesOf(core, watch) ?? new Set();
+}
+
+/** Adds a history for as long as its subscriber stays; the second value takes it out again. */
+export function enterHistory(core: ClientCore, watch: CandleWatch): [HistoryProgress, () => void] {
+  const progress: HistoryProgress = new BehaviorSubject<HistoryState>({ failures: 0 });
+  const histories = entriesOf(core, watch) ?? new Set();
+  core.shared.set(keyOf(watch), histories.add(progress));
+  const leave = () => {
+    histories.delete(progress);
+    if (histories.size === 0) core.shared.delete(keyOf(watch));
+    progress.complete();
+  };
+  return [progress, leave];
+}
+
+function entriesOf(core: ClientCore, watch: CandleWatch): Set<HistoryProgress> | undefined {
+  return core.shared.get(keyOf(watch)) as Set<HistoryProgress> | undefined;
+}
+
+function keyOf({ pollKey, since }: CandleWatch): string {
+  return `histories ${pollKey} ${JSON.stringify(since)}`;
+}

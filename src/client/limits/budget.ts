@@ -1,0 +1,209 @@
+import type { SchedulerLike, Subscription } from "rxjs";
+import { callAt } from "../timers.js";
+import { ended, entered, noPlaces, opensAt, type Room, setBack } from "./places.js";
+
+/** Who goes first when the rate limit lets only some go; the first named goes first. */
+export type Priority = "close" | "refresh" | "history";
+
+/** That requests have to wait: until when, why, and how many do. */
+export interface Throttling {
+  /** Absent while that depends on when requests under way will have ended. */
+  readonly until?: number;
+  readonly reason: "rate-limit" | "too-many-requests";
+  readonly waiting: number;
+}
+
+/** At most `requests` in any window of `per` ms. */
+export interface RateLimit {
+  readonly requests: number;
+  readonly per: number;
+}
+
+/** A limit that changes: how many requests may count at once, by the instant from which on they may. */
+export interface ChangingLimit {
+  readonly per: number;
+  rooms(): readonly Room[];
+}
+
+/**
+ * What is done once a request may start, which is `now`. It calls `end` with the instant from which on the request can no
+ * longer reach the service: that of the head of its answer, or of its failure. Without that nothing was sent.
+ */
+export type Begin<T> = (now: number, end: (at: number) => void) => Promise<T>;
+
+/** What waits for its start, which it is told when it comes. */
+type Waiter = (now: number) => void;
+
+/** Lets requests start: within the rate limit, not during a pause, by priority, and first come first served. */
+export class Budget {
+  readonly #scheduler: SchedulerLike;
+  readonly #limit: ChangingLimit | undefined;
+  readonly #report: (throttling: Throttling) => void;
+  /** In the order in which they are served. */
+  readonly #queues: Readonly<Record<Priority, Set<Waiter>>> = {
+    close: new Set(),
+    refresh: new Set(),
+    history: new Set(),
+  };
+  #places = noPlaces;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+  #latest = Number.NEGATIVE_INFINITY;
+  #timer: Subscription | undefined;
+  #armedFor = Number.NaN;
+  #reported: number | undefined = Number.NaN;
+
+  constructor(
+    scheduler: SchedulerLike,
+    limit: RateLimit | ChangingLimit | undefined,
+    report: (throttling: Throttling) => void,
+  ) {
+    this.#scheduler = scheduler;
+    this.#limit = limit && "requests" in limit ? constant(limit) : limit;
+    this.#report = report;
+  }
+
+  /**
+   * Calls `begin` as soon as a request may start. Resolves as `begin` does; rejects with the signal's reason if that
+   * aborts first.
+   */
+  start<T>(priority: Priority, signal: AbortSignal | undefined, begin: Begin<T>): Promise<T> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    // Nearly always it may start at once, and has nothing to wait or listen for.
+    const now = this.#first() === undefined ? this.#enter() : undefined;
+    if (now !== undefined) return this.#follow(now, begin);
+    return new Promise((resolve, reject) => {
+      const queue = this.#queues[priority];
+      const leave = () => {
+        // A recorded session takes note of when somebody leaves by this.
+        this.#scheduler.now();
+        queue.delete(waiter);
+        if (this.#first() === undefined) this.#disarm();
+        reject(signal?.reason);
+      };
+      const waiter: Waiter = (sent) => {
+        queue.delete(waiter);
+        signal?.removeEventListener("abort", leave);
+        resolve(this.#follow(sent, begin));
+      };
+      queue.add(waiter);
+      signal?.addEventListener("abort", leave, { once: true });
+      this.serve();
+    });
+  }
+
+  /** Lets nothing start before `instant`; a pause that lasts longer stays. */
+  pause(instant: number): void {
+    if (instant <= this.#pausedUntil) return;
+    this.#pausedUntil = instant;
+    this.#tell(instant, "too-many-requests");
+    this.serve();
+  }
+
+  /** Lets start what may; to be called whenever a limit that changes has changed. */
+  serve(): void {
+    for (let waiter = this.#first(); waiter !== undefined; waiter = this.#first()) {
+      const now = this.#enter();
+      if (now === undefined) {
+        this.#arm(this.#opensAt(this.#now()));
+        return;
+      }
+      waiter(now);
+    }
+    this.#disarm();
+  }
+
+  /** Counts a request that goes out whether it may or not, until what is returned is called. */
+  count(): (at: number) => void {
+    this.#places = entered(this.#places, this.#now());
+    return this.#ending();
+  }
+
+  /** Counts a start where one is allowed now, and gives that instant. */
+  #enter(): number | undefined {
+    const now = this.#now();
+    if (this.#opensAt(now) > now) return undefined;
+    if (this.#limit !== undefined) this.#places = entered(this.#places, now);
+    return now;
+  }
+
+  async #follow<T>(now: number, begin: Begin<T>): Promise<T> {
+    const end = this.#ending();
+    try {
+      return await begin(now, end);
+    } finally {
+      end();
+    }
+  }
+
+  /** Ends the request that was counted last, the first time that it is called. */
+  #ending(): (at?: number) => void {
+    let hasEnded = this.#limit === undefined;
+    return (at) => {
+      if (hasEnded) return;
+      hasEnded = true;
+      this.#leave(at);
+    };
+  }
+
+  #leave(at: number | undefined): void {
+    const now = this.#now();
+    // Where the clock was set back since, an instant by what it said before is no time of now.
+    const until = at === undefined ? undefined : Math.min(at, now) + this.#limit!.per;
+    this.#places = ended(this.#places, until);
+    if (this.#first() !== undefined) this.serve();
+  }
+
+  #opensAt(now: number): number {
+    const opens = this.#limit === undefined ? now : opensAt(this.#places, this.#limit.rooms(), now);
+    return Math.max(opens, this.#pausedUntil);
+  }
+
+  #first(): Waiter | undefined {
+    for (const queue of Object.values(this.#queues)) {
+      for (const waiter of queue) return waiter;
+    }
+    return undefined;
+  }
+
+  #now(): number {
+    const now = this.#scheduler.now();
+    if (now < this.#latest) {
+      this.#places = setBack(this.#places, this.#latest - now);
+      this.#pausedUntil -= this.#latest - now;
+    }
+    this.#latest = now;
+    return now;
+  }
+
+  #arm(instant: number): void {
+    if (this.#timer !== undefined && this.#armedFor === instant) return;
+    this.#disarm();
+    const isKnown = instant < Number.POSITIVE_INFINITY;
+    if (isKnown) {
+      this.#armedFor = instant;
+      this.#timer = callAt(this.#scheduler, instant, () => {
+        this.#timer = undefined;
+        this.serve();
+      });
+    }
+    const reason = instant === this.#pausedUntil ? "too-many-requests" : "rate-limit";
+    this.#tell(isKnown ? instant : undefined, reason);
+  }
+
+  #disarm(): void {
+    this.#timer?.unsubscribe();
+    this.#timer = undefined;
+  }
+
+  #tell(until: number | undefined, reason: Throttling["reason"]): void {
+    if (this.#reported === until) return;
+    this.#reported = until;
+    const waiting = Object.values(this.#queues).reduce((sum, queue) => sum + queue.size, 0);
+    this.#report({ ...(until === undefined ? {} : { until }), reason, waiting });
+  }
+}
+
+function constant({ requests, per }: RateLimit): ChangingLimit {
+  const rooms = [{ from: Number.NEGATIVE_INFINITY, requests }];
+  return { per, rooms: () => rooms };
+}

@@ -1,0 +1,152 @@
+import { QuotaExceededError } from "../../errors.js";
+import type { QuotaActivity } from "../activity.js";
+import type { ServiceSpan } from "../service-clock.js";
+import {
+  type CallKind,
+  charged,
+  type Demand,
+  type Ledger,
+  ledgerAt,
+  type Quota,
+  type Stretch,
+  stretched,
+  UNSTRETCHED,
+} from "./quota.js";
+
+/** Where no quota is given, spent units are expected back with the next day, UTC. */
+const DAY = 86_400_000;
+/** The units that calls cost where answers do not say. */
+export const DEFAULT_COSTS: Readonly<Record<CallKind, number>> = { ohlcv: 150, snipers: 50 };
+
+/** What the service's clock is right now, and at most when a request that goes out now arrives. */
+type ServiceNow = () => ServiceSpan;
+type Told = Omit<QuotaActivity, "type" | "at">;
+
+/** A request that has not been answered. */
+interface Charge {
+  readonly cost: number;
+  /** Whether it is counted for the next period, too. */
+  readonly isAhead: boolean;
+  /** The last period that it is counted for. */
+  period: number | undefined;
+}
+
+/** Keeps count of the units that a client spends, and says how to make them last. */
+export class Spending {
+  readonly #quota: Quota | undefined;
+  readonly #now: ServiceNow;
+  readonly #tell: (told: Told) => void;
+  readonly #demands = new Set<Demand>();
+  /** What calls of each kind cost, as the last good answer said. */
+  readonly #costs = { ...DEFAULT_COSTS };
+  readonly #underWay = new Set<Charge>();
+  #ledger: Ledger | undefined;
+  #phase = "ample";
+
+  constructor(quota: Quota | undefined, now: ServiceNow, tell: (told: Told) => void) {
+    this.#quota = quota;
+    this.#now = now;
+    this.#tell = tell;
+  }
+
+  /** When units come back that were spent now, or up to `ago` ms before, by the service's clock. */
+  resetsAt(ago = 0): number {
+    const per = this.#quota?.per ?? DAY;
+    return (Math.floor((this.#now().earliest - ago) / per) + 1) * per;
+  }
+
+  /** Counts in what a stream will ask for, until the function that it returns is called. */
+  join(demand: Demand): () => void {
+    this.#demands.add(demand);
+    return () => this.#demands.delete(demand);
+  }
+
+  /** How to stretch polls so that the units last until the end of the period. */
+  stretch(): Stretch {
+    if (this.#quota === undefined) return UNSTRETCHED;
+    const { earliest } = this.#now();
+    const stretch = stretched(
+      this.#ledgerNow(this.#quota),
+      this.#quota,
+      this.#demands,
+      this.#costs,
+      earliest,
+    );
+    this.#enter(stretch.close > 1 ? "closings" : stretch.refresh > 1 ? "refreshes" : "ample", stretch);
+    return stretch;
+  }
+
+  /** The service's clock has become known, or has jumped: what was spent counts for the period that it tells of. */
+  moveAlong(): void {
+    if (this.#quota === undefined || this.#ledger === undefined) return;
+    const period = Math.floor(this.#now().earliest / this.#quota.per);
+    this.#ledger = { ...this.#ledger, period };
+  }
+
+  /** Throws a `QuotaExceededError` where a call is not to be had any more in this period. */
+  check(kind: CallKind): void {
+    const cost = this.#costs[kind];
+    if (this.#quota === undefined || this.#ledgerNow(this.#quota).spent + cost <= this.#quota.units) return;
+    this.#enter("spent", { refresh: Number.POSITIVE_INFINITY, close: Number.POSITIVE_INFINITY });
+    const reset = new Date(this.resetsAt()).toISOString();
+    throw new QuotaExceededError(`The client's quota of ${this.#quota.units} units is spent until ${reset}`);
+  }
+
+  /**
+   * Counts a request that goes out, as what it is expected to cost. The function that it returns is told what the
+   * answer says, if anything, and gives what the call has cost; a good answer's word is expected of the next ones too.
+   */
+  charge(kind: CallKind): (told: number | undefined, isGood: boolean) => number {
+    const expected = this.#costs[kind];
+    const charge: Charge = { cost: expected, isAhead: this.#isAhead(), period: undefined };
+    this.#add(expected, charge.isAhead);
+    charge.period = this.#ledger?.period;
+    this.#underWay.add(charge);
+    return (told, isGood) => {
+      if (this.#quota !== undefined) this.#ledgerNow(this.#quota);
+      this.#underWay.delete(charge);
+      const cost = told ?? DEFAULT_COSTS[kind];
+      if (isGood && cost > 0) this.#costs[kind] = cost;
+      // What was charged to a period that is over is past giving back.
+      if (cost > expected || this.#ledger?.period === charge.period) {
+        this.#add(cost - expected, this.#isAhead());
+      }
+      return cost;
+    };
+  }
+
+  /** The service says that nothing is left. */
+  exhaust(): void {
+    if (this.#quota === undefined) return;
+    this.#add(Math.max(0, this.#quota.units - this.#ledgerNow(this.#quota).spent), this.#isAhead());
+  }
+
+  #add(cost: number, isAhead: boolean): void {
+    if (this.#quota === undefined || cost === 0) return;
+    this.#ledger = charged(this.#ledgerNow(this.#quota), cost, isAhead);
+  }
+
+  /** Whether what is sent now may count for the next period. */
+  #isAhead(): boolean {
+    if (this.#quota === undefined) return false;
+    return Math.floor(this.#now().latest / this.#quota.per) > this.#ledgerNow(this.#quota).period;
+  }
+
+  #ledgerNow(quota: Quota): Ledger {
+    const before = this.#ledger;
+    let underWay = 0;
+    for (const { cost, isAhead } of this.#underWay) if (!isAhead) underWay += cost;
+    this.#ledger = ledgerAt(before, quota, this.#now().earliest, underWay);
+    if (before !== undefined && this.#ledger.period !== before.period) {
+      for (const charge of this.#underWay) charge.period = this.#ledger.period;
+    }
+    return this.#ledger;
+  }
+
+  #enter(phase: string, { refresh, close }: Stretch): void {
+    if (phase === this.#phase) return;
+    this.#phase = phase;
+    const { units } = this.#quota!;
+    this.#tell({ spent: this.#ledger?.spent ?? 0, units, resetsAt: this.resetsAt(), refresh, close });
+  }
+}

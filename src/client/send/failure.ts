@@ -1,0 +1,109 @@
+import { parseJson } from "../../contract/json.js";
+import { beginning, printableLines, shortened } from "../../contract/quote.js";
+import {
+  AuthenticationError,
+  ContractError,
+  HttpError,
+  NetworkError,
+  type PairstreamError,
+  QuotaExceededError,
+  RateLimitError,
+  TimeoutError,
+} from "../../errors.js";
+import type { RetryRules } from "../core.js";
+import { type Answer, parseHttpDate } from "./attempt.js";
+import type { Redactor } from "./redact.js";
+
+/** How much of a body an error holds, and of the service's message its own. */
+const LONGEST_BODY = 1_000;
+const LONGEST_MESSAGE = 300;
+/** The longest body in which a message is looked for. */
+const LONGEST_TOLD = 65_536;
+/** The longest wait that a service can ask for, in ms; one that asks for more is mistaken. */
+const LONGEST_HINT = 3_600_000;
+
+/** Whether the answer points elsewhere; a browser shows that as status 0, and nothing of the rest. */
+function isRedirect(status: number): boolean {
+  return status === 0 || (status >= 300 && status < 400);
+}
+
+/** The error that an answer without status 200 stands for. */
+export function httpError(
+  path: string,
+  answer: Answer,
+  now: number,
+  redact: Redactor,
+): HttpError | QuotaExceededError {
+  const { status } = answer;
+  const shown = (text: string) => shortened(redact.quote(text, LONGEST_TOLD), LONGEST_MESSAGE);
+  const said = messageIn(answer.text) ?? "";
+  const body = beginning(printableLines(redact.head(answer.text, LONGEST_BODY)), LONGEST_BODY);
+  const detail = said === "" ? "without a message" : `“${shown(said)}”`;
+  const message = redact.text(`GET ${path} was answered with status ${status}, ${detail}`);
+  if (isRedirect(status)) {
+    const target = answer.header("location");
+    const where = target === null ? "" : ` to ${shown(target)}`;
+    const reason = redact.text(`GET ${path} was answered with status ${status}, a redirect${where}`);
+    return new HttpError(`${reason}; redirects are refused, as the API key would follow them`, status, body);
+  }
+  if (status === 429) return new RateLimitError(message, body, hintOf(answer, now));
+  if (status === 401 && SPENT_QUOTA.test(said || body)) return new QuotaExceededError(message, body);
+  if (status === 401 || status === 403 || status === 424)
+    return new AuthenticationError(message, status, body);
+  return new HttpError(message, status, body);
+}
+
+const SPENT_QUOTA = /usage has been consumed|quota/i;
+
+/** The `message` of an error's body: a text, or several. */
+function messageIn(text: string): string | undefined {
+  if (text.length > LONGEST_TOLD) return undefined;
+  try {
+    const { message } = parseJson(text) as { message?: unknown };
+    const parts = Array.isArray(message) ? message : [message];
+    const texts = parts.filter((part): part is string => typeof part === "string");
+    return texts.length > 0 ? texts.join("; ") : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * How long the service asks to wait before the next request, in ms, at most an hour; `undefined` where it does not say.
+ * `now`: its clock at least, where the answer has no `Date`.
+ */
+export function hintOf({ status, header, date }: Answer, now: number): number | undefined {
+  if (status !== 429 && status !== 503) return undefined;
+  const text = header("retry-after")?.trim() ?? "";
+  const wait = /^\d+(\.\d+)?$/.test(text)
+    ? Number(text) * 1_000
+    : (parseHttpDate(text) ?? Number.NaN) - (date ?? now);
+  return Number.isNaN(wait) ? undefined : Math.min(Math.max(0, wait), LONGEST_HINT);
+}
+
+/** The wait after the `count`th failure in a row, in ms. */
+export function backOff(count: number, { baseDelay, maxDelay }: RetryRules): number {
+  return Math.min(baseDelay * 2 ** (count - 1), maxDelay);
+}
+
+/**
+ * How long to wait before the attempt after the given one, in ms; `undefined` where there is to be none: because
+ * it cannot help, because enough were made, or because the service asks for more patience than the rules have.
+ */
+export function delayAfter(
+  attempt: number,
+  error: PairstreamError,
+  hint: number | undefined,
+  rules: RetryRules,
+): number | undefined {
+  if (attempt >= rules.attempts || !isTransient(error)) return undefined;
+  if (hint !== undefined && hint > rules.maxDelay) return undefined;
+  return Math.max(backOff(attempt, rules), hint ?? 0);
+}
+
+function isTransient(error: PairstreamError): boolean {
+  if (error instanceof HttpError) return error.status >= 500 || TRANSIENT.has(error.status);
+  return error instanceof NetworkError || error instanceof TimeoutError || error instanceof ContractError;
+}
+
+const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429]);

@@ -1,0 +1,261 @@
+import { requoted, shortened } from "../../contract/quote.js";
+import {
+  ContractError,
+  NetworkError,
+  type PairstreamError,
+  QuotaExceededError,
+  TimeoutError,
+} from "../../errors.js";
+import type { ActivityFeed } from "../activity.js";
+import type { Ask, BudgetPart, Exchange, Starter } from "../core.js";
+import { Budget } from "../limits/budget.js";
+import type { CallKind } from "../limits/quota.js";
+import { Spending } from "../limits/spending.js";
+import type { Settings } from "../options.js";
+import {
+  learn,
+  provenBy,
+  type RoundTrip,
+  type ServiceClock,
+  spanAt,
+  unknownClock,
+} from "../service-clock.js";
+import { sleepUntil } from "../timers.js";
+import { type Answer, attempt as attemptOnce, type Ending, type Means } from "./attempt.js";
+import { backOff, delayAfter, hintOf, httpError } from "./failure.js";
+import type { Redactor } from "./redact.js";
+import { MAX_BODY } from "./transport.js";
+
+/** A first `Date` that is far from the scheduler's clock is believed once another answer agrees; so many are asked. */
+const CLOCK_READS = 3;
+/** A call is sent again at once so often at most: there can be several kept connections that are being closed. */
+const MOST_RESENDS = 3;
+/** How much of a transport's message an error repeats. */
+const LONGEST_REASON = 300;
+
+/** How an attempt ended, judged. */
+type Verdict<T> =
+  | { readonly exchange: Exchange<T> }
+  | {
+      readonly error: PairstreamError;
+      readonly hint?: number | undefined;
+      readonly at: number;
+      /** Whether it may be sent again at once. */
+      readonly isStale?: boolean;
+    };
+
+/** Sends everything that a client sends: one after another in its budget, with retries, learning the service's clock. */
+export class Sender {
+  readonly #settings: Settings;
+  readonly #feed: ActivityFeed;
+  readonly #redact: Redactor;
+  readonly #means: Means;
+  readonly #budget: Budget;
+  readonly #start: Starter;
+  /** Parts of the budget, which count all that goes out. */
+  readonly parts = new Set<BudgetPart>();
+  readonly spending: Spending;
+  #clock = unknownClock;
+  #isClockTold = false;
+  /** Answers 429 with no good one between them, and when the last of them came. */
+  #refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
+
+  constructor(settings: Settings, feed: ActivityFeed, redact: Redactor) {
+    this.#settings = settings;
+    this.#feed = feed;
+    this.#redact = redact;
+    const { fetch, scheduler, timeout, apiKey, rateLimit, quota } = settings;
+    const headers = { accept: "application/json", "X-API-Key": apiKey };
+    this.#means = { fetch, scheduler, timeout, headers };
+    this.#budget = new Budget(scheduler, rateLimit, (throttling) =>
+      feed.tell(() => ({ type: "throttled", at: scheduler.now(), ...throttling })),
+    );
+    this.#start = (priority, signal, begin) => this.#budget.start(priority, signal, begin);
+    const serviceNow = () => spanAt(this.#clock, scheduler.now());
+    this.spending = new Spending(quota, serviceNow, (told) =>
+      feed.tell(() => ({ type: "quota", at: scheduler.now(), ...told })),
+    );
+  }
+
+  get clock(): ServiceClock {
+    return this.#clock;
+  }
+
+  async send<T>(ask: Ask<T>): Promise<Exchange<T>> {
+    for (let asked = 1; ; asked += 1) {
+      const exchange = await this.#sendOnce(ask);
+      const { bounds, isConfirmed } = this.#clock;
+      const isCertain = bounds === undefined || isConfirmed;
+      if (!ask.needsClock || isCertain || asked >= CLOCK_READS) return exchange;
+    }
+  }
+
+  async #sendOnce<T>(ask: Ask<T>): Promise<Exchange<T>> {
+    const { scheduler, retry } = this.#settings;
+    let resends = 0;
+    for (let attempt = 1; ; ) {
+      this.spending.check(kindOf(ask.route));
+      const start = ask.within?.within(this.#start) ?? this.#start;
+      const verdict = await start(ask.priority, ask.signal, (now, end) =>
+        this.#attempt(ask, attempt, now, end),
+      );
+      if ("exchange" in verdict) return verdict.exchange;
+      const { error, hint, at, isStale } = verdict;
+      const isResent = isStale === true && resends < MOST_RESENDS;
+      const delay = isResent ? 0 : delayAfter(attempt, error, hint, retry);
+      if (delay === undefined) throw error;
+      this.#feed.tell(() => ({
+        type: "retry",
+        at,
+        url: ask.route,
+        attempt,
+        delay,
+        error,
+      }));
+      if (isResent) resends += 1;
+      else {
+        attempt += 1;
+        await sleepUntil(scheduler, at + delay, ask.signal);
+      }
+    }
+  }
+
+  /** One attempt, from the request to what follows from its end. */
+  async #attempt<T>(
+    ask: Ask<T>,
+    attempt: number,
+    now: number,
+    end: (at: number) => void,
+  ): Promise<Verdict<T>> {
+    const { route, priority, signal, within } = ask;
+    const kind = kindOf(route);
+    // Others may have spent the rest while this one waited for its turn.
+    this.spending.check(kind);
+    const settle = this.spending.charge(kind);
+    const { sent, ending } = attemptOnce(this.#means, this.#settings.baseUrl + route, now, signal);
+    const counts = [...this.parts].filter((part) => part !== within).map((part) => part.count());
+    const leave = (at: number) => {
+      for (const count of [end, ...counts]) count(at);
+    };
+    this.#feed.tell(() => ({
+      type: "request",
+      at: sent,
+      url: route,
+      attempt,
+      priority,
+    }));
+    const ended = await ending.catch((reason: unknown) => {
+      settle(undefined, false);
+      leave(this.#settings.scheduler.now());
+      throw reason;
+    });
+    const answer = ended.kind === "answer" ? ended.answer : undefined;
+    const weight = settle(answer && weightOf(answer), answer?.status === 200);
+    const verdict = this.#judge(ask, sent, ended);
+    if ("error" in verdict && verdict.error instanceof QuotaExceededError) this.spending.exhaust();
+    this.#feed.tell(() => ({
+      type: "response",
+      at: ended.at,
+      url: route,
+      attempt,
+      duration: ended.at - sent,
+      ...(answer === undefined ? {} : { status: answer.status, weight }),
+      ...("error" in verdict ? { error: verdict.error } : {}),
+    }));
+    if (answer !== undefined) this.#heed(answer, sent, ended.at);
+    // After a 429 nothing starts in its place.
+    leave(answer?.headAt ?? ended.at);
+    return verdict;
+  }
+
+  #judge<T>(ask: Ask<T>, started: number, ended: Ending): Verdict<T> {
+    const { at } = ended;
+    if (ended.kind !== "answer") {
+      const isStale = ended.kind === "failure" && ended.isStale;
+      return { error: this.#lost(ask.route, ended), at, isStale };
+    }
+    const { answer } = ended;
+    // Where the scheduler's clock was set back meanwhile, the start is not to be had in its present time.
+    const sent = Math.min(started, at);
+    const trip = { sent, received: at, date: answer.date, age: answer.age };
+    this.#learn(trip);
+    if (answer.status !== 200) {
+      const now = spanAt(this.#clock, at).earliest;
+      const error = httpError(this.#pathOf(ask.route), answer, now, this.#redact);
+      return { error, hint: hintOf(answer, now), at };
+    }
+    try {
+      const value = ask.parse(answer.text);
+      return {
+        exchange: { value, sentAt: sent, provenAt: provenBy(this.#clock, trip), epoch: this.#clock.epoch },
+      };
+    } catch (error) {
+      return { error: this.#broken(error), at };
+    }
+  }
+
+  /** The error of an attempt that brought no answer. */
+  #lost(route: string, ended: Exclude<Ending, { kind: "answer" }>): PairstreamError {
+    const path = this.#pathOf(route);
+    if (ended.kind === "timeout") {
+      const { timeout } = this.#settings;
+      return new TimeoutError(`GET ${path} had no whole answer within ${timeout} ms`, timeout);
+    }
+    if (ended.kind === "oversized") return new ContractError([], `larger than ${MAX_BODY} bytes`);
+    const cause = this.#redact.cause(ended.cause);
+    const reason = cause instanceof Error ? `: ${shortened(cause.message, LONGEST_REASON)}` : "";
+    return new NetworkError(this.#redact.text(`GET ${path} got no answer${reason}`), { cause });
+  }
+
+  /** The error of an answer that could not be read, whatever went wrong; what it quotes may quote the key. */
+  #broken(error: unknown): ContractError {
+    if (error instanceof ContractError)
+      return this.#redact.contractError(requoted(error, this.#redact.quote));
+    return new ContractError([], "cannot be read", { cause: this.#redact.cause(error) });
+  }
+
+  #learn(trip: RoundTrip): void {
+    const before = this.#clock;
+    this.#clock = learn(before, trip);
+    const { bounds, epoch } = this.#clock;
+    const jumped = epoch !== before.epoch && before.bounds !== undefined;
+    const isFirstDate = bounds !== undefined && before.bounds === undefined;
+    if (isFirstDate || jumped) this.spending.moveAlong();
+    if (this.#isClockTold && !jumped && !isFirstDate) return;
+    this.#isClockTold = true;
+    this.#feed.tell(() => ({
+      type: "clock",
+      at: trip.received,
+      source: bounds === undefined ? "scheduler" : "date",
+      offset: bounds === undefined ? 0 : (bounds.low + bounds.high) / 2,
+      uncertainty: bounds === undefined ? 0 : (bounds.high - bounds.low) / 2,
+      jumped,
+    }));
+  }
+
+  /** Stops the whole client after a 429. */
+  #heed(answer: Answer, sent: number, at: number): void {
+    // What was under way at the last refusal knows nothing of the pause: neither its refusal nor its success counts.
+    const isNews = sent > this.#refusals.at;
+    if (answer.status === 200 && isNews) this.#refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
+    if (answer.status !== 429) return;
+    if (isNews) this.#refusals = { count: this.#refusals.count + 1, at };
+    const pause =
+      hintOf(answer, spanAt(this.#clock, at).earliest) || backOff(this.#refusals.count, this.#settings.retry);
+    this.#budget.pause(at + pause);
+  }
+
+  #pathOf(route: string): string {
+    return this.#redact.text(route.split("?", 1)[0]!);
+  }
+}
+
+function kindOf(route: string): CallKind {
+  return /\/snipers(\?|$)/.test(route) ? "snipers" : "ohlcv";
+}
+
+/** The cost of a call, where the answer tells it. */
+function weightOf({ header }: Answer): number | undefined {
+  const told = header("x-request-weight")?.trim() ?? "";
+  return /^\d+(\.\d+)?$/.test(told) ? Number(told) : undefined;
+}

@@ -1,0 +1,123 @@
+import type { OhlcvPage } from "../../contract/model.js";
+import type { RefusedRow } from "../../contract/values.js";
+import { ContractError } from "../../errors.js";
+import type { Intervals } from "../../timeframe.js";
+import type { ClientCore, Step, Walk, WalkPage } from "../core.js";
+
+/** How far a walk has come. */
+interface Trail {
+  readonly pages: number;
+  /** The earliest and the latest row of all pages, in ms. */
+  readonly first: number;
+  readonly last: number;
+  /** The cursors that were followed last. */
+  readonly cursors: readonly string[];
+}
+
+const START: Trail = {
+  pages: 0,
+  first: Number.POSITIVE_INFINITY,
+  last: Number.NEGATIVE_INFINITY,
+  cursors: [],
+};
+/** A loop is noticed before it is followed where it is no longer than this; a longer one by its rows. */
+const CURSORS_KEPT = 8;
+
+/**
+ * The trail after one more page; throws a `ContractError` where its cursor leads nowhere, so that what the walk has not
+ * reached is unknown.
+ */
+function follow(trail: Trail, page: WalkPage, mostPages: number): Trail {
+  const { cursor, rows } = page;
+  const pages = trail.pages + 1;
+  const first = Math.min(trail.first, page.first);
+  const last = Math.max(trail.last, page.last);
+  if (cursor === undefined) return { ...trail, pages, first, last };
+  const isPlaced = page.first <= page.last;
+  const goesFurther = first < trail.first || last > trail.last;
+  const trouble =
+    rows === 0
+      ? "leads on from a page without rows"
+      : trail.cursors.includes(cursor)
+        ? "leads back to a page that was read"
+        : isPlaced && !goesFurther
+          ? "has led back to rows that were read"
+          : pages >= mostPages
+            ? `leads on after ${pages} pages, which is more than the range can hold`
+            : undefined;
+  if (trouble !== undefined) throw new ContractError(["cursor"], trouble);
+  return { pages, first, last, cursors: [...trail.cursors, cursor].slice(-CURSORS_KEPT) };
+}
+
+/**
+ * How many pages `[from, to)` can fill: one for the candle of each interval that it touches, as `from` may cut one; one
+ * more where a service takes `to` to be in the range; and a page without candles after a full one.
+ */
+export function mostPagesOf(intervals: Intervals, from: number, to: number): number {
+  return intervals.count(intervals.start(from), to) + 2;
+}
+
+/** What a page says of itself to a walk. */
+export function walkPageOf({ cursor, result }: OhlcvPage, refused: readonly RefusedRow<number>[]): WalkPage {
+  let first = Number.POSITIVE_INFINITY;
+  let last = Number.NEGATIVE_INFINITY;
+  const take = (timestamp: number) => {
+    first = Math.min(first, timestamp);
+    last = Math.max(last, timestamp);
+  };
+  for (const { timestamp } of result) take(timestamp);
+  for (const { key } of refused) if (key !== undefined) take(key);
+  return { cursor, rows: result.length + refused.length, first, last };
+}
+
+/** Follows the cursors of one range; see `ClientCore.walk`. */
+export async function* walkOf<T>(
+  send: ClientCore["send"],
+  { route, priority, parse, next, mostPages, startedAt, signal, needsClock = false }: Walk<T>,
+): AsyncGenerator<Step<T>, undefined, undefined> {
+  let trail: Trail = startedAt === undefined ? START : { ...START, cursors: [startedAt] };
+  let cursor: string | undefined;
+  do {
+    signal?.throwIfAborted();
+    const { value: page, ...exchange } = await send({
+      route: route(cursor),
+      priority,
+      signal,
+      needsClock,
+      parse: (text) => {
+        const value = parse(text);
+        const told = next(value);
+        return { value, cursor: told.cursor, trail: follow(trail, told, mostPages) };
+      },
+    });
+    ({ trail, cursor } = page);
+    yield { ...exchange, value: page.value, cursor };
+  } while (cursor !== undefined);
+}
+
+/** The same for those who may leave while a step is under way: `return()` aborts it, and ends the walk at once. */
+export function walkToLeave<T>(send: ClientCore["send"], walk: Walk<T>): AsyncIterator<Step<T>, undefined> {
+  const { signal } = walk;
+  const controller = new AbortController();
+  const steps = walkOf(send, { ...walk, signal: controller.signal });
+  const forward = () => controller.abort(signal?.reason);
+  return {
+    next: async () => {
+      if (signal?.aborted) forward();
+      signal?.addEventListener("abort", forward, { once: true });
+      try {
+        return await steps.next();
+      } catch (error) {
+        if (controller.signal.aborted && !signal?.aborted) return { done: true, value: undefined };
+        throw error;
+      } finally {
+        signal?.removeEventListener("abort", forward);
+      }
+    },
+    return: () => {
+      // A step under way would otherwise run to its end before the generator hears of this.
+      controller.abort();
+      return steps.return(undefined);
+    },
+  };
+}

@@ -1,0 +1,366 @@
+import { BehaviorSubject, defer, Observable, type Subscriber, type Subscription, share, tap } from "rxjs";
+import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
+import type { CallKind } from "../client/limits/quota.js";
+import { aim, aimSafely } from "../client/service-clock.js";
+import { callAt } from "../client/timers.js";
+import { PairstreamError, QuotaExceededError } from "../errors.js";
+import { MissingPair, type WhenMissing } from "./missing.js";
+import { isFatal, isNotFound, periodProbeAt, recoveryAt } from "./retry-at.js";
+import { nextSlot, type Schedule, type Slot } from "./schedule.js";
+
+/** What a look at the service has found out so far; a look may take several steps. */
+export interface LookStep<State> {
+  readonly state: State;
+  /** When the request that was answered went out, by the scheduler. */
+  readonly sentAt: number;
+  /** The service's clock had come this far, at least. */
+  readonly provenAt: number;
+  /** Whether everything is known that can be by then; `undefined` where only another answer can tell. */
+  readonly isCurrent: boolean | undefined;
+  /** Whether what it found is to be asked for again soon, before it counts. */
+  readonly isDoubtful: boolean;
+  /** Whether the look ends with this step. */
+  readonly isLast: boolean;
+  /** Why something is not known although an answer was accepted. */
+  readonly error?: PairstreamError;
+}
+
+/** What a poll asks for, and when. */
+export interface Poll<State> {
+  readonly schedule: Schedule;
+  readonly look: Look<State>;
+  readonly kind: CallKind;
+}
+
+/** One look: asks as often as it takes, and gives the state after each answer. */
+export type Look<State> = (options: LookOptions) => AsyncIterable<LookStep<State>>;
+
+export interface LookOptions {
+  readonly priority: Priority;
+  readonly signal: AbortSignal;
+  /** Whether this is the first look or one at the end of an interval. */
+  readonly isClosing: boolean;
+  /** Whether it comes right after another one, so that a cache may give the same answer. */
+  readonly isRepeat: boolean;
+}
+
+/** How a poll stands, after each of its steps. */
+export interface FeedUpdate<State> {
+  /** As last accepted; absent until then. */
+  readonly state?: State;
+  /** Whether the state is that of this step, and not the one before. */
+  readonly isFresh: boolean;
+  /** Whether a due poll has failed, or went unanswered past its slot, and has not been made good. */
+  readonly isLate: boolean;
+  /** Polls that failed, in a row. */
+  readonly failures: number;
+  readonly lastError?: PairstreamError;
+}
+
+/**
+ * What is in doubt is asked for again after so many ms, when a cache has another answer; a poll does so with its next
+ * slot if that is sooner.
+ */
+export const SECOND_LOOK = 1_000;
+/** So often after one slot, as each answer can raise a doubt of its own. */
+const SECOND_LOOKS = 2;
+
+/** How far off the service's clock can be taken for at first, in ms. */
+const CLOCK_SLACK = 2_000;
+/** A closing poll whose answer does not prove that the interval was over is repeated once at once. */
+const CLOSING_TRIES = 2;
+
+const UNASKED = { isFresh: false, isLate: false, failures: 0 };
+
+/** One poll for all, as long as there is anyone. */
+interface SharedPoll<State> {
+  readonly updates: Observable<FeedUpdate<State>>;
+  /** What each subscriber makes of a pair that is not known. */
+  readonly views: Set<MissingPair>;
+  poller: Poller<State> | undefined;
+}
+
+/**
+ * One poll for all who subscribe with the same key: it starts with the first and, when the last has left, aborts the
+ * request in flight and leaves no timer. Every subscriber gets the last update at once, a first one that nothing was
+ * asked yet. What to do about a pair that is not known is each one's own choice.
+ */
+export function sharedFeed<State>(
+  core: ClientCore,
+  key: string,
+  make: () => Poll<State>,
+  whenMissing: WhenMissing,
+): Observable<FeedUpdate<State>> {
+  return defer(() => {
+    const { updates, views, poller } = sharedPoll(core, key, make);
+    const view = new MissingPair(whenMissing);
+    views.add(view);
+    poller?.hurry(view);
+    const next = ({ lastError }: FeedUpdate<State>) => {
+      if (view.isOver) throw lastError;
+    };
+    return updates.pipe(tap({ next, finalize: () => views.delete(view) }));
+  });
+}
+
+function sharedPoll<State>(core: ClientCore, key: string, make: () => Poll<State>): SharedPoll<State> {
+  const running = core.shared.get(key) as SharedPoll<State> | undefined;
+  if (running !== undefined) return running;
+  const views = new Set<MissingPair>();
+  // One who subscribes again from within an error connects anew before the old connection is taken down.
+  let connections = 0;
+  const updates = new Observable<FeedUpdate<State>>((subscriber) => {
+    connections += 1;
+    const poll = make();
+    const leave = core.spending.join({ ...poll.schedule, kind: poll.kind });
+    const poller = new Poller(core, poll, views, subscriber);
+    shared.poller = poller;
+    poller.look();
+    return () => {
+      leave();
+      connections -= 1;
+      if (connections === 0 && core.shared.get(key) === shared) core.shared.delete(key);
+      poller.stop();
+    };
+  }).pipe(share({ connector: () => new BehaviorSubject<FeedUpdate<State>>(UNASKED) }));
+  const shared: SharedPoll<State> = { updates, views, poller: undefined };
+  core.shared.set(key, shared);
+  return shared;
+}
+
+/** Looks, and looks again with every slot; as there may be thousands, it is little more than a timer in between. */
+class Poller<State> {
+  readonly #core: ClientCore;
+  readonly #poll: Poll<State>;
+  readonly #views: ReadonlySet<MissingPair>;
+  readonly #subscriber: Subscriber<FeedUpdate<State>>;
+  #feed: FeedUpdate<State> = UNASKED;
+  #slot: Slot;
+  /** How often in a row the present slot was polled for. */
+  #tries = 1;
+  /** The last closing that was given up; later answers may still prove it. */
+  #unproven: number | undefined;
+  #provenAt = Number.NEGATIVE_INFINITY;
+  /** When the pair was last not known, by the scheduler, while that is why it waits. */
+  #missedAt: number | undefined;
+  #isDoubtful = false;
+  /** Second looks since the last slot. */
+  #secondLooks = 0;
+  /** When the last request that was answered went out, by the scheduler. */
+  #sentAt = Number.NEGATIVE_INFINITY;
+  #timer: Subscription | undefined;
+  #abort: AbortController | undefined;
+
+  constructor(
+    core: ClientCore,
+    poll: Poll<State>,
+    views: ReadonlySet<MissingPair>,
+    subscriber: Subscriber<FeedUpdate<State>>,
+  ) {
+    this.#core = core;
+    this.#poll = poll;
+    this.#views = views;
+    this.#subscriber = subscriber;
+    this.#slot = { at: serviceNow(this.#core), kind: "refresh" };
+  }
+
+  /** Looks at once, and sees to it that further looks follow. */
+  look(): void {
+    this.#timer = undefined;
+    this.#missedAt = undefined;
+    this.#lookAndWait().catch((error: unknown) => this.#subscriber.error(error));
+  }
+
+  /** Asks sooner for a pair that is not known where one who joins is less patient than those who wait for it. */
+  hurry(view: MissingPair): void {
+    if (this.#missedAt === undefined) return;
+    const next = this.#slotWhileMissing(this.#missedAt, [view]);
+    if (next.at >= this.#slot.at) return;
+    this.#timer?.unsubscribe();
+    this.#tries = 1;
+    this.#slot = next;
+    this.#lookWhenDue(this.#core.serviceClock().epoch);
+  }
+
+  /** Aborts the request in flight, and leaves no timer. */
+  stop(): void {
+    this.#missedAt = undefined;
+    this.#timer?.unsubscribe();
+    this.#abort?.abort();
+  }
+
+  async #lookAndWait(): Promise<void> {
+    const failure = await this.#lookOnce();
+    if (this.#subscriber.closed) return;
+    const next = failure === undefined ? this.#slotAfterSuccess() : this.#slotAfterFailure(failure);
+    this.#tries = next.kind === this.#slot.kind && next.at === this.#slot.at ? this.#tries + 1 : 1;
+    this.#slot = next;
+    this.#lookWhenDue(this.#core.serviceClock().epoch);
+  }
+
+  /** Looks for the present slot; gives what has failed, and rejects with what no further look can mend. */
+  async #lookOnce(): Promise<PairstreamError | undefined> {
+    this.#abort = new AbortController();
+    try {
+      await this.#takeSteps(this.#abort.signal);
+      return undefined;
+    } catch (error) {
+      if (this.#subscriber.closed || !(error instanceof PairstreamError)) throw error;
+      if (isFatal(error)) throw error;
+      if (this.#isMissing(error)) for (const view of this.#views) view.miss(this.#core.scheduler.now());
+      const failures = this.#feed.failures + 1;
+      this.#tell({ ...this.#feed, isFresh: false, isLate: true, failures, lastError: error });
+      return error;
+    } finally {
+      this.#abort = undefined;
+    }
+  }
+
+  /** Whether an error says that the pair is not known, and nothing has shown that it is. */
+  #isMissing(error: PairstreamError): boolean {
+    return isNotFound(error) && this.#feed.state === undefined;
+  }
+
+  /** One look, step by step. */
+  async #takeSteps(signal: AbortSignal): Promise<void> {
+    const { schedule, look } = this.#poll;
+    const { scheduler } = this.#core;
+    const { at, kind } = this.#slot;
+    const isClosing = kind === "close" || this.#feed.state === undefined;
+    // After a jump of the service's clock slots can be due at once, one after the other.
+    const pause = Math.min(SECOND_LOOK, schedule.closeEvery, schedule.refreshEvery) / 2;
+    const isRepeat = Math.abs(scheduler.now() - this.#sentAt) < pause;
+    const steps = look({ priority: kind, signal, isClosing, isRepeat })[Symbol.asyncIterator]();
+    while (!this.#subscriber.closed) {
+      const step = steps.next();
+      // A second look is not due itself; the slot that begins during it is.
+      const due = this.#secondLooks > 0 ? nextSlot(schedule, at, at).at : at;
+      const slotEnd = nextSlot(schedule, due, due).at - serviceNow(this.#core) + scheduler.now();
+      const { done, value } = await this.#watched(step, slotEnd);
+      if (done) return;
+      this.#take(value);
+      if (value.isLast) return;
+    }
+  }
+
+  /** A step of a look, which is late once the scheduler's clock has come to `slotEnd`. */
+  async #watched<Step>(step: Promise<Step>, slotEnd: number): Promise<Step> {
+    if (this.#feed.isLate || slotEnd === Number.POSITIVE_INFINITY) return step;
+    this.#timer = callAt(this.#core.scheduler, slotEnd, () =>
+      this.#tell({ ...this.#feed, isLate: true, isFresh: false }),
+    );
+    try {
+      return await step;
+    } finally {
+      this.#timer.unsubscribe();
+    }
+  }
+
+  #take({ state, sentAt, provenAt, isCurrent, isDoubtful, isLast, error }: LookStep<State>): void {
+    const wasLate = this.#feed.isLate;
+    this.#sentAt = sentAt;
+    this.#provenAt = provenAt;
+    this.#isDoubtful = isDoubtful;
+    const isBehind =
+      !isCurrent || (wasLate && this.#poll.schedule.nextClose(provenAt) <= serviceNow(this.#core));
+    // A poll whose second looks are used up while it is still in doubt is late.
+    const isSettled = isCurrent !== undefined || (isDoubtful && this.#secondLooks >= SECOND_LOOKS);
+    const isLate = isLast && isSettled ? isBehind : wasLate;
+    // What only another answer can tell is no success while the look goes on: it may fail by the very same answer.
+    const isSuccess = isLast || isCurrent !== undefined;
+    const { failures, lastError } = isSuccess
+      ? { failures: 0, lastError: isLate ? error : undefined }
+      : this.#feed;
+    const trouble = lastError === undefined ? {} : { lastError };
+    this.#tell({ state, isFresh: true, isLate, failures, ...trouble });
+  }
+
+  #tell(feed: FeedUpdate<State>): void {
+    this.#feed = feed;
+    this.#subscriber.next(feed);
+  }
+
+  #slotAfterSuccess(): Slot {
+    const now = serviceNow(this.#core);
+    const next = this.#nextSlot();
+    const isSooner = next.at > now && next.at <= now + SECOND_LOOK;
+    if (!this.#isDoubtful || isSooner || this.#secondLooks >= SECOND_LOOKS) {
+      this.#secondLooks = 0;
+      return next;
+    }
+    this.#secondLooks += 1;
+    return { at: now + SECOND_LOOK, kind: this.#slot.kind };
+  }
+
+  #nextSlot(): Slot {
+    const { schedule } = this.#poll;
+    const stretch = this.#core.spending.stretch();
+    const polled = polledUntil(this.#slot, serviceNow(this.#core));
+    let next = nextSlot(schedule, this.#provenAt, polled, stretch);
+    const isAgain = next.at === this.#slot.at && this.#tries >= CLOSING_TRIES;
+    // Where the answer has shown that the service's clock is further behind, one that comes later can prove it.
+    const mayWait = aimSafely(this.#core.serviceClock(), next.at) > this.#core.scheduler.now();
+    if (next.kind === "close" && !mayWait && (isAgain || next.at === this.#unproven)) {
+      this.#unproven = next.at;
+      next = nextSlot(schedule, polled, polled, stretch);
+    }
+    // A spent quota leaves one probe at the start of the next period.
+    if (next.at !== Number.POSITIVE_INFINITY) return next;
+    return { at: periodProbeAt(this.#core, "counted"), kind: "close" };
+  }
+
+  #slotAfterFailure(error: PairstreamError): Slot {
+    this.#secondLooks = 0;
+    if (this.#isMissing(error)) {
+      this.#missedAt = this.#core.scheduler.now();
+      return this.#slotWhileMissing(this.#missedAt, this.#views);
+    }
+    const next = this.#regularSlot();
+    const recovery = recoveryAt(this.#core, error, this.#feed.failures);
+    const mayWait = error instanceof QuotaExceededError || next.at > recovery;
+    return mayWait ? { at: recovery, kind: this.#slot.kind } : next;
+  }
+
+  /** When the least patient of some subscribers wants to ask for a pair that is not known. */
+  #slotWhileMissing(missedAt: number, views: Iterable<MissingPair>): Slot {
+    const now = this.#core.scheduler.now();
+    let wait = Number.POSITIVE_INFINITY;
+    let isHasty = false;
+    for (const view of views) {
+      wait = Math.min(wait, view.asksAgainAt(missedAt, now) - now);
+      isHasty ||= view.isHasty;
+    }
+    const again: Slot = { at: serviceNow(this.#core) + wait, kind: this.#slot.kind };
+    const next = this.#regularSlot();
+    return isHasty && next.at <= again.at ? next : again;
+  }
+
+  /** The next slot of the schedule, whatever is proven or stretched. */
+  #regularSlot(): Slot {
+    const polled = polledUntil(this.#slot, serviceNow(this.#core));
+    return nextSlot(this.#poll.schedule, polled, polled);
+  }
+
+  /** Waits for the instant at which to ask for the slot, which moves as more is learned of the service's clock. */
+  #lookWhenDue(epoch: number): void {
+    const { scheduler } = this.#core;
+    const clock = this.#core.serviceClock();
+    const isAgain = this.#tries > 1 || this.#secondLooks > 0;
+    const due = isAgain ? aimSafely(clock, this.#slot.at) : aim(clock, this.#slot.at);
+    // The service's clock has jumped: what is due by now shows with the next look.
+    if (clock.epoch !== epoch || scheduler.now() >= due) {
+      this.look();
+      return;
+    }
+    this.#timer = callAt(scheduler, due, () => {
+      // The machine's clock was set back meanwhile: only an answer tells how far the service's is from it now.
+      if (scheduler.now() < due) this.look();
+      else this.#lookWhenDue(epoch);
+    });
+  }
+}
+
+/** A slot counts as polled even where the answer came a little before it; not where the service's clock was set back. */
+function polledUntil(slot: Slot, now: number): number {
+  return slot.at > now + CLOCK_SLACK ? now : Math.max(slot.at, now);
+}

@@ -1,0 +1,380 @@
+import { describe, expect, it } from "vitest";
+import { emptyBook, readCandles } from "../../../src/candles/live/book.js";
+import type { CandleRead } from "../../../src/candles/read/range-reader.js";
+import { type CandleRules, windowStart } from "../../../src/candles/rules.js";
+import { intervalsOf } from "../../../src/timeframe.js";
+import { candleOf, freezeDeep, lineOf, MINUTE, MINUTES, type Prices, readOf } from "../market.js";
+
+/** Reads one after the other into a book that begins at minute 0; every read covers [0, 100) unless told. */
+function observe(rules: Partial<CandleRules> = {}) {
+  const all: CandleRules = { intervals: MINUTES, settle: 1_000, revisionWindow: 2, ...rules };
+  let book = emptyBook(0);
+  const take = (read: CandleRead) => {
+    const turn = readCandles(all, freezeDeep(book), freezeDeep(read));
+    book = turn.book;
+    return turn;
+  };
+  return {
+    take,
+    /** At minute `at` and `seconds`; gives the changes as lines. */
+    see(
+      at: number,
+      seconds: number,
+      prices: Prices,
+      { range = [0, 100], ...more }: Partial<CandleRead> & { range?: readonly [number, number] } = {},
+    ) {
+      return take(readOf(at * MINUTE + seconds * 1_000, range, prices, more)).changes.map(lineOf);
+    },
+    get book() {
+      return book;
+    },
+    get covered() {
+      return [book.coveredFrom / MINUTE, book.coveredUntil / MINUTE];
+    },
+    get finalUntil() {
+      return book.finalUntil / MINUTE;
+    },
+    get kept() {
+      return book.entries.map(({ candle }) => candle.timestamp / MINUTE);
+    },
+  };
+}
+
+const unreadable = (...minutes: number[]) => ({ unreadable: new Set(minutes.map((at) => at * MINUTE)) });
+
+describe("the life of a candle", () => {
+  it("is open until its end and settle are over, then closed, then final beyond the window", () => {
+    const { see } = observe();
+    expect(see(5, 0, { 5: 1 })).toEqual(["new 5=1 open r0"]);
+    expect(see(5, 59, { 5: 2 })).toEqual(["updated 5=2 open r1"]);
+    expect(see(6, 0.999, { 5: 2 })).toEqual([]);
+    expect(see(6, 1, { 5: 2 })).toEqual(["updated 5=2 closed r2"]);
+    expect(see(7, 59, { 5: 2 })).toEqual([]);
+    expect(see(8, 0, { 5: 2 })).toEqual(["updated 5=2 final r3"]);
+    expect(see(9, 0, { 5: 2 })).toEqual([]);
+  });
+
+  it("knows the old candle's last state before the new candle", () => {
+    const { see } = observe();
+    see(5, 30, { 5: 1 });
+    expect(see(6, 1, { 5: 2, 6: 3 })).toEqual(["updated 5=2 closed r1", "new 6=3 open r0"]);
+  });
+
+  it.each([
+    { revisionWindow: 0, settle: 0, closed: undefined, final: 60 },
+    { revisionWindow: 0, settle: 1_000, closed: undefined, final: 61 },
+    { revisionWindow: 1, settle: 0, closed: 60, final: 120 },
+    { revisionWindow: 1, settle: 1_000, closed: 61, final: 120 },
+    { revisionWindow: 2, settle: 0, closed: 60, final: 180 },
+    { revisionWindow: 2, settle: 1_000, closed: 61, final: 180 },
+    { revisionWindow: 0, settle: 150_000, closed: undefined, final: 210 },
+    { revisionWindow: 2, settle: 150_000, closed: undefined, final: 210 },
+    { revisionWindow: 4, settle: 150_000, closed: 210, final: 300 },
+  ])(
+    "window $revisionWindow, settle $settle: closed at $closed s, final at $final s",
+    ({ closed, final, ...rules }) => {
+      const { see } = observe(rules);
+      const stages: [number, string][] = [];
+      for (let second = 0; second <= 400; second += 1) {
+        for (const line of see(0, second, { 0: 1 })) stages.push([second, line.split(" ")[2]!]);
+      }
+      expect(stages).toEqual([
+        [0, "open"],
+        ...(closed === undefined ? [] : [[closed, "closed"]]),
+        [final, "final"],
+      ]);
+    },
+  );
+
+  it("goes by the calendar for months", () => {
+    const intervals = intervalsOf("1M");
+    const rules: CandleRules = { intervals, settle: 1_000, revisionWindow: 1 };
+    const march = Date.UTC(2024, 2, 1);
+    const candle = { ...candleOf(0), timestamp: Date.UTC(2024, 1, 1) };
+    let book = emptyBook(candle.timestamp);
+    const statusAt = (provenAt: number) => {
+      const read = { ...readOf(provenAt, [0, 0], {}), from: candle.timestamp, to: Date.UTC(2025, 0, 1) };
+      const turn = readCandles(rules, book, { ...read, candles: [candle] });
+      book = turn.book;
+      return turn.changes.map(({ status }) => status);
+    };
+    expect(statusAt(march - 1)).toEqual(["open"]);
+    expect(statusAt(march + 999)).toEqual([]);
+    expect(statusAt(march + 1_000)).toEqual(["closed"]);
+    expect(statusAt(Date.UTC(2024, 3, 1) - 1)).toEqual([]);
+    expect(statusAt(Date.UTC(2024, 3, 1))).toEqual(["final"]);
+  });
+
+  it("skips stages: a candle first seen after its end is one new with the status it has", () => {
+    const { see } = observe();
+    expect(see(6, 30, { 2: 1, 5: 1, 6: 1 })).toEqual([
+      "new 2=1 final r0",
+      "new 5=1 closed r0",
+      "new 6=1 open r0",
+    ]);
+  });
+
+  it("goes from open to final at once where nobody looked in between", () => {
+    const { see } = observe();
+    see(5, 0, { 5: 1 });
+    expect(see(60, 0, { 5: 2 })).toEqual(["updated 5=2 final r1"]);
+  });
+
+  it("takes corrections after closing as updates that are closed", () => {
+    const { see } = observe();
+    see(6, 1, { 5: 1 });
+    expect(see(6, 2, { 5: 2 })).toEqual(["updated 5=2 closed r1"]);
+    expect(see(6, 3, { 5: 2 })).toEqual([]);
+    expect(see(6, 4, { 5: 1 })).toEqual(["updated 5=1 closed r2"]);
+  });
+
+  it("tells the version before", () => {
+    const { take } = observe();
+    const [first] = take(readOf(0, [0, 1], { 0: 1 })).changes;
+    const [second] = take(readOf(1, [0, 1], { 0: 2 })).changes;
+    expect(first).not.toHaveProperty("previous");
+    expect(second).toMatchObject({ previous: first!.candle });
+  });
+
+  it.each(["open", "high", "low", "close", "volume", "swaps"] as const)("sees that %s differs", (field) => {
+    const { take } = observe();
+    const read = readOf(0, [0, 1], { 0: 5 });
+    take(read);
+    const candles = read.candles.map((candle) => ({ ...candle, [field]: 6 }));
+    expect(take({ ...read, candles }).changes).toHaveLength(1);
+  });
+
+  it("never speaks of what is final again, whatever the service says of it", () => {
+    const seen = observe();
+    const { see } = seen;
+    see(8, 0, { 5: 1 });
+    expect(see(8, 1, { 4: 9, 5: 2 })).toEqual([]);
+    expect(see(8, 2, {})).toEqual([]);
+    expect(see(8, 3, {})).toEqual([]);
+    expect(seen.kept).toEqual([]);
+  });
+
+  it("lets a candle turn up late while its interval is in the window", () => {
+    const { see } = observe();
+    see(7, 30, { 7: 1 });
+    expect(see(7, 31, { 5: 3, 7: 1 })).toEqual(["new 5=3 closed r0"]);
+  });
+});
+
+describe("absence", () => {
+  it("is asked for again, and removes at the second time, with the last status", () => {
+    const { see, take } = observe();
+    see(6, 1, { 5: 1 });
+    expect(take(readOf(6 * MINUTE + 2_000, [0, 100], {})).isDoubtful).toBe(true);
+    const again = take(readOf(6 * MINUTE + 3_000, [0, 100], {}));
+    expect(again.isDoubtful).toBe(false);
+    expect(again.changes.map(lineOf)).toEqual(["removed 5=1 closed r1"]);
+    expect(see(6, 4, {})).toEqual([]);
+  });
+
+  it("is forgotten when the candle is back", () => {
+    const { see } = observe();
+    see(5, 1, { 5: 1 });
+    for (let second = 2; second < 50; second += 2) {
+      expect(see(5, second, {})).toEqual([]);
+      expect(see(5, second + 1, { 5: 1 })).toEqual([]);
+    }
+  });
+
+  it("does not hide a change of the candle that is back", () => {
+    const { see } = observe();
+    see(5, 1, { 5: 1 });
+    see(5, 2, {});
+    expect(see(5, 3, { 5: 2 })).toEqual(["updated 5=2 open r1"]);
+    expect(see(5, 4, {})).toEqual([]);
+  });
+
+  it("gives a candle that comes back after its removal a new life", () => {
+    const { see } = observe();
+    see(5, 1, { 5: 1 });
+    see(5, 2, { 5: 2 });
+    see(5, 3, {});
+    expect(see(5, 4, {})).toEqual(["removed 5=2 open r2"]);
+    expect(see(6, 1, { 5: 2 })).toEqual(["new 5=2 closed r0"]);
+  });
+
+  it("in the middle holds what comes after, and nothing before", () => {
+    const seen = observe();
+    const rows = { 3: 1, 4: 1, 5: 1 } as const;
+    seen.see(5, 30, rows);
+    expect(seen.finalUntil).toBe(3);
+    expect(seen.covered).toEqual([0, 5]);
+    // Unheld, 3 would be final, 4 gone, 5 closed and 6 new and closed.
+    expect(seen.see(7, 5, { 3: 1, 5: 2, 6: 1 })).toEqual([
+      "updated 3=1 final r1",
+      "updated 5=2 open r1",
+      "new 6=1 open r0",
+    ]);
+    expect(seen.finalUntil).toBe(4);
+    expect(seen.covered).toEqual([0, 5]);
+    expect(seen.see(7, 6, { 5: 2, 6: 1 })).toEqual([
+      "removed 4=1 closed r1",
+      "updated 5=2 closed r2",
+      "updated 6=1 closed r1",
+    ]);
+    expect(seen.finalUntil).toBe(5);
+    expect(seen.covered).toEqual([0, 7]);
+  });
+
+  it("keeps a status that was reached, and holds the one to come", () => {
+    const { see } = observe();
+    see(7, 5, { 5: 1, 6: 1 });
+    expect(see(9, 5, { 6: 1 })).toEqual([]);
+    expect(see(9, 6, { 5: 1, 6: 1 })).toEqual(["updated 5=1 final r1", "updated 6=1 final r1"]);
+  });
+
+  it("of two candles counts for each", () => {
+    const { see, take } = observe();
+    see(5, 30, { 4: 1, 5: 1 });
+    see(5, 31, { 5: 1 });
+    const turn = take(readOf(5 * MINUTE + 32_000, [0, 100], {}));
+    expect(turn.changes.map(lineOf)).toEqual(["removed 4=1 closed r1"]);
+    expect(turn.isDoubtful).toBe(true);
+  });
+
+  it("is what an empty answer says of every candle", () => {
+    const { see } = observe();
+    see(5, 30, { 4: 1, 5: 1 });
+    expect(see(5, 31, {})).toEqual([]);
+    expect(see(5, 32, {})).toEqual(["removed 4=1 closed r1", "removed 5=1 open r1"]);
+  });
+
+  it("is only inside the range that was asked for", () => {
+    const { see } = observe();
+    see(5, 30, { 3: 1, 4: 1, 5: 1 });
+    for (let second = 31; second < 35; second += 1) {
+      expect(see(5, second, { 4: 1 }, { range: [4, 5] })).toEqual([]);
+    }
+    expect(see(5, 36, {}, { range: [4, 5] })).toEqual([]);
+    expect(see(5, 37, {}, { range: [4, 5] })).toEqual(["removed 4=1 closed r1"]);
+  });
+
+  it("holds what comes after also through a read that does not ask for it", () => {
+    const seen = observe();
+    seen.see(5, 30, { 4: 1, 5: 1 });
+    seen.see(5, 31, { 5: 1 });
+    expect(seen.see(6, 30, { 5: 1, 6: 1 }, { range: [5, 100] })).toEqual(["new 6=1 open r0"]);
+    expect(seen.covered).toEqual([0, 5]);
+    expect(seen.see(6, 31, { 4: 1, 5: 1, 6: 1 })).toEqual(["updated 5=1 closed r1"]);
+  });
+});
+
+describe("rows that break the contract", () => {
+  it("keep the candle that was known, and leave its interval uncovered", () => {
+    const seen = observe();
+    seen.see(6, 30, { 4: 1, 5: 1 });
+    for (let second = 31; second < 35; second += 1) {
+      expect(seen.see(6, second, { 4: 1 }, unreadable(5))).toEqual([]);
+    }
+    expect(seen.covered).toEqual([0, 5]);
+    expect(seen.see(7, 30, { 4: 1, 5: 2 })).toEqual(["updated 4=1 final r1", "updated 5=2 closed r1"]);
+    expect(seen.covered).toEqual([0, 7]);
+  });
+
+  it("cover nothing before they can be read, and what comes after", () => {
+    const seen = observe();
+    seen.see(4, 30, { 3: 1 });
+    seen.see(6, 30, { 3: 1 }, unreadable(4));
+    expect(seen.covered).toEqual([5, 6]);
+  });
+
+  it("of the running interval take back nothing that is covered", () => {
+    const seen = observe();
+    seen.see(6, 30, {}, unreadable(6));
+    expect(seen.covered).toEqual([0, 6]);
+  });
+
+  it("are no absence: one between two of these does not confirm it", () => {
+    const { see } = observe();
+    see(5, 30, { 5: 1 });
+    see(5, 31, {});
+    see(5, 32, {}, unreadable(5));
+    expect(see(5, 33, {})).toEqual([]);
+    expect(see(5, 34, {})).toEqual(["removed 5=1 open r1"]);
+  });
+
+  it("let the window pass, and are forgotten then", () => {
+    const seen = observe();
+    seen.see(5, 30, { 5: 1 });
+    expect(seen.see(9, 0, {}, unreadable(5))).toEqual([]);
+    expect(seen.kept).toEqual([]);
+    expect(seen.see(9, 1, { 5: 1 })).toEqual([]);
+  });
+
+  it("that cannot be placed leave every absence open, and cover nothing", () => {
+    const seen = observe();
+    seen.see(5, 30, { 5: 1 });
+    for (let second = 0; second < 5; second += 1) {
+      const turn = seen.take(readOf(6 * MINUTE + 1_000 + second, [0, 100], {}, { hasUnplaced: true }));
+      expect(turn.changes).toEqual([]);
+      expect(turn.isDoubtful).toBe(false);
+    }
+    expect(seen.covered).toEqual([0, 5]);
+    expect(seen.see(6, 31, { 5: 1 })).toEqual(["updated 5=1 closed r1"]);
+    expect(seen.covered).toEqual([0, 6]);
+  });
+});
+
+describe("what is covered", () => {
+  it("reaches to what has ended and settled, within what was read", () => {
+    const seen = observe();
+    seen.see(5, 0.5, {});
+    expect(seen.covered).toEqual([0, 4]);
+    seen.see(9, 30, {}, { range: [3, 7] });
+    expect(seen.covered).toEqual([0, 7]);
+    expect(seen.finalUntil).toBe(7);
+    seen.see(9, 30, {}, { range: [7, 10] });
+    expect(seen.covered).toEqual([0, 9]);
+  });
+
+  it("begins anew after a hole, behind which nothing is final", () => {
+    const seen = observe();
+    seen.see(5, 30, { 5: 1 });
+    expect(seen.see(60, 30, { 20: 1 }, { range: [20, 100] })).toEqual(["new 20=1 closed r0"]);
+    expect(seen.covered).toEqual([20, 60]);
+    expect(seen.finalUntil).toBe(3);
+    expect(seen.see(60, 31, { 5: 1, 10: 1, 20: 1 })).toEqual([
+      "updated 5=1 final r1",
+      "new 10=1 final r0",
+      "updated 20=1 final r1",
+    ]);
+  });
+});
+
+describe("the service's clock", () => {
+  it("does not go back within an epoch", () => {
+    const seen = observe();
+    seen.see(6, 1, { 5: 1 });
+    expect(seen.see(5, 30, { 5: 2, 6: 1 })).toEqual(["updated 5=2 closed r1", "new 6=1 open r0"]);
+    expect(seen.book.observedAt).toBe(6 * MINUTE + 1_000);
+  });
+
+  it("may go back with a jump, and takes nothing back that was reached", () => {
+    const seen = observe();
+    seen.see(8, 1, { 4: 1, 6: 1, 8: 1 });
+    const jumped = { epoch: 1 };
+    expect(seen.see(6, 30, { 4: 2, 6: 2, 7: 1, 8: 2 }, jumped)).toEqual([
+      "updated 6=2 closed r1",
+      "new 7=1 open r0",
+      "updated 8=2 open r1",
+    ]);
+    expect(seen.finalUntil).toBe(6);
+    expect(seen.covered).toEqual([0, 8]);
+    expect(seen.see(9, 1, { 6: 2, 7: 1, 8: 2 }, jumped)).toEqual([
+      "updated 6=2 final r2",
+      "updated 7=1 closed r1",
+      "updated 8=2 closed r2",
+    ]);
+  });
+});
+
+it("begins at the oldest interval that may still change, settled or in the window", () => {
+  const rules = { intervals: MINUTES, revisionWindow: 2 };
+  expect(windowStart({ ...rules, settle: 1_000 }, 10 * MINUTE)).toBe(8 * MINUTE);
+  expect(windowStart({ ...rules, settle: 5 * MINUTE }, 10 * MINUTE)).toBe(5 * MINUTE);
+});

@@ -1,0 +1,194 @@
+import { expect } from "vitest";
+import type { CandleRead } from "../../../src/candles/read/range-reader.js";
+import { SeriesReader } from "../../../src/candles/read/range-reader.js";
+import { readLast, readSlices } from "../../../src/candles/read/slices.js";
+import type { ClientActivity } from "../../../src/client/activity.js";
+import type { Ask, ClientCore, Exchange } from "../../../src/client/core.js";
+import { KnownPairs } from "../../../src/client/known-pairs.js";
+import { walkOf } from "../../../src/client/send/walk.js";
+import { unknownClock } from "../../../src/client/service-clock.js";
+import type { Series } from "../../../src/contract/model.js";
+import { ContractError, HttpError } from "../../../src/errors.js";
+import { VirtualClock } from "../../../src/replay/virtual-clock.js";
+import { intervalsOf } from "../../../src/timeframe.js";
+
+/** How a service with candles in memory answers. */
+export interface Habits {
+  /** Starts of intervals, ascending. */
+  readonly times: readonly number[];
+  readonly series?: Partial<Series>;
+  /** Rows a page at most, whatever the limit asked for. */
+  readonly pageSize?: number;
+  readonly order?: "descending" | "ascending" | "shuffled";
+  /** Whether candles that start just at a bound are in the range. */
+  readonly includesFrom?: boolean;
+  readonly includesTo?: boolean;
+  /** A candle that the beginning of a range cuts is in the range. */
+  readonly includesCut?: boolean;
+  /** A full page has a cursor, though no row may be left. */
+  readonly isEager?: boolean;
+  /** Each page after the first begins with the last row of the one before. */
+  readonly repeats?: boolean;
+  /** A range that starts before is empty. */
+  readonly strictBefore?: number;
+  /** These requests for candles, counted from 0, are answered empty, for no reason. */
+  readonly whims?: ReadonlySet<number>;
+  /** What the sniper report says of the pair's creation; absent: 404. */
+  readonly createdAt?: number | null;
+  /** Another row in the place of one, by timestamp, or one more by a key of its own. */
+  readonly broken?: ReadonlyMap<number, object>;
+  readonly attempts?: number;
+}
+
+export const NOW = Date.UTC(2024, 5, 1);
+export const START = Date.UTC(2024, 0, 1);
+export const MINUTE = 60_000;
+export const options = { priority: "history", signal: new AbortController().signal } as const;
+export const bounds = [
+  { includesFrom: true, includesTo: false },
+  { includesFrom: true, includesTo: true },
+  { includesFrom: false, includesTo: false },
+  { includesFrom: false, includesTo: true },
+];
+
+export const minute = (index: number) => START + index * MINUTE;
+/** Starts of minutes, `count` of them every `step`, from minute `first` on. */
+export const run = (first: number, count: number, step = 1) =>
+  Array.from({ length: count }, (_, index) => minute(first + index * step));
+
+/** Reads all slices of `[from, to)` and checks that they join. */
+export async function slicesOf(habits: Habits, from: number, to: number, shop = archive(habits)) {
+  const reads: CandleRead[] = [];
+  for await (const read of readSlices(shop.reader(), shop.intervals, from, () => to, options)) {
+    expect(read.from).toBe(reads.at(-1)?.to ?? from);
+    reads.push(read);
+  }
+  expect(reads.at(-1)?.to).toBe(to);
+  return { ...shop, reads, got: timesOf(reads) };
+}
+
+/** Reads the last `count` candles before `until` and checks that the slices join. */
+export async function lastOf(habits: Habits, count: number, until: number, shop = archive(habits)) {
+  const reads = await readLast(shop.reader(), shop.intervals, count, until, options);
+  reads.forEach((read, index) => {
+    if (index > 0) expect(read.from).toBe(reads[index - 1]!.to);
+  });
+  return { ...shop, reads, got: timesOf(reads) };
+}
+
+export const timesOf = (reads: readonly CandleRead[]) =>
+  reads.flatMap(({ candles }) => candles.map(({ timestamp }) => timestamp));
+
+/** The core of a client before such a service, and what was asked of it. */
+export function archive(habits: Habits, now = NOW) {
+  const series: Series = {
+    network: "mainnet",
+    pairAddress: "pair",
+    timeframe: "1min",
+    currency: "usd",
+    ...habits.series,
+  };
+  const intervals = intervalsOf(series.timeframe);
+  const asked = { pages: 0, reports: 0 };
+  const told: ClientActivity[] = [];
+  const answer = (route: string) => {
+    const url = new URL(route, "https://service.test");
+    if (!url.pathname.endsWith("/snipers")) return pageOf(habits, series, url.searchParams, asked);
+    asked.reports += 1;
+    if (habits.createdAt === undefined) throw new HttpError("no such pair", 404, "");
+    const { createdAt } = habits;
+    return JSON.stringify({ blockTimestamp: createdAt === null ? null : new Date(createdAt).toISOString() });
+  };
+  const send = async <T>({ route, parse, signal }: Ask<T>): Promise<Exchange<T>> => {
+    for (let attempt = 1; ; attempt += 1) {
+      signal?.throwIfAborted();
+      const text = answer(route);
+      try {
+        return { value: parse(text), sentAt: now, provenAt: now, epoch: 0 };
+      } catch (error) {
+        if (!(error instanceof ContractError) || attempt >= (habits.attempts ?? 1)) throw error;
+      }
+    }
+  };
+  const core: Omit<ClientCore, "spending" | "timeout" | "parts"> = {
+    scheduler: impatient(new VirtualClock(now)),
+    retry: { attempts: 1, baseDelay: 1, maxDelay: 1 },
+    serviceClock: () => unknownClock,
+    send,
+    walk: (walk) => walkOf(send, walk),
+    report: (activity) => told.push(activity),
+    shared: new Map(),
+    pairs: new KnownPairs(),
+  };
+  const reader = (options = { skipsRows: true }, of: Partial<Series> = {}) => {
+    const other = { ...series, ...of };
+    return new SeriesReader(core as ClientCore, other, intervalsOf(other.timeframe), options);
+  };
+  return { intervals, asked, told, reader };
+}
+
+/** A clock on which whatever is waited for comes at once. */
+function impatient(clock: VirtualClock): VirtualClock {
+  const { schedule } = clock;
+  return Object.assign(clock, {
+    schedule(...[work, delay = 0, state]: Parameters<typeof schedule>) {
+      queueMicrotask(() => clock.advanceBy(delay));
+      return schedule.call(clock, work, delay, state);
+    },
+  });
+}
+
+/** No test needs nearly as many: whoever asks without end is to be noticed. */
+const MOST_PAGES = 5_000;
+
+function pageOf(
+  habits: Habits,
+  series: Series,
+  parameters: URLSearchParams,
+  asked: { pages: number },
+): string {
+  const isWhim = habits.whims?.has(asked.pages);
+  asked.pages += 1;
+  if (asked.pages > MOST_PAGES) throw new Error("asks without end");
+  const { pageSize = 1_000, includesFrom = true, includesTo = false, strictBefore = 0 } = habits;
+  const fromDate = Number(parameters.get("fromDate")) * 1_000;
+  const { start } = intervalsOf(series.timeframe);
+  const from = (habits.includesCut ? start(fromDate) : fromDate) + (includesFrom ? 0 : 1);
+  const to = Number(parameters.get("toDate")) * 1_000 + (includesTo ? 1 : 0);
+  const isHidden = isWhim || fromDate < strictBefore;
+  const found = isHidden
+    ? []
+    : habits.times.slice(firstFrom(habits.times, from), firstFrom(habits.times, to));
+  if (habits.order !== "ascending") found.reverse();
+  const offset = Number(parameters.get("cursor") ?? 0);
+  const end = offset + Math.min(pageSize, Number(parameters.get("limit")));
+  const served = found.slice(habits.repeats && offset > 0 ? offset - 1 : offset, end);
+  if (habits.order === "shuffled") served.sort((a, b) => ((a * 7_919) % 10_007) - ((b * 7_919) % 10_007));
+  const hasNext = habits.isEager ? served.length > 0 && found.length >= end : found.length > end;
+  const rows: object[] = served.map((timestamp) => habits.broken?.get(timestamp) ?? rowOf(timestamp));
+  for (const [key, row] of habits.broken ?? []) if (!habits.times.includes(key)) rows.push(row);
+  return JSON.stringify({
+    cursor: hasNext ? String(end) : null,
+    page: 1,
+    pairAddress: series.pairAddress,
+    timeframe: parameters.get("timeframe"),
+    currency: series.currency,
+    result: rows,
+  });
+}
+
+export function rowOf(timestamp: number, fields: object = {}): object {
+  const iso = new Date(timestamp).toISOString();
+  return { timestamp: iso, open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1, ...fields };
+}
+
+/** The index of the first time that is not before an instant. */
+function firstFrom(times: readonly number[], instant: number): number {
+  let low = 0;
+  for (let high = times.length; low < high; ) {
+    const middle = (low + high) >> 1;
+    if (times[middle]! < instant) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,291 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type CandleChange, emptyBook, isSame, readCandles } from "../../../src/candles/live/book.js";
+import type { CandleRead } from "../../../src/candles/read/range-reader.js";
+import type { CandleRules } from "../../../src/candles/rules.js";
+import { type FillStep, GapFiller } from "../../../src/candles/view/gap-filler.js";
+import type { Candle } from "../../../src/contract/model.js";
+import { intervalsOf } from "../../../src/timeframe.js";
+import {
+  candleOf,
+  filledBatch,
+  HONEST,
+  lineOf,
+  MINUTE,
+  MINUTES,
+  type Prices,
+  play,
+  readOf,
+  scenes,
+  someRules,
+} from "../market.js";
+
+/** As `lineOf`, a flat candle with `~` in place of `=`. */
+function flatLineOf(change: CandleChange): string {
+  const { open, high, low, close, volume, swaps } = change.candle;
+  const isFlat = volume === 0 && swaps === 0 && [open, high, low].every((price) => price === close);
+  return isFlat ? lineOf(change).replace("=", "~") : lineOf(change);
+}
+
+/** Reads into a book, the changes filled; settle 1 s, window 2. */
+function watch() {
+  const rules: CandleRules = { intervals: MINUTES, settle: 1_000, revisionWindow: 2 };
+  const filler = new GapFiller(MINUTES);
+  let book = emptyBook(0);
+  return (at: number, seconds: number, prices: Prices, more: Partial<CandleRead> = {}) => {
+    const turn = readCandles(rules, book, readOf(at * MINUTE + seconds * 1_000, [0, 100], prices, more));
+    book = turn.book;
+    return [...filler.fill({ changes: turn.changes, ...book })].map(flatLineOf);
+  };
+}
+
+/** Fills steps of final candles, as a history gives them. */
+function history() {
+  const filler = new GapFiller(MINUTES);
+  return ([from, to]: readonly [number, number], prices: Prices, uncovered: number[] = []) => {
+    const changes = readOf(0, [0, 0], prices).candles.map((candle): CandleChange => {
+      return { type: "new", candle, status: "final", revision: 0 };
+    });
+    const extent = { finalUntil: to * MINUTE, coveredFrom: from * MINUTE, coveredUntil: to * MINUTE };
+    const step = { changes, ...extent, uncovered: new Set(uncovered.map((at) => at * MINUTE)) };
+    return [...filler.fill(step)].map(flatLineOf);
+  };
+}
+
+describe("flat candles", () => {
+  it("begin at the first known candle and take the close before", () => {
+    const see = watch();
+    expect(see(4, 30, {})).toEqual([]);
+    expect(see(5, 30, { 5: 7 })).toEqual(["new 5=7 open r0"]);
+    expect(see(7, 30, { 5: 7 })).toEqual(["updated 5=7 closed r1", "new 6~7 closed r0"]);
+  });
+
+  it("come when their interval has settled, and become final when it leaves the window", () => {
+    const see = watch();
+    see(5, 30, { 5: 7 });
+    expect(see(7, 0.5, { 5: 7 })).toEqual(["updated 5=7 closed r1"]);
+    expect(see(7, 1, { 5: 7 })).toEqual(["new 6~7 closed r0"]);
+    expect(see(8, 1, { 5: 7 })).toEqual(["updated 5=7 final r2", "new 7~7 closed r0"]);
+    expect(see(9, 1, {})).toEqual(["updated 6~7 final r1", "new 8~7 closed r0"]);
+    expect(see(60, 1, {}).length).toBe(53);
+  });
+
+  it("give way to a real candle that turns up late, and the flats behind follow its close", () => {
+    const see = watch();
+    see(7, 30, { 5: 7 });
+    see(8, 30, { 5: 7 });
+    expect(see(8, 31, { 6: 9 })).toEqual(["updated 6=9 closed r1", "updated 7~9 closed r1"]);
+    expect(see(8, 32, { 6: 9, 7: 9 })).toEqual(["updated 7=9 closed r2"]);
+  });
+
+  it("come back where a real candle goes", () => {
+    const see = watch();
+    see(7, 30, { 5: 7, 6: 9 });
+    see(7, 31, { 5: 7 });
+    expect(see(7, 32, { 5: 7 })).toEqual(["updated 6~7 closed r1"]);
+    expect(see(7, 33, { 5: 7, 6: 8 })).toEqual(["updated 6=8 closed r2"]);
+  });
+
+  it("do not stand in for a running candle that goes", () => {
+    const see = watch();
+    see(6, 30, { 5: 7, 6: 9 });
+    see(6, 31, { 5: 7 });
+    expect(see(6, 32, { 5: 7 })).toEqual(["removed 6=9 open r1"]);
+    expect(see(7, 32, { 5: 7 })).toEqual(["new 6~7 closed r0"]);
+  });
+
+  it("follow a corrected close, as far as the next real candle", () => {
+    const see = watch();
+    see(7, 30, { 5: 7 });
+    see(8, 30, { 5: 7, 8: 1 });
+    expect(see(8, 31, { 5: 7, 6: 8, 8: 1 })).toEqual(["updated 6=8 closed r1", "updated 7~8 closed r1"]);
+    expect(see(8, 32, { 5: 7, 6: 9, 8: 1 })).toEqual(["updated 6=9 closed r2", "updated 7~9 closed r2"]);
+  });
+
+  it("go with the first known candle on which they stand", () => {
+    const see = watch();
+    see(6, 30, { 6: 7 });
+    see(8, 30, { 6: 7 });
+    see(8, 31, {});
+    expect(see(8, 32, {})).toEqual(["removed 6=7 closed r2", "removed 7~7 closed r1"]);
+    expect(see(9, 30, { 8: 5 })).toEqual(["new 8=5 closed r0"]);
+  });
+
+  it("reach further back when an earlier candle turns up", () => {
+    const see = watch();
+    see(8, 30, { 8: 7 });
+    expect(see(8, 31, { 6: 3, 8: 7 })).toEqual(["new 6=3 closed r0", "new 7~3 closed r0"]);
+  });
+
+  it("hold where an absence is in doubt", () => {
+    const see = watch();
+    see(7, 30, { 5: 7, 6: 8, 7: 9 });
+    expect(see(10, 30, { 5: 7, 7: 9 })).toEqual(["updated 5=7 final r1"]);
+    expect(see(10, 31, { 6: 8, 7: 9 })).toEqual([
+      "updated 6=8 final r1",
+      "updated 7=9 final r1",
+      "new 8~9 closed r0",
+      "new 9~9 closed r0",
+    ]);
+  });
+
+  it("never lead back from closed to open", () => {
+    const see = watch();
+    see(7, 30, { 5: 7 });
+    see(8, 30, { 5: 7, 6: 8 });
+    // 6 is in doubt, so that 7, which was flat and closed, is open by the book.
+    expect(see(8, 31, { 7: 9 })).toEqual(["updated 7=9 closed r1"]);
+    expect(see(8, 32, { 6: 8, 7: 9 })).toEqual([]);
+  });
+
+  it("stay where their interval is uncovered later, and follow on", () => {
+    const see = watch();
+    see(7, 30, { 5: 7 });
+    see(8, 30, { 5: 7 });
+    expect(see(8, 31, { 6: 9 }, { unreadable: new Set([7 * MINUTE]) })).toEqual([
+      "updated 6=9 closed r1",
+      "updated 7~9 closed r1",
+    ]);
+    see(8, 32, {});
+    expect(see(8, 33, {})).toEqual(["updated 6~7 closed r2", "updated 7~7 closed r2"]);
+  });
+
+  it("may come wherever an interval was covered once, told or not", () => {
+    const see = watch();
+    see(5, 30, { 4: 7 });
+    see(6, 30, { 4: 7, 5: 8 }, { hasUnplaced: true });
+    expect(see(6, 31, { 4: 7, 5: 8 })).toEqual([]);
+    see(7, 30, { 4: 7, 5: 8 }, { unreadable: new Set([6 * MINUTE]) });
+    see(7, 31, {});
+    expect(see(7, 32, {})).toEqual(["updated 5~7 closed r1", "new 6~7 closed r0"]);
+  });
+
+  it("are not put where a row broke the contract", () => {
+    const see = watch();
+    see(5, 30, { 5: 7 });
+    expect(see(7, 30, { 5: 7 }, { unreadable: new Set([6 * MINUTE]) })).toEqual(["updated 5=7 closed r1"]);
+    expect(see(8, 30, { 5: 7 }, { unreadable: new Set([6 * MINUTE]) })).toEqual([
+      "updated 5=7 final r2",
+      "new 7~7 closed r0",
+    ]);
+  });
+
+  it("follow the calendar", () => {
+    const filler = new GapFiller(intervalsOf("1M"));
+    const month = (index: number) => Date.UTC(2024, index, 1);
+    const candle = { ...candleOf(0, 5), timestamp: month(0) };
+    const flats = filler.fill({
+      changes: [{ type: "new", candle, status: "final", revision: 0 }],
+      coveredFrom: month(0),
+      coveredUntil: month(4),
+      finalUntil: month(3),
+    });
+    const got = [...flats].map(({ candle: { timestamp }, status }) => [timestamp, status]);
+    expect(got).toEqual([
+      [month(0), "final"],
+      [month(1), "final"],
+      [month(2), "final"],
+      [month(3), "closed"],
+    ]);
+  });
+
+  it("are frozen and whole", () => {
+    const filler = new GapFiller(MINUTES);
+    const [, flat] = filler.fill({
+      changes: [{ type: "new", candle: { ...candleOf(0, 5), close: 3 }, status: "final", revision: 0 }],
+      coveredFrom: 0,
+      coveredUntil: 2 * MINUTE,
+      finalUntil: 2 * MINUTE,
+    });
+    expect(flat!.candle).toEqual({
+      timestamp: MINUTE,
+      open: 3,
+      high: 3,
+      low: 3,
+      close: 3,
+      volume: 0,
+      swaps: 0,
+    });
+    expect(Object.isFrozen(flat!.candle)).toBe(true);
+  });
+});
+
+describe("a history", () => {
+  it("is filled across its slices, with the last close", () => {
+    const take = history();
+    expect(take([0, 3], {})).toEqual([]);
+    expect(take([3, 6], { 4: 7 })).toEqual(["new 4=7 final r0", "new 5~7 final r0"]);
+    expect(take([6, 8], {})).toEqual(["new 6~7 final r0", "new 7~7 final r0"]);
+    expect(take([8, 10], { 9: 8 })).toEqual(["new 8~7 final r0", "new 9=8 final r0"]);
+  });
+
+  it("stays open where it is not known", () => {
+    const take = history();
+    expect(take([0, 5], { 1: 7 }, [3])).toEqual(["new 1=7 final r0", "new 2~7 final r0", "new 4~7 final r0"]);
+    expect(take([8, 10], {})).toEqual(["new 8~7 final r0", "new 9~7 final r0"]);
+  });
+});
+
+it("after every read equals a batch fill over the candles as they stand, in lives without echo", () => {
+  fc.assert(
+    fc.property(someRules, scenes("unplaced"), (rules, list) => {
+      const filler = new GapFiller(MINUTES);
+      const real = new Map<number, Candle>();
+      const known = new Set<number>();
+      const shown = new Map<number, CandleChange>();
+      for (const { now, turn } of play(rules, [...list, HONEST, HONEST])) {
+        const { coveredFrom, coveredUntil, finalUntil } = turn.book;
+        for (const { type, candle } of turn.changes) {
+          if (type === "removed") real.delete(candle.timestamp);
+          else real.set(candle.timestamp, candle);
+        }
+        for (let at = coveredFrom; at < coveredUntil; at += MINUTE) known.add(at);
+        let last = Number.NEGATIVE_INFINITY;
+        for (const change of filler.fill({ changes: turn.changes, ...turn.book })) {
+          const { timestamp } = change.candle;
+          const before = shown.get(timestamp);
+          expect(timestamp).toBeGreaterThan(last);
+          last = timestamp;
+          expect(change.type === "new").toBe(before === undefined);
+          if (before !== undefined) {
+            expect(before.status).not.toBe("final");
+            expect(change.revision).toBe(before.revision + 1);
+            if (before.status === "closed") expect(change.status).not.toBe("open");
+          }
+          if (change.type === "updated") {
+            expect(change.previous).toEqual(before!.candle);
+            expect(change.status !== before!.status || !isSame(change.candle, before!.candle)).toBe(true);
+          }
+          if (change.status === "final") expect(timestamp).toBeLessThan(finalUntil);
+          if (change.type === "removed") shown.delete(timestamp);
+          else shown.set(timestamp, change);
+        }
+        const folded = [...shown.values()].map(({ candle }) => candle);
+        folded.sort((a, b) => a.timestamp - b.timestamp);
+        expect(folded).toEqual(filledBatch(real, (at) => known.has(at), now + 2 * MINUTE));
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it("looks at what may still change, and not at what it has given out", () => {
+  const filler = new GapFiller(MINUTES);
+  let asked = 0;
+  const counted: FillStep = {
+    changes: [],
+    coveredFrom: 0,
+    get coveredUntil() {
+      asked += 1;
+      return 1_000_000 * MINUTE;
+    },
+    finalUntil: 999_998 * MINUTE,
+  };
+  const first: CandleChange = { type: "new", candle: candleOf(0), status: "final", revision: 0 };
+  let given = 0;
+  for (const _ of filler.fill({ ...counted, changes: [first] })) given += 1;
+  expect(given).toBe(1_000_000);
+  asked = 0;
+  expect([...filler.fill(counted)]).toEqual([]);
+  expect(asked).toBeLessThan(20);
+});

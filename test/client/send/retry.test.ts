@@ -1,0 +1,348 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  AuthenticationError,
+  ContractError,
+  HttpError,
+  NetworkError,
+  PairstreamError,
+  QuotaExceededError,
+  RateLimitError,
+  TimeoutError,
+} from "../../../src/errors.js";
+import { answered, at, World } from "../../world.js";
+import { failure, fakeClient, PAIR, QUERY, type Reply, START, settled } from "../fake-service.js";
+
+/** Answers with each reply in turn, and with a good page from then on. */
+const script =
+  (...replies: Reply[]) =>
+  (_: unknown, index: number): Reply =>
+    replies[index] ?? {};
+const always = (reply: Reply) => () => reply;
+const says = (message: unknown) => JSON.stringify({ message, statusCode: 400 });
+const httpDate = (instant: number) => new Date(instant).toUTCString();
+
+describe("what is retried", () => {
+  const table: [string, Reply, new (...args: never[]) => PairstreamError, boolean][] = [
+    ["a network error", { failure: new TypeError("refused") }, NetworkError, true],
+    ["a rejection with no error", { failure: "refused" }, NetworkError, true],
+    ["a timeout", { after: Number.POSITIVE_INFINITY }, TimeoutError, true],
+    ["a body that is not JSON", { body: "<html>" }, ContractError, true],
+    ["a body that is cut off", { body: '{"page": 1, "resu' }, ContractError, true],
+    ["an empty body", { body: "" }, ContractError, true],
+    ["the body null", { body: "null" }, ContractError, true],
+    ["a page of another pair", { body: '{"page":1,"pairAddress":"x"}' }, ContractError, true],
+    ["408", { status: 408 }, HttpError, true],
+    ["425", { status: 425 }, HttpError, true],
+    ["429", { status: 429 }, RateLimitError, true],
+    ["500", { status: 500 }, HttpError, true],
+    ["502", { status: 502, body: "<html>Bad Gateway</html>" }, HttpError, true],
+    ["503", { status: 503 }, HttpError, true],
+    ["504", { status: 504 }, HttpError, true],
+    ["599", { status: 599 }, HttpError, true],
+    ["0", { status: 0, body: "" }, HttpError, false],
+    ["204", { status: 204, body: "" }, HttpError, false],
+    ["301", { status: 301, headers: { location: "https://evil.test/" } }, HttpError, false],
+    ["304", { status: 304 }, HttpError, false],
+    ["400", { status: 400 }, HttpError, false],
+    ["401", { status: 401 }, AuthenticationError, false],
+    ["402", { status: 402 }, HttpError, false],
+    ["403", { status: 403 }, AuthenticationError, false],
+    ["404", { status: 404 }, HttpError, false],
+    ["424", { status: 424 }, AuthenticationError, false],
+    [
+      "a spent quota",
+      {
+        status: 401,
+        body: says(
+          "Validation service blocked: Your plan: free-plan-daily total included usage has been consumed",
+        ),
+      },
+      QuotaExceededError,
+      false,
+    ],
+  ];
+
+  it.each(table)("%s", async (_name, reply, kind, isRetried) => {
+    const { client, calls, clock, activity } = fakeClient(always(reply));
+    const error = await failure(settled(clock, client.ohlcvPage(QUERY)));
+    expect(error).toBeInstanceOf(kind);
+    expect(error).toBeInstanceOf(PairstreamError);
+    expect((error as Error).constructor).toBe(kind);
+    expect(calls).toHaveLength(isRetried ? 3 : 1);
+    expect(activity.filter(({ type }) => type === "retry")).toHaveLength(isRetried ? 2 : 0);
+    expect(clock.pending).toBe(0);
+
+    const mended = fakeClient(script(reply));
+    const page = settled(mended.clock, mended.client.ohlcvPage(QUERY));
+    if (isRetried) expect((await page).result).toHaveLength(1);
+    else await expect(page).rejects.toBeInstanceOf(kind);
+  });
+
+  it("is made once where retry is false", async () => {
+    const { client, calls, clock } = fakeClient(always({ status: 500 }), { retry: false });
+    await expect(settled(clock, client.ohlcvPage(QUERY))).rejects.toMatchObject({ status: 500 });
+    expect(calls).toHaveLength(1);
+  });
+
+  it("waits twice as long each time, up to the longest delay, and throws the last error", async () => {
+    const { client, calls, clock, activity } = fakeClient((_, index) => ({ status: 500 + index }), {
+      retry: { attempts: 6, baseDelay: 100, maxDelay: 700 },
+    });
+    await expect(settled(clock, client.ohlcvPage(QUERY))).rejects.toMatchObject({ status: 505 });
+    expect(calls.map(({ at }) => at - START)).toEqual([0, 100, 300, 700, 1_400, 2_100]);
+    const retries = activity.flatMap((entry) => (entry.type === "retry" ? [entry] : []));
+    expect(retries.map(({ attempt, delay }) => [attempt, delay])).toEqual([
+      [1, 100],
+      [2, 200],
+      [3, 400],
+      [4, 700],
+      [5, 700],
+    ]);
+    expect(retries[0]!.error).toMatchObject({ status: 500 });
+  });
+});
+
+describe("errors", () => {
+  const errorFor = async (reply: Reply): Promise<HttpError> => {
+    const { client, clock } = fakeClient(always(reply), { retry: false });
+    return (await failure(settled(clock, client.ohlcvPage(QUERY)))) as HttpError;
+  };
+
+  it("name method, path, status and what the service says", async () => {
+    const error = await errorFor({ status: 400, body: says("fromDate is wrong") });
+    expect(error.message).toBe(
+      `GET /token/mainnet/pairs/${PAIR}/ohlcv was answered with status 400, “fromDate is wrong”`,
+    );
+    expect(error).toMatchObject({ name: "HttpError", status: 400, body: says("fromDate is wrong") });
+    expect((await errorFor({ status: 400, body: says(["a is wrong", "b too", 7]) })).message).toContain(
+      "a is wrong; b too",
+    );
+    for (const body of ["<html>no</html>", "", "null", "7", "[]", says(7), says({ a: 1 })]) {
+      expect((await errorFor({ status: 404, body })).message).toMatch(
+        /\/ohlcv was answered with status 404, without a message$/,
+      );
+    }
+  });
+
+  it("cut the body and the message short", async () => {
+    const error = await errorFor({ status: 400, body: says("x\n ".repeat(5_000)) });
+    expect(error.body).toHaveLength(1_000);
+    expect(error.message).toMatch(/“.{300}…”/);
+    expect(error.message).not.toContain("\n");
+  });
+
+  it.each([
+    ["total included usage has been consumed", 401, QuotaExceededError],
+    ["Your TOTAL INCLUDED USAGE HAS BEEN CONSUMED", 401, QuotaExceededError],
+    ["Quota exceeded", 401, QuotaExceededError],
+    ["Token is invalid format", 401, AuthenticationError],
+    ["Quota exceeded", 403, AuthenticationError],
+  ])("tell a spent quota from a bad key: %s, %i", async (message, status, kind) => {
+    expect((await errorFor({ status, body: says(message) })).constructor).toBe(kind);
+  });
+
+  it("refuse a redirect, and say why", async () => {
+    const error = await errorFor({ status: 307, headers: { location: "https://evil.test/x" } });
+    expect(error.message).toMatch(
+      /status 307, a redirect to https:\/\/evil\.test\/x; redirects are refused, as the API key/,
+    );
+  });
+
+  it("carry the transport's error as the cause", async () => {
+    const cause = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    const error = await errorFor({ failure: cause });
+    expect(error.cause).toBe(cause);
+    expect(error.message).toBe(`GET /token/mainnet/pairs/${PAIR}/ohlcv got no answer: connect ECONNREFUSED`);
+  });
+});
+
+describe("a hint", () => {
+  const GOOD_DATE = httpDate(START);
+  const retryAfter = (value: string, headers: Record<string, string> = {}, status = 429): Reply => ({
+    status,
+    headers: { "retry-after": value, ...headers },
+  });
+
+  it.each<[string, Reply, number]>([
+    ["seconds", retryAfter("3"), 3_000],
+    ["seconds with blanks", retryAfter(" 3 "), 3_000],
+    ["a fraction", retryAfter("1.5"), 1_500],
+    ["less than the back-off", retryAfter("0"), 500],
+    ["503 too", retryAfter("3", {}, 503), 3_000],
+    ["but not 500", retryAfter("3", {}, 500), 500],
+    ["a date, by the scheduler's clock", retryAfter(httpDate(START + 4_000)), 4_000],
+    [
+      "a date, by the answer's own",
+      retryAfter(httpDate(START - 3_600_000 + 4_000), { date: httpDate(START - 3_600_000) }),
+      4_000,
+    ],
+    ["a date that is past", retryAfter(httpDate(START - 9_000), { date: GOOD_DATE }), 500],
+    ["nonsense", retryAfter("soon"), 500],
+    ["a negative number", retryAfter("-5"), 500],
+    ["a year", retryAfter("2001-01-01"), 500],
+  ])("is obeyed: %s", async (_name, reply, wait) => {
+    const { client, calls, clock } = fakeClient(script(reply));
+    await settled(clock, client.ohlcvPage(QUERY));
+    expect(calls.map(({ at }) => at - START)).toEqual([0, wait]);
+  });
+
+  it("beyond the longest delay fails the call at once", async () => {
+    for (const status of [429, 503]) {
+      const { client, calls, clock } = fakeClient(always(retryAfter("9", {}, status)));
+      const error = await failure(client.ohlcvPage(QUERY).finally(() => expect(clock.now()).toBe(START)));
+      expect(error).toMatchObject({ status });
+      if (status === 429) expect((error as RateLimitError).retryAfter).toBe(9_000);
+      expect(calls).toHaveLength(1);
+      expect(clock.pending).toBe(0);
+    }
+  });
+
+  it("is believed up to an hour", async () => {
+    const { client, clock, calls, activity } = fakeClient(script(retryAfter("999999999")), { retry: false });
+    const error = await failure(client.ohlcvPage(QUERY));
+    expect((error as RateLimitError).retryAfter).toBe(3_600_000);
+    const later = client.ohlcvPage(QUERY);
+    await clock.advanceBy(3_599_999);
+    expect(calls).toHaveLength(1);
+    await clock.advanceBy(1);
+    expect((await later).result).toHaveLength(1);
+    expect(activity.filter(({ type }) => type === "throttled")).toEqual([
+      { type: "throttled", at: START, until: START + 3_600_000, reason: "too-many-requests", waiting: 0 },
+    ]);
+  });
+
+  it("is absent from the error where the service gave none", async () => {
+    const { client } = fakeClient(always({ status: 429 }), { retry: false });
+    expect(((await failure(client.ohlcvPage(QUERY))) as RateLimitError).retryAfter).toBeUndefined();
+  });
+});
+
+describe("a 429", () => {
+  it("stops everything that the client sends", async () => {
+    const { client, calls, clock } = fakeClient(script({ status: 429, headers: { "retry-after": "2" } }), {
+      rateLimit: false,
+    });
+    const first = client.ohlcvPage(QUERY);
+    await clock.advanceBy(10);
+    const others = [client.ohlcvPage(QUERY), client.ohlcvPage(QUERY)];
+    await clock.advanceTo(START + 1_999);
+    expect(calls).toHaveLength(1);
+    await clock.advanceTo(START + 2_000);
+    await Promise.all([first, ...others]);
+    expect(calls.map(({ at }) => at - START)).toEqual([0, 2_000, 2_000, 2_000]);
+  });
+
+  it("backs off by the refusals in a row, over all calls, until a good answer", async () => {
+    const isRefused = (index: number) => index !== 5;
+    const { client, calls, clock } = fakeClient((_, index) => (isRefused(index) ? { status: 429 } : {}), {
+      retry: { attempts: 1, baseDelay: 500, maxDelay: 3_000 },
+    });
+    for (let call = 0; call < 8; call += 1) await settled(clock, client.ohlcvPage(QUERY)).catch(() => {});
+    const gaps = calls.slice(1).map(({ at }, index) => at - calls[index]!.at);
+    expect(gaps).toEqual([500, 1_000, 2_000, 3_000, 3_000, 0, 500]);
+  });
+
+  it("counts a burst of refusals as one", async () => {
+    const { client, calls, clock } = fakeClient(
+      (_, index) => (index < 10 ? { status: 429, after: 100 + index } : {}),
+      {
+        retry: false,
+        rateLimit: false,
+      },
+    );
+    await Promise.all(
+      Array.from({ length: 10 }, () => settledQuietly(client.ohlcvPage(QUERY))).concat(clock.advanceBy(200)),
+    );
+    await settled(clock, client.ohlcvPage(QUERY));
+    expect(calls.at(-1)!.at - START).toBe(109 + 500);
+  });
+});
+
+const settledQuietly = (promise: Promise<unknown>) =>
+  promise.then(
+    () => {},
+    () => {},
+  );
+
+describe("the rate limit", () => {
+  it("covers retries too, whatever the service answers", async () => {
+    const replies = fc.array(
+      fc.constantFrom<Reply>(
+        {},
+        { after: 30 },
+        { status: 500 },
+        { status: 429 },
+        { status: 429, headers: { "retry-after": "1" } },
+        { failure: new Error("reset"), after: 5 },
+        { body: "{" },
+        { after: Number.POSITIVE_INFINITY },
+      ),
+      { maxLength: 40 },
+    );
+    const gaps = fc.array(fc.nat(400), { minLength: 1, maxLength: 25 });
+    const limit = fc.record({
+      requests: fc.integer({ min: 1, max: 4 }),
+      per: fc.integer({ min: 50, max: 1_500 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(replies, gaps, limit, async (list, waits, rateLimit) => {
+        const { client, calls, clock, activity } = fakeClient(script(...list), {
+          rateLimit,
+          timeout: 300,
+          retry: { attempts: 3, baseDelay: 20, maxDelay: 2_000 },
+        });
+        let pending = 0;
+        for (const wait of waits) {
+          await clock.advanceBy(wait);
+          pending += 1;
+          const done = () => {
+            pending -= 1;
+          };
+          client.ohlcvPage(QUERY).then(done, done);
+        }
+        await clock.advanceBy(1_000_000);
+        expect(pending).toBe(0);
+        expect(clock.pending).toBe(0);
+        calls.forEach(({ at }, index) => {
+          const later = calls[index + rateLimit.requests];
+          if (later !== undefined) expect(later.at - at).toBeGreaterThanOrEqual(rateLimit.per);
+        });
+        for (const entry of activity) {
+          if (entry.type !== "throttled" || entry.reason !== "too-many-requests") continue;
+          expect(calls.filter(({ at }) => entry.at < at && at < entry.until!)).toEqual([]);
+        }
+        const requests = activity.filter(({ type }) => type === "request").length;
+        expect(requests).toBe(calls.length);
+        expect(activity.filter(({ type }) => type === "response")).toHaveLength(requests);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("is 40 a second by default", async () => {
+    const { client, calls, clock } = fakeClient();
+    const all = Array.from({ length: 100 }, () => client.ohlcvPage(QUERY));
+    await clock.advanceBy(5_000);
+    await Promise.all(all);
+    expect(calls.filter(({ at }) => at === START)).toHaveLength(40);
+    expect(calls.filter(({ at }) => at === START + 1_000)).toHaveLength(40);
+    expect(calls).toHaveLength(100);
+  });
+});
+
+it("takes a Retry-After that is a date by the service's clock, as far as that is known", async () => {
+  const offset = 6 * 3_600_000;
+  const world = new World({ start: at("06:00:00"), offset, hasDate: true, client: { retry: false } });
+  world.swap(at("11:00:00"), 1);
+  const call = () => world.client.sniperReport({ pairAddress: PAIR }).catch((error: unknown) => error);
+  const first = call();
+  await world.clock.advanceBy(1_000);
+  await first;
+  const date = new Date(world.clock.now() + offset + 5_000).toUTCString();
+  world.interfere = () => answered(429, "", { "retry-after": date });
+  const second = call();
+  await world.clock.advanceBy(1_000);
+  const { retryAfter } = (await second) as RateLimitError;
+  expect(Math.abs(retryAfter! - 5_000)).toBeLessThan(1_100);
+});
