@@ -178,7 +178,10 @@ function told(machine: Machine, seen: Bounds, at: number, { roundTrip, shortest 
   const isCheck = seen.low >= machine.low - narrow || seen.high <= machine.high + narrow;
   const checkedAt = isCheck ? at : machine.checkedAt;
   const { low, high } = intersection(machine, seen);
-  const width = Math.max(high - low, shortest, low > high ? machine.high - machine.low : 0);
+  const isSqueezed = high - low < shortest;
+  const width = isSqueezed
+    ? Math.max(NARROW, shortest, low > high ? machine.high - machine.low : 0)
+    : high - low;
   const slide = width - (high - low);
   const drift = (at - machine.slidAt) * FASTEST_DRIFT;
   const slid = slide > 0 ? Math.max(0, machine.slid + slide - drift) : machine.slid;
