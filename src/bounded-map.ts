@@ -1,5 +1,5 @@
 /** Values kept for the next time; of more than `most`, an even number, the older half is let go. */
-export class Kept<Key, Value> {
+export class BoundedMap<Key, Value> {
   // Two maps: one that loses entries as it gains others is rebuilt again and again, and what it was rebuilt from can
   // keep all that came later in memory for long.
   #newer = new Map<Key, Value>();

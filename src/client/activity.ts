@@ -136,7 +136,7 @@ export class ActivityFeed {
     this.#redact = redact;
   }
 
-  tell(activity: () => ClientActivity): void {
+  emit(activity: () => ClientActivity): void {
     if (this.#subject.observed) this.#subject.next(Object.freeze(this.#redacted(activity())));
   }
 

@@ -49,7 +49,7 @@ export interface RetryRules {
 }
 
 /** One question to the service. */
-export interface Ask<T> {
+export interface Call<T> {
   /** Path and query, such as `ohlcvRoute` gives. */
   readonly route: string;
   readonly priority: Priority;
@@ -74,18 +74,18 @@ export interface BudgetPart {
 }
 
 /** A question that was answered, and when that was. */
-export interface Exchange<T> {
+export interface CallResult<T> {
   readonly value: T;
   /** When the request that was answered went out, by the scheduler. */
   readonly sentAt: number;
   /** The service's clock had come this far, at least, when it answered. */
-  readonly provenAt: number;
+  readonly observedAt: number;
   /** Of the service's clock: instants of different epochs cannot be compared. */
   readonly epoch: number;
 }
 
 /** What a page of a walk says of itself. */
-export interface WalkPage {
+export interface PageFacts {
   /** That of the next page; `undefined` on the last one. */
   readonly cursor: string | undefined;
   /** How many rows it was served with, those included that are refused or were not asked for. */
@@ -103,7 +103,7 @@ export interface Walk<T> {
   /** Reads one body; it may keep rows that it refuses, and drop rows that were not asked for. */
   parse(text: string): T;
   /** What a page says of itself. */
-  next(value: T): WalkPage;
+  next(value: T): PageFacts;
   /** As many pages as the range can fill; one more is refused. */
   readonly mostPages: number;
   /** The cursor that the first route carries, where it carries one. */
@@ -114,7 +114,7 @@ export interface Walk<T> {
 }
 
 /** One page of a walk. */
-export interface Step<T> extends Exchange<T> {
+export interface WalkStep<T> extends CallResult<T> {
   /** The cursor that the walk follows next; `undefined` on the last page. */
   readonly cursor: string | undefined;
 }
@@ -128,17 +128,17 @@ export interface ClientCore {
   /** What is known of the service's clock at present, learned from every answer, errors included. */
   serviceClock(): ServiceClock;
   /** Asks, within the rate limit and with retries; rejects with the last error, or at once with `signal.reason`. */
-  send<T>(ask: Ask<T>): Promise<Exchange<T>>;
+  send<T>(ask: Call<T>): Promise<CallResult<T>>;
   /**
    * Asks page by page, each when the loop wants it; rejects like `send`. The walk ends at a page without a cursor. A
    * page whose cursor leads nowhere is refused like one that breaks the contract: one without rows, one that leads back,
    * one too many. Only the signal ends a step that is under way.
    */
-  walk<T>(walk: Walk<T>): AsyncIterableIterator<Step<T>>;
+  walk<T>(walk: Walk<T>): AsyncIterableIterator<WalkStep<T>>;
   /** The parts of the client's budget that are in use. */
   readonly parts: Set<BudgetPart>;
   /** What the client has spent, and how to make the rest last. */
-  readonly spending: Pick<Spending, "resetsAt" | "join" | "stretch">;
+  readonly spending: Pick<Spending, "resetsAt" | "join" | "pollThrottle">;
   /** Tells the listeners of `activity`, if there are any. */
   report(activity: ClientActivity): void;
   /** What the streams of a client share while they run, by key: polls, histories. They alone look into it. */

@@ -1,4 +1,4 @@
-import { Kept } from "../bounded-map.js";
+import { BoundedMap } from "../bounded-map.js";
 import type { Currency, Series, Timeframe } from "../contract/model.js";
 
 /** Of so many pairs that nobody reads it is remembered what is known of them. */
@@ -7,9 +7,9 @@ const PAIRS_KEPT = 1_000;
 /** What is known of a pair, all of it in ms since the epoch. */
 export interface PairFacts {
   /** When it was created, by its sniper report. */
-  creation: number | undefined;
+  createdAt: number | undefined;
   /** From where its candles of a timeframe are to be asked for. */
-  readonly starts: { [timeframe in Timeframe]?: number | undefined };
+  readonly firstAnswered: { [timeframe in Timeframe]?: number | undefined };
   /** The newest candle of a series of it that a history has shown. */
   readonly newest: { [series in `${Timeframe} ${Currency}`]?: number | undefined };
 }
@@ -19,7 +19,7 @@ type Pair = Pick<Series, "network" | "pairAddress">;
 /** What a client has learned about pairs: of each that is held, and of some that were, the latest to be left. */
 export class KnownPairs {
   readonly #held = new Map<string, { readonly facts: PairFacts; holders: number }>();
-  readonly #left = new Kept<string, PairFacts>(PAIRS_KEPT);
+  readonly #left = new BoundedMap<string, PairFacts>(PAIRS_KEPT);
 
   /** How many pairs it knows of. */
   get size(): number {
@@ -52,7 +52,7 @@ export class KnownPairs {
 }
 
 function unknownPair(): PairFacts {
-  return { creation: undefined, starts: {}, newest: {} };
+  return { createdAt: undefined, firstAnswered: {}, newest: {} };
 }
 
 function keyOf({ network, pairAddress }: Pair): string {

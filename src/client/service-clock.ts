@@ -11,7 +11,7 @@ export interface RoundTrip {
 }
 
 /** What the service's clock can be. */
-export interface ServiceSpan {
+export interface ServiceTimeBounds {
   /** It is this late at least. */
   readonly earliest: number;
   /** It is no later than this. */
@@ -46,18 +46,18 @@ export interface ServiceClock {
   /** Those heard of late, the one whose clock is furthest behind first. */
   readonly machines: readonly Machine[];
   /** Bounds near the known ones that fit no machine, the last first: they are another one's once a second answer agrees. */
-  readonly strangers: readonly Bounds[];
+  readonly unmatched: readonly Bounds[];
   /** Bounds far from the known ones, and how many answers in a row have agreed on them: by then the clock has jumped. */
-  readonly rival: Bounds & { readonly answers: number };
+  readonly contradictingBounds: Bounds & { readonly answers: number };
   /** The bounds before the last jump, and how many answers it takes to jump back there. */
   readonly former: Bounds;
   readonly backAfter: number;
   /** Whether the last `Date` contradicts what is known: it proves nothing until another answer sides with one of the two. */
-  readonly isDoubted: boolean;
+  readonly isContradicted: boolean;
   /** Whether two sources agree: two answers, or the first one and the scheduler; one `Date` alone may be wrong. */
   readonly isConfirmed: boolean;
   /** Whether the last answer told the time at which it was given, so that the next one may prove what bounds do not. */
-  readonly isTold: boolean;
+  readonly hasFreshDate: boolean;
   /** A quick round trip of late, in ms. */
   readonly roundTrip: number;
   /** The shortest round trip of all, in ms. */
@@ -76,13 +76,13 @@ const NONE = { low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY, an
 export const unknownClock: ServiceClock = {
   bounds: undefined,
   machines: [],
-  strangers: [],
-  rival: NONE,
+  unmatched: [],
+  contradictingBounds: NONE,
   former: NONE,
   backAfter: JUMP_AFTER,
-  isDoubted: false,
+  isContradicted: false,
   isConfirmed: false,
-  isTold: false,
+  hasFreshDate: false,
   roundTrip: 0,
   shortest: Number.POSITIVE_INFINITY,
   epoch: 0,
@@ -115,7 +115,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const took = received - sent;
   const clock: ServiceClock = {
     ...before,
-    isTold: date !== undefined && age === undefined,
+    hasFreshDate: date !== undefined && age === undefined,
     roundTrip: quickOf(before.roundTrip, took),
     shortest: Math.min(before.shortest, Math.max(0, took)),
   };
@@ -129,15 +129,15 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const least = Math.min(...gaps);
   const own = least <= DRIFT_GAP ? gaps.indexOf(least) : -1;
   const machines = clock.machines.map((machine, at) => {
-    if (at === own) return told(machine, seen, received, clock);
+    if (at === own) return updatedMachine(machine, seen, received, clock);
     return { ...machine, others: machine.others + (gaps[at]! > 0 ? 2 : 1) };
   });
-  if (own >= 0) return { ...withMachines(clock, machines), rival: NONE, isConfirmed: true };
+  if (own >= 0) return { ...withMachines(clock, machines), contradictingBounds: NONE, isConfirmed: true };
   const doubted = { ...clock, isDoubted: true };
   if (gapBetween(clock.bounds, seen) <= SKEW) {
-    const agreed = clock.strangers.find((stranger) => gapBetween(stranger, seen) <= 0);
+    const agreed = clock.unmatched.find((stranger) => gapBetween(stranger, seen) <= 0);
     if (agreed === undefined) {
-      return { ...doubted, machines, strangers: [seen, ...clock.strangers].slice(0, STRANGERS) };
+      return { ...doubted, machines, unmatched: [seen, ...clock.unmatched].slice(0, STRANGERS) };
     }
     // Those known may have been narrowed by answers of this one: each of its own is within a second of its upper bound.
     const known = machines.map((machine) => {
@@ -145,18 +145,18 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
       return { ...machine, low };
     });
     known.push(machineOf(intersection(agreed, seen), received));
-    return { ...withMachines(clock, known), strangers: [], rival: NONE };
+    return { ...withMachines(clock, known), unmatched: [], contradictingBounds: NONE };
   }
-  const gap = gapBetween(clock.rival, seen);
-  const answers = gap <= NEAR ? clock.rival.answers + 1 : 1;
-  const bounds = gap <= 0 ? intersection(clock.rival, seen) : seen;
+  const gap = gapBetween(clock.contradictingBounds, seen);
+  const answers = gap <= NEAR ? clock.contradictingBounds.answers + 1 : 1;
+  const bounds = gap <= 0 ? intersection(clock.contradictingBounds, seen) : seen;
   const isBack = gapBetween(clock.former, bounds) <= NEAR;
   const needed = isBack ? clock.backAfter : JUMP_AFTER;
-  if (answers < needed) return { ...doubted, rival: { ...bounds, answers } };
+  if (answers < needed) return { ...doubted, contradictingBounds: { ...bounds, answers } };
   return {
     ...withMachines(clock, [machineOf(bounds, received)]),
-    strangers: [],
-    rival: NONE,
+    unmatched: [],
+    contradictingBounds: NONE,
     former: clock.bounds,
     backAfter: isBack ? Math.min(2 * needed, LATEST_JUMP_AFTER) : JUMP_AFTER,
     isConfirmed: true,
@@ -173,7 +173,12 @@ function machineOf({ low, high }: Bounds, at: number): Machine {
  * no narrower than the shortest trip: where they would be, clocks have drifted apart, and what was just told is right.
  * Where they slide faster than clocks drift, one clock was set, and the bounds begin anew.
  */
-function told(machine: Machine, seen: Bounds, at: number, { roundTrip, shortest }: ServiceClock): Machine {
+function updatedMachine(
+  machine: Machine,
+  seen: Bounds,
+  at: number,
+  { roundTrip, shortest }: ServiceClock,
+): Machine {
   const narrow = NARROW + roundTrip;
   const isCheck = seen.low >= machine.low - narrow || seen.high <= machine.high + narrow;
   const checkedAt = isCheck ? at : machine.checkedAt;
@@ -194,7 +199,7 @@ function told(machine: Machine, seen: Bounds, at: number, { roundTrip, shortest 
 function withMachines(clock: ServiceClock, machines: readonly Machine[]): ServiceClock {
   const sorted = machines.filter(({ others }) => others < FORGOTTEN_AFTER).sort((a, b) => a.low - b.low);
   const bounds = { low: sorted[0]!.low, high: Math.max(...sorted.map(({ high }) => high)) };
-  return { ...clock, machines: sorted, bounds, isDoubted: false };
+  return { ...clock, machines: sorted, bounds, isContradicted: false };
 }
 
 /** An answer was made after this, by the scheduler. */
@@ -209,20 +214,23 @@ function quickOf(usual: number, took: number): number {
 }
 
 /** How far the service's clock had come, at least, when it gave an answer; `clock` has learned from that already. */
-export function provenBy({ bounds, machines, isDoubted }: ServiceClock, trip: RoundTrip): number {
+export function earliestAnswerTime(
+  { bounds, machines, isContradicted }: ServiceClock,
+  trip: RoundTrip,
+): number {
   const made = madeAfter(trip);
   const { date } = trip;
   if (bounds === undefined) return made;
   const byBounds = made + bounds.low;
   if (date === undefined) return byBounds;
   // Neither what is known nor a date that contradicts it may be trusted for more.
-  if (isDoubted) return Math.min(byBounds, date);
+  if (isContradicted) return Math.min(byBounds, date);
   // Which of several machines it comes from is not known: all have come as far as the bounds say.
   return machines.length > 1 ? byBounds : Math.max(byBounds, date);
 }
 
 /** Between what the service's clock is at an instant of the scheduler's, and at most when a request sent then arrives. */
-export function spanAt({ bounds, roundTrip }: ServiceClock, now: number): ServiceSpan {
+export function serviceTimeBounds({ bounds, roundTrip }: ServiceClock, now: number): ServiceTimeBounds {
   return { earliest: now + (bounds?.low ?? 0), latest: now + (bounds?.high ?? 0) + 2 * roundTrip };
 }
 
@@ -245,10 +253,10 @@ function middle({ low, high }: Bounds): number {
  * Elsewhere only the bounds prove it: where they are wide, or were not checked for long, it is sent so much later that
  * it meets the turn of a second.
  */
-export function aim(clock: ServiceClock, target: number): number {
+export function sendTimeFor(clock: ServiceClock, target: number): number {
   const [machine] = clock.machines;
-  const safe = aimSafely(clock, target);
-  if (machine === undefined || !clock.isTold) return safe;
+  const safe = safeSendTimeFor(clock, target);
+  if (machine === undefined || !clock.hasFreshDate) return safe;
   const { low, high, checkedAt } = machine;
   const isNarrow = high - low <= NARROW + clock.roundTrip;
   const there = clock.shortest / 2;
@@ -261,7 +269,7 @@ export function aim(clock: ServiceClock, target: number): number {
 }
 
 /** When to send a request, by the scheduler, whose answer is proven to be no earlier than `target`. */
-export function aimSafely({ bounds }: ServiceClock, target: number): number {
+export function safeSendTimeFor({ bounds }: ServiceClock, target: number): number {
   return bounds === undefined ? target : Math.ceil(target - bounds.low);
 }
 

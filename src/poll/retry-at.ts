@@ -13,16 +13,16 @@ const RESET_SETTLE = { counted: 1_000, told: 10_000 };
  * When, by the service's clock, to try again what has failed for good `failures` times in a row, a client's own
  * retries included: after the longest delay of a retry, then after twice that, up to a minute.
  */
-export function recoveryAt(core: ClientCore, error: PairstreamError, failures: number): number {
+export function retryAt(core: ClientCore, error: PairstreamError, failures: number): number {
   const now = serviceNow(core);
-  if (error instanceof QuotaExceededError) return periodProbeAt(core, error.body === "" ? "counted" : "told");
+  if (error instanceof QuotaExceededError) return quotaProbeAt(core, error.body === "" ? "counted" : "told");
   if (isNotFound(error)) return now + LONGEST_RECOVERY;
   const delay = Math.max(1_000, core.retry.maxDelay) * 2 ** (failures - 1);
   return now + Math.min(LONGEST_RECOVERY, delay);
 }
 
 /** When, by the service's clock, to ask for the first time after units were spent. */
-export function periodProbeAt(core: ClientCore, spent: keyof typeof RESET_SETTLE): number {
+export function quotaProbeAt(core: ClientCore, spent: keyof typeof RESET_SETTLE): number {
   const settle = RESET_SETTLE[spent];
   return core.spending.resetsAt(settle) + settle;
 }

@@ -1,4 +1,4 @@
-import { type Stretch, UNSTRETCHED } from "../client/limits/quota.js";
+import { type PollThrottle, UNTHROTTLED } from "../client/limits/quota.js";
 import type { Intervals } from "../timeframe.js";
 
 /** When polls of a stream are due, by the service's clock. */
@@ -74,7 +74,7 @@ export function nextSlot(
   schedule: Schedule,
   provenUntil: number,
   refreshedAt: number,
-  stretch: Stretch = UNSTRETCHED,
+  stretch: PollThrottle = UNTHROTTLED,
 ): Slot {
   const close = after(schedule.nextClose, provenUntil, schedule.closeEvery, stretch.close);
   const refresh = after(schedule.nextRefresh, refreshedAt, schedule.refreshEvery, stretch.refresh);

@@ -1,11 +1,11 @@
 import { BehaviorSubject, defer, Observable, type Subscriber, type Subscription, share, tap } from "rxjs";
 import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
 import type { CallKind } from "../client/limits/quota.js";
-import { aim, aimSafely } from "../client/service-clock.js";
+import { safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
 import { callAt } from "../client/timers.js";
 import { PairstreamError, QuotaExceededError } from "../errors.js";
 import { MissingPair, type WhenMissing } from "./missing.js";
-import { isFatal, isNotFound, periodProbeAt, recoveryAt } from "./retry-at.js";
+import { isFatal, isNotFound, quotaProbeAt, retryAt } from "./retry-at.js";
 import { nextSlot, type Schedule, type Slot } from "./schedule.js";
 
 /** What a look at the service has found out so far; a look may take several steps. */
@@ -14,11 +14,11 @@ export interface LookStep<State> {
   /** When the request that was answered went out, by the scheduler. */
   readonly sentAt: number;
   /** The service's clock had come this far, at least. */
-  readonly provenAt: number;
+  readonly observedAt: number;
   /** Whether everything is known that can be by then; `undefined` where only another answer can tell. */
   readonly isCurrent: boolean | undefined;
   /** Whether what it found is to be asked for again soon, before it counts. */
-  readonly isDoubtful: boolean;
+  readonly needsSecondLook: boolean;
   /** Whether the look ends with this step. */
   readonly isLast: boolean;
   /** Why something is not known although an answer was accepted. */
@@ -140,10 +140,10 @@ class Poller<State> {
   #tries = 1;
   /** The last closing that was given up; later answers may still prove it. */
   #unproven: number | undefined;
-  #provenAt = Number.NEGATIVE_INFINITY;
+  #observedAt = Number.NEGATIVE_INFINITY;
   /** When the pair was last not known, by the scheduler, while that is why it waits. */
   #missedAt: number | undefined;
-  #isDoubtful = false;
+  #needsSecondLook = false;
   /** Second looks since the last slot. */
   #secondLooks = 0;
   /** When the last request that was answered went out, by the scheduler. */
@@ -209,7 +209,7 @@ class Poller<State> {
       if (isFatal(error)) throw error;
       if (this.#isMissing(error)) for (const view of this.#views) view.miss(this.#core.scheduler.now());
       const failures = this.#feed.failures + 1;
-      this.#tell({ ...this.#feed, isFresh: false, isLate: true, failures, lastError: error });
+      this.#emit({ ...this.#feed, isFresh: false, isLate: true, failures, lastError: error });
       return error;
     } finally {
       this.#abort = undefined;
@@ -247,7 +247,7 @@ class Poller<State> {
   async #watched<Step>(step: Promise<Step>, slotEnd: number): Promise<Step> {
     if (this.#feed.isLate || slotEnd === Number.POSITIVE_INFINITY) return step;
     this.#timer = callAt(this.#core.scheduler, slotEnd, () =>
-      this.#tell({ ...this.#feed, isLate: true, isFresh: false }),
+      this.#emit({ ...this.#feed, isLate: true, isFresh: false }),
     );
     try {
       return await step;
@@ -256,15 +256,15 @@ class Poller<State> {
     }
   }
 
-  #take({ state, sentAt, provenAt, isCurrent, isDoubtful, isLast, error }: LookStep<State>): void {
+  #take({ state, sentAt, observedAt, isCurrent, needsSecondLook, isLast, error }: LookStep<State>): void {
     const wasLate = this.#feed.isLate;
     this.#sentAt = sentAt;
-    this.#provenAt = provenAt;
-    this.#isDoubtful = isDoubtful;
+    this.#observedAt = observedAt;
+    this.#needsSecondLook = needsSecondLook;
     const isBehind =
-      !isCurrent || (wasLate && this.#poll.schedule.nextClose(provenAt) <= serviceNow(this.#core));
+      !isCurrent || (wasLate && this.#poll.schedule.nextClose(observedAt) <= serviceNow(this.#core));
     // A poll whose second looks are used up while it is still in doubt is late.
-    const isSettled = isCurrent !== undefined || (isDoubtful && this.#secondLooks >= SECOND_LOOKS);
+    const isSettled = isCurrent !== undefined || (needsSecondLook && this.#secondLooks >= SECOND_LOOKS);
     const isLate = isLast && isSettled ? isBehind : wasLate;
     // What only another answer can tell is no success while the look goes on: it may fail by the very same answer.
     const isSuccess = isLast || isCurrent !== undefined;
@@ -272,10 +272,10 @@ class Poller<State> {
       ? { failures: 0, lastError: isLate ? error : undefined }
       : this.#feed;
     const trouble = lastError === undefined ? {} : { lastError };
-    this.#tell({ state, isFresh: true, isLate, failures, ...trouble });
+    this.#emit({ state, isFresh: true, isLate, failures, ...trouble });
   }
 
-  #tell(feed: FeedUpdate<State>): void {
+  #emit(feed: FeedUpdate<State>): void {
     this.#feed = feed;
     this.#subscriber.next(feed);
   }
@@ -284,7 +284,7 @@ class Poller<State> {
     const now = serviceNow(this.#core);
     const next = this.#nextSlot();
     const isSooner = next.at > now && next.at <= now + SECOND_LOOK;
-    if (!this.#isDoubtful || isSooner || this.#secondLooks >= SECOND_LOOKS) {
+    if (!this.#needsSecondLook || isSooner || this.#secondLooks >= SECOND_LOOKS) {
       this.#secondLooks = 0;
       return next;
     }
@@ -294,19 +294,19 @@ class Poller<State> {
 
   #nextSlot(): Slot {
     const { schedule } = this.#poll;
-    const stretch = this.#core.spending.stretch();
+    const stretch = this.#core.spending.pollThrottle();
     const polled = polledUntil(this.#slot, serviceNow(this.#core));
-    let next = nextSlot(schedule, this.#provenAt, polled, stretch);
+    let next = nextSlot(schedule, this.#observedAt, polled, stretch);
     const isAgain = next.at === this.#slot.at && this.#tries >= CLOSING_TRIES;
     // Where the answer has shown that the service's clock is further behind, one that comes later can prove it.
-    const mayWait = aimSafely(this.#core.serviceClock(), next.at) > this.#core.scheduler.now();
+    const mayWait = safeSendTimeFor(this.#core.serviceClock(), next.at) > this.#core.scheduler.now();
     if (next.kind === "close" && !mayWait && (isAgain || next.at === this.#unproven)) {
       this.#unproven = next.at;
       next = nextSlot(schedule, polled, polled, stretch);
     }
     // A spent quota leaves one probe at the start of the next period.
     if (next.at !== Number.POSITIVE_INFINITY) return next;
-    return { at: periodProbeAt(this.#core, "counted"), kind: "close" };
+    return { at: quotaProbeAt(this.#core, "counted"), kind: "close" };
   }
 
   #slotAfterFailure(error: PairstreamError): Slot {
@@ -316,7 +316,7 @@ class Poller<State> {
       return this.#slotWhileMissing(this.#missedAt, this.#views);
     }
     const next = this.#regularSlot();
-    const recovery = recoveryAt(this.#core, error, this.#feed.failures);
+    const recovery = retryAt(this.#core, error, this.#feed.failures);
     const mayWait = error instanceof QuotaExceededError || next.at > recovery;
     return mayWait ? { at: recovery, kind: this.#slot.kind } : next;
   }
@@ -346,7 +346,7 @@ class Poller<State> {
     const { scheduler } = this.#core;
     const clock = this.#core.serviceClock();
     const isAgain = this.#tries > 1 || this.#secondLooks > 0;
-    const due = isAgain ? aimSafely(clock, this.#slot.at) : aim(clock, this.#slot.at);
+    const due = isAgain ? safeSendTimeFor(clock, this.#slot.at) : sendTimeFor(clock, this.#slot.at);
     // The service's clock has jumped: what is due by now shows with the next look.
     if (clock.epoch !== epoch || scheduler.now() >= due) {
       this.look();

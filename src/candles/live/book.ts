@@ -33,12 +33,12 @@ export interface CandleBook {
   readonly epoch: number;
 }
 
-export interface CandleTurn {
+export interface BookUpdate {
   readonly book: CandleBook;
   /** Ascending by timestamp. */
   readonly changes: readonly CandleChange[];
   /** Whether a candle is missing for the first time, so that the service should be asked again soon. */
-  readonly isDoubtful: boolean;
+  readonly needsSecondLook: boolean;
 }
 
 /** A book that knows nothing yet and is to be read from `from`, the start of an interval. */
@@ -60,9 +60,9 @@ export function emptyBook(from: number): CandleBook {
  * window too. One that was there and is missing is kept until a second read misses it as well; until then
  * nothing after it closes, becomes final or counts as covered.
  */
-export function readCandles(rules: CandleRules, book: CandleBook, read: CandleRead): CandleTurn {
-  const isLater = read.epoch !== book.epoch || read.provenAt > book.observedAt;
-  const observedAt = isLater ? read.provenAt : book.observedAt;
+export function applyRead(rules: CandleRules, book: CandleBook, read: CandleRead): BookUpdate {
+  const isLater = read.epoch !== book.epoch || read.observedAt > book.observedAt;
+  const observedAt = isLater ? read.observedAt : book.observedAt;
   const settled = settledUntil(rules, observedAt);
   // Beyond a hole in what was read nothing can be final, or it would be new again once the hole is read.
   const hasHole = read.from > book.finalUntil || read.isUnproven;
@@ -83,14 +83,19 @@ export function readCandles(rules: CandleRules, book: CandleBook, read: CandleRe
   }
   for (; at < book.entries.length; at++) comparison.miss(book.entries[at]!);
 
-  const { entries, changes, heldAt, isDoubtful } = comparison;
-  const finalUntil = Math.max(book.finalUntil, Math.min(changeable, read.to, heldAt));
-  const { coveredFrom, coveredUntil } = coverage(rules, book, read, Math.min(settled, read.to, heldAt));
+  const { entries, changes, unconfirmedFrom, needsSecondLook } = comparison;
+  const finalUntil = Math.max(book.finalUntil, Math.min(changeable, read.to, unconfirmedFrom));
+  const { coveredFrom, coveredUntil } = coverage(
+    rules,
+    book,
+    read,
+    Math.min(settled, read.to, unconfirmedFrom),
+  );
   const { epoch } = read;
   return {
     book: { entries, finalUntil, coveredFrom, coveredUntil, observedAt, epoch },
     changes,
-    isDoubtful,
+    needsSecondLook,
   };
 }
 
@@ -99,8 +104,8 @@ class Comparison {
   readonly entries: CandleEntry[] = [];
   readonly changes: CandleChange[] = [];
   /** The first interval whose candle is missing without proof that it is gone. */
-  heldAt = Number.POSITIVE_INFINITY;
-  isDoubtful = false;
+  unconfirmedFrom = Number.POSITIVE_INFINITY;
+  needsSecondLook = false;
 
   constructor(
     private readonly read: CandleRead,
@@ -131,19 +136,19 @@ class Comparison {
     const { candle, status, revision, isMissing } = entry;
     const { timestamp } = candle;
     if (timestamp < read.from || timestamp >= read.to) {
-      if (isMissing) this.heldAt = Math.min(this.heldAt, timestamp);
+      if (isMissing) this.unconfirmedFrom = Math.min(this.unconfirmedFrom, timestamp);
       this.keep(entry);
     } else if (read.unreadable.has(timestamp)) {
       // A row that cannot be read is a row all the same: the candle is there.
       if (this.statusNow(timestamp) !== "final")
         this.keep(isMissing ? { ...entry, isMissing: false } : entry);
       else if (status === "closed") this.finish(entry);
-    } else if (isMissing && !read.hasUnplaced && !read.isRepeat) {
+    } else if (isMissing && !read.hasUnidentifiedRow && !read.isRepeat) {
       this.changes.push({ type: "removed", candle, status, revision: revision + 1 });
     } else {
-      this.heldAt = Math.min(this.heldAt, timestamp);
-      if (!read.hasUnplaced) this.isDoubtful = true;
-      this.keep(read.hasUnplaced ? entry : { ...entry, isMissing: true });
+      this.unconfirmedFrom = Math.min(this.unconfirmedFrom, timestamp);
+      if (!read.hasUnidentifiedRow) this.needsSecondLook = true;
+      this.keep(read.hasUnidentifiedRow ? entry : { ...entry, isMissing: true });
     }
   }
 
@@ -157,7 +162,7 @@ class Comparison {
   }
 
   private statusNow(timestamp: number): CandleStatus {
-    if (timestamp >= this.heldAt || timestamp >= this.settled) return "open";
+    if (timestamp >= this.unconfirmedFrom || timestamp >= this.settled) return "open";
     return timestamp < this.changeable ? "final" : "closed";
   }
 }
@@ -167,7 +172,7 @@ function coverage({ intervals }: CandleRules, book: CandleBook, read: CandleRead
   let { coveredFrom, coveredUntil } = book;
   let until = knownUntil;
   while (read.unreadable.has(intervals.shift(until, -1))) until = intervals.shift(until, -1);
-  if (until > coveredUntil && !read.hasUnplaced) {
+  if (until > coveredUntil && !read.hasUnidentifiedRow) {
     if (read.from > coveredUntil) coveredFrom = read.from;
     coveredUntil = until;
   } else if (until < knownUntil) {

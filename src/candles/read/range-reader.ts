@@ -1,5 +1,5 @@
 import type { ClientCore } from "../../client/core.js";
-import { mostPagesOf, walkPageOf } from "../../client/send/walk.js";
+import { mostPagesOf, pageFactsOf } from "../../client/send/walk.js";
 import { sleepUntil } from "../../client/timers.js";
 import type { Candle, Series } from "../../contract/model.js";
 import { ohlcvRoute } from "../../contract/routes.js";
@@ -8,7 +8,7 @@ import { ContractError, type PairstreamError } from "../../errors.js";
 import { countRefusals, type RefusalCounts, skipRows } from "../../poll/refused-rows.js";
 import { SECOND_LOOK } from "../../poll/shared-poll.js";
 import type { Intervals } from "../../timeframe.js";
-import { Opening, type SearchOptions } from "./series-start.js";
+import { type SearchOptions, SeriesStart } from "./series-start.js";
 
 const MAX_LIMIT = 1_000;
 /** ms between two light probes: the first such pause, then twice as long each time, up to the last. */
@@ -58,11 +58,11 @@ export interface CandleRead {
   /** Intervals whose row broke the contract: neither absent nor known. */
   readonly unreadable: ReadonlySet<number>;
   /** Whether part of it is missing, or a broken row could not even be placed, so that nothing can be said to be absent. */
-  readonly hasUnplaced: boolean;
+  readonly hasUnidentifiedRow: boolean;
   /** What is wrong with one of the broken rows, where there are any. */
   readonly refusal?: PairstreamError | undefined;
   /** The service's clock had come this far, at least. */
-  readonly provenAt: number;
+  readonly observedAt: number;
   /** Instants of different epochs cannot be compared: the service's clock has jumped between them. */
   readonly epoch: number;
   /** Whether it was asked right after another one: where both lack a candle, a cache may have answered alike. */
@@ -83,7 +83,7 @@ export interface SeriesRead extends CandleRead {
 
 /** Reads ranges of candles of one series, and learns where the series begins. */
 export class SeriesReader {
-  readonly opening: Opening;
+  readonly seriesStart: SeriesStart;
   readonly #core: ClientCore;
   readonly #series: Series;
   readonly #intervals: Intervals;
@@ -91,7 +91,7 @@ export class SeriesReader {
   readonly #skipsRows: boolean;
   readonly #refusals: RefusalCounts<number> = new Map();
   /** The reads that refused rows which cannot be placed, by the range asked for: they may be on any of its pages. */
-  #unplaced: readonly { readonly from: number; readonly to: number; readonly reads: number }[] = [];
+  #unidentified: readonly { readonly from: number; readonly to: number; readonly reads: number }[] = [];
   /** When candles of a pair that has none yet were last looked for, by the service's clock, and how long not again. */
   #probed = { at: Number.NEGATIVE_INFINITY, pause: PROBE_PAUSE.first };
   /** The timestamps of the last answer with candles, and the newest ones before those, ascending. */
@@ -105,7 +105,7 @@ export class SeriesReader {
   #order: "descending" | "other" | undefined;
 
   constructor(core: ClientCore, series: Series, intervals: Intervals, options: { skipsRows: boolean }) {
-    this.opening = new Opening(core, series, intervals);
+    this.seriesStart = new SeriesStart(core, series, intervals);
     this.#core = core;
     this.#series = series;
     this.#intervals = intervals;
@@ -113,8 +113,8 @@ export class SeriesReader {
   }
 
   /** The start of the interval in which the pair was created, once that is known. */
-  get birth(): number | undefined {
-    const birth = this.opening.creation ?? this.opening.start;
+  get startsAt(): number | undefined {
+    const birth = this.seriesStart.createdAt ?? this.seriesStart.firstAnswered;
     return birth === undefined ? undefined : this.#intervals.start(birth);
   }
 
@@ -141,32 +141,35 @@ export class SeriesReader {
     if (read === undefined || read.candles.length > 0 || (known !== undefined && read.lacks === known))
       return read;
     const { probes } = options;
-    if (probes === "never" || (this.opening.isProof(start) && !(probes === "lightly" && known === undefined)))
+    if (
+      probes === "never" ||
+      (this.seriesStart.isProof(start) && !(probes === "lightly" && known === undefined))
+    )
       return read;
     if (probes === "lightly") {
       const { at, pause } = this.#probed;
-      if (Math.abs(read.provenAt - at) < pause) return read;
-      this.#probed = { at: read.provenAt, pause: Math.min(2 * pause, PROBE_PAUSE.last) };
+      if (Math.abs(read.observedAt - at) < pause) return read;
+      this.#probed = { at: read.observedAt, pause: Math.min(2 * pause, PROBE_PAUSE.last) };
     }
     // A range that starts before the pair's creation can come back empty although it holds candles.
-    if (!this.opening.isProof(start)) await this.opening.learnCreation(read.provenAt, options);
+    if (!this.seriesStart.isProof(start)) await this.seriesStart.learnCreatedAt(read.observedAt, options);
     if (probes === "lightly") {
       // With an older candle the next answer proves what it does not hold.
-      const older = await this.opening.candleBefore(from, options);
+      const older = await this.seriesStart.candleBefore(from, options);
       if (older !== undefined) {
         this.#before = [older];
         return this.#ask(from, to, this.#withMargin(from, to, older), older, options);
       }
     }
-    const { creation } = this.opening;
-    if (creation === undefined) return probes === "lightly" ? this.#readLast(read, start, options) : read;
+    const { createdAt } = this.seriesStart;
+    if (createdAt === undefined) return probes === "lightly" ? this.#readLast(read, start, options) : read;
     // From the interval of the creation on, or else from its very second.
-    for (const opening of new Set([this.#intervals.start(creation), Math.ceil(creation / 1_000) * 1_000])) {
+    for (const opening of new Set([this.#intervals.start(createdAt), Math.ceil(createdAt / 1_000) * 1_000])) {
       if (opening <= start || opening >= to) continue;
       const again = await this.#ask(from, to, opening, undefined, options);
       if (again?.candles.length === 0) continue;
       // From within an interval its own candle may be cut off: not for good, as it may only have been late.
-      if (this.#intervals.start(opening) === opening) this.opening.start = opening;
+      if (this.#intervals.start(opening) === opening) this.seriesStart.firstAnswered = opening;
       return again;
     }
     return read;
@@ -185,7 +188,7 @@ export class SeriesReader {
         return "astray" as const;
       });
       if (read !== "astray") {
-        this.opening.newest = read?.candles.at(-1)?.timestamp;
+        this.seriesStart.newest = read?.candles.at(-1)?.timestamp;
         if (read?.lacks === undefined || !this.isProven(read)) return read;
         if (isSecond) throw await this.unfinished(read.lacks, options);
         this.doubt(read.lacks);
@@ -212,7 +215,7 @@ export class SeriesReader {
 
   /** What two answers say that both lack a known candle. Where one about it alone lacks it, too, it is gone and forgotten. */
   async unfinished(lacks: number, options: SearchOptions): Promise<UnfinishedError> {
-    const isGone = lacks !== this.#confirmed && !(await this.opening.holds(lacks, options));
+    const isGone = lacks !== this.#confirmed && !(await this.seriesStart.holds(lacks, options));
     if (isGone) this.#forget(lacks);
     else this.#remember([lacks]);
     this.#confirmed = undefined;
@@ -220,14 +223,14 @@ export class SeriesReader {
   }
 
   #forget(lacks: number): void {
-    this.opening.forget(lacks);
+    this.seriesStart.forget(lacks);
     this.#before = this.#before.filter((timestamp) => timestamp !== lacks);
     this.#shown = this.#shown.filter((timestamp) => timestamp !== lacks);
   }
 
   #newestBefore(from: number): number | undefined {
     this.#remember(this.#shown.filter((timestamp) => timestamp < from));
-    const { newest } = this.opening;
+    const { newest } = this.seriesStart;
     if (this.#before.length === 0 && newest !== undefined && newest < from) this.#before = [newest];
     return this.#before.findLast((timestamp) => timestamp < from);
   }
@@ -245,8 +248,8 @@ export class SeriesReader {
     const end = this.#intervals.shift(to, 1);
     // Just after its start the running interval seldom holds a candle; the one before it may begin too early.
     for (const last of [this.#intervals.shift(to, -2), this.#intervals.shift(to, -1)]) {
-      if (last <= start || !(await this.opening.answers(last, end, options))) continue;
-      await this.opening.find(start, last, end, options);
+      if (last <= start || !(await this.seriesStart.answers(last, end, options))) continue;
+      await this.seriesStart.findFirstAnswered(start, last, end, options);
       return this.#ask(from, to, this.#withMargin(from, to), undefined, options);
     }
     return read;
@@ -254,7 +257,7 @@ export class SeriesReader {
 
   /** Whether an answer without candles cannot be one of those to ranges that start before the pair's creation. */
   isProven({ from, to }: CandleRead): boolean {
-    return this.opening.creation !== undefined || this.opening.isProof(this.#withMargin(from, to));
+    return this.seriesStart.createdAt !== undefined || this.seriesStart.isProof(this.#withMargin(from, to));
   }
 
   /** The candles of `[from, to)`, asked for from `start` on; `known`: a candle before it, from `start` on, too. */
@@ -279,9 +282,9 @@ export class SeriesReader {
     const candles = new Map<number, Candle>();
     const unreadable = new Set<number>();
     const broken = new Set<number>();
-    let hasUnplaced = false;
+    let hasUnidentifiedRow = false;
     let refusal: PairstreamError | undefined;
-    let first: Pick<SeriesRead, "sentAt" | "provenAt" | "epoch"> | undefined;
+    let first: Pick<SeriesRead, "sentAt" | "observedAt" | "epoch"> | undefined;
     const walk = this.#core.walk({
       route: (cursor) => ohlcvRoute({ ...this.#series, from: start, to: end, limit, cursor }),
       priority,
@@ -291,32 +294,33 @@ export class SeriesReader {
       mostPages: mostPagesOf(this.#intervals, start, end),
       needsClock: true,
     });
-    for await (const { value, sentAt, provenAt, epoch, cursor } of walk) {
-      first ??= { sentAt, provenAt, epoch };
+    for await (const { value, sentAt, observedAt, epoch, cursor } of walk) {
+      first ??= { sentAt, observedAt, epoch };
       for (const candle of fullest(value.page.result)) candles.set(candle.timestamp, candle);
       for (const { key } of value.skipped) {
-        if (key === undefined) hasUnplaced = true;
+        if (key === undefined) hasUnidentifiedRow = true;
         else unreadable.add(this.#intervals.start(key));
       }
       refusal ??= value.skipped[0]?.error;
       for (const timestamp of value.broken) broken.add(timestamp);
-      if (value.served.rows > 0) this.opening.note(start, value.served.first);
+      if (value.served.rows > 0) this.seriesStart.note(start, value.served.first);
       this.#order = orderOf(value.page.result) ?? this.#order;
       if (cursor !== undefined && candles.size >= maxCandles) return undefined;
     }
-    if (!hasUnplaced) this.#unplaced = this.#unplaced.filter((range) => range.from >= to || range.to <= from);
+    if (!hasUnidentifiedRow)
+      this.#unidentified = this.#unidentified.filter((range) => range.from >= to || range.to <= from);
     const inRange = [...candles.values()].filter(({ timestamp }) => timestamp >= from && timestamp < to);
     inRange.sort((a, b) => a.timestamp - b.timestamp);
     if (unreadable.size > 0) for (const { timestamp } of inRange) unreadable.delete(timestamp);
     const witnesses = [known, witness].filter((timestamp) => timestamp !== undefined);
     // A row that cannot be read, or placed, may be that of any candle.
     const isLacking = (timestamp: number) => !candles.has(timestamp) && !broken.has(timestamp);
-    let lacks = hasUnplaced ? undefined : witnesses.find(isLacking);
+    let lacks = hasUnidentifiedRow ? undefined : witnesses.find(isLacking);
     const doubted = this.#doubted;
     if (lacks === undefined && doubted !== undefined && doubted >= start && doubted < end) {
       this.#doubted = undefined;
-      if (!hasUnplaced && isLacking(doubted)) {
-        if (await this.opening.holds(doubted, options)) lacks = this.#confirmed = doubted;
+      if (!hasUnidentifiedRow && isLacking(doubted)) {
+        if (await this.seriesStart.holds(doubted, options)) lacks = this.#confirmed = doubted;
         else this.#forget(doubted);
       }
     }
@@ -325,7 +329,7 @@ export class SeriesReader {
       if (inRange.length > 0) this.#shown = inRange.map(({ timestamp }) => timestamp);
       this.#remember([...candles.keys()].filter((timestamp) => timestamp < from));
     }
-    const answer = { candles: inRange, unreadable, hasUnplaced, refusal, lacks, isWitnessed };
+    const answer = { candles: inRange, unreadable, hasUnidentifiedRow, refusal, lacks, isWitnessed };
     return { from, to, ...answer, ...first! };
   }
 
@@ -334,10 +338,11 @@ export class SeriesReader {
    * candle before the range, but no earlier than what was answered, which may begin with that one.
    */
   #withMargin(from: number, to: number, known?: number): number {
-    const { answersFrom, isInclusive, start: opening } = this.opening;
+    const { firstAnsweredSoFar, isInclusive, firstAnswered: opening } = this.seriesStart;
     const margin = this.#intervals.shift(known ?? from, -1);
-    const isAnswered = known !== undefined && (answersFrom < known || (isInclusive && answersFrom === known));
-    const start = isAnswered ? Math.max(margin, answersFrom) : margin;
+    const isAnswered =
+      known !== undefined && (firstAnsweredSoFar < known || (isInclusive && firstAnsweredSoFar === known));
+    const start = isAnswered ? Math.max(margin, firstAnsweredSoFar) : margin;
     return opening !== undefined && opening < to ? Math.max(start, opening) : start;
   }
 
@@ -354,13 +359,13 @@ export class SeriesReader {
       skipRows(this.#core, url, inRange, (key) => (this.#skipsRows ? refusals.get(key)! : 0));
     }
     const broken = refused.flatMap(({ key }) => (key === undefined ? [] : this.#intervals.start(key)));
-    return { page, served: walkPageOf(page, refused), skipped: inRange, broken };
+    return { page, served: pageFactsOf(page, refused), skipped: inRange, broken };
   }
 
   #refuseUnplaced(from: number, to: number): number {
-    const before = this.#unplaced.find((range) => range.from < to && range.to > from);
+    const before = this.#unidentified.find((range) => range.from < to && range.to > from);
     const reads = (before?.reads ?? 0) + 1;
-    this.#unplaced = [...this.#unplaced.filter((range) => range !== before), { from, to, reads }];
+    this.#unidentified = [...this.#unidentified.filter((range) => range !== before), { from, to, reads }];
     return reads;
   }
 
@@ -368,7 +373,7 @@ export class SeriesReader {
   forgetBefore(timestamp: number): void {
     for (const key of this.#refusals.keys())
       if (key !== undefined && key < timestamp) this.#refusals.delete(key);
-    this.#unplaced = this.#unplaced.filter(({ to }) => to > timestamp);
+    this.#unidentified = this.#unidentified.filter(({ to }) => to > timestamp);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ClientCore, Priority } from "../../client/core.js";
 import type { PairFacts } from "../../client/known-pairs.js";
-import { walkPageOf } from "../../client/send/walk.js";
+import { pageFactsOf } from "../../client/send/walk.js";
 import type { Currency, Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody, readSniperBody } from "../../contract/wire.js";
@@ -30,12 +30,12 @@ export interface SearchOptions {
  * The search rests on this: a range that is known to hold a row is answered if it starts at the opening or later, and
  * comes back empty if it starts before. Without such a row nothing tells one silence from the other.
  */
-export class Opening {
+export class SeriesStart {
   readonly #core: ClientCore;
   readonly #series: Series;
   readonly #intervals: Intervals;
   /** The earliest start from which an answer held a row. */
-  #answersFrom = Number.POSITIVE_INFINITY;
+  #firstAnsweredSoFar = Number.POSITIVE_INFINITY;
   #isInclusive = false;
   #reportedAt = Number.NEGATIVE_INFINITY;
   /** What is known of the pair, shared by all who read it. */
@@ -49,17 +49,17 @@ export class Opening {
   }
 
   /** When the pair was created, by its sniper report: good for every timeframe. */
-  get creation(): number | undefined {
-    return this.#facts.creation;
+  get createdAt(): number | undefined {
+    return this.#facts.createdAt;
   }
 
   /** Where to begin to ask, as a range that began earlier has come back empty and one from here has not. */
-  get start(): number | undefined {
-    return this.#facts.starts[this.#series.timeframe];
+  get firstAnswered(): number | undefined {
+    return this.#facts.firstAnswered[this.#series.timeframe];
   }
 
-  set start(start: number) {
-    this.#facts.starts[this.#series.timeframe] = start;
+  set firstAnswered(start: number) {
+    this.#facts.firstAnswered[this.#series.timeframe] = start;
   }
 
   /** The newest candle that a history has shown: one who begins to poll may know of no other. */
@@ -82,8 +82,8 @@ export class Opening {
   }
 
   /** The earliest start from which an answer held a row. */
-  get answersFrom(): number {
-    return this.#answersFrom;
+  get firstAnsweredSoFar(): number {
+    return this.#firstAnsweredSoFar;
   }
 
   /** Whether a range is known to hold the candle that starts with it. */
@@ -93,26 +93,29 @@ export class Opening {
 
   /** Takes note of an answer from `start` on that held a row, the first of them at `first`. */
   note(start: number, first: number): void {
-    this.#answersFrom = Math.min(this.#answersFrom, start);
+    this.#firstAnsweredSoFar = Math.min(this.#firstAnsweredSoFar, start);
     this.#isInclusive ||= first === start;
   }
 
   /** Whether an empty answer to a range from `start` on, or from the opening where that is known, proves a silence. */
   isProof(start: number): boolean {
-    return this.start !== undefined || start >= Math.min(this.#answersFrom, this.creation ?? Infinity);
+    return (
+      this.firstAnswered !== undefined ||
+      start >= Math.min(this.#firstAnsweredSoFar, this.createdAt ?? Infinity)
+    );
   }
 
   /** Asks the sniper report for the creation, where there is one; `at`: the service's clock. */
-  async learnCreation(at: number, { priority, signal }: SearchOptions): Promise<void> {
+  async learnCreatedAt(at: number, { priority, signal }: SearchOptions): Promise<void> {
     const { network, pairAddress } = this.#series;
-    if (this.creation !== undefined || network !== "mainnet") return;
+    if (this.createdAt !== undefined || network !== "mainnet") return;
     if (Math.abs(at - this.#reportedAt) < REPORT_PAUSE) return;
     this.#reportedAt = at;
     try {
       const route = snipersRoute({ pairAddress });
       const { value } = await this.#core.send({ route, priority, signal, parse: readSniperBody });
       const creation = value.report.blockTimestamp;
-      if (creation !== null) this.#facts.creation = creation;
+      if (creation !== null) this.#facts.createdAt = creation;
     } catch (error) {
       // The report only helps to find the beginning; whatever is wrong shows in the next read of candles.
       if (!(error instanceof PairstreamError)) throw error;
@@ -126,7 +129,7 @@ export class Opening {
 
   /** The timestamp of a candle from before `end`, of the newest where these come first; `undefined` where none shows. */
   async candleBefore(end: number, options: SearchOptions): Promise<number | undefined> {
-    const earliest = this.start ?? this.#intervals.start(this.creation ?? EARLIEST);
+    const earliest = this.firstAnswered ?? this.#intervals.start(this.createdAt ?? EARLIEST);
     if (earliest >= end) return undefined;
     const { shown } = await this.#ask(earliest, end, options);
     return shown
@@ -161,7 +164,7 @@ export class Opening {
           ...refused.map(({ key }) => key ?? -1),
         ];
         const isCandle = (timestamp: number) => this.#intervals.start(timestamp) === timestamp;
-        return { ...walkPageOf(page, refused), shown: shown.filter(isCandle) };
+        return { ...pageFactsOf(page, refused), shown: shown.filter(isCandle) };
       },
     });
     if (value.rows > 0) this.note(start, value.first);
@@ -185,7 +188,7 @@ export class Opening {
    * Finds the opening in between `from`, from which an answer was empty, and `answered`, from which one up to `end`
    * was not; remembers it, and gives the start of its interval. `undefined` where nothing is hidden, or nobody can tell.
    */
-  async find(
+  async findFirstAnswered(
     from: number,
     answered: number,
     end: number,
@@ -210,7 +213,7 @@ export class Opening {
         for (let times = 0; times < CONFIRMATIONS; times += 1) {
           if (!(await answers(start)) || (await answers(tooEarly))) return undefined;
         }
-        this.start = start;
+        this.firstAnswered = start;
         return this.#intervals.start(start);
       }
       visible = hidden;

@@ -1,6 +1,6 @@
 import type { SchedulerLike, Subscription } from "rxjs";
 import { callAt } from "../timers.js";
-import { ended, entered, noPlaces, opensAt, type Room, setBack } from "./places.js";
+import { type Allowance, ended, entered, noPlaces, opensAt, setBack } from "./places.js";
 
 /** Who goes first when the rate limit lets only some go; the first named goes first. */
 export type Priority = "close" | "refresh" | "history";
@@ -22,7 +22,7 @@ export interface RateLimit {
 /** A limit that changes: how many requests may count at once, by the instant from which on they may. */
 export interface ChangingLimit {
   readonly per: number;
-  rooms(): readonly Room[];
+  allowances(): readonly Allowance[];
 }
 
 /**
@@ -95,7 +95,7 @@ export class Budget {
   pause(instant: number): void {
     if (instant <= this.#pausedUntil) return;
     this.#pausedUntil = instant;
-    this.#tell(instant, "too-many-requests");
+    this.#reportWait(instant, "too-many-requests");
     this.serve();
   }
 
@@ -154,7 +154,7 @@ export class Budget {
   }
 
   #opensAt(now: number): number {
-    const opens = this.#limit === undefined ? now : opensAt(this.#places, this.#limit.rooms(), now);
+    const opens = this.#limit === undefined ? now : opensAt(this.#places, this.#limit.allowances(), now);
     return Math.max(opens, this.#pausedUntil);
   }
 
@@ -187,7 +187,7 @@ export class Budget {
       });
     }
     const reason = instant === this.#pausedUntil ? "too-many-requests" : "rate-limit";
-    this.#tell(isKnown ? instant : undefined, reason);
+    this.#reportWait(isKnown ? instant : undefined, reason);
   }
 
   #disarm(): void {
@@ -195,7 +195,7 @@ export class Budget {
     this.#timer = undefined;
   }
 
-  #tell(until: number | undefined, reason: Throttling["reason"]): void {
+  #reportWait(until: number | undefined, reason: Throttling["reason"]): void {
     if (this.#reported === until) return;
     this.#reported = until;
     const waiting = Object.values(this.#queues).reduce((sum, queue) => sum + queue.size, 0);
@@ -205,5 +205,5 @@ export class Budget {
 
 function constant({ requests, per }: RateLimit): ChangingLimit {
   const rooms = [{ from: Number.NEGATIVE_INFINITY, requests }];
-  return { per, rooms: () => rooms };
+  return { per, allowances: () => rooms };
 }

@@ -7,7 +7,7 @@ export interface Places {
 }
 
 /** So many requests may count at once, from an instant on. */
-export interface Room {
+export interface Allowance {
   readonly from: number;
   readonly requests: number;
 }
@@ -15,7 +15,7 @@ export interface Room {
 export const noPlaces: Places = { underWay: 0, leaving: [] };
 
 /** The instant from which on the next request may start; `Infinity` while that depends on those under way. */
-export function opensAt({ underWay, leaving }: Places, rooms: readonly Room[], now: number): number {
+export function opensAt({ underWay, leaving }: Places, rooms: readonly Allowance[], now: number): number {
   let first = Number.POSITIVE_INFINITY;
   for (const { from, requests } of rooms) {
     const start = Math.max(from, now);

@@ -25,12 +25,12 @@ export interface Demand {
 }
 
 /** How many times longer than asked for to wait between polls of each kind; `Infinity`: none until the next period. */
-export interface Stretch {
+export interface PollThrottle {
   readonly refresh: number;
   readonly close: number;
 }
 
-export const UNSTRETCHED: Stretch = { refresh: 1, close: 1 };
+export const UNTHROTTLED: PollThrottle = { refresh: 1, close: 1 };
 
 /**
  * The ledger as it stands at an instant that the service's clock has certainly reached. `underWay`: the cost of requests
@@ -58,13 +58,13 @@ export function charged(ledger: Ledger, cost: number, isAhead: boolean): Ledger 
 }
 
 /** Spreads what is left over the rest of the period: polls in between give way first, closing ones last. */
-export function stretched(
+export function pollThrottle(
   ledger: Ledger,
   { units, per }: Quota,
   demands: Iterable<Demand>,
   costs: Readonly<Record<CallKind, number>>,
   now: number,
-): Stretch {
+): PollThrottle {
   const timeLeft = Math.max(0, (ledger.period + 1) * per - now);
   const left = units - ledger.spent;
   let closing = 0;
@@ -74,7 +74,7 @@ export function stretched(
     closing += (cost * timeLeft) / closeEvery;
     refreshing += (cost * timeLeft) / refreshEvery;
   }
-  if (closing + refreshing <= left) return UNSTRETCHED;
+  if (closing + refreshing <= left) return UNTHROTTLED;
   if (closing < left) return { refresh: refreshing / (left - closing), close: 1 };
   return { refresh: Number.POSITIVE_INFINITY, close: left > 0 ? closing / left : Number.POSITIVE_INFINITY };
 }

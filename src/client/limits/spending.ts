@@ -1,16 +1,16 @@
 import { QuotaExceededError } from "../../errors.js";
 import type { QuotaActivity } from "../activity.js";
-import type { ServiceSpan } from "../service-clock.js";
+import type { ServiceTimeBounds } from "../service-clock.js";
 import {
   type CallKind,
   charged,
   type Demand,
   type Ledger,
   ledgerAt,
+  type PollThrottle,
+  pollThrottle,
   type Quota,
-  type Stretch,
-  stretched,
-  UNSTRETCHED,
+  UNTHROTTLED,
 } from "./quota.js";
 
 /** Where no quota is given, spent units are expected back with the next day, UTC. */
@@ -19,8 +19,8 @@ const DAY = 86_400_000;
 export const DEFAULT_COSTS: Readonly<Record<CallKind, number>> = { ohlcv: 150, snipers: 50 };
 
 /** What the service's clock is right now, and at most when a request that goes out now arrives. */
-type ServiceNow = () => ServiceSpan;
-type Told = Omit<QuotaActivity, "type" | "at">;
+type ServiceNow = () => ServiceTimeBounds;
+type QuotaReport = Omit<QuotaActivity, "type" | "at">;
 
 /** A request that has not been answered. */
 interface Charge {
@@ -35,7 +35,7 @@ interface Charge {
 export class Spending {
   readonly #quota: Quota | undefined;
   readonly #now: ServiceNow;
-  readonly #tell: (told: Told) => void;
+  readonly #report: (told: QuotaReport) => void;
   readonly #demands = new Set<Demand>();
   /** What calls of each kind cost, as the last good answer said. */
   readonly #costs = { ...DEFAULT_COSTS };
@@ -43,10 +43,10 @@ export class Spending {
   #ledger: Ledger | undefined;
   #phase = "ample";
 
-  constructor(quota: Quota | undefined, now: ServiceNow, tell: (told: Told) => void) {
+  constructor(quota: Quota | undefined, now: ServiceNow, tell: (told: QuotaReport) => void) {
     this.#quota = quota;
     this.#now = now;
-    this.#tell = tell;
+    this.#report = tell;
   }
 
   /** When units come back that were spent now, or up to `ago` ms before, by the service's clock. */
@@ -62,10 +62,10 @@ export class Spending {
   }
 
   /** How to stretch polls so that the units last until the end of the period. */
-  stretch(): Stretch {
-    if (this.#quota === undefined) return UNSTRETCHED;
+  pollThrottle(): PollThrottle {
+    if (this.#quota === undefined) return UNTHROTTLED;
     const { earliest } = this.#now();
-    const stretch = stretched(
+    const stretch = pollThrottle(
       this.#ledgerNow(this.#quota),
       this.#quota,
       this.#demands,
@@ -143,10 +143,10 @@ export class Spending {
     return this.#ledger;
   }
 
-  #enter(phase: string, { refresh, close }: Stretch): void {
+  #enter(phase: string, { refresh, close }: PollThrottle): void {
     if (phase === this.#phase) return;
     this.#phase = phase;
     const { units } = this.#quota!;
-    this.#tell({ spent: this.#ledger?.spent ?? 0, units, resetsAt: this.resetsAt(), refresh, close });
+    this.#report({ spent: this.#ledger?.spent ?? 0, units, resetsAt: this.resetsAt(), refresh, close });
   }
 }

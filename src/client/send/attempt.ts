@@ -3,9 +3,9 @@ import { callAt } from "../timers.js";
 import { type FetchLike, isStale, MAX_BODY, SESSION, type SessionRequest } from "./transport.js";
 
 /** How one attempt ended, and when by the scheduler. */
-export type Ending = { readonly at: number } & (Outcome | { readonly kind: "timeout" });
+export type AttemptResult = { readonly at: number } & (FetchResult | { readonly kind: "timeout" });
 
-type Outcome =
+type FetchResult =
   | { readonly kind: "answer"; readonly answer: Answer }
   | { readonly kind: "oversized" }
   | { readonly kind: "failure"; readonly cause: unknown; readonly isStale: boolean };
@@ -24,7 +24,7 @@ export interface Answer {
 }
 
 /** What every attempt of a client has in common. */
-export interface Means {
+export interface AttemptContext {
   readonly fetch: FetchLike;
   readonly headers: Record<string, string>;
   readonly scheduler: SchedulerLike;
@@ -34,7 +34,7 @@ export interface Means {
 /** An attempt under way: when it was sent, and how it will end. */
 export interface Attempt {
   readonly sent: number;
-  readonly ending: Promise<Ending>;
+  readonly result: Promise<AttemptResult>;
 }
 
 /**
@@ -42,7 +42,7 @@ export interface Attempt {
  * timeout (which does not rely on `fetch` heeding its signal), or the caller's signal, with whose reason it rejects.
  */
 export function attempt(
-  { fetch, headers, scheduler, timeout }: Means,
+  { fetch, headers, scheduler, timeout }: AttemptContext,
   url: string,
   now: number,
   signal: AbortSignal | undefined,
@@ -57,9 +57,9 @@ export function attempt(
     signal: controller.signal,
     [SESSION]: session,
   } as const;
-  const outcome = exchange(fetch, url, init, session);
+  const outcome = fetchAnswer(fetch, url, init, session);
   const { sent = now } = session;
-  const ending = new Promise<Ending>((resolve, reject) => {
+  const result = new Promise<AttemptResult>((resolve, reject) => {
     let hasEnded = false;
     let arrival: Subscription | undefined;
     const end = (settle: () => void) => {
@@ -94,16 +94,16 @@ export function attempt(
       else take();
     });
   });
-  return { sent, ending };
+  return { sent, result };
 }
 
 /** The whole answer, unless its body is too large, or why there is none; never rejects. */
-async function exchange(
+async function fetchAnswer(
   fetch: FetchLike,
   url: string,
   init: Parameters<FetchLike>[1],
   session: SessionRequest,
-): Promise<Outcome> {
+): Promise<FetchResult> {
   let response: Response | undefined;
   try {
     response = await fetch(url, init);

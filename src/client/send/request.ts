@@ -7,21 +7,21 @@ import {
   TimeoutError,
 } from "../../errors.js";
 import type { ActivityFeed } from "../activity.js";
-import type { Ask, BudgetPart, Exchange, Starter } from "../core.js";
+import type { BudgetPart, Call, CallResult, Starter } from "../core.js";
 import { Budget } from "../limits/budget.js";
 import type { CallKind } from "../limits/quota.js";
 import { Spending } from "../limits/spending.js";
 import type { Settings } from "../options.js";
 import {
+  earliestAnswerTime,
   learn,
-  provenBy,
   type RoundTrip,
   type ServiceClock,
-  spanAt,
+  serviceTimeBounds,
   unknownClock,
 } from "../service-clock.js";
 import { sleepUntil } from "../timers.js";
-import { type Answer, attempt as attemptOnce, type Ending, type Means } from "./attempt.js";
+import { type Answer, type AttemptContext, type AttemptResult, attempt as attemptOnce } from "./attempt.js";
 import { backOff, delayAfter, hintOf, httpError } from "./failure.js";
 import type { Redactor } from "./redact.js";
 import { MAX_BODY } from "./transport.js";
@@ -34,8 +34,8 @@ const MOST_RESENDS = 3;
 const LONGEST_REASON = 300;
 
 /** How an attempt ended, judged. */
-type Verdict<T> =
-  | { readonly exchange: Exchange<T> }
+type JudgedAttempt<T> =
+  | { readonly exchange: CallResult<T> }
   | {
       readonly error: PairstreamError;
       readonly hint?: number | undefined;
@@ -47,33 +47,33 @@ type Verdict<T> =
 /** Sends everything that a client sends: one after another in its budget, with retries, learning the service's clock. */
 export class Sender {
   readonly #settings: Settings;
-  readonly #feed: ActivityFeed;
+  readonly #activity: ActivityFeed;
   readonly #redact: Redactor;
-  readonly #means: Means;
+  readonly #context: AttemptContext;
   readonly #budget: Budget;
   readonly #start: Starter;
   /** Parts of the budget, which count all that goes out. */
   readonly parts = new Set<BudgetPart>();
   readonly spending: Spending;
   #clock = unknownClock;
-  #isClockTold = false;
+  #isClockReported = false;
   /** Answers 429 with no good one between them, and when the last of them came. */
   #refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
 
   constructor(settings: Settings, feed: ActivityFeed, redact: Redactor) {
     this.#settings = settings;
-    this.#feed = feed;
+    this.#activity = feed;
     this.#redact = redact;
     const { fetch, scheduler, timeout, apiKey, rateLimit, quota } = settings;
     const headers = { accept: "application/json", "X-API-Key": apiKey };
-    this.#means = { fetch, scheduler, timeout, headers };
+    this.#context = { fetch, scheduler, timeout, headers };
     this.#budget = new Budget(scheduler, rateLimit, (throttling) =>
-      feed.tell(() => ({ type: "throttled", at: scheduler.now(), ...throttling })),
+      feed.emit(() => ({ type: "throttled", at: scheduler.now(), ...throttling })),
     );
     this.#start = (priority, signal, begin) => this.#budget.start(priority, signal, begin);
-    const serviceNow = () => spanAt(this.#clock, scheduler.now());
+    const serviceNow = () => serviceTimeBounds(this.#clock, scheduler.now());
     this.spending = new Spending(quota, serviceNow, (told) =>
-      feed.tell(() => ({ type: "quota", at: scheduler.now(), ...told })),
+      feed.emit(() => ({ type: "quota", at: scheduler.now(), ...told })),
     );
   }
 
@@ -81,7 +81,7 @@ export class Sender {
     return this.#clock;
   }
 
-  async send<T>(ask: Ask<T>): Promise<Exchange<T>> {
+  async send<T>(ask: Call<T>): Promise<CallResult<T>> {
     for (let asked = 1; ; asked += 1) {
       const exchange = await this.#sendOnce(ask);
       const { bounds, isConfirmed } = this.#clock;
@@ -90,7 +90,7 @@ export class Sender {
     }
   }
 
-  async #sendOnce<T>(ask: Ask<T>): Promise<Exchange<T>> {
+  async #sendOnce<T>(ask: Call<T>): Promise<CallResult<T>> {
     const { scheduler, retry } = this.#settings;
     let resends = 0;
     for (let attempt = 1; ; ) {
@@ -104,7 +104,7 @@ export class Sender {
       const isResent = isStale === true && resends < MOST_RESENDS;
       const delay = isResent ? 0 : delayAfter(attempt, error, hint, retry);
       if (delay === undefined) throw error;
-      this.#feed.tell(() => ({
+      this.#activity.emit(() => ({
         type: "retry",
         at,
         url: ask.route,
@@ -122,29 +122,29 @@ export class Sender {
 
   /** One attempt, from the request to what follows from its end. */
   async #attempt<T>(
-    ask: Ask<T>,
+    ask: Call<T>,
     attempt: number,
     now: number,
     end: (at: number) => void,
-  ): Promise<Verdict<T>> {
+  ): Promise<JudgedAttempt<T>> {
     const { route, priority, signal, within } = ask;
     const kind = kindOf(route);
     // Others may have spent the rest while this one waited for its turn.
     this.spending.check(kind);
     const settle = this.spending.charge(kind);
-    const { sent, ending } = attemptOnce(this.#means, this.#settings.baseUrl + route, now, signal);
+    const { sent, result } = attemptOnce(this.#context, this.#settings.baseUrl + route, now, signal);
     const counts = [...this.parts].filter((part) => part !== within).map((part) => part.count());
     const leave = (at: number) => {
       for (const count of [end, ...counts]) count(at);
     };
-    this.#feed.tell(() => ({
+    this.#activity.emit(() => ({
       type: "request",
       at: sent,
       url: route,
       attempt,
       priority,
     }));
-    const ended = await ending.catch((reason: unknown) => {
+    const ended = await result.catch((reason: unknown) => {
       settle(undefined, false);
       leave(this.#settings.scheduler.now());
       throw reason;
@@ -153,7 +153,7 @@ export class Sender {
     const weight = settle(answer && weightOf(answer), answer?.status === 200);
     const verdict = this.#judge(ask, sent, ended);
     if ("error" in verdict && verdict.error instanceof QuotaExceededError) this.spending.exhaust();
-    this.#feed.tell(() => ({
+    this.#activity.emit(() => ({
       type: "response",
       at: ended.at,
       url: route,
@@ -162,17 +162,17 @@ export class Sender {
       ...(answer === undefined ? {} : { status: answer.status, weight }),
       ...("error" in verdict ? { error: verdict.error } : {}),
     }));
-    if (answer !== undefined) this.#heed(answer, sent, ended.at);
+    if (answer !== undefined) this.#pauseAfter429(answer, sent, ended.at);
     // After a 429 nothing starts in its place.
     leave(answer?.headAt ?? ended.at);
     return verdict;
   }
 
-  #judge<T>(ask: Ask<T>, started: number, ended: Ending): Verdict<T> {
+  #judge<T>(ask: Call<T>, started: number, ended: AttemptResult): JudgedAttempt<T> {
     const { at } = ended;
     if (ended.kind !== "answer") {
       const isStale = ended.kind === "failure" && ended.isStale;
-      return { error: this.#lost(ask.route, ended), at, isStale };
+      return { error: this.#errorWithoutAnswer(ask.route, ended), at, isStale };
     }
     const { answer } = ended;
     // Where the scheduler's clock was set back meanwhile, the start is not to be had in its present time.
@@ -180,22 +180,27 @@ export class Sender {
     const trip = { sent, received: at, date: answer.date, age: answer.age };
     this.#learn(trip);
     if (answer.status !== 200) {
-      const now = spanAt(this.#clock, at).earliest;
+      const now = serviceTimeBounds(this.#clock, at).earliest;
       const error = httpError(this.#pathOf(ask.route), answer, now, this.#redact);
       return { error, hint: hintOf(answer, now), at };
     }
     try {
       const value = ask.parse(answer.text);
       return {
-        exchange: { value, sentAt: sent, provenAt: provenBy(this.#clock, trip), epoch: this.#clock.epoch },
+        exchange: {
+          value,
+          sentAt: sent,
+          observedAt: earliestAnswerTime(this.#clock, trip),
+          epoch: this.#clock.epoch,
+        },
       };
     } catch (error) {
-      return { error: this.#broken(error), at };
+      return { error: this.#unreadable(error), at };
     }
   }
 
   /** The error of an attempt that brought no answer. */
-  #lost(route: string, ended: Exclude<Ending, { kind: "answer" }>): PairstreamError {
+  #errorWithoutAnswer(route: string, ended: Exclude<AttemptResult, { kind: "answer" }>): PairstreamError {
     const path = this.#pathOf(route);
     if (ended.kind === "timeout") {
       const { timeout } = this.#settings;
@@ -208,7 +213,7 @@ export class Sender {
   }
 
   /** The error of an answer that could not be read, whatever went wrong; what it quotes may quote the key. */
-  #broken(error: unknown): ContractError {
+  #unreadable(error: unknown): ContractError {
     if (error instanceof ContractError)
       return this.#redact.contractError(requoted(error, this.#redact.quote));
     return new ContractError([], "cannot be read", { cause: this.#redact.cause(error) });
@@ -221,9 +226,9 @@ export class Sender {
     const jumped = epoch !== before.epoch && before.bounds !== undefined;
     const isFirstDate = bounds !== undefined && before.bounds === undefined;
     if (isFirstDate || jumped) this.spending.moveAlong();
-    if (this.#isClockTold && !jumped && !isFirstDate) return;
-    this.#isClockTold = true;
-    this.#feed.tell(() => ({
+    if (this.#isClockReported && !jumped && !isFirstDate) return;
+    this.#isClockReported = true;
+    this.#activity.emit(() => ({
       type: "clock",
       at: trip.received,
       source: bounds === undefined ? "scheduler" : "date",
@@ -234,14 +239,15 @@ export class Sender {
   }
 
   /** Stops the whole client after a 429. */
-  #heed(answer: Answer, sent: number, at: number): void {
+  #pauseAfter429(answer: Answer, sent: number, at: number): void {
     // What was under way at the last refusal knows nothing of the pause: neither its refusal nor its success counts.
     const isNews = sent > this.#refusals.at;
     if (answer.status === 200 && isNews) this.#refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
     if (answer.status !== 429) return;
     if (isNews) this.#refusals = { count: this.#refusals.count + 1, at };
     const pause =
-      hintOf(answer, spanAt(this.#clock, at).earliest) || backOff(this.#refusals.count, this.#settings.retry);
+      hintOf(answer, serviceTimeBounds(this.#clock, at).earliest) ||
+      backOff(this.#refusals.count, this.#settings.retry);
     this.#budget.pause(at + pause);
   }
 

@@ -2,7 +2,7 @@ import type { OhlcvPage } from "../../contract/model.js";
 import type { RefusedRow } from "../../contract/values.js";
 import { ContractError } from "../../errors.js";
 import type { Intervals } from "../../timeframe.js";
-import type { ClientCore, Step, Walk, WalkPage } from "../core.js";
+import type { ClientCore, PageFacts, Walk, WalkStep } from "../core.js";
 
 /** How far a walk has come. */
 interface Trail {
@@ -27,7 +27,7 @@ const CURSORS_KEPT = 8;
  * The trail after one more page; throws a `ContractError` where its cursor leads nowhere, so that what the walk has not
  * reached is unknown.
  */
-function follow(trail: Trail, page: WalkPage, mostPages: number): Trail {
+function follow(trail: Trail, page: PageFacts, mostPages: number): Trail {
   const { cursor, rows } = page;
   const pages = trail.pages + 1;
   const first = Math.min(trail.first, page.first);
@@ -58,7 +58,10 @@ export function mostPagesOf(intervals: Intervals, from: number, to: number): num
 }
 
 /** What a page says of itself to a walk. */
-export function walkPageOf({ cursor, result }: OhlcvPage, refused: readonly RefusedRow<number>[]): WalkPage {
+export function pageFactsOf(
+  { cursor, result }: OhlcvPage,
+  refused: readonly RefusedRow<number>[],
+): PageFacts {
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   const take = (timestamp: number) => {
@@ -74,7 +77,7 @@ export function walkPageOf({ cursor, result }: OhlcvPage, refused: readonly Refu
 export async function* walkOf<T>(
   send: ClientCore["send"],
   { route, priority, parse, next, mostPages, startedAt, signal, needsClock = false }: Walk<T>,
-): AsyncGenerator<Step<T>, undefined, undefined> {
+): AsyncGenerator<WalkStep<T>, undefined, undefined> {
   let trail: Trail = startedAt === undefined ? START : { ...START, cursors: [startedAt] };
   let cursor: string | undefined;
   do {
@@ -96,7 +99,10 @@ export async function* walkOf<T>(
 }
 
 /** The same for those who may leave while a step is under way: `return()` aborts it, and ends the walk at once. */
-export function walkToLeave<T>(send: ClientCore["send"], walk: Walk<T>): AsyncIterator<Step<T>, undefined> {
+export function walkToLeave<T>(
+  send: ClientCore["send"],
+  walk: Walk<T>,
+): AsyncIterator<WalkStep<T>, undefined> {
   const { signal } = walk;
   const controller = new AbortController();
   const steps = walkOf(send, { ...walk, signal: controller.signal });
