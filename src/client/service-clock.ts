@@ -133,7 +133,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     return { ...machine, others: machine.others + (gaps[at]! > 0 ? 2 : 1) };
   });
   if (own >= 0) return { ...withMachines(clock, machines), contradictingBounds: NONE, isConfirmed: true };
-  const doubted = { ...clock, isDoubted: true };
+  const doubted = { ...clock, isContradicted: true };
   if (gapBetween(clock.bounds, seen) <= SKEW) {
     const agreed = clock.unmatched.find((stranger) => gapBetween(stranger, seen) <= 0);
     if (agreed === undefined) {

@@ -114,8 +114,8 @@ export class SeriesReader {
 
   /** The start of the interval in which the pair was created, once that is known. */
   get startsAt(): number | undefined {
-    const birth = this.seriesStart.createdAt ?? this.seriesStart.firstAnswered;
-    return birth === undefined ? undefined : this.#intervals.start(birth);
+    const startsAt = this.seriesStart.createdAt ?? this.seriesStart.firstAnswered;
+    return startsAt === undefined ? undefined : this.#intervals.start(startsAt);
   }
 
   /** Whether a candle of the series was ever read. */

@@ -31,7 +31,7 @@ function absences(looks: readonly Look[]) {
     const shown = new Set(read.candles.map(({ timestamp }) => timestamp));
     const confirmed: number[] = [];
     const unconfirmed = new Set<number>();
-    let isDoubtful = false;
+    let needsSecondLook = false;
     for (const timestamp of [...known.keys()].sort((a, b) => a - b)) {
       if (timestamp < before.finalUntil) continue;
       const isAsked = timestamp >= from && timestamp < to;
@@ -42,12 +42,12 @@ function absences(looks: readonly Look[]) {
         confirmed.push(timestamp);
       } else if (isAsked) {
         counts.set(timestamp, 1);
-        isDoubtful = true;
+        needsSecondLook = true;
       }
     }
     for (const timestamp of counts.keys()) unconfirmed.add(timestamp);
     fold(known, turn.changes);
-    return { confirmed, isDoubtful, firstUnconfirmed: Math.min(...unconfirmed) };
+    return { confirmed, needsSecondLook, firstUnconfirmed: Math.min(...unconfirmed) };
   });
 }
 
@@ -138,7 +138,7 @@ it("removes what is absent twice in a row, nothing else, and doubts what is abse
     looks.forEach(({ turn }, at) => {
       const removed = turn.changes.filter(({ type }) => type === "removed");
       expect(removed.map(({ candle }) => candle.timestamp)).toEqual(expected[at]!.confirmed);
-      expect(turn.needsSecondLook).toBe(expected[at]!.isDoubtful);
+      expect(turn.needsSecondLook).toBe(expected[at]!.needsSecondLook);
     });
   });
 });
