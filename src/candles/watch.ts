@@ -16,7 +16,8 @@ import { type ServiceClock, safeSendTimeFor, serviceTimeBounds } from "../client
 import { sleepUntil } from "../client/timers.js";
 import type { Series } from "../contract/model.js";
 import { PairstreamError, QuotaExceededError, RateLimitError } from "../errors.js";
-import { isFatal, retryAt } from "../poll/retry-at.js";
+import { isFatal } from "../poll/fatal.js";
+import { retryAt } from "../poll/retry-at.js";
 import type { CandleEvent } from "./event.js";
 import type { CandleBook } from "./live/book.js";
 import { type CandleState, candleFeed } from "./live/poll-candles.js";

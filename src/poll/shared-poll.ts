@@ -4,8 +4,9 @@ import type { CallKind } from "../client/limits/quota.js";
 import { safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
 import { callAt } from "../client/timers.js";
 import { PairstreamError, QuotaExceededError } from "../errors.js";
+import { isFatal, isNotFound } from "./fatal.js";
 import { MissingPair, type WhenMissing } from "./missing.js";
-import { isFatal, isNotFound, quotaProbeAt, retryAt } from "./retry-at.js";
+import { quotaProbeAt, retryAt } from "./retry-at.js";
 import { nextSlot, type Schedule, type Slot } from "./schedule.js";
 
 /** What a look at the service has found out so far; a look may take several steps. */
@@ -316,9 +317,9 @@ class Poller<State> {
       return this.#slotWhileMissing(this.#missedAt, this.#views);
     }
     const next = this.#regularSlot();
-    const recovery = retryAt(this.#core, error, this.#feed.failures);
-    const mayWait = error instanceof QuotaExceededError || next.at > recovery;
-    return mayWait ? { at: recovery, kind: this.#slot.kind } : next;
+    const again = retryAt(this.#core, error, this.#feed.failures);
+    const mayWait = error instanceof QuotaExceededError || next.at > again;
+    return mayWait ? { at: again, kind: this.#slot.kind } : next;
   }
 
   /** When the least patient of some subscribers wants to ask for a pair that is not known. */

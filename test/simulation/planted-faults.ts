@@ -266,7 +266,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "asks again at once when all attempts have failed",
     file: "poll/retry-at.ts",
-    find: "return now + Math.min(LONGEST_RECOVERY, delay);",
+    find: "return now + Math.min(LONGEST_WAIT, delay);",
     replace: "return now + Math.min(50, delay);",
     seeds: [26, 119, 14],
   },
