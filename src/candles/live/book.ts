@@ -15,7 +15,7 @@ export interface CandleEntry {
   readonly candle: Candle;
   readonly status: CandleStatus;
   readonly revision: number;
-  /** Whether the last look did not show it; a second such look removes it. */
+  /** Whether the last look did not show it. A second such look removes it. */
   readonly isMissing: boolean;
 }
 
@@ -54,17 +54,17 @@ export function emptyBook(from: number): CandleBook {
 }
 
 /**
- * Takes in one read, which should begin at the book's `finalUntil` or before.
+ * Applies one read, which begins at the book's `finalUntil` or before.
  *
- * A candle closes once its interval is over and settled, and is final once its interval has left the revision
- * window too. One that was there and is missing is kept until a second read misses it as well; until then
- * nothing after it closes, becomes final or counts as covered.
+ * A candle closes once its interval is over and settled. It becomes final once its interval has left the revision window
+ * too. The book keeps a missing candle until a second read misses it as well; until then nothing after it closes, becomes
+ * final or counts as covered.
  */
 export function applyRead(rules: CandleRules, book: CandleBook, read: CandleRead): BookUpdate {
   const isLater = read.epoch !== book.epoch || read.observedAt > book.observedAt;
   const observedAt = isLater ? read.observedAt : book.observedAt;
   const settled = settledUntil(rules, observedAt);
-  // Beyond a hole in what was read nothing can be final, or it would be new again once the hole is read.
+  // Nothing behind a hole becomes final: it would be new again once the hole is read.
   const hasHole = read.from > book.finalUntil || read.isUnproven;
   const changeable = hasHole ? book.finalUntil : windowStart(rules, observedAt);
   const comparison = new Comparison(read, settled, changeable);
@@ -139,7 +139,7 @@ class Comparison {
       if (isMissing) this.unconfirmedFrom = Math.min(this.unconfirmedFrom, timestamp);
       this.keep(entry);
     } else if (read.unreadable.has(timestamp)) {
-      // A row that cannot be read is a row all the same: the candle is there.
+      // An unreadable row still proves that the candle exists.
       if (this.statusNow(timestamp) !== "final")
         this.keep(isMissing ? { ...entry, isMissing: false } : entry);
       else if (status === "closed") this.finish(entry);
@@ -152,7 +152,7 @@ class Comparison {
     }
   }
 
-  /** Makes final what cannot be read any more, as it was when it had closed. One that was last read while open is not. */
+  /** Makes a closed candle final as it was last read, because its row cannot be read any more. */
   private finish({ candle, revision }: CandleEntry): void {
     this.changes.push({ type: "updated", candle, previous: candle, status: "final", revision: revision + 1 });
   }
@@ -167,7 +167,7 @@ class Comparison {
   }
 }
 
-/** What is covered after a read that knows everything from its start until `knownUntil`, broken rows aside. */
+/** What is covered after a read that knows every interval from its start until `knownUntil`, except broken rows. */
 function coverage({ intervals }: CandleRules, book: CandleBook, read: CandleRead, knownUntil: number) {
   let { coveredFrom, coveredUntil } = book;
   let until = knownUntil;
@@ -185,7 +185,7 @@ function coverage({ intervals }: CandleRules, book: CandleBook, read: CandleRead
   return { coveredFrom, coveredUntil };
 }
 
-/** The further of two statuses: none is ever taken back within a life. */
+/** The later of two statuses: a candle never goes back to an earlier one. */
 export function laterOf(before: CandleStatus | undefined, now: CandleStatus): CandleStatus {
   if (before === undefined || before === "open") return now;
   return before === "final" || now === "open" ? before : now;

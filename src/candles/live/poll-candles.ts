@@ -69,7 +69,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
         yield* catchUp(options);
         range = rangeToRead(rules, known.book, true, clock().now);
       }
-      // While nothing has come, the first look may have been one by a clock that was not known yet.
+      // A blank book may come from a look by a clock that was not known yet.
       const probes = options.isClosing || range.isBlank ? "lightly" : "never";
       const read = await reader.read(range.from, range.to, { ...options, probes });
       const { book } = known;
@@ -99,7 +99,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
     }
   };
 
-  /** After an outage: reads what has left the window meanwhile, slice by slice, until the rest fits one page. */
+  /** Reads what has left the revision window during an outage, slice by slice, until the rest fits one page. */
   async function* catchUp(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
     for (let passes = 0; known.book !== undefined && passes <= REPEATS; passes++) {
       const until = windowStart(rules, serviceNow(core));
@@ -107,7 +107,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
       if (passes > 0 && !isFarBehind(rules, known.book, until)) return;
       for await (const read of readSlices(reader, intervals, reached, () => until, options)) {
         yield take(read);
-        // The slices that follow would not join: what is held back here is read again first.
+        // The book holds back the end of this slice: read on from there, or the next slice would leave a hole.
         if (known.book.finalUntil < read.to) break;
       }
       if (known.book.finalUntil > reached) passes = 0;
@@ -145,7 +145,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
     };
   }
 
-  /** Takes in a part of an answer: what it shows is there; what it does not show may be there, too. */
+  /** Takes in part of an answer: what it shows exists; what it does not show may exist, too. */
   function takePart(read: SeriesRead, before: CandleBook, isLast: boolean): LookStep<CandleState> {
     let state: CandleState = { book: before, changes: [] };
     if (read.epoch === before.epoch) {

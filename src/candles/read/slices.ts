@@ -12,7 +12,7 @@ import { EARLIEST } from "./series-start.js";
 const AIMED_CANDLES = 900;
 /** How much longer a slice may be than the one before. */
 const GROWTH = 8;
-/** A long slice that turns out to hold more candles is read again in shorter ones. */
+/** A long slice with more candles than this is read again in shorter ones. */
 const MAX_CANDLES = 3_000;
 
 type HistoryOptions = Pick<ReadOptions, "priority" | "signal">;
@@ -40,7 +40,7 @@ export async function* readSlices(
   let start = from;
   let length = FULL_PAGE;
   let held: SeriesRead | undefined;
-  /** The end of the silence from `start` on that one answer has shown. */
+  /** The end of a silence from `start` on that one answer has shown. */
   let silentUntil = Number.NEGATIVE_INFINITY;
   while (start < until()) {
     const earliest = reader.startsAt ?? Math.max(start, intervals.start(EARLIEST));
@@ -80,7 +80,7 @@ export async function* readSlices(
       yield { ...read, to, unreadable: new Set([...read.unreadable].filter((timestamp) => timestamp < to)) };
       reader.forgetBefore(to);
     } else if (end >= until()) {
-      // What has just been answered may be answered alike again by a cache.
+      // A cache may give the same answer again.
       await reader.pause(options.signal);
     }
     silentUntil = read.to;
@@ -100,7 +100,7 @@ async function silenceOf(
   options: HistoryOptions,
 ): Promise<number> {
   const from = intervals.shift(held.from, -1);
-  // A range that was asked for before the time was known can end in the future, where nothing is.
+  // A range asked for before the time was known can end in the future.
   const to = Math.min(held.to, intervals.end(held.observedAt));
   // Any candle will do, of after the range too.
   const end = intervals.end(candlesBefore ?? Math.max(held.to, held.observedAt));
@@ -138,7 +138,7 @@ export async function readLast(
   let witness = reads[0]?.candles[0]?.timestamp;
   /** While there is no witness, an interval by which a row has been seen. */
   let askedUntil: number | undefined;
-  /** Back to where one answer has shown a silence before `end`. */
+  /** The start of a silence before `end` that one answer has shown. */
   let silentFrom = Number.POSITIVE_INFINITY;
   while (missing > 0 && end > Math.max(earliest, reader.startsAt ?? earliest)) {
     const known = Math.min(end, silentFrom);
@@ -155,7 +155,7 @@ export async function readLast(
     if (read.candles.length === 0) await seriesStart.learnCreatedAt(read.observedAt, options);
     if (!reader.isProven(read)) {
       if (witness === undefined && askedUntil === undefined) {
-        // Without any candle no slice would prove anything: they are not walked through.
+        // Without any candle no slice proves anything: do not walk through them.
         const now = intervals.start(Math.max(until, read.observedAt));
         const last = intervals.end(now);
         const isFound =
@@ -196,7 +196,7 @@ export async function readLast(
   return reads;
 }
 
-/** Takes the first candle out of the reads, as it may be gone: what lies between it and the next one is read again. */
+/** Takes the first candle, which is gone, out of the reads: the range up to the next candle is read again. */
 function forgetFirst(reads: SeriesRead[]): void {
   const [read, ...later] = reads;
   const candles = read?.candles.slice(1) ?? [];
@@ -216,7 +216,7 @@ function shorter(length: number): number {
   return Math.max(FULL_PAGE, Math.floor(length / GROWTH));
 }
 
-/** The length of the next slice, if it holds candles as densely as the last one did. */
+/** The length of the next slice, if its candles are as dense as those of the last one. */
 function fitted(length: number, candles: number): number {
   const fitting = Math.floor((length * AIMED_CANDLES) / Math.max(1, candles));
   return Math.max(FULL_PAGE, Math.min(fitting, length * GROWTH));
