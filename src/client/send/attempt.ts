@@ -14,11 +14,11 @@ type FetchResult =
 export interface Answer {
   readonly status: number;
   readonly text: string;
-  /** When its head was here, by the scheduler. */
+  /** When its head arrived, by the scheduler. */
   readonly headAt: number;
-  /** In ms; `undefined` where there is none that can be read. */
+  /** Its `Date` in ms; `undefined` without one that can be read. */
   readonly date: number | undefined;
-  /** In seconds, where a cache tells how long ago it was made. */
+  /** Its `Age` in seconds; `undefined` if no cache tells it. */
   readonly age: number | undefined;
   readonly header: (name: string) => string | null;
 }
@@ -38,8 +38,8 @@ export interface Attempt {
 }
 
 /**
- * Asks once, at once, which is at `now`. The first of these decides how it ends: the whole body, a failure, the
- * timeout (which does not rely on `fetch` heeding its signal), or the caller's signal, with whose reason it rejects.
+ * Asks once, at once; that is at `now`. The attempt ends with the first of these: the whole body, a failure, the timeout
+ * (even if `fetch` ignores its signal), or the caller's signal, with whose reason the result rejects.
  */
 export function attempt(
   { fetch, headers, scheduler, timeout }: AttemptContext,
@@ -87,7 +87,7 @@ export function attempt(
       const take = () =>
         end(() => {
           resolve({ ...how, at: session.received ?? scheduler.now() });
-          // What is left of a body that is too large is still on its way.
+          // The rest of a body that is too large is still on its way.
           if (how.kind === "oversized") controller.abort();
         });
       if (session.arrive) arrival = session.arrive(take);
@@ -97,7 +97,7 @@ export function attempt(
   return { sent, result };
 }
 
-/** The whole answer, unless its body is too large, or why there is none; never rejects. */
+/** The whole answer, or why there is none; never rejects. */
 async function fetchAnswer(
   fetch: FetchLike,
   url: string,
@@ -145,7 +145,7 @@ export async function bodyOf(response: Response): Promise<string | undefined> {
   }
 }
 
-/** Reads a stream no further than a body may be large; who ends early aborts the request. */
+/** Reads a stream up to the largest body that is allowed. The caller aborts the request if the stream goes on. */
 async function textWithin(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string | undefined> {
   const decoder = new TextDecoder();
   let text = "";

@@ -26,14 +26,14 @@ import { backOff, delayAfter, hintOf, httpError } from "./failure.js";
 import type { Redactor } from "./redact.js";
 import { MAX_BODY } from "./transport.js";
 
-/** A first `Date` that is far from the scheduler's clock is believed once another answer agrees; so many are asked. */
+/** How often to ask until another answer confirms a first `Date` that is far from the scheduler's clock. */
 const CLOCK_READS = 3;
-/** A call is sent again at once so often at most: there can be several kept connections that are being closed. */
+/** How often a call is sent again at once: several kept connections can be closed at the same time. */
 const MOST_RESENDS = 3;
 /** How much of a transport's message an error repeats. */
 const LONGEST_REASON = 300;
 
-/** How an attempt ended, judged. */
+/** What an attempt means for its call. */
 type JudgedAttempt<T> =
   | { readonly exchange: CallResult<T> }
   | {
@@ -44,7 +44,7 @@ type JudgedAttempt<T> =
       readonly isStale?: boolean;
     };
 
-/** Sends everything that a client sends: one after another in its budget, with retries, learning the service's clock. */
+/** Sends all calls of a client, within its budget and with retries, and learns the service's clock from the answers. */
 export class Sender {
   readonly #settings: Settings;
   readonly #activity: ActivityFeed;
@@ -52,7 +52,7 @@ export class Sender {
   readonly #context: AttemptContext;
   readonly #budget: Budget;
   readonly #start: Starter;
-  /** Parts of the budget, which count all that goes out. */
+  /** Parts of the budget. Each counts every request that goes out. */
   readonly parts = new Set<BudgetPart>();
   readonly spending: Spending;
   #clock = unknownClock;
@@ -129,7 +129,7 @@ export class Sender {
   ): Promise<JudgedAttempt<T>> {
     const { route, priority, signal, within } = ask;
     const kind = kindOf(route);
-    // Others may have spent the rest while this one waited for its turn.
+    // Others may have spent the rest while this call waited for its turn.
     this.spending.check(kind);
     const settle = this.spending.charge(kind);
     const { sent, result } = attemptOnce(this.#context, this.#settings.baseUrl + route, now, signal);
@@ -163,7 +163,7 @@ export class Sender {
       ...("error" in verdict ? { error: verdict.error } : {}),
     }));
     if (answer !== undefined) this.#pauseAfter429(answer, sent, ended.at);
-    // After a 429 nothing starts in its place.
+    // Only after the pause, so that after a 429 no other request starts in its place.
     leave(answer?.headAt ?? ended.at);
     return verdict;
   }
@@ -175,7 +175,7 @@ export class Sender {
       return { error: this.#errorWithoutAnswer(ask.route, ended), at, isStale };
     }
     const { answer } = ended;
-    // Where the scheduler's clock was set back meanwhile, the start is not to be had in its present time.
+    // If the scheduler's clock was set back meanwhile, the start lies in its future.
     const sent = Math.min(started, at);
     const trip = { sent, received: at, date: answer.date, age: answer.age };
     this.#learn(trip);
@@ -199,7 +199,7 @@ export class Sender {
     }
   }
 
-  /** The error of an attempt that brought no answer. */
+  /** The error of an attempt without an answer. */
   #errorWithoutAnswer(route: string, ended: Exclude<AttemptResult, { kind: "answer" }>): PairstreamError {
     const path = this.#pathOf(route);
     if (ended.kind === "timeout") {
@@ -212,7 +212,7 @@ export class Sender {
     return new NetworkError(this.#redact.text(`GET ${path} got no answer${reason}`), { cause });
   }
 
-  /** The error of an answer that could not be read, whatever went wrong; what it quotes may quote the key. */
+  /** The error of an answer that cannot be read. What it quotes may hold the key. */
   #unreadable(error: unknown): ContractError {
     if (error instanceof ContractError)
       return this.#redact.contractError(requoted(error, this.#redact.quote));
@@ -240,7 +240,7 @@ export class Sender {
 
   /** Stops the whole client after a 429. */
   #pauseAfter429(answer: Answer, sent: number, at: number): void {
-    // What was under way at the last refusal knows nothing of the pause: neither its refusal nor its success counts.
+    // A request from before the last refusal could not heed the pause: neither its refusal nor its success counts.
     const isNews = sent > this.#refusals.at;
     if (answer.status === 200 && isNews) this.#refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
     if (answer.status !== 429) return;
@@ -260,7 +260,7 @@ function kindOf(route: string): CallKind {
   return /\/snipers(\?|$)/.test(route) ? "snipers" : "ohlcv";
 }
 
-/** The cost of a call, where the answer tells it. */
+/** The cost of a call; `undefined` if the answer does not name it. */
 function weightOf({ header }: Answer): number | undefined {
   const told = header("x-request-weight")?.trim() ?? "";
   return /^\d+(\.\d+)?$/.test(told) ? Number(told) : undefined;

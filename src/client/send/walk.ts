@@ -20,12 +20,12 @@ const START: Trail = {
   last: Number.NEGATIVE_INFINITY,
   cursors: [],
 };
-/** A loop is noticed before it is followed where it is no longer than this; a longer one by its rows. */
+/** A loop of cursors up to this length is refused before it is followed; a longer one shows in its rows. */
 const CURSORS_KEPT = 8;
 
 /**
- * The trail after one more page; throws a `ContractError` where its cursor leads nowhere, so that what the walk has not
- * reached is unknown.
+ * The trail after one more page. Throws a `ContractError` if the page's cursor leads nowhere: then the rest of the range
+ * is unknown.
  */
 function follow(trail: Trail, page: PageFacts, mostPages: number): Trail {
   const { cursor, rows } = page;
@@ -50,8 +50,8 @@ function follow(trail: Trail, page: PageFacts, mostPages: number): Trail {
 }
 
 /**
- * How many pages `[from, to)` can fill: one for the candle of each interval that it touches, as `from` may cut one; one
- * more where a service takes `to` to be in the range; and a page without candles after a full one.
+ * How many pages `[from, to)` can fill: one for the candle of each interval, the one that `from` cuts included; one if the
+ * service counts `to` as part of the range; and one without candles after a full page.
  */
 export function mostPagesOf(intervals: Intervals, from: number, to: number): number {
   return intervals.count(intervals.start(from), to) + 2;
@@ -98,7 +98,7 @@ export async function* walkOf<T>(
   } while (cursor !== undefined);
 }
 
-/** The same for those who may leave while a step is under way: `return()` aborts it, and ends the walk at once. */
+/** Like `walkOf`, but `return()` aborts a step that is under way, and ends the walk at once. */
 export function walkToLeave<T>(
   send: ClientCore["send"],
   walk: Walk<T>,
@@ -121,7 +121,7 @@ export function walkToLeave<T>(
       }
     },
     return: () => {
-      // A step under way would otherwise run to its end before the generator hears of this.
+      // Otherwise a step under way would run to its end before the generator ends.
       controller.abort();
       return steps.return(undefined);
     },
