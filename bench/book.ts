@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import type { Candle } from "pairstream";
-import { type CandleBook, type CandleChange, emptyBook, readCandles } from "../src/candles/live/book.js";
+import { applyRead, type CandleBook, type CandleChange, emptyBook } from "../src/candles/live/book.js";
 import type { CandleRead } from "../src/candles/read/range-reader.js";
 import { type CandleRules, windowStart } from "../src/candles/rules.js";
 import { intervalsOf } from "../src/timeframe.js";
@@ -154,7 +154,7 @@ ${inWords(about)}`,
 function takeReads({ rules, reads }: Polls, take: (change: CandleChange) => void): CandleBook {
   let state = emptyBook(reads[0]!.from);
   for (const read of reads) {
-    const turn = readCandles(rules, state, read);
+    const turn = applyRead(rules, state, read);
     state = turn.book;
     for (const change of turn.changes) take(change);
   }
@@ -183,7 +183,7 @@ function pollsOf(revisionWindow: number, length: number): Polls {
   let from = begin;
   for (let minute = revisionWindow; minute < candles.length; minute += 1) {
     for (let second = SETTLE; second < MINUTE; second += EVERY) {
-      const provenAt = begin + minute * MINUTE + second;
+      const observedAt = begin + minute * MINUTE + second;
       const first = (from - begin) / MINUTE;
       const closed = candles.slice(first, minute);
       for (let at = 0; at < closed.length; at += 1) {
@@ -198,11 +198,11 @@ function pollsOf(revisionWindow: number, length: number): Polls {
         to: begin + (minute + 1) * MINUTE,
         candles: [...closed, running],
         unreadable: new Set(),
-        hasUnplaced: false,
-        provenAt,
+        hasUnidentifiedRow: false,
+        observedAt,
         epoch: 0,
       });
-      from = windowStart(rules, provenAt);
+      from = windowStart(rules, observedAt);
     }
   }
   const rows = reads.map((read) => read.candles.map(rowOf));

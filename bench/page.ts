@@ -102,7 +102,7 @@ async function readPage(text: string, take: (event: CandleEvent) => void): Promi
     shared: new Map(),
     pairs: new KnownPairs(),
     walk: async function* <T>({ parse }: Walk<T>) {
-      yield { value: parse(text), sentAt: END, provenAt: END, epoch: 0, cursor: undefined };
+      yield { value: parse(text), sentAt: END, observedAt: END, epoch: 0, cursor: undefined };
     },
   };
   const reader = new SeriesReader(core as ClientCore, SERIES, WATCH.rules.intervals, { skipsRows: true });

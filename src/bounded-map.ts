@@ -1,7 +1,7 @@
-/** Values kept for the next time; of more than `most`, an even number, the older half is let go. */
-export class Kept<Key, Value> {
-  // Two maps: one that loses entries as it gains others is rebuilt again and again, and what it was rebuilt from can
-  // keep all that came later in memory for long.
+/** A map that holds up to `most` entries, an even number. When it is full, it lets go of the older half. */
+export class BoundedMap<Key, Value> {
+  // Two maps: a single one that loses entries while it gains others is rebuilt again and again, and its old tables can
+  // stay in memory for long.
   #newer = new Map<Key, Value>();
   #older = new Map<Key, Value>();
   readonly #half: number;

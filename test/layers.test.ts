@@ -3,6 +3,7 @@ import { dirname, join, relative } from "node:path/posix";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
+import { rankOf, unitOf } from "./import-order.js";
 
 /** A source file: its path below src, and its text. */
 interface Source {
@@ -10,26 +11,6 @@ interface Source {
   text: string;
 }
 
-/**
- * From the lowest up: a unit (`NAME.ts` or the folder `NAME/`, of adapters each folder) imports only from rows above its
- * own, so that no door needs another one.
- */
-const ORDER = [
-  ["errors", "bounded-map"],
-  ["contract"],
-  ["timeframe"],
-  ["indicators"],
-  ["client"],
-  ["poll"],
-  ["candles", "snipers"],
-  ["feed-status"],
-  ["cost"],
-  ["operators"],
-  ["replay"],
-  ["adapters/wire"],
-  ["adapters/sse", "adapters/nats"],
-  ["index"],
-];
 /** Units that may import no more than this, wherever they stand. */
 const ONLY: Record<string, string[]> = {
   indicators: ["errors", "contract", "timeframe"],
@@ -46,9 +27,6 @@ const PACKAGES_OF: Record<string, string[]> = {
 const WITHIN: Record<string, string[]> = {
   candles: ["event", "rules", "options", "read", "live", "view"],
 };
-
-const unitOf = (path: string) => /^(?:adapters\/)?[^/]+/.exec(path)![0].replace(/\.ts$/, "");
-const rankOf = (unit: string) => ORDER.findIndex((row) => row.includes(unit));
 
 /** What is wrong with the imports of these files, one line each. */
 function importProblems(sources: readonly Source[]): string[] {

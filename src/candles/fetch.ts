@@ -95,7 +95,7 @@ async function* readClosed(
   const unknown = () => Math.max(intervals.end(serviceNow(core)), intervals.shift(start, FULL_PAGE));
   const until = () => Math.min(end, known ?? unknown());
   for await (const read of readSlices(reader, intervals, start, until, { priority: "history", signal })) {
-    const settled = settledUntil(rules, read.provenAt);
+    const settled = settledUntil(rules, read.observedAt);
     known ??= Math.max(settled, read.to);
     const to = Math.min(read.to, settled);
     yield { ...read, to, candles: read.candles.filter(({ timestamp }) => timestamp < to) };

@@ -12,11 +12,12 @@ import {
   tap,
 } from "rxjs";
 import { type Client, type ClientCore, coreOf } from "../client/core.js";
-import { aimSafely, type ServiceClock, spanAt } from "../client/service-clock.js";
+import { type ServiceClock, safeSendTimeFor, serviceTimeBounds } from "../client/service-clock.js";
 import { sleepUntil } from "../client/timers.js";
 import type { Series } from "../contract/model.js";
 import { PairstreamError, QuotaExceededError, RateLimitError } from "../errors.js";
-import { isFatal, recoveryAt } from "../poll/retry-at.js";
+import { isFatal } from "../poll/fatal.js";
+import { retryAt } from "../poll/retry-at.js";
 import type { CandleEvent } from "./event.js";
 import type { CandleBook } from "./live/book.js";
 import { type CandleState, candleFeed } from "./live/poll-candles.js";
@@ -70,7 +71,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
     const joinedAt = core.scheduler.now();
     const clockAtJoin = core.serviceClock();
     const intervalAtJoin = (clock: ServiceClock) =>
-      watch.rules.intervals.start(spanAt(clock, joinedAt).earliest);
+      watch.rules.intervals.start(serviceTimeBounds(clock, joinedAt).earliest);
     let view: CandleView | undefined;
 
     const open = (state: CandleState): Observable<ViewStep> => {
@@ -175,7 +176,7 @@ function pauseAfter(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   progress.next({ failures, lastError: error });
-  const recovery = aimSafely(core.serviceClock(), recoveryAt(core, error, failures));
+  const recovery = safeSendTimeFor(core.serviceClock(), retryAt(core, error, failures));
   return sleepUntil(core.scheduler, recovery, signal);
 }
 

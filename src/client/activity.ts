@@ -126,7 +126,7 @@ export interface DroppedActivity {
   readonly error: PairstreamError;
 }
 
-/** Tells whoever listens, and costs next to nothing while nobody does. */
+/** Emits what the client does, and costs next to nothing while nobody listens. */
 export class ActivityFeed {
   readonly #redact: Redactor;
   readonly #subject = new Subject<ClientActivity>();
@@ -136,11 +136,11 @@ export class ActivityFeed {
     this.#redact = redact;
   }
 
-  tell(activity: () => ClientActivity): void {
+  emit(activity: () => ClientActivity): void {
     if (this.#subject.observed) this.#subject.next(Object.freeze(this.#redacted(activity())));
   }
 
-  /** Its texts without the key; its errors, but for those about rows, are made without it. */
+  /** The activity without the key. Errors about rows are cleaned here; all others are made without it. */
   #redacted(activity: ClientActivity): ClientActivity {
     if (!("url" in activity)) return activity;
     const url = this.#redact.text(activity.url);

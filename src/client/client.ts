@@ -7,12 +7,12 @@ import { LONGEST_CURSOR, mostRows, readOhlcvBody, readSniperBody } from "../cont
 import { InvalidInputError } from "../errors.js";
 import { intervalsOf } from "../timeframe.js";
 import { ActivityFeed } from "./activity.js";
-import { type CallOptions, type Client, type ClientCore, clientOf, type WalkPage } from "./core.js";
+import { type CallOptions, type Client, type ClientCore, clientOf, type PageFacts } from "./core.js";
 import { KnownPairs } from "./known-pairs.js";
 import { type ClientOptions, checkOptions } from "./options.js";
 import { redactorOf } from "./send/redact.js";
 import { Sender } from "./send/request.js";
-import { mostPagesOf, walkOf, walkPageOf, walkToLeave } from "./send/walk.js";
+import { mostPagesOf, pageFactsOf, walkOf, walkToLeave } from "./send/walk.js";
 
 /**
  * Makes the client that every stream and call goes through; it opens no connection and sets no timer until it
@@ -49,7 +49,7 @@ export function createClient(options: ClientOptions): Client {
     send: (ask) => sender.send(ask),
     spending: sender.spending,
     walk: (walk) => walkOf(core.send, walk),
-    report: (activity) => feed.tell(() => activity),
+    report: (activity) => feed.emit(() => activity),
     shared: new Map(),
     pairs: new KnownPairs(),
   };
@@ -129,7 +129,7 @@ function checkSignal(options: CallOptions | undefined): AbortSignal | undefined 
 /** A page cut to what was asked for, and what it was served with. */
 interface CutPage {
   readonly page: OhlcvPage;
-  readonly served: WalkPage;
+  readonly served: PageFacts;
 }
 
 /** Reads the pages of one direct call; a row that breaks the contract breaks the page. */
@@ -139,7 +139,7 @@ function pageReader(asked: AskedPages): (text: string) => CutPage {
   return (text) => {
     const { page, refused } = readOhlcvBody(text, asked, isStart, most);
     expectNone(refused);
-    const served = walkPageOf(page, refused);
+    const served = pageFactsOf(page, refused);
     const result = page.result.filter(({ timestamp }) => asked.from <= timestamp && timestamp < asked.to);
     if (result.length === served.rows) return { page, served };
     return { page: Object.freeze({ ...page, result: Object.freeze(result) }), served };

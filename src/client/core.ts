@@ -48,17 +48,17 @@ export interface RetryRules {
   readonly maxDelay: number;
 }
 
-/** One question to the service. */
-export interface Ask<T> {
+/** One call of the service, retries included. */
+export interface Call<T> {
   /** Path and query, such as `ohlcvRoute` gives. */
   readonly route: string;
   readonly priority: Priority;
   /** Reads the body; a `ContractError` thrown here is retried. */
   parse(text: string): T;
   readonly signal?: AbortSignal | undefined;
-  /** Whether what follows from the answer depends on the service's clock: it is asked again until that is certain. */
+  /** Whether the result depends on the service's clock: the call is repeated until the clock is certain. */
   readonly needsClock?: boolean;
-  /** The part of the client's budget within which its attempts start; default: all of it. */
+  /** The part of the client's budget in which its attempts start; default: all of it. */
   readonly within?: BudgetPart | undefined;
 }
 
@@ -69,28 +69,28 @@ export type Starter = Budget["start"];
 export interface BudgetPart {
   /** Lets requests start within the part, and then within the whole. */
   within(whole: Starter): Starter;
-  /** Counts a request that goes out past the part, such as a direct call, until what is returned is called. */
+  /** Counts a request that goes out past the part, such as a direct call, until the function that it returns is called. */
   count: Budget["count"];
 }
 
-/** A question that was answered, and when that was. */
-export interface Exchange<T> {
+/** What a call has brought, and when. */
+export interface CallResult<T> {
   readonly value: T;
   /** When the request that was answered went out, by the scheduler. */
   readonly sentAt: number;
-  /** The service's clock had come this far, at least, when it answered. */
-  readonly provenAt: number;
-  /** Of the service's clock: instants of different epochs cannot be compared. */
+  /** The service's clock when it answered, at least. */
+  readonly observedAt: number;
+  /** The epoch of the service's clock: instants of different epochs cannot be compared. */
   readonly epoch: number;
 }
 
 /** What a page of a walk says of itself. */
-export interface WalkPage {
+export interface PageFacts {
   /** That of the next page; `undefined` on the last one. */
   readonly cursor: string | undefined;
-  /** How many rows it was served with, those included that are refused or were not asked for. */
+  /** How many rows it has, refused ones and those outside the range included. */
   readonly rows: number;
-  /** The instants of the earliest and the latest of them, in ms; `first > last` where none tells its instant. */
+  /** The instants of the earliest and the latest row, in ms; `first > last` if no row tells its instant. */
   readonly first: number;
   readonly last: number;
 }
@@ -100,13 +100,13 @@ export interface Walk<T> {
   /** The route of a request: of the first one without `cursor`, of each later one with that of the page before. */
   route(cursor: string | undefined): string;
   readonly priority: Priority;
-  /** Reads one body; it may keep rows that it refuses, and drop rows that were not asked for. */
+  /** Reads one body; it may keep refused rows, and drop rows outside the range. */
   parse(text: string): T;
   /** What a page says of itself. */
-  next(value: T): WalkPage;
-  /** As many pages as the range can fill; one more is refused. */
+  next(value: T): PageFacts;
+  /** How many pages the range can fill; one more is refused. */
   readonly mostPages: number;
-  /** The cursor that the first route carries, where it carries one. */
+  /** The cursor in the first route, if it has one. */
   readonly startedAt?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** As in `Ask`. */
@@ -114,7 +114,7 @@ export interface Walk<T> {
 }
 
 /** One page of a walk. */
-export interface Step<T> extends Exchange<T> {
+export interface WalkStep<T> extends CallResult<T> {
   /** The cursor that the walk follows next; `undefined` on the last page. */
   readonly cursor: string | undefined;
 }
@@ -125,25 +125,25 @@ export interface ClientCore {
   readonly retry: RetryRules;
   /** ms for one attempt. */
   readonly timeout: number;
-  /** What is known of the service's clock at present, learned from every answer, errors included. */
+  /** What is known of the service's clock now. Every answer teaches it, errors included. */
   serviceClock(): ServiceClock;
   /** Asks, within the rate limit and with retries; rejects with the last error, or at once with `signal.reason`. */
-  send<T>(ask: Ask<T>): Promise<Exchange<T>>;
+  send<T>(ask: Call<T>): Promise<CallResult<T>>;
   /**
    * Asks page by page, each when the loop wants it; rejects like `send`. The walk ends at a page without a cursor. A
    * page whose cursor leads nowhere is refused like one that breaks the contract: one without rows, one that leads back,
    * one too many. Only the signal ends a step that is under way.
    */
-  walk<T>(walk: Walk<T>): AsyncIterableIterator<Step<T>>;
+  walk<T>(walk: Walk<T>): AsyncIterableIterator<WalkStep<T>>;
   /** The parts of the client's budget that are in use. */
   readonly parts: Set<BudgetPart>;
   /** What the client has spent, and how to make the rest last. */
-  readonly spending: Pick<Spending, "resetsAt" | "join" | "stretch">;
+  readonly spending: Pick<Spending, "resetsAt" | "join" | "pollThrottle">;
   /** Tells the listeners of `activity`, if there are any. */
   report(activity: ClientActivity): void;
-  /** What the streams of a client share while they run, by key: polls, histories. They alone look into it. */
+  /** What the streams of a client share while they run, by key: polls and histories. Only they read it. */
   readonly shared: Map<string, unknown>;
-  /** What was learned about pairs, for the next who asks for one. */
+  /** What was learned about pairs, for the next stream of a pair. */
   readonly pairs: KnownPairs;
 }
 

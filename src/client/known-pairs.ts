@@ -1,25 +1,25 @@
-import { Kept } from "../bounded-map.js";
+import { BoundedMap } from "../bounded-map.js";
 import type { Currency, Series, Timeframe } from "../contract/model.js";
 
-/** Of so many pairs that nobody reads it is remembered what is known of them. */
+/** How many pairs that nobody reads any more are remembered. */
 const PAIRS_KEPT = 1_000;
 
-/** What is known of a pair, all of it in ms since the epoch. */
+/** What is known of a pair; instants are ms since the epoch. */
 export interface PairFacts {
   /** When it was created, by its sniper report. */
-  creation: number | undefined;
-  /** From where its candles of a timeframe are to be asked for. */
-  readonly starts: { [timeframe in Timeframe]?: number | undefined };
-  /** The newest candle of a series of it that a history has shown. */
+  createdAt: number | undefined;
+  /** The first start from which a range of a timeframe answers. */
+  readonly firstAnswered: { [timeframe in Timeframe]?: number | undefined };
+  /** The newest candle of each of its series that a history has shown. */
   readonly newest: { [series in `${Timeframe} ${Currency}`]?: number | undefined };
 }
 
 type Pair = Pick<Series, "network" | "pairAddress">;
 
-/** What a client has learned about pairs: of each that is held, and of some that were, the latest to be left. */
+/** What a client has learned about pairs: about those that somebody holds, and those that were left last. */
 export class KnownPairs {
   readonly #held = new Map<string, { readonly facts: PairFacts; holders: number }>();
-  readonly #left = new Kept<string, PairFacts>(PAIRS_KEPT);
+  readonly #left = new BoundedMap<string, PairFacts>(PAIRS_KEPT);
 
   /** How many pairs it knows of. */
   get size(): number {
@@ -36,7 +36,7 @@ export class KnownPairs {
     return facts;
   }
 
-  /** Keeps the facts of a pair until what it gives is called, once. */
+  /** Keeps the facts of a pair until the function that it returns is called, once. */
   hold(pair: Pair): () => void {
     const key = keyOf(pair);
     const held = this.#held.get(key) ?? { facts: this.#left.get(key) ?? unknownPair(), holders: 0 };
@@ -52,7 +52,7 @@ export class KnownPairs {
 }
 
 function unknownPair(): PairFacts {
-  return { creation: undefined, starts: {}, newest: {} };
+  return { createdAt: undefined, firstAnswered: {}, newest: {} };
 }
 
 function keyOf({ network, pairAddress }: Pair): string {

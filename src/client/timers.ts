@@ -1,11 +1,11 @@
 import type { SchedulerLike, Subscription } from "rxjs";
 
 /**
- * The longest delay that a timer is given, in ms: beyond 2^31 − 1 they fire at once, again and again, and while a
- * machine sleeps they stand still, so that a long one would be late by all of that.
+ * The longest delay of one timer, in ms. A timer beyond 2^31 − 1 fires at once. Timers also stand still while a machine
+ * sleeps, so a long one would be late by that time.
  */
 const LONGEST_DELAY = 600_000;
-/** A timer that seems to have fired earlier than this tells of a clock that was set back, in ms. */
+/** If a timer fires more than this too early, in ms, the clock was set back. */
 const LARGEST_EARLINESS = 1_000;
 
 /**

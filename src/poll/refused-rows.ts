@@ -4,17 +4,17 @@ import type { RefusedRow } from "../contract/values.js";
 /** A row that breaks the contract this often is skipped. */
 const READS_BEFORE_SKIPPING = 3;
 
-/** How many reads in a row have refused a row, by its key; under `undefined` the rows that tell none. */
+/** How many reads in a row have refused a row, by its key; `undefined` is the key of rows without one. */
 export type RefusalCounts<Key> = Map<Key | undefined, number>;
 
-/** Takes in one read: the rows that it refused, and those that it read well. */
+/** Counts one read: the rows that it refused, and those that it accepted. */
 export function countRefusals<Row, Key>(
   counts: RefusalCounts<Key>,
   refused: readonly RefusedRow<Key>[],
   wellRead: readonly Row[],
   keyOf: (row: Row) => Key,
 ): void {
-  // Several rows of one answer that cannot be told apart are still one read.
+  // Several rows with the same key, or without one, count as one read.
   const keys = new Set(refused.map(({ key }) => key));
   if (counts.size > 0) {
     for (const key of [...wellRead.map(keyOf), undefined]) if (!keys.has(key)) counts.delete(key);
@@ -23,8 +23,8 @@ export function countRefusals<Row, Key>(
 }
 
 /**
- * Throws while a row that breaks the contract is not to be skipped yet, and reports each when it first is, once for all
- * that cannot be told apart; `readsOf`: how often it has been read, this time included.
+ * Throws for a broken row until it has been read often enough to be skipped, and reports it once when it is. `readsOf`: how
+ * often a row has been read, this time included.
  */
 export function skipRows<Key extends number | string>(
   core: ClientCore,

@@ -1,4 +1,4 @@
-import { type Stretch, UNSTRETCHED } from "../client/limits/quota.js";
+import { type PollThrottle, UNTHROTTLED } from "../client/limits/quota.js";
 import type { Intervals } from "../timeframe.js";
 
 /** When polls of a stream are due, by the service's clock. */
@@ -12,7 +12,7 @@ export interface Schedule {
   readonly refreshEvery: number;
 }
 
-/** A poll that is due; `close` polls are to prove that an interval is over. */
+/** A poll that is due; a `close` poll has to prove that an interval is over. */
 export interface Slot {
   readonly at: number;
   readonly kind: "close" | "refresh";
@@ -31,20 +31,20 @@ export function candleSchedule(intervals: Intervals, every: number | "close", se
       const end = intervals.end(after);
       const next = nextMultiple(start, every, after);
       if (next < end) return next;
-      // The poll at the very end is the closing one's.
+      // At the very end the closing poll comes.
       return end + every < intervals.end(end) ? end + every : Number.POSITIVE_INFINITY;
     },
   };
 }
 
 /**
- * The same for all paces that poll at the same instants: `"close"` for one that never comes to a poll within an
- * interval but on the closing one, and else the longest.
+ * One pace for all that poll at the same instants, so that they share a poll: `"close"` for a pace that never polls within
+ * an interval, else the longest.
  */
 export function plainPace(intervals: Intervals, every: number | "close", settle: number): number | "close" {
   const { shortest, longest } = intervals;
   if (every === "close" || every >= longest) return "close";
-  // Where lengths differ no settling is long enough for a poll within to be the only one, or the first of two.
+  // Intervals of different lengths have no pace that fits each of them once or twice.
   if (shortest !== longest || settle % shortest !== every || 3 * every < shortest) return every;
   return 2 * every < shortest ? 2 * every : "close";
 }
@@ -59,7 +59,7 @@ export function steadySchedule(every: number, first: number): Schedule {
   };
 }
 
-/** The first of `first`, `first + every`, … after an instant, however fractions are rounded. */
+/** The first of `first`, `first + every`, … after an instant, whatever the rounding. */
 function nextMultiple(first: number, every: number, after: number): number {
   const count = Math.floor((after - first) / every) + 1;
   const next = first + count * every;
@@ -67,14 +67,14 @@ function nextMultiple(first: number, every: number, after: number): number {
 }
 
 /**
- * The next poll after two instants: what closings are proven until, and what was refreshed last; later than asked for
- * where a quota stretches polls, and at `Infinity` where it leaves none.
+ * The next poll. `provenUntil`: closings are proven up to here; `refreshedAt`: the last refresh. A throttle makes it later,
+ * or `Infinity` if it leaves no poll.
  */
 export function nextSlot(
   schedule: Schedule,
   provenUntil: number,
   refreshedAt: number,
-  stretch: Stretch = UNSTRETCHED,
+  stretch: PollThrottle = UNTHROTTLED,
 ): Slot {
   const close = after(schedule.nextClose, provenUntil, schedule.closeEvery, stretch.close);
   const refresh = after(schedule.nextRefresh, refreshedAt, schedule.refreshEvery, stretch.refresh);

@@ -1,11 +1,12 @@
 import { BehaviorSubject, defer, Observable, type Subscriber, type Subscription, share, tap } from "rxjs";
 import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
 import type { CallKind } from "../client/limits/quota.js";
-import { aim, aimSafely } from "../client/service-clock.js";
+import { safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
 import { callAt } from "../client/timers.js";
 import { PairstreamError, QuotaExceededError } from "../errors.js";
+import { isFatal, isNotFound } from "./fatal.js";
 import { MissingPair, type WhenMissing } from "./missing.js";
-import { isFatal, isNotFound, periodProbeAt, recoveryAt } from "./retry-at.js";
+import { quotaProbeAt, retryAt } from "./retry-at.js";
 import { nextSlot, type Schedule, type Slot } from "./schedule.js";
 
 /** What a look at the service has found out so far; a look may take several steps. */
@@ -14,14 +15,14 @@ export interface LookStep<State> {
   /** When the request that was answered went out, by the scheduler. */
   readonly sentAt: number;
   /** The service's clock had come this far, at least. */
-  readonly provenAt: number;
+  readonly observedAt: number;
   /** Whether everything is known that can be by then; `undefined` where only another answer can tell. */
   readonly isCurrent: boolean | undefined;
-  /** Whether what it found is to be asked for again soon, before it counts. */
-  readonly isDoubtful: boolean;
+  /** Whether what it found counts only once a second look has shown it, too. */
+  readonly needsSecondLook: boolean;
   /** Whether the look ends with this step. */
   readonly isLast: boolean;
-  /** Why something is not known although an answer was accepted. */
+  /** Why an accepted answer leaves something unknown. */
   readonly error?: PairstreamError;
 }
 
@@ -40,7 +41,7 @@ export interface LookOptions {
   readonly signal: AbortSignal;
   /** Whether this is the first look or one at the end of an interval. */
   readonly isClosing: boolean;
-  /** Whether it comes right after another one, so that a cache may give the same answer. */
+  /** Whether it comes right after another look: a cache may give the same answer. */
   readonly isRepeat: boolean;
 }
 
@@ -48,9 +49,9 @@ export interface LookOptions {
 export interface FeedUpdate<State> {
   /** As last accepted; absent until then. */
   readonly state?: State;
-  /** Whether the state is that of this step, and not the one before. */
+  /** Whether the state comes from this step. */
   readonly isFresh: boolean;
-  /** Whether a due poll has failed, or went unanswered past its slot, and has not been made good. */
+  /** Whether a due poll failed, or had no answer by the end of its slot, and no later one has made up for it. */
   readonly isLate: boolean;
   /** Polls that failed, in a row. */
   readonly failures: number;
@@ -58,16 +59,16 @@ export interface FeedUpdate<State> {
 }
 
 /**
- * What is in doubt is asked for again after so many ms, when a cache has another answer; a poll does so with its next
- * slot if that is sooner.
+ * The wait before a second look, in ms: a cache has another answer by then. A slot that comes sooner takes the place of
+ * the second look.
  */
 export const SECOND_LOOK = 1_000;
-/** So often after one slot, as each answer can raise a doubt of its own. */
+/** How many second looks follow one slot: each answer can raise a doubt of its own. */
 const SECOND_LOOKS = 2;
 
-/** How far off the service's clock can be taken for at first, in ms. */
+/** How wrong the first guess of the service's clock can be, in ms. */
 const CLOCK_SLACK = 2_000;
-/** A closing poll whose answer does not prove that the interval was over is repeated once at once. */
+/** A closing poll is tried so often if its answer does not prove that the interval is over. */
 const CLOSING_TRIES = 2;
 
 const UNASKED = { isFresh: false, isLate: false, failures: 0 };
@@ -75,7 +76,7 @@ const UNASKED = { isFresh: false, isLate: false, failures: 0 };
 /** One poll for all, as long as there is anyone. */
 interface SharedPoll<State> {
   readonly updates: Observable<FeedUpdate<State>>;
-  /** What each subscriber makes of a pair that is not known. */
+  /** What each subscriber makes of answers 404. */
   readonly views: Set<MissingPair>;
   poller: Poller<State> | undefined;
 }
@@ -107,7 +108,7 @@ function sharedPoll<State>(core: ClientCore, key: string, make: () => Poll<State
   const running = core.shared.get(key) as SharedPoll<State> | undefined;
   if (running !== undefined) return running;
   const views = new Set<MissingPair>();
-  // One who subscribes again from within an error connects anew before the old connection is taken down.
+  // Whoever subscribes again inside an error handler connects before the old connection is closed.
   let connections = 0;
   const updates = new Observable<FeedUpdate<State>>((subscriber) => {
     connections += 1;
@@ -128,7 +129,7 @@ function sharedPoll<State>(core: ClientCore, key: string, make: () => Poll<State
   return shared;
 }
 
-/** Looks, and looks again with every slot; as there may be thousands, it is little more than a timer in between. */
+/** Looks once for every slot. There may be thousands: between two looks each is little more than a timer. */
 class Poller<State> {
   readonly #core: ClientCore;
   readonly #poll: Poll<State>;
@@ -140,10 +141,10 @@ class Poller<State> {
   #tries = 1;
   /** The last closing that was given up; later answers may still prove it. */
   #unproven: number | undefined;
-  #provenAt = Number.NEGATIVE_INFINITY;
-  /** When the pair was last not known, by the scheduler, while that is why it waits. */
+  #observedAt = Number.NEGATIVE_INFINITY;
+  /** When the last answer 404 came, by the scheduler, while the poll waits because of it. */
   #missedAt: number | undefined;
-  #isDoubtful = false;
+  #needsSecondLook = false;
   /** Second looks since the last slot. */
   #secondLooks = 0;
   /** When the last request that was answered went out, by the scheduler. */
@@ -164,14 +165,14 @@ class Poller<State> {
     this.#slot = { at: serviceNow(this.#core), kind: "refresh" };
   }
 
-  /** Looks at once, and sees to it that further looks follow. */
+  /** Looks at once; further looks follow. */
   look(): void {
     this.#timer = undefined;
     this.#missedAt = undefined;
     this.#lookAndWait().catch((error: unknown) => this.#subscriber.error(error));
   }
 
-  /** Asks sooner for a pair that is not known where one who joins is less patient than those who wait for it. */
+  /** Looks sooner for a missing pair if a new subscriber is less patient than the others. */
   hurry(view: MissingPair): void {
     if (this.#missedAt === undefined) return;
     const next = this.#slotWhileMissing(this.#missedAt, [view]);
@@ -198,7 +199,7 @@ class Poller<State> {
     this.#lookWhenDue(this.#core.serviceClock().epoch);
   }
 
-  /** Looks for the present slot; gives what has failed, and rejects with what no further look can mend. */
+  /** Looks for the present slot. Gives an error that passes, and rejects with one that does not. */
   async #lookOnce(): Promise<PairstreamError | undefined> {
     this.#abort = new AbortController();
     try {
@@ -209,14 +210,14 @@ class Poller<State> {
       if (isFatal(error)) throw error;
       if (this.#isMissing(error)) for (const view of this.#views) view.miss(this.#core.scheduler.now());
       const failures = this.#feed.failures + 1;
-      this.#tell({ ...this.#feed, isFresh: false, isLate: true, failures, lastError: error });
+      this.#emit({ ...this.#feed, isFresh: false, isLate: true, failures, lastError: error });
       return error;
     } finally {
       this.#abort = undefined;
     }
   }
 
-  /** Whether an error says that the pair is not known, and nothing has shown that it is. */
+  /** Whether an error says that the pair does not exist, and no answer has shown it yet. */
   #isMissing(error: PairstreamError): boolean {
     return isNotFound(error) && this.#feed.state === undefined;
   }
@@ -227,13 +228,13 @@ class Poller<State> {
     const { scheduler } = this.#core;
     const { at, kind } = this.#slot;
     const isClosing = kind === "close" || this.#feed.state === undefined;
-    // After a jump of the service's clock slots can be due at once, one after the other.
+    // After a jump of the service's clock several slots can be due at once.
     const pause = Math.min(SECOND_LOOK, schedule.closeEvery, schedule.refreshEvery) / 2;
     const isRepeat = Math.abs(scheduler.now() - this.#sentAt) < pause;
     const steps = look({ priority: kind, signal, isClosing, isRepeat })[Symbol.asyncIterator]();
     while (!this.#subscriber.closed) {
       const step = steps.next();
-      // A second look is not due itself; the slot that begins during it is.
+      // A second look has no slot of its own: the slot that begins during it counts.
       const due = this.#secondLooks > 0 ? nextSlot(schedule, at, at).at : at;
       const slotEnd = nextSlot(schedule, due, due).at - serviceNow(this.#core) + scheduler.now();
       const { done, value } = await this.#watched(step, slotEnd);
@@ -243,11 +244,11 @@ class Poller<State> {
     }
   }
 
-  /** A step of a look, which is late once the scheduler's clock has come to `slotEnd`. */
+  /** Waits for a step; the poll is late if it takes until `slotEnd`, by the scheduler. */
   async #watched<Step>(step: Promise<Step>, slotEnd: number): Promise<Step> {
     if (this.#feed.isLate || slotEnd === Number.POSITIVE_INFINITY) return step;
     this.#timer = callAt(this.#core.scheduler, slotEnd, () =>
-      this.#tell({ ...this.#feed, isLate: true, isFresh: false }),
+      this.#emit({ ...this.#feed, isLate: true, isFresh: false }),
     );
     try {
       return await step;
@@ -256,26 +257,26 @@ class Poller<State> {
     }
   }
 
-  #take({ state, sentAt, provenAt, isCurrent, isDoubtful, isLast, error }: LookStep<State>): void {
+  #take({ state, sentAt, observedAt, isCurrent, needsSecondLook, isLast, error }: LookStep<State>): void {
     const wasLate = this.#feed.isLate;
     this.#sentAt = sentAt;
-    this.#provenAt = provenAt;
-    this.#isDoubtful = isDoubtful;
+    this.#observedAt = observedAt;
+    this.#needsSecondLook = needsSecondLook;
     const isBehind =
-      !isCurrent || (wasLate && this.#poll.schedule.nextClose(provenAt) <= serviceNow(this.#core));
-    // A poll whose second looks are used up while it is still in doubt is late.
-    const isSettled = isCurrent !== undefined || (isDoubtful && this.#secondLooks >= SECOND_LOOKS);
+      !isCurrent || (wasLate && this.#poll.schedule.nextClose(observedAt) <= serviceNow(this.#core));
+    // A poll is late if it is still in doubt after its last second look.
+    const isSettled = isCurrent !== undefined || (needsSecondLook && this.#secondLooks >= SECOND_LOOKS);
     const isLate = isLast && isSettled ? isBehind : wasLate;
-    // What only another answer can tell is no success while the look goes on: it may fail by the very same answer.
+    // A step that only another answer can confirm is no success yet: the look may still fail by the same answer.
     const isSuccess = isLast || isCurrent !== undefined;
     const { failures, lastError } = isSuccess
       ? { failures: 0, lastError: isLate ? error : undefined }
       : this.#feed;
     const trouble = lastError === undefined ? {} : { lastError };
-    this.#tell({ state, isFresh: true, isLate, failures, ...trouble });
+    this.#emit({ state, isFresh: true, isLate, failures, ...trouble });
   }
 
-  #tell(feed: FeedUpdate<State>): void {
+  #emit(feed: FeedUpdate<State>): void {
     this.#feed = feed;
     this.#subscriber.next(feed);
   }
@@ -284,7 +285,7 @@ class Poller<State> {
     const now = serviceNow(this.#core);
     const next = this.#nextSlot();
     const isSooner = next.at > now && next.at <= now + SECOND_LOOK;
-    if (!this.#isDoubtful || isSooner || this.#secondLooks >= SECOND_LOOKS) {
+    if (!this.#needsSecondLook || isSooner || this.#secondLooks >= SECOND_LOOKS) {
       this.#secondLooks = 0;
       return next;
     }
@@ -294,19 +295,19 @@ class Poller<State> {
 
   #nextSlot(): Slot {
     const { schedule } = this.#poll;
-    const stretch = this.#core.spending.stretch();
+    const stretch = this.#core.spending.pollThrottle();
     const polled = polledUntil(this.#slot, serviceNow(this.#core));
-    let next = nextSlot(schedule, this.#provenAt, polled, stretch);
+    let next = nextSlot(schedule, this.#observedAt, polled, stretch);
     const isAgain = next.at === this.#slot.at && this.#tries >= CLOSING_TRIES;
-    // Where the answer has shown that the service's clock is further behind, one that comes later can prove it.
-    const mayWait = aimSafely(this.#core.serviceClock(), next.at) > this.#core.scheduler.now();
+    // If the service's clock is further behind than thought, a later answer can still prove the closing.
+    const mayWait = safeSendTimeFor(this.#core.serviceClock(), next.at) > this.#core.scheduler.now();
     if (next.kind === "close" && !mayWait && (isAgain || next.at === this.#unproven)) {
       this.#unproven = next.at;
       next = nextSlot(schedule, polled, polled, stretch);
     }
-    // A spent quota leaves one probe at the start of the next period.
+    // If the quota is spent, one poll at the start of the next period finds out whether it is back.
     if (next.at !== Number.POSITIVE_INFINITY) return next;
-    return { at: periodProbeAt(this.#core, "counted"), kind: "close" };
+    return { at: quotaProbeAt(this.#core, "counted"), kind: "close" };
   }
 
   #slotAfterFailure(error: PairstreamError): Slot {
@@ -316,9 +317,9 @@ class Poller<State> {
       return this.#slotWhileMissing(this.#missedAt, this.#views);
     }
     const next = this.#regularSlot();
-    const recovery = recoveryAt(this.#core, error, this.#feed.failures);
-    const mayWait = error instanceof QuotaExceededError || next.at > recovery;
-    return mayWait ? { at: recovery, kind: this.#slot.kind } : next;
+    const again = retryAt(this.#core, error, this.#feed.failures);
+    const mayWait = error instanceof QuotaExceededError || next.at > again;
+    return mayWait ? { at: again, kind: this.#slot.kind } : next;
   }
 
   /** When the least patient of some subscribers wants to ask for a pair that is not known. */
@@ -335,32 +336,32 @@ class Poller<State> {
     return isHasty && next.at <= again.at ? next : again;
   }
 
-  /** The next slot of the schedule, whatever is proven or stretched. */
+  /** The next slot of the schedule, without regard to what is proven or throttled. */
   #regularSlot(): Slot {
     const polled = polledUntil(this.#slot, serviceNow(this.#core));
     return nextSlot(this.#poll.schedule, polled, polled);
   }
 
-  /** Waits for the instant at which to ask for the slot, which moves as more is learned of the service's clock. */
+  /** Waits until it is time to ask for the slot; that moves with what is learned of the service's clock. */
   #lookWhenDue(epoch: number): void {
     const { scheduler } = this.#core;
     const clock = this.#core.serviceClock();
     const isAgain = this.#tries > 1 || this.#secondLooks > 0;
-    const due = isAgain ? aimSafely(clock, this.#slot.at) : aim(clock, this.#slot.at);
-    // The service's clock has jumped: what is due by now shows with the next look.
+    const due = isAgain ? safeSendTimeFor(clock, this.#slot.at) : sendTimeFor(clock, this.#slot.at);
+    // The service's clock has jumped: only an answer tells what is due now.
     if (clock.epoch !== epoch || scheduler.now() >= due) {
       this.look();
       return;
     }
     this.#timer = callAt(scheduler, due, () => {
-      // The machine's clock was set back meanwhile: only an answer tells how far the service's is from it now.
+      // The machine's clock was set back: only an answer tells how far the service's is from it now.
       if (scheduler.now() < due) this.look();
       else this.#lookWhenDue(epoch);
     });
   }
 }
 
-/** A slot counts as polled even where the answer came a little before it; not where the service's clock was set back. */
+/** Until when polls count as done. An answer a little before the slot counts for it; not after the clock was set back. */
 function polledUntil(slot: Slot, now: number): number {
   return slot.at > now + CLOCK_SLACK ? now : Math.max(slot.at, now);
 }

@@ -1,4 +1,4 @@
-import { Kept } from "../bounded-map.js";
+import { BoundedMap } from "../bounded-map.js";
 import type { Candle, Currency } from "../contract/model.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 import type { Swap, SwapPair } from "./swaps.js";
@@ -31,7 +31,7 @@ export function priceOf(swap: Swap, currency: Currency): number | undefined {
 
 /** Sums swaps up to candles; one for each service, as it remembers settled sums. */
 export class CandleReader {
-  readonly #sums = new Kept<string, Candle | null>(SUMS_KEPT);
+  readonly #sums = new BoundedMap<string, Candle | null>(SUMS_KEPT);
 
   /** The last candles of a range, newest first, `limit` at most. */
   newest(range: CandleRange, limit: number): Candle[] {

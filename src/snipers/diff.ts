@@ -85,7 +85,7 @@ export interface SniperRead {
   /** Wallets whose row broke the schema: neither absent nor changed. */
   readonly unreadable: ReadonlySet<string>;
   /** Whether a row that broke the schema did not even tell its wallet: then nothing counts as absent. */
-  readonly hasUnplaced: boolean;
+  readonly hasUnidentifiedRow: boolean;
   /** Whether it was asked for right after another one: where both lack something, a cache may have answered alike. */
   readonly isRepeat?: boolean;
   /** ms since the epoch. */
@@ -123,7 +123,7 @@ export function readReport(
   read: SniperRead,
 ): { book: SniperBook; events: readonly SniperEvent[]; doubt: boolean } {
   const { pairAddress } = book;
-  const { unreadable, hasUnplaced, isRepeat = false, observedAt } = read;
+  const { unreadable, hasUnidentifiedRow, isRepeat = false, observedAt } = read;
   const listed = new Map(read.report.result.map((sniper) => [sniper.walletAddress, sniper]));
   const common = { pairAddress, initial: book.observedAt === undefined, observedAt };
   const events: SniperEvent[] = [];
@@ -132,7 +132,7 @@ export function readReport(
   for (const address of [...new Set([...book.wallets.keys(), ...listed.keys()])].sort(ascending)) {
     const known = book.wallets.get(address);
     const sniper = unreadable.has(address) ? undefined : listed.get(address);
-    const tells = { absence: !hasUnplaced && !unreadable.has(address), removal: !isRepeat };
+    const tells = { absence: !hasUnidentifiedRow && !unreadable.has(address), removal: !isRepeat };
     const next = known === undefined ? addWallet(sniper) : compareWallet(known, sniper, tells);
     if (next.known !== undefined) wallets.set(address, next.known);
     doubt ||= next.doubt;

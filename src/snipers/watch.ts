@@ -127,29 +127,29 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
       const exchange = await core.send({ route, priority, signal, parse, needsClock: true });
       const { report, refused } = exchange.value;
       const unreadable = new Set(refused.flatMap(({ key }) => key ?? []));
-      const hasUnplaced = refused.some(({ key }) => key === undefined);
-      const { sentAt, provenAt } = exchange;
+      const hasUnidentifiedRow = refused.some(({ key }) => key === undefined);
+      const { sentAt, observedAt: answeredAt } = exchange;
       // Within one epoch of the service's clock a later answer cannot be older.
       const observedAt =
-        exchange.epoch === epoch ? Math.max(provenAt, book.observedAt ?? provenAt) : provenAt;
+        exchange.epoch === epoch ? Math.max(answeredAt, book.observedAt ?? answeredAt) : answeredAt;
       epoch = exchange.epoch;
       const turn = readReport(book, {
         report,
         unreadable,
-        hasUnplaced,
+        hasUnidentifiedRow,
         isRepeat: isRepeat || isSecond,
         observedAt,
       });
       book = turn.book;
       // A `Date` that contradicts what was known is settled by another answer.
-      const isUncertain = core.serviceClock().isDoubted;
+      const isUncertain = core.serviceClock().isContradicted;
       const isLast = isSecond || !isUncertain;
       yield {
         state: { book, events: turn.events },
         sentAt,
-        provenAt: observedAt,
+        observedAt,
         isCurrent: turn.doubt ? undefined : true,
-        isDoubtful: turn.doubt,
+        needsSecondLook: turn.doubt,
         isLast,
       };
       if (isLast) return;

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
 import {
+  applyRead,
+  type BookUpdate,
   type CandleBook,
   type CandleChange,
-  type CandleTurn,
   emptyBook,
-  readCandles,
 } from "../../src/candles/live/book.js";
 import type { CandleRead } from "../../src/candles/read/range-reader.js";
 import { type CandleRules, windowStart } from "../../src/candles/rules.js";
@@ -53,8 +53,8 @@ export function readOf(
     to: to * MINUTE,
     candles: Object.entries(prices).map(([minute, price]) => candleOf(Number(minute), price)),
     unreadable: new Set(),
-    hasUnplaced: false,
-    provenAt: at,
+    hasUnidentifiedRow: false,
+    observedAt: at,
     epoch: 0,
     ...more,
   };
@@ -106,7 +106,7 @@ export interface Scene {
   readonly dropped: readonly number[];
   readonly unreadable: readonly number[];
   readonly isEmpty: boolean;
-  readonly hasUnplaced: boolean;
+  readonly hasUnidentifiedRow: boolean;
   /** By how many minutes the range begins and ends later than it should. */
   readonly shift: readonly [number, number];
   /** Whether it is asked for right after the look before. */
@@ -121,7 +121,7 @@ export interface Look {
   readonly truth: ReadonlyMap<number, Candle>;
   readonly read: CandleRead;
   readonly before: CandleBook;
-  readonly turn: CandleTurn;
+  readonly turn: BookUpdate;
 }
 
 const rarely = <T>(usual: T, other: fc.Arbitrary<T>, weight = 5) =>
@@ -144,7 +144,7 @@ export function scenes(
     dropped: rarely<number[]>([], backs, 2),
     isEmpty: rarely(false, fc.constant(true), 12),
     unreadable: may<number[]>("unreadable", [], backs),
-    hasUnplaced: may("unplaced", false, fc.constant(true)),
+    hasUnidentifiedRow: may("unplaced", false, fc.constant(true)),
     shift: may<[number, number]>(
       "range",
       [0, 0],
@@ -187,22 +187,22 @@ export function play(rules: CandleRules, list: readonly Scene[]): Look[] {
         ({ timestamp }) => timestamp >= from && timestamp < to && !lost.has(timestamp) && !scene.isEmpty,
       )
       .sort((a, b) => a.timestamp - b.timestamp);
-    const { hasUnplaced } = scene;
-    const isSilent = candles.length === 0 && unreadable.size === 0 && !hasUnplaced;
-    const isUnproven = scene.isUnproven === true && (isSilent || hasUnplaced);
+    const { hasUnidentifiedRow } = scene;
+    const isSilent = candles.length === 0 && unreadable.size === 0 && !hasUnidentifiedRow;
+    const isUnproven = scene.isUnproven === true && (isSilent || hasUnidentifiedRow);
     const doubts = { isRepeat: scene.isRepeat === true, isUnproven };
     const read: CandleRead = {
       from,
       to,
       candles,
       unreadable,
-      hasUnplaced,
-      provenAt: now,
+      hasUnidentifiedRow,
+      observedAt: now,
       epoch: 0,
       ...doubts,
     };
     const before = freezeDeep(book);
-    const turn = readCandles(rules, before, freezeDeep(read));
+    const turn = applyRead(rules, before, freezeDeep(read));
     book = turn.book;
     return { now, truth, read, before, turn };
   });
@@ -215,6 +215,6 @@ export const HONEST: Scene = {
   dropped: [],
   unreadable: [],
   isEmpty: false,
-  hasUnplaced: false,
+  hasUnidentifiedRow: false,
   shift: [0, 0],
 };

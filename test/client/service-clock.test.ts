@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  aim,
-  aimSafely,
+  earliestAnswerTime,
   learn,
-  provenBy,
   type RoundTrip,
   type ServiceClock,
+  safeSendTimeFor,
+  sendTimeFor,
   serviceTime,
   unknownClock,
 } from "../../src/client/service-clock.js";
@@ -39,7 +39,7 @@ describe("the service's clock", () => {
           const { trip, truth } = exchange(now + pause, there, back, offset);
           now = trip.received;
           clock = learn(clock, trip);
-          expect(provenBy(clock, trip)).toBeLessThanOrEqual(truth);
+          expect(earliestAnswerTime(clock, trip)).toBeLessThanOrEqual(truth);
           expect(clock.bounds!.low).toBeLessThanOrEqual(offset);
           expect(clock.bounds!.high).toBeGreaterThanOrEqual(offset);
           expect(clock.epoch).toBe(1);
@@ -57,7 +57,7 @@ describe("the service's clock", () => {
         let now = NOW + 10_000;
         for (let closing = 0; closing < 10; closing += 1) {
           const target = Math.ceil((serviceTime(clock, now) + 5_000) / 60_000) * 60_000 + 1_000;
-          const { trip } = exchange(aim(clock, target), there, back, offset);
+          const { trip } = exchange(sendTimeFor(clock, target), there, back, offset);
           expect(trip.sent).toBeGreaterThan(now);
           clock = learn(clock, trip);
           now = trip.received;
@@ -84,10 +84,10 @@ describe("the service's clock", () => {
           clock = learn(clock, trip);
         }
         const target = Math.ceil((now + offset + distance) / 1_000) * 1_000;
-        const { trip } = exchange(aimSafely(clock, target), there, back, offset);
+        const { trip } = exchange(safeSendTimeFor(clock, target), there, back, offset);
         const width = clock.bounds!.high - clock.bounds!.low;
         expect(trip.sent + offset).toBeLessThanOrEqual(target + width + 1);
-        expect(provenBy(learn(clock, trip), trip)).toBeGreaterThanOrEqual(target);
+        expect(earliestAnswerTime(learn(clock, trip), trip)).toBeGreaterThanOrEqual(target);
       }),
     );
   });
@@ -130,13 +130,13 @@ describe("the service's clock", () => {
         const after = learn(clock, trip);
         expect(after.epoch).toBe(1);
         expect(serviceTime(after, trip.received)).toBeCloseTo(serviceTime(clock, trip.received), 3);
-        expect(provenBy(after, trip)).toBeLessThanOrEqual(Math.min(truth, trip.date));
+        expect(earliestAnswerTime(after, trip)).toBeLessThanOrEqual(Math.min(truth, trip.date));
         // The next honest answer ends the doubt.
         const next = exchange(NOW + 70_000, leg, leg, offset);
         const settled = learn(after, next.trip);
-        expect(settled.isDoubted).toBe(false);
+        expect(settled.isContradicted).toBe(false);
         expect(settled.epoch).toBe(1);
-        expect(provenBy(settled, next.trip)).toBeGreaterThanOrEqual(next.trip.date!);
+        expect(earliestAnswerTime(settled, next.trip)).toBeGreaterThanOrEqual(next.trip.date!);
       }),
     );
   });
@@ -157,7 +157,7 @@ describe("the service's clock", () => {
         expect(clock.epoch).toBe(2);
         expect(clock.bounds!.low).toBeLessThanOrEqual(offset + jump);
         expect(clock.bounds!.high).toBeGreaterThanOrEqual(offset + jump);
-        expect(provenBy(clock, second.trip)).toBeLessThanOrEqual(second.truth);
+        expect(earliestAnswerTime(clock, second.trip)).toBeLessThanOrEqual(second.truth);
       }),
     );
   });
@@ -191,9 +191,9 @@ describe("the service's clock", () => {
             now = trip.received;
             clock = learn(clock, trip);
             expect(clock.epoch).toBe(1);
-            if (clock.isDoubted) doubts += 1;
+            if (clock.isContradicted) doubts += 1;
             if (turn < 100) continue;
-            expect(provenBy(clock, trip)).toBeLessThanOrEqual(sent + (there % 40) + offset);
+            expect(earliestAnswerTime(clock, trip)).toBeLessThanOrEqual(sent + (there % 40) + offset);
             expect(clock.bounds!.high).toBeGreaterThanOrEqual(offset);
           }
           expect(doubts).toBeLessThanOrEqual(12);
@@ -215,10 +215,15 @@ describe("the service's clock", () => {
             for (const [turn, [random]] of list.entries()) {
               const target = Math.ceil((now + offset + 500) / 1_000) * 1_000 + settle;
               const from = isFirst((random * 7) % 1, turn) ? 0 : skew;
-              const { trip, truth } = exchange(Math.max(now, aim(clock, target)), 20, 20, offset + from);
+              const { trip, truth } = exchange(
+                Math.max(now, sendTimeFor(clock, target)),
+                20,
+                20,
+                offset + from,
+              );
               clock = learn(clock, trip);
-              const isProven = provenBy(clock, trip) >= target;
-              now = isProven ? trip.received : Math.max(trip.received, aimSafely(clock, target));
+              const isProven = earliestAnswerTime(clock, trip) >= target;
+              now = isProven ? trip.received : Math.max(trip.received, safeSendTimeFor(clock, target));
               if (turn < 60) continue;
               asked += isProven ? 1 : 2;
               latest = Math.max(latest, truth - from - target);
@@ -242,13 +247,13 @@ describe("the service's clock", () => {
         for (const [turn, there] of list.entries()) {
           const ahead = turn < 60 ? offset : offset + step;
           const target = Math.ceil((now + ahead + 500) / 10_000) * 10_000;
-          const { trip, truth } = exchange(Math.max(now, aim(clock, target)), there, 20, ahead);
+          const { trip, truth } = exchange(Math.max(now, sendTimeFor(clock, target)), there, 20, ahead);
           clock = learn(clock, trip);
-          expect(provenBy(clock, trip)).toBeLessThanOrEqual(Math.max(truth, truth - step));
-          if (turn >= 70) expect(provenBy(clock, trip)).toBeLessThanOrEqual(truth + 80);
-          const isProven = provenBy(clock, trip) >= target;
+          expect(earliestAnswerTime(clock, trip)).toBeLessThanOrEqual(Math.max(truth, truth - step));
+          if (turn >= 70) expect(earliestAnswerTime(clock, trip)).toBeLessThanOrEqual(truth + 80);
+          const isProven = earliestAnswerTime(clock, trip) >= target;
           if (turn >= 60 && !isProven) again += 1;
-          now = isProven ? trip.received : Math.max(trip.received, aimSafely(clock, target));
+          now = isProven ? trip.received : Math.max(trip.received, safeSendTimeFor(clock, target));
         }
         expect(again).toBeLessThanOrEqual(15);
       }),
@@ -320,10 +325,10 @@ describe("the service's clock", () => {
           const aged = old < 45_000 ? { ...trip, date, age } : trip;
           now = trip.received;
           clock = learn(clock, aged);
-          expect([clock.epoch, clock.isDoubted]).toEqual([1, false]);
+          expect([clock.epoch, clock.isContradicted]).toEqual([1, false]);
           expect(clock.bounds!.low).toBeLessThanOrEqual(offset);
           expect(clock.bounds!.high).toBeGreaterThanOrEqual(offset);
-          expect(provenBy(clock, aged)).toBeLessThanOrEqual(aged === trip ? truth : made);
+          expect(earliestAnswerTime(clock, aged)).toBeLessThanOrEqual(aged === trip ? truth : made);
         }
       }),
     );
@@ -338,13 +343,13 @@ describe("the service's clock", () => {
   it("is held against a Date again where its bounds have proven for long", () => {
     let clock = unknownClock;
     for (let at = NOW; at < NOW + 40_000; at += 370) clock = learn(clock, exchange(at, 20, 20, 7_000).trip);
-    const sentFor = (target: number) => aim(clock, target) + 7_000 - target;
+    const sentFor = (target: number) => sendTimeFor(clock, target) + 7_000 - target;
     const soon = NOW + 100_400;
     expect(sentFor(soon)).toBeLessThanOrEqual(60);
     const later = NOW + 900_400;
     // It arrives as a second begins.
     expect(Math.abs(((later + sentFor(later) + 20 + 500) % 1_000) - 500)).toBeLessThanOrEqual(30);
-    clock = learn(clock, exchange(aim(clock, later), 20, 20, 7_000).trip);
+    clock = learn(clock, exchange(sendTimeFor(clock, later), 20, 20, 7_000).trip);
     expect(sentFor(later + 60_000)).toBeLessThanOrEqual(60);
   });
 
@@ -352,10 +357,10 @@ describe("the service's clock", () => {
     const trip: RoundTrip = { sent: NOW, received: NOW + 80, date: undefined };
     const clock = learn(unknownClock, trip);
     expect(clock.bounds).toBeUndefined();
-    expect(provenBy(clock, trip)).toBe(NOW);
+    expect(earliestAnswerTime(clock, trip)).toBe(NOW);
     expect(serviceTime(clock, NOW + 5)).toBe(NOW + 5);
-    expect(aim(clock, NOW + 1_000)).toBe(NOW + 1_000);
-    expect(aimSafely(clock, NOW + 1_000)).toBe(NOW + 1_000);
+    expect(sendTimeFor(clock, NOW + 1_000)).toBe(NOW + 1_000);
+    expect(safeSendTimeFor(clock, NOW + 1_000)).toBe(NOW + 1_000);
   });
 
   it("goes by what it knows where one answer lacks its Date", () => {
@@ -364,15 +369,15 @@ describe("the service's clock", () => {
     const trip: RoundTrip = { sent: NOW + 500, received: NOW + 560, date: undefined };
     clock = learn(clock, trip);
     expect(clock.bounds).toEqual(before);
-    expect(provenBy(clock, trip)).toBeLessThanOrEqual(NOW + 7_520);
+    expect(earliestAnswerTime(clock, trip)).toBeLessThanOrEqual(NOW + 7_520);
     // The next one may lack it, too: it is sent so late that it proves its time without.
     for (let at = NOW + 1_000; at < NOW + 40_000; at += 370) {
       clock = learn(clock, exchange(at, 20, 20, 7_000).trip);
     }
-    const [target, early] = [NOW + 60_000, aim(clock, NOW + 60_000)];
-    expect(early).toBeLessThan(aimSafely(clock, target));
+    const [target, early] = [NOW + 60_000, sendTimeFor(clock, NOW + 60_000)];
+    expect(early).toBeLessThan(safeSendTimeFor(clock, target));
     clock = learn(clock, { sent: NOW + 50_000, received: NOW + 50_040, date: undefined });
-    expect(aim(clock, target)).toBe(aimSafely(clock, target));
+    expect(sendTimeFor(clock, target)).toBe(safeSendTimeFor(clock, target));
   });
 });
 
@@ -401,10 +406,15 @@ it("asks once for a whole second, however much the ways differ", () => {
       let [now, early] = [NOW + 10_000, 0];
       for (const [turn, [there, back]] of list.entries()) {
         const target = Math.ceil((now + offset + 5_000) / 1_000) * 1_000;
-        const { trip } = exchange(aim(clock, target), base + (there % 60), base + (back % 60), offset);
+        const { trip } = exchange(
+          sendTimeFor(clock, target),
+          base + (there % 60),
+          base + (back % 60),
+          offset,
+        );
         clock = learn(clock, trip);
         now = trip.received;
-        if (turn >= 30 && provenBy(clock, trip) < target) early += 1;
+        if (turn >= 30 && earliestAnswerTime(clock, trip) < target) early += 1;
       }
       expect(early).toBeLessThanOrEqual(2);
     }),

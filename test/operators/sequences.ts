@@ -39,7 +39,7 @@ const scenes: fc.Arbitrary<Scene[]> = fc.array(
     dropped: rarely<number[]>([], fc.array(fc.nat(5), { minLength: 1, maxLength: 2 })),
     unreadable: rarely<number[]>([], fc.array(fc.nat(5), { minLength: 1, maxLength: 2 })),
     isEmpty: rarely(false, fc.constant(true)),
-    hasUnplaced: rarely(false, fc.constant(true)),
+    hasUnidentifiedRow: rarely(false, fc.constant(true)),
     shift: rarely<[number, number]>(
       [0, 0],
       fc.tuple(fc.integer({ min: -2, max: 3 }), fc.integer({ min: -3, max: 1 })),

@@ -24,13 +24,13 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "closes by the machine's clock",
     file: "candles/read/range-reader.ts",
-    find: "first ??= { provenAt, epoch };",
-    replace: "first ??= { provenAt: this.#core.scheduler.now(), epoch };",
+    find: "first ??= { sentAt, observedAt, epoch };",
+    replace: "first ??= { sentAt, observedAt: this.#core.scheduler.now(), epoch };",
     seeds: [12, 11],
   },
   {
     name: "forgets the revision window",
-    file: "candles/live/book.ts",
+    file: "candles/rules.ts",
     find: "rules.intervals.shift(rules.intervals.start(instant), -rules.revisionWindow)",
     replace: "rules.intervals.start(instant)",
     seeds: [3, 5],
@@ -46,31 +46,32 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "removes on the first absence",
     file: "candles/live/book.ts",
-    find: "} else if (isMissing && !read.hasUnplaced && !read.isRepeat) {",
-    replace: "} else if (!read.hasUnplaced) {",
+    find: "} else if (isMissing && !read.hasUnidentifiedRow && !read.isRepeat) {",
+    replace: "} else if (!read.hasUnidentifiedRow) {",
     seeds: [44, 23, 62],
   },
   {
     name: "counts what nobody asked for as absent",
     file: "candles/live/poll-candles.ts",
-    find: "const read = await reader.read(from, to, { ...options, probes });",
+    find: "const read = await reader.read(range.from, range.to, { ...options, probes });",
     replace:
-      "const asked = options.isClosing ? from : Math.max(from, intervals.start(now()));\n" +
+      "const { from, to } = range;\n" +
+      "      const asked = options.isClosing ? from : Math.max(from, intervals.start(clock().now));\n" +
       "      const read = { ...(await reader.read(asked, to, { ...options, probes })), from };",
     seeds: [9, 6],
   },
   {
     name: "counts as covered what is in doubt",
     file: "candles/live/book.ts",
-    find: "coverage(rules, book, read, Math.min(settled, read.to, heldAt))",
+    find: "coverage(rules, book, read, Math.min(settled, read.to, unconfirmedFrom))",
     replace: "coverage(rules, book, read, Math.min(settled, read.to))",
     seeds: [186, 75],
   },
   {
     name: "skips the second look",
     file: "poll/shared-poll.ts",
-    find: "this.#isDoubtful = isDoubtful;",
-    replace: "this.#isDoubtful = false;",
+    find: "this.#needsSecondLook = needsSecondLook;",
+    replace: "this.#needsSecondLook = false;",
     seeds: [1],
   },
   {
@@ -265,7 +266,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "asks again at once when all attempts have failed",
     file: "poll/retry-at.ts",
-    find: "return now + Math.min(LONGEST_RECOVERY, delay);",
+    find: "return now + Math.min(LONGEST_WAIT, delay);",
     replace: "return now + Math.min(50, delay);",
     seeds: [26, 119, 14],
   },
@@ -310,7 +311,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "believes a poll that lacks its witness",
-    file: "candles/live/poll-candles.ts",
+    file: "candles/live/plan-read.ts",
     find: "if (book !== undefined && read.lacks !== undefined) {",
     replace: "if (false) {",
     seeds: [1191, 1132, 586],
@@ -332,7 +333,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "forgets the first candle of a pair where the answer after it lacks it",
     file: "candles/live/poll-candles.ts",
-    find: "        first = read;\n",
+    find: "        firstSeen = read;\n",
     replace: "",
     seeds: [1850, 1981],
     hours: 6,
@@ -340,8 +341,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "lets an answer of the same breath confirm that a candle is gone",
     file: "candles/live/book.ts",
-    find: "isMissing && !read.hasUnplaced && !read.isRepeat",
-    replace: "isMissing && !read.hasUnplaced",
+    find: "isMissing && !read.hasUnidentifiedRow && !read.isRepeat",
+    replace: "isMissing && !read.hasUnidentifiedRow",
     seeds: [43540, 52255, 28185],
   },
   {
@@ -353,16 +354,18 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "believes the first empty answer",
-    file: "candles/live/poll-candles.ts",
+    file: "candles/live/plan-read.ts",
     find: "isUnproven: !isProven(read, book)",
     replace: "isUnproven: false",
     seeds: [40, 23, 55],
   },
   {
     name: "lets an answer of the same breath confirm that all was silent",
-    file: "candles/live/poll-candles.ts",
-    find: "isRepeat ? known?.confirmed : known?.until;\n" + "    const until = Math.min(settled, answer.to);",
-    replace: "known?.until;\n    const until = settled;",
+    file: "candles/live/plan-read.ts",
+    find:
+      "isRepeat ? known?.confirmedUntil : known?.until;\n" +
+      "  const until = Math.min(settledUntil(rules, observedAt), to);",
+    replace: "known?.until;\n  const until = settledUntil(rules, observedAt);",
     seeds: [300038],
     hours: 1,
   },
@@ -383,7 +386,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "looks for candles of a silent pair with every poll",
     file: "candles/read/range-reader.ts",
-    find: "if (Math.abs(read.provenAt - at) < pause) return read;",
+    find: "if (Math.abs(read.observedAt - at) < pause) return read;",
     replace: "",
     seeds: [25, 7, 39],
   },

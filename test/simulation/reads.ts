@@ -21,7 +21,7 @@ export interface Read {
   /** Of each interval all the rows that are in order. */
   readonly rows: ReadonlyMap<number, readonly Candle[]>;
   readonly broken: ReadonlySet<number>;
-  readonly hasUnplaced: boolean;
+  readonly hasUnidentifiedRow: boolean;
   readonly served: number;
   readonly cursor: string | undefined;
 }
@@ -42,7 +42,7 @@ export interface Look {
   readonly order: number;
   readonly rows: ReadonlyMap<number, readonly Candle[]>;
   readonly broken: ReadonlySet<number>;
-  readonly hasUnplaced: boolean;
+  readonly hasUnidentifiedRow: boolean;
   /** Whether its `Date` was wrong or absent. */
   readonly isTimeDoubtful: boolean;
 }
@@ -92,17 +92,17 @@ function parseBody(exchange: Exchange, asked: Asked): Read | undefined {
   ];
   const rows = new Map<number, Candle[]>();
   const broken = new Set<number>();
-  let hasUnplaced = false;
+  let hasUnidentifiedRow = false;
   for (const row of page.result) {
     const timestamp = instantIn(row?.timestamp);
     const isStart = starts.some(({ start }) => start(timestamp) === timestamp);
     const candle = isStart ? candleIn(row, timestamp) : undefined;
     if (candle !== undefined) rows.set(timestamp, [...(rows.get(timestamp) ?? []), candle]);
-    else if (Number.isNaN(timestamp)) hasUnplaced = true;
+    else if (Number.isNaN(timestamp)) hasUnidentifiedRow = true;
     else for (const { start } of starts) broken.add(start(timestamp));
   }
   const cursor = typeof page.cursor === "string" && page.cursor !== "" ? page.cursor : undefined;
-  return { exchange, asked, rows, broken, hasUnplaced, served: page.result.length, cursor };
+  return { exchange, asked, rows, broken, hasUnidentifiedRow, served: page.result.length, cursor };
 }
 
 /** The service writes instants in one way only. */
@@ -168,7 +168,7 @@ function lookOf(pages: readonly Read[]): Look {
     order: last.told!.order + 1,
     rows,
     broken: new Set(pages.flatMap(({ broken }) => [...broken]).filter((timestamp) => !rows.has(timestamp))),
-    hasUnplaced: pages.some(({ hasUnplaced }) => hasUnplaced),
+    hasUnidentifiedRow: pages.some(({ hasUnidentifiedRow }) => hasUnidentifiedRow),
     isTimeDoubtful: pages.some(({ exchange }) => hasFalseDate(exchange)),
   };
 }
@@ -216,7 +216,7 @@ export function isSaidAbsent(
     );
     if (covers(look, timestamp) && look.broken.has(timestamp)) return true;
     if (covers(look, timestamp) && !look.rows.has(timestamp) && isWhole) {
-      if (look.rows.size > 0 || look.hasUnplaced || look.broken.size > 0) return true;
+      if (look.rows.size > 0 || look.hasUnidentifiedRow || look.broken.size > 0) return true;
       if (empty !== undefined && isAnother(empty, look)) return true;
       empty ??= look;
     }
@@ -250,7 +250,7 @@ export function lacksOlder(look: Look, known: Iterable<number>, instant: number)
 
 /** Whether nothing is known of an interval from a look, although it was asked for. */
 export function isUnreadable(look: Look, timestamp: number): boolean {
-  return look.hasUnplaced || look.broken.has(timestamp);
+  return look.hasUnidentifiedRow || look.broken.has(timestamp);
 }
 
 /** Whether a look asked for an interval itself: what shows in the margins is not looked at. */

@@ -47,22 +47,26 @@ const trouble = fc.record({
     { weight: 4, arbitrary: fc.constant<string[]>([]) },
     { weight: 1, arbitrary: fc.subarray(ADDRESSES) },
   ),
-  hasUnplaced: fc.oneof(
+  hasUnidentifiedRow: fc.oneof(
     { weight: 8, arbitrary: fc.constant(false) },
     { weight: 1, arbitrary: fc.constant(true) },
   ),
 });
 const answer = fc
   .tuple(fc.array(listing, { maxLength: 6 }), trouble)
-  .map(([result, { unreadable, hasUnplaced }]) => ({ result, unreadable: new Set(unreadable), hasUnplaced }));
-type Answer = Pick<SniperRead, "unreadable" | "hasUnplaced"> & { result: Sniper[] };
+  .map(([result, { unreadable, hasUnidentifiedRow }]) => ({
+    result,
+    unreadable: new Set(unreadable),
+    hasUnidentifiedRow,
+  }));
+type Answer = Pick<SniperRead, "unreadable" | "hasUnidentifiedRow"> & { result: Sniper[] };
 /** Answers with repetitions, so that absences are confirmed as often as they are taken back. */
 const answers: fc.Arbitrary<Answer[]> = fc
   .array(fc.tuple(answer, fc.integer({ min: 1, max: 3 })), { maxLength: 8 })
   .map((list) => list.flatMap(([one, times]) => Array.from({ length: times }, () => one)));
 
-function read(book: SniperBook, { result, unreadable, hasUnplaced }: Answer, observedAt: number) {
-  return readReport(book, { report: { ...emptyReport, result }, unreadable, hasUnplaced, observedAt });
+function read(book: SniperBook, { result, unreadable, hasUnidentifiedRow }: Answer, observedAt: number) {
+  return readReport(book, { report: { ...emptyReport, result }, unreadable, hasUnidentifiedRow, observedAt });
 }
 
 const presentWallets = (book: SniperBook) =>
@@ -184,7 +188,8 @@ it("removes what two reports in a row lack, nothing else, and doubts what one la
         const listed = listedIn(lastListings(answer.result));
         const lacked = new Set(
           [...before].filter(
-            (key) => !listed.has(key) && !answer.hasUnplaced && !answer.unreadable.has(key.split(" ")[0]!),
+            (key) =>
+              !listed.has(key) && !answer.hasUnidentifiedRow && !answer.unreadable.has(key.split(" ")[0]!),
           ),
         );
         const step = read(book, answer, at);

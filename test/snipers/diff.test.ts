@@ -27,12 +27,15 @@ class Reader {
   doubt = false;
   private at = 0;
 
-  read(result: readonly Sniper[], missing: { unreadable?: string[]; hasUnplaced?: boolean } = {}): this {
+  read(
+    result: readonly Sniper[],
+    missing: { unreadable?: string[]; hasUnidentifiedRow?: boolean } = {},
+  ): this {
     this.at += 1;
     const read: SniperRead = {
       report: { ...emptyReport, result },
       unreadable: new Set(missing.unreadable),
-      hasUnplaced: missing.hasUnplaced ?? false,
+      hasUnidentifiedRow: missing.hasUnidentifiedRow ?? false,
       observedAt: this.at,
     };
     ({ book: this.book, events: this.events, doubt: this.doubt } = readReport(this.book, read));
@@ -248,7 +251,7 @@ describe("absence", () => {
   });
 
   it("is not told by a report with an unplaced row, whose other news count", () => {
-    const unplaced = { hasUnplaced: true };
+    const unplaced = { hasUnidentifiedRow: true };
     const moved = walletOf("a", { ...without2, sellTransactions: [tx("3", 8)] });
     const reader = new Reader().read([full, walletOf("b")]).read([moved], unplaced);
     expect(reader.types).toEqual(["transaction-removed a sell 3", "sold a 3"]);

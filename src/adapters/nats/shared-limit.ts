@@ -8,7 +8,7 @@ import {
   type Starter,
 } from "../../client/core.js";
 import { type Begin, Budget } from "../../client/limits/budget.js";
-import type { Room } from "../../client/limits/places.js";
+import type { Allowance } from "../../client/limits/places.js";
 import { walkOf } from "../../client/send/walk.js";
 import { callAt } from "../../client/timers.js";
 
@@ -43,7 +43,7 @@ export class SharedLimit implements BudgetPart {
     this.#core = coreOf(client);
     this.#scheduler = this.#core.scheduler;
     this.#share = share;
-    this.#budget = new Budget(this.#scheduler, { per, rooms: () => this.#rooms() }, () => {});
+    this.#budget = new Budget(this.#scheduler, { per, allowances: () => this.#rooms() }, () => {});
     const core: ClientCore = {
       ...this.#core,
       shared: new Map(),
@@ -131,7 +131,7 @@ export class SharedLimit implements BudgetPart {
     }
   }
 
-  #rooms(): readonly Room[] {
+  #rooms(): readonly Allowance[] {
     if (!this.mayAct()) return [];
     const now = this.#latest;
     const counting = this.#parts.filter((from) => from <= now).length;

@@ -73,7 +73,11 @@ export function walletChanges(
     }),
   );
   const book: SniperBook = { pairAddress, observedAt: initial ? undefined : observedAt, wallets };
-  const read = { report: { ...emptyReport, result: now }, unreadable: new Set<string>(), hasUnplaced: false };
+  const read = {
+    report: { ...emptyReport, result: now },
+    unreadable: new Set<string>(),
+    hasUnidentifiedRow: false,
+  };
   const turn = readReport(book, { ...read, observedAt });
   return { events: turn.events, wallets: [...turn.book.wallets.values()].map(({ wallet }) => wallet) };
 }

@@ -15,7 +15,7 @@ export interface CandleEntry {
   readonly candle: Candle;
   readonly status: CandleStatus;
   readonly revision: number;
-  /** Whether the last look did not show it; a second such look removes it. */
+  /** Whether the last look did not show it. A second such look removes it. */
   readonly isMissing: boolean;
 }
 
@@ -33,12 +33,12 @@ export interface CandleBook {
   readonly epoch: number;
 }
 
-export interface CandleTurn {
+export interface BookUpdate {
   readonly book: CandleBook;
   /** Ascending by timestamp. */
   readonly changes: readonly CandleChange[];
   /** Whether a candle is missing for the first time, so that the service should be asked again soon. */
-  readonly isDoubtful: boolean;
+  readonly needsSecondLook: boolean;
 }
 
 /** A book that knows nothing yet and is to be read from `from`, the start of an interval. */
@@ -54,17 +54,17 @@ export function emptyBook(from: number): CandleBook {
 }
 
 /**
- * Takes in one read, which should begin at the book's `finalUntil` or before.
+ * Applies one read, which begins at the book's `finalUntil` or before.
  *
- * A candle closes once its interval is over and settled, and is final once its interval has left the revision
- * window too. One that was there and is missing is kept until a second read misses it as well; until then
- * nothing after it closes, becomes final or counts as covered.
+ * A candle closes once its interval is over and settled. It becomes final once its interval has left the revision window
+ * too. The book keeps a missing candle until a second read misses it as well; until then nothing after it closes, becomes
+ * final or counts as covered.
  */
-export function readCandles(rules: CandleRules, book: CandleBook, read: CandleRead): CandleTurn {
-  const isLater = read.epoch !== book.epoch || read.provenAt > book.observedAt;
-  const observedAt = isLater ? read.provenAt : book.observedAt;
+export function applyRead(rules: CandleRules, book: CandleBook, read: CandleRead): BookUpdate {
+  const isLater = read.epoch !== book.epoch || read.observedAt > book.observedAt;
+  const observedAt = isLater ? read.observedAt : book.observedAt;
   const settled = settledUntil(rules, observedAt);
-  // Beyond a hole in what was read nothing can be final, or it would be new again once the hole is read.
+  // Nothing behind a hole becomes final: it would be new again once the hole is read.
   const hasHole = read.from > book.finalUntil || read.isUnproven;
   const changeable = hasHole ? book.finalUntil : windowStart(rules, observedAt);
   const comparison = new Comparison(read, settled, changeable);
@@ -83,14 +83,19 @@ export function readCandles(rules: CandleRules, book: CandleBook, read: CandleRe
   }
   for (; at < book.entries.length; at++) comparison.miss(book.entries[at]!);
 
-  const { entries, changes, heldAt, isDoubtful } = comparison;
-  const finalUntil = Math.max(book.finalUntil, Math.min(changeable, read.to, heldAt));
-  const { coveredFrom, coveredUntil } = coverage(rules, book, read, Math.min(settled, read.to, heldAt));
+  const { entries, changes, unconfirmedFrom, needsSecondLook } = comparison;
+  const finalUntil = Math.max(book.finalUntil, Math.min(changeable, read.to, unconfirmedFrom));
+  const { coveredFrom, coveredUntil } = coverage(
+    rules,
+    book,
+    read,
+    Math.min(settled, read.to, unconfirmedFrom),
+  );
   const { epoch } = read;
   return {
     book: { entries, finalUntil, coveredFrom, coveredUntil, observedAt, epoch },
     changes,
-    isDoubtful,
+    needsSecondLook,
   };
 }
 
@@ -99,8 +104,8 @@ class Comparison {
   readonly entries: CandleEntry[] = [];
   readonly changes: CandleChange[] = [];
   /** The first interval whose candle is missing without proof that it is gone. */
-  heldAt = Number.POSITIVE_INFINITY;
-  isDoubtful = false;
+  unconfirmedFrom = Number.POSITIVE_INFINITY;
+  needsSecondLook = false;
 
   constructor(
     private readonly read: CandleRead,
@@ -131,23 +136,23 @@ class Comparison {
     const { candle, status, revision, isMissing } = entry;
     const { timestamp } = candle;
     if (timestamp < read.from || timestamp >= read.to) {
-      if (isMissing) this.heldAt = Math.min(this.heldAt, timestamp);
+      if (isMissing) this.unconfirmedFrom = Math.min(this.unconfirmedFrom, timestamp);
       this.keep(entry);
     } else if (read.unreadable.has(timestamp)) {
-      // A row that cannot be read is a row all the same: the candle is there.
+      // An unreadable row still proves that the candle exists.
       if (this.statusNow(timestamp) !== "final")
         this.keep(isMissing ? { ...entry, isMissing: false } : entry);
       else if (status === "closed") this.finish(entry);
-    } else if (isMissing && !read.hasUnplaced && !read.isRepeat) {
+    } else if (isMissing && !read.hasUnidentifiedRow && !read.isRepeat) {
       this.changes.push({ type: "removed", candle, status, revision: revision + 1 });
     } else {
-      this.heldAt = Math.min(this.heldAt, timestamp);
-      if (!read.hasUnplaced) this.isDoubtful = true;
-      this.keep(read.hasUnplaced ? entry : { ...entry, isMissing: true });
+      this.unconfirmedFrom = Math.min(this.unconfirmedFrom, timestamp);
+      if (!read.hasUnidentifiedRow) this.needsSecondLook = true;
+      this.keep(read.hasUnidentifiedRow ? entry : { ...entry, isMissing: true });
     }
   }
 
-  /** Makes final what cannot be read any more, as it was when it had closed. One that was last read while open is not. */
+  /** Makes a closed candle final as it was last read, because its row cannot be read any more. */
   private finish({ candle, revision }: CandleEntry): void {
     this.changes.push({ type: "updated", candle, previous: candle, status: "final", revision: revision + 1 });
   }
@@ -157,17 +162,17 @@ class Comparison {
   }
 
   private statusNow(timestamp: number): CandleStatus {
-    if (timestamp >= this.heldAt || timestamp >= this.settled) return "open";
+    if (timestamp >= this.unconfirmedFrom || timestamp >= this.settled) return "open";
     return timestamp < this.changeable ? "final" : "closed";
   }
 }
 
-/** What is covered after a read that knows everything from its start until `knownUntil`, broken rows aside. */
+/** What is covered after a read that knows every interval from its start until `knownUntil`, except broken rows. */
 function coverage({ intervals }: CandleRules, book: CandleBook, read: CandleRead, knownUntil: number) {
   let { coveredFrom, coveredUntil } = book;
   let until = knownUntil;
   while (read.unreadable.has(intervals.shift(until, -1))) until = intervals.shift(until, -1);
-  if (until > coveredUntil && !read.hasUnplaced) {
+  if (until > coveredUntil && !read.hasUnidentifiedRow) {
     if (read.from > coveredUntil) coveredFrom = read.from;
     coveredUntil = until;
   } else if (until < knownUntil) {
@@ -180,7 +185,7 @@ function coverage({ intervals }: CandleRules, book: CandleBook, read: CandleRead
   return { coveredFrom, coveredUntil };
 }
 
-/** The further of two statuses: none is ever taken back within a life. */
+/** The later of two statuses: a candle never goes back to an earlier one. */
 export function laterOf(before: CandleStatus | undefined, now: CandleStatus): CandleStatus {
   if (before === undefined || before === "open") return now;
   return before === "final" || now === "open" ? before : now;

@@ -10,11 +10,21 @@ import {
   sharedFeed,
 } from "../../poll/shared-poll.js";
 import type { CandleWatch } from "../options.js";
-import type { CandleRead } from "../read/range-reader.js";
-import { FULL_PAGE, type SeriesRead, SeriesReader } from "../read/range-reader.js";
+import { type SeriesRead, SeriesReader } from "../read/range-reader.js";
 import { readSlices } from "../read/slices.js";
-import { type CandleRules, settledUntil, windowStart } from "../rules.js";
-import { type CandleBook, type CandleChange, type CandleEntry, emptyBook, readCandles } from "./book.js";
+import { settledUntil, windowStart } from "../rules.js";
+import { applyRead, type CandleBook, type CandleChange, emptyBook } from "./book.js";
+import {
+  type ClockReading,
+  countedRead,
+  isFarBehind,
+  knownAtLook,
+  knownAtRead,
+  rangeToRead,
+  type Silence,
+  UNKNOWN_SERIES,
+  verdictOn,
+} from "./plan-read.js";
 
 /** The candles of a series that may still change, and what the last read changed. */
 export interface CandleState {
@@ -22,8 +32,8 @@ export interface CandleState {
   readonly changes: readonly CandleChange[];
 }
 
-/** So often in one look a range is asked for again at once: where it missed the present, or the time is not certain. */
-const LOOKS_AT_ONCE = 2;
+/** How often one look asks again at once: for a range that missed the present, or at a time that is not certain. */
+const REPEATS = 2;
 
 /** The shared poll of a series. */
 export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<FeedUpdate<CandleState>> {
@@ -39,197 +49,111 @@ export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<Fee
 function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<CandleState> {
   const { intervals } = rules;
   const reader = new SeriesReader(core, series, intervals, { skipsRows: true });
-  let book: CandleBook | undefined;
-  /** The end of the newest candle that was read, or where the book began while there was none. */
-  let seenUntil = Number.POSITIVE_INFINITY;
-  /** Where the first look by a clock that was known began: what it failed to read is caught up like any outage. */
-  let begun: { readonly at: number; readonly epoch: number } | undefined;
-  /** Until where the last answer has shown a silence that nothing else proves, and until where two answers have. */
-  let silence:
-    | { readonly until: number; readonly confirmed: number | undefined; readonly epoch: number }
-    | undefined;
+  let known = UNKNOWN_SERIES;
+  let silence: Silence | undefined;
   /** Whether the last answer lacked a known candle before its range. */
-  let lacksWitness = false;
-  /** Whether another answer was taken in just before, by the same look: a cache may give the same one again. */
+  let lackedWitness = false;
+  /** Whether the answer before this one was asked for just before: a cache may give the same one again. */
   let isRepeat = false;
 
-  const now = () => serviceNow(core);
-
-  /** Takes in what was read; of an empty answer that nothing proves only what the one before has shown, too. */
-  const take = (answer: SeriesRead): LookStep<CandleState> => {
-    book ??= emptyBook(firstInterval(rules, answer));
-    const settled = settledUntil(rules, answer.provenAt);
-    // One that was asked for at once may come out of a cache, and is no second one.
-    const known = silence?.epoch === answer.epoch ? silence : undefined;
-    const before = isRepeat ? known?.confirmed : known?.until;
-    const until = Math.min(settled, answer.to);
-    silence = answer.isUnproven ? { until, confirmed: before, epoch: answer.epoch } : undefined;
-    const shown = Math.max(answer.from, Math.min(answer.to, before ?? answer.from));
-    const { coveredUntil } = book;
-    const to = answer.isUnproven ? shown : answer.to;
-    const turn = readCandles(rules, book, { ...answer, to, isRepeat });
-    isRepeat = true;
-    book = turn.book;
-    const newest = answer.candles.at(-1);
-    seenUntil = newest === undefined ? Math.min(seenUntil, book.finalUntil) : intervals.end(newest.timestamp);
-    reader.forgetBefore(book.finalUntil);
-    const isCovered = answer.isUnproven
-      ? book.coveredUntil > coveredUntil || undefined
-      : book.coveredUntil >= settledUntil(rules, book.observedAt);
-    return {
-      state: { book, changes: turn.changes },
-      sentAt: answer.sentAt,
-      provenAt: book.observedAt,
-      isCurrent: turn.isDoubtful ? undefined : isCovered,
-      isDoubtful: turn.isDoubtful || (answer.isUnproven === true && before === undefined),
-      isLast: false,
-      ...(answer.refusal === undefined ? {} : { error: answer.refusal }),
-    };
-  };
-
-  /** Takes in a part of an answer: what it holds is there; what it does not hold may be there, too. */
-  const takePart = (read: CandleRead, before: CandleBook): CandleState => {
-    if (read.epoch !== before.epoch) return { book: before, changes: [] };
-    const turn = readCandles(rules, before, { ...read, hasUnplaced: true, isUnproven: true });
-    book = turn.book;
-    return turn;
-  };
-
-  const isFarBehind = (until: number) =>
-    book !== undefined && intervals.count(book.finalUntil, until) > FULL_PAGE / 2;
-
-  /** After an outage: what has left the window meanwhile, slice by slice, until the rest fits one page. */
-  async function* catchUp(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
-    for (let passes = 0; book !== undefined && passes <= LOOKS_AT_ONCE; passes++) {
-      const until = windowStart(rules, now());
-      const reached = book.finalUntil;
-      if (passes > 0 && !isFarBehind(until)) return;
-      for await (const read of readSlices(reader, intervals, reached, () => until, options)) {
-        const step = take(read);
-        yield step;
-        // The slices that follow would not join: what is held back here is read again first.
-        if (book.finalUntil < read.to) break;
-      }
-      if (book.finalUntil > reached) passes = 0;
-    }
-  }
-
-  /** What an answer lacks that one just before it has shown, if nothing has settled in between. */
-  const shownOnlyBy = (
-    before: SeriesRead | undefined,
-    { from, to, candles, epoch, provenAt }: SeriesRead,
-  ) => {
-    if (before?.epoch !== epoch || settledUntil(rules, before.provenAt) < settledUntil(rules, provenAt))
-      return [];
-    const shown = new Set(candles.map(({ timestamp }) => timestamp));
-    return before.candles.filter(
-      ({ timestamp }) => timestamp >= from && timestamp < to && !shown.has(timestamp),
-    );
-  };
+  const clock = (): ClockReading => ({ ...core.serviceClock(), now: serviceNow(core) });
 
   return async function* look(options) {
     isRepeat = options.isRepeat;
-    /** The answer that has ended a silence: what lies before it is read first. */
-    let first: SeriesRead | undefined;
+    let firstSeen: SeriesRead | undefined;
     for (let repeats = 0; ; repeats++) {
-      // Where the clock had been ahead of the candles, none that came since has been read.
-      if (book !== undefined && isAheadOfTime(core, rules, book)) {
-        book = emptyBook(Math.min(seenUntil, windowStart(rules, now())));
-      }
-      const { epoch, isConfirmed } = core.serviceClock();
-      if (repeats === 0 && book === undefined && isConfirmed) {
-        if (begun?.epoch === epoch) book = emptyBook(begun.at);
-        else begun = { at: windowStart(rules, now()), epoch };
-      }
-      // While there is no candle at all nothing is final: what lies behind is read once the first one has come.
-      const isUnseen = isBlank(book) && !reader.hasCandles;
-      if (!isUnseen && isFarBehind(windowStart(rules, now()))) yield* catchUp(options);
-      const from =
-        book === undefined ? windowStart(rules, now()) : isUnseen ? unseenFrom(book) : book.finalUntil;
-      const to = intervals.end(Math.max(now(), from));
-      // While nothing has come, the first look may have been one by a clock that was not known yet.
-      const probes = options.isClosing || isBlank(book) ? "lightly" : "never";
-      const read = await reader.read(from, to, { ...options, probes });
-      const mayRepeat = repeats < LOOKS_AT_ONCE;
-      // Asked by a clock that was not known yet, or has jumped, the range can miss the present.
-      const missesPresent = to <= intervals.start(read.provenAt);
-      const beginsLate = from > windowStart(rules, read.provenAt);
-      if (
-        mayRepeat &&
-        (book === undefined || isAheadOfTime(core, rules, book)) &&
-        (missesPresent || beginsLate)
-      ) {
-        continue;
-      }
-      // A `Date` that contradicts what was known proves nothing until another answer sides with one of the two.
-      const isUncertain = core.serviceClock().isDoubted;
-      if (book !== undefined && read.lacks !== undefined) {
-        if (mayRepeat && isUncertain) continue;
-        const { observedAt } = book;
-        const state = takePart(read, book);
-        const isSecond = lacksWitness;
-        lacksWitness = true;
-        if (!isSecond) reader.doubt(read.lacks);
-        const { sentAt } = read;
-        yield {
-          state,
-          sentAt,
-          provenAt: observedAt,
-          isCurrent: undefined,
-          isDoubtful: true,
-          isLast: !isSecond,
-        };
-        throw await reader.unfinished(read.lacks, options);
-      }
-      lacksWitness = false;
-      if (isUnseen && book !== undefined && from > book.finalUntil && reader.hasCandles) {
+      known = knownAtRead(rules, known, clock());
+      if (repeats === 0) known = knownAtLook(rules, known, clock());
+      let range = rangeToRead(rules, known.book, reader.hasCandles, clock().now);
+      if (range.isFarBehind) {
         yield* catchUp(options);
-        first = read;
-        continue;
+        range = rangeToRead(rules, known.book, true, clock().now);
       }
-      const forgotten = shownOnlyBy(first, read);
-      if (book !== undefined && forgotten.length > 0) {
-        const { observedAt: provenAt } = book;
-        const candles = [...forgotten, ...read.candles].sort((a, b) => a.timestamp - b.timestamp);
-        const state = takePart({ ...read, candles }, book);
-        yield { state, sentAt: read.sentAt, provenAt, isCurrent: undefined, isDoubtful: true, isLast: true };
+      // A blank book may come from a look by a clock that was not known yet.
+      const probes = options.isClosing || range.isBlank ? "lightly" : "never";
+      const read = await reader.read(range.from, range.to, { ...options, probes });
+      const { book } = known;
+      const { hasCandles } = reader;
+      const context = { book, range, hasCandles, firstSeen, mayRepeat: repeats < REPEATS };
+      const verdict = verdictOn(rules, read, context, clock());
+      if (verdict.type === "ask-again") continue;
+      if (verdict.type === "not-whole") {
+        const isSecond = lackedWitness;
+        lackedWitness = true;
+        if (!isSecond) reader.doubt(verdict.lacks);
+        yield takePart(read, book!, !isSecond);
+        throw await reader.unfinished(verdict.lacks, options);
+      }
+      lackedWitness = false;
+      if (verdict.type === "catch-up-first") {
+        yield* catchUp(options);
+        firstSeen = read;
+      } else if (verdict.type === "cut") {
+        yield takePart({ ...read, candles: verdict.candles }, book!, true);
         return;
+      } else {
+        const { isUnproven, isLast } = verdict;
+        yield { ...take({ ...read, isUnproven }), isLast };
+        if (isLast) return;
       }
-      const step = take({ ...read, isUnproven: !isProven(read, book) });
-      const isLast = !mayRepeat || !(missesPresent || isUncertain);
-      yield { ...step, isLast };
-      if (isLast) return;
     }
   };
 
-  /** From where to ask while there is no candle: what is not covered, and what may still change. */
-  function unseenFrom({ finalUntil, coveredUntil }: CandleBook): number {
-    return Math.max(finalUntil, Math.min(windowStart(rules, now()), coveredUntil));
+  /** Reads what has left the revision window during an outage, slice by slice, until the rest fits one page. */
+  async function* catchUp(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
+    for (let passes = 0; known.book !== undefined && passes <= REPEATS; passes++) {
+      const until = windowStart(rules, serviceNow(core));
+      const reached = known.book.finalUntil;
+      if (passes > 0 && !isFarBehind(rules, known.book, until)) return;
+      for await (const read of readSlices(reader, intervals, reached, () => until, options)) {
+        yield take(read);
+        // The book holds back the end of this slice: read on from there, or the next slice would leave a hole.
+        if (known.book.finalUntil < read.to) break;
+      }
+      if (known.book.finalUntil > reached) passes = 0;
+    }
   }
-}
 
-/** Whether no candle may still change: there is none, or all of them are final. */
-function isBlank(book: CandleBook | undefined): boolean {
-  return book === undefined || book.entries.length === 0;
-}
+  /** Takes in an answer, as far as it counts. */
+  function take(read: SeriesRead): LookStep<CandleState> {
+    const before = known.book ?? emptyBook(Math.max(read.from, windowStart(rules, read.observedAt)));
+    const counted = countedRead(rules, read, silence, isRepeat);
+    const { book, changes, needsSecondLook } = applyRead(rules, before, {
+      ...read,
+      to: counted.to,
+      isRepeat,
+    });
+    isRepeat = true;
+    silence = counted.silence;
+    const newest = read.candles.at(-1);
+    const seenUntil =
+      newest === undefined ? Math.min(known.seenUntil, book.finalUntil) : intervals.end(newest.timestamp);
+    known = { ...known, book, seenUntil };
+    reader.forgetBefore(book.finalUntil);
+    const isCovered = read.isUnproven
+      ? book.coveredUntil > before.coveredUntil || undefined
+      : book.coveredUntil >= settledUntil(rules, book.observedAt);
+    const isFirstSilence = silence !== undefined && silence.confirmedUntil === undefined;
+    return {
+      state: { book, changes },
+      sentAt: read.sentAt,
+      observedAt: book.observedAt,
+      isCurrent: needsSecondLook ? undefined : isCovered,
+      needsSecondLook: needsSecondLook || isFirstSilence,
+      isLast: false,
+      ...(read.refusal === undefined ? {} : { error: read.refusal }),
+    };
+  }
 
-/** Whether an answer without candles says that there are none: where it holds one that is known, or lacks some that are. */
-function isProven(read: SeriesRead, book: CandleBook | undefined): boolean {
-  const isSilent = read.candles.length === 0 && read.unreadable.size === 0 && !read.hasUnplaced;
-  const isAsked = ({ candle }: CandleEntry) => candle.timestamp >= read.from && candle.timestamp < read.to;
-  return !isSilent || read.isWitnessed || book?.entries.some(isAsked) === true;
-}
-
-/**
- * Whether the service's clock was set back so far that the running interval counts as final: the book begins anew,
- * or nothing would be heard until the clock has caught up.
- */
-function isAheadOfTime(core: ClientCore, rules: CandleRules, book: CandleBook): boolean {
-  const { epoch } = core.serviceClock();
-  return epoch !== book.epoch && book.finalUntil > rules.intervals.start(serviceNow(core));
-}
-
-/** Where a book begins: at the revision window, or later where the read begins later. */
-function firstInterval(rules: CandleRules, read: CandleRead): number {
-  return Math.max(read.from, windowStart(rules, read.provenAt));
+  /** Takes in part of an answer: what it shows exists; what it does not show may exist, too. */
+  function takePart(read: SeriesRead, before: CandleBook, isLast: boolean): LookStep<CandleState> {
+    let state: CandleState = { book: before, changes: [] };
+    if (read.epoch === before.epoch) {
+      state = applyRead(rules, before, { ...read, hasUnidentifiedRow: true, isUnproven: true });
+      known = { ...known, book: state.book };
+    }
+    const { sentAt } = read;
+    const { observedAt } = before;
+    return { state, sentAt, observedAt, isCurrent: undefined, needsSecondLook: true, isLast };
+  }
 }

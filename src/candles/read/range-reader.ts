@@ -1,5 +1,5 @@
 import type { ClientCore } from "../../client/core.js";
-import { mostPagesOf, walkPageOf } from "../../client/send/walk.js";
+import { mostPagesOf, pageFactsOf } from "../../client/send/walk.js";
 import { sleepUntil } from "../../client/timers.js";
 import type { Candle, Series } from "../../contract/model.js";
 import { ohlcvRoute } from "../../contract/routes.js";
@@ -8,37 +8,37 @@ import { ContractError, type PairstreamError } from "../../errors.js";
 import { countRefusals, type RefusalCounts, skipRows } from "../../poll/refused-rows.js";
 import { SECOND_LOOK } from "../../poll/shared-poll.js";
 import type { Intervals } from "../../timeframe.js";
-import { Opening, type SearchOptions } from "./series-start.js";
+import { type SearchOptions, SeriesStart } from "./series-start.js";
 
 const MAX_LIMIT = 1_000;
-/** ms between two light probes: the first such pause, then twice as long each time, up to the last. */
+/** The pause between two light probes, in ms: it doubles from the first to the last. */
 const PROBE_PAUSE = { first: 60_000, last: 3_600_000 };
-/** So many candles before a range are remembered: where the newest is gone from the service, the oldest takes its place. */
+/** How many candles before a range are remembered. If the service loses the newest, the oldest takes its place. */
 const WITNESSES = 4;
-/** What an answer may hold beyond its range: a margin of one interval on both sides, one by inclusive bounds, a witness. */
+/** Candles an answer may hold beyond its range: a margin of one on both sides, one for inclusive bounds, a witness. */
 const MARGIN = 4;
-/** The longest range that takes one page, and not a full one either, as that may promise a next page without rows. */
+/** The longest range that takes one page. A full page may promise a next one without rows, so it is not full. */
 export const FULL_PAGE = MAX_LIMIT - MARGIN - 1;
 
 export interface ReadOptions extends SearchOptions {
-  /** Gives up, with `undefined`, where there are so many and more pages to come; default: never. */
+  /** Gives up, with `undefined`, once it has so many candles and more pages follow; default: never. */
   readonly maxCandles?: number;
-  /** The interval of a known candle after the range, which is asked for as well and has to be in the answer. */
+  /** The interval of a known candle after the range. The request covers it, and the answer has to hold it. */
   readonly witness?: number | undefined;
-  /** An interval after the range that is asked for as well. */
+  /** An interval after the range that the request covers as well. */
   readonly askedUntil?: number | undefined;
   /**
-   * How to look for candles behind an empty answer that is no proof: from the creation on, where a report tells it
-   * (the default), `"lightly"` (where none does, in the last interval too; all of it ever more seldom), or `"never"`.
+   * How to look for candles that an empty answer may hide. By default it reads again from the pair's creation, where a
+   * report tells it. `"lightly"` also looks in the last interval, and does all of it more and more seldom.
    */
   readonly probes?: "lightly" | "never";
 }
 
-/** That answers lack a known candle, so that part of them is missing. */
+/** Answers lack a known candle: they are not whole. */
 export class UnfinishedError extends ContractError {
   constructor(
     readonly lacks: number,
-    /** Whether it is gone, as an answer about it alone has shown. */
+    /** Whether an answer about that candle alone lacks it, too: it is gone. */
     readonly isGone: boolean,
   ) {
     super(
@@ -57,65 +57,65 @@ export interface CandleRead {
   readonly candles: readonly Candle[];
   /** Intervals whose row broke the contract: neither absent nor known. */
   readonly unreadable: ReadonlySet<number>;
-  /** Whether part of it is missing, or a broken row could not even be placed, so that nothing can be said to be absent. */
-  readonly hasUnplaced: boolean;
-  /** What is wrong with one of the broken rows, where there are any. */
+  /** Whether a broken row may be that of any candle, or part of the answer is missing: then no candle counts as absent. */
+  readonly hasUnidentifiedRow: boolean;
+  /** What is wrong with one of the broken rows; absent without broken rows. */
   readonly refusal?: PairstreamError | undefined;
   /** The service's clock had come this far, at least. */
-  readonly provenAt: number;
+  readonly observedAt: number;
   /** Instants of different epochs cannot be compared: the service's clock has jumped between them. */
   readonly epoch: number;
-  /** Whether it was asked right after another one: where both lack a candle, a cache may have answered alike. */
+  /** Whether it was asked right after another one: a cache may give both the same answer. */
   readonly isRepeat?: boolean;
-  /** Whether only another answer can tell that nothing is missing in it: nothing becomes final by it. */
+  /** Whether candles may be missing in it, which only another answer can tell. Nothing becomes final by it. */
   readonly isUnproven?: boolean;
 }
 
-/** What a range was answered with. */
+/** The answer to a range, with what tells how far to believe it. */
 export interface SeriesRead extends CandleRead {
   /** When its first request went out, by the scheduler. */
   readonly sentAt: number;
-  /** The known candle beyond the range that the answer should hold and does not: not all of the range was answered. */
+  /** A known candle beyond the range that the answer should hold and lacks: the answer is not whole. */
   readonly lacks: number | undefined;
-  /** Whether the answer holds a candle beyond the range, and every known one that was asked for: it is not just empty. */
+  /** Whether the answer holds a candle beyond the range, and every known one that was asked for. */
   readonly isWitnessed: boolean;
 }
 
-/** Reads ranges of candles of one series, and learns where the series begins. */
+/** Reads ranges of candles of one series, and learns where the series starts. */
 export class SeriesReader {
-  readonly opening: Opening;
+  readonly seriesStart: SeriesStart;
   readonly #core: ClientCore;
   readonly #series: Series;
   readonly #intervals: Intervals;
-  /** Whether a row that keeps breaking the contract is skipped in the end, or fails the read. */
+  /** Whether a row that keeps breaking the contract is skipped in the end. If not, it fails the read. */
   readonly #skipsRows: boolean;
   readonly #refusals: RefusalCounts<number> = new Map();
-  /** The reads that refused rows which cannot be placed, by the range asked for: they may be on any of its pages. */
-  #unplaced: readonly { readonly from: number; readonly to: number; readonly reads: number }[] = [];
-  /** When candles of a pair that has none yet were last looked for, by the service's clock, and how long not again. */
+  /** How many reads of a range have refused rows without a timestamp; such a row may be on any page of the range. */
+  #unidentified: readonly { readonly from: number; readonly to: number; readonly reads: number }[] = [];
+  /** When the last light probe was, by the service's clock, and how long to wait for the next. */
   #probed = { at: Number.NEGATIVE_INFINITY, pause: PROBE_PAUSE.first };
   /** The timestamps of the last answer with candles, and the newest ones before those, ascending. */
   #shown: readonly number[] = [];
   #before: readonly number[] = [];
   /** A candle that the last answer lacked although it was known. */
   #doubted: number | undefined;
-  /** The same, where an answer about it alone has just shown it. */
+  /** The same candle, once an answer about it alone has shown it. */
   #confirmed: number | undefined;
-  /** Whether candles come newest first, as they mostly do: then an answer that is cut lacks the oldest. */
+  /** The order in which candles come, mostly newest first: an answer that is cut then lacks the oldest. */
   #order: "descending" | "other" | undefined;
 
   constructor(core: ClientCore, series: Series, intervals: Intervals, options: { skipsRows: boolean }) {
-    this.opening = new Opening(core, series, intervals);
+    this.seriesStart = new SeriesStart(core, series, intervals);
     this.#core = core;
     this.#series = series;
     this.#intervals = intervals;
     this.#skipsRows = options.skipsRows;
   }
 
-  /** The start of the interval in which the pair was created, once that is known. */
-  get birth(): number | undefined {
-    const birth = this.opening.creation ?? this.opening.start;
-    return birth === undefined ? undefined : this.#intervals.start(birth);
+  /** The start of the interval in which the pair was created, or else of the first that answered; absent until known. */
+  get startsAt(): number | undefined {
+    const startsAt = this.seriesStart.createdAt ?? this.seriesStart.firstAnswered;
+    return startsAt === undefined ? undefined : this.#intervals.start(startsAt);
   }
 
   /** Whether a candle of the series was ever read. */
@@ -123,7 +123,7 @@ export class SeriesReader {
     return this.#shown.length > 0 || this.#before.length > 0;
   }
 
-  /** Whether the candles after a known one cannot have been cut off an answer that holds it. */
+  /** Whether an answer that holds a known candle also holds all after it. */
   get isNewestFirst(): boolean {
     return this.#order !== "other";
   }
@@ -131,8 +131,8 @@ export class SeriesReader {
   read(from: number, to: number, options: ReadOptions & { maxCandles?: never }): Promise<SeriesRead>;
   read(from: number, to: number, options: ReadOptions): Promise<SeriesRead | undefined>;
   /**
-   * All candles of `[from, to)`, both starts of intervals. The newest known candle before it is asked for as well: an
-   * answer that `lacks` it is not whole.
+   * All candles of `[from, to)`, both starts of intervals. The request covers the newest known candle before it as well:
+   * an answer that `lacks` that one is not whole.
    */
   async read(from: number, to: number, options: ReadOptions): Promise<SeriesRead | undefined> {
     const known = this.#newestBefore(from);
@@ -141,41 +141,44 @@ export class SeriesReader {
     if (read === undefined || read.candles.length > 0 || (known !== undefined && read.lacks === known))
       return read;
     const { probes } = options;
-    if (probes === "never" || (this.opening.isProof(start) && !(probes === "lightly" && known === undefined)))
+    if (
+      probes === "never" ||
+      (this.seriesStart.isProof(start) && !(probes === "lightly" && known === undefined))
+    )
       return read;
     if (probes === "lightly") {
       const { at, pause } = this.#probed;
-      if (Math.abs(read.provenAt - at) < pause) return read;
-      this.#probed = { at: read.provenAt, pause: Math.min(2 * pause, PROBE_PAUSE.last) };
+      if (Math.abs(read.observedAt - at) < pause) return read;
+      this.#probed = { at: read.observedAt, pause: Math.min(2 * pause, PROBE_PAUSE.last) };
     }
     // A range that starts before the pair's creation can come back empty although it holds candles.
-    if (!this.opening.isProof(start)) await this.opening.learnCreation(read.provenAt, options);
+    if (!this.seriesStart.isProof(start)) await this.seriesStart.learnCreatedAt(read.observedAt, options);
     if (probes === "lightly") {
       // With an older candle the next answer proves what it does not hold.
-      const older = await this.opening.candleBefore(from, options);
+      const older = await this.seriesStart.candleBefore(from, options);
       if (older !== undefined) {
         this.#before = [older];
         return this.#ask(from, to, this.#withMargin(from, to, older), older, options);
       }
     }
-    const { creation } = this.opening;
-    if (creation === undefined) return probes === "lightly" ? this.#readLast(read, start, options) : read;
+    const { createdAt } = this.seriesStart;
+    if (createdAt === undefined) return probes === "lightly" ? this.#readLast(read, start, options) : read;
     // From the interval of the creation on, or else from its very second.
-    for (const opening of new Set([this.#intervals.start(creation), Math.ceil(creation / 1_000) * 1_000])) {
+    for (const opening of new Set([this.#intervals.start(createdAt), Math.ceil(createdAt / 1_000) * 1_000])) {
       if (opening <= start || opening >= to) continue;
       const again = await this.#ask(from, to, opening, undefined, options);
       if (again?.candles.length === 0) continue;
       // From within an interval its own candle may be cut off: not for good, as it may only have been late.
-      if (this.#intervals.start(opening) === opening) this.opening.start = opening;
+      if (this.#intervals.start(opening) === opening) this.seriesStart.firstAnswered = opening;
       return again;
     }
     return read;
   }
 
   /**
-   * The same, once more where the answer is not whole or its cursors lead nowhere; rejects with a `ContractError` where that
-   * is not whole either. One that starts before any that held a row is given all the same: the pair's creation may hide
-   * its candles.
+   * Like `read`, but asks once more if the answer is not whole or its cursors lead nowhere, and rejects with a
+   * `ContractError` if the second answer is no better. It accepts an answer that is not whole if the range starts before
+   * any that held a row: the pair's creation may hide its candles.
    */
   async readWhole(from: number, to: number, options: ReadOptions): Promise<SeriesRead | undefined> {
     for (let isSecond = false; ; isSecond = true) {
@@ -185,7 +188,7 @@ export class SeriesReader {
         return "astray" as const;
       });
       if (read !== "astray") {
-        this.opening.newest = read?.candles.at(-1)?.timestamp;
+        this.seriesStart.newest = read?.candles.at(-1)?.timestamp;
         if (read?.lacks === undefined || !this.isProven(read)) return read;
         if (isSecond) throw await this.unfinished(read.lacks, options);
         this.doubt(read.lacks);
@@ -201,8 +204,8 @@ export class SeriesReader {
   }
 
   /**
-   * Takes note that an answer lacks a known candle, which may be gone: the next one has to hold the oldest that is known.
-   * Where it lacks this one, too, an answer about it alone decides.
+   * Notes that an answer lacks a known candle, which may be gone. The next answer has to hold the oldest known candle
+   * instead. If it still lacks the doubted one, an answer about that one alone decides.
    */
   doubt(lacks: number): void {
     this.#doubted = lacks;
@@ -210,9 +213,9 @@ export class SeriesReader {
     this.#shown = [];
   }
 
-  /** What two answers say that both lack a known candle. Where one about it alone lacks it, too, it is gone and forgotten. */
+  /** The error after two answers that lack a known candle. If an answer about it alone lacks it, too, it is forgotten. */
   async unfinished(lacks: number, options: SearchOptions): Promise<UnfinishedError> {
-    const isGone = lacks !== this.#confirmed && !(await this.opening.holds(lacks, options));
+    const isGone = lacks !== this.#confirmed && !(await this.seriesStart.holds(lacks, options));
     if (isGone) this.#forget(lacks);
     else this.#remember([lacks]);
     this.#confirmed = undefined;
@@ -220,14 +223,14 @@ export class SeriesReader {
   }
 
   #forget(lacks: number): void {
-    this.opening.forget(lacks);
+    this.seriesStart.forget(lacks);
     this.#before = this.#before.filter((timestamp) => timestamp !== lacks);
     this.#shown = this.#shown.filter((timestamp) => timestamp !== lacks);
   }
 
   #newestBefore(from: number): number | undefined {
     this.#remember(this.#shown.filter((timestamp) => timestamp < from));
-    const { newest } = this.opening;
+    const { newest } = this.seriesStart;
     if (this.#before.length === 0 && newest !== undefined && newest < from) this.#before = [newest];
     return this.#before.findLast((timestamp) => timestamp < from);
   }
@@ -239,25 +242,25 @@ export class SeriesReader {
     this.#before = [...this.#before, ...newer].sort((a, b) => a - b).slice(-WITNESSES);
   }
 
-  /** A range that came back empty from `start` on: again, if one of its last intervals does not. */
+  /** Reads an empty range again, from where candles show, if one of its last intervals holds some. */
   async #readLast(read: SeriesRead, start: number, options: ReadOptions): Promise<SeriesRead | undefined> {
     const { from, to } = read;
     const end = this.#intervals.shift(to, 1);
-    // Just after its start the running interval seldom holds a candle; the one before it may begin too early.
+    // The running interval seldom holds a candle just after its start; the one before may begin before the creation.
     for (const last of [this.#intervals.shift(to, -2), this.#intervals.shift(to, -1)]) {
-      if (last <= start || !(await this.opening.answers(last, end, options))) continue;
-      await this.opening.find(start, last, end, options);
+      if (last <= start || !(await this.seriesStart.answers(last, end, options))) continue;
+      await this.seriesStart.findFirstAnswered(start, last, end, options);
       return this.#ask(from, to, this.#withMargin(from, to), undefined, options);
     }
     return read;
   }
 
-  /** Whether an answer without candles cannot be one of those to ranges that start before the pair's creation. */
+  /** Whether an empty answer proves a silence: its range does not start before the pair's creation. */
   isProven({ from, to }: CandleRead): boolean {
-    return this.opening.creation !== undefined || this.opening.isProof(this.#withMargin(from, to));
+    return this.seriesStart.createdAt !== undefined || this.seriesStart.isProof(this.#withMargin(from, to));
   }
 
-  /** The candles of `[from, to)`, asked for from `start` on; `known`: a candle before it, from `start` on, too. */
+  /** Asks from `start` on for the candles of `[from, to)`; `known`: a candle between the two that the answer has to hold. */
   async #ask(
     from: number,
     to: number,
@@ -273,15 +276,15 @@ export class SeriesReader {
       signal,
     } = options;
     const end = this.#intervals.shift(Math.max(to, askedUntil ?? to), 1);
-    // Of what lies between the range and a witness there should be no candle, but one never knows.
+    // No candle should lie between the range and a witness; the limit does not rely on it.
     const limit = Math.min(MAX_LIMIT, this.#intervals.count(known ?? from, to) + MARGIN + 1);
     const most = mostRows(this.#intervals.count(start, end));
     const candles = new Map<number, Candle>();
     const unreadable = new Set<number>();
     const broken = new Set<number>();
-    let hasUnplaced = false;
+    let hasUnidentifiedRow = false;
     let refusal: PairstreamError | undefined;
-    let first: Pick<SeriesRead, "sentAt" | "provenAt" | "epoch"> | undefined;
+    let first: Pick<SeriesRead, "sentAt" | "observedAt" | "epoch"> | undefined;
     const walk = this.#core.walk({
       route: (cursor) => ohlcvRoute({ ...this.#series, from: start, to: end, limit, cursor }),
       priority,
@@ -291,32 +294,33 @@ export class SeriesReader {
       mostPages: mostPagesOf(this.#intervals, start, end),
       needsClock: true,
     });
-    for await (const { value, sentAt, provenAt, epoch, cursor } of walk) {
-      first ??= { sentAt, provenAt, epoch };
+    for await (const { value, sentAt, observedAt, epoch, cursor } of walk) {
+      first ??= { sentAt, observedAt, epoch };
       for (const candle of fullest(value.page.result)) candles.set(candle.timestamp, candle);
       for (const { key } of value.skipped) {
-        if (key === undefined) hasUnplaced = true;
+        if (key === undefined) hasUnidentifiedRow = true;
         else unreadable.add(this.#intervals.start(key));
       }
       refusal ??= value.skipped[0]?.error;
       for (const timestamp of value.broken) broken.add(timestamp);
-      if (value.served.rows > 0) this.opening.note(start, value.served.first);
+      if (value.served.rows > 0) this.seriesStart.note(start, value.served.first);
       this.#order = orderOf(value.page.result) ?? this.#order;
       if (cursor !== undefined && candles.size >= maxCandles) return undefined;
     }
-    if (!hasUnplaced) this.#unplaced = this.#unplaced.filter((range) => range.from >= to || range.to <= from);
+    if (!hasUnidentifiedRow)
+      this.#unidentified = this.#unidentified.filter((range) => range.from >= to || range.to <= from);
     const inRange = [...candles.values()].filter(({ timestamp }) => timestamp >= from && timestamp < to);
     inRange.sort((a, b) => a.timestamp - b.timestamp);
     if (unreadable.size > 0) for (const { timestamp } of inRange) unreadable.delete(timestamp);
     const witnesses = [known, witness].filter((timestamp) => timestamp !== undefined);
     // A row that cannot be read, or placed, may be that of any candle.
     const isLacking = (timestamp: number) => !candles.has(timestamp) && !broken.has(timestamp);
-    let lacks = hasUnplaced ? undefined : witnesses.find(isLacking);
+    let lacks = hasUnidentifiedRow ? undefined : witnesses.find(isLacking);
     const doubted = this.#doubted;
     if (lacks === undefined && doubted !== undefined && doubted >= start && doubted < end) {
       this.#doubted = undefined;
-      if (!hasUnplaced && isLacking(doubted)) {
-        if (await this.opening.holds(doubted, options)) lacks = this.#confirmed = doubted;
+      if (!hasUnidentifiedRow && isLacking(doubted)) {
+        if (await this.seriesStart.holds(doubted, options)) lacks = this.#confirmed = doubted;
         else this.#forget(doubted);
       }
     }
@@ -325,23 +329,24 @@ export class SeriesReader {
       if (inRange.length > 0) this.#shown = inRange.map(({ timestamp }) => timestamp);
       this.#remember([...candles.keys()].filter((timestamp) => timestamp < from));
     }
-    const answer = { candles: inRange, unreadable, hasUnplaced, refusal, lacks, isWitnessed };
+    const answer = { candles: inRange, unreadable, hasUnidentifiedRow, refusal, lacks, isWitnessed };
     return { from, to, ...answer, ...first! };
   }
 
   /**
-   * Where to begin to ask: one interval earlier, as it is not known whether the service's bounds are inclusive; for a known
-   * candle before the range, but no earlier than what was answered, which may begin with that one.
+   * Where to begin to ask: one interval earlier, as the service's bounds may be exclusive. To reach a known candle before
+   * the range it begins no earlier than the first start that answered so far.
    */
   #withMargin(from: number, to: number, known?: number): number {
-    const { answersFrom, isInclusive, start: opening } = this.opening;
+    const { firstAnsweredSoFar, isInclusive, firstAnswered: opening } = this.seriesStart;
     const margin = this.#intervals.shift(known ?? from, -1);
-    const isAnswered = known !== undefined && (answersFrom < known || (isInclusive && answersFrom === known));
-    const start = isAnswered ? Math.max(margin, answersFrom) : margin;
+    const isAnswered =
+      known !== undefined && (firstAnsweredSoFar < known || (isInclusive && firstAnsweredSoFar === known));
+    const start = isAnswered ? Math.max(margin, firstAnsweredSoFar) : margin;
     return opening !== undefined && opening < to ? Math.max(start, opening) : start;
   }
 
-  /** Reads a body; throws while a row of the range breaks the contract and is not to be skipped yet. */
+  /** Reads a body; throws for a broken row in the range until that row may be skipped. */
   #parse(text: string, from: number, to: number, most: number) {
     const isStart = (instant: number) => this.#intervals.start(instant) === instant;
     const { page, refused } = readOhlcvBody(text, this.#series, isStart, most);
@@ -354,13 +359,13 @@ export class SeriesReader {
       skipRows(this.#core, url, inRange, (key) => (this.#skipsRows ? refusals.get(key)! : 0));
     }
     const broken = refused.flatMap(({ key }) => (key === undefined ? [] : this.#intervals.start(key)));
-    return { page, served: walkPageOf(page, refused), skipped: inRange, broken };
+    return { page, served: pageFactsOf(page, refused), skipped: inRange, broken };
   }
 
   #refuseUnplaced(from: number, to: number): number {
-    const before = this.#unplaced.find((range) => range.from < to && range.to > from);
+    const before = this.#unidentified.find((range) => range.from < to && range.to > from);
     const reads = (before?.reads ?? 0) + 1;
-    this.#unplaced = [...this.#unplaced.filter((range) => range !== before), { from, to, reads }];
+    this.#unidentified = [...this.#unidentified.filter((range) => range !== before), { from, to, reads }];
     return reads;
   }
 
@@ -368,11 +373,11 @@ export class SeriesReader {
   forgetBefore(timestamp: number): void {
     for (const key of this.#refusals.keys())
       if (key !== undefined && key < timestamp) this.#refusals.delete(key);
-    this.#unplaced = this.#unplaced.filter(({ to }) => to > timestamp);
+    this.#unidentified = this.#unidentified.filter(({ to }) => to > timestamp);
   }
 }
 
-/** One candle an interval: of several, which contradict each other or are the same, that of the most swaps. */
+/** One candle an interval: of several, the one with the most swaps. */
 function fullest(candles: readonly Candle[]): Iterable<Candle> {
   if (isDescending(candles)) return candles;
   const best = new Map<number, Candle>();
@@ -387,7 +392,7 @@ function fullest(candles: readonly Candle[]): Iterable<Candle> {
   return best.values();
 }
 
-/** Whether they come as they are usually served, each once. */
+/** Whether candles come newest first, each once, as services usually serve them. */
 function isDescending(candles: readonly Candle[]): boolean {
   for (let at = 1; at < candles.length; at++) {
     if (candles[at]!.timestamp >= candles[at - 1]!.timestamp) return false;
@@ -395,7 +400,7 @@ function isDescending(candles: readonly Candle[]): boolean {
   return true;
 }
 
-/** What a page shows of the order in which candles come; nothing where it has fewer than two. */
+/** The order of a page's candles; `undefined` if it has fewer than two. */
 function orderOf(candles: readonly Candle[]): "descending" | "other" | undefined {
   if (candles.length < 2) return undefined;
   return isDescending(candles) ? "descending" : "other";

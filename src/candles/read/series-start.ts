@@ -1,17 +1,17 @@
 import type { ClientCore, Priority } from "../../client/core.js";
 import type { PairFacts } from "../../client/known-pairs.js";
-import { walkPageOf } from "../../client/send/walk.js";
+import { pageFactsOf } from "../../client/send/walk.js";
 import type { Currency, Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody, readSniperBody } from "../../contract/wire.js";
 import { PairstreamError } from "../../errors.js";
 import type { Intervals } from "../../timeframe.js";
 
-/** ms between two sniper reports, where the last one did not tell the creation. */
+/** The pause before the next sniper report, in ms, if the last one did not tell the creation. */
 const REPORT_PAUSE = 60_000;
-/** How much longer than the one before a range is in which candles are looked for, up to so many intervals and beyond. */
+/** How many times longer each range of a search is than the one before: near its end, and beyond `nearUntil` intervals. */
 const STRIDE = { near: 2, far: 4, nearUntil: 64 };
-/** How often an opening is asked for once more, from both sides, as answers can be empty for no reason, at random. */
+/** How often a start is confirmed from both sides, as answers can be empty at random. */
 const CONFIRMATIONS = 6;
 /** The finest that a range can start, in ms. */
 const SECOND = 1_000;
@@ -24,18 +24,18 @@ export interface SearchOptions {
 }
 
 /**
- * Where a series opens, and what is known of its candles. A range that starts before the pair's creation can come back
- * empty although it holds candles, so an empty answer alone does not prove a silence.
+ * Where a series starts. Two things tell it: when the pair was created (`createdAt`), and the first start of a range that
+ * answered (`firstAnswered`). A range that starts before the pair's creation can come back empty although it holds
+ * candles, so an empty answer alone does not prove a silence.
  *
- * The search rests on this: a range that is known to hold a row is answered if it starts at the opening or later, and
- * comes back empty if it starts before. Without such a row nothing tells one silence from the other.
+ * The search rests on this: a range that is known to hold a row answers if it starts at the first start that answers or
+ * later, and comes back empty if it starts before. Without such a row nothing tells a silence from a hidden candle.
  */
-export class Opening {
+export class SeriesStart {
   readonly #core: ClientCore;
   readonly #series: Series;
   readonly #intervals: Intervals;
-  /** The earliest start from which an answer held a row. */
-  #answersFrom = Number.POSITIVE_INFINITY;
+  #firstAnsweredSoFar = Number.POSITIVE_INFINITY;
   #isInclusive = false;
   #reportedAt = Number.NEGATIVE_INFINITY;
   /** What is known of the pair, shared by all who read it. */
@@ -48,21 +48,21 @@ export class Opening {
     this.#facts = core.pairs.of(series);
   }
 
-  /** When the pair was created, by its sniper report: good for every timeframe. */
-  get creation(): number | undefined {
-    return this.#facts.creation;
+  /** When the pair was created, by its sniper report; the same for every timeframe. */
+  get createdAt(): number | undefined {
+    return this.#facts.createdAt;
   }
 
-  /** Where to begin to ask, as a range that began earlier has come back empty and one from here has not. */
-  get start(): number | undefined {
-    return this.#facts.starts[this.#series.timeframe];
+  /** The first start that answers, once found: a range from here holds rows, and one from before came back empty. */
+  get firstAnswered(): number | undefined {
+    return this.#facts.firstAnswered[this.#series.timeframe];
   }
 
-  set start(start: number) {
-    this.#facts.starts[this.#series.timeframe] = start;
+  set firstAnswered(start: number) {
+    this.#facts.firstAnswered[this.#series.timeframe] = start;
   }
 
-  /** The newest candle that a history has shown: one who begins to poll may know of no other. */
+  /** The newest candle that a history has shown; a poll that begins may know no other. */
   get newest(): number | undefined {
     return this.#facts.newest[this.#newestKey];
   }
@@ -72,7 +72,7 @@ export class Opening {
     this.#facts.newest[this.#newestKey] = timestamp;
   }
 
-  /** Takes back that there is such a candle. */
+  /** Forgets a candle, which is gone. */
   forget(timestamp: number): void {
     if (this.newest === timestamp) this.#facts.newest[this.#newestKey] = undefined;
   }
@@ -81,40 +81,43 @@ export class Opening {
     return `${this.#series.timeframe} ${this.#series.currency}`;
   }
 
-  /** The earliest start from which an answer held a row. */
-  get answersFrom(): number {
-    return this.#answersFrom;
+  /** The earliest start that has answered so far; an earlier one may answer, too. */
+  get firstAnsweredSoFar(): number {
+    return this.#firstAnsweredSoFar;
   }
 
-  /** Whether a range is known to hold the candle that starts with it. */
+  /** Whether the service is known to include the candle at the very start of a range. */
   get isInclusive(): boolean {
     return this.#isInclusive;
   }
 
-  /** Takes note of an answer from `start` on that held a row, the first of them at `first`. */
+  /** Notes that a range from `start` on answered, with its first row at `first`. */
   note(start: number, first: number): void {
-    this.#answersFrom = Math.min(this.#answersFrom, start);
+    this.#firstAnsweredSoFar = Math.min(this.#firstAnsweredSoFar, start);
     this.#isInclusive ||= first === start;
   }
 
-  /** Whether an empty answer to a range from `start` on, or from the opening where that is known, proves a silence. */
+  /** Whether an empty answer to a range from `start` on proves a silence. */
   isProof(start: number): boolean {
-    return this.start !== undefined || start >= Math.min(this.#answersFrom, this.creation ?? Infinity);
+    return (
+      this.firstAnswered !== undefined ||
+      start >= Math.min(this.#firstAnsweredSoFar, this.createdAt ?? Infinity)
+    );
   }
 
-  /** Asks the sniper report for the creation, where there is one; `at`: the service's clock. */
-  async learnCreation(at: number, { priority, signal }: SearchOptions): Promise<void> {
+  /** Asks the sniper report, which only mainnet has, when the pair was created; `at`: the service's time. */
+  async learnCreatedAt(at: number, { priority, signal }: SearchOptions): Promise<void> {
     const { network, pairAddress } = this.#series;
-    if (this.creation !== undefined || network !== "mainnet") return;
+    if (this.createdAt !== undefined || network !== "mainnet") return;
     if (Math.abs(at - this.#reportedAt) < REPORT_PAUSE) return;
     this.#reportedAt = at;
     try {
       const route = snipersRoute({ pairAddress });
       const { value } = await this.#core.send({ route, priority, signal, parse: readSniperBody });
       const creation = value.report.blockTimestamp;
-      if (creation !== null) this.#facts.creation = creation;
+      if (creation !== null) this.#facts.createdAt = creation;
     } catch (error) {
-      // The report only helps to find the beginning; whatever is wrong shows in the next read of candles.
+      // The report is only a help; what is wrong with the service shows in the next read of candles.
       if (!(error instanceof PairstreamError)) throw error;
     }
   }
@@ -124,9 +127,9 @@ export class Opening {
     return (await this.#ask(start, end, options)).rows > 0;
   }
 
-  /** The timestamp of a candle from before `end`, of the newest where these come first; `undefined` where none shows. */
+  /** The timestamp of a candle before `end`, mostly the newest; `undefined` if none shows. */
   async candleBefore(end: number, options: SearchOptions): Promise<number | undefined> {
-    const earliest = this.start ?? this.#intervals.start(this.creation ?? EARLIEST);
+    const earliest = this.firstAnswered ?? this.#intervals.start(this.createdAt ?? EARLIEST);
     if (earliest >= end) return undefined;
     const { shown } = await this.#ask(earliest, end, options);
     return shown
@@ -135,10 +138,10 @@ export class Opening {
       .at(-1);
   }
 
-  /** Whether the service still has a candle, asked for that alone. */
+  /** Asks for one candle alone: whether the service still has it. */
   async holds(timestamp: number, options: SearchOptions): Promise<boolean> {
-    // Where a range does not hold what starts with it, the second before does; and inclusive bounds show the next candle,
-    // which an answer that is cut may hold in its place.
+    // If bounds are exclusive, the range has to begin a second earlier. If they are inclusive, it has to end a second
+    // earlier, or an answer that is cut may hold the next candle in place of this one.
     const start = this.isInclusive ? timestamp : timestamp - SECOND;
     const end = this.#intervals.end(timestamp);
     const last = end - timestamp > SECOND ? end - SECOND : end;
@@ -155,13 +158,13 @@ export class Opening {
       parse: (text) => {
         const most = mostRows(this.#intervals.count(start, end));
         const { page, refused } = readOhlcvBody(text, this.#series, () => true, most);
-        // What is of no interval of the series is a row, but not one that another answer can be held to.
+        // A row of no interval of the series proves that rows exist; no later answer has to hold it.
         const shown = [
           ...page.result.map(({ timestamp }) => timestamp),
           ...refused.map(({ key }) => key ?? -1),
         ];
         const isCandle = (timestamp: number) => this.#intervals.start(timestamp) === timestamp;
-        return { ...walkPageOf(page, refused), shown: shown.filter(isCandle) };
+        return { ...pageFactsOf(page, refused), shown: shown.filter(isCandle) };
       },
     });
     if (value.rows > 0) this.note(start, value.first);
@@ -169,9 +172,9 @@ export class Opening {
   }
 
   /**
-   * Looks for a row in ranges up to `end` that start ever further before `to`, but after `from`; gives the first start
-   * that is answered. A pair all of whose life, from its creation to its last candle, lies between two of these starts
-   * is passed over: that can be one that has been silent for half of its age or, if old, for a quarter.
+   * A galloping search: asks for ranges up to `end` that start further and further before `to`, but after `from`, and
+   * gives the first start that answers. It misses a pair whose whole life lies between two of these starts, such as one
+   * that has been silent for half of its age, or an old one that has been silent for a quarter.
    */
   async gallop(from: number, to: number, end: number, options: SearchOptions): Promise<number | undefined> {
     for (let back = 1; ; back *= back < STRIDE.nearUntil ? STRIDE.near : STRIDE.far) {
@@ -182,10 +185,11 @@ export class Opening {
   }
 
   /**
-   * Finds the opening in between `from`, from which an answer was empty, and `answered`, from which one up to `end`
-   * was not; remembers it, and gives the start of its interval. `undefined` where nothing is hidden, or nobody can tell.
+   * Finds the first start that answers: after `from`, which came back empty, and up to `answered`, which did not, for
+   * ranges that end at `end`. Remembers it, and gives the start of its interval; `undefined` if nothing is hidden, or if
+   * answers contradict each other.
    */
-  async find(
+  async findFirstAnswered(
     from: number,
     answered: number,
     end: number,
@@ -201,16 +205,16 @@ export class Opening {
         if (await answers(middle)) visible = middle;
         else hidden = middle;
       }
-      // Where bounds are exclusive, the candle of an interval shows only to those who ask from before it.
+      // If bounds are exclusive, a candle shows only in ranges that start before it.
       const inside = visible - SECOND;
       const isInside = await answers(inside);
       if (!isInside || (inside > hidden && !(await answers(hidden)))) {
         const [start, tooEarly] = isInside ? [inside, hidden] : [visible, inside];
-        // What comes back empty for no reason would otherwise cut the series short for good.
+        // A single answer that is empty at random would cut the series short for good.
         for (let times = 0; times < CONFIRMATIONS; times += 1) {
           if (!(await answers(start)) || (await answers(tooEarly))) return undefined;
         }
-        this.start = start;
+        this.firstAnswered = start;
         return this.#intervals.start(start);
       }
       visible = hidden;

@@ -12,7 +12,7 @@ import { EARLIEST } from "./series-start.js";
 const AIMED_CANDLES = 900;
 /** How much longer a slice may be than the one before. */
 const GROWTH = 8;
-/** A long slice that turns out to hold more candles is read again in shorter ones. */
+/** A long slice with more candles than this is read again in shorter ones. */
 const MAX_CANDLES = 3_000;
 
 type HistoryOptions = Pick<ReadOptions, "priority" | "signal">;
@@ -40,10 +40,10 @@ export async function* readSlices(
   let start = from;
   let length = FULL_PAGE;
   let held: SeriesRead | undefined;
-  /** The end of the silence from `start` on that one answer has shown. */
+  /** The end of a silence from `start` on that one answer has shown. */
   let silentUntil = Number.NEGATIVE_INFINITY;
   while (start < until()) {
-    const earliest = reader.birth ?? Math.max(start, intervals.start(EARLIEST));
+    const earliest = reader.startsAt ?? Math.max(start, intervals.start(EARLIEST));
     const begin = Math.max(start, silentUntil, Math.min(earliest, intervals.shift(until(), -1)));
     const intervalsLeft = intervals.count(begin, until());
     const end = intervals.shift(Math.min(begin, until()), Math.min(length, intervalsLeft));
@@ -72,7 +72,7 @@ export async function* readSlices(
     }
     length = fitted(length, read.candles.length);
     const heard = last === undefined ? start : intervals.end(last.timestamp);
-    const isUnborn = reader.birth !== undefined && read.to <= reader.birth;
+    const isUnborn = reader.startsAt !== undefined && read.to <= reader.startsAt;
     const isSilent = isUnborn || ((read.isWitnessed || last !== undefined) && reader.isNewestFirst);
     const isProven = heard === read.to || (end >= until() && (isSilent || silentUntil >= read.to));
     const to = isProven ? read.to : heard;
@@ -80,7 +80,7 @@ export async function* readSlices(
       yield { ...read, to, unreadable: new Set([...read.unreadable].filter((timestamp) => timestamp < to)) };
       reader.forgetBefore(to);
     } else if (end >= until()) {
-      // What has just been answered may be answered alike again by a cache.
+      // A cache may give the same answer again.
       await reader.pause(options.signal);
     }
     silentUntil = read.to;
@@ -93,21 +93,24 @@ export async function* readSlices(
  * read can tell. `candlesBefore`: where candles have been found that follow it, the end of their range.
  */
 async function silenceOf(
-  { opening }: SeriesReader,
+  { seriesStart }: SeriesReader,
   intervals: Intervals,
   held: SeriesRead,
   candlesBefore: number | undefined,
   options: HistoryOptions,
 ): Promise<number> {
   const from = intervals.shift(held.from, -1);
-  // A range that was asked for before the time was known can end in the future, where nothing is.
-  const to = Math.min(held.to, intervals.end(held.provenAt));
+  // A range asked for before the time was known can end in the future.
+  const to = Math.min(held.to, intervals.end(held.observedAt));
   // Any candle will do, of after the range too.
-  const end = intervals.end(candlesBefore ?? Math.max(held.to, held.provenAt));
+  const end = intervals.end(candlesBefore ?? Math.max(held.to, held.observedAt));
   const answered =
-    candlesBefore === undefined ? await opening.gallop(from, to, end, options) : intervals.shift(held.to, -1);
-  if (await opening.answers(from, end, options)) return held.from;
-  const found = answered === undefined ? undefined : await opening.find(from, answered, end, options);
+    candlesBefore === undefined
+      ? await seriesStart.gallop(from, to, end, options)
+      : intervals.shift(held.to, -1);
+  if (await seriesStart.answers(from, end, options)) return held.from;
+  const found =
+    answered === undefined ? undefined : await seriesStart.findFirstAnswered(from, answered, end, options);
   return found === undefined ? held.to : Math.max(held.from, found);
 }
 
@@ -127,7 +130,7 @@ export async function readLast(
   options: HistoryOptions,
   reads: SeriesRead[] = [],
 ): Promise<readonly SeriesRead[]> {
-  const { opening } = reader;
+  const { seriesStart } = reader;
   const earliest = intervals.start(EARLIEST);
   let missing = reads.reduce((left, { candles }) => left - candles.length, count);
   let end = reads[0]?.from ?? until;
@@ -135,9 +138,9 @@ export async function readLast(
   let witness = reads[0]?.candles[0]?.timestamp;
   /** While there is no witness, an interval by which a row has been seen. */
   let askedUntil: number | undefined;
-  /** Back to where one answer has shown a silence before `end`. */
+  /** The start of a silence before `end` that one answer has shown. */
   let silentFrom = Number.POSITIVE_INFINITY;
-  while (missing > 0 && end > Math.max(earliest, reader.birth ?? earliest)) {
+  while (missing > 0 && end > Math.max(earliest, reader.startsAt ?? earliest)) {
     const known = Math.min(end, silentFrom);
     const start = intervals.shift(known, -Math.min(length, intervals.count(earliest, known)));
     const asked = { ...options, ...bound(length), witness, askedUntil };
@@ -149,15 +152,15 @@ export async function readLast(
       length = shorter(length);
       continue;
     }
-    if (read.candles.length === 0) await opening.learnCreation(read.provenAt, options);
+    if (read.candles.length === 0) await seriesStart.learnCreatedAt(read.observedAt, options);
     if (!reader.isProven(read)) {
       if (witness === undefined && askedUntil === undefined) {
-        // Without any candle no slice would prove anything: they are not walked through.
-        const now = intervals.start(Math.max(until, read.provenAt));
+        // Without any candle no slice proves anything: do not walk through them.
+        const now = intervals.start(Math.max(until, read.observedAt));
         const last = intervals.end(now);
         const isFound =
-          (await opening.answers(earliest, last, options)) ||
-          (await opening.gallop(earliest, end, last, options)) !== undefined;
+          (await seriesStart.answers(earliest, last, options)) ||
+          (await seriesStart.gallop(earliest, end, last, options)) !== undefined;
         if (!isFound) return [read, ...reads];
         if (!reader.isProven(read)) {
           askedUntil = now;
@@ -166,7 +169,12 @@ export async function readLast(
       } else {
         const from = intervals.shift(start, -1);
         const last = intervals.end(witness ?? askedUntil!);
-        const found = await opening.find(from, opening.answersFrom, last, options);
+        const found = await seriesStart.findFirstAnswered(
+          from,
+          seriesStart.firstAnsweredSoFar,
+          last,
+          options,
+        );
         if (found !== undefined || reader.isProven(read)) continue;
         if (read.lacks !== undefined) throw await reader.unfinished(read.lacks, options);
       }
@@ -180,7 +188,7 @@ export async function readLast(
       missing -= read.candles.length;
       end = from;
       witness = from;
-    } else if (silentFrom === read.from && read.from <= Math.max(earliest, reader.birth ?? earliest)) {
+    } else if (silentFrom === read.from && read.from <= Math.max(earliest, reader.startsAt ?? earliest)) {
       return [read, ...reads];
     }
     silentFrom = first === undefined ? read.from : Number.POSITIVE_INFINITY;
@@ -188,7 +196,7 @@ export async function readLast(
   return reads;
 }
 
-/** Takes the first candle out of the reads, as it may be gone: what lies between it and the next one is read again. */
+/** Takes the first candle, which is gone, out of the reads: the range up to the next candle is read again. */
 function forgetFirst(reads: SeriesRead[]): void {
   const [read, ...later] = reads;
   const candles = read?.candles.slice(1) ?? [];
@@ -208,7 +216,7 @@ function shorter(length: number): number {
   return Math.max(FULL_PAGE, Math.floor(length / GROWTH));
 }
 
-/** The length of the next slice, if it holds candles as densely as the last one did. */
+/** The length of the next slice, if its candles are as dense as those of the last one. */
 function fitted(length: number, candles: number): number {
   const fitting = Math.floor((length * AIMED_CANDLES) / Math.max(1, candles));
   return Math.max(FULL_PAGE, Math.min(fitting, length * GROWTH));

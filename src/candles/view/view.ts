@@ -96,7 +96,7 @@ export class CandleView {
   }
 
   #history(read: CandleRead): Iterable<CandleEvent> {
-    return this.#events(finalStep(read), read.provenAt);
+    return this.#events(finalStep(read), read.observedAt);
   }
 
   *#handOver(): Iterable<CandleEvent> {

@@ -1,13 +1,13 @@
 import type { SchedulerLike, Subscription } from "rxjs";
 import { callAt } from "../timers.js";
-import { ended, entered, noPlaces, opensAt, type Room, setBack } from "./places.js";
+import { type Allowance, ended, entered, noPlaces, opensAt, setBack } from "./places.js";
 
 /** Who goes first when the rate limit lets only some go; the first named goes first. */
 export type Priority = "close" | "refresh" | "history";
 
-/** That requests have to wait: until when, why, and how many do. */
+/** Requests have to wait: until when, why, and how many. */
 export interface Throttling {
-  /** Absent while that depends on when requests under way will have ended. */
+  /** Absent while it depends on the end of requests under way. */
   readonly until?: number;
   readonly reason: "rate-limit" | "too-many-requests";
   readonly waiting: number;
@@ -19,19 +19,19 @@ export interface RateLimit {
   readonly per: number;
 }
 
-/** A limit that changes: how many requests may count at once, by the instant from which on they may. */
+/** A limit that changes over time. */
 export interface ChangingLimit {
   readonly per: number;
-  rooms(): readonly Room[];
+  allowances(): readonly Allowance[];
 }
 
 /**
- * What is done once a request may start, which is `now`. It calls `end` with the instant from which on the request can no
- * longer reach the service: that of the head of its answer, or of its failure. Without that nothing was sent.
+ * What to do once a request may start, which is `now`. It calls `end` with the instant of the answer's head, or of the
+ * failure: from then on the request can no longer reach the service. If it never calls `end`, nothing was sent.
  */
 export type Begin<T> = (now: number, end: (at: number) => void) => Promise<T>;
 
-/** What waits for its start, which it is told when it comes. */
+/** A request that waits; it is called with the instant at which it may start. */
 type Waiter = (now: number) => void;
 
 /** Lets requests start: within the rate limit, not during a pause, by priority, and first come first served. */
@@ -68,13 +68,13 @@ export class Budget {
    */
   start<T>(priority: Priority, signal: AbortSignal | undefined, begin: Begin<T>): Promise<T> {
     if (signal?.aborted) return Promise.reject(signal.reason);
-    // Nearly always it may start at once, and has nothing to wait or listen for.
+    // Nearly always a request may start at once: it needs no queue and no listener.
     const now = this.#first() === undefined ? this.#enter() : undefined;
     if (now !== undefined) return this.#follow(now, begin);
     return new Promise((resolve, reject) => {
       const queue = this.#queues[priority];
       const leave = () => {
-        // A recorded session takes note of when somebody leaves by this.
+        // By this call a recorded session notes when somebody leaves.
         this.#scheduler.now();
         queue.delete(waiter);
         if (this.#first() === undefined) this.#disarm();
@@ -91,15 +91,15 @@ export class Budget {
     });
   }
 
-  /** Lets nothing start before `instant`; a pause that lasts longer stays. */
+  /** Lets nothing start before `instant`, or before the end of a longer pause. */
   pause(instant: number): void {
     if (instant <= this.#pausedUntil) return;
     this.#pausedUntil = instant;
-    this.#tell(instant, "too-many-requests");
+    this.#reportWait(instant, "too-many-requests");
     this.serve();
   }
 
-  /** Lets start what may; to be called whenever a limit that changes has changed. */
+  /** Starts what may start. Whoever changes a limit calls this. */
   serve(): void {
     for (let waiter = this.#first(); waiter !== undefined; waiter = this.#first()) {
       const now = this.#enter();
@@ -112,7 +112,7 @@ export class Budget {
     this.#disarm();
   }
 
-  /** Counts a request that goes out whether it may or not, until what is returned is called. */
+  /** Counts a request that goes out past this budget, until the function that it returns is called. */
   count(): (at: number) => void {
     this.#places = entered(this.#places, this.#now());
     return this.#ending();
@@ -135,7 +135,7 @@ export class Budget {
     }
   }
 
-  /** Ends the request that was counted last, the first time that it is called. */
+  /** A function that ends the request counted last; further calls of it do nothing. */
   #ending(): (at?: number) => void {
     let hasEnded = this.#limit === undefined;
     return (at) => {
@@ -147,14 +147,14 @@ export class Budget {
 
   #leave(at: number | undefined): void {
     const now = this.#now();
-    // Where the clock was set back since, an instant by what it said before is no time of now.
+    // If the clock was set back since, the instant may lie in its future.
     const until = at === undefined ? undefined : Math.min(at, now) + this.#limit!.per;
     this.#places = ended(this.#places, until);
     if (this.#first() !== undefined) this.serve();
   }
 
   #opensAt(now: number): number {
-    const opens = this.#limit === undefined ? now : opensAt(this.#places, this.#limit.rooms(), now);
+    const opens = this.#limit === undefined ? now : opensAt(this.#places, this.#limit.allowances(), now);
     return Math.max(opens, this.#pausedUntil);
   }
 
@@ -187,7 +187,7 @@ export class Budget {
       });
     }
     const reason = instant === this.#pausedUntil ? "too-many-requests" : "rate-limit";
-    this.#tell(isKnown ? instant : undefined, reason);
+    this.#reportWait(isKnown ? instant : undefined, reason);
   }
 
   #disarm(): void {
@@ -195,7 +195,7 @@ export class Budget {
     this.#timer = undefined;
   }
 
-  #tell(until: number | undefined, reason: Throttling["reason"]): void {
+  #reportWait(until: number | undefined, reason: Throttling["reason"]): void {
     if (this.#reported === until) return;
     this.#reported = until;
     const waiting = Object.values(this.#queues).reduce((sum, queue) => sum + queue.size, 0);
@@ -205,5 +205,5 @@ export class Budget {
 
 function constant({ requests, per }: RateLimit): ChangingLimit {
   const rooms = [{ from: Number.NEGATIVE_INFINITY, requests }];
-  return { per, rooms: () => rooms };
+  return { per, allowances: () => rooms };
 }

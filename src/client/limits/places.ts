@@ -1,4 +1,4 @@
-/** What counts against a rate limit, as the service may see it. */
+/** The requests that count against a rate limit, as the service may see it. */
 export interface Places {
   /** Requests under way: each may reach the service at any moment until its answer is here. */
   readonly underWay: number;
@@ -6,8 +6,8 @@ export interface Places {
   readonly leaving: readonly number[];
 }
 
-/** So many requests may count at once, from an instant on. */
-export interface Room {
+/** How many requests may count at once, from an instant on. */
+export interface Allowance {
   readonly from: number;
   readonly requests: number;
 }
@@ -15,7 +15,7 @@ export interface Room {
 export const noPlaces: Places = { underWay: 0, leaving: [] };
 
 /** The instant from which on the next request may start; `Infinity` while that depends on those under way. */
-export function opensAt({ underWay, leaving }: Places, rooms: readonly Room[], now: number): number {
+export function opensAt({ underWay, leaving }: Places, rooms: readonly Allowance[], now: number): number {
   let first = Number.POSITIVE_INFINITY;
   for (const { from, requests } of rooms) {
     const start = Math.max(from, now);
@@ -31,7 +31,7 @@ export function entered(places: Places, now: number): Places {
   return { underWay: places.underWay + 1, leaving: places.leaving.filter((until) => until > now) };
 }
 
-/** The places after a request has ended, which counts until an instant; `undefined`: it was never sent. */
+/** The places after a request has ended. It counts until an instant; `undefined` if it was never sent. */
 export function ended(places: Places, until: number | undefined): Places {
   const underWay = places.underWay - 1;
   if (until === undefined) return { ...places, underWay };
@@ -41,7 +41,7 @@ export function ended(places: Places, until: number | undefined): Places {
   return { underWay, leaving: [...leaving.slice(0, at), until, ...leaving.slice(at)] };
 }
 
-/** The places after the scheduler's clock was set back, as a user may do: what has passed has passed. */
+/** The places after the scheduler's clock was set back: the time that has passed still counts. */
 export function setBack({ underWay, leaving }: Places, by: number): Places {
   return { underWay, leaving: leaving.map((until) => until - by) };
 }

@@ -7,7 +7,7 @@ export interface Quota {
   readonly per: number;
 }
 
-/** What has been spent in the running period and, as the service's clock is not known exactly, may count for the next. */
+/** What is spent in the running period. The service's clock is not known exactly, so `spentAhead` may count for the next. */
 export interface Ledger {
   /** The number of the running period since the epoch. */
   readonly period: number;
@@ -24,17 +24,17 @@ export interface Demand {
   readonly kind: CallKind;
 }
 
-/** How many times longer than asked for to wait between polls of each kind; `Infinity`: none until the next period. */
-export interface Stretch {
+/** How many times longer than asked for polls of each kind wait; `Infinity`: there are none until the next period. */
+export interface PollThrottle {
   readonly refresh: number;
   readonly close: number;
 }
 
-export const UNSTRETCHED: Stretch = { refresh: 1, close: 1 };
+export const UNTHROTTLED: PollThrottle = { refresh: 1, close: 1 };
 
 /**
- * The ledger as it stands at an instant that the service's clock has certainly reached. `underWay`: the cost of requests
- * that have not been answered and are not counted ahead; the service may count them for a period that begins meanwhile.
+ * The ledger at an instant that the service's clock has certainly reached. `underWay`: the cost of requests without an
+ * answer that are not counted ahead; the service may count them for a period that begins meanwhile.
  */
 export function ledgerAt(
   ledger: Ledger | undefined,
@@ -48,7 +48,7 @@ export function ledgerAt(
   return ledger;
 }
 
-/** The ledger after a request that may count for the next period, too, where it is `isAhead`; a negative cost gives back. */
+/** The ledger after a request; with `isAhead` it may count for the next period, too. A negative cost gives back. */
 export function charged(ledger: Ledger, cost: number, isAhead: boolean): Ledger {
   return {
     ...ledger,
@@ -58,13 +58,13 @@ export function charged(ledger: Ledger, cost: number, isAhead: boolean): Ledger 
 }
 
 /** Spreads what is left over the rest of the period: polls in between give way first, closing ones last. */
-export function stretched(
+export function pollThrottle(
   ledger: Ledger,
   { units, per }: Quota,
   demands: Iterable<Demand>,
   costs: Readonly<Record<CallKind, number>>,
   now: number,
-): Stretch {
+): PollThrottle {
   const timeLeft = Math.max(0, (ledger.period + 1) * per - now);
   const left = units - ledger.spent;
   let closing = 0;
@@ -74,7 +74,7 @@ export function stretched(
     closing += (cost * timeLeft) / closeEvery;
     refreshing += (cost * timeLeft) / refreshEvery;
   }
-  if (closing + refreshing <= left) return UNSTRETCHED;
+  if (closing + refreshing <= left) return UNTHROTTLED;
   if (closing < left) return { refresh: refreshing / (left - closing), close: 1 };
   return { refresh: Number.POSITIVE_INFINITY, close: left > 0 ? closing / left : Number.POSITIVE_INFINITY };
 }

@@ -1,28 +1,28 @@
 import { QuotaExceededError } from "../../errors.js";
 import type { QuotaActivity } from "../activity.js";
-import type { ServiceSpan } from "../service-clock.js";
+import type { ServiceTimeBounds } from "../service-clock.js";
 import {
   type CallKind,
   charged,
   type Demand,
   type Ledger,
   ledgerAt,
+  type PollThrottle,
+  pollThrottle,
   type Quota,
-  type Stretch,
-  stretched,
-  UNSTRETCHED,
+  UNTHROTTLED,
 } from "./quota.js";
 
-/** Where no quota is given, spent units are expected back with the next day, UTC. */
+/** Without a quota, spent units should be back with the next day, UTC. */
 const DAY = 86_400_000;
-/** The units that calls cost where answers do not say. */
+/** What calls cost, in units, if answers do not say. */
 export const DEFAULT_COSTS: Readonly<Record<CallKind, number>> = { ohlcv: 150, snipers: 50 };
 
-/** What the service's clock is right now, and at most when a request that goes out now arrives. */
-type ServiceNow = () => ServiceSpan;
-type Told = Omit<QuotaActivity, "type" | "at">;
+/** The bounds of the service's time now. */
+type ServiceNow = () => ServiceTimeBounds;
+type QuotaReport = Omit<QuotaActivity, "type" | "at">;
 
-/** A request that has not been answered. */
+/** A request without an answer yet. */
 interface Charge {
   readonly cost: number;
   /** Whether it is counted for the next period, too. */
@@ -35,18 +35,18 @@ interface Charge {
 export class Spending {
   readonly #quota: Quota | undefined;
   readonly #now: ServiceNow;
-  readonly #tell: (told: Told) => void;
+  readonly #report: (report: QuotaReport) => void;
   readonly #demands = new Set<Demand>();
-  /** What calls of each kind cost, as the last good answer said. */
+  /** What calls of each kind cost, by the last good answer. */
   readonly #costs = { ...DEFAULT_COSTS };
   readonly #underWay = new Set<Charge>();
   #ledger: Ledger | undefined;
   #phase = "ample";
 
-  constructor(quota: Quota | undefined, now: ServiceNow, tell: (told: Told) => void) {
+  constructor(quota: Quota | undefined, now: ServiceNow, tell: (told: QuotaReport) => void) {
     this.#quota = quota;
     this.#now = now;
-    this.#tell = tell;
+    this.#report = tell;
   }
 
   /** When units come back that were spent now, or up to `ago` ms before, by the service's clock. */
@@ -61,11 +61,11 @@ export class Spending {
     return () => this.#demands.delete(demand);
   }
 
-  /** How to stretch polls so that the units last until the end of the period. */
-  stretch(): Stretch {
-    if (this.#quota === undefined) return UNSTRETCHED;
+  /** How much longer polls have to wait so that the units last until the end of the period. */
+  pollThrottle(): PollThrottle {
+    if (this.#quota === undefined) return UNTHROTTLED;
     const { earliest } = this.#now();
-    const stretch = stretched(
+    const stretch = pollThrottle(
       this.#ledgerNow(this.#quota),
       this.#quota,
       this.#demands,
@@ -76,14 +76,14 @@ export class Spending {
     return stretch;
   }
 
-  /** The service's clock has become known, or has jumped: what was spent counts for the period that it tells of. */
+  /** Moves what was spent to the period of a clock that has become known, or has jumped. */
   moveAlong(): void {
     if (this.#quota === undefined || this.#ledger === undefined) return;
     const period = Math.floor(this.#now().earliest / this.#quota.per);
     this.#ledger = { ...this.#ledger, period };
   }
 
-  /** Throws a `QuotaExceededError` where a call is not to be had any more in this period. */
+  /** Throws a `QuotaExceededError` if the period has no units left for a call. */
   check(kind: CallKind): void {
     const cost = this.#costs[kind];
     if (this.#quota === undefined || this.#ledgerNow(this.#quota).spent + cost <= this.#quota.units) return;
@@ -93,21 +93,21 @@ export class Spending {
   }
 
   /**
-   * Counts a request that goes out, as what it is expected to cost. The function that it returns is told what the
-   * answer says, if anything, and gives what the call has cost; a good answer's word is expected of the next ones too.
+   * Counts the expected cost of a request that goes out. The function that it returns takes the cost that the answer
+   * names, if it does, and gives what the call has cost. The cost in a good answer is expected of the next calls, too.
    */
-  charge(kind: CallKind): (told: number | undefined, isGood: boolean) => number {
+  charge(kind: CallKind): (weight: number | undefined, isGood: boolean) => number {
     const expected = this.#costs[kind];
     const charge: Charge = { cost: expected, isAhead: this.#isAhead(), period: undefined };
     this.#add(expected, charge.isAhead);
     charge.period = this.#ledger?.period;
     this.#underWay.add(charge);
-    return (told, isGood) => {
+    return (weight, isGood) => {
       if (this.#quota !== undefined) this.#ledgerNow(this.#quota);
       this.#underWay.delete(charge);
-      const cost = told ?? DEFAULT_COSTS[kind];
+      const cost = weight ?? DEFAULT_COSTS[kind];
       if (isGood && cost > 0) this.#costs[kind] = cost;
-      // What was charged to a period that is over is past giving back.
+      // A period that is over gives nothing back.
       if (cost > expected || this.#ledger?.period === charge.period) {
         this.#add(cost - expected, this.#isAhead());
       }
@@ -143,10 +143,10 @@ export class Spending {
     return this.#ledger;
   }
 
-  #enter(phase: string, { refresh, close }: Stretch): void {
+  #enter(phase: string, { refresh, close }: PollThrottle): void {
     if (phase === this.#phase) return;
     this.#phase = phase;
     const { units } = this.#quota!;
-    this.#tell({ spent: this.#ledger?.spent ?? 0, units, resetsAt: this.resetsAt(), refresh, close });
+    this.#report({ spent: this.#ledger?.spent ?? 0, units, resetsAt: this.resetsAt(), refresh, close });
   }
 }

@@ -3,9 +3,9 @@ import { callAt } from "../timers.js";
 import { type FetchLike, isStale, MAX_BODY, SESSION, type SessionRequest } from "./transport.js";
 
 /** How one attempt ended, and when by the scheduler. */
-export type Ending = { readonly at: number } & (Outcome | { readonly kind: "timeout" });
+export type AttemptResult = { readonly at: number } & (FetchResult | { readonly kind: "timeout" });
 
-type Outcome =
+type FetchResult =
   | { readonly kind: "answer"; readonly answer: Answer }
   | { readonly kind: "oversized" }
   | { readonly kind: "failure"; readonly cause: unknown; readonly isStale: boolean };
@@ -14,17 +14,17 @@ type Outcome =
 export interface Answer {
   readonly status: number;
   readonly text: string;
-  /** When its head was here, by the scheduler. */
+  /** When its head arrived, by the scheduler. */
   readonly headAt: number;
-  /** In ms; `undefined` where there is none that can be read. */
+  /** Its `Date` in ms; `undefined` without one that can be read. */
   readonly date: number | undefined;
-  /** In seconds, where a cache tells how long ago it was made. */
+  /** Its `Age` in seconds; `undefined` if no cache tells it. */
   readonly age: number | undefined;
   readonly header: (name: string) => string | null;
 }
 
 /** What every attempt of a client has in common. */
-export interface Means {
+export interface AttemptContext {
   readonly fetch: FetchLike;
   readonly headers: Record<string, string>;
   readonly scheduler: SchedulerLike;
@@ -34,15 +34,15 @@ export interface Means {
 /** An attempt under way: when it was sent, and how it will end. */
 export interface Attempt {
   readonly sent: number;
-  readonly ending: Promise<Ending>;
+  readonly result: Promise<AttemptResult>;
 }
 
 /**
- * Asks once, at once, which is at `now`. The first of these decides how it ends: the whole body, a failure, the
- * timeout (which does not rely on `fetch` heeding its signal), or the caller's signal, with whose reason it rejects.
+ * Asks once, at once; that is at `now`. The attempt ends with the first of these: the whole body, a failure, the timeout
+ * (even if `fetch` ignores its signal), or the caller's signal, with whose reason the result rejects.
  */
 export function attempt(
-  { fetch, headers, scheduler, timeout }: Means,
+  { fetch, headers, scheduler, timeout }: AttemptContext,
   url: string,
   now: number,
   signal: AbortSignal | undefined,
@@ -57,9 +57,9 @@ export function attempt(
     signal: controller.signal,
     [SESSION]: session,
   } as const;
-  const outcome = exchange(fetch, url, init, session);
+  const outcome = fetchAnswer(fetch, url, init, session);
   const { sent = now } = session;
-  const ending = new Promise<Ending>((resolve, reject) => {
+  const result = new Promise<AttemptResult>((resolve, reject) => {
     let hasEnded = false;
     let arrival: Subscription | undefined;
     const end = (settle: () => void) => {
@@ -87,23 +87,23 @@ export function attempt(
       const take = () =>
         end(() => {
           resolve({ ...how, at: session.received ?? scheduler.now() });
-          // What is left of a body that is too large is still on its way.
+          // The rest of a body that is too large is still on its way.
           if (how.kind === "oversized") controller.abort();
         });
       if (session.arrive) arrival = session.arrive(take);
       else take();
     });
   });
-  return { sent, ending };
+  return { sent, result };
 }
 
-/** The whole answer, unless its body is too large, or why there is none; never rejects. */
-async function exchange(
+/** The whole answer, or why there is none; never rejects. */
+async function fetchAnswer(
   fetch: FetchLike,
   url: string,
   init: Parameters<FetchLike>[1],
   session: SessionRequest,
-): Promise<Outcome> {
+): Promise<FetchResult> {
   let response: Response | undefined;
   try {
     response = await fetch(url, init);
@@ -145,7 +145,7 @@ export async function bodyOf(response: Response): Promise<string | undefined> {
   }
 }
 
-/** Reads a stream no further than a body may be large; who ends early aborts the request. */
+/** Reads a stream up to the largest body that is allowed. The caller aborts the request if the stream goes on. */
 async function textWithin(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string | undefined> {
   const decoder = new TextDecoder();
   let text = "";

@@ -14,20 +14,20 @@ import type { RetryRules } from "../core.js";
 import { type Answer, parseHttpDate } from "./attempt.js";
 import type { Redactor } from "./redact.js";
 
-/** How much of a body an error holds, and of the service's message its own. */
+/** How much of a body an error holds, and how much of the service's message its own message holds. */
 const LONGEST_BODY = 1_000;
 const LONGEST_MESSAGE = 300;
 /** The longest body in which a message is looked for. */
 const LONGEST_TOLD = 65_536;
-/** The longest wait that a service can ask for, in ms; one that asks for more is mistaken. */
+/** The longest wait that a service can ask for, in ms; more counts as a mistake. */
 const LONGEST_HINT = 3_600_000;
 
-/** Whether the answer points elsewhere; a browser shows that as status 0, and nothing of the rest. */
+/** Whether the answer points elsewhere. A browser shows that as status 0, and hides the rest. */
 function isRedirect(status: number): boolean {
   return status === 0 || (status >= 300 && status < 400);
 }
 
-/** The error that an answer without status 200 stands for. */
+/** The error for an answer with another status than 200. */
 export function httpError(
   path: string,
   answer: Answer,
@@ -69,8 +69,8 @@ function messageIn(text: string): string | undefined {
 }
 
 /**
- * How long the service asks to wait before the next request, in ms, at most an hour; `undefined` where it does not say.
- * `now`: its clock at least, where the answer has no `Date`.
+ * How long the service asks to wait before the next request, in ms, at most an hour; `undefined` if it does not say.
+ * `now`: the service's earliest time, for an answer without a `Date`.
  */
 export function hintOf({ status, header, date }: Answer, now: number): number | undefined {
   if (status !== 429 && status !== 503) return undefined;
@@ -87,8 +87,8 @@ export function backOff(count: number, { baseDelay, maxDelay }: RetryRules): num
 }
 
 /**
- * How long to wait before the attempt after the given one, in ms; `undefined` where there is to be none: because
- * it cannot help, because enough were made, or because the service asks for more patience than the rules have.
+ * How long to wait before the next attempt, in ms. `undefined`: there is none, because it cannot help, because enough were
+ * made, or because the service asks for a longer wait than the rules allow.
  */
 export function delayAfter(
   attempt: number,

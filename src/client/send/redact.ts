@@ -10,25 +10,25 @@ export interface Redactor {
   readonly head: Quote;
   /** The same without the queries of URLs in it, for messages. */
   readonly quote: Quote;
-  /** The value itself where it can be shown whole, else a plain error with its name, message and code. */
+  /** The value itself if all of it can be shown, else a plain error with its name, message and code. */
   cause(cause: unknown): unknown;
-  /** The same error where it does not hold the secret, else another without it. */
+  /** The error itself if it does not hold the secret, else one without it. */
   contractError(error: ContractError): ContractError;
 }
 
 /** A shorter key is no secret, and replacing it everywhere would wreck every message. */
 const SHORTEST = 4;
-/** How deep in a cause is looked; what lies deeper counts as unsafe. */
+/** How deep a cause is searched; anything deeper counts as unsafe. */
 const DEEPEST = 5;
 /** The longest text of a cause, but for its stack. */
 const LONGEST_TEXT = 1_000;
 /** How much of a message is looked at: a URL with the longest cursor fits in. */
 const LOOKED_AT = 65_536;
-/** How many times longer than the secret it can be where it is escaped several times. */
+/** How many times longer the secret can become when it is escaped several times. */
 const STRETCH = 256;
-/** What stands in the place of the secret; of one that looks like it, nothing but dots. */
+/** What stands in the place of the secret; dots, if the secret occurs in this mark. */
 const MARK = "[key]";
-/** So often a text is looked through: next to a mark the secret can stand anew. */
+/** How often a text is searched: next to a mark the secret can come up anew. */
 const ROUNDS = 4;
 
 export function redactorOf(secret: string): Redactor {
@@ -68,7 +68,7 @@ export function redactorOf(secret: string): Redactor {
   return { text, head, quote, cause, contractError };
 }
 
-/** Whether all that can be reached from a value is texts that can be shown, numbers, and plain containers of them. */
+/** Whether a value holds nothing but texts that can be shown, numbers, and plain containers of them. */
 function isPlainlySafe(
   value: unknown,
   isSafe: (text: string, longest: number) => boolean,

@@ -7,35 +7,35 @@ import {
   TimeoutError,
 } from "../../errors.js";
 import type { ActivityFeed } from "../activity.js";
-import type { Ask, BudgetPart, Exchange, Starter } from "../core.js";
+import type { BudgetPart, Call, CallResult, Starter } from "../core.js";
 import { Budget } from "../limits/budget.js";
 import type { CallKind } from "../limits/quota.js";
 import { Spending } from "../limits/spending.js";
 import type { Settings } from "../options.js";
 import {
+  earliestAnswerTime,
   learn,
-  provenBy,
   type RoundTrip,
   type ServiceClock,
-  spanAt,
+  serviceTimeBounds,
   unknownClock,
 } from "../service-clock.js";
 import { sleepUntil } from "../timers.js";
-import { type Answer, attempt as attemptOnce, type Ending, type Means } from "./attempt.js";
+import { type Answer, type AttemptContext, type AttemptResult, attempt as attemptOnce } from "./attempt.js";
 import { backOff, delayAfter, hintOf, httpError } from "./failure.js";
 import type { Redactor } from "./redact.js";
 import { MAX_BODY } from "./transport.js";
 
-/** A first `Date` that is far from the scheduler's clock is believed once another answer agrees; so many are asked. */
+/** How often to ask until another answer confirms a first `Date` that is far from the scheduler's clock. */
 const CLOCK_READS = 3;
-/** A call is sent again at once so often at most: there can be several kept connections that are being closed. */
+/** How often a call is sent again at once: several kept connections can be closed at the same time. */
 const MOST_RESENDS = 3;
 /** How much of a transport's message an error repeats. */
 const LONGEST_REASON = 300;
 
-/** How an attempt ended, judged. */
-type Verdict<T> =
-  | { readonly exchange: Exchange<T> }
+/** What an attempt means for its call. */
+type JudgedAttempt<T> =
+  | { readonly exchange: CallResult<T> }
   | {
       readonly error: PairstreamError;
       readonly hint?: number | undefined;
@@ -44,36 +44,36 @@ type Verdict<T> =
       readonly isStale?: boolean;
     };
 
-/** Sends everything that a client sends: one after another in its budget, with retries, learning the service's clock. */
+/** Sends all calls of a client, within its budget and with retries, and learns the service's clock from the answers. */
 export class Sender {
   readonly #settings: Settings;
-  readonly #feed: ActivityFeed;
+  readonly #activity: ActivityFeed;
   readonly #redact: Redactor;
-  readonly #means: Means;
+  readonly #context: AttemptContext;
   readonly #budget: Budget;
   readonly #start: Starter;
-  /** Parts of the budget, which count all that goes out. */
+  /** Parts of the budget. Each counts every request that goes out. */
   readonly parts = new Set<BudgetPart>();
   readonly spending: Spending;
   #clock = unknownClock;
-  #isClockTold = false;
+  #isClockReported = false;
   /** Answers 429 with no good one between them, and when the last of them came. */
   #refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
 
   constructor(settings: Settings, feed: ActivityFeed, redact: Redactor) {
     this.#settings = settings;
-    this.#feed = feed;
+    this.#activity = feed;
     this.#redact = redact;
     const { fetch, scheduler, timeout, apiKey, rateLimit, quota } = settings;
     const headers = { accept: "application/json", "X-API-Key": apiKey };
-    this.#means = { fetch, scheduler, timeout, headers };
+    this.#context = { fetch, scheduler, timeout, headers };
     this.#budget = new Budget(scheduler, rateLimit, (throttling) =>
-      feed.tell(() => ({ type: "throttled", at: scheduler.now(), ...throttling })),
+      feed.emit(() => ({ type: "throttled", at: scheduler.now(), ...throttling })),
     );
     this.#start = (priority, signal, begin) => this.#budget.start(priority, signal, begin);
-    const serviceNow = () => spanAt(this.#clock, scheduler.now());
+    const serviceNow = () => serviceTimeBounds(this.#clock, scheduler.now());
     this.spending = new Spending(quota, serviceNow, (told) =>
-      feed.tell(() => ({ type: "quota", at: scheduler.now(), ...told })),
+      feed.emit(() => ({ type: "quota", at: scheduler.now(), ...told })),
     );
   }
 
@@ -81,7 +81,7 @@ export class Sender {
     return this.#clock;
   }
 
-  async send<T>(ask: Ask<T>): Promise<Exchange<T>> {
+  async send<T>(ask: Call<T>): Promise<CallResult<T>> {
     for (let asked = 1; ; asked += 1) {
       const exchange = await this.#sendOnce(ask);
       const { bounds, isConfirmed } = this.#clock;
@@ -90,7 +90,7 @@ export class Sender {
     }
   }
 
-  async #sendOnce<T>(ask: Ask<T>): Promise<Exchange<T>> {
+  async #sendOnce<T>(ask: Call<T>): Promise<CallResult<T>> {
     const { scheduler, retry } = this.#settings;
     let resends = 0;
     for (let attempt = 1; ; ) {
@@ -104,7 +104,7 @@ export class Sender {
       const isResent = isStale === true && resends < MOST_RESENDS;
       const delay = isResent ? 0 : delayAfter(attempt, error, hint, retry);
       if (delay === undefined) throw error;
-      this.#feed.tell(() => ({
+      this.#activity.emit(() => ({
         type: "retry",
         at,
         url: ask.route,
@@ -122,29 +122,29 @@ export class Sender {
 
   /** One attempt, from the request to what follows from its end. */
   async #attempt<T>(
-    ask: Ask<T>,
+    ask: Call<T>,
     attempt: number,
     now: number,
     end: (at: number) => void,
-  ): Promise<Verdict<T>> {
+  ): Promise<JudgedAttempt<T>> {
     const { route, priority, signal, within } = ask;
     const kind = kindOf(route);
-    // Others may have spent the rest while this one waited for its turn.
+    // Others may have spent the rest while this call waited for its turn.
     this.spending.check(kind);
     const settle = this.spending.charge(kind);
-    const { sent, ending } = attemptOnce(this.#means, this.#settings.baseUrl + route, now, signal);
+    const { sent, result } = attemptOnce(this.#context, this.#settings.baseUrl + route, now, signal);
     const counts = [...this.parts].filter((part) => part !== within).map((part) => part.count());
     const leave = (at: number) => {
       for (const count of [end, ...counts]) count(at);
     };
-    this.#feed.tell(() => ({
+    this.#activity.emit(() => ({
       type: "request",
       at: sent,
       url: route,
       attempt,
       priority,
     }));
-    const ended = await ending.catch((reason: unknown) => {
+    const ended = await result.catch((reason: unknown) => {
       settle(undefined, false);
       leave(this.#settings.scheduler.now());
       throw reason;
@@ -153,7 +153,7 @@ export class Sender {
     const weight = settle(answer && weightOf(answer), answer?.status === 200);
     const verdict = this.#judge(ask, sent, ended);
     if ("error" in verdict && verdict.error instanceof QuotaExceededError) this.spending.exhaust();
-    this.#feed.tell(() => ({
+    this.#activity.emit(() => ({
       type: "response",
       at: ended.at,
       url: route,
@@ -162,40 +162,45 @@ export class Sender {
       ...(answer === undefined ? {} : { status: answer.status, weight }),
       ...("error" in verdict ? { error: verdict.error } : {}),
     }));
-    if (answer !== undefined) this.#heed(answer, sent, ended.at);
-    // After a 429 nothing starts in its place.
+    if (answer !== undefined) this.#pauseAfter429(answer, sent, ended.at);
+    // Only after the pause, so that after a 429 no other request starts in its place.
     leave(answer?.headAt ?? ended.at);
     return verdict;
   }
 
-  #judge<T>(ask: Ask<T>, started: number, ended: Ending): Verdict<T> {
+  #judge<T>(ask: Call<T>, started: number, ended: AttemptResult): JudgedAttempt<T> {
     const { at } = ended;
     if (ended.kind !== "answer") {
       const isStale = ended.kind === "failure" && ended.isStale;
-      return { error: this.#lost(ask.route, ended), at, isStale };
+      return { error: this.#errorWithoutAnswer(ask.route, ended), at, isStale };
     }
     const { answer } = ended;
-    // Where the scheduler's clock was set back meanwhile, the start is not to be had in its present time.
+    // If the scheduler's clock was set back meanwhile, the start lies in its future.
     const sent = Math.min(started, at);
     const trip = { sent, received: at, date: answer.date, age: answer.age };
     this.#learn(trip);
     if (answer.status !== 200) {
-      const now = spanAt(this.#clock, at).earliest;
+      const now = serviceTimeBounds(this.#clock, at).earliest;
       const error = httpError(this.#pathOf(ask.route), answer, now, this.#redact);
       return { error, hint: hintOf(answer, now), at };
     }
     try {
       const value = ask.parse(answer.text);
       return {
-        exchange: { value, sentAt: sent, provenAt: provenBy(this.#clock, trip), epoch: this.#clock.epoch },
+        exchange: {
+          value,
+          sentAt: sent,
+          observedAt: earliestAnswerTime(this.#clock, trip),
+          epoch: this.#clock.epoch,
+        },
       };
     } catch (error) {
-      return { error: this.#broken(error), at };
+      return { error: this.#unreadable(error), at };
     }
   }
 
-  /** The error of an attempt that brought no answer. */
-  #lost(route: string, ended: Exclude<Ending, { kind: "answer" }>): PairstreamError {
+  /** The error of an attempt without an answer. */
+  #errorWithoutAnswer(route: string, ended: Exclude<AttemptResult, { kind: "answer" }>): PairstreamError {
     const path = this.#pathOf(route);
     if (ended.kind === "timeout") {
       const { timeout } = this.#settings;
@@ -207,8 +212,8 @@ export class Sender {
     return new NetworkError(this.#redact.text(`GET ${path} got no answer${reason}`), { cause });
   }
 
-  /** The error of an answer that could not be read, whatever went wrong; what it quotes may quote the key. */
-  #broken(error: unknown): ContractError {
+  /** The error of an answer that cannot be read. What it quotes may hold the key. */
+  #unreadable(error: unknown): ContractError {
     if (error instanceof ContractError)
       return this.#redact.contractError(requoted(error, this.#redact.quote));
     return new ContractError([], "cannot be read", { cause: this.#redact.cause(error) });
@@ -221,9 +226,9 @@ export class Sender {
     const jumped = epoch !== before.epoch && before.bounds !== undefined;
     const isFirstDate = bounds !== undefined && before.bounds === undefined;
     if (isFirstDate || jumped) this.spending.moveAlong();
-    if (this.#isClockTold && !jumped && !isFirstDate) return;
-    this.#isClockTold = true;
-    this.#feed.tell(() => ({
+    if (this.#isClockReported && !jumped && !isFirstDate) return;
+    this.#isClockReported = true;
+    this.#activity.emit(() => ({
       type: "clock",
       at: trip.received,
       source: bounds === undefined ? "scheduler" : "date",
@@ -234,14 +239,15 @@ export class Sender {
   }
 
   /** Stops the whole client after a 429. */
-  #heed(answer: Answer, sent: number, at: number): void {
-    // What was under way at the last refusal knows nothing of the pause: neither its refusal nor its success counts.
+  #pauseAfter429(answer: Answer, sent: number, at: number): void {
+    // A request from before the last refusal could not heed the pause: neither its refusal nor its success counts.
     const isNews = sent > this.#refusals.at;
     if (answer.status === 200 && isNews) this.#refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
     if (answer.status !== 429) return;
     if (isNews) this.#refusals = { count: this.#refusals.count + 1, at };
     const pause =
-      hintOf(answer, spanAt(this.#clock, at).earliest) || backOff(this.#refusals.count, this.#settings.retry);
+      hintOf(answer, serviceTimeBounds(this.#clock, at).earliest) ||
+      backOff(this.#refusals.count, this.#settings.retry);
     this.#budget.pause(at + pause);
   }
 
@@ -254,7 +260,7 @@ function kindOf(route: string): CallKind {
   return /\/snipers(\?|$)/.test(route) ? "snipers" : "ohlcv";
 }
 
-/** The cost of a call, where the answer tells it. */
+/** The cost of a call; `undefined` if the answer does not name it. */
 function weightOf({ header }: Answer): number | undefined {
   const told = header("x-request-weight")?.trim() ?? "";
   return /^\d+(\.\d+)?$/.test(told) ? Number(told) : undefined;

@@ -45,8 +45,8 @@ export type SessionFetch = FetchLike & { [SESSION]?: (scheduler: SchedulerLike) 
 export const STALE = Symbol("stale");
 
 /**
- * Whether `fetch` failed as the connection that it had kept was closed: what was asked may be sent again. The platform's
- * fetch tells on Node that the other side closed, and whether it had ever read something; elsewhere it sends again itself.
+ * Whether `fetch` failed because a kept connection was closed: the request may be sent again. Node's own fetch tells that
+ * the other side closed, and whether it had read something before; a browser's fetch sends again by itself.
  */
 export function isStale(failure: unknown): boolean {
   try {
@@ -63,13 +63,13 @@ interface PlatformCause {
   readonly socket?: { readonly bytesRead: number };
 }
 
-/** An idle connection is used for no longer, in ms: common servers, and what is between, close it after a minute. */
+/** How long an idle connection is kept, in ms: common servers and proxies close it after a minute. */
 const LONGEST_IDLE = 55_000;
 
 /** cross-fetch, which on Node is node-fetch, with connections of its own that outlive a request. */
 export function keepAliveFetch(): FetchLike {
   const agents = keepAliveAgents();
-  // Neither option is known to a browser's fetch, which ignores them; nor to the types, which are the browser's.
+  // A browser's fetch ignores both options. The types are the browser's and do not know them.
   const options = { size: MAX_BODY };
   if (agents === undefined) return (url, init) => crossFetch(url, { ...init, ...options });
   return (url, init) => {
@@ -85,8 +85,8 @@ export function keepAliveFetch(): FetchLike {
 }
 
 /**
- * An idle connection keeps no process alive, and is let go a second before its server closes it, where that says when:
- * Node's agents see to both, to the second where they have a limit of their own.
+ * Agents whose idle connections keep no process alive, and close a second before the server does, if it says when. Node's
+ * agents do both if they have a limit of their own.
  */
 function keepAliveAgents() {
   const builtin = globalThis.process?.getBuiltinModule;
@@ -119,9 +119,9 @@ interface NodeSocket {
 }
 
 /**
- * The agent, for one request. Where a connection breaks within a body of known length, node-fetch waits for the rest
- * until its caller gives up; a request that fails tells it. Where it was kept, and breaks before an answer, `lose` is
- * called, and the others that are idle are let go: they are as old, and the next request is to have a new one.
+ * The agent, for one request. If a connection breaks within a body of known length, node-fetch would wait for the rest:
+ * the agent makes the request fail. If a kept connection breaks before an answer, the agent calls `lose` and closes the
+ * other idle ones: they are as old, and the next request should get a new one.
  */
 function watched(agent: object, lose: () => void): object {
   const { addRequest, freeSockets } = agent as NodeAgent;

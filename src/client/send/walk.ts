@@ -2,7 +2,7 @@ import type { OhlcvPage } from "../../contract/model.js";
 import type { RefusedRow } from "../../contract/values.js";
 import { ContractError } from "../../errors.js";
 import type { Intervals } from "../../timeframe.js";
-import type { ClientCore, Step, Walk, WalkPage } from "../core.js";
+import type { ClientCore, PageFacts, Walk, WalkStep } from "../core.js";
 
 /** How far a walk has come. */
 interface Trail {
@@ -20,14 +20,14 @@ const START: Trail = {
   last: Number.NEGATIVE_INFINITY,
   cursors: [],
 };
-/** A loop is noticed before it is followed where it is no longer than this; a longer one by its rows. */
+/** A loop of cursors up to this length is refused before it is followed; a longer one shows in its rows. */
 const CURSORS_KEPT = 8;
 
 /**
- * The trail after one more page; throws a `ContractError` where its cursor leads nowhere, so that what the walk has not
- * reached is unknown.
+ * The trail after one more page. Throws a `ContractError` if the page's cursor leads nowhere: then the rest of the range
+ * is unknown.
  */
-function follow(trail: Trail, page: WalkPage, mostPages: number): Trail {
+function follow(trail: Trail, page: PageFacts, mostPages: number): Trail {
   const { cursor, rows } = page;
   const pages = trail.pages + 1;
   const first = Math.min(trail.first, page.first);
@@ -50,15 +50,18 @@ function follow(trail: Trail, page: WalkPage, mostPages: number): Trail {
 }
 
 /**
- * How many pages `[from, to)` can fill: one for the candle of each interval that it touches, as `from` may cut one; one
- * more where a service takes `to` to be in the range; and a page without candles after a full one.
+ * How many pages `[from, to)` can fill: one for the candle of each interval, the one that `from` cuts included; one if the
+ * service counts `to` as part of the range; and one without candles after a full page.
  */
 export function mostPagesOf(intervals: Intervals, from: number, to: number): number {
   return intervals.count(intervals.start(from), to) + 2;
 }
 
 /** What a page says of itself to a walk. */
-export function walkPageOf({ cursor, result }: OhlcvPage, refused: readonly RefusedRow<number>[]): WalkPage {
+export function pageFactsOf(
+  { cursor, result }: OhlcvPage,
+  refused: readonly RefusedRow<number>[],
+): PageFacts {
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   const take = (timestamp: number) => {
@@ -74,7 +77,7 @@ export function walkPageOf({ cursor, result }: OhlcvPage, refused: readonly Refu
 export async function* walkOf<T>(
   send: ClientCore["send"],
   { route, priority, parse, next, mostPages, startedAt, signal, needsClock = false }: Walk<T>,
-): AsyncGenerator<Step<T>, undefined, undefined> {
+): AsyncGenerator<WalkStep<T>, undefined, undefined> {
   let trail: Trail = startedAt === undefined ? START : { ...START, cursors: [startedAt] };
   let cursor: string | undefined;
   do {
@@ -95,8 +98,11 @@ export async function* walkOf<T>(
   } while (cursor !== undefined);
 }
 
-/** The same for those who may leave while a step is under way: `return()` aborts it, and ends the walk at once. */
-export function walkToLeave<T>(send: ClientCore["send"], walk: Walk<T>): AsyncIterator<Step<T>, undefined> {
+/** Like `walkOf`, but `return()` aborts a step that is under way, and ends the walk at once. */
+export function walkToLeave<T>(
+  send: ClientCore["send"],
+  walk: Walk<T>,
+): AsyncIterator<WalkStep<T>, undefined> {
   const { signal } = walk;
   const controller = new AbortController();
   const steps = walkOf(send, { ...walk, signal: controller.signal });
@@ -115,7 +121,7 @@ export function walkToLeave<T>(send: ClientCore["send"], walk: Walk<T>): AsyncIt
       }
     },
     return: () => {
-      // A step under way would otherwise run to its end before the generator hears of this.
+      // Otherwise a step under way would run to its end before the generator ends.
       controller.abort();
       return steps.return(undefined);
     },

@@ -1,4 +1,4 @@
-import { Kept } from "../../bounded-map.js";
+import { BoundedMap } from "../../bounded-map.js";
 import { checkNumber, checkSniperQuery, toInstant } from "../../contract/input.js";
 import type { DateLike, Network } from "../../contract/model.js";
 import { checkNames } from "../../contract/names.js";
@@ -54,8 +54,8 @@ export function simulatedMarket(options: SimulatedMarketOptions): SimulatedMarke
   const createdAt = Math.floor(toInstant("createdAt", options.createdAt ?? DEFAULT_CREATION));
   const pairs = Object.freeze(pairAddresses(seed, options.pairs ?? 1));
   const numbers = new Map(pairs.map((pairAddress, number) => [pairAddress, number]));
-  const made = new Kept<number, SwapPair>(PAIRS_KEPT);
-  const chunks: Chunks = new Kept(CHUNKS_KEPT);
+  const made = new BoundedMap<number, SwapPair>(PAIRS_KEPT);
+  const chunks: Chunks = new BoundedMap(CHUNKS_KEPT);
   return Object.freeze({
     pairs,
     pair: (network: Network, pairAddress: string) => {
@@ -72,7 +72,7 @@ export function simulatedMarket(options: SimulatedMarketOptions): SimulatedMarke
 }
 
 /** The chunks of all pairs, by the pair's number and the chunk's in one. */
-type Chunks = Kept<number, readonly Swap[]>;
+type Chunks = BoundedMap<number, readonly Swap[]>;
 
 function pairAddresses(seed: number, pairs: number | readonly string[]): string[] {
   if (typeof pairs === "number") {

@@ -1,7 +1,7 @@
 import type { SchedulerLike } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { SharedLimit } from "../../../src/adapters/nats/shared-limit.js";
-import { type Ask, coreOf, type Priority } from "../../../src/client/core.js";
+import { type Call, coreOf, type Priority } from "../../../src/client/core.js";
 import type { ClientOptions } from "../../../src/index.js";
 import { answered, at, World } from "../../world.js";
 
@@ -15,7 +15,7 @@ function shared(client: Partial<ClientOptions> = {}) {
   const world = new World({ start: START, latency: 10, client: { rateLimit: LIMIT, ...client } });
   world.interfere = () => answered(200, "fine");
   const limit = new SharedLimit(world.client, { share, per: LIMIT.per });
-  const ask = (route: string, more: Partial<Ask<string>> = {}) =>
+  const ask = (route: string, more: Partial<Call<string>> = {}) =>
     coreOf(limit.client).send({ route, priority: "refresh", parse: (text) => text, ...more });
   /** When each request went out, in ms from the start. */
   const sent = () => world.asked.map(({ sent }) => sent - START);

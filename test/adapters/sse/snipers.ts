@@ -44,7 +44,11 @@ export class SniperWatch {
     const events: SniperEvent[] = [];
     for (let times = 0; times < 2; times += 1) {
       this.#now += 1;
-      const read = { report: { ...emptyReport, result }, unreadable: new Set<string>(), hasUnplaced: false };
+      const read = {
+        report: { ...emptyReport, result },
+        unreadable: new Set<string>(),
+        hasUnidentifiedRow: false,
+      };
       const turn = readReport(this.#book, { ...read, observedAt: this.#now });
       this.#book = turn.book;
       events.push(...turn.events);

@@ -27,27 +27,27 @@ function absences(looks: readonly Look[]) {
   const known = new Map<number, Candle>();
   const counts = new Map<number, number>();
   return looks.map(({ read, before, turn }) => {
-    const { from, to, unreadable, hasUnplaced, isRepeat = false } = read;
+    const { from, to, unreadable, hasUnidentifiedRow, isRepeat = false } = read;
     const shown = new Set(read.candles.map(({ timestamp }) => timestamp));
     const confirmed: number[] = [];
     const unconfirmed = new Set<number>();
-    let isDoubtful = false;
+    let needsSecondLook = false;
     for (const timestamp of [...known.keys()].sort((a, b) => a - b)) {
       if (timestamp < before.finalUntil) continue;
       const isAsked = timestamp >= from && timestamp < to;
       if (isAsked && (shown.has(timestamp) || unreadable.has(timestamp))) counts.delete(timestamp);
-      else if (isAsked && hasUnplaced) unconfirmed.add(timestamp);
+      else if (isAsked && hasUnidentifiedRow) unconfirmed.add(timestamp);
       else if (isAsked && counts.has(timestamp) && !isRepeat) {
         counts.delete(timestamp);
         confirmed.push(timestamp);
       } else if (isAsked) {
         counts.set(timestamp, 1);
-        isDoubtful = true;
+        needsSecondLook = true;
       }
     }
     for (const timestamp of counts.keys()) unconfirmed.add(timestamp);
     fold(known, turn.changes);
-    return { confirmed, isDoubtful, firstUnconfirmed: Math.min(...unconfirmed) };
+    return { confirmed, needsSecondLook, firstUnconfirmed: Math.min(...unconfirmed) };
   });
 }
 
@@ -70,7 +70,7 @@ it("folding the changes gives the entries, and two honest reads the service's ow
       const sorted = (map: ReadonlyMap<number, Candle>) => [...map].filter(since).sort(([a], [b]) => a - b);
       expect(sorted(fold(candles, []))).toEqual(sorted(truth));
       const last = looks.at(-1)!;
-      expect(last.turn.isDoubtful).toBe(false);
+      expect(last.turn.needsSecondLook).toBe(false);
       expect(last.turn.book.finalUntil).toBe(Math.max(turn.book.finalUntil, windowStart(rules, now)));
       const settled = rules.intervals.start(now - rules.settle);
       expect(last.turn.book.coveredUntil).toBeGreaterThanOrEqual(settled);
@@ -138,7 +138,7 @@ it("removes what is absent twice in a row, nothing else, and doubts what is abse
     looks.forEach(({ turn }, at) => {
       const removed = turn.changes.filter(({ type }) => type === "removed");
       expect(removed.map(({ candle }) => candle.timestamp)).toEqual(expected[at]!.confirmed);
-      expect(turn.isDoubtful).toBe(expected[at]!.isDoubtful);
+      expect(turn.needsSecondLook).toBe(expected[at]!.needsSecondLook);
     });
   });
 });
@@ -169,13 +169,13 @@ it("covers only what was read after its end and settle, and takes back only what
     for (const { before, now, read, turn } of looks) {
       const { coveredFrom, coveredUntil } = turn.book;
       for (let at = read.from; at < read.to && intervals.end(at) + settle <= now; at = intervals.end(at)) {
-        if (!read.hasUnplaced && !read.unreadable.has(at)) known.add(at);
+        if (!read.hasUnidentifiedRow && !read.unreadable.has(at)) known.add(at);
       }
       for (const broken of read.unreadable) known.delete(broken);
       for (let at = coveredFrom; at < coveredUntil; at = intervals.end(at)) expect(known).toContain(at);
       const isTakenBack = [...read.unreadable].some((broken) => broken < before.coveredUntil);
       if (!isTakenBack) expect(coveredUntil).toBeGreaterThanOrEqual(before.coveredUntil);
-      const isJoined = read.from <= before.coveredUntil || read.hasUnplaced;
+      const isJoined = read.from <= before.coveredUntil || read.hasUnidentifiedRow;
       if (read.unreadable.size === 0 && isJoined) expect(coveredFrom).toBe(before.coveredFrom);
     }
   });

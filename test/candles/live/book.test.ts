@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { emptyBook, readCandles } from "../../../src/candles/live/book.js";
+import { applyRead, emptyBook } from "../../../src/candles/live/book.js";
 import type { CandleRead } from "../../../src/candles/read/range-reader.js";
 import { type CandleRules, windowStart } from "../../../src/candles/rules.js";
 import { intervalsOf } from "../../../src/timeframe.js";
@@ -10,7 +10,7 @@ function observe(rules: Partial<CandleRules> = {}) {
   const all: CandleRules = { intervals: MINUTES, settle: 1_000, revisionWindow: 2, ...rules };
   let book = emptyBook(0);
   const take = (read: CandleRead) => {
-    const turn = readCandles(all, freezeDeep(book), freezeDeep(read));
+    const turn = applyRead(all, freezeDeep(book), freezeDeep(read));
     book = turn.book;
     return turn;
   };
@@ -92,9 +92,9 @@ describe("the life of a candle", () => {
     const march = Date.UTC(2024, 2, 1);
     const candle = { ...candleOf(0), timestamp: Date.UTC(2024, 1, 1) };
     let book = emptyBook(candle.timestamp);
-    const statusAt = (provenAt: number) => {
-      const read = { ...readOf(provenAt, [0, 0], {}), from: candle.timestamp, to: Date.UTC(2025, 0, 1) };
-      const turn = readCandles(rules, book, { ...read, candles: [candle] });
+    const statusAt = (observedAt: number) => {
+      const read = { ...readOf(observedAt, [0, 0], {}), from: candle.timestamp, to: Date.UTC(2025, 0, 1) };
+      const turn = applyRead(rules, book, { ...read, candles: [candle] });
       book = turn.book;
       return turn.changes.map(({ status }) => status);
     };
@@ -165,9 +165,9 @@ describe("absence", () => {
   it("is asked for again, and removes at the second time, with the last status", () => {
     const { see, take } = observe();
     see(6, 1, { 5: 1 });
-    expect(take(readOf(6 * MINUTE + 2_000, [0, 100], {})).isDoubtful).toBe(true);
+    expect(take(readOf(6 * MINUTE + 2_000, [0, 100], {})).needsSecondLook).toBe(true);
     const again = take(readOf(6 * MINUTE + 3_000, [0, 100], {}));
-    expect(again.isDoubtful).toBe(false);
+    expect(again.needsSecondLook).toBe(false);
     expect(again.changes.map(lineOf)).toEqual(["removed 5=1 closed r1"]);
     expect(see(6, 4, {})).toEqual([]);
   });
@@ -234,7 +234,7 @@ describe("absence", () => {
     see(5, 31, { 5: 1 });
     const turn = take(readOf(5 * MINUTE + 32_000, [0, 100], {}));
     expect(turn.changes.map(lineOf)).toEqual(["removed 4=1 closed r1"]);
-    expect(turn.isDoubtful).toBe(true);
+    expect(turn.needsSecondLook).toBe(true);
   });
 
   it("is what an empty answer says of every candle", () => {
@@ -310,9 +310,9 @@ describe("rows that break the contract", () => {
     const seen = observe();
     seen.see(5, 30, { 5: 1 });
     for (let second = 0; second < 5; second += 1) {
-      const turn = seen.take(readOf(6 * MINUTE + 1_000 + second, [0, 100], {}, { hasUnplaced: true }));
+      const turn = seen.take(readOf(6 * MINUTE + 1_000 + second, [0, 100], {}, { hasUnidentifiedRow: true }));
       expect(turn.changes).toEqual([]);
-      expect(turn.isDoubtful).toBe(false);
+      expect(turn.needsSecondLook).toBe(false);
     }
     expect(seen.covered).toEqual([0, 5]);
     expect(seen.see(6, 31, { 5: 1 })).toEqual(["updated 5=1 closed r1"]);

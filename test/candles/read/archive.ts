@@ -3,7 +3,7 @@ import type { CandleRead } from "../../../src/candles/read/range-reader.js";
 import { SeriesReader } from "../../../src/candles/read/range-reader.js";
 import { readLast, readSlices } from "../../../src/candles/read/slices.js";
 import type { ClientActivity } from "../../../src/client/activity.js";
-import type { Ask, ClientCore, Exchange } from "../../../src/client/core.js";
+import type { Call, CallResult, ClientCore } from "../../../src/client/core.js";
 import { KnownPairs } from "../../../src/client/known-pairs.js";
 import { walkOf } from "../../../src/client/send/walk.js";
 import { unknownClock } from "../../../src/client/service-clock.js";
@@ -99,12 +99,12 @@ export function archive(habits: Habits, now = NOW) {
     const { createdAt } = habits;
     return JSON.stringify({ blockTimestamp: createdAt === null ? null : new Date(createdAt).toISOString() });
   };
-  const send = async <T>({ route, parse, signal }: Ask<T>): Promise<Exchange<T>> => {
+  const send = async <T>({ route, parse, signal }: Call<T>): Promise<CallResult<T>> => {
     for (let attempt = 1; ; attempt += 1) {
       signal?.throwIfAborted();
       const text = answer(route);
       try {
-        return { value: parse(text), sentAt: now, provenAt: now, epoch: 0 };
+        return { value: parse(text), sentAt: now, observedAt: now, epoch: 0 };
       } catch (error) {
         if (!(error instanceof ContractError) || attempt >= (habits.attempts ?? 1)) throw error;
       }

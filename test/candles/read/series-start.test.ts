@@ -88,8 +88,8 @@ describe("a range that starts before the pair's creation", () => {
     await slicesOf(strict, minute(0), minute(8_000), shop);
     await slicesOf(strict, minute(0), minute(8_000), shop);
     expect(shop.asked.reports).toBe(1);
-    expect(shop.reader({ skipsRows: true }, { timeframe: "1h" }).birth).toBe(minute(4_980));
-    expect(shop.reader({ skipsRows: true }, { network: "devnet" }).birth).toBeUndefined();
+    expect(shop.reader({ skipsRows: true }, { timeframe: "1h" }).startsAt).toBe(minute(4_980));
+    expect(shop.reader({ skipsRows: true }, { network: "devnet" }).startsAt).toBeUndefined();
   });
 
   it("that is silent to the end is empty", async () => {

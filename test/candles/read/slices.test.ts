@@ -206,10 +206,10 @@ describe("rows that break the contract", () => {
     await expect(read(one)).rejects.toThrow(ContractError);
     expect(told).toEqual([]);
     for (let more = 0; more < 3; more += 1) {
-      const { candles, unreadable, hasUnplaced } = await read(one);
+      const { candles, unreadable, hasUnidentifiedRow } = await read(one);
       expect(candles).toHaveLength(9);
       expect([...unreadable]).toEqual([minute(3)]);
-      expect(hasUnplaced).toBe(false);
+      expect(hasUnidentifiedRow).toBe(false);
     }
     expect(told).toEqual([expect.objectContaining({ type: "dropped", what: "row", key: minute(3) })]);
   });
@@ -237,8 +237,8 @@ describe("rows that break the contract", () => {
   it("that cannot be placed say so", async () => {
     const broken = new Map([[0, { open: 1 }]]);
     const { reader, told } = archive({ ...habits, broken, attempts: 3 });
-    const { hasUnplaced, unreadable, candles } = await read(reader());
-    expect([hasUnplaced, unreadable.size, candles.length]).toEqual([true, 0, 10]);
+    const { hasUnidentifiedRow, unreadable, candles } = await read(reader());
+    expect([hasUnidentifiedRow, unreadable.size, candles.length]).toEqual([true, 0, 10]);
     expect(told).toEqual([expect.objectContaining({ key: null })]);
   });
 
@@ -250,11 +250,11 @@ describe("rows that break the contract", () => {
       broken.set(0, { open: 1 });
       await expect(read(one)).rejects.toThrow(ContractError);
       await expect(read(one)).rejects.toThrow(ContractError);
-      expect((await read(one)).hasUnplaced).toBe(true);
-      expect((await read(one)).hasUnplaced).toBe(true);
+      expect((await read(one)).hasUnidentifiedRow).toBe(true);
+      expect((await read(one)).hasUnidentifiedRow).toBe(true);
       expect(told).toHaveLength(round);
       broken.clear();
-      expect((await read(one)).hasUnplaced).toBe(false);
+      expect((await read(one)).hasUnidentifiedRow).toBe(false);
     }
   });
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type CandleChange, emptyBook, isSame, readCandles } from "../../../src/candles/live/book.js";
+import { applyRead, type CandleChange, emptyBook, isSame } from "../../../src/candles/live/book.js";
 import type { CandleRead } from "../../../src/candles/read/range-reader.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import { type FillStep, GapFiller } from "../../../src/candles/view/gap-filler.js";
@@ -33,7 +33,7 @@ function watch() {
   const filler = new GapFiller(MINUTES);
   let book = emptyBook(0);
   return (at: number, seconds: number, prices: Prices, more: Partial<CandleRead> = {}) => {
-    const turn = readCandles(rules, book, readOf(at * MINUTE + seconds * 1_000, [0, 100], prices, more));
+    const turn = applyRead(rules, book, readOf(at * MINUTE + seconds * 1_000, [0, 100], prices, more));
     book = turn.book;
     return [...filler.fill({ changes: turn.changes, ...book })].map(flatLineOf);
   };
@@ -153,7 +153,7 @@ describe("flat candles", () => {
   it("may come wherever an interval was covered once, told or not", () => {
     const see = watch();
     see(5, 30, { 4: 7 });
-    see(6, 30, { 4: 7, 5: 8 }, { hasUnplaced: true });
+    see(6, 30, { 4: 7, 5: 8 }, { hasUnidentifiedRow: true });
     expect(see(6, 31, { 4: 7, 5: 8 })).toEqual([]);
     see(7, 30, { 4: 7, 5: 8 }, { unreadable: new Set([6 * MINUTE]) });
     see(7, 31, {});

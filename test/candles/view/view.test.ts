@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
-import { emptyBook, readCandles } from "../../../src/candles/live/book.js";
+import { applyRead, emptyBook } from "../../../src/candles/live/book.js";
 import type { CandleState } from "../../../src/candles/live/poll-candles.js";
 import type { CandleWatch } from "../../../src/candles/options.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
@@ -39,7 +39,7 @@ function watchOf(rules: CandleRules, more: Partial<CandleWatch> = {}): CandleWat
 function states() {
   let book = emptyBook(0);
   return (at: number, seconds: number, prices: Prices): { type: "state"; state: CandleState } => {
-    const turn = readCandles(RULES, book, readOf(at * MINUTE + seconds * 1_000, [0, 100], prices));
+    const turn = applyRead(RULES, book, readOf(at * MINUTE + seconds * 1_000, [0, 100], prices));
     book = turn.book;
     return { type: "state", state: { book, changes: turn.changes } };
   };

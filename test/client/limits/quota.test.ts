@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { charged, type Ledger, ledgerAt, type Quota, stretched } from "../../../src/client/limits/quota.js";
+import {
+  charged,
+  type Ledger,
+  ledgerAt,
+  pollThrottle,
+  type Quota,
+} from "../../../src/client/limits/quota.js";
 import {
   type ClientActivity,
   type FeedStatus,
@@ -31,24 +37,24 @@ describe("the ledger", () => {
       { closeEvery, refreshEvery, kind: "ohlcv" as const },
     ];
     const never = Number.POSITIVE_INFINITY;
-    expect(stretched(ledger, quota, demand(HOUR / 50, HOUR / 50), COSTS, 0)).toEqual({
+    expect(pollThrottle(ledger, quota, demand(HOUR / 50, HOUR / 50), COSTS, 0)).toEqual({
       refresh: 1,
       close: 1,
     });
-    expect(stretched(ledger, quota, demand(HOUR / 50, HOUR / 100), COSTS, 0)).toEqual({
+    expect(pollThrottle(ledger, quota, demand(HOUR / 50, HOUR / 100), COSTS, 0)).toEqual({
       refresh: 2,
       close: 1,
     });
-    expect(stretched(ledger, quota, demand(HOUR / 400, HOUR / 100), COSTS, 0)).toEqual({
+    expect(pollThrottle(ledger, quota, demand(HOUR / 400, HOUR / 100), COSTS, 0)).toEqual({
       refresh: never,
       close: 4,
     });
-    expect(stretched({ ...ledger, spent: 1_000 }, quota, demand(HOUR, never), COSTS, 0)).toEqual({
+    expect(pollThrottle({ ...ledger, spent: 1_000 }, quota, demand(HOUR, never), COSTS, 0)).toEqual({
       refresh: never,
       close: never,
     });
     // Half of the time with all of the units: nothing has to give way.
-    expect(stretched(ledger, quota, demand(HOUR / 50, HOUR / 100), COSTS, HOUR / 2)).toEqual({
+    expect(pollThrottle(ledger, quota, demand(HOUR / 50, HOUR / 100), COSTS, HOUR / 2)).toEqual({
       refresh: 1,
       close: 1,
     });
@@ -68,7 +74,7 @@ describe("the ledger", () => {
         fc.integer({ min: 0, max: 1_000 }),
         fc.integer({ min: 0, max: HOUR - 1 }),
         (demands, spent, now) => {
-          const { refresh, close } = stretched(
+          const { refresh, close } = pollThrottle(
             { period: 0, spent, spentAhead: 0 },
             quota,
             demands,

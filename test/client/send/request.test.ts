@@ -305,7 +305,10 @@ describe("the core", () => {
     expect(core.serviceClock().bounds).toEqual({ low: 4_990, high: 6_000 });
     await clock.advanceTo(START + 1_000);
     const exchange = await settled(clock, core.send(ask));
-    expect(exchange).toEqual({ value: PAGE, epoch: 1, provenAt: START + 6_000 });
+    expect(exchange).toEqual({
+      ...{ value: PAGE, epoch: 1 },
+      ...{ sentAt: START + 1_000, observedAt: START + 6_000 },
+    });
     await settled(clock, core.send(ask)).catch(() => {});
     const jumped = await settled(clock, core.send(ask));
     expect(jumped.epoch).toBe(2);
@@ -381,8 +384,8 @@ describe("the core", () => {
         }),
         mostPages: 3,
       });
-      for await (const { value, cursor, provenAt } of steps) {
-        expect(provenAt).toBe(START);
+      for await (const { value, cursor, observedAt } of steps) {
+        expect(observedAt).toBe(START);
         pages.push([value, cursor]);
       }
     };

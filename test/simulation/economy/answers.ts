@@ -57,12 +57,12 @@ export class Shown {
   }
 
   /** Takes in a page; gives whether the walk that ends with it lacks a candle that was shown before. */
-  lacks({ asked, rows, broken, hasUnplaced, cursor }: Read): boolean {
+  lacks({ asked, rows, broken, hasUnidentifiedRow, cursor }: Read): boolean {
     if (asked.cursor === undefined || this.#walk?.asked.from !== asked.from)
       this.#walk = { asked, rows: new Set(), isUnsure: false };
     const walk = this.#walk;
     for (const timestamp of [...rows.keys(), ...broken]) walk.rows.add(timestamp);
-    walk.isUnsure ||= hasUnplaced;
+    walk.isUnsure ||= hasUnidentifiedRow;
     const isLacking = cursor === undefined && !walk.isUnsure && this.#missIn(walk.asked, walk.rows);
     for (const timestamp of rows.keys()) this.#absences.set(timestamp, 0);
     return isLacking;

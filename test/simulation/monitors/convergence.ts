@@ -71,7 +71,7 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
     const has = isFlat ? undefined : own?.candle;
     const wanted = truth.get(timestamp);
     if (has === wanted || (has !== undefined && wanted !== undefined && isSameCandle(has, wanted))) continue;
-    if (last.broken.has(timestamp) || last.hasUnplaced || isSkipped(timestamp)) continue;
+    if (last.broken.has(timestamp) || last.hasUnidentifiedRow || isSkipped(timestamp)) continue;
     // A service that answers empty to a range from before the creation may be asked from its very second on.
     if (log.plan.world.quirks.emptyBeforeCreation && timestamp === context.bornAt(feed)) continue;
     const isUnsettled = timestamp >= windowFrom || last.answeredAt < intervals.end(timestamp) + settle;
@@ -118,7 +118,9 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
   }
 
   // What rows that could not be read leave uncovered is not filled.
-  const isReadable = polls.every(({ hasUnplaced, broken }) => !hasUnplaced && broken.size === 0);
+  const isReadable = polls.every(
+    ({ hasUnidentifiedRow, broken }) => !hasUnidentifiedRow && broken.size === 0,
+  );
   if (options.fillGaps && isReadable)
     checkFilling(
       known,
@@ -162,7 +164,7 @@ function earliest(known: ReadonlyMap<number, unknown>): number {
 
 function isDoubted(polls: readonly Look[], timestamp: number): boolean {
   const about = polls.filter((look) => covers(look, timestamp));
-  return about.at(-2)?.rows.has(timestamp) === true || about.at(-2)?.hasUnplaced === true;
+  return about.at(-2)?.rows.has(timestamp) === true || about.at(-2)?.hasUnidentifiedRow === true;
 }
 
 /** Whether one of the looks said what is known of an interval. */

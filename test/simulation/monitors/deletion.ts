@@ -91,7 +91,7 @@ const watchSecondLooks = (polls: readonly Look[], feed: FeedPlan, log: RunLog, c
     const before = polls[at - 1]!;
     const look = polls[at]!;
     const next = polls[at + 1];
-    if (look.hasUnplaced || before.hasUnplaced) continue;
+    if (look.hasUnidentifiedRow || before.hasUnidentifiedRow) continue;
     // A candle of an interval that still runs, or has just ended: whatever the window, it is watched.
     const lost = [...before.rows.keys()].some(
       (timestamp) =>

@@ -136,7 +136,7 @@ function checkTaken(log: RunLog, context: Context) {
       continue;
     }
     const read = exchange.status === 200 ? readBody(exchange, asked) : undefined;
-    const isClean = read !== undefined && read.broken.size === 0 && !read.hasUnplaced;
+    const isClean = read !== undefined && read.broken.size === 0 && !read.hasUnidentifiedRow;
     if (read === undefined && exchange.told!.isGood)
       context.breach(8, `takes ${body.slice(0, 60)}`, received!);
     if (read !== undefined && exchange.told!.isGood && isFlooded(read))

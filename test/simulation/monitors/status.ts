@@ -268,7 +268,11 @@ function witnessLackedBy(
 /** Whether looks at an interval are more than a single one without rows, or one that a cache has given again. */
 function isProven(looks: readonly Look[], feed: FeedPlan, context: Context): boolean {
   const [first] = looks;
-  if (looks.some(({ rows, broken, hasUnplaced }) => rows.size > 0 || broken.size > 0 || hasUnplaced))
+  if (
+    looks.some(
+      ({ rows, broken, hasUnidentifiedRow }) => rows.size > 0 || broken.size > 0 || hasUnidentifiedRow,
+    )
+  )
     return true;
   return (
     first !== undefined &&
@@ -309,6 +313,6 @@ function isUnconfirmed(
     last !== undefined &&
     !last.rows.has(timestamp) &&
     !last.broken.has(timestamp) &&
-    !last.hasUnplaced
+    !last.hasUnidentifiedRow
   );
 }

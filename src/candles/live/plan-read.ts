@@ -1,0 +1,206 @@
+import type { ServiceClock } from "../../client/service-clock.js";
+import type { Candle } from "../../contract/model.js";
+import { FULL_PAGE, type SeriesRead } from "../read/range-reader.js";
+import { type CandleRules, settledUntil, windowStart } from "../rules.js";
+import { type CandleBook, emptyBook } from "./book.js";
+
+/** What is known of the service's clock, and the service's time now. */
+export type ClockReading = Pick<ServiceClock, "epoch" | "isConfirmed" | "isContradicted"> & {
+  readonly now: number;
+};
+
+/** What a poll knows before it reads. */
+export interface KnownSeries {
+  /** Absent until an answer has been taken in. */
+  readonly book: CandleBook | undefined;
+  /** The end of the newest candle that was read; without one, where the book began. */
+  readonly seenUntil: number;
+  /** Where the first look by a confirmed clock began. What that look fails to read is caught up like an outage. */
+  readonly firstLook: { readonly from: number; readonly epoch: number } | undefined;
+}
+
+export const UNKNOWN_SERIES: KnownSeries = {
+  book: undefined,
+  seenUntil: Number.POSITIVE_INFINITY,
+  firstLook: undefined,
+};
+
+/** What is known at the start of a look. */
+export function knownAtLook(rules: CandleRules, known: KnownSeries, clock: ClockReading): KnownSeries {
+  const { book, firstLook } = known;
+  if (book !== undefined || !clock.isConfirmed) return known;
+  if (firstLook?.epoch === clock.epoch) return { ...known, book: emptyBook(firstLook.from) };
+  return { ...known, firstLook: { from: windowStart(rules, clock.now), epoch: clock.epoch } };
+}
+
+/**
+ * What is known before a read. If the clock ran ahead, the book has skipped candles: a new book begins at the end of the
+ * newest candle seen.
+ */
+export function knownAtRead(rules: CandleRules, known: KnownSeries, clock: ClockReading): KnownSeries {
+  const { book, seenUntil } = known;
+  if (book === undefined || !isAheadOfTime(rules, book, clock)) return known;
+  return { ...known, book: emptyBook(Math.min(seenUntil, windowStart(rules, clock.now))) };
+}
+
+/**
+ * Whether the service's clock was set back so far that the running interval counts as final. Such a book would show
+ * nothing until the clock has caught up.
+ */
+function isAheadOfTime(rules: CandleRules, book: CandleBook, { epoch, now }: ClockReading): boolean {
+  return epoch !== book.epoch && book.finalUntil > rules.intervals.start(now);
+}
+
+/** The range that a read asks for. */
+export interface ReadRange {
+  /** The start of an interval, as is `to`. */
+  readonly from: number;
+  readonly to: number;
+  /** Whether the book holds no candle that may still change. */
+  readonly isBlank: boolean;
+  /** Whether no candle of the series was ever read. Until one is, nothing becomes final. */
+  readonly isUnseen: boolean;
+  /** Whether the range may not fit one page: what has left the revision window is read first, in slices. */
+  readonly isFarBehind: boolean;
+}
+
+/** From what may still change to the end of the running interval; `hasCandles`: whether any candle was ever read. */
+export function rangeToRead(
+  rules: CandleRules,
+  book: CandleBook | undefined,
+  hasCandles: boolean,
+  now: number,
+): ReadRange {
+  const changeable = windowStart(rules, now);
+  const isBlank = book === undefined || book.entries.length === 0;
+  const isUnseen = isBlank && !hasCandles;
+  let from = changeable;
+  if (book !== undefined) {
+    const { finalUntil, coveredUntil } = book;
+    from = isUnseen ? Math.max(finalUntil, Math.min(changeable, coveredUntil)) : finalUntil;
+  }
+  const to = rules.intervals.end(Math.max(now, from));
+  return { from, to, isBlank, isUnseen, isFarBehind: !isUnseen && isFarBehind(rules, book, changeable) };
+}
+
+/** Whether what is not final before an instant may fill more than half a page. */
+export function isFarBehind(
+  { intervals }: CandleRules,
+  book: CandleBook | undefined,
+  until: number,
+): boolean {
+  return book !== undefined && intervals.count(book.finalUntil, until) > FULL_PAGE / 2;
+}
+
+/** What was known when an answer came. */
+export interface ReadContext {
+  readonly book: CandleBook | undefined;
+  readonly range: ReadRange;
+  /** Whether any candle was read by now. */
+  readonly hasCandles: boolean;
+  /** The answer just before, where it was the first with candles: this one has to hold them as well. */
+  readonly firstSeen: SeriesRead | undefined;
+  /** Whether the look may ask once more at once. */
+  readonly mayRepeat: boolean;
+}
+
+/** What to do with an answer. */
+export type ReadVerdict =
+  /** The time it was asked by was wrong, or is in doubt: ask again at once. */
+  | { readonly type: "ask-again" }
+  /** It lacks a known candle that lies before its range. */
+  | { readonly type: "not-whole"; readonly lacks: number }
+  /** It holds the first candles of the series: read what lies before them first. */
+  | { readonly type: "catch-up-first" }
+  /** It lacks some of the candles that the answer just before has shown; `candles`: those of both. */
+  | { readonly type: "cut"; readonly candles: readonly Candle[] }
+  /** It can be taken in. `isUnproven`: it shows nothing, and nothing proves that nothing is there. */
+  | { readonly type: "whole"; readonly isUnproven: boolean; readonly isLast: boolean };
+
+/** Whether an answer can be believed; `clock`: as it is after the answer. */
+export function verdictOn(
+  rules: CandleRules,
+  read: SeriesRead,
+  { book, range, hasCandles, firstSeen, mayRepeat }: ReadContext,
+  clock: ClockReading,
+): ReadVerdict {
+  // Asked by a clock that was not known yet, or has jumped, a range can miss the present.
+  const missesPresent = range.to <= rules.intervals.start(read.observedAt);
+  const beginsLate = range.from > windowStart(rules, read.observedAt);
+  const mayBeMistimed = book === undefined || isAheadOfTime(rules, book, clock);
+  if (mayRepeat && mayBeMistimed && (missesPresent || beginsLate)) return { type: "ask-again" };
+  if (book !== undefined && read.lacks !== undefined) {
+    // A `Date` that contradicts what was known proves nothing until another answer agrees with one of the two.
+    if (mayRepeat && clock.isContradicted) return { type: "ask-again" };
+    return { type: "not-whole", lacks: read.lacks };
+  }
+  if (range.isUnseen && hasCandles && book !== undefined && range.from > book.finalUntil) {
+    return { type: "catch-up-first" };
+  }
+  const cutOff = book === undefined ? [] : shownOnlyBefore(rules, firstSeen, read);
+  if (cutOff.length > 0) {
+    const candles = [...cutOff, ...read.candles].sort((a, b) => a.timestamp - b.timestamp);
+    return { type: "cut", candles };
+  }
+  const isLast = !mayRepeat || !(missesPresent || clock.isContradicted);
+  return { type: "whole", isUnproven: !isProven(read, book), isLast };
+}
+
+/** The candles that an answer lacks and the one just before it has shown, if nothing has settled in between. */
+function shownOnlyBefore(
+  rules: CandleRules,
+  before: SeriesRead | undefined,
+  { from, to, candles, epoch, observedAt }: SeriesRead,
+): readonly Candle[] {
+  if (before?.epoch !== epoch) return [];
+  if (settledUntil(rules, before.observedAt) < settledUntil(rules, observedAt)) return [];
+  const shown = new Set(candles.map(({ timestamp }) => timestamp));
+  return before.candles.filter(
+    ({ timestamp }) => timestamp >= from && timestamp < to && !shown.has(timestamp),
+  );
+}
+
+/** Whether an answer without candles proves that there are none: it holds a known one, or lacks one of its range. */
+function isProven(read: SeriesRead, book: CandleBook | undefined): boolean {
+  const isSilent = read.candles.length === 0 && read.unreadable.size === 0 && !read.hasUnidentifiedRow;
+  if (!isSilent || read.isWitnessed) return true;
+  return (
+    book?.entries.some(({ candle: { timestamp } }) => timestamp >= read.from && timestamp < read.to) ?? false
+  );
+}
+
+/** A silence that answers have shown and nothing proves. */
+export interface Silence {
+  /** Until where the last answer has shown it. */
+  readonly until: number;
+  /** Until where the answer before has shown it, too; absent where there was none. */
+  readonly confirmedUntil: number | undefined;
+  readonly epoch: number;
+}
+
+/** How much of an answer counts, and the silence that it leaves. */
+export interface CountedRead {
+  /** The end of what counts. */
+  readonly to: number;
+  readonly silence: Silence | undefined;
+}
+
+/**
+ * An unproven answer counts as far as the one before it has shown the same silence. An answer that came right after
+ * another may be a cache's copy of it: it confirms no more than that one did.
+ */
+export function countedRead(
+  rules: CandleRules,
+  { from, to, observedAt, epoch, isUnproven }: SeriesRead,
+  silence: Silence | undefined,
+  isRepeat: boolean,
+): CountedRead {
+  if (!isUnproven) return { to, silence: undefined };
+  const known = silence?.epoch === epoch ? silence : undefined;
+  const confirmedUntil = isRepeat ? known?.confirmedUntil : known?.until;
+  const until = Math.min(settledUntil(rules, observedAt), to);
+  return {
+    to: Math.max(from, Math.min(to, confirmedUntil ?? from)),
+    silence: { until, confirmedUntil, epoch },
+  };
+}

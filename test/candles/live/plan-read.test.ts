@@ -1,0 +1,321 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type CandleBook, emptyBook } from "../../../src/candles/live/book.js";
+import {
+  type ClockReading,
+  countedRead,
+  type KnownSeries,
+  knownAtLook,
+  knownAtRead,
+  type ReadContext,
+  rangeToRead,
+  type Silence,
+  UNKNOWN_SERIES,
+  verdictOn,
+} from "../../../src/candles/live/plan-read.js";
+import { FULL_PAGE, type SeriesRead } from "../../../src/candles/read/range-reader.js";
+import { windowStart } from "../../../src/candles/rules.js";
+import { candleOf, freezeDeep, MINUTE, MINUTES, readOf, someRules } from "../market.js";
+
+/** All instants lie in these minutes, and candles in the last of them. */
+const [FIRST, LAST] = [1_000, 3_000];
+const instants = fc.integer({ min: FIRST * MINUTE, max: LAST * MINUTE });
+const minutes = fc.integer({ min: LAST - 8, max: LAST });
+const epochs = fc.constantFrom(0, 1);
+
+const clocks: fc.Arbitrary<ClockReading> = fc.record({
+  now: instants,
+  epoch: epochs,
+  isConfirmed: fc.boolean(),
+  isContradicted: fc.boolean(),
+});
+/** The clock a poll mostly has: it runs on, and nothing contradicts it. */
+const steady = (now: number): ClockReading => ({ now, epoch: 0, isConfirmed: true, isContradicted: false });
+
+const books: fc.Arbitrary<CandleBook> = fc
+  .record({
+    from: instants,
+    covered: fc.nat(5),
+    entries: fc.uniqueArray(minutes, { maxLength: 4 }),
+    epoch: epochs,
+  })
+  .map(({ from, covered, entries, epoch }) => {
+    const start = Math.min(MINUTES.start(from), ...entries.map((minute) => minute * MINUTE));
+    const kept = entries
+      .sort((a, b) => a - b)
+      .map((minute) => ({
+        candle: candleOf(minute),
+        status: "open" as const,
+        revision: 0,
+        isMissing: false,
+      }));
+    return { ...emptyBook(start), coveredUntil: start + covered * MINUTE, entries: kept, epoch };
+  });
+const maybe = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: undefined });
+
+const reads: fc.Arbitrary<SeriesRead> = fc
+  .record({
+    at: instants,
+    length: fc.nat(8),
+    candles: fc.uniqueArray(minutes, { maxLength: 4 }),
+    unreadable: fc.uniqueArray(minutes, { maxLength: 1 }),
+    hasUnidentifiedRow: fc.boolean(),
+    isWitnessed: fc.boolean(),
+    lacks: maybe(minutes),
+    epoch: epochs,
+  })
+  .map(({ at, length, candles, unreadable, lacks, ...rest }) => {
+    const [from, to] = [LAST - length, LAST + 1];
+    const shown = Object.fromEntries(candles.filter((minute) => minute >= from).map((minute) => [minute, 1]));
+    return {
+      ...readOf(at, [from, to], shown, { unreadable: new Set(unreadable.map((minute) => minute * MINUTE)) }),
+      ...rest,
+      lacks: lacks && lacks * MINUTE,
+      sentAt: at,
+    };
+  });
+
+describe("the range that a poll reads", () => {
+  it("goes from what may still change to the end of the running interval", () => {
+    fc.assert(
+      fc.property(someRules, maybe(books), fc.boolean(), instants, (rules, book, hasCandles, now) => {
+        const { from, to } = rangeToRead(rules, freezeDeep(book), hasCandles, now);
+        expect([MINUTES.start(from), MINUTES.start(to)]).toEqual([from, to]);
+        expect(to).toBeGreaterThan(Math.max(now, from));
+        expect(to - MINUTE).toBeLessThanOrEqual(Math.max(now, from));
+        expect(from).toBeGreaterThanOrEqual(book?.finalUntil ?? 0);
+        expect(from).toBeLessThanOrEqual(Math.max(windowStart(rules, now), book?.finalUntil ?? 0));
+      }),
+    );
+  });
+
+  it("leaves out nothing that is not final once there is a candle", () => {
+    fc.assert(
+      fc.property(someRules, books, fc.boolean(), instants, (rules, book, hasCandles, now) => {
+        fc.pre(hasCandles || book.entries.length > 0);
+        const range = rangeToRead(rules, book, hasCandles, now);
+        expect(range.from).toBe(book.finalUntil);
+        expect(range.isUnseen).toBe(false);
+        // What does not count as far behind fits one page, the revision window included.
+        if (!range.isFarBehind) expect(MINUTES.count(range.from, range.to)).toBeLessThan(FULL_PAGE);
+      }),
+    );
+  });
+
+  it("leaves out what is covered while there is none, and never lags behind", () => {
+    fc.assert(
+      fc.property(someRules, books, instants, (rules, { entries: _, ...book }, now) => {
+        const range = rangeToRead(rules, { ...book, entries: [] }, false, now);
+        const known = Math.max(book.finalUntil, book.coveredUntil);
+        expect([range.isUnseen, range.isFarBehind]).toEqual([true, false]);
+        expect(range.from).toBe(Math.min(known, Math.max(book.finalUntil, windowStart(rules, now))));
+      }),
+    );
+  });
+});
+
+describe("what is known before a read", () => {
+  const known: fc.Arbitrary<KnownSeries> = fc.record({
+    book: maybe(books),
+    seenUntil: instants.map(MINUTES.start),
+    firstLook: maybe(fc.record({ from: instants.map(MINUTES.start), epoch: epochs })),
+  });
+
+  it("is the same unless the clock was set back behind the book; then no candle is passed over", () => {
+    fc.assert(
+      fc.property(someRules, known, clocks, (rules, before, clock) => {
+        const after = knownAtRead(rules, freezeDeep(before), clock);
+        const { book } = before;
+        const isBehind =
+          book !== undefined && clock.epoch !== book.epoch && book.finalUntil > MINUTES.start(clock.now);
+        if (!isBehind) {
+          expect(after).toBe(before);
+          return;
+        }
+        const { from, to } = rangeToRead(rules, after.book, false, clock.now);
+        expect(from).toBeLessThanOrEqual(Math.min(before.seenUntil, windowStart(rules, clock.now)));
+        expect(to).toBe(MINUTES.end(Math.max(clock.now, from)));
+        expect(after.book!.entries).toEqual([]);
+      }),
+    );
+  });
+
+  it("begins where the first look by a confirmed clock did, however many looks fail", () => {
+    const waits = fc.array(fc.nat(10 * MINUTE), { minLength: 1, maxLength: 5 });
+    fc.assert(
+      fc.property(someRules, instants, waits, fc.nat(5), (rules, start, list, unconfirmed) => {
+        let now = start;
+        let series = UNKNOWN_SERIES;
+        for (let at = 0; at < unconfirmed; at++) {
+          series = knownAtLook(rules, series, { ...steady(now), isConfirmed: false });
+          expect(series.book).toBeUndefined();
+        }
+        const first = windowStart(rules, now);
+        series = knownAtLook(rules, series, steady(now));
+        for (const wait of list) {
+          now += wait;
+          series = knownAtLook(rules, series, steady(now));
+          expect(rangeToRead(rules, series.book, true, now).from).toBe(first);
+        }
+      }),
+    );
+  });
+
+  it("begins anew where the clock has jumped after the first look", () => {
+    const first = knownAtLook(
+      { intervals: MINUTES, settle: 0, revisionWindow: 0 },
+      UNKNOWN_SERIES,
+      steady(0),
+    );
+    const jumped = { ...steady(50 * MINUTE), epoch: 1 };
+    const second = knownAtLook({ intervals: MINUTES, settle: 0, revisionWindow: 0 }, first, jumped);
+    expect(second).toEqual({ ...UNKNOWN_SERIES, firstLook: { from: 50 * MINUTE, epoch: 1 } });
+  });
+});
+
+describe("the verdict on an answer", () => {
+  const contexts = fc.record({
+    book: maybe(books),
+    hasCandles: fc.boolean(),
+    firstSeen: maybe(reads),
+    mayRepeat: fc.boolean(),
+  });
+  const cases = fc
+    .record({
+      rules: someRules,
+      context: contexts,
+      read: reads,
+      clock: clocks,
+      asked: instants,
+      isTimely: fc.boolean(),
+    })
+    .map(({ rules, context, read, clock, asked, isTimely }) => {
+      const when = isTimely ? read.observedAt : asked;
+      const range = rangeToRead(rules, context.book, context.hasCandles, when);
+      const full: ReadContext = { ...context, range };
+      return { rules, context: full, read, clock, verdict: verdictOn(rules, read, full, clock) };
+    });
+
+  it("asks again only while it may, and only where the time was wrong or is in doubt", () => {
+    fc.assert(
+      fc.property(cases, ({ rules, context, read, clock, verdict }) => {
+        if (verdict.type !== "ask-again") return;
+        expect(context.mayRepeat).toBe(true);
+        const { range } = context;
+        const present = { from: windowStart(rules, read.observedAt), to: read.observedAt };
+        const isTimely = range.from <= present.from && range.to > present.to;
+        expect(clock.isContradicted || !isTimely).toBe(true);
+      }),
+    );
+  });
+
+  it("takes in no answer that lacks a known candle", () => {
+    fc.assert(
+      fc.property(cases, ({ context, read, verdict }) => {
+        if (context.book === undefined || read.lacks === undefined) return;
+        if (verdict.type === "ask-again") return;
+        expect(verdict).toEqual({ type: "not-whole", lacks: read.lacks });
+      }),
+    );
+  });
+
+  it("reads first what lies before the first candles", () => {
+    fc.assert(
+      fc.property(cases, ({ context: { book, range, hasCandles }, verdict }) => {
+        if (verdict.type === "ask-again" || verdict.type === "not-whole") return;
+        const hasHole = range.isUnseen && hasCandles && book !== undefined && book.finalUntil < range.from;
+        expect(verdict.type === "catch-up-first").toBe(hasHole);
+      }),
+    );
+  });
+
+  it("believes emptiness only with a witness, or where a known candle is missed", () => {
+    fc.assert(
+      fc.property(cases, ({ context: { book }, read, verdict }) => {
+        if (verdict.type !== "whole") return;
+        const isSilent = read.candles.length === 0 && read.unreadable.size === 0 && !read.hasUnidentifiedRow;
+        const misses = book?.entries.some(
+          ({ candle: { timestamp } }) => timestamp >= read.from && timestamp < read.to,
+        );
+        expect(verdict.isUnproven).toBe(isSilent && !read.isWitnessed && misses !== true);
+      }),
+    );
+  });
+
+  it("ends the look unless another answer may tell more", () => {
+    fc.assert(
+      fc.property(cases, ({ context, read, clock, verdict }) => {
+        if (verdict.type !== "whole") return;
+        const hasPresent = context.range.to > MINUTES.start(read.observedAt);
+        expect(verdict.isLast).toBe(!context.mayRepeat || (hasPresent && !clock.isContradicted));
+      }),
+    );
+  });
+
+  it("keeps what the answer just before has shown, unless something has settled in between", () => {
+    fc.assert(
+      fc.property(someRules, books, reads, reads, fc.boolean(), (rules, book, first, second, isSameTime) => {
+        const firstSeen = isSameTime ? { ...first, observedAt: second.observedAt } : first;
+        const read = { ...second, lacks: undefined };
+        const range = rangeToRead(rules, book, true, read.observedAt);
+        const context = { book, range, hasCandles: true, firstSeen, mayRepeat: false };
+        const verdict = verdictOn(rules, freezeDeep(read), context, steady(read.observedAt));
+        const settled = ({ observedAt }: SeriesRead) => MINUTES.start(observedAt - rules.settle);
+        const isComparable = firstSeen.epoch === read.epoch && settled(firstSeen) >= settled(read);
+        const times = (of: SeriesRead) => of.candles.map(({ timestamp }) => timestamp);
+        const inRange = times(firstSeen).filter((time) => time >= read.from && time < read.to);
+        const both = [...new Set([...inRange, ...times(read)])].sort((a, b) => a - b);
+        if (isComparable && both.length > read.candles.length) {
+          expect(verdict.type).toBe("cut");
+          if (verdict.type === "cut") expect(verdict.candles.map(({ timestamp }) => timestamp)).toEqual(both);
+        } else expect(verdict.type).toBe("whole");
+      }),
+    );
+  });
+});
+
+describe("what of an answer counts", () => {
+  const answers = fc.array(
+    fc.record({
+      end: fc.integer({ min: LAST - 6, max: LAST }),
+      wait: fc.nat(3 * MINUTE),
+      isUnproven: fc.boolean(),
+      isRepeat: fc.boolean(),
+      hasJumped: fc.constantFrom(false, false, false, true),
+    }),
+    { minLength: 1, maxLength: 12 },
+  );
+
+  it("is all of a proven one, and of another what an answer before it, no copy, has shown as well", () => {
+    fc.assert(
+      fc.property(someRules, answers, (rules, list) => {
+        let silence: Silence | undefined;
+        let [now, epoch] = [LAST * MINUTE, 0];
+        /** The ends of the silences shown since the last proof, those of one breath together. */
+        let shown: number[][] = [];
+        for (const { end, wait, isUnproven, isRepeat, hasJumped } of list) {
+          now += wait;
+          if (hasJumped) epoch += 1;
+          const read = {
+            ...readOf(now, [LAST - 7, end], {}, { epoch, isUnproven }),
+            sentAt: now,
+            lacks: undefined,
+          };
+          const counted = countedRead(rules, { ...read, isWitnessed: false }, silence, isRepeat);
+          silence = counted.silence;
+          if (hasJumped || !isUnproven) shown = [];
+          if (!isUnproven) {
+            expect(counted).toEqual({ to: read.to, silence: undefined });
+            continue;
+          }
+          const until = Math.min(read.to, MINUTES.start(now - rules.settle));
+          if (isRepeat && shown.length > 0) shown.at(-1)!.push(until);
+          else shown.push([until]);
+          const before = shown.at(-2)?.at(-1);
+          const confirmed = before === undefined ? read.from : Math.min(before, read.to);
+          expect(counted.to).toBe(Math.max(read.from, confirmed));
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,25 @@
+/**
+ * From the lowest up: a unit (`NAME.ts` or the folder `NAME/`, of adapters each folder) imports only from rows above its
+ * own, so that no door needs another one.
+ */
+const ORDER = [
+  ["errors", "bounded-map"],
+  ["contract"],
+  ["timeframe"],
+  ["indicators"],
+  ["client"],
+  ["poll"],
+  ["candles", "snipers"],
+  ["feed-status"],
+  ["cost"],
+  ["operators"],
+  ["replay"],
+  ["adapters/wire"],
+  ["adapters/sse", "adapters/nats"],
+  ["index"],
+];
+
+/** The unit of a file, by its path below src. */
+export const unitOf = (path: string) => /^(?:adapters\/)?[^/]+/.exec(path)![0].replace(/\.ts$/, "");
+/** How high a unit stands; -1 where it has no place. */
+export const rankOf = (unit: string) => ORDER.findIndex((row) => row.includes(unit));
