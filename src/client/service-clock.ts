@@ -119,7 +119,8 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     roundTrip: quickOf(before.roundTrip, took),
     shortest: Math.min(before.shortest, Math.max(0, took)),
   };
-  if (date === undefined) return clock;
+  // Without any Date the scheduler's clock is all there is.
+  if (date === undefined) return clock.bounds === undefined ? { ...clock, isConfirmed: true } : clock;
   const seen: Bounds = { low: date - received, high: date + 1_000 - madeAfter(trip) };
   if (clock.bounds === undefined) {
     const isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;

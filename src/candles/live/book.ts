@@ -63,10 +63,11 @@ export function emptyBook(from: number): CandleBook {
 export function applyRead(rules: CandleRules, book: CandleBook, read: CandleRead): BookUpdate {
   const isLater = read.epoch !== book.epoch || read.observedAt > book.observedAt;
   const observedAt = isLater ? read.observedAt : book.observedAt;
-  const settled = settledUntil(rules, observedAt);
+  // An answer out of a cache may be older than what the book knows: it closes no more than was over when it was given.
+  const settled = settledUntil(rules, read.observedAt);
   // Nothing behind a hole becomes final: it would be new again once the hole is read.
   const hasHole = read.from > book.finalUntil || read.isUnproven;
-  const changeable = hasHole ? book.finalUntil : windowStart(rules, observedAt);
+  const changeable = hasHole ? book.finalUntil : windowStart(rules, read.observedAt);
   const comparison = new Comparison(read, settled, changeable);
 
   let at = 0;

@@ -27,10 +27,17 @@ export const UNKNOWN_SERIES: KnownSeries = {
 
 /** What is known at the start of a look. */
 export function knownAtLook(rules: CandleRules, known: KnownSeries, clock: ClockReading): KnownSeries {
-  const { book, firstLook } = known;
+  const { firstLook } = known;
+  // A book that no answer has gone into begins anew where the clock has jumped.
+  const isUnread = known.book?.observedAt === Number.NEGATIVE_INFINITY && firstLook?.epoch !== clock.epoch;
+  const book = isUnread ? undefined : known.book;
   if (book !== undefined || !clock.isConfirmed) return known;
   if (firstLook?.epoch === clock.epoch) return { ...known, book: emptyBook(firstLook.from) };
-  return { ...known, firstLook: { from: windowStart(rules, clock.now), epoch: clock.epoch } };
+  return {
+    ...known,
+    book: undefined,
+    firstLook: { from: windowStart(rules, clock.now), epoch: clock.epoch },
+  };
 }
 
 /**
@@ -106,16 +113,24 @@ export interface ReadContext {
 
 /** What to do with an answer. */
 export type ReadVerdict =
-  /** The time it was asked by was wrong, or is in doubt: ask again at once. */
-  | { readonly type: "ask-again" }
+  /** The time it was asked by was wrong, or is in doubt: ask again at once. `isPart`: what it shows is there all the same. */
+  | { readonly type: "ask-again"; readonly isPart: boolean }
   /** It lacks a known candle that lies before its range. */
   | { readonly type: "not-whole"; readonly lacks: number }
   /** It holds the first candles of the series: read what lies before them first. */
   | { readonly type: "catch-up-first" }
   /** It lacks some of the candles that the answer just before has shown; `candles`: those of both. */
   | { readonly type: "cut"; readonly candles: readonly Candle[] }
-  /** It can be taken in. `isUnproven`: it shows nothing, and nothing proves that nothing is there. */
-  | { readonly type: "whole"; readonly isUnproven: boolean; readonly isLast: boolean };
+  /**
+   * It can be taken in. `isUnproven`: it shows nothing, and nothing proves that nothing is there. `lacksUntil`: the end of
+   * the last known candle that it lacks; so far it says that candles are missing.
+   */
+  | {
+      readonly type: "whole";
+      readonly isUnproven: boolean;
+      readonly lacksUntil: number | undefined;
+      readonly isLast: boolean;
+    };
 
 /** Whether an answer can be believed; `clock`: as it is after the answer. */
 export function verdictOn(
@@ -128,10 +143,11 @@ export function verdictOn(
   const missesPresent = range.to <= rules.intervals.start(read.observedAt);
   const beginsLate = range.from > windowStart(rules, read.observedAt);
   const mayBeMistimed = book === undefined || isAheadOfTime(rules, book, clock);
-  if (mayRepeat && mayBeMistimed && (missesPresent || beginsLate)) return { type: "ask-again" };
+  if (mayRepeat && mayBeMistimed && (missesPresent || beginsLate))
+    return { type: "ask-again", isPart: false };
   if (book !== undefined && read.lacks !== undefined) {
     // A `Date` that contradicts what was known proves nothing until another answer agrees with one of the two.
-    if (mayRepeat && clock.isContradicted) return { type: "ask-again" };
+    if (mayRepeat && clock.isContradicted) return { type: "ask-again", isPart: true };
     return { type: "not-whole", lacks: read.lacks };
   }
   if (range.isUnseen && hasCandles && book !== undefined && range.from > book.finalUntil) {
@@ -143,30 +159,31 @@ export function verdictOn(
     return { type: "cut", candles };
   }
   const isLast = !mayRepeat || !(missesPresent || clock.isContradicted);
-  return { type: "whole", isUnproven: !isProven(read, book), isLast };
+  const isUnproven = isSilent(read) && !read.isWitnessed;
+  const lacked = isUnproven ? book?.entries.findLast(({ candle }) => isWithin(read, candle)) : undefined;
+  const lacksUntil = lacked && rules.intervals.end(lacked.candle.timestamp);
+  return { type: "whole", isUnproven, lacksUntil, isLast };
 }
 
 /** The candles that an answer lacks and the one just before it has shown, if nothing has settled in between. */
 function shownOnlyBefore(
   rules: CandleRules,
   before: SeriesRead | undefined,
-  { from, to, candles, epoch, observedAt }: SeriesRead,
+  after: SeriesRead,
 ): readonly Candle[] {
+  const { candles, epoch, observedAt } = after;
   if (before?.epoch !== epoch) return [];
   if (settledUntil(rules, before.observedAt) < settledUntil(rules, observedAt)) return [];
   const shown = new Set(candles.map(({ timestamp }) => timestamp));
-  return before.candles.filter(
-    ({ timestamp }) => timestamp >= from && timestamp < to && !shown.has(timestamp),
-  );
+  return before.candles.filter((candle) => isWithin(after, candle) && !shown.has(candle.timestamp));
 }
 
-/** Whether an answer without candles proves that there are none: it holds a known one, or lacks one of its range. */
-function isProven(read: SeriesRead, book: CandleBook | undefined): boolean {
-  const isSilent = read.candles.length === 0 && read.unreadable.size === 0 && !read.hasUnidentifiedRow;
-  if (!isSilent || read.isWitnessed) return true;
-  return (
-    book?.entries.some(({ candle: { timestamp } }) => timestamp >= read.from && timestamp < read.to) ?? false
-  );
+function isSilent({ candles, unreadable, hasUnidentifiedRow }: SeriesRead): boolean {
+  return candles.length === 0 && unreadable.size === 0 && !hasUnidentifiedRow;
+}
+
+function isWithin({ from, to }: SeriesRead, { timestamp }: Candle): boolean {
+  return timestamp >= from && timestamp < to;
 }
 
 /** A silence that answers have shown and nothing proves. */
@@ -187,20 +204,22 @@ export interface CountedRead {
 
 /**
  * An unproven answer counts as far as the one before it has shown the same silence. An answer that came right after
- * another may be a cache's copy of it: it confirms no more than that one did.
+ * another may be a cache's copy of it: it confirms no more than that one did. Known candles that it lacks are missing in
+ * any case.
  */
 export function countedRead(
   rules: CandleRules,
   { from, to, observedAt, epoch, isUnproven }: SeriesRead,
   silence: Silence | undefined,
   isRepeat: boolean,
+  lacksUntil = from,
 ): CountedRead {
   if (!isUnproven) return { to, silence: undefined };
   const known = silence?.epoch === epoch ? silence : undefined;
   const confirmedUntil = isRepeat ? known?.confirmedUntil : known?.until;
   const until = Math.min(settledUntil(rules, observedAt), to);
   return {
-    to: Math.max(from, Math.min(to, confirmedUntil ?? from)),
+    to: Math.max(lacksUntil, Math.min(to, confirmedUntil ?? from)),
     silence: { until, confirmedUntil, epoch },
   };
 }

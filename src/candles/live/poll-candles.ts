@@ -76,7 +76,10 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
       const { hasCandles } = reader;
       const context = { book, range, hasCandles, firstSeen, mayRepeat: repeats < REPEATS };
       const verdict = verdictOn(rules, read, context, clock());
-      if (verdict.type === "ask-again") continue;
+      if (verdict.type === "ask-again") {
+        if (verdict.isPart) yield takePart(read, book!, false);
+        continue;
+      }
       if (verdict.type === "not-whole") {
         const isSecond = lackedWitness;
         lackedWitness = true;
@@ -92,8 +95,8 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
         yield takePart({ ...read, candles: verdict.candles }, book!, true);
         return;
       } else {
-        const { isUnproven, isLast } = verdict;
-        yield { ...take({ ...read, isUnproven }), isLast };
+        const { isUnproven, lacksUntil, isLast } = verdict;
+        yield { ...take({ ...read, isUnproven }, lacksUntil), isLast };
         if (isLast) return;
       }
     }
@@ -115,13 +118,14 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
   }
 
   /** Takes in an answer, as far as it counts. */
-  function take(read: SeriesRead): LookStep<CandleState> {
+  function take(read: SeriesRead, lacksUntil?: number): LookStep<CandleState> {
     const before = known.book ?? emptyBook(Math.max(read.from, windowStart(rules, read.observedAt)));
-    const counted = countedRead(rules, read, silence, isRepeat);
+    const counted = countedRead(rules, read, silence, isRepeat, lacksUntil);
     const { book, changes, needsSecondLook } = applyRead(rules, before, {
       ...read,
       to: counted.to,
       isRepeat,
+      isUnproven: read.isUnproven === true && lacksUntil === undefined,
     });
     isRepeat = true;
     silence = counted.silence;

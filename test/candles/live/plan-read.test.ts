@@ -229,15 +229,18 @@ describe("the verdict on an answer", () => {
     );
   });
 
-  it("believes emptiness only with a witness, or where a known candle is missed", () => {
+  it("believes emptiness only with a witness, and without one as far as known candles are missed", () => {
     fc.assert(
-      fc.property(cases, ({ context: { book }, read, verdict }) => {
+      fc.property(cases, ({ rules, context: { book }, read, verdict }) => {
         if (verdict.type !== "whole") return;
         const isSilent = read.candles.length === 0 && read.unreadable.size === 0 && !read.hasUnidentifiedRow;
-        const misses = book?.entries.some(
+        expect(verdict.isUnproven).toBe(isSilent && !read.isWitnessed);
+        const misses = book?.entries.filter(
           ({ candle: { timestamp } }) => timestamp >= read.from && timestamp < read.to,
         );
-        expect(verdict.isUnproven).toBe(isSilent && !read.isWitnessed && misses !== true);
+        const last = misses?.at(-1)?.candle.timestamp;
+        const end = last === undefined || !verdict.isUnproven ? undefined : rules.intervals.end(last);
+        expect(verdict.lacksUntil).toBe(end);
       }),
     );
   });
