@@ -37,7 +37,7 @@ function problemsOf(blocks: readonly Pick<Block, "document" | "line" | "code">[]
 }
 
 /** What a block that is no TypeScript may say it is; a program in JavaScript would be checked by nobody. */
-const OTHER_LANGUAGES = ["", "bash", "diff", "html", "json", "marbles", "sh", "text", "yaml"];
+const OTHER_LANGUAGES = ["", "bash", "diff", "html", "json", "marbles", "mermaid", "sh", "text", "yaml"];
 
 const isTypeScript = ({ language }: Block) => ["ts", "typescript"].includes(language);
 const placeOf = ({ document, line, language }: Block) => `${document}:${line}: ${language}`;

@@ -5,6 +5,7 @@ import { join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import ts from "typescript";
+import type { Swap } from "../src/service/index.js";
 import { rankOf, unitOf } from "./import-order.js";
 
 const here = fileURLToPath(new URL("..", import.meta.url));
@@ -151,20 +152,21 @@ const SERIES = { network: "devnet", pairAddress: "pair", timeframe: "1min", curr
 /** Records one subscription up to its first candle, then one poll long after. */
 async function run({ createClient, createPairService, VirtualClock, watchCandles }: Library) {
   const clock = new VirtualClock(START);
-  const swaps = Array.from({ length: 600 }, (_, at) => ({
-    ...{ blockNumber: at, timestamp: START + (at - 100) * 10_000, transactionHash: `hash-${at}` },
-    ...{ walletAddress: "wallet", side: "buy", tokenAmount: 1, usdAmount: at + 1, nativeAmount: 1 },
-  })) as Parameters<NonNullable<Parameters<typeof createPairService>[0]["source"]["pair"]>>[never][];
+  const swaps = Array.from(
+    { length: 600 },
+    (_, at): Swap => ({
+      ...{ blockNumber: at, timestamp: START + (at - 100) * 10_000, transactionHash: `hash-${at}` },
+      ...{ walletAddress: "wallet", side: "buy", tokenAmount: 1, usdAmount: at + 1, nativeAmount: 1 },
+    }),
+  );
   const service = createPairService({
     clock: () => clock.now(),
     source: {
       pair: () => ({
         tokenAddress: "token",
         createdAt: START - 1_000_000,
-        swaps: ({ from, to, asOf }: { from: number; to: number; asOf: number }) =>
-          (swaps as { timestamp: number }[]).filter(
-            ({ timestamp }) => timestamp >= from && timestamp < to && timestamp <= asOf,
-          ) as never,
+        swaps: ({ from, to, asOf }) =>
+          swaps.filter(({ timestamp }) => timestamp >= from && timestamp < to && timestamp <= asOf),
       }),
     },
   });
@@ -172,7 +174,7 @@ async function run({ createClient, createPairService, VirtualClock, watchCandles
   let stacks: string[][] = [];
   const client = createClient({
     baseUrl: "http://localhost",
-    apiKey: "a key that is long enough".replaceAll(" ", "-"),
+    apiKey: "a-key-that-is-long-enough",
     scheduler: clock,
     fetch: (url, init) => {
       stacks.push(filesOnStack());

@@ -63,8 +63,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "counts as covered what is in doubt",
     file: "candles/live/book.ts",
-    find: "coverage(rules, book, read, Math.min(settled, read.to, unconfirmedFrom))",
-    replace: "coverage(rules, book, read, Math.min(settled, read.to))",
+    find: "Math.min(settled, read.to, unconfirmedFrom),",
+    replace: "Math.min(settled, read.to),",
     seeds: [186, 75],
   },
   {

@@ -113,24 +113,27 @@ export interface ReadContext {
 
 /** What to do with an answer. */
 export type ReadVerdict =
-  /** The time it was asked by was wrong, or is in doubt: ask again at once. `isPart`: what it shows is there all the same. */
-  | { readonly type: "ask-again"; readonly isPart: boolean }
+  /** The time it was asked by was wrong, or is in doubt: ask again at once. */
+  | "ask-again"
+  /** The same, but what it shows is there. */
+  | "take-part-and-ask-again"
   /** It lacks a known candle that lies before its range. */
-  | { readonly type: "not-whole"; readonly lacks: number }
+  | "not-whole"
   /** It holds the first candles of the series: read what lies before them first. */
-  | { readonly type: "catch-up-first" }
-  /** It lacks some of the candles that the answer just before has shown; `candles`: those of both. */
-  | { readonly type: "cut"; readonly candles: readonly Candle[] }
-  /**
-   * It can be taken in. `isUnproven`: it shows nothing, and nothing proves that nothing is there. `lacksUntil`: the end of
-   * the last known candle that it lacks; so far it says that candles are missing.
-   */
-  | {
-      readonly type: "whole";
-      readonly isUnproven: boolean;
-      readonly lacksUntil: number | undefined;
-      readonly isLast: boolean;
-    };
+  | "catch-up-first"
+  /** It lacks some of the candles that the answer just before has shown: these are the candles of both. */
+  | readonly Candle[]
+  /** It can be taken in. */
+  | WholeRead;
+
+export interface WholeRead {
+  /** Whether it shows nothing, and nothing proves that nothing is there. */
+  readonly isUnproven: boolean;
+  /** The end of the last known candle that an unproven answer lacks: so far it says that candles are missing. */
+  readonly lacksUntil: number | undefined;
+  /** Whether no other answer can tell more by now. */
+  readonly isLast: boolean;
+}
 
 /** Whether an answer can be believed; `clock`: as it is after the answer. */
 export function verdictOn(
@@ -143,26 +146,24 @@ export function verdictOn(
   const missesPresent = range.to <= rules.intervals.start(read.observedAt);
   const beginsLate = range.from > windowStart(rules, read.observedAt);
   const mayBeMistimed = book === undefined || isAheadOfTime(rules, book, clock);
-  if (mayRepeat && mayBeMistimed && (missesPresent || beginsLate))
-    return { type: "ask-again", isPart: false };
+  if (mayRepeat && mayBeMistimed && (missesPresent || beginsLate)) return "ask-again";
   if (book !== undefined && read.lacks !== undefined) {
     // A `Date` that contradicts what was known proves nothing until another answer agrees with one of the two.
-    if (mayRepeat && clock.isContradicted) return { type: "ask-again", isPart: true };
-    return { type: "not-whole", lacks: read.lacks };
+    if (mayRepeat && clock.isContradicted) return "take-part-and-ask-again";
+    return "not-whole";
   }
   if (range.isUnseen && hasCandles && book !== undefined && range.from > book.finalUntil) {
-    return { type: "catch-up-first" };
+    return "catch-up-first";
   }
   const cutOff = book === undefined ? [] : shownOnlyBefore(rules, firstSeen, read);
   if (cutOff.length > 0) {
-    const candles = [...cutOff, ...read.candles].sort((a, b) => a.timestamp - b.timestamp);
-    return { type: "cut", candles };
+    return [...cutOff, ...read.candles].sort((a, b) => a.timestamp - b.timestamp);
   }
   const isLast = !mayRepeat || !(missesPresent || clock.isContradicted);
   const isUnproven = isSilent(read) && !read.isWitnessed;
   const lacked = isUnproven ? book?.entries.findLast(({ candle }) => isWithin(read, candle)) : undefined;
   const lacksUntil = lacked && rules.intervals.end(lacked.candle.timestamp);
-  return { type: "whole", isUnproven, lacksUntil, isLast };
+  return { isUnproven, lacksUntil, isLast };
 }
 
 /** The candles that an answer lacks and the one just before it has shown, if nothing has settled in between. */

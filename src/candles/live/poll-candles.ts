@@ -76,23 +76,21 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
       const { hasCandles } = reader;
       const context = { book, range, hasCandles, firstSeen, mayRepeat: repeats < REPEATS };
       const verdict = verdictOn(rules, read, context, clock());
-      if (verdict.type === "ask-again") {
-        if (verdict.isPart) yield takePart(read, book!, false);
-        continue;
-      }
-      if (verdict.type === "not-whole") {
+      if (verdict === "take-part-and-ask-again") yield takePart(read, book!, false);
+      if (verdict === "ask-again" || verdict === "take-part-and-ask-again") continue;
+      if (verdict === "not-whole") {
         const isSecond = lackedWitness;
         lackedWitness = true;
-        if (!isSecond) reader.doubt(verdict.lacks);
+        if (!isSecond) reader.doubt(read.lacks!);
         yield takePart(read, book!, !isSecond);
-        throw await reader.unfinished(verdict.lacks, options);
+        throw await reader.unfinished(read.lacks!, options);
       }
       lackedWitness = false;
-      if (verdict.type === "catch-up-first") {
+      if (verdict === "catch-up-first") {
         yield* catchUp(options);
         firstSeen = read;
-      } else if (verdict.type === "cut") {
-        yield takePart({ ...read, candles: verdict.candles }, book!, true);
+      } else if ("length" in verdict) {
+        yield takePart({ ...read, candles: verdict }, book!, true);
         return;
       } else {
         const { isUnproven, lacksUntil, isLast } = verdict;
