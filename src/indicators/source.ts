@@ -45,7 +45,7 @@ export function readerOf(options: SourceOptions | undefined, byDefault: Price): 
   }
   // Not `checkNames`, which would be half of what an indicator weighs in a download.
   for (const name in options) {
-    if (name !== "source") throw new InvalidInputError(name, "source", "is no option");
+    if (name !== "source") throw new InvalidInputError(name, "source", "is not an option");
   }
   const source: unknown = options?.source ?? byDefault;
   if (isIndicator(source)) return () => new IndicatorReader(source());
