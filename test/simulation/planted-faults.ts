@@ -201,7 +201,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "removes wallets on their first absence",
     file: "snipers/diff.ts",
-    find: "if (sniper === undefined && known.isMissing && tells.removal) {",
+    find: "if (sniper === undefined && known.isMissing && evidence.removal) {",
     replace: "if (sniper === undefined) {",
     seeds: [11, 180, 40],
   },
