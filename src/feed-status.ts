@@ -39,7 +39,7 @@ export interface FeedStatus {
   readonly coveredFrom?: number;
   /** End of the covered range, ms since the epoch; for snipers the instant of the last report. */
   readonly coveredUntil?: number;
-  /** Polls failed in a row; 0 when live. */
+  /** How many polls failed in a row; 0 when live. */
   readonly failures: number;
   /** The error of the last failed poll; absent when live. */
   readonly lastError?: PairstreamError;

@@ -12,7 +12,7 @@ import { isAsyncIterable, isIterable } from "./read-candles.js";
 /** How to replay candles. */
 export interface ReplayCandlesOptions {
   /**
-   * The speed relative to the original, above 0: 60 plays a minute per second. The first candle comes at once, the
+   * How many times as fast as the original, above 0: 60 plays a minute per second. The first candle comes at once, the
    * others at their distance from it. Default: with a `scheduler`, by its clock; without one, as fast as possible.
    */
   speed?: number;

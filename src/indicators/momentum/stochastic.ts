@@ -5,7 +5,7 @@ import { checkPeriod } from "../parameters.js";
 import { SlidingExtreme } from "../windows/extreme.js";
 import { SlidingMean } from "../windows/mean.js";
 
-/** The position of the newest number within its recent range: 0 at the bottom, 100 at the top. */
+/** Where the newest number is within its recent range, from 0, at the bottom, to 100, at the top. */
 export interface Stochastic {
   /** The position, smoothed once. */
   readonly k: number;

@@ -4,7 +4,7 @@ import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
 import { SlidingExtremeAge } from "../windows/extreme-age.js";
 
-/** How recent the extremes are. */
+/** How recent the extremes are, from 0, `n` candles old, to 100, the newest candle. */
 export interface Aroon {
   /** 100 if the newest candle has the highest high, 0 if the highest high is `n` candles old. */
   readonly up: number;

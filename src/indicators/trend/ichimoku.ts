@@ -4,7 +4,7 @@ import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
 import { SlidingExtreme } from "../windows/extreme.js";
 
-/** Four lines of the Ichimoku chart. All are prices; none is displaced. */
+/** Four lines of the Ichimoku chart, all of them prices, none displaced. */
 export interface Ichimoku {
   /** Tenkan-sen, the conversion line. */
   readonly conversion: number;

@@ -4,7 +4,7 @@ import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
 import { SlidingExtreme } from "../windows/extreme.js";
 
-/** The range of the last candles, in the unit of the price. */
+/** The range of the last candles; all in the unit of the price. */
 export interface DonchianChannel {
   /** The highest high. */
   readonly upper: number;

@@ -6,7 +6,7 @@ import { ExponentialAverage } from "../smoothing.js";
 import type { SourceOptions } from "../source.js";
 import { AverageTrueRange } from "./atr.js";
 
-/** A channel around an exponential average; its width follows the true range. All in the unit of the price. */
+/** A channel around an exponential average, as wide as the true range; all in the unit of the price. */
 export interface KeltnerChannel {
   /** `factor` average true ranges above the middle. */
   readonly upper: number;

@@ -21,7 +21,7 @@ export interface FaultOptions {
   scheduler?: SchedulerLike;
   /** The probability per call of each kind, 0 to 1; kinds without one never occur. Default: 0.01 for each kind. */
   rates?: { readonly [kind in FaultKind]?: number };
-  /** Replaces `rates`: the faults themselves, in any order; a call may have several. */
+  /** The faults themselves, in place of `rates`, in any order; a call may have several. */
   schedule?: readonly ScheduledFault[];
   /** The longest `delay`, ms, 1 to 2,147,483,647; default 20,000. Most are a good deal shorter. */
   longestDelay?: number;
