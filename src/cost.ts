@@ -11,54 +11,54 @@ import { InvalidInputError } from "./errors.js";
 import { isCandleWatch } from "./feed-status.js";
 import { checkSniperWatch, type SniperWatch } from "./snipers/watch.js";
 
-/** Requests, and what the service charges for them. */
+/** A number of requests, and the units that the service charges for them. */
 export interface Cost {
-  /** How many; of a day, the mean, so not always whole. */
+  /** The number of requests. Per day it is a mean, so it may be a fraction. */
   readonly requests: number;
-  /** Units of the plan: 150 for a request for candles, 50 for one for snipers. */
+  /** Units of the plan: 150 per request for candles, 50 per request for snipers. */
   readonly units: number;
 }
 
-/** What subscriptions cost: a day, while they run, in `requests` and `units`. */
+/** The cost of subscriptions: `requests` and `units` per day while they run. */
 export interface CostEstimate extends Cost {
-  /** Once, when they begin: the first poll of each, and the histories that `since` asks for. */
+  /** The cost at the start: the first poll of each, and the histories that `since` asks for. */
   readonly initial: Cost;
 }
 
 /** When subscriptions begin. */
 export interface CostOptions {
-  /** How far back a `since` reaches depends on it; default now, by RxJS's `asyncScheduler`. */
+  /** The instant of subscribing: the length of a history depends on it; default now, by RxJS's `asyncScheduler`. */
   at?: DateLike;
 }
 
 const DAY = 86_400_000;
-/** After 400 years the calendar begins anew: how many of its months have so many days. */
+/** The calendar repeats every 400 years. This is how many of those months have each length in days. */
 const MONTHS_OF_CALENDAR = { 28: 303, 29: 97, 30: 1_600, 31: 2_800 };
 const DAYS_OF_CALENDAR = 146_097;
 
 /**
- * What a set of subscriptions to `watchCandles` and `watchSnipers`, all on one client, costs a day in requests and units,
- * and once at its beginning: to be known before a key is spent.
+ * Estimates the cost of subscriptions to `watchCandles` and `watchSnipers` on one client: requests and units per day,
+ * and once at the start.
  *
- * It counts as the client polls: one poll for all subscriptions of one series that are due at the same instants and have
- * the same `settle` and `revisionWindow`, and `weekStart` where there are weeks, or of one pair with the same
- * `blocksAfterCreation` and `every`, so that `since` and `fillGaps` cost nothing but the history. A poll is one request:
- * one after the end of each interval, and one at every multiple of `every` within it; where both fall on the same
- * instant, they are one. A figure is the mean of all days, so
- * not always whole: that of `1w` over a week, that of `1M` over the calendar. `watchFeedStatus` costs nothing beside a
- * watch with its options, and what such a watch does without one.
+ * It counts as the client polls. Subscriptions share one poll if they have the same series, `settle` and
+ * `revisionWindow` (and `weekStart` for `1w`) and are due at the same instants; sniper subscriptions if they have the
+ * same pair, `blocksAfterCreation` and `every`. So `since` and `fillGaps` cost nothing but the history. A poll is one
+ * request. There is one after the end of each interval, and one at every multiple of `every` within it; two polls at
+ * the same instant are one. Figures are means over all days, so they may be fractions: for `1w` over a week, for `1M`
+ * over the calendar. `watchFeedStatus` costs nothing next to a watch with the same options; alone it costs as much as
+ * that watch.
  *
- * A history is counted in pages for a series with a candle in every interval since then. A sparse one takes fewer from
- * an instant on; for a number of candles, which lie further back then, somewhat more.
+ * A history is counted in full pages, as if each of its intervals had a candle. A sparse series needs fewer pages from
+ * a given instant. For a given number of candles it needs a few more, because these reach further back.
  *
- * Not counted: retries, and what is caught up after an outage; the second look that proves an absence, or settles a
- * `Date` that contradicts others; the second look at closings, about ten at most, while the service's clock is being
- * learned; the search for the beginning of a series where an answer holds no candle; `fetchCandles` and direct calls. On
- * the other hand polls that fall due while one of the same stream is under way are left out, a `quota` leaves out more,
- * and while a pair is not known few are sent (see `whenMissing`).
+ * Not counted: retries; catching up after an outage; the second look that proves an absence or settles a contradictory
+ * `Date`; the second look at closings (about ten at most) while the client learns the service's clock; the search for
+ * the beginning of a series; `fetchCandles`; direct calls. The real cost can also be lower: a poll is skipped while
+ * another one of the same stream is under way, a `quota` skips more, and an unknown pair is polled rarely (see
+ * `whenMissing`).
  *
- * Throws an `InvalidInputError` for what `watchCandles` and `watchSnipers` would refuse, and where `subscriptions` is no
- * list of such options.
+ * Throws an `InvalidInputError` for options that `watchCandles` or `watchSnipers` would refuse, and if `subscriptions`
+ * is not a list of such options.
  *
  * ```ts
  * import { estimateCost } from "pairstream";
@@ -78,17 +78,17 @@ export function estimateCost(
 ): CostEstimate {
   if (typeof subscriptions !== "object" || typeof subscriptions?.[Symbol.iterator] !== "function") {
     const allowed = "a list of options of watchCandles and watchSnipers";
-    throw new InvalidInputError("subscriptions", allowed, "cannot be iterated");
+    throw new InvalidInputError("subscriptions", allowed, "is not iterable");
   }
   checkNames(options, ["at"]);
   const at = options.at === undefined ? asyncScheduler.now() : toInstant("at", options.at);
-  const polls = new Map<string, Poll>();
+  const polls = new Map<string, PollCost>();
   let historyPages = 0;
   for (const subscription of subscriptions) {
     if (isCandleWatch(subscription)) {
       const watch = checkWatch(subscription);
       polls.set(watch.pollKey, { kind: "ohlcv", daily: dailyPolls(watch) });
-      historyPages += pagesOf(watch, at);
+      historyPages += historyPagesOf(watch, at);
     } else {
       const { pollKey, every } = checkSniperWatch(subscription);
       polls.set(pollKey, { kind: "snipers", daily: DAY / every });
@@ -103,8 +103,8 @@ export function estimateCost(
   return Object.freeze({ ...costOf(daily), initial: Object.freeze(costOf(initial)) });
 }
 
-/** One poll, whoever shares it: what it asks for, and how often a day. */
-interface Poll {
+/** One shared poll: its kind of request and how often a day it runs. */
+interface PollCost {
   readonly kind: CallKind;
   readonly daily: number;
 }
@@ -120,18 +120,18 @@ function dailyPolls({ series, rules, every }: CandleWatch): number {
   return inCalendar / DAYS_OF_CALENDAR;
 }
 
-/** The polls while an interval runs: at each multiple of `every`, and where an earlier one has settled. */
+/** The polls per interval: one at each multiple of `every`, and one at which the previous interval has settled. */
 function pollsOfInterval(length: number, every: number | "close", settle: number): number {
   if (every === "close") return 1;
   const refreshes = Math.ceil(length / every) - 1;
-  // At the very start of an interval nothing but the closing is polled for.
+  // At the very start of an interval only the closing poll runs.
   const closing = settle % length;
   const isShared = closing > 0 && closing % every === 0;
   return isShared ? refreshes : refreshes + 1;
 }
 
-/** The pages of what a subscriber reads for itself: all until the candles that the poll reads. */
-function pagesOf({ since, rules }: CandleWatch, at: number): number {
+/** The pages of a subscriber's own history: all up to the candles that the poll reads. */
+function historyPagesOf({ since, rules }: CandleWatch, at: number): number {
   if (since === undefined) return 0;
   const { intervals } = rules;
   const until = windowStart(rules, at);

@@ -1,4 +1,4 @@
-/** The `name` of every error that the library throws or emits, for a `switch`. */
+/** The `name` of every error that the library throws or emits; for a `switch`. */
 export type PairstreamErrorName =
   | "PairstreamError"
   | "HttpError"
@@ -11,9 +11,9 @@ export type PairstreamErrorName =
   | "InvalidInputError";
 
 /**
- * The root of the error tree: `catch (error) { if (error instanceof PairstreamError) … }` catches all of it.
+ * The base class of all errors of the library: `catch (error) { if (error instanceof PairstreamError) … }`.
  *
- * `cause` holds the error beneath, where there is one. No error holds the API key.
+ * `cause` holds the underlying error, if there is one. No error holds the API key.
  *
  * ```ts
  * import { createClient, PairstreamError } from "pairstream";
@@ -28,7 +28,7 @@ export type PairstreamErrorName =
  * ```
  */
 export class PairstreamError extends Error {
-  /** The name of its class, which a minified bundle keeps too. */
+  /** The name of the class. It survives minification. */
   override readonly name: PairstreamErrorName = "PairstreamError";
 }
 
@@ -48,7 +48,7 @@ export class HttpError extends PairstreamError {
     message: string,
     /** The HTTP status. */
     readonly status: number,
-    /** The first 1,000 characters of the body, those that a terminal would obey escaped. */
+    /** The first 1,000 characters of the body. Characters that a terminal would obey are escaped. */
     readonly body: string,
     options?: ErrorOptions,
   ) {
@@ -57,7 +57,7 @@ export class HttpError extends PairstreamError {
 }
 
 /**
- * The service refused the key: status 401, 403 or 424. Retrying cannot mend it.
+ * The service refused the key: status 401, 403 or 424. A retry cannot help.
  *
  * ```ts
  * import { AuthenticationError, type CandleEvent } from "pairstream";
@@ -78,7 +78,8 @@ export class AuthenticationError extends HttpError {
 }
 
 /**
- * The units of the period are spent: the plan's, as a 401 of its own wording says, or those of the client's `quota`.
+ * No units are left in this period: either the plan's (the service says so with a 401) or those of the client's
+ * `quota`.
  *
  * ```ts
  * import { QuotaExceededError } from "pairstream";
@@ -91,7 +92,9 @@ export class QuotaExceededError extends PairstreamError {
 
   constructor(
     message: string,
-    /** The first 1,000 characters of the service's answer, as in an `HttpError`; empty where the client did not ask. */
+    /**
+     * The first 1,000 characters of the service's answer, as in an `HttpError`; empty if the client sent no request.
+     */
     readonly body = "",
     options?: ErrorOptions,
   ) {
@@ -114,7 +117,7 @@ export class RateLimitError extends HttpError {
   constructor(
     message: string,
     body: string,
-    /** How long the service asked to wait, in ms; absent where it gave no hint. */
+    /** How long the service asked to wait, in ms; absent if it did not say. */
     readonly retryAfter?: number,
     options?: ErrorOptions,
   ) {
@@ -123,7 +126,7 @@ export class RateLimitError extends HttpError {
 }
 
 /**
- * No whole answer came within the client's `timeout`.
+ * The answer was not complete within the client's `timeout`.
  *
  * ```ts
  * import { type Client, TimeoutError } from "pairstream";
@@ -140,7 +143,7 @@ export class TimeoutError extends PairstreamError {
 
   constructor(
     message: string,
-    /** The time that one attempt had, in ms. */
+    /** The time limit of one attempt, in ms. */
     readonly timeout: number,
     options?: ErrorOptions,
   ) {
@@ -149,9 +152,11 @@ export class TimeoutError extends PairstreamError {
 }
 
 /**
- * No answer came at all: refused, reset, no route, no name, or from a `fetch` of your own none with a text. The
- * transport's error is the `cause`; where it quotes a URL, which may hold a cursor, a plain one with its name, message
- * and code.
+ * The request got no answer: connection refused or reset, no route, unknown host. A custom `fetch` whose answer has no
+ * text counts too.
+ *
+ * `cause` is the transport's error. If that quotes a URL, which may hold a cursor, `cause` is a plain error with the
+ * same name, message and code, without the URL's query.
  *
  * ```ts
  * import type { NetworkError } from "pairstream";
@@ -164,8 +169,8 @@ export class NetworkError extends PairstreamError {
 }
 
 /**
- * An answer that the contract does not allow: not JSON, a missing field, a value of the wrong kind, more of anything
- * than is read.
+ * The answer breaks the contract: it is not JSON, a field is missing, a value is of the wrong kind, or there is too
+ * much of something.
  *
  * ```ts
  * import type { ContractError } from "pairstream";
@@ -177,9 +182,9 @@ export class ContractError extends PairstreamError {
   override readonly name = "ContractError";
 
   constructor(
-    /** Where in the body, such as `["result", 3, "open"]`; empty for the body as a whole. */
+    /** The path in the body, such as `["result", 3, "open"]`; empty for the body as a whole. */
     readonly path: (string | number)[],
-    /** What is wrong there. */
+    /** What is wrong with the value at that path. */
     readonly issue: string,
     options?: ErrorOptions,
   ) {
@@ -188,7 +193,7 @@ export class ContractError extends PairstreamError {
 }
 
 /**
- * A value given to the library that it cannot take; thrown at the call, before any request.
+ * An argument or option is not valid. It is thrown at the call, before any request.
  *
  * ```ts
  * import { ema, InvalidInputError } from "pairstream";
@@ -196,7 +201,7 @@ export class ContractError extends PairstreamError {
  * try {
  *   ema(0.5);
  * } catch (error) {
- *   if (error instanceof InvalidInputError) console.error(`${error.parameter} is to be ${error.allowed}`);
+ *   if (error instanceof InvalidInputError) console.error(`${error.parameter} must be ${error.allowed}`);
  * }
  * ```
  */
@@ -206,7 +211,7 @@ export class InvalidInputError extends PairstreamError {
   constructor(
     /** The parameter, such as `timeframe` or `retry.attempts`. */
     readonly parameter: string,
-    /** What is allowed there. */
+    /** The allowed values. */
     readonly allowed: string,
     problem: string,
     options?: ErrorOptions,

@@ -25,28 +25,28 @@ import type { PairstreamError } from "./errors.js";
 import type { FeedUpdate } from "./poll/shared-poll.js";
 import { type CheckedSniperWatch, checkSniperWatch, type SniperWatch, sniperFeed } from "./snipers/watch.js";
 
-/** How a stream stands. */
+/** The state of a stream. */
 export interface FeedStatus {
   /**
-   * `starting` until the first accepted page, and the history where one is asked for; `stalled` from when a due poll
-   * has failed for good, or has gone unanswered until the next one was due, until that has been made good; else `live`.
+   * `starting`: until the first accepted page, and until the history if one is asked for. `stalled`: after a due poll
+   * failed for good, or got no answer until the next one was due; it ends with the next good poll. `live`: otherwise.
    */
   readonly state: "starting" | "live" | "stalled";
   /**
-   * ms since the epoch. Every interval in `[coveredFrom, coveredUntil)` is known; one without a candle had no swaps.
-   * Absent for snipers.
+   * Start of the covered range, ms since the epoch. Every interval in `[coveredFrom, coveredUntil)` is known; one
+   * without a candle had no swaps. Absent for snipers.
    */
   readonly coveredFrom?: number;
-  /** ms since the epoch; for snipers the instant at which the last report was true. */
+  /** End of the covered range, ms since the epoch; for snipers the instant of the last report. */
   readonly coveredUntil?: number;
-  /** Polls that failed in a row; 0 when live. */
+  /** How many polls failed in a row; 0 when live. */
   readonly failures: number;
-  /** Of the last of them; absent when live. */
+  /** The error of the last failed poll; absent when live. */
   readonly lastError?: PairstreamError;
 }
 
 /**
- * How the stream of the same options stands: at once, then at each change.
+ * The status of the stream with the same options: at once, then at each change.
  *
  * ```marbles
  * service                     ----x----o-----
@@ -57,9 +57,9 @@ export interface FeedStatus {
  * e: stalled, 3 failed   f: live until 12:02
  * ```
  *
- * It counts as a subscriber: it shares the poll of `watchCandles` or `watchSnipers`, keeps it running, and errors as
- * they do. While it waits for a pair that is not known (see `whenMissing`) it says `starting`, and why. Throws an
- * `InvalidInputError` at the call.
+ * It counts as a subscriber: it shares the poll of `watchCandles` or `watchSnipers`, keeps that poll running, and
+ * errors as they do. While it waits for an unknown pair (see `whenMissing`) it says `starting`, with the error. Throws
+ * an `InvalidInputError` at the call.
  *
  * ```ts
  * import { createClient, watchFeedStatus } from "pairstream";
@@ -84,13 +84,13 @@ export function watchFeedStatus(
   return statuses.pipe(distinctUntilChanged(isSameStatus));
 }
 
-/** What sniper watches have, too. */
+/** Options that sniper watches have too. */
 const SHARED: readonly string[] = ["every", "whenMissing"];
 const CANDLES_ALONE = ["timeframe", "currency", ...WATCH_NAMES.filter((name) => !SHARED.includes(name))];
 
 /**
- * Whether these are meant for `watchCandles`: all that names a timeframe, a currency, or what else only that takes. What
- * is no object is taken for such, and refused where they are checked.
+ * Whether the options are meant for `watchCandles`: any option that only candles have decides, such as a timeframe or a
+ * currency. A value that is not an object counts as such, and the check of the options refuses it.
  */
 export function isCandleWatch(
   options: (Series & WatchOptions) | SniperWatch,
@@ -129,7 +129,9 @@ function sniperStatus(core: ClientCore, watch: CheckedSniperWatch): Observable<F
 
 const NO_HISTORY: HistoryState = { failures: 0 };
 
-/** How the history stands of a subscriber with the same options or, where there is none, of one of its own. */
+/**
+ * The state of the history of a subscriber with the same options. Without one, the status reads a history of its own.
+ */
 function historyOf(
   core: ClientCore,
   watch: CandleWatch,
@@ -146,7 +148,7 @@ function historyOf(
   return updates.pipe(
     filter(({ state }) => state !== undefined),
     take(1),
-    // One that leaves before its history is there is followed by the next.
+    // If that subscriber leaves before its history is complete, the next one is followed.
     mergeMap(() =>
       peer.pipe(
         repeat(),
@@ -166,7 +168,7 @@ function statusOf(update: FeedUpdate<unknown>, isReading: boolean, coverage: Cov
   return Object.freeze({ state: phase, ...coverage, failures: phase === "live" ? 0 : failures, ...trouble });
 }
 
-/** Whether two statuses say the same; errors do where they have the same name and message. */
+/** Whether two statuses are equal. Errors are equal if name and message are. */
 export function isSameStatus(a: FeedStatus, b: FeedStatus): boolean {
   return (
     a.state === b.state &&

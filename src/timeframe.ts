@@ -6,7 +6,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const WEEK = 7 * DAY;
 
-/** 1970-01-01 was a Thursday; the Monday after it came four days later. */
+/** 1970-01-01 was a Thursday, so the first Monday came four days later. */
 const WEEK_ANCHOR: Record<WeekStart, number> = { thursday: 0, monday: 4 * DAY };
 
 const LENGTH: Record<Exclude<Timeframe, "1M">, number> = {
@@ -24,22 +24,22 @@ const LENGTH: Record<Exclude<Timeframe, "1M">, number> = {
   "1w": WEEK,
 };
 
-/** The intervals that a timeframe cuts time into: half-open `[start, end)`, UTC, without hole or overlap. */
+/** The intervals of a timeframe: half-open `[start, end)`, UTC, without gaps or overlaps. */
 export interface Intervals {
-  /** The start of the interval that holds the instant. */
+  /** The start of the interval that contains the instant. */
   start(instant: number): number;
-  /** The end of the interval that holds the instant, which is the start of the next one. */
+  /** The end of the interval that contains the instant: the start of the next interval. */
   end(instant: number): number;
-  /** The start that lies `count` intervals after a start (before it where negative). */
+  /** The start `count` intervals after the given start, or before it if `count` is negative. */
   shift(start: number, count: number): number;
-  /** How many intervals start in `[from, to)`; 0 where `to` is not after `from`. */
+  /** How many intervals start in `[from, to)`; 0 unless `from` is before `to`. */
   count(from: number, to: number): number;
-  /** The length of an interval in ms; of the shortest, and of the longest, where they differ. */
+  /** The length of the shortest interval, and of the longest, in ms. They differ for months only. */
   readonly shortest: number;
   readonly longest: number;
 }
 
-/** The intervals of a timeframe; `weekStart` says where `1w` begins and means nothing to the others. */
+/** The intervals of a timeframe. `weekStart` sets where `1w` begins and has no effect on other timeframes. */
 export function intervalsOf(timeframe: Timeframe, weekStart: WeekStart = "monday"): Intervals {
   if (timeframe === "1M") return MONTHS;
   return fixedIntervals(LENGTH[timeframe], timeframe === "1w" ? WEEK_ANCHOR[weekStart] : 0);
@@ -58,7 +58,7 @@ function fixedIntervals(length: number, anchor: number): Intervals {
   };
 }
 
-/** Calendar months, numbered from the year 0 so that sums of them need no carrying. */
+/** Calendar months, numbered from year 0: one number per month makes month arithmetic plain addition. */
 const MONTHS: Intervals = {
   start: (instant) => monthStart(monthOf(instant)),
   end: (instant) => monthStart(monthOf(instant) + 1),

@@ -240,7 +240,7 @@ describe("an answer with no field of the contract", () => {
     expect(refusalOf(() => readPage(text))).toMatchObject({ path: ["page"], issue: `not a number${says}` });
     expect(refusalOf(() => readSniperBody(text))).toMatchObject({
       path: [],
-      issue: `none of blockNumber, blockTimestamp, transactionHash, result${says}`,
+      issue: `has none of blockNumber, blockTimestamp, transactionHash, result${says}`,
     });
   });
 

@@ -154,7 +154,7 @@ describe("an OHLCV body", () => {
   it("names what was asked and what came", () => {
     const error = contractErrorOf(() => readPage(pageWith("timeframe", "1min")));
     expect(error.message).toBe(
-      "The answer breaks the contract at timeframe: the answer is for 1min, asked was 1h",
+      "The answer breaks the contract at timeframe: the answer is for 1min, the request was for 1h",
     );
   });
 });

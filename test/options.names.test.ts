@@ -140,7 +140,7 @@ describe("options", () => {
     expect(error).toBeInstanceOf(InvalidInputError);
     const { parameter, message } = error as InvalidInputError;
     expect(parameter.endsWith(misspelt)).toBe(true);
-    const hint = near === undefined ? "is no option;" : `is no option, the nearest is ${near};`;
+    const hint = near === undefined ? "is not an option;" : `is not an option (did you mean ${near}?);`;
     expect(message).toContain(hint);
   });
 
@@ -149,7 +149,7 @@ describe("options", () => {
     async (_, take) => {
       const error = await refusalOf(() => take({ "no name": 1 }));
       expect(error).toBeInstanceOf(InvalidInputError);
-      expect((error as InvalidInputError).message).toContain("has a name that is no option");
+      expect((error as InvalidInputError).message).toContain("has an unknown option");
     },
   );
 
@@ -174,7 +174,7 @@ describe("options", () => {
       () => watchFeedStatus(client, { ...watch, network: "devnet" }),
       () => estimateCost([{ ...watch, network: "devnet" }]),
     ]) {
-      expect(take).toThrow('network is "devnet"; allowed: mainnet, where alone there are sniper reports');
+      expect(take).toThrow('network is "devnet"; allowed: mainnet, the only network with sniper reports');
     }
     for (const alone of [{ since: 0 }, { settle: 5 }, { currency: "usd" }]) {
       expect(() => watchFeedStatus(client, { pairAddress: "pair", ...alone } as never)).toThrow(

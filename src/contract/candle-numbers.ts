@@ -1,7 +1,7 @@
 import type { Candle } from "./model.js";
 import { isCount } from "./values.js";
 
-/** The largest price, and the largest volume of a candle: sums and squares of such numbers are finite. */
+/** The largest price, and the largest volume of a candle. Sums and squares of such numbers stay finite. */
 export const LARGEST_AMOUNT = 1e100;
 
 /** Whether a value can be a price or a volume. */
@@ -11,7 +11,10 @@ export function isAmount(value: unknown): value is number {
 
 type Numbers = Omit<Candle, "timestamp">;
 
-/** The first field of a candle that is wrong, its timestamp aside; `high` also where it is below `low`. */
+/**
+ * The first wrong field of a candle, or `undefined`. The timestamp is not checked. `high` is wrong if it is below
+ * `low`.
+ */
 export function wrongFieldOf(
   candle: { readonly [field in keyof Numbers]?: unknown },
 ): keyof Numbers | undefined {

@@ -13,34 +13,45 @@ import {
 import { checkNames } from "./names.js";
 
 const LATEST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-/** The longest delay of a timer, in ms: one that is longer fires at once. */
+/** The longest delay of a timer, in ms. A timer with a longer delay fires at once. */
 export const LONGEST_DELAY = 2_147_483_647;
 const CALENDAR_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const DATE_ALLOWED =
   "a Date, ms since the epoch, ISO 8601 with a zone, or YYYY-MM-DD (UTC), from 1970 to 9999";
 
-/** Numbers in between are years from 2001 on in seconds, and a day between 1970 and 1973 in ms, before any chain. */
+/**
+ * A number in this range is refused as unix seconds (2001 to 5138). In ms it would lie between 1970 and 1973, before
+ * any chain.
+ */
 const SECONDS = { from: 1e9, until: 1e11 };
 
-/** The instant in ms that a user's date stands for; throws an `InvalidInputError` where it stands for none. */
+/**
+ * Converts a user's date to ms since the epoch. Throws an `InvalidInputError` if it is not a date from 1970 to 9999.
+ */
 export function toInstant(parameter: string, value: DateLike): number {
   const ms = value instanceof Date ? value.getTime() : typeof value === "string" ? parseDate(value) : value;
   if (typeof value === "number" && value >= SECONDS.from && value < SECONDS.until) {
-    const problem = `is ${value}, which can only be unix seconds (${value} * 1000 would be the same in ms)`;
+    const problem = `is ${value}, unix seconds by its size (in ms it is ${value} * 1000)`;
     throw new InvalidInputError(parameter, DATE_ALLOWED, problem);
   }
   if (typeof ms === "number" && ms >= 0 && ms <= LATEST_INSTANT) return ms;
   throw new InvalidInputError(parameter, DATE_ALLOWED, `is ${show(value)}`);
 }
 
-/** Refuses a range that is not one. */
+/** Throws an `InvalidInputError` unless `from` is before `to`. */
 export function checkRange(from: number, to: number, names: { from: string; to: string }): void {
   if (from < to) return;
   const ends = `${new Date(from).toISOString()} to ${new Date(to).toISOString()}`;
-  throw new InvalidInputError(names.to, `an instant after ${names.from}`, `makes no range (${ends})`);
+  throw new InvalidInputError(
+    names.to,
+    `an instant after ${names.from}`,
+    `is not after ${names.from} (${ends})`,
+  );
 }
 
-/** Checks a series and keeps what belongs to it, frozen; `names`: of all that it may hold, default anything. */
+/**
+ * Checks a series and returns its four fields, frozen. `names` lists the names that the object may hold; default: any.
+ */
 export function checkSeries<T extends Series>(series: T, names?: readonly string[]): Series {
   if (typeof series !== "object" || series === null) {
     const allowed = "an object with network, pairAddress, timeframe and currency";
@@ -55,7 +66,7 @@ export function checkSeries<T extends Series>(series: T, names?: readonly string
   });
 }
 
-/** Checks a sniper query and keeps what belongs to it; `names` as in `checkSeries`. */
+/** Checks a sniper query and returns its own fields. `names` is as in `checkSeries`. */
 export function checkSniperQuery(query: SniperQuery, names?: readonly string[]): SniperQuery {
   if (typeof query !== "object" || query === null) {
     throw new InvalidInputError("query", "an object with pairAddress", `is ${show(query)}`);
@@ -65,7 +76,7 @@ export function checkSniperQuery(query: SniperQuery, names?: readonly string[]):
   if (network !== undefined && network !== "mainnet") {
     throw new InvalidInputError(
       "network",
-      "mainnet, where alone there are sniper reports",
+      "mainnet, the only network with sniper reports",
       `is ${show(network)}`,
     );
   }
@@ -86,7 +97,7 @@ export function checkLimit(value: number | undefined): number | undefined {
   return value === undefined ? undefined : checkNumber("limit", value, { min: 1, max: 1_000, integer: true });
 }
 
-/** Whether a switch is on; absent means off. */
+/** Checks a boolean option; the default is false. */
 export function checkFlag(parameter: string, value: boolean | undefined, shown = show): boolean {
   if (value === undefined || typeof value === "boolean") return value ?? false;
   throw new InvalidInputError(parameter, "true or false", `is ${shown(value)}`);
@@ -119,7 +130,7 @@ export function checkNumber(
   throw new InvalidInputError(parameter, allowed, `is ${shown(value)}`);
 }
 
-/** Letters, digits and a few marks, so that an address can neither leave its place in the path nor the origin. */
+/** These characters keep an address inside its path segment and on the client's origin. */
 const PAIR_ADDRESS = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/;
 
 function checkPairAddress(value: string): string {
@@ -134,8 +145,8 @@ function parseDate(text: string): number | undefined {
 }
 
 /**
- * A value as an error shows it, in ASCII: all that checks a number is made with it, down to a single indicator, which
- * `printable` would be too large for.
+ * Describes a value for an error message, in ASCII. It does not use `printable`: each indicator would carry that in its
+ * bundle.
  */
 export function show(value: unknown): string {
   if (typeof value === "string") {

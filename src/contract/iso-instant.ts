@@ -1,12 +1,12 @@
 const ISO_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
-/** ISO 8601 with a zone to ms; `undefined` for anything else, 30 February included. */
+/** Parses ISO 8601 with a zone to ms. Anything else, such as 30 February, gives `undefined`. */
 export function parseIsoInstant(text: string): number | undefined {
   if (!ISO_INSTANT.test(text)) return undefined;
   const year = 100 * twoDigits(text, 0) + twoDigits(text, 2);
   const month = twoDigits(text, 5);
   const day = twoDigits(text, 8);
-  // Nearly every instant comes in the form that `toISOString` gives, which takes a third of the time this way.
+  // Nearly every instant has the form of `toISOString`. This branch parses it in a third of the time of `Date.parse`.
   if (text.length === 24 && text[19] === "." && year > 99 && month * day > 0 && month < 13 && day < 29) {
     const hour = twoDigits(text, 11);
     const minute = twoDigits(text, 14);
@@ -18,7 +18,7 @@ export function parseIsoInstant(text: string): number | undefined {
   }
   const ms = Date.parse(text);
   if (Number.isNaN(ms)) return undefined;
-  // Date.parse rolls 30 February over into March; only days past the 28th can roll.
+  // `Date.parse` turns 30 February into 1 or 2 March. Only days after the 28th can do that.
   if (day > 28 && day > new Date(Date.UTC(year, month, 0)).getUTCDate()) return undefined;
   return ms;
 }

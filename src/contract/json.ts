@@ -1,15 +1,15 @@
 import { ContractError } from "../errors.js";
 import { isPrintable, printable, quoting } from "./quote.js";
 
-/** How deep lists and objects may lie in each other; what the contract shows needs five. */
+/** How deep arrays and objects may be nested. The contract needs five levels. */
 const DEEPEST = 16;
-/** The most commas in a text; those of the longest answers that are read are fewer than 300,000. */
+/** The most commas in a body. The longest valid bodies hold fewer than 300,000. */
 const MOST_COMMAS = 500_000;
-/** With so few lists, and objects nowhere but in them, nothing lies deeper than `DEEPEST`. */
+/** A body with at most this many `[`, and with objects only as array items, cannot be nested deeper than `DEEPEST`. */
 const FEW_LISTS = 7;
-/** How many characters are looked at in one go. */
+/** How many characters one pass looks at. */
 const CHUNK = 16_384;
-/** How much of what is not JSON an error shows. */
+/** How many characters an error quotes from a body that is not JSON. */
 const SHOWN = 40;
 
 const QUOTE = 0x22;
@@ -17,14 +17,14 @@ const COMMA = 0x2c;
 const OPEN_LIST = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE_LIST = 0x5d;
-/** The braces; a bracket is one of them without this bit. */
+/** Codes of the braces. A bracket has the same code without `BRACE_BIT`. */
 const OPEN = 0x7b;
 const CLOSE = 0x7d;
 const BRACE_BIT = 0x20;
 
 /**
- * Parses a text that may come from anywhere. Throws a `ContractError` for what is not JSON, and before it is parsed for
- * what would take the parser seconds: 30 MB of `[`, or of tiny values.
+ * Parses an untrusted body. Throws a `ContractError` if it is not JSON. It also refuses, before parsing, bodies that
+ * would keep the parser busy for seconds: 30 MB of `[`, or of tiny values.
  */
 export function parseJson(body: string): unknown {
   const text = withoutMark(body);
@@ -37,7 +37,7 @@ export function parseJson(body: string): unknown {
   }
 }
 
-/** The text without the byte order mark that it may begin with. */
+/** The text without a leading byte order mark. */
 export function withoutMark(text: string): string {
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }
@@ -52,18 +52,18 @@ function notJson(text: string, cause: unknown): ContractError {
   });
 }
 
-/** The parser's error, which quotes what it was given; another one where a terminal would obey that. */
+/** The parser's error, with control characters escaped: its message quotes the body, and a terminal would obey them. */
 export function printableCause(cause: unknown): unknown {
   const message = String((cause as Error).message);
   return isPrintable(message) ? cause : new SyntaxError(printable(message));
 }
 
-/** The parser's error quotes from anywhere in the text, and cuts on both sides. */
+/** The parser quotes from anywhere in the body, and may cut a secret in half. So the quotation is dropped. */
 function withoutQuotes(cause: unknown): unknown {
   return new SyntaxError(String((cause as Error).message).replace(/".*"/s, "…"));
 }
 
-/** A text holds about as many values as commas, as it is not deep. */
+/** The number of values is about the number of commas, because the nesting is limited. */
 function hasTooManyCommas(text: string): boolean {
   if (text.length <= MOST_COMMAS) return false;
   let commas = 0;
@@ -75,8 +75,8 @@ function hasTooManyCommas(text: string): boolean {
 }
 
 /**
- * Whether it can be seen at a glance that the text is not deep, as of a page of candles: it leaps from bracket to
- * bracket, which takes a fiftieth of the time that parsing takes.
+ * A quick test that most bodies pass, such as a page of candles: `true` proves that the text is not deep. It jumps from
+ * bracket to bracket, which takes a fiftieth of the parsing time.
  */
 function isPlainlyFlat(text: string): boolean {
   let lists = 0;
@@ -91,7 +91,7 @@ function isPlainlyFlat(text: string): boolean {
   return true;
 }
 
-/** Whether anything lies too deep. It looks at bytes, as to look at the characters of a text takes twice as long. */
+/** Whether the text is nested too deep. It scans bytes, which is twice as fast as scanning characters. */
 function isDeep(text: string): boolean {
   const encoder = new TextEncoder();
   const bytes = new Uint8Array(3 * CHUNK + 2);
@@ -105,14 +105,16 @@ function isDeep(text: string): boolean {
   return place === undefined;
 }
 
-/** What a byte means outside of texts; 0: nothing. */
+/** The meaning of each byte outside of a string; 0 for none. */
 function kindsOfBytes(): Uint8Array {
   const kinds = new Uint8Array(256);
   for (const byte of [QUOTE, OPEN_LIST, OPEN, CLOSE_LIST, CLOSE]) kinds[byte] = byte | BRACE_BIT;
   return kinds;
 }
 
-/** A place between two bytes of a text: how deep it is, whether within a text of it, and there after a backslash. */
+/**
+ * The scanner's state between two bytes: the depth, whether it is inside a string, and whether a backslash came last.
+ */
 interface Place {
   readonly depth: number;
   readonly isText: boolean;
@@ -120,8 +122,8 @@ interface Place {
 }
 
 /**
- * The place after so many bytes, which two quotes follow, as an end for leaps; `undefined` where it becomes too deep. A
- * function of its own, called for each chunk, is compiled sooner than one long loop.
+ * Scans the first `end` bytes and returns the state after them, or `undefined` if the nesting is too deep. Two quotes
+ * have to follow the bytes: they stop the inner loops. One call per chunk is compiled sooner than one long loop.
  */
 function placeAfter(bytes: Uint8Array, end: number, place: Place, kinds: Uint8Array): Place | undefined {
   let { depth, isText } = place;

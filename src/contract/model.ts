@@ -1,4 +1,4 @@
-/** The lengths of a candle that the service knows, shortest first. */
+/** The candle lengths that the service knows, shortest first. */
 export const TIMEFRAMES = [
   "1s",
   "10s",
@@ -18,11 +18,11 @@ export const NETWORKS = ["mainnet", "devnet"] as const;
 export const CURRENCIES = ["usd", "native"] as const;
 export const WEEK_STARTS = ["monday", "thursday"] as const;
 
-/** The length of a candle; `1M` is a calendar month, `1w` begins where `weekStart` says. */
+/** The length of a candle. `1M` is a calendar month; `1w` begins at the `weekStart`. */
 export type Timeframe = (typeof TIMEFRAMES)[number];
 /** The chain that a pair lives on. */
 export type Network = (typeof NETWORKS)[number];
-/** What prices and volumes are counted in: US dollars, or the chain's own coin. */
+/** The unit of prices and volumes: US dollars, or the chain's own coin. */
 export type Currency = (typeof CURRENCIES)[number];
 /** The day, at 00:00 UTC, on which `1w` begins. */
 export type WeekStart = (typeof WEEK_STARTS)[number];
@@ -30,7 +30,7 @@ export type WeekStart = (typeof WEEK_STARTS)[number];
 /** An instant: a `Date`, ms since the epoch, ISO 8601 with a zone, or `YYYY-MM-DD` (00:00 UTC); from 1970 to 9999. */
 export type DateLike = Date | number | string;
 
-/** Which candles: of one pair, in one timeframe and one currency. */
+/** Identifies a series of candles: one pair, one timeframe, one currency. */
 export interface Series {
   /** The chain of the pair. */
   network: Network;
@@ -38,27 +38,27 @@ export interface Series {
   pairAddress: string;
   /** The length of its candles. */
   timeframe: Timeframe;
-  /** What its prices and volumes are counted in. */
+  /** The unit of its prices and volumes. */
   currency: Currency;
 }
 
-/** What one OHLCV request asks for. */
+/** The query of one OHLCV request. */
 export interface OhlcvQuery extends Series {
   /** Start of the range, inclusive. */
   fromDate: DateLike;
   /** End of the range, exclusive. */
   toDate: DateLike;
-  /** Candles a page, 1 to 1000; the service's default is 100. */
+  /** Candles per page, 1 to 1000; the service's default is 100. */
   limit?: number;
-  /** The `cursor` of the page before, at most 4,096 characters; default: the first page. */
+  /** The `cursor` of the previous page, at most 4,096 characters; default: the first page. */
   cursor?: string;
 }
 
-/** What one sniper request asks for; always of mainnet. */
+/** The query of one sniper request. Sniper reports exist on mainnet only. */
 export interface SniperQuery {
   /** The address of the pair, as in a `Series`. */
   pairAddress: string;
-  /** How many blocks after the pair's creation count as sniping, 0 to 1000; absent: the service's choice. */
+  /** How many blocks after the pair's creation count as sniping, 0 to 1000; default: the service decides. */
   blocksAfterCreation?: number;
 }
 
@@ -74,66 +74,66 @@ export interface Candle {
   readonly low: number;
   /** The price of its last swap, in the currency of its series. */
   readonly close: number;
-  /** What was traded, in the currency of its series; from 0. */
+  /** The traded volume, in the currency of its series; from 0. */
   readonly volume: number;
-  /** How many swaps it sums up; 0 in a candle that fills a gap. */
+  /** How many swaps the candle covers; 0 in a candle that fills a gap. */
   readonly swaps: number;
 }
 
-/** One page of candles, as the service gave it. */
+/** One page of candles, as the service sent it. */
 export interface OhlcvPage {
-  /** Fetches the next page; absent on the last one. */
+  /** The cursor of the next page; absent on the last page. */
   readonly cursor?: string;
-  /** Counted from 1. */
+  /** The page number, from 1. */
   readonly page: number;
   /** The address of the pair. */
   readonly pairAddress: string;
-  /** The token that is priced; `null` where the service does not know it. */
+  /** The token that the prices are for; `null` if the service does not know it. */
   readonly tokenAddress: string | null;
   /** The length of the candles. */
   readonly timeframe: Timeframe;
-  /** What prices and volumes are counted in. */
+  /** The unit of prices and volumes. */
   readonly currency: Currency;
-  /** In the order served, which no code may rely on. */
+  /** The candles in the order in which the service sent them. Do not rely on that order. */
   readonly result: readonly Candle[];
 }
 
 /** One swap of a sniper. */
 export interface SniperTransaction {
-  /** The hash of the transaction that holds it; unique within a side of its wallet. */
+  /** The hash of its transaction; unique on one side (buys or sales) of a wallet. */
   readonly transactionHash: string;
-  /** When it happened, ms since the epoch. */
+  /** The time of the swap, ms since the epoch. */
   readonly transactionTimestamp: number;
-  /** How many blocks after that of the pair's creation; `null` where the service does not tell. */
+  /** How many blocks the swap came after the pair's creation; `null` if the service does not say. */
   readonly blocksAfterCreation: number | null;
 }
 
-/** The totals of a sniper: counts, tokens, US dollars, percent; passed through as served, sign included. */
+/** The totals of a sniper: counts, tokens, US dollars, percent. They are passed through as served, sign included. */
 export type SniperTotal = (typeof SNIPER_TOTALS)[number];
 
-/** One wallet that bought within the first blocks of a pair, and sold. */
+/** A wallet that bought within the first blocks of a pair, with its buys and sales. */
 export type Sniper = {
   /** The address of the wallet. */
   readonly walletAddress: string;
   /** Its early buys. */
   readonly snipedTransactions: readonly SniperTransaction[];
-  /** Its sales, whenever they were. */
+  /** All of its sales, early or late. */
   readonly sellTransactions: readonly SniperTransaction[];
 } & { readonly [total in SniperTotal]: number | null };
 
 /** The snipers of a pair. */
 export interface SniperReport {
-  /** The number of the block in which the pair was created; `null` where the service does not tell. */
+  /** The number of the block in which the pair was created; `null` if the service does not say. */
   readonly blockNumber: number | null;
-  /** The time of that block, ms since the epoch; `null` where the service does not tell. */
+  /** The time of that block, ms since the epoch; `null` if the service does not say. */
   readonly blockTimestamp: number | null;
-  /** The transaction that created the pair; `null` where the service does not tell. */
+  /** The transaction that created the pair; `null` if the service does not say. */
   readonly transactionHash: string | null;
-  /** One row a wallet. */
+  /** One entry per wallet. */
   readonly result: readonly Sniper[];
 }
 
-/** The names of a sniper's totals, in the order of the contract. */
+/** The names of a sniper's totals, in the contract's order. */
 export const SNIPER_TOTALS = [
   "totalSellTransactions",
   "totalSnipedTransactions",

@@ -1,26 +1,27 @@
 import { InvalidInputError } from "../errors.js";
 import type { Series, SniperQuery } from "./model.js";
 
-/** Names of options, each of a kind; the type refuses a list in which one is missing. */
+/** Names of all options of one type. The compiler refuses an object that leaves one out. */
 export type Names<T extends object> = { readonly [name in keyof T & string]-?: true };
 
-/** The names of a list, for `checkNames`. */
+/** The names as a list, for `checkNames`. */
 export function namesOf<T extends object>(names: Names<T>): readonly (keyof T & string)[] {
   return Object.keys(names) as (keyof T & string)[];
 }
 
 const SERIES = { network: true, pairAddress: true, timeframe: true, currency: true } as const;
-/** What names a series, and beside it nothing. */
+/** The names of the fields of a series. */
 export const SERIES_NAMES = namesOf<Series>(SERIES);
-/** What names a pair's snipers; of their network there is but one, which may be named. */
+/** The names of the fields of a sniper query. `network` is allowed, though only mainnet has sniper reports. */
 export const SNIPER_NAMES = [
   "network",
   ...namesOf<SniperQuery>({ pairAddress: true, blocksAfterCreation: true }),
 ];
 
 /**
- * Refuses names that no option has: one that is misspelt would do nothing. `prefix`: of options within an option. A name
- * that does not look like one is not shown, as it may be anything, even a key.
+ * Throws an `InvalidInputError` for an unknown option: a misspelt option would have no effect. `prefix` names the
+ * option that holds these options, as in `retry.`. The error shows the unknown name only if it looks like one: it may
+ * be anything, even a key.
  */
 export function checkNames(options: object, names: readonly string[], prefix = ""): void {
   const allowed = () => names.map((each) => prefix + each).join(", ");
@@ -32,15 +33,15 @@ export function checkNames(options: object, names: readonly string[], prefix = "
   for (const name of Object.keys(options)) {
     if (names.includes(name)) continue;
     if (!/^[A-Za-z]{1,30}$/.test(name)) {
-      throw new InvalidInputError(whole, allowed(), "has a name that is no option");
+      throw new InvalidInputError(whole, allowed(), "has an unknown option");
     }
     const near = nearest(name, names);
-    const hint = near === undefined ? "" : `, the nearest is ${prefix}${near}`;
-    throw new InvalidInputError(prefix + name, allowed(), `is no option${hint}`);
+    const hint = near === undefined ? "" : ` (did you mean ${prefix}${near}?)`;
+    throw new InvalidInputError(prefix + name, allowed(), `is not an option${hint}`);
   }
 }
 
-/** The name that was meant, where one can be: half of its letters are the same. */
+/** The most similar option name, if at least half of its letters match. */
 function nearest(name: string, names: readonly string[]): string | undefined {
   let best: { readonly name: string; readonly distance: number } | undefined;
   for (const one of names) {
@@ -51,7 +52,7 @@ function nearest(name: string, names: readonly string[]): string | undefined {
   return best?.name;
 }
 
-/** How many letters have to be put in, left out or changed, to make one word of another. */
+/** The edit distance: how many letters to insert, delete or change to turn one word into the other. */
 function distanceBetween(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let at = 0; at < a.length; at += 1) {

@@ -1,33 +1,38 @@
 import type { ContractError } from "../errors.js";
 
-/** Gives the beginning of a foreign text, of at most so many characters, as an error may show it. */
+/** Quotes the first `length` characters of an untrusted text for an error message. */
 export type Quote = (text: string, length: number) => string;
 
-/** As much of a text is kept as any quotation of it takes, with secrets that it may hold replaced. */
+/**
+ * How many characters of a text are kept for later quotations: enough for the longest one, even with secrets replaced.
+ */
 const KEPT = 16_384;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** The beginning of a text, copied: a slice of it would keep all of it in memory. */
+/** The first `length` characters, copied. A plain slice would keep the whole text in memory. */
 export const beginning: Quote = (text, length) => decoder.decode(encoder.encode(text.slice(0, length)));
 
-/** What a terminal obeys, or does not show as it stands: controls, what turns text around, ends of lines, half characters. */
+/**
+ * Characters that a terminal obeys or does not show: controls, format marks such as right-to-left, line separators,
+ * lone surrogates.
+ */
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
-/** The same, but for what puts a text into lines. */
+/** The same without line feeds and tabs. */
 const CONTROLS_WITHIN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** Whether a text holds nothing that has to be shown escaped. */
+/** Whether the text needs no escaping for a terminal. */
 export function isPrintable(text: string): boolean {
   return /^[ -~]*$/.test(text) || text.search(CONTROLS) < 0;
 }
 
-/** The text with what a terminal would obey escaped, as JSON has it: `\u001b`. */
+/** Escapes the characters that a terminal would obey, as JSON does: `\u001b`. */
 export function printable(text: string): string {
   return text.replace(CONTROLS, escaped);
 }
 
-/** The same of a text of several lines, which stay. */
+/** Escapes the same characters in a text of several lines; line feeds and tabs stay. */
 export function printableLines(text: string): string {
   return text.replace(CONTROLS_WITHIN, escaped);
 }
@@ -37,20 +42,20 @@ function escaped(character: string): string {
   return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
-/** The text in one line, printable, cut where it is too long. */
+/** The text on one line, escaped, and cut to `length` with an ellipsis. */
 export function shortened(text: string, length: number): string {
   const line = printable(text.replace(/\s+/g, " ").trim());
   return line.length > length ? `${line.slice(0, length)}…` : line;
 }
 
-/** The text with the URLs in it cut where their queries begin: a cursor makes them longer than any message. */
+/** The text with the query cut off from each URL in it: a cursor would make the message too long. */
 export function withoutQueries(text: string): string {
   return text.replace(/\bhttps?:\/\/[^\s"'<>]*/gi, (url) => url.split("?", 1)[0]!);
 }
 
 const MAKERS = new WeakMap<ContractError, (quote: Quote) => ContractError>();
 
-/** The error that `make` makes with a part of the foreign text; it can be made again by those who know a secret. */
+/** Makes an error that quotes a part of an untrusted text. `requoted` can make it again, with secrets replaced. */
 export function quoting(text: string, make: (text: string, quote: Quote) => ContractError): ContractError {
   const kept = beginning(text, KEPT);
   const error = make(kept, beginning);
@@ -58,7 +63,7 @@ export function quoting(text: string, make: (text: string, quote: Quote) => Cont
   return error;
 }
 
-/** The error with what it quotes as `quote` gives it; the same where it quotes nothing. */
+/** The same error, with its quotations made by `quote`. An error without quotations comes back as it is. */
 export function requoted(error: ContractError, quote: Quote): ContractError {
   return MAKERS.get(error)?.(quote) ?? error;
 }

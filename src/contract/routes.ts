@@ -1,8 +1,8 @@
 import type { Series, SniperQuery } from "./model.js";
 
 /**
- * Path and query of an OHLCV request; the range in ms is widened to whole seconds, which is what the service takes, and
- * begins no earlier than 1970, as a margin may.
+ * Path and query of an OHLCV request. The service takes whole seconds, so the range is widened to them. A `from` before
+ * 1970, which a safety margin can produce, becomes 1970.
  */
 export function ohlcvRoute(
   query: Series & { from: number; to: number; limit?: number | undefined; cursor?: string | undefined },

@@ -2,10 +2,13 @@ import type * as z from "zod/mini";
 import { ContractError } from "../errors.js";
 import { printableLines, shortened } from "./quote.js";
 
-/** How much an error shows of a key that the other side has made up. */
+/** How many characters an error shows of a key that the sender chose. */
 const SHOWN = 60;
 
-/** What a schema refuses, as the error of its first issue; `base`: where in the whole the value stands. */
+/**
+ * Turns a schema error into a `ContractError` about its first issue. `base` is the path of the checked value in the
+ * whole body.
+ */
 export function contractError(
   cause: z.core.$ZodError,
   base: readonly (string | number)[] = [],
@@ -19,14 +22,14 @@ export function contractError(
   });
 }
 
-/** The error of a schema, unless it names what a terminal would obey. */
+/** The schema error, or `undefined` if its message holds characters that a terminal would obey. */
 export function printableIssues(cause: z.core.$ZodError): z.core.$ZodError | undefined {
   return printableLines(cause.message) === cause.message ? cause : undefined;
 }
 
-/** zod's own texts would have to be loaded, for all who use it in a process. */
+/** Written here, because loading zod's own messages would change zod for the whole process. */
 function textOf(issue: z.core.$ZodIssue): string {
   if (issue.code === "invalid_type") return `not of type ${issue.expected}`;
-  if (issue.code === "invalid_value") return `none of ${issue.values.join(", ")}`;
+  if (issue.code === "invalid_value") return `not one of ${issue.values.join(", ")}`;
   return issue.message;
 }

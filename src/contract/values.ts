@@ -2,23 +2,23 @@ import { ContractError } from "../errors.js";
 import { parseJson } from "./json.js";
 import { isPrintable, quoting, shortened } from "./quote.js";
 
-/** How much of an answer's `message`, and of an address, an error shows. */
+/** How many characters an error quotes of an answer's `message` or of an address. */
 const SHOWN = 200;
 
 const NOT_PRINTABLE = "not printable";
 
-/** An object of an answer, of which nothing is known yet. */
+/** An unchecked object of an answer. */
 export type Wire = { readonly [field: string]: unknown };
 
-/** The first rule that a value breaks, and where in its row it stands. */
+/** The first rule that a row breaks, and the path of the value within the row. */
 export interface Flaw {
   readonly path: readonly (string | number)[];
   readonly issue: string;
 }
 
 /**
- * A row of an answer that breaks the contract; `key` names it from one read to the next, where it can be named. Its
- * error is made where it is asked for: there may be thousands of rows, of which one is told.
+ * A row that breaks the contract. `key` identifies the row across reads, if it can be read. The error is created on
+ * access: there may be thousands of such rows, and only one is reported.
  */
 export class RefusedRow<Key> {
   constructor(
@@ -32,14 +32,16 @@ export class RefusedRow<Key> {
   }
 }
 
-/** The object that a body is. */
+/** Parses the body, which has to be an object. */
 export function readObject(text: string): Wire {
   const value = parseJson(text);
   if (isObject(value)) return value;
   throw new ContractError([], "not of type object");
 }
 
-/** The error about an envelope, with what the answer says of itself: some tell of trouble with status 200. */
+/**
+ * The error about an envelope. It quotes the answer's `message`, because some services report trouble with status 200.
+ */
 export function refusalOf({ message }: Wire, path: string[], issue: string): ContractError {
   const first: unknown = Array.isArray(message) ? message[0] : message;
   if (!isName(first)) return new ContractError(path, issue);
@@ -49,7 +51,7 @@ export function refusalOf({ message }: Wire, path: string[], issue: string): Con
   });
 }
 
-/** Refuses more rows than there may be before any of them is looked at. */
+/** Throws a `ContractError` for too many rows, before any row is read. */
 export function expectAtMost(count: number, most: number, what: string): void {
   if (count > most) refuse("result", `${count} ${what}, at most ${most} are read`);
 }
@@ -82,11 +84,11 @@ export function isOneOf<T extends string>(choices: readonly T[], value: unknown)
   return choices.includes(value as T);
 }
 
-/** Refuses an answer to another question; an address may come back in other capitals. */
+/** Throws a `ContractError` if the answer is for another query. The case of an address may differ. */
 export function expectEcho(field: string, got: string, asked: string): void {
   if (got === asked || (got.length === asked.length && got.toLowerCase() === asked.toLowerCase())) return;
   throw quoting(got, (kept, quote) => {
-    const issue = `the answer is for ${shortened(quote(kept, SHOWN + 1), SHOWN)}, asked was ${asked}`;
+    const issue = `the answer is for ${shortened(quote(kept, SHOWN + 1), SHOWN)}, the request was for ${asked}`;
     return new ContractError([field], issue);
   });
 }
@@ -99,13 +101,13 @@ export function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** What is wrong with an address or a hash; `undefined` where nothing is. */
+/** The flaw of an address or a hash, or `undefined`. */
 export function nameFlaw(field: string, value: unknown): Flaw | undefined {
   if (!isName(value)) return flaw(field, value === "" ? "empty" : "not of type string");
   return isPrintable(value) ? undefined : flaw(field, NOT_PRINTABLE);
 }
 
-/** Refuses an address or a hash of an envelope, which may be missing. */
+/** Throws a `ContractError` for a bad address or hash in an envelope. It may be missing. */
 export function expectNameOrNothing(
   field: string,
   value: unknown,
@@ -114,7 +116,7 @@ export function expectNameOrNothing(
   if (value && !isPrintable(value)) refuse(field, NOT_PRINTABLE);
 }
 
-/** Whether it is a number, or nothing; of any sign and size, as it is passed through. */
+/** Whether the value is a number or missing. Any sign and size is fine, as totals are passed through. */
 export function isTotal(value: unknown): value is number | null | undefined {
   return isNothing(value) || isNumber(value);
 }

@@ -36,44 +36,47 @@ const NO_INSTANT = "not an ISO 8601 instant with a zone";
 const NO_AMOUNT = `not a number from 0 to ${LARGEST_AMOUNT}`;
 const NO_COUNT = "not a whole number from 0 on";
 
-/** The longest cursor, which has to fit into a URL. */
+/** The longest cursor in characters: it has to fit into a URL. */
 export const LONGEST_CURSOR = 4_096;
-/** The most rows of an answer, whatever was asked for; services are known to serve 10,000. */
+/** The most rows per answer, whatever the request's limit is. Some services send 10,000. */
 const MOST_ROWS = 20_000;
-/** What an answer may hold beyond its range, in intervals: at both ends, by inclusive bounds and by other weeks. */
+/**
+ * How many intervals outside its range an answer may hold, because a service counts a bound in or starts its weeks
+ * elsewhere.
+ */
 const MARGIN = 4;
-/** The most wallets of a report, and the most transactions of all of them; far above those of any pair. */
+/** The most wallets per report, and the most transactions of all its wallets; no pair comes near. */
 const MOST_WALLETS = 10_000;
 const MOST_TRANSACTIONS = 50_000;
 
 const FIELDS = ["blockNumber", "blockTimestamp", "transactionHash", "result"] as const;
 const LISTS = ["snipedTransactions", "sellTransactions"] as const;
 
-/** A row of candles, of which nothing is known yet. */
+/** An unchecked row of candles. */
 type WireCandle = { readonly [field in keyof Candle | "trades"]?: unknown };
 
-/** An answer whose envelope is good, with the rows that are not set apart. */
+/** An answer with a valid envelope: its valid rows in the page, the others apart. */
 export interface ReadPage {
   readonly page: OhlcvPage;
   readonly refused: readonly RefusedRow<number>[];
 }
 
-/** A report whose envelope is good, with the rows that are not set apart. */
+/** A report with a valid envelope: its valid rows in the report, the others apart. */
 export interface ReadReport {
   readonly report: SniperReport;
   readonly refused: readonly RefusedRow<string>[];
 }
 
-/** The most rows of an answer about so many intervals, each of which it may hold twice. */
+/** The most rows of an answer about `intervals` intervals. Each may come twice. */
 export function mostRows(intervals: number): number {
   return Math.min(MOST_ROWS, 2 * (intervals + MARGIN));
 }
 
 /**
- * Reads the body of an OHLCV answer of at most `most` rows. `isStart` tells whether an instant is the start of an
- * interval of the series.
+ * Reads the body of an OHLCV answer with at most `most` rows. `isStart` says whether an instant starts an interval of
+ * the series.
  *
- * Throws a `ContractError` where the envelope is bad or speaks of another series.
+ * Throws a `ContractError` if the envelope is bad or belongs to another series.
  */
 export function readOhlcvBody(
   text: string,
@@ -89,8 +92,8 @@ export function readOhlcvBody(
   if (!isNumber(number)) throw refusalOf(wire, ["page"], "not a number");
   if (typeof pairAddress !== "string") refuse("pairAddress", "not of type string");
   expectNameOrNothing("tokenAddress", tokenAddress);
-  if (!isOneOf(TIMEFRAMES, timeframe)) refuse("timeframe", `none of ${TIMEFRAMES.join(", ")}`);
-  if (!isOneOf(CURRENCIES, currency)) refuse("currency", `none of ${CURRENCIES.join(", ")}`);
+  if (!isOneOf(TIMEFRAMES, timeframe)) refuse("timeframe", `not one of ${TIMEFRAMES.join(", ")}`);
+  if (!isOneOf(CURRENCIES, currency)) refuse("currency", `not one of ${CURRENCIES.join(", ")}`);
   if (!Array.isArray(rows)) refuse("result", "not an array");
   expectEcho("pairAddress", pairAddress, asked.pairAddress);
   expectEcho("timeframe", timeframe, asked.timeframe);
@@ -119,7 +122,7 @@ export function readOhlcvBody(
   };
 }
 
-/** Field by field, as there are a thousand rows on a page: a schema takes several times as long for one. */
+/** Checked field by field: a page holds a thousand rows, and a schema takes several times as long. */
 function readCandle(row: unknown): Candle | Flaw {
   if (typeof row !== "object" || row === null) return { path: [], issue: "not an object" };
   const { timestamp: text, open, high, low, close, volume, trades, swaps = trades } = row as WireCandle;
@@ -128,14 +131,14 @@ function readCandle(row: unknown): Candle | Flaw {
   const candle = { timestamp, open, high, low, close, volume, swaps };
   const field = wrongFieldOf(candle);
   if (field === "swaps") {
-    return flaw(field, swaps === undefined ? "missing, and no trades in its place" : NO_COUNT);
+    return flaw(field, swaps === undefined ? "missing, as is trades" : NO_COUNT);
   }
   if (field !== undefined) return flaw(field, isAmount(candle[field]) ? "below low" : NO_AMOUNT);
   if (trades !== undefined && !isCount(trades)) return flaw("trades", NO_COUNT);
   return Object.freeze(candle as Candle);
 }
 
-/** The instant that a text stands for, if it does. */
+/** Parses an instant; `undefined` if the value is not one. */
 function instantOf(value: unknown): number | undefined {
   return typeof value === "string" ? parseIsoInstant(value) : undefined;
 }
@@ -149,12 +152,12 @@ function rowTimestamp(row: unknown): number | undefined {
   return instantOf((row as WireCandle | null)?.timestamp);
 }
 
-/** Reads the body of a sniper answer; throws a `ContractError` where the envelope is bad. */
+/** Reads the body of a sniper answer. Throws a `ContractError` if the envelope is bad. */
 export function readSniperBody(text: string): ReadReport {
   const wire = readObject(text);
-  // All of them may be missing alone, but not together: an answer that tells of trouble is no report without snipers.
+  // Each field may be missing, but not all of them: an error answer would otherwise pass as a report without snipers.
   if (!FIELDS.some((field) => Object.hasOwn(wire, field))) {
-    throw refusalOf(wire, [], `none of ${FIELDS.join(", ")}`);
+    throw refusalOf(wire, [], `has none of ${FIELDS.join(", ")}`);
   }
   const { blockNumber, blockTimestamp, transactionHash, result: rows } = wire;
   if (!isTotal(blockNumber)) refuse("blockNumber", "not of type number");

@@ -3,8 +3,8 @@ import { checkCandle } from "./finite.js";
 import { type Indicator, indicator, type Kernel, OwnKernel } from "./kernel.js";
 
 /**
- * The state of an indicator over whole candles, all numbers of which are finite. What it gives, and what `peek`
- * has to keep to, is as with a `SeriesKernel`.
+ * The state of an indicator over whole candles. All numbers in them are finite. Results and `peek` follow the rules of
+ * a `SeriesKernel`.
  */
 export interface CandleKernel<T> {
   push(candle: Candle): T;
@@ -12,12 +12,12 @@ export interface CandleKernel<T> {
   fork(): CandleKernel<T>;
 }
 
-/** The indicator with numbers as values that these kernels make. */
+/** Makes an indicator with number values from these kernels. */
 export function candleIndicator(make: () => CandleKernel<number>): Indicator<number> {
   return indicator(() => new NumberOverCandles(make()));
 }
 
-/** The indicator with objects as values that these kernels make. */
+/** Makes an indicator with object values from these kernels. */
 export function candleResultIndicator<T extends object>(
   make: () => CandleKernel<T | undefined>,
 ): Indicator<T> {

@@ -2,16 +2,19 @@ import { show } from "../contract/input.js";
 import type { Candle } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 
-/** The contract's largest amount is 1e100; a candle that is made of many adds up their volumes. */
+/**
+ * The largest number that an indicator takes. The contract allows 1e100; a candle built from many candles sums up their
+ * volumes.
+ */
 export const LARGEST = 1e110;
 
 /**
- * Refuses a candle with a price or a volume that is no number, or so large that an indicator of it would not be finite,
- * before any state has changed.
+ * Throws an `InvalidInputError` for a candle whose prices or volume are not numbers, or so large that an indicator
+ * would overflow. It runs before any state changes.
  */
 export function checkCandle(candle: Candle): void {
   const { open, high, low, close, volume } = candle;
-  // One test of all fields, because every indicator makes it for every candle.
+  // One test covers all fields, because every indicator runs it for every candle.
   const total = Math.abs(open) + Math.abs(high) + Math.abs(low) + Math.abs(close) + Math.abs(volume);
   if (!(total <= LARGEST && typeof (open + high + low + close + volume) === "number")) checkFields(candle);
 }

@@ -4,27 +4,31 @@ import { InvalidInputError } from "../errors.js";
 /** The state of one indicator over one series of candles. */
 export interface Kernel<T> {
   /**
-   * Commits the next candle and gives the value after it; `undefined` while the indicator warms up. Those of this
-   * package refuse a candle with a number that is not finite, with an `InvalidInputError`, and stay as they were.
+   * Commits the next candle and returns the value after it; `undefined` during the warm-up. The kernels of this package
+   * throw an `InvalidInputError` for a candle with a number that is not finite, and keep their state.
    */
   push(candle: Candle): T | undefined;
-  /** The value that pushing this candle would give; changes nothing, so that a running candle can be tried again. */
+  /**
+   * The value that `push` would return for this candle. It changes nothing, so an open candle can be tried again and
+   * again.
+   */
   peek(candle: Candle): T | undefined;
-  /** An independent copy of the state, for rolling back. */
+  /** An independent copy of the state; for rolling back. */
   fork(): Kernel<T>;
 }
 
-/** Registered, so that an indicator is known for one by every loaded copy of this package. */
+/** A registered symbol: every loaded copy of this package recognizes the others' indicators. */
 const BRAND: unique symbol = Symbol.for("pairstream.indicator");
 
-/** A maker of kernels with their arguments bound, such as `ema(9)`; each call gives a fresh kernel. */
+/** A factory of kernels with its arguments bound, such as `ema(9)`. Each call makes a fresh kernel. */
 export type Indicator<T> = (() => Kernel<T>) & {
-  /** Put there by `indicator`, so that an indicator is told from any other function. */
+  /** Set by `indicator`; it marks a function as an indicator. */
   readonly [BRAND]: true;
 };
 
 /**
- * Makes an indicator of one's own out of a maker of kernels, for `withIndicators` and as the `source` of others.
+ * Makes a custom indicator from a function that makes kernels; for `withIndicators`, and as the `source` of other
+ * indicators.
  *
  * ```ts
  * import { indicator, type Kernel, sma } from "pairstream";
@@ -38,7 +42,7 @@ export type Indicator<T> = (() => Kernel<T>) & {
  * const meanBody = sma(14, { source: body });
  * ```
  *
- * Throws an `InvalidInputError` where `make` is not a function.
+ * Throws an `InvalidInputError` if `make` is not a function.
  */
 export function indicator<T>(make: () => Kernel<T>): Indicator<T> {
   if (typeof make !== "function") {
@@ -48,10 +52,10 @@ export function indicator<T>(make: () => Kernel<T>): Indicator<T> {
   return Object.defineProperty(kernels, BRAND, { value: true }) as Indicator<T>;
 }
 
-/** Tells an indicator from a plain function. */
+/** Whether a value is an indicator and not a plain function. */
 export function isIndicator(value: unknown): value is Indicator<unknown> {
   return typeof value === "function" && (value as Partial<Indicator<unknown>>)[BRAND] === true;
 }
 
-/** What the kernels of this package extend: a number that they give is finite. */
+/** Base class of this package's kernels. Their number values are finite, so no caller checks them again. */
 export abstract class OwnKernel {}

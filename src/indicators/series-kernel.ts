@@ -4,14 +4,14 @@ import { type Indicator, indicator, type Kernel, OwnKernel } from "./kernel.js";
 import { type Price, type Reader, readerOf, type SourceOptions } from "./source.js";
 
 /**
- * The state of an indicator over one series of numbers, written like its formula: what it is given is finite, and
- * the candle that the number was taken from is there for those that need more of it.
+ * The state of an indicator over one series of numbers. A kernel reads like its formula: the numbers it gets are
+ * finite, and the candle of each number is at hand.
  *
- * A kernel of numbers gives NaN while it warms up, one of objects `undefined`; neither gets out: users see
- * `undefined`. The pieces in `windows/` and `smoothing.ts` are kernels of numbers that stay as they were where they
- * are given NaN, so a formula of several stages needs no word about warming up.
+ * During the warm-up a kernel of numbers returns NaN, and a kernel of objects `undefined`; users always see
+ * `undefined`. The classes in `windows/` and `smoothing.ts` ignore NaN, so a formula of several stages needs no code
+ * for the warm-up.
  *
- * `peek` changes nothing and gives, bit for bit, what `push` would.
+ * `peek` changes nothing and returns, bit for bit, the result of `push`.
  */
 export interface SeriesKernel<T> {
   push(value: number, candle: Candle): T;
@@ -20,11 +20,11 @@ export interface SeriesKernel<T> {
 }
 
 /**
- * The indicator with numbers as values that these kernels make over a source.
+ * Makes an indicator with number values from kernels over a source.
  *
- * The four makers of indicators differ in what a kernel is given (a number here, a candle in `candle-kernel.ts`) and
- * in what it gives. Each has a wrapper of its own, because a call site that sees few classes, and a result of one
- * known kind, are what keeps eight indicators at once fast.
+ * There are four such functions: kernels take a number (here) or a candle (`candle-kernel.ts`), and return a number or
+ * an object. Each has a wrapper class of its own. That keeps many indicators at once fast: each call site sees few
+ * classes and one kind of result.
  */
 export function seriesIndicator(
   make: () => SeriesKernel<number>,
@@ -35,7 +35,7 @@ export function seriesIndicator(
   return indicator(() => new NumberOverSeries(reader(), make()));
 }
 
-/** The indicator with objects as values that these kernels make over a source. */
+/** Makes an indicator with object values from kernels over a source. */
 export function seriesResultIndicator<T extends object>(
   make: () => SeriesKernel<T | undefined>,
   options: SourceOptions | undefined,

@@ -1,42 +1,42 @@
 /**
- * An exponential average that begins, with the n-th number, as the mean of the first n:
- * `average = value + keep · (average − value)`. Of equal numbers it is exact.
+ * An exponential average: `average = value + keep · (average − value)`. It begins with the mean of the first n numbers.
+ * For equal numbers it is exact.
  */
 export class ExponentialAverage {
-  /** Of all numbers so far; it is given from the n-th on. */
+  /** The average of all numbers so far; returned from the n-th number on. */
   private average = 0;
-  /** What the next number leaves of it; until the n-th, what makes it their mean. */
+  /** The weight of the average when the next number comes. Until the n-th number it makes the average their mean. */
   private keep = 0;
 
   private constructor(
     private readonly n: number,
     private readonly steadyKeep: number,
-    /** How many of the first `n` numbers are still to come. */
+    /** How many of the first `n` numbers are missing. */
     private missing = n,
   ) {}
 
-  /** Weight `2 / (n + 1)` for the newest: the EMA. */
+  /** The EMA: the newest number has weight `2 / (n + 1)`. */
   static ofSpan(n: number): ExponentialAverage {
     return new ExponentialAverage(n, (n - 1) / (n + 1));
   }
 
-  /** Weight `1 / n` for the newest: Wilder's average, the RMA. */
+  /** Wilder's average, the RMA: the newest number has weight `1 / n`. */
   static ofWilder(n: number): ExponentialAverage {
     return new ExponentialAverage(n, (n - 1) / n);
   }
 
-  /** The average once `value` is the newest; NaN until there are `n`. */
+  /** The average with `value` as the newest number; NaN until there are `n`. */
   peek(value: number): number {
     const average = value + this.keep * (this.average - value);
     return this.missing > 1 ? Number.NaN : average;
   }
 
-  /** Takes `value` in, unless it is NaN, and gives the average. */
+  /** Adds `value` and returns the average. Ignores NaN. */
   push(value: number): number {
     if (Number.isNaN(value)) return value;
     const average = value + this.keep * (this.average - value);
     this.average = average;
-    // It gives no number: one that came out of a call would be boxed, and with it the average, at every push.
+    // `countDown` returns no number: V8 would box a returned number, and the average with it, at every push.
     return this.missing > 0 && this.countDown() ? Number.NaN : average;
   }
 
@@ -47,7 +47,7 @@ export class ExponentialAverage {
     return copy;
   }
 
-  /** One of the first n numbers has come: counts it, and tells whether more of them are to come. */
+  /** Counts one of the first n numbers and returns whether more are missing. */
   private countDown(): boolean {
     this.missing -= 1;
     const seen = this.n - this.missing;

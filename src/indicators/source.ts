@@ -6,12 +6,12 @@ import { type Indicator, isIndicator, type Kernel, OwnKernel } from "./kernel.js
 
 const PRICES = ["close", "open", "high", "low", "hl2", "hlc3", "ohlc4"] as const;
 
-/** A price of a candle: a field, or a mean of fields, such as `hl2`, `(high + low) / 2`. */
+/** A price of a candle: a field, or a mean of fields such as `hl2`, `(high + low) / 2`. */
 export type Price = (typeof PRICES)[number];
 
 /**
- * The numbers that an indicator is made over: a price, what a function makes of a candle, or another indicator's
- * values (while that one warms up, the outer one is not fed).
+ * The input of an indicator: a price, a function of the candle, or another indicator. During the warm-up of that
+ * indicator the outer one gets no input.
  *
  * ```ts
  * import { ema, type Source, sma } from "pairstream";
@@ -20,32 +20,32 @@ export type Price = (typeof PRICES)[number];
  * const smoothed = sources.map((source) => sma(5, { source }));
  * ```
  *
- * The function has to be pure: it is called as often as a candle is tried. A number that is not finite, or beyond 1e110
- * either way, is refused where the candle is pushed or tried, with an `InvalidInputError`.
+ * The function has to be pure: it runs again each time a candle is tried. Its numbers have to be from -1e110 to 1e110;
+ * `push` and `peek` throw an `InvalidInputError` for any other.
  */
 export type Source = Price | ((candle: Candle) => number) | Indicator<number>;
 
 /** The options of an indicator over one series of numbers. */
 export interface SourceOptions {
-  /** What it is made over; the default is `"close"`, where the indicator does not say otherwise. */
+  /** The input; the default is `"close"`, unless the indicator says otherwise. */
   readonly source?: Source;
 }
 
-/** What a source gives, candle by candle; NaN while it warms up, and otherwise finite. */
+/** Reads the input of an indicator, candle by candle: NaN during the warm-up, and finite numbers after it. */
 export interface Reader {
   push(candle: Candle): number;
   peek(candle: Candle): number;
   fork(): Reader;
 }
 
-/** Checks the source at once, and gives a maker of readers of it. */
+/** Checks the source now and returns a function that makes readers of it. */
 export function readerOf(options: SourceOptions | undefined, byDefault: Price): () => Reader {
   if (options !== undefined && (typeof options !== "object" || options === null)) {
     throw new InvalidInputError("options", "an object that may have a source", `is ${show(options)}`);
   }
-  // Not `checkNames`, which would be half of what an indicator weighs in a download.
+  // `checkNames` would double the bundle size of an indicator.
   for (const name in options) {
-    if (name !== "source") throw new InvalidInputError(name, "source", "is no option");
+    if (name !== "source") throw new InvalidInputError(name, "source", "is not an option");
   }
   const source: unknown = options?.source ?? byDefault;
   if (isIndicator(source)) return () => new IndicatorReader(source());
@@ -62,7 +62,7 @@ export function readerOf(options: SourceOptions | undefined, byDefault: Price): 
   return () => reader;
 }
 
-/** One class with a switch: a class or a function for each price would make the one call of all kernels slow. */
+/** One class with a switch. With a class or function per price, the call that all kernels share would become slow. */
 class PriceReader implements Reader {
   constructor(private readonly price: Price) {}
 
@@ -118,7 +118,7 @@ class IndicatorReader implements Reader {
 
   constructor(private readonly kernel: Kernel<unknown>) {
     this.isOwn = kernel instanceof OwnKernel;
-    // What sums up many volumes may be beyond any of them.
+    // A sum of many volumes may be larger than any of them.
     this.largest = this.isOwn ? Number.MAX_VALUE : LARGEST;
   }
 
@@ -127,7 +127,7 @@ class IndicatorReader implements Reader {
   }
 
   push(candle: Candle): number {
-    // A kernel of the user's is tried first, so that it does not take in what is refused here.
+    // A custom kernel is tried first, so it never takes in a candle that is then refused.
     if (!this.isOwn) checkedOrWarming(this.kernel.peek(candle), this.largest);
     return checkedOrWarming(this.kernel.push(candle), this.largest);
   }

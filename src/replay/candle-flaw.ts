@@ -4,17 +4,17 @@ import type { Candle } from "../contract/model.js";
 import { isCount } from "../contract/values.js";
 import { InvalidInputError } from "../errors.js";
 
-/** Why something cannot be the next candle of a history. */
+/** The reason why a value cannot be the next candle of a history. */
 export interface CandleFlaw {
-  /** The field that is wrong; absent where it is all of it. */
+  /** The wrong field; absent if the value as a whole is wrong. */
   readonly field?: keyof Candle;
   readonly allowed: string;
   readonly problem: string;
 }
 
 /**
- * What is wrong with the next candle of a history whose newest one so far has this timestamp; the same as is refused in
- * an answer of the service.
+ * Checks the next candle after one with the timestamp `newest`, by the same rules as for the service's answers. Returns
+ * the flaw, or `undefined`.
  */
 export function flawOf(value: unknown, newest: number): CandleFlaw | undefined {
   if (typeof value !== "object" || value === null) {
@@ -26,7 +26,8 @@ export function flawOf(value: unknown, newest: number): CandleFlaw | undefined {
   const field = isCount(timestamp) ? wrongFieldOf(candle) : "timestamp";
   if (field !== undefined) return { field, ...flawIn(candle, field) };
   if (timestamp > newest) return undefined;
-  const problem = timestamp === newest ? "is that of the candle before, too" : `comes after ${newest}`;
+  const problem =
+    timestamp === newest ? "repeats the candle before" : `comes after ${newest}, which is newer`;
   return { field: "timestamp", allowed: "ascending, each once", problem: `(${timestamp}) ${problem}` };
 }
 
@@ -38,13 +39,13 @@ function flawIn(candle: Candle, field: keyof Candle): Pick<CandleFlaw, "allowed"
   return { allowed: "no less than low", problem: `${problem}, with a low of ${candle.low}` };
 }
 
-/** The error about a flaw of the candle at a place, such as `line 3`. */
-export function refusalOf(place: string, { field, allowed, problem }: CandleFlaw): InvalidInputError {
+/** Makes the error for a flaw. `place` says where the candle is, such as `line 3`. */
+export function candleError(place: string, { field, allowed, problem }: CandleFlaw): InvalidInputError {
   const parameter = field === undefined ? place : `${field} of ${place}`;
   return new InvalidInputError(parameter, allowed, problem);
 }
 
-/** A frozen candle with the same numbers, and nothing else. */
+/** A frozen copy of a candle, without any other fields. */
 export function frozenCandle({ timestamp, open, high, low, close, volume, swaps }: Candle): Candle {
   return Object.freeze({ timestamp, open, high, low, close, volume, swaps });
 }

@@ -1,22 +1,25 @@
-/** A turn of the event loop, after which every promise that could settle has done so. */
+/** Waits for a turn of the event loop. By then every promise that can settle has settled. */
 export function macrotask(): Promise<void> {
   if (typeof setImmediate === "function") return new Promise((resolve) => setImmediate(resolve));
-  // Twice, so that whoever waits in the same way for what has been set off to settle is done with it.
+  // Two messages: another waiter of the same kind may just have settled something, and the second message comes after
+  // that.
   return message().then(message);
 }
 
-/** Calls once all promises that can settle have done so, where the platform can tell before anything else happens. */
+/**
+ * Runs `work` once all promises that can settle have settled. If the platform allows it, nothing else runs in between.
+ */
 export function afterPromises(work: () => void): void {
   const { process } = globalThis as { process?: { nextTick?: (work: () => void) => void } };
   if (typeof process?.nextTick === "function") {
-    // From within a promise's reaction, as those that are ready come before any tick that they ask for.
+    // `nextTick` is called from a promise reaction, so its callback comes after all reactions that are ready.
     Promise.resolve().then(() => process.nextTick!(work));
   } else {
     message().then(work);
   }
 }
 
-/** Resolves with a message to itself: the next macrotask of a browser, which holds back its timers. */
+/** Resolves with a message to itself. Browsers throttle timers, but not messages. */
 function message(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel();

@@ -8,45 +8,46 @@ import { intervalsOf } from "../timeframe.js";
 import { isIterable } from "./read-candles.js";
 import { replayCandles } from "./replay-candles.js";
 
-/** How to look for look-ahead, and in what. */
+/** How to look for look-ahead, and in which series. */
 export interface LookaheadOptions<T> extends Partial<Series> {
   /**
-   * How many shorter histories to try, at least 1, spread over all of them; default 200. Each costs a run of the operator
-   * over as many candles as it has.
+   * How many beginnings of the history to try, at least 1, of evenly spread lengths; default 200. Each one runs the
+   * operator over all of its candles.
    */
   prefixes?: number;
   /**
-   * From when on an output claims to have been known, in ms since the epoch; `undefined` where it claims nothing.
+   * The instant at which an output claims to have been known, ms since the epoch; `undefined` if it claims none.
    * Default: its `observedAt`, or that of its `event`.
    */
   knownAt?: (output: T) => number | undefined;
-  /** Where `1w` begins; default `"monday"`. */
+  /** The day on which `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
 }
 
 /**
- * Throws a `PairstreamError` where an operator uses candles that come later than what it says.
+ * Throws a `PairstreamError` if an operator uses candles from the future of its own output.
  *
  * ```text
  * a---b---|          →  operator  →  1---2---|
  * a---b---c---d---|  →  operator  →  1---5---3---4---|    look-ahead: 2 has become 5
  * ```
  *
- * The operator runs over the candles as `replayCandles` gives them, then over ever longer beginnings of them, each of
- * which completes. It looks ahead
- * - where a beginning makes it emit something that the whole does not make it emit at the same place: what was told when
- *   a candle was final has changed since. This catches what waits for the end, such as `toArray` or a scale made of all
- *   prices, and objects that are altered after they were emitted;
- * - where an output comes with a later candle than it claims, as that of an average over both neighbours which bears the
- *   event in the middle. See `knownAt`.
+ * It runs the operator over all candles, as `replayCandles` emits them, and then over ever longer beginnings of the
+ * history, each of which completes. The operator looks ahead
+ * - if a beginning makes it emit something other than the whole history does at the same place: later candles changed
+ *   an output. This catches operators that wait for the end, such as `toArray` or a scale made of all prices, and
+ *   objects that are altered after they were emitted;
+ * - if an output comes with a later candle than it claims. An example is an average over both neighbours that carries
+ *   the event in the middle. See `knownAt`.
  *
- * Outputs are compared by what they hold, functions aside. To try an operator on running candles, let it follow
- * `resample` over finer ones. What an operator has from elsewhere than its source is not seen.
+ * Outputs are compared by their contents, without functions. To test an operator on open candles, put it after
+ * `resample` over shorter ones. It sees only data from the source; what the operator gets from elsewhere is not
+ * checked.
  *
- * `timeframe` is by default the longest one whose intervals the candles begin; `pairAddress` is "pair", `network`
- * mainnet and `currency` usd. Throws an `InvalidInputError` for bad candles and options, for an operator that emits
- * nothing (there is nothing to compare) or emits Observables, and for one that does not complete with its source: it
- * works in its own time, and what it emits later is not seen. Throws what the operator fails with.
+ * By default `timeframe` is the longest one whose interval starts fit all candles, `pairAddress` is "pair", `network`
+ * mainnet and `currency` usd. Throws an `InvalidInputError` for bad candles and options; for an operator that emits
+ * nothing, as there is nothing to compare, or that emits Observables; and for one that does not complete with its
+ * source, as its later outputs would be missed. Throws the operator's own error if it fails.
  *
  * ```ts
  * import { assertNoLookahead, type Candle, crosses, ema, withIndicators } from "pairstream";
@@ -78,23 +79,24 @@ export function assertNoLookahead<T>(
   const events = eventsOf(candles, options);
   const outputs = outputsOf(operator, events);
   if (outputs.length === 0) {
-    throw new InvalidInputError("candles", "enough for the operator to emit", "make it emit nothing");
+    throw new InvalidInputError("candles", "enough for the operator to emit", "let it emit nothing");
   }
   checkClaims(outputs, events, knownAt);
-  // The whole once more: what differs without a candle's difference is no look-ahead.
+  // The whole history runs twice: an operator whose outputs differ by themselves, such as random ones, is not looking
+  // ahead.
   for (const length of [events.length, ...lengthsBelow(events.length, prefixes)]) {
     checkBeginning(operator, events, length, outputs);
   }
 }
 
-/** Throws where an output was altered after it was emitted, or came later than it claims to have been known. */
+/** Throws if an output was altered after it was emitted, or came later than it claims. */
 function checkClaims<T>(
   outputs: readonly Output<T>[],
   events: readonly CandleEvent[],
   knownAt: (output: T) => number | undefined,
 ): void {
   for (const [at, { value, given, held }] of outputs.entries()) {
-    const alteration = changeOf(heldBy(value), held);
+    const alteration = changeOf(copyOf(value), held);
     if (alteration !== undefined) throw altered(at, alteration);
     const claim = knownAt(value);
     const newest = events[given - 1];
@@ -104,7 +106,7 @@ function checkClaims<T>(
   }
 }
 
-/** Throws where the first `length` events make the operator emit something else than all of them did. */
+/** Throws if the first `length` events make the operator emit something else than all events did. */
 function checkBeginning<T>(
   operator: OperatorFunction<CandleEvent, T>,
   events: readonly CandleEvent[],
@@ -124,21 +126,22 @@ function checkBeginning<T>(
   }
 }
 
-/** What an operator has emitted, and how many events had been given to it by then. */
+/** An output of the operator, and how many events the operator had got by then. */
 interface Output<T> {
   readonly value: T;
-  /** What it held then. */
+  /** Its contents at that time. */
   readonly held: unknown;
   readonly given: number;
 }
 
-/** Runs an operator in step with events; what `look` throws ends the run. */
+/** Runs the operator and feeds it one event at a time. An error thrown by `look` ends the run. */
 function outputsOf<T>(
   operator: OperatorFunction<CandleEvent, T>,
   events: readonly CandleEvent[],
   look: (value: T) => void = () => {},
 ): Output<T>[] {
-  // One that subscribes several times gets the same events in the same order; later it gets all of the past first.
+  // An operator that subscribes several times at once gets the same events in the same order. One that subscribes later
+  // first gets all past events.
   const source = new ReplaySubject<CandleEvent>();
   const outputs: Output<T>[] = [];
   let given = 0;
@@ -155,7 +158,7 @@ function outputsOf<T>(
           throw new InvalidInputError("operator", "one whose outputs are values", "emits Observables");
         }
         look(value);
-        outputs.push({ value, held: heldBy(value), given });
+        outputs.push({ value, held: copyOf(value), given });
       } catch (error) {
         fail(error);
       }
@@ -175,14 +178,14 @@ function outputsOf<T>(
   if (failure !== undefined) throw failure.error;
   if (!hasCompleted) {
     const allowed = "one that keeps step with its source";
-    throw new InvalidInputError("operator", allowed, "has not completed with its source");
+    throw new InvalidInputError("operator", allowed, "does not complete with its source");
   }
   return outputs;
 }
 
 function eventsOf<T>(candles: Iterable<Candle>, options: LookaheadOptions<T>): CandleEvent[] {
   if (!isIterable(candles))
-    throw new InvalidInputError("candles", "an iterable of candles", "cannot be iterated");
+    throw new InvalidInputError("candles", "an iterable of candles", "is not iterable");
   const list = [...candles];
   const weekStart = checkWeekStart(options.weekStart);
   const { network = "mainnet", pairAddress = "pair", currency = "usd" } = options;
@@ -199,7 +202,7 @@ function eventsOf<T>(candles: Iterable<Candle>, options: LookaheadOptions<T>): C
   return events;
 }
 
-/** The longest timeframe whose intervals all candles begin. */
+/** The longest timeframe for which every candle starts an interval. */
 function timeframeOf(candles: readonly Candle[], weekStart: WeekStart): Timeframe {
   const isRight = (timeframe: Timeframe) => {
     const { start } = intervalsOf(timeframe, weekStart);
@@ -210,7 +213,10 @@ function timeframeOf(candles: readonly Candle[], weekStart: WeekStart): Timefram
 
 const GOLDEN_RATIO = (1 + Math.sqrt(5)) / 2;
 
-/** So many lengths below one, ascending: spread evenly, but in no step with anything that an operator may count. */
+/**
+ * Returns `count` lengths below `length`, ascending and evenly spread. Their distances vary, so they do not fall in
+ * step with an operator that counts candles.
+ */
 function lengthsBelow(length: number, count: number): number[] {
   const shorter = length - 1;
   if (shorter <= count) return Array.from({ length: Math.max(0, shorter) }, (_, at) => at + 1);
@@ -227,7 +233,7 @@ function observedAtOf(output: unknown): number | undefined {
   return typeof instant === "number" ? instant : undefined;
 }
 
-/** Where and how two outputs differ; `undefined` where they hold the same. */
+/** Describes where and how two outputs differ; `undefined` if they hold the same. */
 function changeOf(
   whole: unknown,
   part: unknown,
@@ -240,7 +246,7 @@ function changeOf(
     return `${path}is ${shown(part)}, then ${shown(whole)}`;
   if (seen.get(whole) === part) return undefined;
   seen.set(whole, part);
-  const [before, after] = [entriesOf(part), entriesOf(whole)];
+  const [before, after] = [contentsOf(part), contentsOf(whole)];
   for (const name of new Set([...before.keys(), ...after.keys()])) {
     const change = changeOf(after.get(name), before.get(name), `${path}${String(name)} `, seen);
     if (change !== undefined) return change;
@@ -248,14 +254,14 @@ function changeOf(
   return undefined;
 }
 
-/** A copy of an object that could be altered. */
-function heldBy(value: unknown): unknown {
+/** A deep copy, because the operator could alter the object later. */
+function copyOf(value: unknown): unknown {
   const isAlterable = typeof value === "object" && value !== null && !Object.isFrozen(value);
-  return isAlterable ? new Map(entriesOf(value)) : value;
+  return isAlterable ? new Map(contentsOf(value)) : value;
 }
 
-/** What an object holds, by name or place. */
-function entriesOf(value: object): Map<unknown, unknown> {
+/** The contents of an object by name or index. */
+function contentsOf(value: object): Map<unknown, unknown> {
   if (value instanceof Date) return new Map([["time", value.getTime()]]);
   if (value instanceof Map) return value;
   return new Map<unknown, unknown>(isIterable(value) ? [...value].entries() : Object.entries(value));
@@ -273,7 +279,7 @@ function lateness(claim: number, { candle, observedAt }: CandleEvent): Pairstrea
 }
 
 function altered(at: number, change: string): PairstreamError {
-  return new PairstreamError(`The operator's output ${at} is altered after it was emitted: ${change}`);
+  return new PairstreamError(`The operator's output ${at} was altered after it was emitted: ${change}`);
 }
 
 function revision(

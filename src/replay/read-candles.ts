@@ -2,18 +2,18 @@ import { parseJson } from "../contract/json.js";
 import type { Candle } from "../contract/model.js";
 import { shortened } from "../contract/quote.js";
 import { InvalidInputError } from "../errors.js";
-import { flawOf, frozenCandle, refusalOf } from "./candle-flaw.js";
+import { candleError, flawOf, frozenCandle } from "./candle-flaw.js";
 
 /**
- * The candles of lines that hold one each as JSON, as `JSON.stringify` writes it (NDJSON): ascending, each once, frozen;
- * read one at a time, so that a file may be larger than memory.
+ * Reads candles from lines of JSON (NDJSON), one candle per line as `JSON.stringify` writes it: ascending, each once,
+ * frozen. It reads one line at a time, so a file may be larger than memory.
  *
- * `timestamp` is in ms since the epoch; prices and volume are from 0 to 1e100. Blank lines are passed over, and
- * fields that a candle does not have are left out. It can be read as often as `lines` can. Leaving early closes `lines`.
+ * `timestamp` is in ms since the epoch; prices and volume are from 0 to 1e100. Blank lines and unknown fields are
+ * skipped. It can be iterated as often as `lines` can. Leaving early closes `lines`.
  *
- * Throws an `InvalidInputError` where `lines` cannot be iterated. Reading fails with one that names the line, counted
- * from 1, which is no JSON or no candle, or whose candle is not newer than the one before it; and with whatever `lines`
- * fails with.
+ * Throws an `InvalidInputError` if `lines` is not iterable. Reading fails with one that names the line, counted from 1,
+ * if the line is not JSON, is not a candle, or is not newer than the candle before. Errors of `lines` itself pass
+ * through.
  *
  * ```ts
  * import { readCandles } from "pairstream";
@@ -27,7 +27,7 @@ import { flawOf, frozenCandle, refusalOf } from "./candle-flaw.js";
  */
 export function readCandles(lines: Iterable<string> | AsyncIterable<string>): AsyncIterable<Candle> {
   if (typeof lines === "string" || !(isIterable(lines) || isAsyncIterable(lines))) {
-    const problem = typeof lines === "string" ? "is one string" : "cannot be iterated";
+    const problem = typeof lines === "string" ? "is one string" : "is not iterable";
     throw new InvalidInputError("lines", "lines of text, from an array, a generator or a file", problem);
   }
   return { [Symbol.asyncIterator]: () => parseCandles(lines) };
@@ -41,20 +41,20 @@ async function* parseCandles(lines: Iterable<string> | AsyncIterable<string>): A
     const value = parseLine(line, number);
     if (value === undefined) continue;
     const flaw = flawOf(value, newest);
-    if (flaw !== undefined) throw refusalOf(`line ${number}`, flaw);
+    if (flaw !== undefined) throw candleError(`line ${number}`, flaw);
     const candle = frozenCandle(value as Candle);
     newest = candle.timestamp;
     yield candle;
   }
 }
 
-/** What a line holds; `undefined` where it is blank. */
+/** The value on a line; `undefined` for a blank line. */
 function parseLine(line: unknown, number: number): unknown {
   const allowed = "one candle as JSON, and nothing else";
   if (typeof line !== "string") {
-    throw new InvalidInputError(`line ${number}`, allowed, "is no text; split a stream into lines first");
+    throw new InvalidInputError(`line ${number}`, allowed, "is not text; split a stream into lines first");
   }
-  // A byte order mark counts as space, too.
+  // `trim` removes a byte order mark too.
   const text = line.trim();
   if (text === "") return undefined;
   try {

@@ -16,25 +16,24 @@ import {
 
 /** How to record. */
 export interface RecordOptions {
-  /** Whose clock the instants are of; default: that of the client which the `fetch` is given to. */
+  /** The clock of the recorded instants; default: that of the client that gets this `fetch`. */
   scheduler?: SchedulerLike;
 }
 
 type Init = Parameters<FetchLike>[1];
-type Answer = Awaited<ReturnType<FetchLike>>;
+type FetchAnswer = Awaited<ReturnType<FetchLike>>;
 
 /**
- * A `fetch` that does what another one does and gives `sink` one line of JSON an exchange as it ends, for
- * `replayExchanges`: what was asked and answered, when, and what failed.
+ * Wraps a `fetch` and writes each exchange to `sink`, as one line of JSON when it ends; for `replayExchanges`.
  *
- * Give it to `createClient` as it is: a wrapper around it would be neither recorded nor replayed. A line holds the
- * instants of sending, of the headers and of the end in ms, the request without its origin, the headers that the
- * client reads, and the body. The API key is in none of them: its header is left out, and wherever else it turns up,
- * `[key]` stands in its place. Requests that are still under way when recording stops have no line.
+ * Give it directly to `createClient`: a wrapper around it would be neither recorded nor replayed. A line holds the
+ * instants of sending, of the headers and of the end in ms, the request without its origin, the headers that the client
+ * reads, and the body. It never holds the API key: the key's header is left out, and `[key]` replaces the key
+ * everywhere else. A request that is still under way when the recording stops has no line.
  *
- * What the sink throws is reported as RxJS reports what an observer throws, as an uncaught error or to
- * `config.onUnhandledError`; then nothing more is recorded, as a tape with a hole cannot be replayed, while the
- * client goes on. Throws an `InvalidInputError` for a fetch, sink or scheduler that is none.
+ * An error of the sink goes where RxJS reports an observer's error: it is uncaught, or goes to
+ * `config.onUnhandledError`. The client goes on, but nothing more is recorded, because a tape with a gap cannot be
+ * replayed. Throws an `InvalidInputError` for an invalid fetch, sink or scheduler.
  *
  * ```ts
  * import { createClient, recordExchanges, watchCandles } from "pairstream";
@@ -53,14 +52,14 @@ export function recordExchanges(
   sink: (line: string) => void,
   options: RecordOptions = {},
 ): FetchLike {
-  const recorder = new Recorder(fetch, sink, checkOptions(fetch, sink, options));
+  const recorder = new Recorder(fetch, sink, checkRecording(fetch, sink, options));
   const recorded: FetchLike = (url, init) => recorder.ask(url, init);
   return Object.assign(recorded, {
     [SESSION]: (scheduler: SchedulerLike) => recorder.join(scheduler),
   });
 }
 
-function checkOptions(fetch: FetchLike, sink: unknown, options: RecordOptions): SchedulerLike | undefined {
+function checkRecording(fetch: FetchLike, sink: unknown, options: RecordOptions): SchedulerLike | undefined {
   if (typeof fetch !== "function") {
     throw new InvalidInputError("fetch", "a function like the global fetch", `is of type ${typeof fetch}`);
   }
@@ -70,7 +69,11 @@ function checkOptions(fetch: FetchLike, sink: unknown, options: RecordOptions): 
   checkNames(options, ["scheduler"]);
   const { scheduler } = options;
   if (scheduler !== undefined && typeof scheduler?.now !== "function") {
-    throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is none");
+    throw new InvalidInputError(
+      "scheduler",
+      "an RxJS scheduler, with now and schedule",
+      "is not a scheduler",
+    );
   }
   return scheduler;
 }
@@ -91,7 +94,7 @@ class Recorder {
     this.#scheduler = scheduler;
   }
 
-  /** The time of a client whose exchanges these are. */
+  /** The clock of a client whose exchanges are recorded. */
   join(scheduler: SchedulerLike): SchedulerLike {
     this.#scheduler ??= scheduler;
     return new SessionClock(scheduler, {
@@ -100,7 +103,7 @@ class Recorder {
     });
   }
 
-  ask(url: string, init: Init): Promise<Answer> {
+  ask(url: string, init: Init): Promise<FetchAnswer> {
     const redactor = this.#redactorFor(init);
     const sent = this.now();
     const session = sessionOf(init);
@@ -114,10 +117,10 @@ class Recorder {
       asked: session?.scheduler.now() ?? sent,
       sent,
     };
-    return new Exchange(this, redactor, start, init).follow(() => this.#fetch(url, init));
+    return new RecordedExchange(this, redactor, start, init).follow(() => this.#fetch(url, init));
   }
 
-  /** How many exchanges have ended. */
+  /** The number of ended exchanges. */
   get ended(): number {
     return this.#ended;
   }
@@ -147,11 +150,11 @@ class Recorder {
   }
 }
 
-/** What a line begins with. */
+/** The part of a line that is known when the request is sent. */
 type Start = Pick<TapeLine, "v" | "request" | "method" | "url" | "requestHeaders" | "asked" | "sent">;
 
-/** One request under way; of what may end it, the first does. */
-class Exchange {
+/** One request under way. Its body, a failure or an abort can end it; the first one counts. */
+class RecordedExchange {
   readonly #recorder: Recorder;
   readonly #redactor: Redactor;
   readonly #start: Start;
@@ -169,15 +172,16 @@ class Exchange {
     this.#signal?.addEventListener("abort", this.#leave, { once: true });
   }
 
-  /** Asks, and gives what is answered. */
-  async follow(ask: () => Promise<Answer>): Promise<Answer> {
+  /** Sends the request and returns the recorded answer. */
+  async follow(ask: () => Promise<FetchAnswer>): Promise<FetchAnswer> {
     try {
       const answer = await ask();
       const { status } = answer;
       const headers = keptHeaders(answer, this.#redactor);
       const answered = this.#recorder.now();
       if (this.#session !== undefined) this.#session.answered = answered;
-      // Of a body that announces to be too large, this is the end.
+      // If the headers announce a body that is too large, the client stops here, so the exchange has to count as
+      // received.
       land(this.#session, answered, this.#recorder.ended);
       this.#head = { answered, status, headers };
       return { status, headers: answer.headers, text: () => this.#bodyOf(answer) };
@@ -186,7 +190,7 @@ class Exchange {
     }
   }
 
-  async #bodyOf(answer: Answer): Promise<string> {
+  async #bodyOf(answer: FetchAnswer): Promise<string> {
     const body = await bodyOf(answer).catch((cause) => this.#fail(cause));
     if (body === undefined) return this.#fail(tooLarge());
     this.#end("whole", { body: this.#redactor.text(body) });
@@ -195,7 +199,7 @@ class Exchange {
 
   #fail(cause: unknown): never {
     const stale = isStale(cause) ? { stale: true } : {};
-    this.#end("failed", { failure: failureOf(cause, this.#redactor), ...stale });
+    this.#end("failed", { failure: recordedFailure(cause, this.#redactor), ...stale });
     throw cause;
   }
 
@@ -211,12 +215,12 @@ class Exchange {
   }
 }
 
-/** What the client goes by, where it is one that asks. */
+/** The client's notes about its request; `undefined` if the request does not come from a client. */
 export function sessionOf(init: Init): SessionRequest | undefined {
   return (init as { [SESSION]?: SessionRequest } | undefined)?.[SESSION];
 }
 
-/** Path and query. */
+/** The path and query of a URL. */
 export function routeOf(url: string): string {
   return url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, "");
 }
@@ -230,7 +234,7 @@ function requestHeaders(init: Init, redactor: Redactor): Record<string, string> 
   return Object.fromEntries(kept.map(([name, value]) => [name.toLowerCase(), redactor.text(value)]));
 }
 
-function keptHeaders({ headers }: Answer, redactor: Redactor): Record<string, string> {
+function keptHeaders({ headers }: FetchAnswer, redactor: Redactor): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const name of KEPT_HEADERS) {
     const value = headers.get(name);
@@ -239,13 +243,13 @@ function keptHeaders({ headers }: Answer, redactor: Redactor): Record<string, st
   return kept;
 }
 
-/** As node-fetch puts it, which the client understands. */
+/** The error of node-fetch for this case, which the client knows. */
 function tooLarge(): Error {
   return Object.assign(new Error("the body is too large"), { type: "max-size" });
 }
 
-function failureOf(thrown: unknown, redactor: Redactor, depth = DEEPEST_CAUSE): TapeFailure {
-  // What cannot be read safely comes back as a plain error.
+function recordedFailure(thrown: unknown, redactor: Redactor, depth = DEEPEST_CAUSE): TapeFailure {
+  // `redactor.cause` returns a plain error if the original could hold the key.
   const cause = redactor.cause(thrown);
   if (!(cause instanceof Error)) return { name: "Error", message: String(cause) };
   const { code, type } = cause as { code?: unknown; type?: unknown };
@@ -255,7 +259,7 @@ function failureOf(thrown: unknown, redactor: Redactor, depth = DEEPEST_CAUSE): 
     ...(typeof code === "string" ? { code } : {}),
     ...(typeof type === "string" ? { type } : {}),
     ...(cause.cause instanceof Error && depth > 0
-      ? { cause: failureOf(cause.cause, redactor, depth - 1) }
+      ? { cause: recordedFailure(cause.cause, redactor, depth - 1) }
       : {}),
   };
 }

@@ -6,21 +6,21 @@ import type { Candle, Series, WeekStart } from "../contract/model.js";
 import { namesOf, SERIES_NAMES } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
-import { flawOf, frozenCandle, refusalOf } from "./candle-flaw.js";
+import { candleError, flawOf, frozenCandle } from "./candle-flaw.js";
 import { isAsyncIterable, isIterable } from "./read-candles.js";
 
 /** How to replay candles. */
 export interface ReplayCandlesOptions {
   /**
-   * How many times as fast as they came, above 0: 60 shows a minute a second. The first candle comes at once, each other
-   * one so much later. Default: without `scheduler` as fast as it goes, with one when its clock says so.
+   * How many times as fast as the original, above 0: 60 plays a minute per second. The first candle comes at once, the
+   * others at their distance from it. Default: with a `scheduler`, by its clock; without one, as fast as possible.
    */
   speed?: number;
-  /** Whose clock the candles come by; default `asyncScheduler` where there is a `speed`, else none. */
+  /** The clock of the replay; default: `asyncScheduler` if there is a `speed`, otherwise none. */
   scheduler?: SchedulerLike;
-  /** Flat candles (volume 0, swaps 0) for intervals without one, between the first and the last; default false. */
+  /** Flat candles (volume 0, swaps 0) for intervals without a candle, between the first and the last; default false. */
   fillGaps?: boolean;
-  /** Where `1w` begins; default `"monday"`. */
+  /** The day on which `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
 }
 
@@ -32,7 +32,7 @@ const REPLAY_NAMES = namesOf<ReplayCandlesOptions>({
 });
 
 /**
- * Emits candles of the past as events, each once it was final: for backtests, and for charts to watch.
+ * Emits candles of the past as events, each when it was final; for backtests and charts.
  *
  * ```marbles
  * candles                                                   58-6-
@@ -42,19 +42,19 @@ const REPLAY_NAMES = namesOf<ReplayCandlesOptions>({
  * r: new 12:02 = 8, final                            s: new 12:03 = 6, final
  * ```
  *
- * Every event is `new`, `final` and `live`, has revision 0, and was observed at the end of its interval, in ms since
- * the epoch. Without `speed` and `scheduler` an iterable is read to its end while it is subscribed to, and an async one
- * as fast as it comes. With a `scheduler` each event comes when its clock reaches the event's `observedAt`, so that
- * replays of several series on one clock interleave; what is past by then comes at once, so let the clock begin no later
- * than the candles. With `speed` the clock counts from the first candle on. The clock does not wait for an async source:
- * what is read late comes late.
+ * Every event is `new`, `final` and `live`, has revision 0, and its `observedAt` is the end of its interval, in ms
+ * since the epoch. Without `speed` and `scheduler`, an iterable is read to its end during `subscribe`, and an async
+ * iterable as fast as it delivers. With a `scheduler`, each event comes when its clock reaches the event's
+ * `observedAt`, so replays of several series on one clock interleave. Events of the clock's past come at once, so start
+ * the clock no later than the candles. With `speed`, time counts from the first candle. The clock does not wait for an
+ * async source: a candle that is read late comes late.
  *
- * No more than one candle is read ahead. Leaving early calls the iterator's `return`; each subscription iterates anew.
- * Longer intervals made of shorter ones have a running candle: replay 10s candles and `resample` them to 1min.
+ * It reads at most one candle ahead. Unsubscribing early calls the iterator's `return`; each subscription iterates
+ * anew. For open candles, replay shorter ones and `resample` them, such as 10s to 1min.
  *
- * Throws an `InvalidInputError` for a bad option or a source that cannot be iterated. The stream fails with one that
- * names the candle, counted from 0: no candle, a number that is not finite, a timestamp that begins no interval of the
- * series or is not newer than the one before; and with whatever the source fails with.
+ * Throws an `InvalidInputError` for a bad option or a source that is not iterable. The stream fails with one that names
+ * the candle, counted from 0: for a value that is not a candle, a number that is not finite, a timestamp that starts no
+ * interval of the series, or one that is not newer than the last. Errors of the source pass through.
  *
  * ```ts
  * import { ema, readCandles, replayCandles, resample, withIndicators } from "pairstream";
@@ -82,7 +82,7 @@ export function replayCandles(
   const newPace = checkPace(options);
   if (typeof source !== "object" || !(isIterable(source) || isAsyncIterable(source))) {
     const allowed = "an iterable of candles, async or not";
-    throw new InvalidInputError("source", allowed, "cannot be iterated");
+    throw new InvalidInputError("source", allowed, "is not iterable");
   }
   return defer(() => {
     const maker = new EventMaker(series, intervals, isFilled);
@@ -103,10 +103,10 @@ function checkPace({ speed, scheduler }: ReplayCandlesOptions): (() => Pace) | u
   if (typeof scheduler?.now === "function" && typeof scheduler.schedule === "function") {
     return () => new Pace(scheduler, speed);
   }
-  throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is none");
+  throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is not a scheduler");
 }
 
-/** Makes events of candles, one after the other. */
+/** Turns candles into events, one after the other. */
 class EventMaker {
   readonly #series: Series;
   readonly #intervals: Intervals;
@@ -124,7 +124,7 @@ class EventMaker {
     for (const candle of candles) yield* this.eventsOf(candle);
   }
 
-  /** The event of a candle, after those of the gap before it. */
+  /** The event of a candle, after the events that fill the gap before it. */
   *eventsOf(given: Candle): Generator<CandleEvent> {
     const event = this.eventOf(given);
     const { candle, observedAt } = event;
@@ -141,7 +141,7 @@ class EventMaker {
 
   eventOf(candle: Candle): CandleEvent {
     const flaw = flawOf(candle, this.#newest);
-    if (flaw !== undefined) throw refusalOf(`source[${this.#count}]`, flaw);
+    if (flaw !== undefined) throw candleError(`source[${this.#count}]`, flaw);
     const { timestamp } = candle;
     if (this.#intervals.start(timestamp) !== timestamp) throw this.#misplaced(timestamp);
     this.#count += 1;
@@ -157,11 +157,11 @@ class EventMaker {
   #misplaced(timestamp: number): InvalidInputError {
     const { timeframe } = this.#series;
     const allowed = `the start of a ${timeframe} interval${timeframe === "1w" ? " (see weekStart)" : ""}`;
-    return refusalOf(`source[${this.#count}]`, { field: "timestamp", allowed, problem: `is ${timestamp}` });
+    return candleError(`source[${this.#count}]`, { field: "timestamp", allowed, problem: `is ${timestamp}` });
   }
 }
 
-/** When events are due on a clock. */
+/** Says when events are due on a clock. */
 class Pace {
   readonly scheduler: SchedulerLike;
   readonly #speed: number | undefined;
@@ -172,7 +172,7 @@ class Pace {
     this.#speed = speed;
   }
 
-  /** How long until an event is due, or until to ask again, in ms; 0 or less once it is. */
+  /** The time until an event is due, or until the next check, in ms; 0 or less if it is due. */
   delayOf({ observedAt }: CandleEvent): number {
     const now = this.scheduler.now();
     if (this.#speed === undefined) return Math.min(observedAt - now, LONGEST_DELAY);
@@ -182,7 +182,7 @@ class Pace {
   }
 }
 
-/** Takes events from an iterator, each when it is due. */
+/** Emits the events of an iterator, each when it is due. */
 function onTime(events: Iterator<CandleEvent>, pace: Pace): Observable<CandleEvent> {
   return new Observable((subscriber) => {
     let next: CandleEvent | undefined;
@@ -204,7 +204,7 @@ function onTime(events: Iterator<CandleEvent>, pace: Pace): Observable<CandleEve
       while (!subscriber.closed) {
         next ??= pull();
         if (next === undefined) return;
-        // The source itself has left while it was asked.
+        // The source's own `next` may have unsubscribed.
         if (subscriber.closed) break;
         const delay = pace.delayOf(next);
         if (delay > 0) {
@@ -224,7 +224,7 @@ function onTime(events: Iterator<CandleEvent>, pace: Pace): Observable<CandleEve
   });
 }
 
-/** Takes candles from an async source, one at a time. */
+/** Reads candles from an async source, one at a time. */
 function asTheyCome(
   source: AsyncIterable<Candle>,
   maker: EventMaker,
@@ -270,7 +270,7 @@ function asTheyCome(
     read().catch((error) => subscriber.error(error));
     return () => {
       timer?.unsubscribe();
-      // Nobody listens any more to what may be wrong with it.
+      // After unsubscribing, nobody listens to errors of the source.
       if (!hasEnded) (async () => candles.return?.())().catch(() => {});
     };
   });

@@ -7,40 +7,46 @@ import { LATENESS, type Lateness, land, SessionClock } from "./session-clock.js"
 import { type LateTurn, readTape, type TapeFailure, type TapeLine } from "./tape.js";
 import { VirtualClock } from "./virtual-clock.js";
 
-/** A recorded session that can be lived through again. */
+/** A recorded session, ready to run again. */
 export interface Tape {
-  /** Answers as recorded; for the `fetch` of `createClient`, as it is. */
+  /** The recorded answers; give it directly to `createClient`. */
   readonly fetch: FetchLike;
-  /** For the `scheduler` of `createClient`; it stands at the instant of the first request. */
+  /** The clock, for the `scheduler` of `createClient`. It starts at the instant of the first request. */
   readonly scheduler: VirtualClock;
   /**
-   * Plays the tape to its end, once: resolves when the last exchange that was recorded has been delivered, and all that
-   * follows from it has happened. Rejects with a `PairstreamError` at the first request that differs from the recording,
-   * or that is missing; nothing is answered from then on. Where the last line of the tape was cut off, all before it is
-   * replayed, and then it rejects with an `InvalidInputError` that names that line: leave it out to replay without.
+   * Plays the tape to its end, once. Resolves after the last recorded exchange is delivered and all its effects have
+   * happened. Rejects with a `PairstreamError` at the first request that differs from the recording or is missing; from
+   * then on no request is answered.
+   *
+   * If the last line of the tape is cut off, it replays the lines before and then rejects with an `InvalidInputError`
+   * that names that line. Leave the line out to avoid that.
    */
   run(): Promise<void>;
 }
 
 type Init = Parameters<FetchLike>[1];
-type Answer = Awaited<ReturnType<FetchLike>>;
+type FetchAnswer = Awaited<ReturnType<FetchLike>>;
 
-/** Less than lies between any two instants of a tape, in ms: what is a moment later has nothing in between. */
+/**
+ * A time in ms that is smaller than any gap between two recorded instants. Nothing recorded lies between an instant and
+ * a moment later.
+ */
 const MOMENT = 1 / 1_024;
 
 /**
- * Replays a session that `recordExchanges` has written, through the same client, as fast as it can be computed: the
- * streams give the same events, byte for byte, with the same delays and failures.
+ * Replays a session recorded by `recordExchanges` through the same client, as fast as possible. The streams emit the
+ * same events, byte for byte, after the same delays and failures.
  *
- * Make the client with the options of the recording, but this `fetch` and this `scheduler` (the origin of `baseUrl` and
- * the API key may differ), subscribe to what was subscribed to, then await `run`. What comes from outside the exchanges
- * (subscribing later, leaving, a direct call) is to happen at the instant at which it did: schedule it on
- * `tape.scheduler` beforehand, where it comes before what is answered in the same ms. Where the recording ends the
- * service falls silent: later requests are never answered, `run` resolves, and subscriptions that are still open are
- * left to be closed by whoever opened them.
+ * Create the client with the options of the recording, but with this `fetch` and this `scheduler`; the origin of
+ * `baseUrl` and the API key may differ. Subscribe as before, then await `run`. Actions from outside (subscribing later,
+ * unsubscribing, a direct call) have to happen at the same instants again. Schedule them on `tape.scheduler`
+ * beforehand: they run before an answer in the same ms.
  *
- * Throws an `InvalidInputError` that names the line which is not of a tape, or of a version that this release does not
- * know.
+ * After the recording's end no request is answered: `run` resolves, and open subscriptions stay open until you
+ * unsubscribe.
+ *
+ * Throws an `InvalidInputError` that names the line if a line is not of a tape, or of a version that this release does
+ * not know.
  *
  * ```ts
  * import { createClient, replayExchanges, watchCandles } from "pairstream";
@@ -73,8 +79,8 @@ export function replayExchanges(lines: Iterable<string>): Tape {
         if (scheduler === player.clock) return player.join();
         throw new InvalidInputError(
           "scheduler",
-          "the scheduler of the tape that fetch is of",
-          "is another one",
+          "the scheduler of the same tape as fetch",
+          "is a different one",
         );
       },
     }),
@@ -83,7 +89,7 @@ export function replayExchanges(lines: Iterable<string>): Tape {
   });
 }
 
-/** A clock that can be set. */
+/** A virtual clock that can also be set to another instant. */
 class TapeClock extends VirtualClock {
   override set(instant: number): void {
     super.set(instant);
@@ -98,34 +104,34 @@ class TapeClock extends VirtualClock {
   }
 }
 
-/** A request that was made again, and waits for its recorded end. */
-interface Pending {
+/** A repeated request that waits for its recorded end. */
+interface PendingRequest {
   readonly session: SessionRequest | undefined;
   readonly signal: AbortSignal | undefined;
-  readonly resolve: (answer: Answer) => void;
+  readonly resolve: (answer: FetchAnswer) => void;
   readonly reject: (cause: unknown) => void;
 }
 
 class Player {
   readonly clock: TapeClock;
-  /** Timers that were late are late again. */
+  /** Makes timers as late as they were in the recording. */
   readonly #lateness: Lateness;
-  /** The times of the clients that play. */
+  /** The clocks of the clients in this replay. */
   readonly #sessions: SessionClock[] = [];
-  /** In the order in which they ended. */
+  /** The exchanges in the order in which they ended. */
   readonly #lines: readonly TapeLine[];
-  /** Those that were not asked for yet, by request, in the order in which they were sent. */
+  /** Exchanges whose request has not been repeated yet, by request number, in the order of sending. */
   readonly #unasked = new Map<number, TapeLine>();
-  readonly #pending = new Map<TapeLine, Pending>();
-  /** When late timers had their turns, by when they were due. */
+  readonly #pending = new Map<TapeLine, PendingRequest>();
+  /** For late timers: the instants at which they fired, by the instant at which they were due. */
   readonly #turns = new Map<number, number[]>();
-  /** By when they were due: the last instant at which timers had not had their turns, and how many had by then. */
+  /** By due instant: the last instant at which timers were still waiting, and how many had fired by then. */
   readonly #lateUntil = new Map<number, { readonly at: number; readonly taken: number }>();
-  /** The last instant at which an arrival had not had its turn, by its number. */
+  /** By arrival number: the last instant at which that arrival was still waiting. */
   readonly #lateArrivals = new Map<number, number>();
-  /** Timers that are still to fire as they did: before they were due, by a clock that had been set back. */
+  /** Timers that fired before they were due, because the clock had been set back; those still to come. */
   readonly #passed: LateTurn[];
-  /** How many requests were made. */
+  /** The number of requests so far. */
   #asked = 0;
   #ended = 0;
   #failure: PairstreamError | undefined;
@@ -161,7 +167,7 @@ class Player {
     return session;
   }
 
-  ask(url: string, init: Init): Promise<Answer> {
+  ask(url: string, init: Init): Promise<FetchAnswer> {
     const method = init?.method ?? "GET";
     const line = this.#failure === undefined ? this.#find(method, routeOf(url)) : undefined;
     this.#asked += 1;
@@ -188,7 +194,8 @@ class Player {
     for (const [at, line] of this.#lines.entries()) {
       while (passed[0] !== undefined && passed[0].ended <= at) await this.#pass(passed[0]);
       await this.#advance(line.ended);
-      // Whoever acts from outside goes before what is due then.
+      // If the request is missing, an action from outside has yet to make it. Such an action runs before anything else
+      // that is due then.
       if (!this.#pending.has(line)) await this.#advance(line.ended + MOMENT);
       if (line.ended < before) await this.#setBack(line);
       before = line.ended;
@@ -198,7 +205,7 @@ class Player {
     if (this.#cut !== undefined) throw this.#cut;
   }
 
-  /** Lets time pass until the clock was set back; what was asked until then tells how far it had come. */
+  /** Lets time pass until the clock was set back. The number of requests by then shows when that was. */
   async #setBack({ ended, asks }: TapeLine): Promise<void> {
     while (this.#asked < asks && this.#failure === undefined && (await this.clock.fireNext()));
     this.clock.set(ended);
@@ -210,7 +217,7 @@ class Player {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** A timer fires by the clock that was set back; what is due by then comes first. */
+  /** Fires a timer by the clock that was set back, after everything that was due before. */
   async #pass(turn: LateTurn): Promise<void> {
     const now = this.clock.now();
     const isSetHere = turn.at < now;
@@ -223,7 +230,7 @@ class Player {
   }
 
   #untilTurn({ due, taken, arrival }: Pick<LateTurn, "due" | "taken" | "arrival">): number {
-    // What has only let somebody from outside go first has its turn right after.
+    // If it only waited for an action from outside, its turn comes right after that.
     if (arrival !== undefined) {
       const at = this.#lateArrivals.get(arrival);
       return at === undefined ? due : at + MOMENT;
@@ -248,37 +255,41 @@ class Player {
     if (session !== undefined && answered !== undefined) session.answered = answered;
     land(session, wasRead ? ended : (answered ?? ended), this.#ended);
     if (status === undefined) {
-      if (outcome === "failed") reject(failureOf(line));
+      if (outcome === "failed") reject(replayedFailure(line));
       return;
     }
     const text = async () => {
       if (outcome === "whole") return body ?? "";
-      if (outcome === "failed") throw failureOf(line);
+      if (outcome === "failed") throw replayedFailure(line);
       return new Promise<never>(() => {});
     };
     resolve({ status, headers: { get: (name) => headers?.[name.toLowerCase()] ?? null }, text });
   }
 
-  /** The recorded request that this one is; `undefined` where that had not ended when the recording did. */
+  /** The recorded exchange of this request; `undefined` if it had not ended when the recording did. */
   #find(method: string, url: string): TapeLine | undefined {
     const [next] = this.#unasked.values();
-    // A request without a line was under way when the recording ended.
+    // A request without a line was under way at the end of the recording.
     const hasNoLine = next === undefined || next.request > this.#asked;
     const latest = (hasNoLine ? this.clock.now() : next.sent) + LATENESS;
     for (const line of this.#unasked.values()) {
       if (line.sent > latest) break;
       if (line.method === method && line.url === url) return line;
     }
-    if (!hasNoLine)
-      this.#fail(`made ${method} ${printable(url)}, where the recording has ${described(next)}`);
+    if (!hasNoLine) this.#fail(`made ${method} ${printable(url)}, but the recording has ${described(next)}`);
     return undefined;
   }
 
-  /** Where a tape lets much time pass, requests that are not on it would be made without end. */
+  /**
+   * Fails a replay with too many requests. On a long stretch of the tape such a client would otherwise send requests
+   * without end.
+   */
   #expectNoMore(method: string, url: string): void {
     const next = this.#lines[this.#ended];
     if (next === undefined || this.#asked <= next.asks || this.clock.now() + LATENESS >= next.ended) return;
-    this.#fail(`made ${method} ${printable(routeOf(url))}, where the recording has asked ${next.asks} times`);
+    this.#fail(
+      `made ${method} ${printable(routeOf(url))}, but the recording has only ${next.asks} requests by then`,
+    );
   }
 
   #fail(problem: string): PairstreamError {
@@ -294,7 +305,7 @@ function described({ request, method, url, sent }: TapeLine): string {
   return `${printable(`${method} ${url}`)} (request ${request}, sent at ${new Date(sent).toISOString()})`;
 }
 
-function failureOf({ failure, stale }: TapeLine): Error {
+function replayedFailure({ failure, stale }: TapeLine): Error {
   return Object.assign(errorOf(failure), stale ? { [STALE]: true } : {});
 }
 

@@ -4,51 +4,58 @@ import { afterPromises } from "./event-loop.js";
 import type { LateTurn } from "./tape.js";
 import { type Timer, TimerAction, TimerQueue } from "./timers.js";
 
-/** Beyond this a timer is not just a little late, or early, in ms: the machine has slept, or its clock was set. */
+/**
+ * Timers that are later (or earlier) than this, in ms, are not just inaccurate: the machine slept, or its clock was
+ * set.
+ */
 export const LATENESS = 1_000;
-/** Whatever has arrived comes after all timers due at its instant. */
+/** Added to the order of arrivals, so that they come after all timers due at the same instant. */
 const AFTER_TIMERS = 2 ** 52;
 
-/** How late timers are, where that matters to a session. */
+/**
+ * The lateness of timers and arrivals, as far as it affects a session. A recording writes it down; a replay repeats it.
+ */
 export interface Lateness {
-  /** Something has its turn out of time, or has not had it when somebody acts. */
+  /** Reports a turn that is out of time, or that is still to come when somebody acts from outside. */
   tell(turn: Omit<LateTurn, "ended">): void;
   /**
-   * When what is due at an instant, and not yet `taken`, can have its turn, as was told in the recording; infinity
-   * where it is `takePassed` that gives it one.
+   * The instant from which the next timer or arrival with that due instant may have its turn. A replay takes it from
+   * the recording. Infinity means that only `takePassed` gives it its turn.
    */
   until(turn: Pick<LateTurn, "due" | "taken" | "arrival">): number;
 }
 
-interface Turn extends Timer {
-  /** What wakes the scheduler for it, and when that is. */
+interface QueuedTurn extends Timer {
+  /** The timer of the underlying scheduler for this turn, and when it fires. */
   bell: Subscription;
   rings: number;
-  /** Whether its bell has rung by a clock that was set back meanwhile. */
+  /** Whether its bell was due by a clock that was then set back. */
   hasPassed: boolean;
 }
 
 /**
- * The time of a client whose session is recorded or replayed: what happens, and in which order, does not depend on how
- * late timers fire.
+ * The clock of a client whose session is recorded or replayed. It makes the order of events independent of how late
+ * timers fire.
  *
- * Timers and arrivals take turns, each with all that it sets off in promises, in the order of their instants: what
- * arrives waits for the timers due by then. `now` stays at that instant for as long as the turn lasts. Whoever acts from
- * outside has a turn at once.
+ * Timers and arrivals (answers and failures) take turns in the order of their instants; an arrival comes after all
+ * timers due by then. A turn includes all promises that it settles. `now` stays at the instant of the turn until the
+ * turn ends. An action from outside has its turn at once.
  *
- * Where lateness shows all the same it is told, as it is part of the session: of a timer that is more than a second
- * late, which takes its turn at the present instant, and of whatever is still to come when somebody acts from outside.
+ * Some lateness still shows, and then it is reported as a part of the session. A timer more than a second late takes
+ * its turn at the present instant. And when somebody acts from outside, turns may be due that have not come yet.
  */
 export class SessionClock implements SchedulerLike {
   readonly #scheduler: SchedulerLike;
   readonly #lateness: Lateness;
-  readonly #queue = new TimerQueue<Turn>();
+  readonly #queue = new TimerQueue<QueuedTurn>();
   #born = 0;
-  /** The instant of the turn that runs: until all is done that it has set off in promises. */
+  /** The instant of the current turn, until all promises that it settled are done. */
   #instant: number | undefined;
-  /** The instant of the last turn. */
+  /** The instant of the last turn, which later turns do not precede. */
   #latest = Number.NEGATIVE_INFINITY;
-  /** Of the last timer that had its turn: when it was due, and how many that were due then have had theirs. */
+  /**
+   * The due instant of the last timer that had its turn, and how many timers with the same due instant have had theirs.
+   */
   #taken = { due: Number.NaN, count: 0 };
 
   constructor(scheduler: SchedulerLike, lateness: Lateness) {
@@ -69,7 +76,10 @@ export class SessionClock implements SchedulerLike {
     return new TimerAction(work, arm).schedule(state, delay);
   }
 
-  /** Does `work` about what came at `instant` as the `order`th: at once where nothing has to come before it. */
+  /**
+   * Runs `work` for the arrival number `order`, which came at `instant`. It runs at once if nothing has to come before
+   * it.
+   */
   arrive(instant: number, order: number, work: () => void): Subscription {
     const { first } = this.#queue;
     const hasTime =
@@ -84,48 +94,52 @@ export class SessionClock implements SchedulerLike {
     return new Subscription(() => this.#cancel(turn));
   }
 
-  /** Gives the timer its turn now that was due later, with so many `ahead` of it, and says whether there is one. */
+  /**
+   * Gives a timer with a later due instant its turn now: the one with `ahead` others before it. Returns whether there
+   * is one.
+   */
   takePassed({ due, ahead }: Pick<LateTurn, "due" | "ahead">): boolean {
     const turn = [...this.#queue].find((one) => one.due === due && this.#countAhead(one) === ahead);
     if (turn !== undefined) this.#take(turn, this.#scheduler.now());
     return turn !== undefined;
   }
 
-  #add(due: number, order: number, fire: () => void): Turn {
+  #add(due: number, order: number, fire: () => void): QueuedTurn {
     const turn = { due, order, fire, place: -1, rings: 0, bell: Subscription.EMPTY, hasPassed: false };
     this.#queue.add(turn);
     this.#setBell(turn);
     return turn;
   }
 
-  #cancel(turn: Turn): void {
+  #cancel(turn: QueuedTurn): void {
     if (this.#instant === undefined && turn.place >= 0) this.#enter();
     this.#drop(turn);
   }
 
-  #drop(turn: Turn): void {
+  #drop(turn: QueuedTurn): void {
     this.#queue.remove(turn);
     turn.bell.unsubscribe();
   }
 
-  #setBell(turn: Turn, earliest = this.#until(turn)): void {
+  #setBell(turn: QueuedTurn, earliest = this.#until(turn)): void {
     const now = this.#scheduler.now();
     turn.rings = Math.max(now, earliest);
     if (turn.rings === Number.POSITIVE_INFINITY) return;
     turn.bell = this.#scheduler.schedule(() => this.#ring(turn), turn.rings - now);
   }
 
-  /** One turn is due: that of the first in the queue, which is not always the one whose bell rings. */
-  #ring(rung: Turn): void {
+  /** A bell rang: the first turn in the queue is due. That may be another turn than the bell's own. */
+  #ring(rung: QueuedTurn): void {
     const now = this.#scheduler.now();
     const first = this.#queue.first!;
     const earliest = this.#until(first);
     rung.hasPassed ||= rung.rings - now > LATENESS;
     if (rung.hasPassed && first.due > now) {
-      // The clock was set back: what has passed by then has passed, though not before what is due by now.
+      // The clock was set back, and this turn was due before that, so it comes now; turns due by the new time come
+      // first.
       this.#take(rung, now);
     } else if (earliest > now) {
-      // Timers fire a little early at times.
+      // Timers can fire a little early.
       this.#setBell(rung, earliest);
     } else {
       this.#take(first, now);
@@ -133,7 +147,7 @@ export class SessionClock implements SchedulerLike {
     }
   }
 
-  #take(turn: Turn, now: number): void {
+  #take(turn: QueuedTurn, now: number): void {
     const { due, order, fire } = turn;
     const isTimer = order < AFTER_TIMERS;
     const isOutOfTime = isTimer && (now - due > LATENESS || now < due);
@@ -144,7 +158,7 @@ export class SessionClock implements SchedulerLike {
     fire();
   }
 
-  /** Somebody from outside acts, before what is due already has had its turn. */
+  /** Begins the turn of an action from outside. It comes before turns that are already due. */
   #enter(): void {
     const now = this.#scheduler.now();
     this.#begin(now);
@@ -152,22 +166,25 @@ export class SessionClock implements SchedulerLike {
     for (const turn of this.#queue) if (turn.due <= now) this.#tell(turn, now, false);
   }
 
-  #tell(turn: Turn, at: number, hasTurn: boolean): void {
+  #tell(turn: QueuedTurn, at: number, hasTurn: boolean): void {
     this.#lateness.tell({ ...this.#identityOf(turn), at, hasTurn, ahead: this.#countAhead(turn) });
   }
 
-  #identityOf({ due, order }: Pick<Turn, "due" | "order">): Pick<LateTurn, "due" | "taken" | "arrival"> {
+  #identityOf({
+    due,
+    order,
+  }: Pick<QueuedTurn, "due" | "order">): Pick<LateTurn, "due" | "taken" | "arrival"> {
     if (order >= AFTER_TIMERS) return { due, taken: 0, arrival: order - AFTER_TIMERS };
     return { due, taken: this.#takenOf(due) };
   }
 
-  #countAhead({ due, order }: Turn): number {
+  #countAhead({ due, order }: QueuedTurn): number {
     let count = 0;
     for (const other of this.#queue) if (other.due === due && other.order < order) count += 1;
     return count;
   }
 
-  #until(turn: Pick<Turn, "due" | "order">): number {
+  #until(turn: Pick<QueuedTurn, "due" | "order">): number {
     return this.#lateness.until(this.#identityOf(turn));
   }
 
@@ -176,7 +193,7 @@ export class SessionClock implements SchedulerLike {
   }
 
   #begin(instant: number): void {
-    // Turns do not go back in time unless the clock does.
+    // Turns do not go back in time, unless the clock does.
     const isSetBack = this.#scheduler.now() < this.#latest;
     this.#latest = isSetBack ? instant : Math.max(this.#latest, instant);
     if (this.#instant === undefined) {
@@ -188,7 +205,7 @@ export class SessionClock implements SchedulerLike {
   }
 }
 
-/** An answer or failure is here: its client may take it when it is its turn. */
+/** Marks an answer or a failure as arrived. The client takes it when its turn comes. */
 export function land(request: SessionRequest | undefined, instant: number, order: number): void {
   if (request === undefined) return;
   request.received = instant;

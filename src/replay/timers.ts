@@ -1,16 +1,16 @@
 import { type SchedulerAction, Subscription } from "rxjs";
 
-/** Something that is to happen at an instant. */
+/** An action with the instant at which it is due. */
 export interface Timer {
   readonly due: number;
-  /** Of two timers due at the same instant the one with the lower order comes first. */
+  /** Breaks ties: of two timers due at the same instant, the one with the lower order fires first. */
   readonly order: number;
   readonly fire: () => void;
-  /** Its place in the queue; below 0 once it has left. */
+  /** Its index in the queue; negative once it has left the queue. */
   place: number;
 }
 
-/** Timers in the order in which they are due: a heap, in which each timer knows its place. */
+/** Timers in the order in which they are due: a heap in which each timer knows its index. */
 export class TimerQueue<T extends Timer> {
   readonly #heap: T[] = [];
 
@@ -18,7 +18,7 @@ export class TimerQueue<T extends Timer> {
     return this.#heap.length;
   }
 
-  /** The next timer. */
+  /** The timer that is due first. */
   get first(): T | undefined {
     return this.#heap[0];
   }
@@ -27,7 +27,7 @@ export class TimerQueue<T extends Timer> {
     this.#rise(timer, this.#heap.length);
   }
 
-  /** Takes a timer out, wherever it is; one that is in no queue is left alone. */
+  /** Removes a timer from anywhere in the queue. Ignores a timer that is not in a queue. */
   remove(timer: T): void {
     const { place } = timer;
     if (place < 0) return;
@@ -39,7 +39,7 @@ export class TimerQueue<T extends Timer> {
     else this.#sink(last, place);
   }
 
-  /** All timers, in no order. */
+  /** All timers, in no particular order. */
   [Symbol.iterator](): Iterator<T> {
     return this.#heap[Symbol.iterator]();
   }
@@ -80,10 +80,10 @@ function isBefore(a: Timer, b: Timer): boolean {
   return a.due < b.due || (a.due === b.due && a.order < b.order);
 }
 
-/** Sets a timer, `delay` ms from now; the function that it returns takes it back. */
+/** Sets a timer, `delay` ms from now. The returned function cancels it. */
 export type Arm = (fire: () => void, delay: number) => () => void;
 
-/** One scheduled work; `schedule` from inside it arms it again, as RxJS operators do. */
+/** A scheduled action. Calling `schedule` from inside its work sets it again, as RxJS operators do. */
 export class TimerAction<T> extends Subscription implements SchedulerAction<T> {
   readonly #work: (this: SchedulerAction<T>, state?: T) => void;
   readonly #arm: Arm;

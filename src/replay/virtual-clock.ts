@@ -5,12 +5,11 @@ import { macrotask } from "./event-loop.js";
 import { type Timer, TimerAction, TimerQueue } from "./timers.js";
 
 /**
- * A scheduler on which time passes only when told to, for tests and replays of any RxJS operator and of promises.
+ * A scheduler on which time passes only when you advance it; for tests and replays of RxJS operators and promises.
  *
- * Between two of its steps one macrotask passes, so that all that a timer has set off (promises, `await`, async
- * iterators) has settled before the next one fires. It can be the `scheduler` of a client, of `replayCandles` and of
- * RxJS operators at once; code that waits for a promise which only virtual time settles advances the clock first and
- * awaits the promise then.
+ * After each step it waits for one macrotask. By then everything that a timer started (promises, `await`, async
+ * iterators) has settled, and the next timer fires. One clock can serve a client, `replayCandles` and RxJS operators at
+ * once. If your code waits for a promise that needs virtual time, advance the clock first and await the promise then.
  *
  * ```ts
  * import { VirtualClock } from "pairstream";
@@ -29,7 +28,9 @@ export class VirtualClock implements SchedulerLike {
   #isRunning = false;
   readonly #queue = new TimerQueue<Timer>();
 
-  /** `start`: the first instant, ms since the epoch; default 0. Throws an `InvalidInputError` for no finite number. */
+  /**
+   * Sets the first instant, ms since the epoch; default 0. Throws an `InvalidInputError` if it is not a finite number.
+   */
   constructor(start = 0) {
     if (!Number.isFinite(start)) {
       throw new InvalidInputError("start", "a number of ms since the epoch", `is ${show(start)}`);
@@ -42,12 +43,15 @@ export class VirtualClock implements SchedulerLike {
     return this.#now;
   }
 
-  /** How many timers are set; 0 once everything that used the clock has cleaned up after itself. */
+  /** How many timers are set; 0 once all users of the clock have cleaned up. */
   get pending(): number {
     return this.#queue.size;
   }
 
-  /** Sets a timer as RxJS operators do, `delay` ms from now; a delay that is no finite number is refused. */
+  /**
+   * Sets a timer as RxJS operators do, `delay` ms from now. Throws an `InvalidInputError` if the delay is not a finite
+   * number.
+   */
   schedule<T>(work: (this: SchedulerAction<T>, state?: T) => void, delay = 0, state?: T): Subscription {
     const arm = (fire: () => void, after: number) => {
       if (!Number.isFinite(after))
@@ -59,21 +63,21 @@ export class VirtualClock implements SchedulerLike {
     return new TimerAction(work, arm).schedule(state, delay);
   }
 
-  /** Lets `ms` pass; see `advanceTo`. */
+  /** Advances by `ms`; see `advanceTo`. */
   advanceBy(ms: number): Promise<void> {
     return this.advanceTo(this.#now + ms);
   }
 
   /**
-   * Fires, in order, everything due up to and at `instant`, and leaves the clock there. Rejects with what a
-   * timer's work throws, with an `InvalidInputError` for an instant that has passed or is no finite number, and with a
-   * `PairstreamError` while the clock is being advanced already.
+   * Fires everything due up to and including `instant`, in order, and leaves the clock there. Rejects with an error
+   * thrown by a timer; with an `InvalidInputError` for an instant that is past or not finite; and with a
+   * `PairstreamError` while another call is advancing the clock.
    */
   advanceTo(instant: number): Promise<void> {
     return this.advanceUnless(() => false, instant);
   }
 
-  /** The same; it stops where it is once it `isOver`. */
+  /** Like `advanceTo`, but stops at the present instant once `isOver` returns true. */
   protected async advanceUnless(isOver: () => boolean, instant: number): Promise<void> {
     if (!(instant >= this.#now && instant < Number.POSITIVE_INFINITY)) {
       const allowed = `a finite instant from the present one (${this.#now}) on`;
@@ -93,14 +97,16 @@ export class VirtualClock implements SchedulerLike {
     });
   }
 
-  /** Fires the next timer, whenever it is due; says whether there was one. */
+  /** Fires the next timer, whenever it is due. Returns whether there was one. */
   protected async fireNext(): Promise<boolean> {
     const next = this.#queue.first;
     if (next !== undefined) await this.#alone(() => this.#fire(next, Math.max(this.#now, next.due)));
     return next !== undefined;
   }
 
-  /** Shows another instant, as after somebody has set a machine's clock; timers stay due when they were. */
+  /**
+   * Sets the clock to another instant, as a user may set a machine's clock. Due instants of timers stay as they are.
+   */
   protected set(instant: number): void {
     this.#now = instant;
   }

@@ -6,39 +6,39 @@ import type { Swap, SwapPair } from "./swaps.js";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const HOURS = intervalsOf("1h");
-/** Sums kept in all of a service: five years of hours of one pair, or two days of a thousand. */
+/** How many candle sums one service remembers: five years of hours of one pair, or two days of hours of a thousand. */
 const SUMS_KEPT = 50_000;
 
-/** Which candles of a pair, as they were known when. */
+/** A range of candles of a pair, as known at an instant. */
 export interface CandleRange {
   readonly pair: SwapPair;
-  /** Names the pair among all of a service's. */
+  /** Identifies the pair within the service. */
   readonly pairKey: string;
   readonly intervals: Intervals;
   readonly currency: Currency;
-  /** The first instant at which an interval may start, ms. */
+  /** The earliest start of a candle, ms. */
   readonly from: number;
-  /** The instant before which the last one must start. */
+  /** All candles start before this instant, ms. */
   readonly to: number;
   readonly asOf: number;
 }
 
-/** The price of a swap in a currency; `undefined` where it has none, for no token changed hands. */
+/** The price of a swap in a currency; `undefined` if no token changed hands. */
 export function priceOf(swap: Swap, currency: Currency): number | undefined {
   const price = (currency === "usd" ? swap.usdAmount : swap.nativeAmount) / swap.tokenAmount;
   return Number.isFinite(price) ? price : undefined;
 }
 
-/** Sums swaps up to candles; one for each service, as it remembers settled sums. */
+/** Sums up swaps to candles. Each service has its own, which remembers settled sums. */
 export class CandleReader {
   readonly #sums = new BoundedMap<string, Candle | null>(SUMS_KEPT);
 
-  /** The last candles of a range, newest first, `limit` at most. */
+  /** The last candles of a range, newest first, at most `limit`. */
   newest(range: CandleRange, limit: number): Candle[] {
     const { intervals } = range;
     const [oldest, newest] = edges(range);
     const result: Candle[] = [];
-    // Slices double, so that neither a dense range is read whole nor a sparse one in many steps.
+    // Slices double in width: a dense range is not read whole, and a sparse one takes few steps.
     for (let end = newest, width = limit; result.length < limit && end > oldest; width *= 2) {
       const start = intervals.shift(end, -Math.min(width, intervals.count(oldest, end)));
       const candles = this.#read(range, start, end);
@@ -48,7 +48,7 @@ export class CandleReader {
     return result;
   }
 
-  /** The first candles of a range, oldest first, `limit` at most. */
+  /** The first candles of a range, oldest first, at most `limit`. */
   oldest(range: CandleRange, limit: number): Candle[] {
     const { intervals } = range;
     const [oldest, newest] = edges(range);
@@ -61,11 +61,11 @@ export class CandleReader {
     return result;
   }
 
-  /** The candles from one start of an interval to another, oldest first. */
+  /** The candles between two interval starts, oldest first. */
   #read(range: CandleRange, from: number, to: number): Candle[] {
     const { intervals, pair } = range;
-    // Long candles are always summed up by the hour, remembered or not: the order of summation shows in the last
-    // digit of a volume, and a candle must not differ from one read to the next.
+    // Long candles are always summed up from hours. The order of the additions shows in the last digit of a volume, and
+    // a candle must be the same at each read.
     const isLong = intervals.shortest > HOUR;
     const parts = isLong ? HOURS : intervals;
     const isKept = settledAge(pair) < Infinity && (isLong || isPolled(intervals, from, to));
@@ -73,7 +73,7 @@ export class CandleReader {
     return isLong ? join(sums, intervals) : sums;
   }
 
-  /** One candle an interval, each of them kept once it has settled. */
+  /** One candle per interval. A settled interval is remembered. */
   #keptSums(range: CandleRange, parts: Intervals, from: number, to: number): Candle[] {
     const { pair, pairKey, currency, asOf } = range;
     const name = `${currency} ${parts.shortest} ${pairKey} `;
@@ -81,7 +81,7 @@ export class CandleReader {
     const sums: Candle[] = [];
     for (let start = Math.max(from, parts.start(pair.createdAt)); start < to && start <= asOf; ) {
       const end = parts.end(start);
-      // A later request may have kept an interval that still changes in the snapshot of this one.
+      // A later request may have remembered an interval that is not settled yet in this request's snapshot.
       const isSettled = end + age <= asOf + 1;
       let sum = isSettled ? this.#sums.get(name + start) : undefined;
       if (sum === undefined) {
@@ -95,27 +95,27 @@ export class CandleReader {
   }
 }
 
-/** How old a swap is, ms, when nothing about it changes any more. */
+/** The age in ms from which a swap no longer changes. */
 function settledAge({ settled = false }: SwapPair): number {
   return typeof settled === "number" ? settled : settled ? 0 : Infinity;
 }
 
 /**
- * Whether a poll, which comes again soon, may ask for this. Many candles at once are none, and in a silence they would be
- * looked for one by one; those of less than a minute are summed up sooner than remembered.
+ * Whether a poll may ask for these candles, and so ask again soon. A request for many candles is not a poll, and
+ * looking them up one by one would be slow in a silence. Candles below a minute are summed up faster than looked up.
  */
 function isPolled(intervals: Intervals, from: number, to: number): boolean {
   return intervals.shortest >= MINUTE && intervals.count(from, to) <= 16;
 }
 
-/** The start of the first interval that a range can have a candle of, and the end of the last one. */
+/** The start of the first interval in which a range can have a candle, and the end of the last one. */
 function edges({ intervals, pair, from, to, asOf }: CandleRange): [oldest: number, newest: number] {
   const first = Math.max(from, intervals.start(pair.createdAt));
   const oldest = intervals.start(first) === first ? first : intervals.end(first);
   return [oldest, intervals.end(Math.min(to - 1, asOf))];
 }
 
-/** One candle an interval, oldest first, from the swaps between two instants. */
+/** Sums up the swaps between two instants: one candle per interval, oldest first. */
 function sumUp(
   { pair, currency, asOf }: CandleRange,
   intervals: Intervals,
@@ -141,7 +141,7 @@ function sumUp(
   return candles;
 }
 
-/** Joins candles, oldest first, to longer ones. */
+/** Joins candles, oldest first, into longer ones. */
 function join(parts: Iterable<Candle>, intervals: Intervals): Candle[] {
   const candles: Sum[] = [];
   let current: Sum | undefined;
@@ -158,7 +158,7 @@ function join(parts: Iterable<Candle>, intervals: Intervals): Candle[] {
   return candles;
 }
 
-/** A candle that grows. */
+/** A candle under construction. */
 type Sum = { -readonly [field in keyof Candle]: Candle[field] };
 
 function add(sum: Sum, high: number, low: number, close: number, volume: number, swaps: number): void {

@@ -1,25 +1,25 @@
 import { hashText } from "./random.js";
 
-/** What a cursor carries: the snapshot that it walks through, and how far it has come. */
+/** The contents of a cursor: the snapshot of its walk and the position in it. */
 export interface CursorState {
-  /** The service's clock at the first request of the walk, ms. */
+  /** The service's time at the first request of the walk, ms. */
   readonly asOf: number;
-  /** Where the candles that are still to be served begin (oldest first) or end (newest first, exclusive), ms. */
+  /** The border of the remaining candles, ms: they start from it on (oldest first) or before it (newest first). */
   readonly edge: number;
-  /** The number of the page that it fetches. */
+  /** The number of the page that the cursor fetches. */
   readonly page: number;
-  /** Candles a page, as asked for at first. */
+  /** Candles per page, as in the first request. */
   readonly limit: number;
 }
 
-/** A cursor for a query, named by all that must not change during a walk. */
+/** Writes a cursor for a query. `query` names everything that must stay the same during a walk. */
 export function writeCursor(state: CursorState, query: string): string {
   const fields = [state.asOf, state.edge, state.page, state.limit];
   const text = JSON.stringify([...fields, checksum(`${fields.join(" ")} ${query}`)]);
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** What a cursor carries; `undefined` where `writeCursor` has not made it for this very query. */
+/** Reads a cursor; `undefined` if `writeCursor` did not make it for the same query. */
 export function readCursor(cursor: string, query: string): CursorState | undefined {
   let fields: unknown;
   try {

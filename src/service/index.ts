@@ -1,6 +1,6 @@
 /**
- * A service that answers as the real one does, from swaps that are recorded or simulated, with every fault of the
- * field: for demonstrations, and for tests of what uses `pairstream`.
+ * A local service that answers as the real one does, from recorded or simulated swaps, with the faults of real
+ * services; for demonstrations and tests.
  *
  * @module pairstream/service
  */

@@ -3,27 +3,27 @@ import { checkNames } from "../contract/names.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
 import type { PairService } from "./service.js";
 
-/** Where a service is to be reached. */
+/** The address of a listening service. */
 export interface ListenOptions {
-  /** 0 to 65535; 0 takes any that is free. */
+  /** The port, 0 to 65535; 0 picks any free one. */
   port: number;
-  /** The address to listen at; default `"127.0.0.1"`, so that only this machine reaches it. */
+  /** The address to listen on; default `"127.0.0.1"`, so only this machine can reach it. */
   hostname?: string;
 }
 
-/** A service that listens. */
+/** A listening service. */
 export interface Listening {
   /** Its base URL, such as `http://127.0.0.1:43121`. */
   readonly url: string;
-  /** Stops listening and ends every open connection at once; any number of calls do it once. */
+  /** Stops listening and closes every open connection at once. Further calls do nothing more. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a service to the network over HTTP/1.1, on Node.
+ * Serves a service over HTTP/1.1, on Node.
  *
- * Needs the packages `hono` and `@hono/node-server`. Rejects with a `PairstreamError` where they are missing or where
- * the port cannot be had, and with an `InvalidInputError` for options that it cannot take.
+ * Needs the packages `hono` and `@hono/node-server`. Rejects with a `PairstreamError` if they are missing or the port
+ * is not available, and with an `InvalidInputError` for invalid options.
  *
  * @example
  * ```ts
@@ -37,17 +37,17 @@ export interface Listening {
  */
 export async function listen(service: PairService, options: ListenOptions): Promise<Listening> {
   if (typeof service?.fetch !== "function") {
-    throw new InvalidInputError("service", "what createPairService gives", "has no method fetch");
+    throw new InvalidInputError("service", "a service made by createPairService", "has no method fetch");
   }
   if (options !== undefined) checkNames(options, ["port", "hostname"]);
   const port = checkNumber("port", options?.port, { min: 0, max: 65_535, integer: true });
   const hostname = options.hostname ?? "127.0.0.1";
   if (typeof hostname !== "string" || hostname === "") {
-    throw new InvalidInputError("hostname", "a host name or an IP address", "is empty or no string");
+    throw new InvalidInputError("hostname", "a host name or an IP address", "is empty or not a string");
   }
   const { Hono, createAdaptorServer } = await loadServer();
   const app = new Hono().all("*", (context) => service.fetch(context.req.raw));
-  // Without the last option the adapter would replace the Request and Response of the whole process.
+  // By default the adapter would replace the global Request and Response of the whole process.
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) => {
@@ -63,7 +63,7 @@ export async function listen(service: PairService, options: ListenOptions): Prom
     close: () => {
       closing ??= new Promise<void>((resolve) => {
         server.close(() => resolve());
-        // Connections kept alive would hold the server open until they time out.
+        // Idle keep-alive connections would hold the server open until they time out.
         if ("closeAllConnections" in server) server.closeAllConnections();
       });
       return closing;

@@ -40,7 +40,7 @@ export class OhlcvPages {
     this.#means = means;
   }
 
-  /** The body of an answer, in the form in which it is served; throws a `Refusal` where there is none. */
+  /** The body of an answer, as it is served. Throws a `Refusal` if the request has no answer. */
   answer({ network, pairAddress }: Route, parameters: URLSearchParams, now: number): object {
     const { findPair, weekStart, quirks } = this.#means;
     const asked = readParameters(parameters);
@@ -66,12 +66,12 @@ export class OhlcvPages {
     };
   }
 
-  /** The candles of a page, in the order of the walk, and where the next page begins if there is one. */
+  /** The candles of a page, in the order of the walk, and the start of the next page if there is one. */
   #pageOf(
     pair: SwapPair,
     pairKey: string,
     { timeframe, currency, fromDate }: Asked,
-    { from, to }: Bounds,
+    { from, to }: StartBounds,
     state: CursorState,
   ): { candles: Candle[]; next: CursorState | undefined } {
     const { weekStart, quirks } = this.#means;
@@ -82,7 +82,7 @@ export class OhlcvPages {
     }
     const isAscending = quirks.order === "oldest-first";
     const series = { pair, pairKey, intervals, currency, asOf };
-    // One more than is served tells whether there is a next page.
+    // Reads one candle more than it serves: that one shows whether there is a next page.
     const candles = isAscending
       ? this.#candles.oldest({ ...series, from: edge, to }, limit + 1)
       : this.#candles.newest({ ...series, from, to: edge }, limit + 1);
@@ -93,23 +93,23 @@ export class OhlcvPages {
   }
 }
 
-/** The instants from which and before which the candles of a request start, ms. */
-interface Bounds {
+/** The candles of a request start from one instant on and before the other, ms. */
+interface StartBounds {
   readonly from: number;
   readonly to: number;
 }
 
-function boundsOf({ fromDate, toDate }: Asked, { inclusive }: CheckedQuirks): Bounds {
+function boundsOf({ fromDate, toDate }: Asked, { inclusive }: CheckedQuirks): StartBounds {
   return {
     from: inclusive === "neither" ? fromDate + 1 : fromDate,
     to: inclusive === "both" ? toDate + 1 : toDate,
   };
 }
 
-/** Where the walk that a request belongs to has come; throws a `Refusal` for the cursor of another one. */
+/** The position of the request's walk. Throws a `Refusal` for a cursor of another walk. */
 function stateOf(
   { cursor, limit }: Asked,
-  { from, to }: Bounds,
+  { from, to }: StartBounds,
   { order, pageSize }: CheckedQuirks,
   query: string,
   now: number,
@@ -134,12 +134,12 @@ function readParameters(parameters: URLSearchParams): Asked {
     cursor: reader.optional("cursor"),
   };
   if (asked.fromDate > asked.toDate) reader.problems.push("fromDate must not be after toDate");
-  // Nothing of a bad query is worth a look at its cursor, which belongs to a good one.
+  // A bad query is refused before its cursor is read: only a good query has a cursor.
   reader.refuseProblems();
   return asked;
 }
 
-/** The start of a pair's first candle; `Infinity` where it has none. Sought in stretches that double. */
+/** The start of a pair's first candle; `Infinity` if it has none. The search goes in slices of doubling length. */
 function firstStart(pair: SwapPair, intervals: Intervals, currency: Currency, asOf: number): number {
   let from = pair.createdAt;
   for (let width = 60_000; from <= asOf; width *= 2) {
@@ -154,7 +154,7 @@ function firstStart(pair: SwapPair, intervals: Intervals, currency: Currency, as
 
 const LAST_CURSORS = { null: null, absent: undefined, empty: "" };
 
-/** Written out, as objects that are spread take three times as long to make and to serve. */
+/** Written out: an object made by spreading takes three times as long to make and to serialize. */
 function rowOf({ timestamp, open, high, low, close, volume, swaps }: Candle, asTrades: boolean): object {
   const start = new Date(timestamp).toISOString();
   return asTrades

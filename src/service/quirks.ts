@@ -3,8 +3,8 @@ import { checkNames } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 
 /**
- * In what a service differs from the ordinary, where the contract leaves that open; for tests of a client. None of it
- * changes the truth: a client that relies on nothing but the contract gets the same candles from all of them.
+ * Behaviour that the contract leaves open, set to something unusual; for tests of a client. The candles stay the same:
+ * a client that relies only on the contract gets the same from any such service.
  *
  * @example
  * ```ts
@@ -17,28 +17,28 @@ import { InvalidInputError } from "../errors.js";
  */
 export interface ServiceQuirks {
   /**
-   * The order of the candles; `"shuffled"` on each page, the same for the same request, while the cursor walks to older
-   * ones. Default `"newest-first"`.
+   * The order of the candles; default `"newest-first"`. `"shuffled"` mixes each page, always in the same way for the
+   * same request; the cursor still walks to older candles.
    */
   readonly order?: "newest-first" | "oldest-first" | "shuffled";
   /**
-   * Whether a range whose `fromDate` lies before the start of the pair's first candle comes back empty, whatever it
-   * holds; default `false`. Not beside `inclusive: "neither"`: no range would hold the first candle.
+   * Whether a range that begins before the start of the pair's first candle comes back empty, even if it holds candles;
+   * default `false`. Not allowed with `inclusive: "neither"`, because then no range would hold the first candle.
    */
   readonly emptyBeforeCreation?: boolean;
-  /** How the last page says that it is the last: a cursor that is null, absent, or `""`; default `"null"`. */
+  /** The cursor on the last page: null, absent, or `""`; default `"null"`. */
   readonly cursor?: "null" | "absent" | "empty";
-  /** Candles a page, 1 to 10,000, whatever `limit` asks for; default: as asked. */
+  /** Candles per page, 1 to 10,000, whatever the request's `limit`; default: the `limit`. */
   readonly pageSize?: number;
-  /** Which bounds of a range belong to it, where a candle starts exactly there; default `"start"`. */
+  /** Which bounds belong to a range, if a candle starts exactly there; default `"start"`. */
   readonly inclusive?: "start" | "both" | "neither";
-  /** Whether the count of a candle's swaps is named `trades`; default `false`. */
+  /** Whether the number of swaps is called `trades`; default `false`. */
   readonly trades?: boolean;
   /** Whether `page` is a string; default `false`. */
   readonly pageAsText?: boolean;
 }
 
-/** The quirks of a service, all of them decided. */
+/** All quirks of a service, with their defaults filled in. */
 export type CheckedQuirks = Required<Omit<ServiceQuirks, "pageSize">> & {
   readonly pageSize: number | undefined;
 };

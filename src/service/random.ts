@@ -1,7 +1,7 @@
 import { checkNumber } from "../contract/input.js";
 import { InvalidInputError } from "../errors.js";
 
-/** The seed among options, a whole number; throws an `InvalidInputError` where there is none. */
+/** The `seed` in options. Throws an `InvalidInputError` if it is not a whole number. */
 export function checkSeed(options: { readonly seed: number }): number {
   if (typeof options !== "object" || options === null) {
     throw new InvalidInputError("options", "an object with a seed", "is missing");
@@ -10,7 +10,7 @@ export function checkSeed(options: { readonly seed: number }): number {
   return checkNumber("seed", options.seed, { min, max, integer: true });
 }
 
-/** Scrambles 32 bits, so that the results of neighbours have nothing in common; one to one. */
+/** Scrambles 32 bits: neighbours get unrelated results, and no two inputs share one. */
 export function mix(bits: number): number {
   let hash = bits | 0;
   hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d);
@@ -18,7 +18,7 @@ export function mix(bits: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** 32 bits of a text; different salts give hashes that do not depend on each other. */
+/** A 32-bit hash of a text. Different salts give independent hashes. */
 export function hashText(text: string, salt: number): number {
   let hash = mix(salt);
   for (let at = 0; at < text.length; at += 1)
@@ -26,7 +26,7 @@ export function hashText(text: string, salt: number): number {
   return hash;
 }
 
-/** Numbers in [0, 1) that a seed decides, one a call. */
+/** A generator of numbers in [0, 1) from a seed, one per call. */
 export function randomNumbers(seed: number): () => number {
   let state = mix(seed);
   return () => {
@@ -35,17 +35,17 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-/** The number in [0, 1) at a place, without the ones before it. */
+/** The number in [0, 1) at a place of the sequence, without computing those before. */
 export function randomAt(key: number, place: number): number {
   return mix(key ^ mix(place)) / 2 ** 32;
 }
 
-/** Numbers from `low` to `high`, the logarithm of which is spread evenly: as many from 1 to 10 as from 10 to 100. */
+/** A number from `low` to `high` with a uniform logarithm: 1 to 10 is as likely as 10 to 100. */
 export function spreadByOrder(random: () => number, low: number, high: number): number {
   return low * (high / low) ** random();
 }
 
-/** The same values in another order, each order as likely as any. */
+/** A random permutation of the values; every order is equally likely. */
 export function shuffle<T>(values: readonly T[], random: () => number): T[] {
   const shuffled = [...values];
   for (let last = shuffled.length - 1; last > 0; last -= 1) {

@@ -1,15 +1,15 @@
 import { parseIsoInstant } from "../contract/iso-instant.js";
 import type { Network } from "../contract/model.js";
 
-/** Which pair a request asks about, and what. */
+/** The pair and the operation of a request. */
 export interface Route {
   readonly operation: "ohlcv" | "snipers";
   readonly network: Network;
   readonly pairAddress: string;
 }
 
-/** The last instant that a `Date` can hold, ms. */
-export const LATEST_INSTANT = 8.64e15;
+/** The largest `Date`, ms. */
+export const LATEST_DATE = 8.64e15;
 
 const ROUTE = /\/token\/(mainnet|devnet)\/pairs\/([^/]+)\/(ohlcv|snipers)$/;
 
@@ -18,7 +18,7 @@ export function splitUrl(url: string): { path: string; parameters: URLSearchPara
   return { path, parameters: new URLSearchParams(query ?? "") };
 }
 
-/** What a path asks for; `undefined` where the contract has no such path. */
+/** Parses a path; `undefined` if the contract has no such path. */
 export function readRoute(path: string): Route | undefined {
   const [, network, address, operation] = ROUTE.exec(path) ?? [];
   if (address === undefined || (operation === "snipers" && network !== "mainnet")) return undefined;
@@ -33,7 +33,7 @@ export function readRoute(path: string): Route | undefined {
   }
 }
 
-/** A way out of a handler with an answer other than 200. */
+/** Thrown by a handler to answer with a status other than 200. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -43,7 +43,7 @@ export class Refusal extends Error {
   }
 }
 
-/** Reads the parameters of a query and gathers what is wrong with them, so that one answer names it all. */
+/** Reads the parameters of a query and collects all problems, so one answer names them all. */
 export class ParameterReader {
   readonly problems: string[] = [];
 
@@ -71,13 +71,13 @@ export class ParameterReader {
     return number;
   }
 
-  /** An instant in ms; `NaN` where it is none. */
+  /** An instant in ms; `NaN` if it is invalid. */
   date(name: string): number {
     const value = this.optional(name) ?? "";
     const ms = /^\d+(\.\d+)?$/.test(value)
       ? Math.round(Number(value) * 1_000)
       : (parseIsoInstant(value) ?? parseIsoInstant(`${value}Z`) ?? parseIsoInstant(`${value}T00:00:00Z`));
-    if (ms !== undefined && ms <= LATEST_INSTANT) return ms;
+    if (ms !== undefined && ms <= LATEST_DATE) return ms;
     this.problems.push(
       `${name} must be unix seconds, an ISO 8601 date-time (UTC without a zone) or YYYY-MM-DD`,
     );

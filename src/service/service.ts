@@ -5,11 +5,11 @@ import { checkNames } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { OhlcvPages } from "./ohlcv.js";
 import { checkQuirks, type ServiceQuirks } from "./quirks.js";
-import { LATEST_INSTANT, ParameterReader, Refusal, type Route, readRoute, splitUrl } from "./request.js";
+import { LATEST_DATE, ParameterReader, Refusal, type Route, readRoute, splitUrl } from "./request.js";
 import { sniperReport } from "./snipers.js";
 import { checkSource, type SwapPair, type SwapSource } from "./swaps.js";
 
-/** What the library asks of a `fetch`; the global one, cross-fetch and a service's are such. */
+/** The part of `fetch` that the library uses. The global fetch, cross-fetch and a service's `fetch` all fit. */
 export type FetchLike = (
   url: string,
   init?: {
@@ -20,37 +20,39 @@ export type FetchLike = (
   },
 ) => Promise<{ status: number; headers: { get(name: string): string | null }; text(): Promise<string> }>;
 
-/** What a service serves, and to whom. */
+/** The options of a service. */
 export interface PairServiceOptions {
-  /** Where its swaps come from. */
+  /** The source of its swaps. */
   source: SwapSource;
-  /** The service's clock in ms since the epoch: what is later has not happened yet. Default: the system's. */
+  /** The service's clock, ms since the epoch. Later swaps do not exist yet. Default: the system's clock. */
   clock?: () => number;
-  /** The keys that are let in; default: any that is not empty. */
+  /** The accepted API keys; default: any key that is not empty. */
   apiKeys?: string[];
   /** The day on which `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
-  /** In what it differs from the ordinary, where the contract leaves that open; default: in nothing. */
+  /** Unusual behaviour where the contract leaves it open; default: none. */
   quirks?: ServiceQuirks;
 }
 
 /** A pair analytics service in this process. */
 export interface PairService {
   /**
-   * Answers a request; nothing leaves the process.
+   * Answers a request within the process.
    *
-   * Given a URL (the origin and any path before `/token` do not matter) it gives a plain object, which costs a fifth of
-   * a `Response`; given a `Request`, a `Response`. Rejects with the signal's reason where that is aborted already.
+   * For a URL it returns a plain object, which costs a fifth of a `Response`; the origin and any path before `/token`
+   * do not matter. For a `Request` it returns a `Response`. Rejects with the signal's reason if the signal is already
+   * aborted.
    */
   readonly fetch: FetchLike & ((request: Request) => Promise<Response>);
 }
 
 /**
- * A service that serves the contract from swaps: give its `fetch` to a client, or open it to the network with `listen`.
+ * Creates a service that implements the contract on top of swaps. Give its `fetch` to a client, or serve it with
+ * `listen`.
  *
- * Candles come newest first, 100 a page and 1,000 at most, the running one among them; intervals without swaps are
- * missing. A range is half-open on the start of the interval. A cursor is a snapshot of the query and of the instant at
- * which the walk began. Throws an `InvalidInputError` for options that it cannot take.
+ * Candles come newest first, 100 per page by default and 1,000 at most, including the open one. Intervals without swaps
+ * have no candle. A range is half-open, by the starts of intervals. A cursor holds the query and the instant at which
+ * the walk began. Throws an `InvalidInputError` for invalid options.
  *
  * @example
  * ```ts
@@ -67,29 +69,29 @@ export interface PairService {
  * ```
  */
 export function createPairService(options: PairServiceOptions): PairService {
-  const { source, clock, apiKeys, weekStart, quirks } = checkOptions(options);
+  const { source, clock, apiKeys, weekStart, quirks } = checkServiceOptions(options);
   const ohlcv = new OhlcvPages({ findPair, weekStart, quirks });
 
-  function answer(method: string, url: string, apiKey: string | null): Answer {
+  function answer(method: string, url: string, apiKey: string | null): ServiceAnswer {
     const now = Math.floor(clock());
-    if (!(now >= 0 && now <= LATEST_INSTANT)) {
+    if (!(now >= 0 && now <= LATEST_DATE)) {
       throw new InvalidInputError("clock", "a function that gives ms since the epoch", `gave ${now}`);
     }
     const { path, parameters } = splitUrl(url);
     const route = readRoute(path);
-    if (route === undefined) return refusal(now, 404, `Cannot ${method} ${path}`);
-    if (method !== "GET") return refusal(now, 405, `${method} is not allowed`, { allow: "GET" });
+    if (route === undefined) return refusalAnswer(now, 404, `Cannot ${method} ${path}`);
+    if (method !== "GET") return refusalAnswer(now, 405, `${method} is not allowed`, { allow: "GET" });
     const isKnown = apiKeys === undefined ? !!apiKey : apiKey !== null && apiKeys.has(apiKey);
-    if (!isKnown) return refusal(now, 401, "Unauthorized: X-API-Key is missing or not known");
+    if (!isKnown) return refusalAnswer(now, 401, "Unauthorized: X-API-Key is missing or not known");
     const weight = { "x-request-weight": route.operation === "ohlcv" ? "150" : "50" };
     try {
       const body =
         route.operation === "ohlcv" ? ohlcv.answer(route, parameters, now) : snipers(route, parameters, now);
       return makeAnswer(now, 200, body, weight);
     } catch (error) {
-      if (error instanceof Refusal) return refusal(now, error.status, error.answer, weight);
+      if (error instanceof Refusal) return refusalAnswer(now, error.status, error.answer, weight);
       const reason = error instanceof Error ? error.message : String(error);
-      return refusal(now, 500, `The swap source failed: ${reason}`, weight);
+      return refusalAnswer(now, 500, `The swap source failed: ${reason}`, weight);
     }
   }
 
@@ -120,7 +122,7 @@ export function createPairService(options: PairServiceOptions): PairService {
   return Object.freeze({ fetch: fetch as PairService["fetch"] });
 }
 
-function checkOptions(options: PairServiceOptions) {
+function checkServiceOptions(options: PairServiceOptions) {
   if (typeof options !== "object" || options === null) {
     throw new InvalidInputError("options", "an object with a source", "is missing");
   }
@@ -133,7 +135,7 @@ function checkOptions(options: PairServiceOptions) {
   const isList = Array.isArray(apiKeys) && apiKeys.length > 0;
   if (apiKeys !== undefined && !(isList && apiKeys.every((key) => typeof key === "string" && key !== ""))) {
     const allowed = "a list of at least one key, none of them empty; absent for any key";
-    throw new InvalidInputError("apiKeys", allowed, "is no such list");
+    throw new InvalidInputError("apiKeys", allowed, "is not such a list");
   }
   return {
     source,
@@ -149,17 +151,27 @@ function headerOf(headers: Record<string, string> | undefined, name: string): st
   return null;
 }
 
-interface Answer {
+interface ServiceAnswer {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string;
 }
 
-function refusal(now: number, status: number, message: string | string[], headers?: Record<string, string>) {
+function refusalAnswer(
+  now: number,
+  status: number,
+  message: string | string[],
+  headers?: Record<string, string>,
+) {
   return makeAnswer(now, status, { message, statusCode: status }, headers);
 }
 
-function makeAnswer(now: number, status: number, body: object, headers?: Record<string, string>): Answer {
+function makeAnswer(
+  now: number,
+  status: number,
+  body: object,
+  headers?: Record<string, string>,
+): ServiceAnswer {
   const date = new Date(now).toUTCString();
   return {
     status,
@@ -168,7 +180,7 @@ function makeAnswer(now: number, status: number, body: object, headers?: Record<
   };
 }
 
-function asPlain({ status, headers, body }: Answer): Awaited<ReturnType<FetchLike>> {
+function asPlain({ status, headers, body }: ServiceAnswer): Awaited<ReturnType<FetchLike>> {
   return {
     status,
     headers: { get: (name) => headers[name.toLowerCase()] ?? null },

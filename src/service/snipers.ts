@@ -1,7 +1,7 @@
 import { priceOf } from "./candles.js";
 import type { Swap, SwapPair } from "./swaps.js";
 
-/** A sniper report in the form in which it is served. */
+/** A sniper report as it is served. */
 export interface ServedReport {
   blockNumber: number;
   blockTimestamp: string;
@@ -31,7 +31,9 @@ interface ServedSniper {
   realizedProfitUsd: number;
 }
 
-/** The snipers of a pair as known at `asOf`, by their first early buy; `undefined` before the pair's first swap. */
+/**
+ * The snipers of a pair as known at `asOf`, sorted by their first early buy; `undefined` before the pair's first swap.
+ */
 export function sniperReport(
   pair: SwapPair,
   blocksAfterCreation: number,
@@ -49,7 +51,7 @@ export function sniperReport(
   const result: ServedSniper[] = [];
   for (const [wallet, swaps] of swapsOf) {
     if (!swaps.some(({ side }) => side === "sell")) continue;
-    result.push(sumUp(wallet, swaps, first.blockNumber, blocksAfterCreation, price));
+    result.push(sumUpWallet(wallet, swaps, first.blockNumber, blocksAfterCreation, price));
   }
   return {
     blockNumber: first.blockNumber,
@@ -65,7 +67,8 @@ function earlyBuyers(pair: SwapPair, blocks: number, asOf: number) {
   let end = Infinity;
   for (const swap of pair.swaps({ from: pair.createdAt, to: asOf + 1, asOf })) {
     first ??= swap;
-    // Where timestamps are whole seconds, blocks of one second need not be in order; those of two seconds are.
+    // If timestamps are whole seconds, blocks within one second may be out of order. Blocks of different seconds are in
+    // order.
     if (swap.timestamp > end) break;
     if (swap.blockNumber - first.blockNumber > blocks) end = Math.min(end, swap.timestamp);
     else if (swap.side === "buy") wallets.add(swap.walletAddress);
@@ -73,7 +76,7 @@ function earlyBuyers(pair: SwapPair, blocks: number, asOf: number) {
   return { first, wallets };
 }
 
-/** The price of the last swap that has one, or 0; looked for in stretches that double, from the newest back. */
+/** The price of the last swap that has one, or 0. The search goes back from the newest in slices of doubling length. */
 function lastUsdPrice(pair: SwapPair, asOf: number): number {
   let to = asOf + 1;
   for (let width = 60_000; to > pair.createdAt; width *= 2) {
@@ -86,7 +89,7 @@ function lastUsdPrice(pair: SwapPair, asOf: number): number {
   return 0;
 }
 
-function sumUp(
+function sumUpWallet(
   wallet: string,
   swaps: Swap[],
   firstBlock: number,
@@ -126,7 +129,7 @@ function sum(swaps: readonly Swap[], field: "tokenAmount" | "usdAmount"): number
   return bounded(swaps.reduce((total, swap) => total + swap[field], 0));
 }
 
-/** JSON has no infinity, and would write null for it. */
+/** JSON has no infinity: it would become null. */
 function bounded(value: number): number {
   return Math.min(Math.max(value, -Number.MAX_VALUE), Number.MAX_VALUE);
 }

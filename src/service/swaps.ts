@@ -5,7 +5,7 @@ import { checkNames } from "../contract/names.js";
 import { printable } from "../contract/quote.js";
 import { InvalidInputError } from "../errors.js";
 
-/** One exchange of the pair's token, as it stands on the chain. */
+/** One trade of the pair's token, as recorded on the chain. */
 export interface Swap {
   /** The number of its block, a whole number from 0. */
   readonly blockNumber: number;
@@ -13,52 +13,52 @@ export interface Swap {
   readonly timestamp: number;
   /** The hash of its transaction. */
   readonly transactionHash: string;
-  /** Who bought or sold. */
+  /** The wallet that bought or sold. */
   readonly walletAddress: string;
-  /** What the wallet did with the pair's token. */
+  /** Whether the wallet bought or sold the pair's token. */
   readonly side: "buy" | "sell";
-  /** Tokens that changed hands; a swap of 0 has no price, so it counts in sniper reports, but in no candle. */
+  /** Tokens traded. A swap of 0 tokens has no price: it counts in sniper reports, but in no candle. */
   readonly tokenAmount: number;
-  /** What they were worth in US dollars. */
+  /** Their value in US dollars. */
   readonly usdAmount: number;
-  /** What they were worth in the chain's own coin. */
+  /** Their value in the chain's own coin. */
   readonly nativeAmount: number;
 }
 
-/** Which swaps of a pair, and as they were known when. */
+/** A range of a pair's swaps, as known at an instant. */
 export interface SwapRange {
   /** Start, ms since the epoch, inclusive. */
   readonly from: number;
   /** End, ms since the epoch, exclusive. */
   readonly to: number;
   /**
-   * The service's clock at the request, or at the first request of a walk through pages, ms since the epoch. A swap
-   * with a later `timestamp` has not happened yet; a source that is late, or that changes its mind, answers as it would
-   * have then.
+   * The service's time at the request, or at the first request of a walk through pages, ms since the epoch. Swaps with
+   * a later `timestamp` do not exist yet. A source that is late or that changes its history answers as it would have at
+   * that time.
    */
   readonly asOf: number;
-  /** A hint: only swaps of these wallets are looked at, so a source may leave out any others. */
+  /** A hint: only swaps of these wallets are needed, so a source may leave out the others. */
   readonly wallets?: ReadonlySet<string>;
 }
 
 /** One pair of a source. */
 export interface SwapPair {
-  /** The token that is traded; `null` where it is not known. */
+  /** The traded token; `null` if it is not known. */
   readonly tokenAddress: string | null;
-  /** No swap of the pair is earlier, ms since the epoch; 0 where that is not known. */
+  /** The earliest possible swap of the pair, ms since the epoch; 0 if that is not known. */
   readonly createdAt: number;
   /**
-   * `true` promises that what is visible depends on `timestamp <= asOf` alone: nothing turns up late and nothing is
-   * dropped. A number promises it of swaps that are at least so many ms old. The service then keeps the sums of
-   * intervals that are over. Default `false`.
+   * `true` promises that only `timestamp <= asOf` decides which swaps are visible: none comes late, none is dropped. A
+   * number promises that for swaps of at least that age in ms. The service then caches the sums of past intervals.
+   * Default `false`.
    */
   readonly settled?: boolean | number;
-  /** The swaps of a range, oldest first; those with the same `timestamp` in the order in which they happened. */
+  /** The swaps of a range, oldest first. Swaps with the same `timestamp` are in the order in which they happened. */
   swaps(range: SwapRange): Iterable<Swap>;
 }
 
 /**
- * Where the service takes its swaps from: `swapTape`, `simulatedMarket`, or one of your own.
+ * The source of the service's swaps: `swapTape`, `simulatedMarket`, or your own.
  *
  * @example
  * ```ts
@@ -80,34 +80,34 @@ export interface SwapPair {
  * ```
  */
 export interface SwapSource {
-  /** The pair at an address, or `undefined` where the source has none. */
+  /** The pair at an address; `undefined` if the source does not have it. */
   pair(network: Network, pairAddress: string): SwapPair | undefined;
 }
 
-/** Throws an `InvalidInputError` for what is no source. */
+/** Throws an `InvalidInputError` if the value is not a source. */
 export function checkSource(source: SwapSource): SwapSource {
   if (typeof source?.pair === "function") return source;
   const allowed = "a swapTape, a simulatedMarket, or a SwapSource of your own";
   throw new InvalidInputError("source", allowed, "has no method pair");
 }
 
-/** What a tape holds the swaps of. */
+/** The pair and the filter of a swap tape. */
 export interface SwapTapeOptions {
   /** The pair's address: 1 to 128 letters, digits or `_ . : -`. */
   pairAddress: string;
   /** The address of its token, or `null`. */
   tokenAddress: string | null;
-  /** Swaps worth less, in US dollars, are left out as if they were not on the tape; default 0. */
+  /** Swaps worth less than this in US dollars are left out; default 0. */
   minimumUsd?: number;
-  /** The network that the pair lives on; default `"mainnet"`. Sniper reports exist on mainnet only. */
+  /** The network of the pair; default `"mainnet"`. Sniper reports exist on mainnet only. */
   network?: Network;
 }
 
 /**
- * A source of one pair, from a tape: one swap a line as JSON, oldest first, `timestamp` as ISO 8601 with a zone.
+ * Reads a source of one pair from a tape: one swap per line as JSON, oldest first, `timestamp` as ISO 8601 with a zone.
  *
- * Blank lines are skipped. All lines are read at the call. Throws an `InvalidInputError` that names the line where one
- * is not a swap or is older than the line before it.
+ * Blank lines are skipped. All lines are read at the call. Throws an `InvalidInputError` that names the line if a line
+ * is not a swap, or is older than the line before.
  *
  * @example
  * ```ts
@@ -127,7 +127,7 @@ export function swapTape(lines: Iterable<string>, options: SwapTapeOptions): Swa
     createdAt: swaps[0]?.timestamp ?? 0,
     settled: true,
     swaps: ({ from, to, asOf }: SwapRange) =>
-      swaps.slice(indexOf(swaps, from), indexOf(swaps, Math.min(to, asOf + 1))),
+      swaps.slice(firstAtOrAfter(swaps, from), firstAtOrAfter(swaps, Math.min(to, asOf + 1))),
   });
   return Object.freeze({
     pair: (askedNetwork: Network, askedAddress: string) =>
@@ -136,7 +136,7 @@ export function swapTape(lines: Iterable<string>, options: SwapTapeOptions): Swa
 }
 
 function checkTapeOptions(lines: Iterable<string>, options: SwapTapeOptions): Required<SwapTapeOptions> {
-  // A string would be read as lines of one character each.
+  // A string would be iterated by characters, not by lines.
   if (typeof lines === "string" || typeof lines?.[Symbol.iterator] !== "function") {
     const problem = typeof lines === "string" ? "is one string" : "is not iterable";
     throw new InvalidInputError("lines", 'an iterable of lines, such as text.split("\\n")', problem);
@@ -174,7 +174,7 @@ function readSwaps(lines: Iterable<string>): Swap[] {
 }
 
 /** The index of the first swap at or after an instant. */
-function indexOf(swaps: readonly Swap[], instant: number): number {
+function firstAtOrAfter(swaps: readonly Swap[], instant: number): number {
   let low = 0;
   let high = swaps.length;
   while (low < high) {
@@ -188,7 +188,7 @@ function indexOf(swaps: readonly Swap[], instant: number): number {
 /** The swap on a line, frozen; `undefined` for a blank line. */
 function readSwap(line: unknown, number: number): Swap | undefined {
   if (typeof line !== "string") {
-    throw new InvalidInputError(`line ${number}`, "one swap as JSON", `is not a string but ${typeof line}`);
+    throw new InvalidInputError(`line ${number}`, "one swap as JSON", `is of type ${typeof line}`);
   }
   if (line.trim() === "") return undefined;
   let wire: Partial<Record<keyof Swap, unknown>> | null;
@@ -198,18 +198,18 @@ function readSwap(line: unknown, number: number): Swap | undefined {
     throw new InvalidInputError(`line ${number}`, "one swap as JSON", "is not JSON", { cause });
   }
   if (typeof wire !== "object" || wire === null || Array.isArray(wire)) {
-    throw new InvalidInputError(`line ${number}`, "one swap as a JSON object", "is no object");
+    throw new InvalidInputError(`line ${number}`, "one swap as a JSON object", "is not an object");
   }
   const at = (field: keyof Swap) => `line ${number}: ${field}`;
   const text = (field: keyof Swap): string => {
     const value = wire[field];
     if (typeof value === "string" && value !== "") return value;
-    throw new InvalidInputError(at(field), "a string that is not empty", `is ${show(value)}`);
+    throw new InvalidInputError(at(field), "a string that is not empty", `is ${shown(value)}`);
   };
   const amount = (field: keyof Swap): number => checkNumber(at(field), wire[field] as number, { min: 0 });
   const timestamp = typeof wire.timestamp === "string" ? parseIsoInstant(wire.timestamp) : undefined;
   if (timestamp === undefined) {
-    throw new InvalidInputError(at("timestamp"), "ISO 8601 with a zone", `is ${show(wire.timestamp)}`);
+    throw new InvalidInputError(at("timestamp"), "ISO 8601 with a zone", `is ${shown(wire.timestamp)}`);
   }
   return Object.freeze({
     blockNumber: checkNumber(at("blockNumber"), wire.blockNumber as number, { min: 0, integer: true }),
@@ -223,6 +223,6 @@ function readSwap(line: unknown, number: number): Swap | undefined {
   });
 }
 
-function show(value: unknown): string {
+function shown(value: unknown): string {
   return value === undefined ? "missing" : printable(JSON.stringify(value)).slice(0, 60);
 }

@@ -7,36 +7,36 @@ import { checkSource, type Swap, type SwapPair, type SwapRange, type SwapSource 
 const SECOND = 1_000;
 const HOUR = 3_600_000;
 
-/** How late a source is, and how often it changes its mind. */
+/** How late swaps appear, and how often they are taken back. */
 export interface UnsettledOptions {
-  /** A whole number; another seed, another fate for every swap. */
+  /** A whole number. Another seed gives every swap another history. */
   seed: number;
-  /** After how many ms nothing about a swap changes any more, 1,000 to 86,400,000; default 120,000. */
+  /** The age in ms from which a swap no longer changes, 1,000 to 86,400,000; default 120,000. */
   settlesAfter?: number;
-  /** The share of swaps, 0 to 1, that turn up more than a second late, up to `settlesAfter`; default 0.05. */
+  /** The share of swaps, 0 to 1, that appear more than a second late, up to `settlesAfter`; default 0.05. */
   late?: number;
-  /** How likely, 0 to 1, a fork is in each stretch of `settlesAfter` ms; default 0.1. */
+  /** The probability, 0 to 1, of a fork in each `settlesAfter` ms; default 0.1. */
   forks?: number;
   /** The share of hours, 0 to 1, in which a pair has no swaps at all; default 0. */
   silences?: number;
 }
 
-/** A source that is late and changes its mind. */
+/** A source with late swaps and forks. */
 export interface UnsettledSource extends SwapSource {
-  /** After how many ms nothing about a swap changes any more, beyond what the source beneath changes. */
+  /** The age in ms from which a swap no longer changes, on top of that of the underlying source. */
   readonly settlesAfter: number;
 }
 
 /**
- * A source over another one that shows swaps late and takes some of them back, as a service does that indexes a chain:
- * candles change after their interval has ended, appear late, and disappear.
+ * Wraps a source: some swaps appear late and some are taken back, as in a service that indexes a chain. So candles
+ * change after their interval has ended, appear late, or disappear.
  *
- * Half of the swaps are visible at once, most others within a second, the `late` ones after 1 s to `settlesAfter`, more
- * often soon than late. A fork takes out all blocks of a stretch of up to half of `settlesAfter`, on all pairs of the
- * network, up to a quarter of it later; half of the forks bring them back, up to another quarter later. What was visible
- * when follows from the seed and the swap alone, so that a range can be asked for as of any instant, in any order. The
- * swaps at the instant of the pair's creation are visible at once and for good. Throws an `InvalidInputError` for
- * options that it cannot take.
+ * Half of the swaps are visible at once and most others within a second. The `late` ones need 1 s to `settlesAfter`,
+ * short delays being more likely. A fork removes a run of blocks of up to half of `settlesAfter`, for all pairs of the
+ * network, up to a quarter of `settlesAfter` later. Half of the forks bring the blocks back, up to another quarter
+ * later. Only the seed and the swap decide when a swap is visible, so a range can be read as of any instant, in any
+ * order. The swaps at the instant of the pair's creation are always visible. Throws an `InvalidInputError` for invalid
+ * options.
  *
  * @example
  * ```ts
@@ -49,7 +49,7 @@ export interface UnsettledSource extends SwapSource {
  * ```
  */
 export function unsettled(source: SwapSource, options: UnsettledOptions): UnsettledSource {
-  const chances = checkOptions(source, options);
+  const chances = checkUnsettledOptions(source, options);
   return Object.freeze({
     settlesAfter: chances.settlesAfter,
     pair: (network: Network, pairAddress: string) => {
@@ -61,7 +61,7 @@ export function unsettled(source: SwapSource, options: UnsettledOptions): Unsett
 
 type Chances = Required<UnsettledOptions>;
 
-function checkOptions(source: SwapSource, options: UnsettledOptions): Chances {
+function checkUnsettledOptions(source: SwapSource, options: UnsettledOptions): Chances {
   checkSource(source);
   const seed = checkSeed(options);
   checkNames(options, ["seed", "settlesAfter", "late", "forks", "silences"]);
@@ -114,43 +114,43 @@ function unsettledPair(
   });
 }
 
-/** How long after its timestamp a swap turns up, ms. */
+/** The delay in ms after which a swap appears. */
 function delayOf(
   { transactionHash, timestamp }: Swap,
   key: number,
   settlesAfter: number,
   late: number,
 ): number {
-  // The end of a hash tells as much as the whole, at a tenth of the cost.
+  // The end of a hash is as random as the whole, at a tenth of the cost.
   const random = randomNumbers(hashText(transactionHash.slice(-8), mix(key ^ mix(timestamp))));
   if (random() < late) return Math.floor(spreadByOrder(random, SECOND, settlesAfter));
   return random() < 0.5 ? 0 : Math.floor(SECOND * random());
 }
 
-/** A run of blocks that is dropped some time after it was visible. */
+/** A run of blocks that is dropped some time after it became visible. */
 interface Fork {
-  /** Its blocks: those with timestamps in `[from, to)`, ms. */
+  /** The timestamps of its blocks are in `[from, to)`, ms. */
   readonly from: number;
   readonly to: number;
   readonly droppedAt: number;
-  /** `Infinity` where the blocks stay away. */
+  /** When the blocks come back; `Infinity` if they never do. */
   readonly returnedAt: number;
 }
 
-/** The fork in a stretch of `length` ms, if it has one; all of it is over within `length` of its first block. */
+/** The fork of a period of `length` ms, if there is one. It is over within `length` of its first block. */
 function forkAt(stretch: number, key: number, length: number, chance: number): Fork | undefined {
   const random = randomNumbers(mix(key ^ mix(stretch)));
   if (random() >= chance) return undefined;
   const upTo = (most: number) => Math.floor(most * random());
   const from = stretch * length + upTo(length / 2);
-  // Squared, as most forks are short.
+  // Squared, so most forks are short.
   const to = from + 1 + Math.floor((length / 2 - 1) * random() ** 2);
   const droppedAt = to + upTo(length / 4);
   const returnedAt = random() < 0.5 ? Infinity : droppedAt + 1 + upTo(length / 4 - 1);
   return { from, to, droppedAt, returnedAt };
 }
 
-/** Swaps come in the order of time, so that many in a row ask for the same. */
+/** Remembers the last result: swaps come in order of time, so many in a row ask for the same one. */
 function rememberingLast<T>(of: (place: number) => T): (place: number) => T {
   let last: { readonly place: number; readonly value: T } | undefined;
   return (place) => {

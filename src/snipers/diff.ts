@@ -8,52 +8,52 @@ import {
 
 /** One change among the snipers of a pair. */
 export type SniperEvent = {
-  /** The pair that was watched. */
+  /** The watched pair. */
   readonly pairAddress: string;
-  /** Whether it comes from the first report, and so tells what was there already. */
+  /** Whether the event comes from the first report, so it is not news. */
   readonly initial: boolean;
-  /** When this was true by the service's clock, in ms since the epoch. */
+  /** When this was true by the service's clock, ms since the epoch. */
   readonly observedAt: number;
 } & (
   | {
       readonly type: "wallet-added";
-      /** With its transactions: none of them is announced again. */
+      /** The wallet with its transactions. They get no events of their own. */
       readonly wallet: Sniper;
     }
   | {
       readonly type: "sniped" | "sold";
-      /** Whose it is. */
+      /** The wallet of the transaction. */
       readonly walletAddress: string;
-      /** The one that is new. */
+      /** The new transaction. */
       readonly transaction: SniperTransaction;
     }
   | {
       readonly type: "transaction-removed";
-      /** Whose it was. */
+      /** The wallet of the transaction. */
       readonly walletAddress: string;
       /** Whether it was an early buy or a sale. */
       readonly side: "snipe" | "sell";
-      /** As last known. */
+      /** The transaction as last known. */
       readonly transaction: SniperTransaction;
     }
   | {
-      /** A total changed; comes after the events of the wallet's transactions. */
+      /** A total changed. It comes after the events of the wallet's transactions. */
       readonly type: "wallet-updated";
-      /** The whole wallet as it now stands. */
+      /** The whole wallet as it is now. */
       readonly wallet: Sniper;
-      /** As it stood before this report, so without the transactions that came with it. */
+      /** The wallet before this report, so without the transactions that came with it. */
       readonly previous: Sniper;
-      /** The totals that differ between `previous` and `wallet`, in the order of the contract. */
+      /** The totals that differ between `previous` and `wallet`, in the contract's order. */
       readonly changed: readonly SniperTotal[];
     }
   | {
       readonly type: "wallet-removed";
-      /** As last known. */
+      /** The wallet as last known. */
       readonly previous: Sniper;
     }
 );
 
-/** A report of nothing, for the fold to begin with. */
+/** An empty report: the start of the fold. */
 export const emptyReport: SniperReport = Object.freeze({
   blockNumber: null,
   blockTimestamp: null,
@@ -61,32 +61,38 @@ export const emptyReport: SniperReport = Object.freeze({
   result: Object.freeze([]),
 });
 
-/** The snipers of a pair as the reports so far tell them; immutable. */
+/** The snipers of a pair after all reports so far; immutable. */
 export interface SniperBook {
   readonly pairAddress: string;
   /** The instant of the last report; `undefined` before the first. */
   readonly observedAt: number | undefined;
-  /** By address, ascending. */
+  /** The wallets by address, ascending. */
   readonly wallets: ReadonlyMap<string, KnownWallet>;
 }
 
 interface KnownWallet {
-  /** Its transactions sorted, each once, those that are missing from the last report included. */
+  /** The wallet with its transactions sorted, each once. Transactions that the last report lacked are still in it. */
   readonly wallet: Sniper;
-  /** Whether the last report lacked it. */
+  /** Whether the last report lacked the wallet. */
   readonly isMissing: boolean;
-  /** The hashes that the last report lacked; all of them where it lacked the wallet. */
+  /** The hashes that the last report lacked, by side; all hashes if it lacked the wallet. */
   readonly missing: { readonly [side in Side]: ReadonlySet<string> };
 }
 
-/** One report together with what could not be read of it. */
+/** One report, and which of its rows could not be read. */
 export interface SniperRead {
   readonly report: SniperReport;
-  /** Wallets whose row broke the schema: neither absent nor changed. */
+  /** Wallets with an unreadable row. They count neither as absent nor as changed. */
   readonly unreadable: ReadonlySet<string>;
-  /** Whether a row that broke the schema did not even tell its wallet: then nothing counts as absent. */
+  /**
+   * Whether an unreadable row had no readable wallet address either. Then no wallet counts as absent, because the row
+   * may be any wallet's.
+   */
   readonly hasUnidentifiedRow: boolean;
-  /** Whether it was asked for right after another one: where both lack something, a cache may have answered alike. */
+  /**
+   * Whether the request was sent right after another one. Then a cache may have sent the same answer twice, so a second
+   * absence proves nothing.
+   */
   readonly isRepeat?: boolean;
   /** ms since the epoch. */
   readonly observedAt: number;
@@ -102,8 +108,8 @@ type SniperChange = SniperEvent extends infer Event
 const SIDES = ["snipe", "sell"] as const;
 const LIST = { snipe: "snipedTransactions", sell: "sellTransactions" } as const;
 const ANNOUNCED = { snipe: "sniped", sell: "sold" } as const;
-const NONE: ReadonlySet<string> = new Set();
-const NONE_MISSING = { snipe: NONE, sell: NONE };
+const NO_HASHES: ReadonlySet<string> = new Set();
+const NONE_MISSING = { snipe: NO_HASHES, sell: NO_HASHES };
 
 /** The book of a pair before its first report. */
 export function emptySniperBook(pairAddress: string): SniperBook {
@@ -111,12 +117,12 @@ export function emptySniperBook(pairAddress: string): SniperBook {
 }
 
 /**
- * Takes a report into the book: the new book, what has changed, and whether something was absent for the first time
- * (`doubt`), so that the service should be asked again soon.
+ * Applies a report to the book. Returns the new book, the changes, and `doubt`: whether something is absent for the
+ * first time, so that the service should be asked again soon.
  *
- * What was there is removed only when two reports in a row lack it. A report that could not tell (its row unreadable,
- * or a row of it unplaced) is none that lacks it, and the count begins anew. A wallet that is absent takes its
- * transactions with it: where it comes back without one of them, that one has been absent twice.
+ * A wallet or transaction is removed only after two reports in a row lack it. An unreadable row proves no absence: not
+ * of its wallet, and not of any wallet if its address is unreadable too. The count then starts again. The transactions
+ * of an absent wallet count as absent too: if the wallet comes back without one of them, that one was absent twice.
  */
 export function readReport(
   book: SniperBook,
@@ -132,8 +138,8 @@ export function readReport(
   for (const address of [...new Set([...book.wallets.keys(), ...listed.keys()])].sort(ascending)) {
     const known = book.wallets.get(address);
     const sniper = unreadable.has(address) ? undefined : listed.get(address);
-    const tells = { absence: !hasUnidentifiedRow && !unreadable.has(address), removal: !isRepeat };
-    const next = known === undefined ? addWallet(sniper) : compareWallet(known, sniper, tells);
+    const evidence = { absence: !hasUnidentifiedRow && !unreadable.has(address), removal: !isRepeat };
+    const next = known === undefined ? addWallet(sniper) : compareWallet(known, sniper, evidence);
     if (next.known !== undefined) wallets.set(address, next.known);
     doubt ||= next.doubt;
     for (const change of next.changes) events.push(Object.freeze({ ...change, ...common }));
@@ -141,7 +147,7 @@ export function readReport(
   return { book: { pairAddress, observedAt, wallets }, events: Object.freeze(events), doubt };
 }
 
-/** The present state as a late subscriber is told it: a `wallet-added` for each wallet, none before the first report. */
+/** The present state for a late subscriber: one `wallet-added` event per wallet, none before the first report. */
 export function snapshot(book: SniperBook): readonly SniperEvent[] {
   const { pairAddress, observedAt } = book;
   if (observedAt === undefined) return Object.freeze([]);
@@ -153,7 +159,7 @@ export function snapshot(book: SniperBook): readonly SniperEvent[] {
 }
 
 interface WalletStep {
-  /** `undefined` where the wallet is not in the book any more. */
+  /** The wallet's new entry; `undefined` if the wallet left the book. */
   readonly known: KnownWallet | undefined;
   readonly changes: readonly SniperChange[];
   readonly doubt: boolean;
@@ -173,30 +179,30 @@ function addWallet(sniper: Sniper | undefined): WalletStep {
   };
 }
 
-/** What a report can tell: that something is absent, and that what was absent before is gone. */
-interface Tells {
+/** What a report proves: that something is absent, and that something absent before is gone. */
+interface Evidence {
   readonly absence: boolean;
   readonly removal: boolean;
 }
 
-function compareWallet(known: KnownWallet, sniper: Sniper | undefined, tells: Tells): WalletStep {
+function compareWallet(known: KnownWallet, sniper: Sniper | undefined, evidence: Evidence): WalletStep {
   const { wallet } = known;
-  if (sniper === undefined && !tells.absence) {
+  if (sniper === undefined && !evidence.absence) {
     return { known: { wallet, isMissing: false, missing: NONE_MISSING }, changes: [], doubt: false };
   }
-  if (sniper === undefined && known.isMissing && tells.removal) {
+  if (sniper === undefined && known.isMissing && evidence.removal) {
     return { known: undefined, changes: [{ type: "wallet-removed", previous: wallet }], doubt: false };
   }
   const compare = (side: Side) =>
     compareSide(wallet[LIST[side]], sniper?.[LIST[side]] ?? [], {
-      tellsAbsence: tells.absence,
-      isMissing: (hash) => tells.removal && known.missing[side].has(hash),
+      provesAbsence: evidence.absence,
+      isMissing: (hash) => evidence.removal && known.missing[side].has(hash),
     });
   const sides = { snipe: compare("snipe"), sell: compare("sell") };
   const changes = transactionChanges(wallet.walletAddress, sides);
   const changed =
-    sniper === undefined ? [] : SNIPER_TOTALS.filter((total) => !isSame(wallet[total], sniper[total]));
-  // Where no total counts as changed the old ones stay, so that the book holds what its events have told.
+    sniper === undefined ? [] : SNIPER_TOTALS.filter((total) => !isSameTotal(wallet[total], sniper[total]));
+  // If no total counts as changed, the old ones stay: the book always equals the fold of its events.
   const totals = sniper === undefined || changed.length === 0 ? wallet : sniper;
   const next =
     changes.length === 0 && changed.length === 0
@@ -215,17 +221,17 @@ function compareWallet(known: KnownWallet, sniper: Sniper | undefined, tells: Te
   return { known: { wallet: next, isMissing, missing }, changes, doubt };
 }
 
-/** What became of the transactions of one side of one wallet; every list in order. */
+/** The result for the transactions of one side of one wallet. All lists are sorted. */
 interface SideStep {
   readonly gone: readonly SniperTransaction[];
   readonly come: readonly SniperTransaction[];
-  /** All that the book holds from now on. */
+  /** The transactions that the book holds from now on. */
   readonly present: readonly SniperTransaction[];
-  /** The hashes of those that were absent for the first time. */
+  /** The hashes that are absent for the first time. */
   readonly missing: ReadonlySet<string>;
 }
 
-/** What the transactions of a wallet have to tell: all that is gone, then all that has come. */
+/** The events for a wallet's transactions: first the removed ones, then the new ones. */
 function transactionChanges(
   walletAddress: string,
   sides: { readonly [side in Side]: SideStep },
@@ -247,7 +253,7 @@ function transactionChanges(
 function compareSide(
   held: readonly SniperTransaction[],
   listed: readonly SniperTransaction[],
-  { tellsAbsence, isMissing }: { tellsAbsence: boolean; isMissing: (hash: string) => boolean },
+  { provesAbsence, isMissing }: { provesAbsence: boolean; isMissing: (hash: string) => boolean },
 ): SideStep {
   const next = byHash(listed);
   const gone: SniperTransaction[] = [];
@@ -257,11 +263,11 @@ function compareSide(
     const hash = old.transactionHash;
     const now = next.get(hash);
     if (now === undefined) {
-      if (tellsAbsence && isMissing(hash)) {
+      if (provesAbsence && isMissing(hash)) {
         gone.push(old);
         continue;
       }
-      if (tellsAbsence) missing.add(hash);
+      if (provesAbsence) missing.add(hash);
       next.set(hash, old);
     } else if (isSamePlace(old, now)) {
       next.set(hash, old);
@@ -275,7 +281,9 @@ function compareSide(
   return { gone, come: inOrder(come), present: inOrder(next.values()), missing };
 }
 
-/** Each hash once; of two listings that differ the later place counts, whatever the order served. */
+/**
+ * One transaction per hash. If two entries differ, the one at the later place wins, in whatever order they were served.
+ */
 function byHash(transactions: readonly SniperTransaction[]): Map<string, SniperTransaction> {
   const byHash = new Map<string, SniperTransaction>();
   for (const transaction of transactions) {
@@ -304,13 +312,13 @@ function comparePlace(a: SniperTransaction, b: SniperTransaction): number {
 
 function isSamePlace(a: SniperTransaction, b: SniperTransaction): boolean {
   return (
-    isSame(a.transactionTimestamp, b.transactionTimestamp) &&
-    isSame(a.blocksAfterCreation, b.blocksAfterCreation)
+    isSameTotal(a.transactionTimestamp, b.transactionTimestamp) &&
+    isSameTotal(a.blocksAfterCreation, b.blocksAfterCreation)
   );
 }
 
-/** `===`, which holds -0 and 0 for the same, and NaN the same as itself. */
-function isSame(a: number | null, b: number | null): boolean {
+/** Like `===`, under which -0 equals 0, but NaN equals itself. */
+function isSameTotal(a: number | null, b: number | null): boolean {
   return a === b || Object.is(a, b);
 }
 
@@ -319,10 +327,10 @@ function ascending(a: string, b: string): number {
 }
 
 /**
- * Folds one event into a report; the report given stays as it is.
+ * Folds one event into a report and returns a new report.
  *
- * Folded from `emptyReport`, the events of a pair give its snipers by address, ascending. The report's own block, time
- * and hash are in no event and stay.
+ * Folded from `emptyReport`, the events of a pair give its snipers by address, ascending. No event carries the report's
+ * own block, time and hash, so these stay as they are.
  *
  * ```ts
  * import { applySniperEvent, emptyReport, type SniperEvent } from "pairstream";

@@ -13,36 +13,36 @@ import { emptySniperBook, readReport, type SniperBook, type SniperEvent, snapsho
 
 /** How to watch the snipers of a pair. */
 export interface SniperWatch extends SniperQuery {
-  /** ms between two polls, at least 250; default 60,000. */
+  /** Time between two polls in ms, at least 250; default 60,000. */
   every?: number;
-  /** What to do while the pair is not known, as in `WatchOptions`; default `"fail"`. */
+  /** What to do if the service does not know the pair, as in `WatchOptions`; default `"fail"`. */
   whenMissing?: "fail" | "wait";
 }
 
-/** The snipers as they stand, and what the last report changed. */
+/** The snipers now, and the changes of the last report. */
 export interface SniperState {
   readonly book: SniperBook;
   readonly events: readonly SniperEvent[];
 }
 
-/** Checked options. */
+/** A sniper watch with checked options. */
 export interface CheckedSniperWatch {
   readonly query: SniperQuery;
   readonly every: number;
   readonly whenMissing: WhenMissing;
-  /** Subscriptions with the same one share a poll. */
+  /** Subscriptions with the same key share a poll. */
   readonly pollKey: string;
 }
 
 const DEFAULT_EVERY = 60_000;
-const WATCH_NAMES = [
+const SNIPER_WATCH_NAMES = [
   ...SNIPER_NAMES,
   ...namesOf<Omit<SniperWatch, keyof SniperQuery>>({ every: true, whenMissing: true }),
 ];
 
-/** Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. */
+/** Checks the options of a sniper watch. Throws an `InvalidInputError` that says what is allowed. */
 export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
-  const query = checkSniperQuery(options, WATCH_NAMES);
+  const query = checkSniperQuery(options, SNIPER_WATCH_NAMES);
   const every = checkNumber("every", options.every ?? DEFAULT_EVERY, { min: 250 });
   const whenMissing = checkWhenMissing(options.whenMissing);
   const pollKey = `snipers ${query.pairAddress} ${query.blocksAfterCreation} ${every}`;
@@ -50,8 +50,8 @@ export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
 }
 
 /**
- * What changes among the snipers of a pair: wallets that appear with what they have done so far, then each snipe
- * and each sale, totals that change, and what a fork has taken back.
+ * The changes among the snipers of a pair: new wallets with their transactions so far, each snipe and each sale,
+ * changed totals, and transactions or wallets that a fork took back.
  *
  * ```marbles
  * swaps                    (xyz)---u-----v---------
@@ -62,10 +62,10 @@ export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
  * b: wallet-added bob        d: sold ann               e: wallet-updated ann
  * ```
  *
- * The first report comes as `wallet-added` events with `initial: true`; a late subscriber gets the present state the
- * same way, at once. All subscribers of one pair on one client share one poll (where `blocksAfterCreation` and
- * `every` are the same); `whenMissing` is each subscriber's own. Before its first swap a pair may have no report, which
- * the service says with 404. Failures that pass do not end the stream; it errors as `watchCandles` does. Throws an
+ * The first report comes as `wallet-added` events with `initial: true`. A late subscriber gets the present state in the
+ * same way, at once. All subscribers of one pair on one client share one poll if their `blocksAfterCreation` and
+ * `every` are the same; `whenMissing` is each subscriber's own. A pair may have no report before its first swap; the
+ * service answers 404 then. Temporary failures do not end the stream; it errors as `watchCandles` does. Throws an
  * `InvalidInputError` at the call.
  *
  * ```ts
@@ -105,7 +105,7 @@ export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observa
 
 type SniperBody = ReturnType<typeof readSniperBody>;
 
-/** Reads bodies one after the other; throws while a row breaks the contract and is not to be skipped yet. */
+/** Reads one body after the other. Throws if a row breaks the contract and may not be skipped yet. */
 function bodyReader(core: ClientCore, route: string): (text: string) => SniperBody {
   const refusals: RefusalCounts<string> = new Map();
   return (text) => {
@@ -129,7 +129,7 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
       const unreadable = new Set(refused.flatMap(({ key }) => key ?? []));
       const hasUnidentifiedRow = refused.some(({ key }) => key === undefined);
       const { sentAt, observedAt: answeredAt } = exchange;
-      // Within one epoch of the service's clock a later answer cannot be older.
+      // Within one epoch of the service's clock a later answer is never older, so the instant does not go back.
       const observedAt =
         exchange.epoch === epoch ? Math.max(answeredAt, book.observedAt ?? answeredAt) : answeredAt;
       epoch = exchange.epoch;
@@ -141,7 +141,7 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
         observedAt,
       });
       book = turn.book;
-      // A `Date` that contradicts what was known is settled by another answer.
+      // A `Date` that contradicts the known clock needs another answer to decide.
       const isUncertain = core.serviceClock().isContradicted;
       const isLast = isSecond || !isUncertain;
       yield {

@@ -128,13 +128,13 @@ describe("createClient", () => {
   });
 
   it.each([
-    [{ timeOut: 5 }, "timeOut is no option, the nearest is timeout; allowed: baseUrl, insecure,"],
-    [{ apikey: "hush" }, "apikey is no option, the nearest is apiKey;"],
-    [{ ratelimits: 1 }, "ratelimits is no option, the nearest is rateLimit;"],
-    [{ retry: { maxDely: 1 } }, "retry.maxDely is no option, the nearest is retry.maxDelay;"],
-    [{ proxy: 1 }, "proxy is no option; allowed:"],
-    [{ "sk-1": 1 }, "options has a name that is no option; allowed:"],
-    [{ retry: { 0: 1 } }, "retry has a name that is no option; allowed:"],
+    [{ timeOut: 5 }, "timeOut is not an option (did you mean timeout?); allowed: baseUrl, insecure,"],
+    [{ apikey: "hush" }, "apikey is not an option (did you mean apiKey?);"],
+    [{ ratelimits: 1 }, "ratelimits is not an option (did you mean rateLimit?);"],
+    [{ retry: { maxDely: 1 } }, "retry.maxDely is not an option (did you mean retry.maxDelay?);"],
+    [{ proxy: 1 }, "proxy is not an option; allowed:"],
+    [{ "sk-1": 1 }, "options has an unknown option; allowed:"],
+    [{ retry: { 0: 1 } }, "retry has an unknown option; allowed:"],
   ])("names the nearest option: %o", (option, message) => {
     expect(() => createClient({ ...GOOD, ...option } as ClientOptions)).toThrow(message);
   });

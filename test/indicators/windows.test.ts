@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { rangeSince } from "../../src/indicators/range-since.js";
 import { ExponentialAverage } from "../../src/indicators/smoothing.js";
-import { trueRange } from "../../src/indicators/true-range.js";
 import { SlidingExtreme } from "../../src/indicators/windows/extreme.js";
 import { SlidingExtremeAge } from "../../src/indicators/windows/extreme-age.js";
 import { History } from "../../src/indicators/windows/history.js";
@@ -226,6 +226,6 @@ describe("the history", () => {
 describe("the true range", () => {
   it("reaches to the close before, and is none without one", () => {
     const candle = { ...flatMarket(1, 10)[0]!, high: 12, low: 9 };
-    expect([8, 10, 15, Number.NaN].map((close) => trueRange(candle, close))).toEqual([4, 3, 6, Number.NaN]);
+    expect([8, 10, 15, Number.NaN].map((close) => rangeSince(candle, close))).toEqual([4, 3, 6, Number.NaN]);
   });
 });

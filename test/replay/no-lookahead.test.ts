@@ -239,7 +239,7 @@ describe("assertNoLookahead", () => {
     [
       "alters what it has emitted",
       scan(keepsList, []),
-      "output 0 is altered after it was emitted: 1 is missing, then 2",
+      "output 0 was altered after it was emitted: 1 is missing, then 2",
     ],
     [
       "emits numbers of its own",

@@ -107,8 +107,8 @@ describe("readCandles", () => {
       'is "2024-01-01T00:00:00Z"',
     ],
     ["high below low", lineOf(5, { high: 0.5 }), "high of line 3", "is 0.5, with a low of 1"],
-    ["a duplicate", lineOf(1), "timestamp of line 3", "(60000) is that of the candle before, too"],
-    ["a descending one", lineOf(0), "timestamp of line 3", "(0) comes after 60000"],
+    ["a duplicate", lineOf(1), "timestamp of line 3", "(60000) repeats the candle before"],
+    ["a descending one", lineOf(0), "timestamp of line 3", "(0) comes after 60000, which is newer"],
   ])("names the line of %s, after the candles before it", async (_, line, parameter, problem) => {
     const { candles, error } = await readUntilFailure([lineOf(1), "", line, lineOf(9)]);
     expect(candles).toEqual([candleOf(1)]);

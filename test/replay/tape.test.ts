@@ -84,7 +84,7 @@ describe("a tape whose last line was cut off", () => {
         const { parameter, message } = error as InvalidInputError;
         expect(parameter).toBe(`line ${lines.length}`);
         expect(message).toContain(
-          "was cut off, as by a recorder that was killed: all before it was replayed",
+          "is cut off, as by a recorder that was killed; the lines before it were replayed",
         );
       }),
       { numRuns: 60 },
@@ -148,7 +148,7 @@ describe("a doctored tape", () => {
     for (const depth of [4, 5, 100, 20_000, 200_000]) {
       const edited = lines.with(at, withFailure(lines[at]!, causes(depth)));
       expect(() => replayExchanges(edited)).toThrow(InvalidInputError);
-      expect(() => replayExchanges(edited)).toThrow(`line ${at + 1} is no exchange`);
+      expect(() => replayExchanges(edited)).toThrow(`line ${at + 1} is not an exchange`);
     }
     const kept = lines.with(at, withFailure(lines[at]!, causes(3)));
     expect((await replayed(kept)).error).toBeUndefined();

@@ -61,9 +61,9 @@ describe("swapTape", () => {
   const wire = { ...good, timestamp: "2024-01-31T23:59:50.000Z" };
   it.each([
     ["not JSON", "{"],
-    ["no object", "[]"],
-    ["no object", "null"],
-    ["no object", '"text"'],
+    ["not an object", "[]"],
+    ["not an object", "null"],
+    ["not an object", '"text"'],
     ["blockNumber", JSON.stringify({ ...wire, blockNumber: 1.5 })],
     ["blockNumber", JSON.stringify({ ...wire, blockNumber: "100" })],
     ["timestamp", JSON.stringify({ ...wire, timestamp: good.timestamp })],

@@ -202,7 +202,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "removes wallets on their first absence",
     file: "snipers/diff.ts",
-    find: "if (sniper === undefined && known.isMissing && tells.removal) {",
+    find: "if (sniper === undefined && known.isMissing && evidence.removal) {",
     replace: "if (sniper === undefined) {",
     seeds: [11, 180, 40],
   },
@@ -355,8 +355,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "believes the first empty answer",
     file: "candles/live/plan-read.ts",
-    find: "isUnproven: !isProven(read, book)",
-    replace: "isUnproven: false",
+    find: "const isUnproven = isSilent(read) && !read.isWitnessed;",
+    replace: "const isUnproven = false;",
     seeds: [40, 23, 55],
   },
   {

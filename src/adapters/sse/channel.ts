@@ -7,32 +7,32 @@ import { Outlet } from "./outlet.js";
 /** One set of streams, for any number of receivers. */
 export interface EventChannel {
   /**
-   * Answers a request of a receiver with a stream of events: what there is, then what changes. A request that carries
-   * the `Last-Event-ID` of this channel gets what it has missed, where that is still known. 405 for methods other than
-   * GET; 503 once the channel is closed.
+   * Answers a receiver's request with a stream of events: the present state, then the changes. If the request carries
+   * the `Last-Event-ID` of this channel, it gets the missed changes, as far as the channel still has them. Answers 405
+   * for methods other than GET, and 503 once the channel is closed.
    */
   respond(request: Request): Response;
-  /** Leaves the streams, ends all responses, and leaves no timer; receivers come back and find out what is next. */
+  /** Unsubscribes from the streams, ends all responses, and stops all timers. Receivers will reconnect. */
   close(): void;
 }
 
-/** How long a receiver waits before it comes back, in ms. */
+/** How long a receiver waits before it reconnects, in ms. */
 const RETRY = 1_000;
 
 /**
- * Relays streams to browsers and other programs as server-sent events, so that no key has to leave this one: of each
- * stream one subscription, whoever listens, from this call until `close`.
+ * Relays streams to browsers and other programs as server-sent events, so the API key stays in this program. It
+ * subscribes once to each stream, from this call until `close`, for any number of receivers.
  *
- * Every receiver gets what there is and then what changes. One that reads slowly gets fewer events and no older ones:
- * what happens to a candle or a wallet until it reads on is told as one change, and nothing is queued for it. Behind a
- * channel a revision therefore grows, not by one, and `closed` may be skipped for `final`. One that comes back within
- * `buffer` changes gets what it has missed; later, or at another channel, it gets the state as a whole, and tells its
- * subscriber the difference. Candles further back than `keep` are neither corrected nor removed any more.
+ * Every receiver gets the present state, then the changes. A slow reader gets fewer events, but not older ones: all
+ * changes of a candle or wallet since its last read become one change, and nothing is queued for it. So a revision may
+ * grow by more than one, and `final` may come without `closed`. A receiver that reconnects within `buffer` changes gets
+ * the missed ones. Later, or at another channel, it gets the whole state and emits the difference. Candles beyond the
+ * last `keep` are neither corrected nor removed.
  *
- * When a stream completes, the others go on; when all have, or one has failed, receivers are told so and end likewise.
- * Nothing of the events but their documented fields goes out, and of errors no cause and no body. Whom it answers, and
- * across which origins, is for the server around it to say; a page of another origin needs the request header
- * `Last-Event-ID` allowed. Throws an `InvalidInputError` at the call.
+ * When a stream completes, the others go on. When all have completed, or one has failed, the receivers end in the same
+ * way. Only the documented fields of events are sent, and errors go without cause and body. Access control and CORS are
+ * up to your server; a page of another origin needs the request header `Last-Event-ID` allowed. Throws an
+ * `InvalidInputError` at the call.
  *
  * ```ts
  * import { createClient, watchCandles, watchFeedStatus } from "pairstream";
@@ -106,7 +106,7 @@ export function createEventChannel(options: EventChannelOptions): EventChannel {
 const HEADERS = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
-  // Or nginx would hold back what is to arrive at once.
+  // Without this header nginx would buffer the events.
   "x-accel-buffering": "no",
 };
 

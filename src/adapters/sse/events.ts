@@ -3,7 +3,7 @@ import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
 
 /**
- * What comes through a channel: the events that `watchCandles`, `watchSnipers` and `watchFeedStatus` give.
+ * An event of a channel: one of `watchCandles`, `watchSnipers` or `watchFeedStatus`.
  *
  * ```ts
  * import type { ChannelEvent } from "pairstream/sse";
@@ -14,7 +14,7 @@ import type { SniperEvent } from "../../snipers/diff.js";
 export type ChannelEvent = CandleEvent | SniperEvent | FeedStatus;
 
 /**
- * Whether an event is about a candle; with `filter`, what operators on candles take.
+ * Whether an event is about a candle; use it with `filter` before operators on candles.
  *
  * ```ts
  * import { closes } from "pairstream";
@@ -49,7 +49,7 @@ export function isSniperEvent(event: ChannelEvent): event is SniperEvent {
 }
 
 /**
- * Whether an event tells how the stream stands, its connection included.
+ * Whether an event is a status of the stream, which includes its connection.
  *
  * ```ts
  * import { fromServerSentEvents, isFeedStatus } from "pairstream/sse";

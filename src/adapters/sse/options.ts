@@ -6,21 +6,21 @@ import { InvalidInputError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
 
-/** What `createEventChannel` takes; of the three streams at least one. */
+/** The options of `createEventChannel`. At least one of the three streams is needed. */
 export interface EventChannelOptions {
-  /** Of one series or of several merged; hot or cold. Default: none. */
+  /** Candle events of one series, or of several merged; hot or cold. Default: none. */
   candles?: Observable<CandleEvent>;
-  /** Of one pair or of several merged; hot or cold. Default: none. */
+  /** Sniper events of one pair, or of several merged; hot or cold. Default: none. */
   snipers?: Observable<SniperEvent>;
-  /** How the stream of candles stands or, without candles, that of snipers. Default: not told. */
+  /** The status of the stream of candles or, without candles, of snipers. Default: no status. */
   status?: Observable<FeedStatus>;
-  /** How many changes a receiver may have missed and still go on after, 0 to 100,000; default 1,000. */
+  /** How many changes a receiver may miss and still get them on reconnecting, 0 to 100,000; default 1,000. */
   buffer?: number;
-  /** How many candles of a series the channel knows, 1 to 100,000, newest first; default 5,000. */
+  /** How many candles of a series the channel holds, the newest ones, 1 to 100,000; default 5,000. */
   keep?: number;
-  /** ms between two signs of life, 100 to 600,000; default 15,000. */
+  /** Time between two heartbeats in ms, 100 to 600,000; default 15,000. */
   heartbeat?: number;
-  /** Every timer comes from it; default `asyncScheduler`. */
+  /** The clock of every timer; default `asyncScheduler`. */
   scheduler?: SchedulerLike;
 }
 
@@ -41,18 +41,18 @@ export type StreamingFetch = (
   init: { headers: Record<string, string>; cache: "no-store"; signal: AbortSignal },
 ) => Response | Promise<Response>;
 
-/** What `fromServerSentEvents` takes besides the address. */
+/** The options of `fromServerSentEvents`, besides the address. */
 export interface ServerSentEventsOptions {
-  /** How requests are sent; default the global `fetch`. */
+  /** The function that sends requests; default the global `fetch`. */
   fetch?: StreamingFetch;
-  /** Go out with every request, such as `authorization`; default none. */
+  /** Headers of every request, such as `authorization`; default none. */
   headers?: Record<string, string>;
   /**
    * After how many ms without a byte a connection counts as dead, 1 to 2^31 − 1; default two and a half heartbeats of
-   * the channel, 37,500 as long as that has not told.
+   * the channel (37,500 until the channel has announced its heartbeat).
    */
   silence?: number;
-  /** Every timer and every `now()` comes from it; default `asyncScheduler`. */
+  /** The clock of every timer and every `now()`; default `asyncScheduler`. */
   scheduler?: SchedulerLike;
 }
 

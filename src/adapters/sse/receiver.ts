@@ -14,8 +14,8 @@ const LONGEST_WAIT = 30_000;
 const LONGEST_HINT = 300_000;
 
 /**
- * The events of a channel that `createEventChannel` opened elsewhere, in a browser or on Node: what there is, then what
- * changes, each event consistent with those before it, whatever happens to the connection.
+ * Receives the events of a channel made by `createEventChannel`, in a browser or on Node: the present state, then the
+ * changes. Each event is consistent with those before it, even across lost connections.
  *
  * ```marbles
  * channel                    l-a-b---c-----d-
@@ -27,18 +27,18 @@ const LONGEST_HINT = 300_000;
  * d: updated 12:00 = 7, closed                                s: stalled, 1 failed
  * ```
  *
- * `isCandleEvent`, `isSniperEvent` and `isFeedStatus` tell the events apart. Candles that were there come first, with
- * `live: false`, and wallets with `initial: true`. A connection that is refused, closed, or silent for too long reads
- * `stalled`, with `failures` and `lastError` of its own; it is tried again after 1 s, doubled each time up to 30 s, and
- * then the channel's status is told again (`live` where the channel has none). What was missed is told as it now is: a
- * revision grows, not by one, `closed` may be skipped for `final`, and what is gone is `removed`. Where the channel
- * does not reach back to what was told before, that is removed too, rather than leave a hole.
+ * `isCandleEvent`, `isSniperEvent` and `isFeedStatus` tell the events apart. Known candles come first, with `live:
+ * false`, and known wallets with `initial: true`. If a connection is refused, closed, or silent for too long, the
+ * status is `stalled`, with its own `failures` and `lastError`. It reconnects after 1 s, doubling up to 30 s, and then
+ * emits the channel's status again (`live` if the channel has none). Missed changes come as the present state: a
+ * revision may grow by more than one, `final` may come without `closed`, and what is gone is `removed`. Candles that
+ * the channel no longer reaches back to are removed too, so there is never a gap.
  *
  * Completes when the channel's streams have completed. Errors with the channel's error when one of them has failed;
- * with a `ContractError` where a message does not fit, as from a gateway of another version; with an `HttpError` for
- * a status of 4xx but 404, 408, 425 and 429; and, until a connection has succeeded, with either for any other answer
- * below 500 that is no stream of events. Each subscription has a connection of its own: use `share` for several. Needs
- * the package `eventsource-parser`. Throws an `InvalidInputError` at the call.
+ * with a `ContractError` for an invalid message, as from a gateway of another version; and with an `HttpError` for a
+ * 4xx status, except 404, 408, 425 and 429. Until a connection has succeeded, any other answer below 500 that is not an
+ * event stream is an error too, of either kind. Each subscription has a connection of its own: use `share` for several.
+ * Needs the package `eventsource-parser`. Throws an `InvalidInputError` at the call.
  *
  * ```ts
  * import { type Candle, applyCandleEvent } from "pairstream";

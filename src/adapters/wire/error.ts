@@ -12,7 +12,7 @@ import {
   TimeoutError,
 } from "../../errors.js";
 
-/** An error as it crosses the wire: no cause, no stack, no body of the service. */
+/** An error as it is sent: without cause, stack, or body of the service. */
 export const wireError = z.object({
   name: z.string(),
   message: z.string(),
@@ -27,10 +27,10 @@ export const wireError = z.object({
 export type WireError = z.output<typeof wireError>;
 
 /**
- * What the other side may know of an error.
+ * The parts of an error that may leave the process.
  *
- * The messages of transports name hosts, those of redirects their target, and those of foreign errors anything: they
- * stay here.
+ * Messages of transports name hosts, messages of redirects name their target, and messages of foreign errors may hold
+ * anything: none of them is sent.
  */
 export function toWireError(error: unknown): WireError {
   if (!(error instanceof PairstreamError)) {
@@ -55,7 +55,7 @@ export function toWireError(error: unknown): WireError {
   return { name, message };
 }
 
-/** The error of the same class, name, message and fields; its stack begins here. */
+/** An error of the same class, with the same name, message and fields. Its stack begins here. */
 export function fromWireError(wire: WireError): PairstreamError {
   const { status = 0 } = wire;
   const message = printable(wire.message);

@@ -3,7 +3,7 @@ import { SNIPER_TOTALS, type SniperTotal } from "../../contract/model.js";
 import { isPrintable } from "../../contract/quote.js";
 import { contractError } from "../../contract/schema-error.js";
 
-/** What a schema gives, frozen. */
+/** Makes a schema whose result is frozen. */
 export const frozen = <T extends z.ZodMiniType>(schema: T) =>
   z.pipe(
     schema,
@@ -11,8 +11,8 @@ export const frozen = <T extends z.ZodMiniType>(schema: T) =>
   );
 
 /**
- * What a schema gives of each of a list, frozen. It stops at the first that is refused: the library would collect the
- * issues of all of them, on a stack that a hundred thousand overflow.
+ * Makes a schema for a frozen list. It stops at the first refused item: the library would collect the issues of all
+ * items, and a hundred thousand of them overflow its stack.
  */
 export const listOf = <T extends z.ZodMiniType>(schema: T) =>
   z.pipe(
@@ -32,10 +32,10 @@ export const listOf = <T extends z.ZodMiniType>(schema: T) =>
     }),
   );
 
-/** A text that says something. */
+/** A printable text that is not empty. */
 export const text = z.string().check(z.minLength(1), z.refine(isPrintable, "not printable"));
 
-/** A `Candle` as one process tells it to another. One that an operator has made may go beyond the contract's bounds. */
+/** A `Candle` between two processes. A candle made by an operator may exceed the contract's bounds. */
 export const candle = frozen(
   z.object({
     timestamp: z.number(),
@@ -48,7 +48,7 @@ export const candle = frozen(
   }),
 );
 
-/** A `SniperTransaction` as one process tells it to another. */
+/** A `SniperTransaction` between two processes. */
 export const transaction = frozen(
   z.object({
     transactionHash: text,
@@ -63,7 +63,7 @@ const totals = Object.fromEntries(SNIPER_TOTALS.map((name) => [name, total])) as
   typeof total
 >;
 
-/** A `Sniper` as one process tells it to another. */
+/** A `Sniper` between two processes. */
 export const wallet = frozen(
   z.object({
     walletAddress: text,

@@ -3,7 +3,7 @@ import { parseJson } from "../../contract/json.js";
 import { contractError } from "../../contract/schema-error.js";
 import { ContractError } from "../../errors.js";
 
-/** Reads what a process has told another; throws a `ContractError` for anything else, its path from `base` on. */
+/** Checks a value sent by another process. Throws a `ContractError` if it does not fit; its path begins with `base`. */
 export function readWire<T extends z.ZodMiniType>(
   schema: T,
   text: string,

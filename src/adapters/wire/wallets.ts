@@ -12,7 +12,7 @@ import {
   type SniperEvent,
 } from "../../snipers/diff.js";
 
-/** The wallet that an event is about. */
+/** The address of an event's wallet. */
 export function addressOf(event: SniperEvent): string {
   switch (event.type) {
     case "wallet-added":
@@ -25,13 +25,13 @@ export function addressOf(event: SniperEvent): string {
   }
 }
 
-/** A wallet after an event about it; `undefined` where there is none. */
+/** The wallet after an event; `undefined` if it is gone. */
 export function foldWallet(wallet: Sniper | undefined, event: SniperEvent): Sniper | undefined {
   const report: SniperReport = { ...emptyReport, result: wallet === undefined ? [] : [wallet] };
   return applySniperEvent(report, event).result[0];
 }
 
-/** Whether an event tells a change of the wallet as it stands, and nothing that has been told before. */
+/** Whether an event changes the present state of the wallet, and does not only repeat it. */
 export function isNews(wallet: Sniper | undefined, event: SniperEvent): boolean {
   if (wallet === undefined || event.type === "wallet-added") {
     return wallet === undefined && event.type === "wallet-added";
@@ -56,13 +56,13 @@ function holds(transactions: readonly SniperTransaction[], { transactionHash }: 
   return transactions.some((transaction) => transaction.transactionHash === transactionHash);
 }
 
-/** What leads from some wallets of a pair to others, in the order in which a report would tell it. */
+/** The events that lead from some wallets of a pair to others, in the order of a report's events. */
 export function walletChanges(
   known: Iterable<Sniper>,
   now: readonly Sniper[],
   { pairAddress, observedAt, initial }: Pick<SniperEvent, "pairAddress" | "observedAt" | "initial">,
 ): { events: readonly SniperEvent[]; wallets: readonly Sniper[] } {
-  // Everything counts as missed once before, so that whatever is absent is removed at once.
+  // Everything counts as absent once already, so that an absent wallet or transaction is removed at once.
   const wallets: SniperBook["wallets"] = new Map(
     Array.from(known, (wallet) => {
       const missing = {

@@ -5,15 +5,15 @@ import { ExponentialAverage } from "../smoothing.js";
 import type { SourceOptions } from "../source.js";
 
 /**
- * The double exponential moving average (Mulloy; TA-Lib's `DEMA`), which lags less than an `ema` of the same `n`.
+ * The double exponential moving average (Mulloy; TA-Lib's `DEMA`). It lags less than an `ema` of the same `n`.
  *
  * ```text
  * dema = 2 · ema(x) − ema(ema(x))
  * ```
  *
  * In the unit of the source; `undefined` for the first `2 · n − 2` candles; the price in a flat market. It can
- * overshoot: where the price jumps it leaves the range of its numbers. Defaults: `n` 20, `source` the close. Throws
- * an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the source is none.
+ * overshoot: after a price jump it leaves the range of its inputs. Defaults: `n` 20, `source` the close. Throws an
+ * `InvalidInputError` unless `n` is a whole number from 1 to 100,000 and the source is valid.
  *
  * ```ts
  * import { dema } from "pairstream";

@@ -5,16 +5,15 @@ import { ExponentialAverage } from "../smoothing.js";
 import type { SourceOptions } from "../source.js";
 
 /**
- * The exponential moving average (TA-Lib's `EMA`), which begins as the mean of its first `n` numbers.
+ * The exponential moving average (TA-Lib's `EMA`). It begins with the mean of the first `n` numbers.
  *
  * ```text
  * ema = ema' + 2 / (n + 1) · (x − ema')        ema': that of the candle before
  * ```
  *
- * In the unit of the source; `undefined` for the first `n − 1` candles; exactly the price in a flat market. What is
- * past fades but never ends: give it about `4 · n` candles before the first value that counts. Defaults: `n` 20,
- * `source` the close. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the
- * source is none.
+ * In the unit of the source; `undefined` for the first `n − 1` candles; exactly the price in a flat market. Old candles
+ * fade but never drop out: feed it about `4 · n` candles before you rely on a value. Defaults: `n` 20, `source` the
+ * close. Throws an `InvalidInputError` unless `n` is a whole number from 1 to 100,000 and the source is valid.
  *
  * ```ts
  * import { ema } from "pairstream";

@@ -5,15 +5,16 @@ import type { SourceOptions } from "../source.js";
 import { SlidingWeightedMean } from "../windows/weighted-mean.js";
 
 /**
- * The Hull moving average (TradingView's `ta.hma`): a weighted average of what two others point at.
+ * The Hull moving average (TradingView's `ta.hma`): a weighted average of twice a fast weighted average less a slow
+ * one.
  *
  * ```text
  * hma = wma(2 · wma(x, ⌊n / 2⌋) − wma(x, n), ⌊√n⌋)        a window is at least 1
  * ```
  *
  * In the unit of the source; `undefined` for the first `n + ⌊√n⌋ − 2` candles; the price in a flat market. It can
- * overshoot: where the price jumps it leaves the range of its numbers. Defaults: `n` 9, `source` the close. Throws
- * an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the source is none.
+ * overshoot: after a price jump it leaves the range of its inputs. Defaults: `n` 9, `source` the close. Throws an
+ * `InvalidInputError` unless `n` is a whole number from 1 to 100,000 and the source is valid.
  *
  * ```ts
  * import { hma } from "pairstream";

@@ -6,8 +6,8 @@ import { History } from "../windows/history.js";
 import { SlidingSum } from "../windows/sum.js";
 
 /**
- * Kaufman's adaptive moving average (TA-Lib's `KAMA`): an exponential average that is fast where the last `n` moves
- * went one way and slow where they cancelled out.
+ * Kaufman's adaptive moving average (TA-Lib's `KAMA`): an exponential average that is fast in a trend and slow when the
+ * last `n` moves cancel out.
  *
  * ```text
  * efficiency = |x[0] − x[n]| / Σ |x[i] − x[i + 1]|        i from 0 to n − 1; 1 where nothing has moved
@@ -16,8 +16,8 @@ import { SlidingSum } from "../windows/sum.js";
  * ```
  *
  * In the unit of the source; `undefined` for the first `n` candles; exactly the price in a flat market. Defaults: `n`
- * 10, `fast` 2, `slow` 30, `source` the close. Throws an `InvalidInputError` where a number is not whole or not from
- * 1 to 100,000, `fast` is more than `slow`, or the source is none.
+ * 10, `fast` 2, `slow` 30, `source` the close. Throws an `InvalidInputError` unless each number is whole and from 1 to
+ * 100,000, `fast` is at most `slow`, and the source is valid.
  *
  * ```ts
  * import { kama } from "pairstream";

@@ -4,18 +4,18 @@ import { type SeriesKernel, seriesResultIndicator } from "../series-kernel.js";
 import type { SourceOptions } from "../source.js";
 import { SlidingRegression } from "../windows/regression.js";
 
-/** The straight line of least squares through the last candles. */
+/** The least-squares line through the last candles. */
 export interface LinearRegression {
-  /** Where the line stands at the newest candle, in the unit of the source. */
+  /** The value of the line at the newest candle, in the unit of the source. */
   readonly value: number;
-  /** How much it rises from candle to candle, in the unit of the source. */
+  /** The rise of the line per candle, in the unit of the source. */
   readonly slope: number;
-  /** How much of the variance the line explains, from 0 to 1; 0 in a flat market, where there is none. */
+  /** The share of the variance that the line explains, from 0 to 1; 0 in a flat market, which has no variance. */
   readonly rSquared: number;
 }
 
 /**
- * The line of least squares through the last `n` numbers (TA-Lib's `LINEARREG` and `LINEARREG_SLOPE`).
+ * The least-squares line through the last `n` numbers (TA-Lib's `LINEARREG` and `LINEARREG_SLOPE`).
  *
  * ```text
  * slope    = covariance(i, x) / variance(i)        i: 0 for the oldest number, n − 1 for the newest
@@ -23,9 +23,9 @@ export interface LinearRegression {
  * rSquared = slope² · variance(i) / variance(x)
  * ```
  *
- * `undefined` for the first `n − 1` candles. In a flat market the value is exactly the price and the slope 0, and so
- * is `rSquared`: a bot that takes it for the strength of a trend sees none. Defaults: `n` 14, `source` the close.
- * Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the source is none.
+ * `undefined` for the first `n − 1` candles. In a flat market `value` is exactly the price, and `slope` and `rSquared`
+ * are 0, so a bot that reads `rSquared` as trend strength sees no trend. Defaults: `n` 14, `source` the close. Throws
+ * an `InvalidInputError` unless `n` is a whole number from 1 to 100,000 and the source is valid.
  *
  * ```ts
  * import { linearRegression } from "pairstream";

@@ -5,16 +5,16 @@ import { ExponentialAverage } from "../smoothing.js";
 import type { SourceOptions } from "../source.js";
 
 /**
- * Wilder's moving average (TradingView's `ta.rma`), which begins as the mean of its first `n` numbers; the smoothing
- * inside RSI, ATR and ADX.
+ * Wilder's moving average (TradingView's `ta.rma`), the smoothing inside RSI, ATR and ADX. It begins with the mean of
+ * the first `n` numbers.
  *
  * ```text
  * rma = rma' + (x − rma') / n        rma': that of the candle before
  * ```
  *
- * In the unit of the source; `undefined` for the first `n − 1` candles; exactly the price in a flat market. Its past
- * fades about half as fast as that of `ema(n)`. Defaults: `n` 14, `source` the close. Throws an `InvalidInputError`
- * where `n` is not whole or not from 1 to 100,000, or the source is none.
+ * In the unit of the source; `undefined` for the first `n − 1` candles; exactly the price in a flat market. Old candles
+ * fade about half as fast as in `ema(n)`. Defaults: `n` 14, `source` the close. Throws an `InvalidInputError` unless
+ * `n` is a whole number from 1 to 100,000 and the source is valid.
  *
  * ```ts
  * import { rma } from "pairstream";

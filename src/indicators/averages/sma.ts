@@ -12,8 +12,8 @@ import { SlidingMean } from "../windows/mean.js";
  * ```
  *
  * In the unit of the source; `undefined` for the first `n − 1` candles; exactly the price in a flat market. Defaults:
- * `n` 20, `source` the close. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the
- * source is none.
+ * `n` 20, `source` the close. Throws an `InvalidInputError` unless `n` is a whole number from 1 to 100,000 and the
+ * source is valid.
  *
  * ```ts
  * import { sma } from "pairstream";

@@ -5,15 +5,15 @@ import { ExponentialAverage } from "../smoothing.js";
 import type { SourceOptions } from "../source.js";
 
 /**
- * The triple exponential moving average (Mulloy; TA-Lib's `TEMA`), which lags less than a `dema` of the same `n`.
+ * The triple exponential moving average (Mulloy; TA-Lib's `TEMA`). It lags less than a `dema` of the same `n`.
  *
  * ```text
  * tema = 3 · ema(x) − 3 · ema(ema(x)) + ema(ema(ema(x)))
  * ```
  *
  * In the unit of the source; `undefined` for the first `3 · n − 3` candles; the price in a flat market. It can
- * overshoot: where the price jumps it leaves the range of its numbers. Defaults: `n` 20, `source` the close. Throws
- * an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the source is none.
+ * overshoot: after a price jump it leaves the range of its inputs. Defaults: `n` 20, `source` the close. Throws an
+ * `InvalidInputError` unless `n` is a whole number from 1 to 100,000 and the source is valid.
  *
  * ```ts
  * import { tema } from "pairstream";

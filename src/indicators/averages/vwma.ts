@@ -6,16 +6,16 @@ import type { SourceOptions } from "../source.js";
 import { SlidingSum } from "../windows/sum.js";
 
 /**
- * The volume-weighted moving average (TradingView's `ta.vwma`): each of the last `n` numbers weighs as much as its
- * candle's volume.
+ * The volume-weighted moving average (TradingView's `ta.vwma`): each of the last `n` numbers is weighted by the volume
+ * of its candle.
  *
  * ```text
  * vwma = Σ x · volume / Σ volume        over n candles
  * ```
  *
- * In the unit of the source; `undefined` for the first `n − 1` candles, and where the last `n` have no volume at all,
- * as with candles that fill a gap; the price in a flat market. Defaults: `n` 20, `source` the close. Throws an
- * `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the source is none.
+ * In the unit of the source; `undefined` for the first `n − 1` candles, and while the last `n` candles have no volume,
+ * as in a filled gap; the price in a flat market. Defaults: `n` 20, `source` the close. Throws an `InvalidInputError`
+ * unless `n` is a whole number from 1 to 100,000 and the source is valid.
  *
  * ```ts
  * import { vwma } from "pairstream";
@@ -34,7 +34,7 @@ class VolumeWeightedAverage implements SeriesKernel<number> {
     private readonly volumes: SlidingSum,
   ) {}
 
-  // Nothing divided by nothing is NaN, which is what stands for no value here.
+  // Without volume this is 0 / 0: NaN, which means no value.
   push(value: number, { volume }: Candle): number {
     return this.amounts.push(value * volume) / this.volumes.push(volume);
   }

@@ -5,15 +5,15 @@ import type { SourceOptions } from "../source.js";
 import { SlidingWeightedMean } from "../windows/weighted-mean.js";
 
 /**
- * The linearly weighted moving average (TA-Lib's `WMA`): the newest of `n` numbers weighs `n`, the oldest 1.
+ * The linearly weighted moving average (TA-Lib's `WMA`): the newest of `n` numbers has weight `n`, the oldest weight 1.
  *
  * ```text
  * wma = (n · x[0] + (n − 1) · x[1] + … + 1 · x[n − 1]) / (n · (n + 1) / 2)        x[i]: the number i candles ago
  * ```
  *
  * In the unit of the source; `undefined` for the first `n − 1` candles; exactly the price in a flat market. Defaults:
- * `n` 20, `source` the close. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the
- * source is none.
+ * `n` 20, `source` the close. Throws an `InvalidInputError` unless `n` is a whole number from 1 to 100,000 and the
+ * source is valid.
  *
  * ```ts
  * import { wma } from "pairstream";

@@ -4,8 +4,8 @@ import { type SeriesKernel, seriesIndicator } from "../series-kernel.js";
 import { SlidingMean } from "../windows/mean.js";
 
 /**
- * The awesome oscillator (Bill Williams, "New Trading Dimensions", 1998; TradingView): the distance of two averages of
- * the candles' middles.
+ * The awesome oscillator (Bill Williams, "New Trading Dimensions", 1998; TradingView): the difference of two averages
+ * of the candles' midpoints.
  *
  * ```text
  * middle            = (high + low) / 2
@@ -13,8 +13,8 @@ import { SlidingMean } from "../windows/mean.js";
  * ```
  *
  * In the unit of the price; `undefined` for the first `slow − 1` candles; exactly 0 in a flat market. Defaults: `fast`
- * 5, `slow` 34. Throws an `InvalidInputError` where a number is not whole or not from 1 to 100,000, or `fast` is more
- * than `slow`.
+ * 5, `slow` 34. Throws an `InvalidInputError` unless each number is whole and from 1 to 100,000, and `fast` is at most
+ * `slow`.
  *
  * ```ts
  * import { awesomeOscillator } from "pairstream";

@@ -6,16 +6,17 @@ import { History } from "../windows/history.js";
 import { SlidingMean } from "../windows/mean.js";
 
 /**
- * The commodity channel index (Lambert, 1980; TA-Lib's `CCI`): how many usual distances the price is from its mean.
+ * The commodity channel index (Lambert, 1980; TA-Lib's `CCI`): the distance of the price from its mean, in units of its
+ * mean deviation.
  *
  * ```text
  * deviation = (|x[0] − sma(x, n)| + … + |x[n − 1] − sma(x, n)|) / n        x[i]: the number i candles ago
  * cci       = (x[0] − sma(x, n)) / (0.015 · deviation)
  * ```
  *
- * Without a unit or a bound, mostly within ±100; `undefined` for the first `n − 1` candles; 0 in a flat market. Its
- * time goes with `n`. Defaults: `n` 20, `source` `"hlc3"`, the typical price. Throws an `InvalidInputError` where
- * `n` is not whole or not from 1 to 100,000, or the source is none.
+ * Without a unit or a bound, mostly within ±100; `undefined` for the first `n − 1` candles; 0 in a flat market. The
+ * time per candle grows with `n`. Defaults: `n` 20, `source` `"hlc3"`, the typical price. Throws an `InvalidInputError`
+ * unless `n` is a whole number from 1 to 100,000 and the source is valid.
  *
  * ```ts
  * import { cci } from "pairstream";

@@ -5,18 +5,18 @@ import type { SourceOptions } from "../source.js";
 import { RelativeStrength } from "./rsi.js";
 
 /**
- * The Chande momentum oscillator as TA-Lib's `CMO` has it, with Wilder's averages: how much more of the movement went
- * up than down.
+ * The Chande momentum oscillator with Wilder's averages (TA-Lib's `CMO`): the rises less the falls, as a share of all
+ * movement.
  *
  * ```text
  * up  = max(x[0] − x[1], 0)        down = max(x[1] − x[0], 0)
  * cmo = 100 · (rma(up) − rma(down)) / (rma(up) + rma(down)) = 2 · rsi − 100        rma: as `rma(n)`
  * ```
  *
- * Chande ("The New Technical Trader", 1994) and TradingView sum the last `n` moves up instead, and so differ. From
- * −100 to 100, without a unit; `undefined` for the first `n` candles; 0 where nothing has moved yet. Defaults: `n`
- * 14, `source` the close. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the
- * source is none.
+ * Chande ("The New Technical Trader", 1994) and TradingView sum up the last `n` moves instead, so their values differ.
+ * From −100 to 100, without a unit; `undefined` for the first `n` candles; 0 while the price has not moved yet.
+ * Defaults: `n` 14, `source` the close. Throws an `InvalidInputError` unless `n` is a whole number from 1 to 100,000
+ * and the source is valid.
  *
  * ```ts
  * import { cmo } from "pairstream";

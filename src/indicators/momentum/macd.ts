@@ -4,7 +4,7 @@ import { type SeriesKernel, seriesResultIndicator } from "../series-kernel.js";
 import { ExponentialAverage } from "../smoothing.js";
 import type { SourceOptions } from "../source.js";
 
-/** The distance of two averages, and how it stands to its own; all in the unit of the source. */
+/** The difference of two averages, its own average, and the difference of both; all in the unit of the source. */
 export interface Macd {
   /** The fast average less the slow one. */
   readonly macd: number;
@@ -23,11 +23,11 @@ export interface Macd {
  * histogram = macd − signal
  * ```
  *
- * In the unit of the source; `undefined` for the first `slow + signal − 2` candles; all 0 in a flat market. Each of
- * the three averages begins as the mean of its own first numbers; TA-Lib begins the fast one together with the slow
- * one, a difference that fades by a factor of 1e9 every `10 · fast` candles or so. Defaults: `fast` 12, `slow` 26,
- * `signal` 9, `source` the close. Throws an `InvalidInputError` where a number is not whole or not from 1 to 100,000,
- * `fast` is more than `slow`, or the source is none.
+ * In the unit of the source; `undefined` for the first `slow + signal − 2` candles; all 0 in a flat market. Each of the
+ * three averages begins as the mean of its own first numbers. TA-Lib begins the fast one together with the slow one;
+ * that difference fades by a factor of 1e9 about every `10 · fast` candles. Defaults: `fast` 12, `slow` 26, `signal` 9,
+ * `source` the close. Throws an `InvalidInputError` unless each number is whole and from 1 to 100,000, `fast` is at
+ * most `slow`, and the source is valid.
  *
  * ```ts
  * import { macd, withIndicators } from "pairstream";

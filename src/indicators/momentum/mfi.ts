@@ -4,11 +4,15 @@ import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
 import { SlidingSum } from "../windows/sum.js";
 
-/** What two sums of the same three prices, added up in another order, may differ by, relative to their size. */
+/**
+ * The rounding error of a sum of three prices, relative to its size: the order of the additions changes the last
+ * digits.
+ */
 const ROUNDING = 1e-14;
 
 /**
- * The money flow index (Quong and Soudack, 1989; TA-Lib's `MFI`): how much of the money was traded at prices that rose.
+ * The money flow index (Quong and Soudack, 1989; TA-Lib's `MFI`): the share of the traded money that moved at rising
+ * prices.
  *
  * ```text
  * typical = (high + low + close) / 3
@@ -16,9 +20,9 @@ const ROUNDING = 1e-14;
  * mfi     = 100 · Σ flow where typical rose / Σ flow where it rose or fell        over n candles
  * ```
  *
- * From 0 to 100, without a unit; `undefined` for the first `n` candles; 50 where no money has moved the price, for want
- * of volume or of a move, where TA-Lib says 0. A typical price that differs by less than 1e-14 of its size has not
- * moved. Default: `n` 14. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000.
+ * From 0 to 100, without a unit; `undefined` for the first `n` candles; 50 without volume or without a move, where
+ * TA-Lib gives 0. A change of the typical price by less than 1e-14 of its size does not count as a move. Default: `n`
+ * 14. Throws an `InvalidInputError` unless `n` is a whole number from 1 to 100,000.
  *
  * ```ts
  * import { mfi } from "pairstream";
@@ -43,7 +47,7 @@ class MoneyFlow implements CandleKernel<number> {
     const typical = (candle.high + candle.low + candle.close) / 3;
     const flow = typical * candle.volume;
     const direction = directionOf(this.last, typical);
-    return indexOf(
+    return moneyFlowIndex(
       this.rising.peek((flow * (Math.abs(direction) + direction)) / 2),
       this.falling.peek((flow * (Math.abs(direction) - direction)) / 2),
     );
@@ -54,7 +58,7 @@ class MoneyFlow implements CandleKernel<number> {
     const flow = typical * candle.volume;
     const direction = directionOf(this.last, typical);
     this.last = typical;
-    return indexOf(
+    return moneyFlowIndex(
       this.rising.push((flow * (Math.abs(direction) + direction)) / 2),
       this.falling.push((flow * (Math.abs(direction) - direction)) / 2),
     );
@@ -67,13 +71,13 @@ class MoneyFlow implements CandleKernel<number> {
   }
 }
 
-/** 1 for up, −1 for down, 0 for neither; NaN without a price before. */
+/** 1 for up, −1 for down, 0 for unchanged; NaN if there is no previous price. */
 function directionOf(last: number, typical: number): number {
   const change = typical - last;
   return Math.abs(change) < ROUNDING * Math.abs(typical) ? 0 : Math.sign(change);
 }
 
-function indexOf(rising: number, falling: number): number {
+function moneyFlowIndex(rising: number, falling: number): number {
   const both = rising + falling;
   return both === 0 ? 50 : 100 * (rising / both);
 }

@@ -5,14 +5,14 @@ import type { SourceOptions } from "../source.js";
 import { History } from "../windows/history.js";
 
 /**
- * The momentum (TA-Lib's `MOM`): how far the price is from where it was `n` candles ago.
+ * The momentum (TA-Lib's `MOM`): the price less the price `n` candles ago.
  *
  * ```text
  * momentum = x[0] − x[n]        x[i]: the number i candles ago
  * ```
  *
  * In the unit of the source; `undefined` for the first `n` candles; 0 in a flat market. Defaults: `n` 10, `source` the
- * close. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the source is none.
+ * close. Throws an `InvalidInputError` unless `n` is a whole number from 1 to 100,000 and the source is valid.
  *
  * ```ts
  * import { momentum } from "pairstream";

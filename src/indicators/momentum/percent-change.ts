@@ -1,4 +1,4 @@
-/** How far `value` is from `base`, in percent of `base`; 0 where that is 0. */
+/** The change from `base` to `value`, in percent of `base`; 0 if `base` is 0. */
 export function percentChange(value: number, base: number): number {
   return base === 0 ? 0 : 100 * ((value - base) / base);
 }

@@ -5,7 +5,7 @@ import { ExponentialAverage } from "../smoothing.js";
 import type { SourceOptions } from "../source.js";
 import { percentChange } from "./percent-change.js";
 
-/** The distance of two averages in percent, and how it stands to its own average. */
+/** The difference of two averages in percent, its own average, and the difference of both. */
 export interface Ppo {
   /** The fast average less the slow one, in percent of the slow one. */
   readonly ppo: number;
@@ -16,8 +16,8 @@ export interface Ppo {
 }
 
 /**
- * The percentage price oscillator (TradingView): the MACD in percent of its slow average, and so the same at any level
- * of prices.
+ * The percentage price oscillator (TradingView): the MACD in percent of its slow average, so pairs at any price level
+ * compare.
  *
  * ```text
  * ppo       = 100 · (ema(x, fast) − ema(x, slow)) / ema(x, slow)
@@ -25,10 +25,10 @@ export interface Ppo {
  * histogram = ppo − signal
  * ```
  *
- * In percent; `undefined` for the first `slow + signal − 2` candles; all 0 in a flat market, and `ppo` 0 where the slow
+ * In percent; `undefined` for the first `slow + signal − 2` candles; all 0 in a flat market, and `ppo` is 0 if the slow
  * average is 0. Each of the averages begins as the mean of its own first numbers. Defaults: `fast` 12, `slow` 26,
- * `signal` 9, `source` the close. Throws an `InvalidInputError` where a number is not whole or not from 1 to 100,000,
- * `fast` is more than `slow`, or the source is none.
+ * `signal` 9, `source` the close. Throws an `InvalidInputError` unless each number is whole and from 1 to 100,000,
+ * `fast` is at most `slow`, and the source is valid.
  *
  * ```ts
  * import { ppo } from "pairstream";

@@ -6,15 +6,15 @@ import { History } from "../windows/history.js";
 import { percentChange } from "./percent-change.js";
 
 /**
- * The rate of change (TA-Lib's `ROC`): how far the price is from where it was `n` candles ago, in percent.
+ * The rate of change (TA-Lib's `ROC`): the change of the price over `n` candles, in percent.
  *
  * ```text
  * roc = 100 · (x[0] − x[n]) / x[n]        x[i]: the number i candles ago
  * ```
  *
- * In percent, of a price from −100 upwards; `undefined` for the first `n` candles; 0 in a flat market, and where `x[n]`
- * is 0. Defaults: `n` 10, `source` the close. Throws an `InvalidInputError` where `n` is not whole or not from 1 to
- * 100,000, or the source is none.
+ * In percent, for prices never below −100; `undefined` for the first `n` candles; 0 in a flat market, and if `x[n]` is
+ * 0. Defaults: `n` 10, `source` the close. Throws an `InvalidInputError` unless `n` is a whole number from 1 to 100,000
+ * and the source is valid.
  *
  * ```ts
  * import { roc } from "pairstream";

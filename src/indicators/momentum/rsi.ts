@@ -5,18 +5,18 @@ import { ExponentialAverage } from "../smoothing.js";
 import type { SourceOptions } from "../source.js";
 
 /**
- * The relative strength index (Wilder, "New Concepts in Technical Trading Systems", 1978; TA-Lib's `RSI`): how much
- * of the movement went up.
+ * The relative strength index (Wilder, "New Concepts in Technical Trading Systems", 1978; TA-Lib's `RSI`): the rises as
+ * a share of all movement.
  *
  * ```text
  * up   = max(x[0] − x[1], 0)        down = max(x[1] − x[0], 0)
  * rsi  = 100 · rma(up) / (rma(up) + rma(down))        rma: Wilder's average, as `rma(n)`
  * ```
  *
- * From 0 to 100, without a unit; `undefined` for the first `n` candles; 50 where nothing has moved yet (TA-Lib says
- * 0, and takes averages below 1e-14 for nothing). A candle that does not move the price leaves the value as it was,
- * to the last bit, so that nothing crosses it on rounding alone. Defaults: `n` 14, `source` the close. Throws an
- * `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the source is none.
+ * From 0 to 100, without a unit; `undefined` for the first `n` candles; 50 while the price has not moved yet (TA-Lib
+ * gives 0, and treats averages below 1e-14 as 0). An unchanged price leaves the value unchanged to the last bit, so
+ * rounding alone causes no crossing. Defaults: `n` 14, `source` the close. Throws an `InvalidInputError` unless `n` is
+ * a whole number from 1 to 100,000 and the source is valid.
  *
  * ```ts
  * import { rsi, sma } from "pairstream";
@@ -29,7 +29,7 @@ export function rsi(n = 14, options?: SourceOptions): Indicator<number> {
   return seriesIndicator(() => RelativeStrength.over(n), options);
 }
 
-/** The kernel of `rsi`, for those that are made of it. */
+/** The kernel of `rsi`, for other indicators built on it. */
 export class RelativeStrength implements SeriesKernel<number> {
   private last = Number.NaN;
   private strength = Number.NaN;
@@ -76,7 +76,7 @@ export class RelativeStrength implements SeriesKernel<number> {
   private strengthOf(change: number, gain: number, loss: number): number {
     const both = gain + loss;
     if (both === 0) return 50;
-    // Without a move both averages shrink alike: their ratio stays, but for the rounding.
+    // Without a move both averages shrink by the same factor, so only rounding could change their ratio.
     if (change === 0 && !Number.isNaN(this.strength)) return this.strength;
     return 100 * (gain / both);
   }

@@ -6,8 +6,8 @@ import { RelativeStrength } from "./rsi.js";
 import { RangePosition, type Stochastic } from "./stochastic.js";
 
 /**
- * The stochastic RSI (Chande and Kroll, "The New Technical Trader", 1994; smoothed as on TradingView): where the RSI
- * stands within its own range.
+ * The stochastic RSI (Chande and Kroll, "The New Technical Trader", 1994; smoothed as on TradingView): the position of
+ * the RSI within its own recent range.
  *
  * ```text
  * r   = rsi(x, rsi)
@@ -16,10 +16,10 @@ import { RangePosition, type Stochastic } from "./stochastic.js";
  * d   = sma(k, d)
  * ```
  *
- * From 0 to 100, without a unit; `undefined` for the first `rsi + stochastic + k + d − 3` candles. An RSI that has stood
- * still, as in a gap without swaps, puts `raw` at 50. TA-Lib's `STOCHRSI` is the same without the first smoothing, and
- * says 0 there. Defaults: `rsi` 14, `stochastic` 14, `k` 3, `d` 3, `source` the close. Throws an `InvalidInputError`
- * where a number is not whole or not from 1 to 100,000, or the source is none.
+ * From 0 to 100, without a unit; `undefined` for the first `rsi + stochastic + k + d − 3` candles. `raw` is 50 while
+ * the RSI does not change, as in a gap without swaps. TA-Lib's `STOCHRSI` leaves out the first smoothing, and gives 0
+ * there. Defaults: `rsi` 14, `stochastic` 14, `k` 3, `d` 3, `source` the close. Throws an `InvalidInputError` unless
+ * each number is whole and from 1 to 100,000, and the source is valid.
  *
  * ```ts
  * import { stochRsi } from "pairstream";

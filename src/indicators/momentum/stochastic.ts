@@ -5,17 +5,17 @@ import { checkPeriod } from "../parameters.js";
 import { SlidingExtreme } from "../windows/extreme.js";
 import { SlidingMean } from "../windows/mean.js";
 
-/** Where the newest number stands within the range of the last ones, from 0, at its bottom, to 100, at its top. */
+/** Where the newest number is within its recent range, from 0, at the bottom, to 100, at the top. */
 export interface Stochastic {
-  /** Smoothed once. */
+  /** The position, smoothed once. */
   readonly k: number;
   /** `k`, smoothed again: the signal line. */
   readonly d: number;
 }
 
 /**
- * The stochastic oscillator (Lane; TA-Lib's `STOCH` with simple averages): where the close stands within the range of
- * the last `k` candles.
+ * The stochastic oscillator (Lane; TA-Lib's `STOCH` with simple averages): the position of the close within the range
+ * of the last `k` candles.
  *
  * ```text
  * raw = 100 · (close − lowest(low, k)) / (highest(high, k) − lowest(low, k))
@@ -23,9 +23,9 @@ export interface Stochastic {
  * d   = sma(k, d)
  * ```
  *
- * From 0 to 100, without a unit; `undefined` for the first `k + smooth + d − 3` candles. A range of nothing puts `raw`
- * at 50, where TA-Lib says 0. `smooth` 1 makes it the fast stochastic. Defaults: `k` 14, `smooth` 3, `d` 3. Throws an
- * `InvalidInputError` where a number is not whole or not from 1 to 100,000.
+ * From 0 to 100, without a unit; `undefined` for the first `k + smooth + d − 3` candles. `raw` is 50 if the range is 0,
+ * where TA-Lib gives 0. With `smooth` 1 it is the fast stochastic. Defaults: `k` 14, `smooth` 3, `d` 3. Throws an
+ * `InvalidInputError` unless each number is whole and from 1 to 100,000.
  *
  * ```ts
  * import { stochastic } from "pairstream";
@@ -57,7 +57,7 @@ class StochasticOfCandles implements CandleKernel<Stochastic | undefined> {
   }
 }
 
-/** Where a number stands between the extremes of two series, smoothed twice; stays as it was where it is given NaN. */
+/** The position of a number between the extremes of two series, smoothed twice. NaN leaves the state unchanged. */
 export class RangePosition {
   private constructor(
     private readonly highest: SlidingExtreme,

@@ -6,16 +6,16 @@ import type { SourceOptions } from "../source.js";
 import { percentChange } from "./percent-change.js";
 
 /**
- * The slope of a price that is smoothed three times (Hutson; TA-Lib's `TRIX`).
+ * The change of a triple-smoothed price from candle to candle (Hutson; TA-Lib's `TRIX`).
  *
  * ```text
  * smooth = ema(ema(ema(x)))        each `ema(n)`
  * trix   = 100 · (smooth[0] − smooth[1]) / smooth[1]
  * ```
  *
- * In percent a candle; `undefined` for the first `3 · n − 2` candles; 0 in a flat market, and where `smooth[1]` is 0.
- * Defaults: `n` 15, `source` the close. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000,
- * or the source is none.
+ * In percent per candle; `undefined` for the first `3 · n − 2` candles; 0 in a flat market, and if `smooth[1]` is 0.
+ * Defaults: `n` 15, `source` the close. Throws an `InvalidInputError` unless `n` is a whole number from 1 to 100,000
+ * and the source is valid.
  *
  * ```ts
  * import { ema, trix } from "pairstream";

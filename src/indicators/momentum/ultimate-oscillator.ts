@@ -2,12 +2,12 @@ import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
-import { trueRange } from "../true-range.js";
+import { rangeSince } from "../range-since.js";
 import { SlidingSum } from "../windows/sum.js";
 
 /**
- * The ultimate oscillator (Williams, 1985; TA-Lib's `ULTOSC`): how much of the range was bought back by the close,
- * over three lengths at once.
+ * The ultimate oscillator (Williams, 1985; TA-Lib's `ULTOSC`): the buying pressure (close above the low) as a share of
+ * the range, over three lengths.
  *
  * ```text
  * pressure = close − min(low, close')        close': that of the candle before
@@ -17,8 +17,8 @@ import { SlidingSum } from "../windows/sum.js";
  * ```
  *
  * From 0 to 100, without a unit; `undefined` for the first `long` candles; 50 in a flat market. TA-Lib counts a share
- * without range as 0, and puts lengths in order that are not. Defaults: `short` 7, `medium` 14, `long` 28. Throws an
- * `InvalidInputError` where a number is not whole or not from 1 to 100,000, or less than the one before.
+ * without a range as 0, and sorts the three lengths. Defaults: `short` 7, `medium` 14, `long` 28. Throws an
+ * `InvalidInputError` unless each number is whole, from 1 to 100,000, and at least as large as the one before.
  *
  * ```ts
  * import { ultimateOscillator } from "pairstream";
@@ -46,7 +46,7 @@ class WeightedShares implements CandleKernel<number> {
 
   push(candle: Candle): number {
     const pressure = candle.close - Math.min(candle.low, this.last);
-    const range = trueRange(candle, this.last);
+    const range = rangeSince(candle, this.last);
     this.last = candle.close;
     const short = this.short.push(pressure, range);
     const medium = this.medium.push(pressure, range);
@@ -55,7 +55,7 @@ class WeightedShares implements CandleKernel<number> {
 
   peek(candle: Candle): number {
     const pressure = candle.close - Math.min(candle.low, this.last);
-    const range = trueRange(candle, this.last);
+    const range = rangeSince(candle, this.last);
     const short = this.short.peek(pressure, range);
     const medium = this.medium.peek(pressure, range);
     return 100 * ((4 * short + 2 * medium + this.long.peek(pressure, range)) / 7);
@@ -79,11 +79,11 @@ class BuyingShare {
   }
 
   push(pressure: number, range: number): number {
-    return shareOf(this.pressures.push(pressure), this.ranges.push(range));
+    return pressureShare(this.pressures.push(pressure), this.ranges.push(range));
   }
 
   peek(pressure: number, range: number): number {
-    return shareOf(this.pressures.peek(pressure), this.ranges.peek(range));
+    return pressureShare(this.pressures.peek(pressure), this.ranges.peek(range));
   }
 
   fork(): BuyingShare {
@@ -91,6 +91,6 @@ class BuyingShare {
   }
 }
 
-function shareOf(pressure: number, range: number): number {
+function pressureShare(pressure: number, range: number): number {
   return range === 0 ? 0.5 : pressure / range;
 }

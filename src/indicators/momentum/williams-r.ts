@@ -5,15 +5,16 @@ import { checkPeriod } from "../parameters.js";
 import { SlidingExtreme } from "../windows/extreme.js";
 
 /**
- * Williams' %R (TA-Lib's `WILLR`): how far the close is below the top of the last `n` candles.
+ * Williams' %R (TA-Lib's `WILLR`): the distance of the close below the highest high of the last `n` candles, in percent
+ * of the range.
  *
  * ```text
  * williamsR = 100 · (close − highest(high, n)) / (highest(high, n) − lowest(low, n))
  * ```
  *
  * From −100, at the bottom of the range, to 0, at its top, without a unit; `undefined` for the first `n − 1` candles;
- * −50 where there is no range, where TA-Lib says 0. Default: `n` 14. Throws an `InvalidInputError` where `n` is not
- * whole or not from 1 to 100,000.
+ * −50 if the range is 0, where TA-Lib gives 0. Default: `n` 14. Throws an `InvalidInputError` unless `n` is a whole
+ * number from 1 to 100,000.
  *
  * ```ts
  * import { williamsR } from "pairstream";

@@ -2,16 +2,16 @@ import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleResultIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import { rangeSince } from "../range-since.js";
 import { ExponentialAverage } from "../smoothing.js";
-import { trueRange } from "../true-range.js";
 
-/** How strong a trend is, and what speaks for either direction; all from 0 to 100. */
+/** The strength of a trend and of each direction; all from 0 to 100. */
 export interface DirectionalMovement {
-  /** How strong the trend is, whichever way it goes; from about 25 on it is commonly called one. */
+  /** The strength of the trend, up or down. From about 25 on, the market is commonly said to trend. */
   readonly adx: number;
-  /** How much of the range went into new highs. */
+  /** The share of the range that made new highs. */
   readonly plusDi: number;
-  /** How much of the range went into new lows. */
+  /** The share of the range that made new lows. */
   readonly minusDi: number;
 }
 
@@ -28,10 +28,10 @@ export interface DirectionalMovement {
  * adx     = rma(100 · |plusDi − minusDi| / (plusDi + minusDi))
  * ```
  *
- * The first candle has nothing before it and counts as 0 in the inner averages, as in TA-Lib; `adx` begins as the mean
- * of `n` numbers. All three are `undefined` for the first `2 · n − 1` candles, and 0 in a flat market. What is
- * past fades but never ends: give it about `10 · n` candles before the first value that counts. Default: `n` 14.
- * Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000.
+ * The first candle has no predecessor and counts as 0 in the inner averages, as in TA-Lib. `adx` begins with the mean
+ * of `n` numbers. All three are `undefined` for the first `2 · n − 1` candles, and 0 in a flat market. Old candles fade
+ * but never drop out: feed it about `10 · n` candles before you rely on a value. Default: `n` 14. Throws an
+ * `InvalidInputError` unless `n` is a whole number from 1 to 100,000.
  *
  * ```ts
  * import { adx } from "pairstream";
@@ -44,12 +44,12 @@ export function adx(n = 14): Indicator<DirectionalMovement> {
   return candleResultIndicator(() => new DirectionalSums(n, ExponentialAverage.ofWilder(n)));
 }
 
-/** A range below it is one that nothing has gone into for ten thousand candles, and only rounding is left. */
+/** Below this a range is only rounding: nothing was added to it for ten thousand candles. */
 const NO_RANGE = 1e-300;
 
 /**
- * Wilder's averages but for a common factor, which the shares cancel: each sum keeps `(n − 1) / n` of itself and takes
- * a move in. As in TA-Lib they begin with the `n − 1` moves of the first `n` candles.
+ * Wilder's averages, up to a common factor that the shares cancel out. At each candle a sum keeps `(n − 1) / n` of
+ * itself and adds the newest move. As in TA-Lib it begins with the `n − 1` moves of the first `n` candles.
  */
 class DirectionalSums implements CandleKernel<DirectionalMovement | undefined> {
   private high = Number.NaN;
@@ -58,7 +58,7 @@ class DirectionalSums implements CandleKernel<DirectionalMovement | undefined> {
   private plus = Number.NaN;
   private minus = Number.NaN;
   private range = Number.NaN;
-  /** How many candles there were, up to `n`. */
+  /** How many candles it has seen, up to `n`. */
   private seen = 0;
   private readonly keep: number;
 
@@ -76,14 +76,14 @@ class DirectionalSums implements CandleKernel<DirectionalMovement | undefined> {
     const fall = positivePart(this.low - candle.low);
     this.plus = keep * this.plus + largerOnly(rise, fall);
     this.minus = keep * this.minus + largerOnly(fall, rise);
-    this.range = keep * this.range + trueRange(candle, this.close);
+    this.range = keep * this.range + rangeSince(candle, this.close);
     this.high = candle.high;
     this.low = candle.low;
     this.close = candle.close;
-    const scale = percentOf(this.range);
+    const scale = percentScale(this.range);
     const plusDi = scale * this.plus;
     const minusDi = scale * this.minus;
-    const adx = this.index.push(indexOf(plusDi, minusDi));
+    const adx = this.index.push(directionalIndex(plusDi, minusDi));
     return Number.isNaN(adx) ? undefined : { adx, plusDi, minusDi };
   }
 
@@ -92,10 +92,10 @@ class DirectionalSums implements CandleKernel<DirectionalMovement | undefined> {
     const { keep } = this;
     const rise = positivePart(candle.high - this.high);
     const fall = positivePart(this.low - candle.low);
-    const scale = percentOf(keep * this.range + trueRange(candle, this.close));
+    const scale = percentScale(keep * this.range + rangeSince(candle, this.close));
     const plusDi = scale * (keep * this.plus + largerOnly(rise, fall));
     const minusDi = scale * (keep * this.minus + largerOnly(fall, rise));
-    const adx = this.index.peek(indexOf(plusDi, minusDi));
+    const adx = this.index.peek(directionalIndex(plusDi, minusDi));
     return Number.isNaN(adx) ? undefined : { adx, plusDi, minusDi };
   }
 
@@ -117,7 +117,7 @@ class DirectionalSums implements CandleKernel<DirectionalMovement | undefined> {
     const fall = positivePart(this.low - candle.low);
     this.plus = isFirst ? 0 : this.plus + largerOnly(rise, fall);
     this.minus = isFirst ? 0 : this.minus + largerOnly(fall, rise);
-    this.range = isFirst ? 0 : this.range + trueRange(candle, this.close);
+    this.range = isFirst ? 0 : this.range + rangeSince(candle, this.close);
     this.high = candle.high;
     this.low = candle.low;
     this.close = candle.close;
@@ -125,7 +125,7 @@ class DirectionalSums implements CandleKernel<DirectionalMovement | undefined> {
   }
 }
 
-// Moves go either way, so a branch on their sign would be guessed wrong half of the time: these two do without.
+// Written without a branch: the sign of a move is random, so the processor would mispredict half of the branches.
 
 function positivePart(move: number): number {
   return (Math.abs(move) + move) / 2;
@@ -135,11 +135,11 @@ function largerOnly(move: number, other: number): number {
   return move * Number(move > other);
 }
 
-function percentOf(range: number): number {
+function percentScale(range: number): number {
   return range < NO_RANGE ? 0 : 100 / range;
 }
 
-function indexOf(plusDi: number, minusDi: number): number {
+function directionalIndex(plusDi: number, minusDi: number): number {
   const sum = plusDi + minusDi;
   return sum === 0 ? 0 : (100 * Math.abs(plusDi - minusDi)) / sum;
 }

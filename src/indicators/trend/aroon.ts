@@ -4,11 +4,11 @@ import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
 import { SlidingExtremeAge } from "../windows/extreme-age.js";
 
-/** How fresh the latest extremes are. */
+/** How recent the extremes are, from 0, `n` candles old, to 100, the newest candle. */
 export interface Aroon {
-  /** 100 where the newest candle has the highest high, 0 where that is `n` candles old. */
+  /** 100 if the newest candle has the highest high, 0 if the highest high is `n` candles old. */
   readonly up: number;
-  /** 100 where the newest candle has the lowest low, 0 where that is `n` candles old. */
+  /** 100 if the newest candle has the lowest low, 0 if the lowest low is `n` candles old. */
   readonly down: number;
   /** `up − down`, from −100 to 100. */
   readonly oscillator: number;
@@ -23,8 +23,8 @@ export interface Aroon {
  * oscillator = up − down
  * ```
  *
- * Of equal extremes the most recent counts, so in a flat market `up` and `down` are 100 and the oscillator 0.
- * `undefined` for the first `n` candles. Default: `n` 14. Throws an `InvalidInputError` where `n` is not whole or not
+ * Among equal extremes the most recent counts. So in a flat market `up` and `down` are 100 and the oscillator 0.
+ * `undefined` for the first `n` candles. Default: `n` 14. Throws an `InvalidInputError` unless `n` is a whole number
  * from 1 to 100,000.
  *
  * ```ts

@@ -10,14 +10,14 @@ export interface Ichimoku {
   readonly conversion: number;
   /** Kijun-sen, the base line. */
   readonly base: number;
-  /** Senkou span A: an edge of the cloud. */
+  /** Senkou span A, one edge of the cloud. */
   readonly spanA: number;
-  /** Senkou span B: the other edge. */
+  /** Senkou span B, the other edge of the cloud. */
   readonly spanB: number;
 }
 
 /**
- * Ichimoku kinkō hyō (Hosoda; TradingView's indicator of that name), from the middles between extremes.
+ * Ichimoku kinkō hyō (Hosoda; TradingView's indicator of that name): midpoints of the extremes over three lengths.
  *
  * ```text
  * middle(n)  = (the highest high + the lowest low of n candles) / 2
@@ -27,13 +27,13 @@ export interface Ichimoku {
  * spanB      = middle(span)
  * ```
  *
- * All four belong to the candle they are made of. TradingView draws the spans 25 candles later (a displacement of 26, its
- * own candle counted), so the cloud that it shows at a candle is the spans of 25 candles before; and as a fifth line
- * (chikou span) the close 25 candles earlier.
+ * All four values belong to the candle that they are computed at. TradingView draws the spans 25 candles later: its
+ * displacement of 26 counts the candle itself. So the cloud that it draws at a candle is the spans of 25 candles ago.
+ * Its fifth line (chikou span) is the close, drawn 25 candles earlier.
  *
- * `undefined` for as many candles as the longest of the three windows less one; exactly the price in a flat market.
- * Defaults: `conversion` 9, `base` 26, `span` 52. Throws an `InvalidInputError` where one of them is not whole or not
- * from 1 to 100,000.
+ * `undefined` until the longest of the three windows is full; exactly the price in a flat market. Defaults:
+ * `conversion` 9, `base` 26, `span` 52. Throws an `InvalidInputError` unless each of them is a whole number from 1 to
+ * 100,000.
  *
  * ```ts
  * import { ichimoku } from "pairstream";
@@ -74,7 +74,7 @@ function linesOf(conversion: number, base: number, spanB: number): Ichimoku | un
   return Number.isNaN(spanA + spanB) ? undefined : { conversion, base, spanA, spanB };
 }
 
-/** Half-way between the highest high and the lowest low of the last `n` candles; NaN until there are `n`. */
+/** The midpoint of the highest high and the lowest low of the last `n` candles; NaN until there are `n`. */
 class MiddleOfExtremes implements CandleKernel<number> {
   private constructor(
     private readonly highest: SlidingExtreme,

@@ -4,7 +4,7 @@ import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 
 /**
- * The parabolic stop and reverse (Wilder 1978; TA-Lib's `SAR`): a stop that follows the trend faster and faster, and
+ * The parabolic stop and reverse (Wilder 1978; TA-Lib's `SAR`): a stop that follows the trend at a growing speed, and
  * changes sides when the price touches it.
  *
  * ```text
@@ -16,10 +16,10 @@ import type { Indicator } from "../kernel.js";
  * while it falls: the same upside down
  * ```
  *
- * A price; below the candle in a rising trend, above it in a falling one. `undefined` for the first candle; at the
- * second the trend falls if the low has fallen by more than the high has risen, and otherwise rises. The price itself
- * in a flat market. Defaults: `step` 0.02, `max` 0.2. Throws an `InvalidInputError` where `max` is not from 0 to 1,
- * or `step` not from 0 to `max`.
+ * The value is a price: below the candle in a rising trend, above it in a falling trend. `undefined` for the first
+ * candle. At the second candle the trend falls if the low fell by more than the high rose; else it rises. The price
+ * itself in a flat market. Defaults: `step` 0.02, `max` 0.2. Throws an `InvalidInputError` unless `max` is from 0 to 1
+ * and `step` from 0 to `max`.
  *
  * ```ts
  * import { psar } from "pairstream";
@@ -34,17 +34,18 @@ export function psar(step = 0.02, max = 0.2): Indicator<number> {
 }
 
 /**
- * Prices are held with the sign of the trend, so that one formula does for both: `near` is the end of a candle that
- * the stop lies beyond, `far` the one where the trend makes its extremes, and further into the trend is always more.
+ * Prices carry the sign of the trend, so one formula serves both directions, and larger always means further into the
+ * trend. `near` is the end of the candle on the side of the stop; `far` is the end at which the trend makes its
+ * extremes.
  */
 class ParabolicStop implements CandleKernel<number> {
   /** 1 in a rising trend, −1 in a falling one, 0 until the second candle. */
   private side = 0;
-  /** For the next candle. */
+  /** The stop for the next candle. */
   private stop = Number.NaN;
   private extreme = Number.NaN;
   private acceleration = Number.NaN;
-  /** Of the candle before. */
+  /** The ends of the previous candle. */
   private near = Number.NaN;
   private far = Number.NaN;
 
@@ -86,14 +87,14 @@ class ParabolicStop implements CandleKernel<number> {
     return copy;
   }
 
-  /** Moves the stop on for the next candle. */
+  /** Sets the stop for the next candle. */
   private follow(near: number, far: number, nearBefore: number): void {
     this.stop = Math.min(this.stop + this.acceleration * (this.extreme - this.stop), nearBefore, near);
     this.near = near;
     this.far = far;
   }
 
-  /** Changes sides, with this candle as the first of the new trend; gives its stop. */
+  /** Changes sides; this candle is the first of the new trend. Returns its stop. */
   private turn(near: number, far: number): number {
     const { side } = this;
     const farBefore = this.far;
@@ -111,7 +112,7 @@ class ParabolicStop implements CandleKernel<number> {
     const [lowBefore, highBefore] = [this.near, this.far];
     const isSecond = !Number.isNaN(lowBefore);
     const isFalling = lowBefore > low && lowBefore - low > high - highBefore;
-    // TA-Lib takes the second candle for the one before it, too.
+    // TA-Lib uses the second candle also as its own predecessor.
     this.near = isFalling ? -high : low;
     this.far = isFalling ? -low : high;
     if (!isSecond) return Number.NaN;

@@ -5,17 +5,17 @@ import { checkFactor, checkPeriod } from "../parameters.js";
 import { ExponentialAverage } from "../smoothing.js";
 import { AverageTrueRange } from "../volatility/atr.js";
 
-/** A stop that follows the trend, and the trend. */
+/** A stop that follows the trend, and the direction of the trend. */
 export interface Supertrend {
-  /** A price: the lower band in a rising trend, the upper one in a falling trend. */
+  /** A price: the lower band in a rising trend, the upper band in a falling trend. */
   readonly value: number;
-  /** 1 in a rising trend, −1 in a falling one. TradingView's own sign is the other way around. */
+  /** 1 in a rising trend, −1 in a falling trend. TradingView uses the opposite sign. */
   readonly direction: 1 | -1;
 }
 
 /**
- * The supertrend (Seban; TradingView's `ta.supertrend`): a band at a distance of `factor` average true ranges, which
- * moves with the trend only, and changes sides when a close lies beyond it.
+ * The supertrend (Seban; TradingView's `ta.supertrend`): a band at a distance of `factor` average true ranges. It moves
+ * only with the trend, and changes sides when a close lies beyond it.
  *
  * ```text
  * upper     = hl2 + factor · atr(n), but upper' where that is less, unless close' > upper'
@@ -24,12 +24,11 @@ export interface Supertrend {
  * value     = lower in direction 1, upper in direction −1        upper', lower', close': those of the candle before
  * ```
  *
- * `undefined` for the first `n` candles. In a flat market the value is the price, in the direction that there was.
- * It differs from TradingView in two ways. Its `ta.atr` counts `high − low` of the first candle as a range, where
- * `atr` leaves it out, which fades. And it tells the direction before from the value, so that it falls where both
- * bands have met in a long flat stretch; here a trend ends with a close beyond its band, and in no other way.
- * Defaults: `n` 10, `factor` 3. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or
- * `factor` is negative or not finite.
+ * `undefined` for the first `n` candles. In a flat market the value is the price, and the direction stays. TradingView
+ * differs in two ways. Its `ta.atr` counts `high − low` of the first candle as a range, which `atr` leaves out; that
+ * difference fades. And it derives the previous direction from the value, so after a long flat stretch, when both bands
+ * meet, its trend falls. Here a trend ends only with a close beyond its band. Defaults: `n` 10, `factor` 3. Throws an
+ * `InvalidInputError` unless `n` is a whole number from 1 to 100,000 and `factor` is finite and at least 0.
  *
  * ```ts
  * import { supertrend } from "pairstream";
@@ -46,11 +45,11 @@ export function supertrend(n = 10, factor = 3): Indicator<Supertrend> {
 }
 
 class TrendBands implements CandleKernel<Supertrend | undefined> {
-  // The widest there are: no price is less than 0.
+  // The widest bands: no price is below 0.
   private upper = Number.POSITIVE_INFINITY;
   private lower = 0;
   private close = Number.NaN;
-  /** Of the trend, once there is one. */
+  /** The direction of the trend; 0 during the warm-up. */
   private direction: 1 | -1 | 0 = 0;
 
   constructor(

@@ -2,8 +2,8 @@ import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import { rangeSince } from "../range-since.js";
 import { ExponentialAverage } from "../smoothing.js";
-import { trueRange } from "../true-range.js";
 
 /**
  * The average true range: Wilder's average of the `trueRange` (TA-Lib's `ATR`).
@@ -13,9 +13,9 @@ import { trueRange } from "../true-range.js";
  * ```
  *
  * In the unit of the price, never negative; `undefined` for the first `n` candles: the first candle's range is left
- * out, as in TA-Lib, where TradingView counts its `high − low`; 0 in a flat market. What is past fades but never ends:
- * give it about `8 · n` candles before the first value that counts. Default: `n` 14. Throws an `InvalidInputError`
- * where `n` is not whole or not from 1 to 100,000.
+ * out, as in TA-Lib, while TradingView counts its `high − low`; 0 in a flat market. Old candles fade but never drop
+ * out: feed it about `8 · n` candles before you rely on a value. Default: `n` 14. Throws an `InvalidInputError` unless
+ * `n` is a whole number from 1 to 100,000.
  *
  * ```ts
  * import { atr } from "pairstream";
@@ -28,20 +28,20 @@ export function atr(n = 14): Indicator<number> {
   return candleIndicator(() => new AverageTrueRange(ExponentialAverage.ofWilder(n)));
 }
 
-/** Wilder's average of the true ranges; NaN until there are as many as it averages, one candle more. */
+/** Wilder's average of the true ranges; NaN for the first `n` candles. */
 export class AverageTrueRange implements CandleKernel<number> {
   private previousClose = Number.NaN;
 
   constructor(private readonly average: ExponentialAverage) {}
 
   push(candle: Candle): number {
-    const range = trueRange(candle, this.previousClose);
+    const range = rangeSince(candle, this.previousClose);
     this.previousClose = candle.close;
     return this.average.push(range);
   }
 
   peek(candle: Candle): number {
-    return this.average.peek(trueRange(candle, this.previousClose));
+    return this.average.peek(rangeSince(candle, this.previousClose));
   }
 
   fork(): AverageTrueRange {

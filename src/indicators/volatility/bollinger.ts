@@ -4,7 +4,7 @@ import { type SeriesKernel, seriesResultIndicator } from "../series-kernel.js";
 import type { SourceOptions } from "../source.js";
 import { SlidingVariance } from "../windows/variance.js";
 
-/** The bands that Bollinger draws about a simple average, as wide as the price is restless. */
+/** Bands around a simple average; their width follows the volatility of the price. */
 export interface BollingerBands {
   /** `k` standard deviations above the middle, in the unit of the source. */
   readonly upper: number;
@@ -12,14 +12,17 @@ export interface BollingerBands {
   readonly middle: number;
   /** `k` standard deviations below the middle, in the unit of the source. */
   readonly lower: number;
-  /** Where the number stands: 0 on the lower band, 1 on the upper one, beyond them outside; 0.5 in bands of no width. */
+  /**
+   * The position of the number: 0 on the lower band, 1 on the upper band, outside of 0 to 1 beyond the bands; 0.5 if
+   * the bands have no width.
+   */
   readonly percentB: number;
-  /** From the lower band to the upper one, as a fraction of the middle: 0.1 is a tenth; 0 where the middle is 0. */
+  /** The distance of the bands, as a fraction of the middle: 0.1 is a tenth; 0 if the middle is 0. */
   readonly width: number;
 }
 
 /**
- * Bollinger's bands, by the deviation of the population (Bollinger; TA-Lib's `BBANDS`).
+ * Bollinger bands, with the standard deviation of the population (Bollinger; TA-Lib's `BBANDS`).
  *
  * ```text
  * middle   = mean(x)                       over n candles
@@ -30,9 +33,9 @@ export interface BollingerBands {
  * ```
  *
  * `undefined` for the first `n − 1` candles. In a flat market all three bands are exactly the price, `percentB` is 0.5
- * and `width` 0. TA-Lib draws no bands below a variance of 1e-14, where the prices of most young tokens lie; this
- * does. Defaults: `n` 20, `k` 2, `source` the close. Throws an `InvalidInputError` where `n` is not whole or not from 1
- * to 100,000, `k` is negative or not finite, or the source is none.
+ * and `width` 0. TA-Lib gives bands of no width below a variance of 1e-14, which is where most young tokens trade; this
+ * one does not. Defaults: `n` 20, `k` 2, `source` the close. Throws an `InvalidInputError` unless `n` is a whole number
+ * from 1 to 100,000, `k` is finite and at least 0, and the source is valid.
  *
  * ```ts
  * import { bollinger } from "pairstream";

@@ -8,15 +8,15 @@ import { SlidingExtreme } from "../windows/extreme.js";
 export interface DonchianChannel {
   /** The highest high. */
   readonly upper: number;
-  /** Half-way between the two. */
+  /** The midpoint of the two. */
   readonly middle: number;
   /** The lowest low. */
   readonly lower: number;
 }
 
 /**
- * The Donchian channel: between the highest high and the lowest low of the last `n` candles (TradingView's Donchian
- * Channels; TA-Lib's `MAX` of the highs and `MIN` of the lows).
+ * The Donchian channel: the highest high and the lowest low of the last `n` candles (TradingView's Donchian Channels;
+ * TA-Lib's `MAX` of the highs and `MIN` of the lows).
  *
  * ```text
  * upper  = max(high)                  over n candles
@@ -24,9 +24,9 @@ export interface DonchianChannel {
  * middle = (upper + lower) / 2
  * ```
  *
- * The newest candle is among the `n`, so no price ever lies outside: a break-out shows against the channel of the
- * candle before. `undefined` for the first `n − 1` candles; exactly the price, all three, in a flat market. Default:
- * `n` 20. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000.
+ * The `n` candles include the newest, so no price lies outside: compare with the channel of the previous candle to see
+ * a breakout. `undefined` for the first `n − 1` candles; exactly the price, all three, in a flat market. Default: `n`
+ * 20. Throws an `InvalidInputError` unless `n` is a whole number from 1 to 100,000.
  *
  * ```ts
  * import { donchian } from "pairstream";

@@ -6,7 +6,7 @@ import { ExponentialAverage } from "../smoothing.js";
 import type { SourceOptions } from "../source.js";
 import { AverageTrueRange } from "./atr.js";
 
-/** A channel about an exponential average, as wide as the candles are tall; all in the unit of the price. */
+/** A channel around an exponential average, as wide as the true range; all in the unit of the price. */
 export interface KeltnerChannel {
   /** `factor` average true ranges above the middle. */
   readonly upper: number;
@@ -26,10 +26,10 @@ export interface KeltnerChannel {
  * ```
  *
  * `undefined` for the first `max(n − 1, atr)` candles; exactly the price, all three, in a flat market. TradingView
- * counts `high − low` of the first candle as its range, where `atr` leaves it out; that has faded to a thousandth after
+ * counts `high − low` of the first candle as its range, which `atr` leaves out; the difference fades to a thousandth in
  * `7 · atr` candles. Defaults: `n` 20, `factor` 2, `atr` 10, `source` (of the middle) the close. Throws an
- * `InvalidInputError` where `n` or `atr` is not whole or not from 1 to 100,000, `factor` is negative or not finite, or
- * the source is none.
+ * `InvalidInputError` unless `n` and `atr` are whole numbers from 1 to 100,000, `factor` is finite and at least 0, and
+ * the source is valid.
  *
  * ```ts
  * import { keltner } from "pairstream";

@@ -5,15 +5,15 @@ import type { SourceOptions } from "../source.js";
 import { SlidingExtreme } from "../windows/extreme.js";
 
 /**
- * The lowest of the last `n` lows, the newest included (TA-Lib's `MIN`, TradingView's `ta.lowest`).
+ * The lowest of the last `n` lows, including the newest (TA-Lib's `MIN`, TradingView's `ta.lowest`).
  *
  * ```text
  * lowest = min(low)        over n candles
  * ```
  *
  * In the unit of the source; `undefined` for the first `n − 1` candles; exactly the price in a flat market. Defaults:
- * `n` 20, `source` the low. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the
- * source is none.
+ * `n` 20, `source` the low. Throws an `InvalidInputError` unless `n` is a whole number from 1 to 100,000 and the source
+ * is valid.
  *
  * ```ts
  * import { lowest } from "pairstream";

@@ -6,14 +6,15 @@ import { ExponentialAverage } from "../smoothing.js";
 import { AverageTrueRange } from "./atr.js";
 
 /**
- * The normalized average true range (TA-Lib's `NATR`), with which pairs of different prices can be compared.
+ * The normalized average true range (TA-Lib's `NATR`): the `atr` in percent of the close, so pairs at any price level
+ * compare.
  *
  * ```text
  * natr = 100 · atr / close
  * ```
  *
- * In percent of the close, from 0; `undefined` for the first `n` candles; 0 in a flat market, and where the close is
- * 0. Default: `n` 14. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000.
+ * In percent of the close, from 0; `undefined` for the first `n` candles; 0 in a flat market, and if the close is 0.
+ * Default: `n` 14. Throws an `InvalidInputError` unless `n` is a whole number from 1 to 100,000.
  *
  * ```ts
  * import { natr } from "pairstream";
@@ -30,11 +31,11 @@ class NormalizedRange implements CandleKernel<number> {
   constructor(private readonly range: AverageTrueRange) {}
 
   push(candle: Candle): number {
-    return percentOf(this.range.push(candle), candle.close);
+    return percentOfClose(this.range.push(candle), candle.close);
   }
 
   peek(candle: Candle): number {
-    return percentOf(this.range.peek(candle), candle.close);
+    return percentOfClose(this.range.peek(candle), candle.close);
   }
 
   fork(): NormalizedRange {
@@ -42,7 +43,7 @@ class NormalizedRange implements CandleKernel<number> {
   }
 }
 
-function percentOf(range: number, close: number): number {
-  // A range that is NaN stays what it is, whatever the close.
+function percentOfClose(range: number, close: number): number {
+  // `0 * range` keeps NaN during the warm-up.
   return close === 0 ? 0 * range : (100 * range) / close;
 }

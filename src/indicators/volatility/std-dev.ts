@@ -5,16 +5,16 @@ import type { SourceOptions } from "../source.js";
 import { SlidingVariance } from "../windows/variance.js";
 
 /**
- * The standard deviation of the last `n` numbers, of the population: divided by `n` (TA-Lib's `STDDEV`).
+ * The standard deviation of the last `n` numbers, as a population: divided by `n` (TA-Lib's `STDDEV`).
  *
  * ```text
  * stdDev = √(Σ (x − mean)² / n)        over n candles
  * ```
  *
  * In the unit of the source, never negative; `undefined` for the first `n − 1` candles; exactly 0 in a flat market.
- * TA-Lib gives 0 below a variance of 1e-14, where the prices of most young tokens lie; this does not. Defaults: `n`
- * 20, `source` the close. Throws an `InvalidInputError` where `n` is not whole or not from 1 to 100,000, or the source
- * is none.
+ * TA-Lib gives 0 below a variance of 1e-14, which is where most young tokens trade; this one does not. Defaults: `n`
+ * 20, `source` the close. Throws an `InvalidInputError` unless `n` is a whole number from 1 to 100,000 and the source
+ * is valid.
  *
  * ```ts
  * import { stdDev } from "pairstream";

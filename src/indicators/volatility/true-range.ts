@@ -1,16 +1,16 @@
 import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
-import { trueRange as rangeSince } from "../true-range.js";
+import { rangeSince } from "../range-since.js";
 
 /**
- * The true range: how far the price has moved since the candle before closed (Wilder; TA-Lib's `TRANGE`).
+ * The true range: how far the price moved since the previous close (Wilder; TA-Lib's `TRANGE`).
  *
  * ```text
  * trueRange = max(high, close') − min(low, close')        close': that of the candle before
  * ```
  *
- * In the unit of the price, never negative; `undefined` for the first candle, which has none before it; 0 in a flat
+ * In the unit of the price, never negative; `undefined` for the first candle, which has no previous close; 0 in a flat
  * market.
  *
  * ```ts

@@ -5,17 +5,17 @@ import { moneyFlow } from "./money-flow.js";
 import { RunningTotal } from "./running-total.js";
 
 /**
- * The accumulation/distribution line (Chaikin; TA-Lib's `AD`): the volumes, each counted by where in its range the
- * candle has closed, ever since.
+ * The accumulation/distribution line (Chaikin; TA-Lib's `AD`): the sum of all volumes, each weighted by the position of
+ * the close in the candle's range.
  *
  * ```text
  * flow = volume · ((close − low) − (high − close)) / (high − low)        0 where high = low
  * adl  = adl' + flow                                                     adl': that of the candle before
  * ```
  *
- * In the currency of the series. It begins with the first candle's flow, so its level depends on where the candles
- * begin and only its changes mean something; there is no warming up. Constant in a flat market, and 0 where it has
- * always been flat. However many candles there are, it is as exact as its last digit.
+ * In the currency of the series. It begins with the first candle, without a warm-up. Its level depends on which candle
+ * is the first, so only its changes have a meaning. Constant in a flat market; 0 if the market was flat from the start.
+ * It is exact to the last digit after any number of candles.
  *
  * ```ts
  * import { adl } from "pairstream";

@@ -5,18 +5,17 @@ import { checkPeriod } from "../parameters.js";
 import { moneyFlow } from "./money-flow.js";
 
 /**
- * The Chaikin oscillator (TA-Lib's `ADOSC`): how far a fast average of the `adl` is above a slow one.
+ * The Chaikin oscillator (TA-Lib's `ADOSC`): a fast average of the `adl` less a slow one.
  *
  * ```text
  * chaikinOscillator = average(adl, fast) − average(adl, slow)
  * average(x, n)     = average' + 2 / (n + 1) · (x − average')        average': that of the candle before, at first x
  * ```
  *
- * In the currency of the series. The averages begin with the first `adl`, as in TA-Lib and TradingView, and not, as
- * `ema` does, with the mean of the first `n`. `undefined` for the first `slow − 1` candles; 0 in a flat market. What is
- * past fades but never ends: give it about `4 · slow` candles before the first value that counts. Defaults: `fast` 3,
- * `slow` 10. Throws an `InvalidInputError` where a number is not whole or not from 1 to 100,000, or `fast` is more
- * than `slow`.
+ * In the currency of the series. The averages begin with the first `adl`, as in TA-Lib and TradingView; those of `ema`
+ * begin with the mean of the first `n`. `undefined` for the first `slow − 1` candles; 0 in a flat market. Old candles
+ * fade but never drop out: feed it about `4 · slow` candles before you rely on a value. Defaults: `fast` 3, `slow` 10.
+ * Throws an `InvalidInputError` unless each number is whole and from 1 to 100,000, and `fast` is at most `slow`.
  *
  * ```ts
  * import { chaikinOscillator } from "pairstream";
@@ -31,16 +30,16 @@ export function chaikinOscillator(fast = 3, slow = 10): Indicator<number> {
 }
 
 /**
- * Knows of each average only how far the line is ahead of it, `keep · (lead' + flow)`: the line itself, a sum without
- * end, cancels out of the difference, and with it all rounding of large numbers.
+ * Holds the distance of the line above each average, `keep · (lead' + flow)`, and not the line itself. The line is a
+ * sum without end; it cancels out of the difference, and its rounding errors with it.
  */
 class AverageLags implements CandleKernel<number> {
   private readonly keepFast: number;
   private readonly keepSlow: number;
-  /** NaN before the first candle, which the averages begin with. */
+  /** NaN before the first candle, at which both averages begin. */
   private overFast = Number.NaN;
   private overSlow = Number.NaN;
-  /** How many candles there were, up to `slow`. */
+  /** How many candles it has seen, up to `slow`. */
   private seen = 0;
 
   constructor(

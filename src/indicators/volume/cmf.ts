@@ -6,17 +6,17 @@ import { SlidingSum } from "../windows/sum.js";
 import { moneyFlow } from "./money-flow.js";
 
 /**
- * The Chaikin money flow (TradingView's indicator of that name): how much of the volume went with closes near the high
- * rather than near the low.
+ * The Chaikin money flow (TradingView's indicator of that name): the share of the volume with closes near the high,
+ * less the share with closes near the low.
  *
  * ```text
  * flow = volume · ((close − low) − (high − close)) / (high − low)        0 where high = low
  * cmf  = Σ flow / Σ volume                                               over n candles; 0 without volume
  * ```
  *
- * From −1, where every candle has closed at its low, to 1, where each has at its high; `undefined` for the first
- * `n − 1` candles; 0 in a flat market. Default: `n` 20. Throws an `InvalidInputError` where `n` is not whole or not
- * from 1 to 100,000.
+ * From −1, if every candle closes at its low, to 1, if every candle closes at its high; `undefined` for the first `n −
+ * 1` candles; 0 in a flat market. Default: `n` 20. Throws an `InvalidInputError` unless `n` is a whole number from 1 to
+ * 100,000.
  *
  * ```ts
  * import { cmf } from "pairstream";
@@ -36,11 +36,11 @@ class FlowShare implements CandleKernel<number> {
   ) {}
 
   push(candle: Candle): number {
-    return shareOf(this.flows.push(moneyFlow(candle)), this.volumes.push(candle.volume));
+    return flowShare(this.flows.push(moneyFlow(candle)), this.volumes.push(candle.volume));
   }
 
   peek(candle: Candle): number {
-    return shareOf(this.flows.peek(moneyFlow(candle)), this.volumes.peek(candle.volume));
+    return flowShare(this.flows.peek(moneyFlow(candle)), this.volumes.peek(candle.volume));
   }
 
   fork(): FlowShare {
@@ -48,6 +48,6 @@ class FlowShare implements CandleKernel<number> {
   }
 }
 
-function shareOf(flow: number, volume: number): number {
+function flowShare(flow: number, volume: number): number {
   return volume === 0 ? 0 : flow / volume;
 }

@@ -4,8 +4,8 @@ import type { Indicator } from "../kernel.js";
 import { RunningTotal } from "./running-total.js";
 
 /**
- * The on-balance volume (Granville 1963; TA-Lib's `OBV`): the volume of candles that closed higher less that of
- * candles that closed lower, ever since.
+ * The on-balance volume (Granville 1963; TA-Lib's `OBV`): the total volume of candles that closed higher, less that of
+ * candles that closed lower.
  *
  * ```text
  * obv = obv' + volume        where close > close'        close', obv': those of the candle before
@@ -13,9 +13,9 @@ import { RunningTotal } from "./running-total.js";
  *       obv'                 where close = close'
  * ```
  *
- * In the currency of the series. It begins with the first candle's volume, as in TA-Lib (TradingView begins with 0), so
- * its level depends on where the candles begin and only its changes mean something; there is no warming up. Constant
- * in a flat market. However many candles there are, it is as exact as its last digit.
+ * In the currency of the series. It begins with the first candle's volume, as in TA-Lib (TradingView begins with 0),
+ * without a warm-up. Its level depends on which candle is the first, so only its changes have a meaning. Constant in a
+ * flat market. It is exact to the last digit after any number of candles.
  *
  * ```ts
  * import { ema, obv } from "pairstream";
@@ -28,7 +28,7 @@ export function obv(): Indicator<number> {
 }
 
 class VolumeBalance implements CandleKernel<number> {
-  /** At first less than any close, so that the first volume counts. */
+  /** Below any close, so that the first volume counts as a rise. */
   private close = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly total: RunningTotal) {}

@@ -1,19 +1,19 @@
 /**
- * A sum without end that does not drift: what rounding takes away at each addition is known exactly (Knuth's two-sum),
- * and kept in a sum of its own (Kahan and Babuška, Neumaier).
+ * A sum without end that does not drift. The rounding error of each addition is known exactly (Knuth's two-sum) and
+ * added up apart (Kahan and Babuška, Neumaier).
  */
 export class RunningTotal {
   private sum = 0;
-  /** What the roundings of `sum` have taken away, in all. */
+  /** The sum of all rounding errors of `sum`. */
   private lost = 0;
 
-  /** The total once `value` has been added. */
+  /** The total including `value`. */
   peek(value: number): number {
     const sum = this.sum + value;
     return sum + (this.lost + rounding(this.sum, value, sum));
   }
 
-  /** Adds `value`, and gives the total. */
+  /** Adds `value` and returns the total. */
   push(value: number): number {
     const sum = this.sum + value;
     const lost = this.lost + rounding(this.sum, value, sum);
@@ -30,7 +30,7 @@ export class RunningTotal {
   }
 }
 
-/** What is missing in `sum`, the rounded `a + b`. */
+/** The rounding error of `sum`, the rounded `a + b`. */
 function rounding(a: number, b: number, sum: number): number {
   const added = sum - a;
   return a - (sum - added) + (b - added);

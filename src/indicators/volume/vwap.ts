@@ -10,35 +10,36 @@ import { checkPeriod } from "../parameters.js";
 import { type SeriesKernel, seriesIndicator } from "../series-kernel.js";
 import type { SourceOptions } from "../source.js";
 
-/** What a volume-weighted average price is taken over. */
+/** The range of a volume-weighted average price. */
 export interface VwapOptions extends SourceOptions {
   /**
-   * A timeframe: from the start of its interval, UTC, at which the average begins anew. `{ candles: n }`: the last `n`
-   * candles, a window that slides along. The default is `"1d"`.
+   * A timeframe: the average begins anew at the start of each of its intervals, UTC. `{ candles: n }`: a sliding window
+   * of the last `n` candles. The default is `"1d"`.
    */
   readonly session?:
     | Timeframe
     | {
-        /** How many, a whole number from 1 to 100,000. */
+        /** The number of candles, a whole number from 1 to 100,000. */
         readonly candles: number;
       };
-  /** Where a session of `1w` begins; the default is `"monday"`. */
+  /** The day on which a session of `1w` begins; the default is `"monday"`. */
   readonly weekStart?: WeekStart;
 }
 
 /**
- * The volume-weighted average price (TradingView's `ta.vwap`): what was paid on average since the session began.
+ * The volume-weighted average price (TradingView's `ta.vwap`): the average price since the session began, each candle
+ * weighted by its volume.
  *
  * ```text
  * vwap = Σ hlc3 · volume / Σ volume        over the candles of the session so far
  * ```
  *
- * In the unit of the price. With a timeframe as the session there is a value from the first candle on, and a session
- * that the candles begin in the middle of counts from there; with `{ candles: n }` it is `undefined` for the first
- * `n − 1` candles, and equals `vwma(n, { source: "hlc3" })`. `undefined` where there was no volume, too; the price in a
- * flat market. A candle belongs to the session in which it starts. Defaults: `session` `"1d"`, `weekStart` `"monday"`,
- * `source` `"hlc3"`. Throws an `InvalidInputError` where the session is no timeframe and no number of candles, whole
- * and from 1 to 100,000, the week's start is neither `"monday"` nor `"thursday"`, or the source is none.
+ * In the unit of the price. With a timeframe there is a value from the first candle on, even if that is in the middle
+ * of a session. With `{ candles: n }` it is `undefined` for the first `n − 1` candles and equals `vwma(n, { source:
+ * "hlc3" })`. It is also `undefined` without volume; the price in a flat market. A candle belongs to the session in
+ * which it starts. Defaults: `session` `"1d"`, `weekStart` `"monday"`, `source` `"hlc3"`. Throws an `InvalidInputError`
+ * unless `session` is a timeframe or a whole number of candles from 1 to 100,000, `weekStart` is `"monday"` or
+ * `"thursday"`, and the source is valid.
  *
  * ```ts
  * import { vwap } from "pairstream";
@@ -70,10 +71,10 @@ export function vwap(options?: VwapOptions): Indicator<number> {
 }
 
 class SessionAverage implements SeriesKernel<number> {
-  /** When the session begins and ends. */
+  /** The start and the end of the session. */
   private from = Number.NaN;
   private to = Number.NaN;
-  /** Its first price, about which the amounts are summed: so equal prices give exactly that price. */
+  /** The first price of the session. Amounts are summed up relative to it, so equal prices give exactly that price. */
   private anchor = Number.NaN;
   private amount = Number.NaN;
   private volume = Number.NaN;
@@ -85,7 +86,7 @@ class SessionAverage implements SeriesKernel<number> {
     const { anchor } = this;
     this.amount += (price - anchor) * candle.volume;
     this.volume += candle.volume;
-    // Nothing divided by nothing is NaN, which is what stands for no value here.
+    // Without volume this is 0 / 0: NaN, which means no value.
     return anchor + this.amount / this.volume;
   }
 

@@ -1,19 +1,19 @@
 import { emptyBlock } from "./block.js";
 
 /**
- * How long ago the largest or the smallest of the last `n` numbers came: 0 for the newest, up to `n − 1`; of equal
- * ones the most recent counts, as in TA-Lib. See `block.ts` for how.
+ * The age of the largest or the smallest of the last `n` numbers: 0 for the newest number, at most `n − 1`. Among equal
+ * numbers the most recent counts, as in TA-Lib. `block.ts` explains the method.
  */
 export class SlidingExtremeAge {
   private at = 0;
-  /** Of the running block, turned around where the smallest is looked for, and the place where it stands. */
+  /** The extreme of the current block so far and its place. For the smallest, all numbers have the opposite sign. */
   private best = Number.NEGATIVE_INFINITY;
   private bestAt = 0;
 
   private constructor(
     private readonly n: number,
     private readonly sign: number,
-    /** Two a place: the extreme from there to the end of the block before, and the place where it stands. */
+    /** Two numbers per place: the extreme from there to the end of the previous block, and its place. */
     private readonly block: number[] = emptyBlock(n, 2, Number.NEGATIVE_INFINITY),
   ) {}
 
@@ -25,7 +25,7 @@ export class SlidingExtremeAge {
     return new SlidingExtremeAge(n, -1);
   }
 
-  /** The age once `value` is the newest; NaN until there are `n`. */
+  /** The age with `value` as the newest number; NaN until there are `n`. */
   peek(value: number): number {
     const { at, n } = this;
     const signed = this.sign * value;
@@ -36,7 +36,7 @@ export class SlidingExtremeAge {
     return at + n - 1 - this.block[2 * at + 1]!;
   }
 
-  /** Takes `value` in, unless it is NaN, and gives the age. */
+  /** Adds `value` and returns the age. Ignores NaN. */
   push(value: number): number {
     if (Number.isNaN(value)) return value;
     const age = this.peek(value);

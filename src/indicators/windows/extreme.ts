@@ -1,9 +1,11 @@
 import { emptyBlock } from "./block.js";
 
-/** The largest or the smallest of the last `n` numbers. See `block.ts` for how. */
+/** The largest or the smallest of the last `n` numbers. `block.ts` explains the method. */
 export class SlidingExtreme {
   private at = 0;
-  /** Of the running block; like the block, of numbers turned around where the smallest is looked for. */
+  /**
+   * The extreme of the current block so far. For the smallest, all numbers have the opposite sign, in the block too.
+   */
   private best = Number.NEGATIVE_INFINITY;
 
   private constructor(
@@ -20,13 +22,13 @@ export class SlidingExtreme {
     return new SlidingExtreme(n, -1);
   }
 
-  /** The extreme once `value` is the newest; NaN until there are `n`. */
+  /** The extreme with `value` as the newest number; NaN until there are `n`. */
   peek(value: number): number {
     const { sign } = this;
     return sign * Math.max(this.block[this.at]!, Math.max(this.best, sign * value));
   }
 
-  /** Takes `value` in, unless it is NaN, and gives the extreme. */
+  /** Adds `value` and returns the extreme. Ignores NaN. */
   push(value: number): number {
     if (Number.isNaN(value)) return value;
     const { block, at, sign } = this;

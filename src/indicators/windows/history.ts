@@ -1,6 +1,6 @@
 /** The last `n` numbers themselves. */
 export class History {
-  /** Where the next number goes, which is where the oldest stands. */
+  /** Where the next number goes. The oldest number is there now. */
   private at = 0;
 
   constructor(
@@ -8,13 +8,13 @@ export class History {
     private readonly ring: number[] = new Array<number>(n).fill(Number.NaN),
   ) {}
 
-  /** The number pushed `age` numbers ago, from 1, the last one, to `n`; NaN where there were not so many. */
+  /** The number pushed `age` pushes ago, from 1 (the last one) to `n`; NaN if there were fewer. */
   ago(age: number): number {
     const index = this.at - age;
     return this.ring[index < 0 ? index + this.n : index]!;
   }
 
-  /** Takes `value` in, unless it is NaN. */
+  /** Adds `value`. Ignores NaN. */
   push(value: number): void {
     if (Number.isNaN(value)) return;
     this.ring[this.at] = value;

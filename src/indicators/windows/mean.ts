@@ -1,10 +1,10 @@
 import { emptyBlock } from "./block.js";
 
-/** The mean of the last `n` numbers; of equal ones exact. See `block.ts` for how. */
+/** The mean of the last `n` numbers. For equal numbers it is exact. `block.ts` explains the method. */
 export class SlidingMean {
   private at = 0;
   private anchor = 0;
-  /** Of the running block, about the anchor. */
+  /** The sum of the current block so far, relative to the anchor. */
   private sum = 0;
   private readonly inverse: number;
 
@@ -15,13 +15,13 @@ export class SlidingMean {
     this.inverse = 1 / n;
   }
 
-  /** The mean once `value` is the newest; NaN until there are `n`. */
+  /** The mean with `value` as the newest number; NaN until there are `n`. */
   peek(value: number): number {
     const { anchor } = this;
     return anchor + (this.block[this.at]! + (this.sum + (value - anchor))) * this.inverse;
   }
 
-  /** Takes `value` in, unless it is NaN, and gives the mean. */
+  /** Adds `value` and returns the mean. Ignores NaN. */
   push(value: number): number {
     if (Number.isNaN(value)) return value;
     const { block, at, anchor } = this;

@@ -1,34 +1,37 @@
 import { emptyBlock } from "./block.js";
 
 /**
- * The straight line of least squares through the last `n` numbers, one step apart. See `block.ts` for how; weights
- * run from 1 for the oldest to `n`, as in `SlidingWeightedMean`.
+ * The least-squares line through the last `n` numbers, one step apart. `block.ts` explains the method. Weights run from
+ * 1 for the oldest to `n`, as in `SlidingWeightedMean`.
  */
 export class SlidingRegression {
   private at = 0;
   private anchor = 0;
-  /** Of the running block, about the anchor: the sum, the weighted one, and that of the squares. */
+  /** The sum, the weighted sum and the sum of squares of the current block so far, relative to the anchor. */
   private sum = 0;
   private weighted = 0;
   private squares = 0;
-  /** The sum of the squared distances of the steps from their middle; for one number, whose slope is 0, any. */
+  /**
+   * The sum of the squared distances of the steps from their middle. For `n` = 1 any number will do, because the slope
+   * is 0.
+   */
   private readonly steps: number;
 
   constructor(
     private readonly n: number,
-    /** Three a place: the sums from there to the end of the block before. */
+    /** Three numbers per place: the sums from there to the end of the previous block. */
     private readonly block: number[] = emptyBlock(n, 3, 0),
   ) {
     this.steps = n === 1 ? 1 : (n * (n * n - 1)) / 12;
   }
 
-  /** The mean of the numbers once `value` is the newest; NaN until there are `n`. */
+  /** The mean of the numbers with `value` as the newest number; NaN until there are `n`. */
   mean(value: number): number {
     const { anchor } = this;
     return anchor + (this.block[this.at]! + (this.sum + (value - anchor))) / this.n;
   }
 
-  /** How much the line rises a step once `value` is the newest, 0 for one number; NaN until there are `n`. */
+  /** The rise of the line per step with `value` as the newest number, 0 for `n` = 1; NaN until there are `n`. */
   slope(value: number): number {
     const { block, at, n } = this;
     const distance = value - this.anchor;
@@ -37,7 +40,7 @@ export class SlidingRegression {
     return (weighted - ((n + 1) / 2) * sum) / this.steps;
   }
 
-  /** The variance of the numbers once `value` is the newest, never negative; NaN until there are `n`. */
+  /** The variance of the numbers with `value` as the newest number, never negative; NaN until there are `n`. */
   variance(value: number): number {
     const { block, at, n } = this;
     const distance = value - this.anchor;
@@ -46,7 +49,7 @@ export class SlidingRegression {
     return Math.max(0, square - mean * mean);
   }
 
-  /** Takes `value` in, unless it is NaN; what it makes of the window is asked for before. */
+  /** Adds `value`. Ignores NaN. Read the results before: they take the newest number as an argument. */
   push(value: number): void {
     if (Number.isNaN(value)) return;
     const { block, at } = this;

@@ -1,12 +1,12 @@
 import { emptyBlock } from "./block.js";
 
 /**
- * The sum of the last `n` numbers, for amounts such as volumes, which add up; prices want `SlidingMean`. Of numbers
- * that are not negative it never is, and of zeros it is 0. See `block.ts` for how.
+ * The sum of the last `n` numbers, for amounts such as volumes; for prices see `SlidingMean`. It is never negative
+ * unless a number is, and exactly 0 for zeros. `block.ts` explains the method.
  */
 export class SlidingSum {
   private at = 0;
-  /** Of the running block. */
+  /** The sum of the current block so far. */
   private sum = 0;
 
   constructor(
@@ -14,12 +14,12 @@ export class SlidingSum {
     private readonly block: number[] = emptyBlock(n, 1, 0),
   ) {}
 
-  /** The sum once `value` is the newest; NaN until there are `n`. */
+  /** The sum with `value` as the newest number; NaN until there are `n`. */
   peek(value: number): number {
     return this.block[this.at]! + (this.sum + value);
   }
 
-  /** Takes `value` in, unless it is NaN, and gives the sum. */
+  /** Adds `value` and returns the sum. Ignores NaN. */
   push(value: number): number {
     if (Number.isNaN(value)) return value;
     const { block, at } = this;

@@ -1,36 +1,36 @@
 import { emptyBlock } from "./block.js";
 
 /**
- * The mean and the variance (of the population) of the last `n` numbers; of equal ones both exact. See `block.ts` for
- * how.
+ * The mean and the variance (of the population) of the last `n` numbers. For equal numbers both are exact. `block.ts`
+ * explains the method.
  *
- * The variance is the mean square about the anchor less the squared distance of the mean from it. The anchor is one
- * of the numbers, so that distance squared is at most `n` variances, and the difference loses no more than a factor
- * of `n + 1` in precision, whatever the numbers.
+ * The variance is the mean square relative to the anchor, less the squared distance of the mean from the anchor. The
+ * anchor is one of the numbers, so that squared distance is at most `n` variances. The subtraction therefore loses at
+ * most a factor of `n + 1` in precision, for any numbers.
  */
 export class SlidingVariance {
   private at = 0;
   private anchor = 0;
-  /** Of the running block, about the anchor: the sum, and that of the squares. */
+  /** The sum and the sum of squares of the current block so far, relative to the anchor. */
   private sum = 0;
   private squares = 0;
   private readonly inverse: number;
 
   constructor(
     private readonly n: number,
-    /** Two a place: the sum from there to the end of the block before, and that of the squares. */
+    /** Two numbers per place: the sum and the sum of squares from there to the end of the previous block. */
     private readonly block: number[] = emptyBlock(n, 2, 0),
   ) {
     this.inverse = 1 / n;
   }
 
-  /** The mean once `value` is the newest; NaN until there are `n`. */
+  /** The mean with `value` as the newest number; NaN until there are `n`. */
   mean(value: number): number {
     const { anchor } = this;
     return anchor + (this.block[this.at]! + (this.sum + (value - anchor))) * this.inverse;
   }
 
-  /** The variance once `value` is the newest, never negative; NaN until there are `n`. */
+  /** The variance with `value` as the newest number, never negative; NaN until there are `n`. */
   variance(value: number): number {
     const { block, at, inverse } = this;
     const distance = value - this.anchor;
@@ -39,7 +39,7 @@ export class SlidingVariance {
     return Math.max(0, square - mean * mean);
   }
 
-  /** Takes `value` in, unless it is NaN; what it makes of the window is asked for before. */
+  /** Adds `value`. Ignores NaN. Read the results before: they take the newest number as an argument. */
   push(value: number): void {
     if (Number.isNaN(value)) return;
     const { block, at } = this;

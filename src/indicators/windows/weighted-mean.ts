@@ -1,36 +1,36 @@
 import { emptyBlock } from "./block.js";
 
 /**
- * The mean of the last `n` numbers weighted 1 for the oldest to `n` for the newest; of equal ones exact. See
- * `block.ts` for how.
+ * The weighted mean of the last `n` numbers: the oldest has weight 1, the newest weight `n`. For equal numbers it is
+ * exact. `block.ts` explains the method.
  *
- * Sums are weighted from 1 at their own beginning: those of the running block, once `m` older numbers stand before
- * them, weigh `m` more, and so does the newest.
+ * Each sum starts its weights at 1. If `m` older numbers of the previous block come before the current block, each of
+ * its numbers weighs `m` more, and so does the newest.
  */
 export class SlidingWeightedMean {
   private at = 0;
   private anchor = 0;
-  /** Of the running block, about the anchor: the sum, and the weighted one. */
+  /** The sum and the weighted sum of the current block so far, relative to the anchor. */
   private sum = 0;
   private weighted = 0;
   private readonly inverse: number;
 
   constructor(
     private readonly n: number,
-    /** The weighted sum from each place of the block before to its end. */
+    /** The weighted sum from each place of the previous block to its end. */
     private readonly block: number[] = emptyBlock(n, 1, 0),
   ) {
     this.inverse = 2 / (n * (n + 1));
   }
 
-  /** The weighted mean once `value` is the newest; NaN until there are `n`. */
+  /** The weighted mean with `value` as the newest number; NaN until there are `n`. */
   peek(value: number): number {
     const { at, anchor, n } = this;
     const older = this.block[at]! + (n - 1 - at) * this.sum;
     return anchor + (older + this.weighted + n * (value - anchor)) * this.inverse;
   }
 
-  /** Takes `value` in, unless it is NaN, and gives the weighted mean. */
+  /** Adds `value` and returns the weighted mean. Ignores NaN. */
   push(value: number): number {
     if (Number.isNaN(value)) return value;
     const mean = this.peek(value);

@@ -4,40 +4,40 @@ import type { CachedAnswer } from "./cache.js";
 import type { FaultKind } from "./kinds.js";
 import type { FaultsOfCall } from "./options.js";
 
-type Answer = Awaited<ReturnType<FetchLike>>;
+type FetchAnswer = Awaited<ReturnType<FetchLike>>;
 type Tell = (kind: FaultKind) => void;
-/** Values by lower-case names; `null` for a header that is gone. */
+/** Headers by lower-case name; `null` removes a header. */
 type Headers = Record<string, string | null>;
 
-/** When an answer came by the scheduler, and how far off its Date is, ms. */
+/** When the answer came by the scheduler, and how far its Date is off, both in ms. */
 interface DateFaults {
   readonly now: number;
   readonly jumped: number;
   readonly wrong: number;
 }
 
-/** Where an answer could come from but the service, and what it was asked for. */
+/** A cached answer that can replace the service's, and the cursor of the request. */
 interface Circumstances {
-  /** What a cache holds, where one is to answer. */
+  /** The cached answer, if the cache has to answer. */
   readonly cached: CachedAnswer | undefined;
-  /** The cursor that the request carries. */
+  /** The cursor in the request. */
   readonly cursor: string | undefined;
 }
 
-/** An answer with those of a call's faults that an answer can have. */
+/** Applies the faults of a call that change its answer. */
 export async function faultyAnswer(
-  answer: Answer,
+  answer: FetchAnswer,
   faults: FaultsOfCall,
   tell: Tell,
   dates: DateFaults,
   { cached, cursor }: Circumstances,
-): Promise<Answer> {
+): Promise<FetchAnswer> {
   const date = faultyDate(answer, faults, tell, dates);
   for (const [kind, standIn] of STAND_INS) {
     const random = faults.get(kind);
     if (random === undefined) continue;
     tell(kind);
-    // A body that is not read holds its connection.
+    // An unread body would hold its connection.
     await answer.text();
     const { status, type, body, retryAfter = null } = standIn(random, date.instant);
     const headers = { ...date.headers, "content-type": type, "retry-after": retryAfter };
@@ -56,7 +56,11 @@ export async function faultyAnswer(
   return changed(answer, date.headers, { status: 200, body });
 }
 
-function changed(answer: Answer, headers: Headers, given?: { status: number; body: string }): Answer {
+function changed(
+  answer: FetchAnswer,
+  headers: Headers,
+  given?: { status: number; body: string },
+): FetchAnswer {
   const all: Headers = given === undefined ? headers : { ...headers, "content-length": null };
   return {
     status: given?.status ?? answer.status,
@@ -70,9 +74,9 @@ function changed(answer: Answer, headers: Headers, given?: { status: number; bod
   };
 }
 
-/** The headers that the faults of dates change, and the instant that the answer claims to be from. */
+/** The headers changed by the faults of dates, and the instant that the answer claims. */
 function faultyDate(
-  answer: Answer,
+  answer: FetchAnswer,
   faults: FaultsOfCall,
   tell: Tell,
   { now, jumped, wrong }: DateFaults,
@@ -89,7 +93,7 @@ function faultyDate(
   return { headers: instant === date ? {} : { date: new Date(instant).toUTCString() }, instant };
 }
 
-// In the service's place -----------------------------------------------------------------------------------
+// Answers in the service's place -------------------------------------------------------------------------
 
 interface StandIn {
   readonly status: number;
@@ -111,18 +115,18 @@ function json(status: number, body: object | null): StandIn {
   return { status, type: "application/json; charset=utf-8", body: JSON.stringify(body) };
 }
 
-function refusal(status: number, message: string): StandIn {
+function refusalStandIn(status: number, message: string): StandIn {
   return json(status, { message, statusCode: status });
 }
 
-/** In the order of `FAULT_KINDS`; each with random numbers and the instant that its answer claims to be from. */
+/** In the order of `FAULT_KINDS`. Each takes random numbers and the instant that its answer claims. */
 const STAND_INS = new Map<FaultKind, (random: () => number, instant: number) => StandIn>([
-  ["408", () => refusal(408, "Request Timeout")],
-  ["425", () => refusal(425, "Too Early")],
+  ["408", () => refusalStandIn(408, "Request Timeout")],
+  ["425", () => refusalStandIn(425, "Too Early")],
   [
     "429",
     (random, instant) => {
-      const answer = refusal(429, "Too Many Requests");
+      const answer = refusalStandIn(429, "Too Many Requests");
       const manner = random();
       const seconds = hint(random);
       if (manner < 1 / 3) return answer;
@@ -135,10 +139,10 @@ const STAND_INS = new Map<FaultKind, (random: () => number, instant: number) => 
     "5xx",
     (random) => {
       const status = [500, 502, 503, 504][Math.floor(4 * random())]!;
-      if (status === 500) return refusal(500, "Internal Server Error");
-      // What a proxy answers in front of a service that it cannot reach.
+      if (status === 500) return refusalStandIn(500, "Internal Server Error");
+      // The answer of a proxy that cannot reach the service.
       if (status !== 503) return html(status);
-      const answer = refusal(503, "Service Unavailable");
+      const answer = refusalStandIn(503, "Service Unavailable");
       return random() < 0.5 ? { ...answer, retryAfter: String(hint(random)) } : answer;
     },
   ],
@@ -148,7 +152,7 @@ const STAND_INS = new Map<FaultKind, (random: () => number, instant: number) => 
   ["nested", () => NESTED],
 ]);
 
-/** Seconds, 1 to 8. */
+/** A delay in seconds, 1 to 8. */
 function hint(random: () => number): number {
   return 1 + Math.floor(8 * random());
 }

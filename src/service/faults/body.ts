@@ -7,14 +7,14 @@ import { breakRows, dropRows, duplicateRows } from "./rows.js";
 type Random = () => number;
 type Rows = readonly unknown[];
 
-/** What the faults of a body may change. */
+/** The parts of a page that a fault may change. */
 interface Page {
   readonly rows: Rows;
-  /** As served: null, absent and `""` all mean that there is none. */
+  /** The cursor as served. Null, absent and `""` all mean that there is none. */
   readonly cursor: unknown;
 }
 
-/** Gives the same page where there is nothing to change. `asked`: the cursor that the request carries. */
+/** Changes a page, or returns the same page if there is nothing to change. `asked` is the cursor in the request. */
 type PageFault = (page: Page, random: Random, asked: string | undefined) => Page;
 
 function inRows(change: (rows: Rows, random: Random) => Rows): PageFault {
@@ -25,7 +25,7 @@ function inRows(change: (rows: Rows, random: Random) => Rows): PageFault {
   };
 }
 
-/** In the order in which they act. */
+/** In the order in which they apply. */
 const PAGE_FAULTS = new Map<FaultKind, PageFault>([
   ["empty", (page) => (page.rows.length === 0 && !page.cursor ? page : { rows: [], cursor: undefined })],
   ["emptyPage", emptyPage],
@@ -39,10 +39,10 @@ const PAGE_FAULTS = new Map<FaultKind, PageFault>([
   ["longCursor", lengthenCursor],
 ]);
 
-/** They give a cursor, which only an answer in pages can have. */
+/** These faults add a cursor. Only an answer with pages can have one. */
 const OF_CURSORS: ReadonlySet<FaultKind> = new Set(["emptyPage", "dripping", "loopingCursor", "longCursor"]);
 
-/** All that act on the body of a good answer. */
+/** All faults that change the body of a good answer. */
 export const BODY_FAULTS: readonly FaultKind[] = [...PAGE_FAULTS.keys(), "flood", "cutOff"];
 
 function emptyPage(page: Page, _random: Random, asked: string | undefined): Page {
@@ -66,7 +66,7 @@ function drip(page: Page, _random: Random, asked: string | undefined): Page {
 
 function leadBack(page: Page, random: Random, asked: string | undefined): Page {
   const isToItself = random() < 0.5;
-  // Asked without its made-up cursor, the service gives the first page.
+  // A made-up cursor leads to the first page: the service is asked without it.
   const cursor = (isToItself && asked) || madeUpCursor(0);
   return cursor === page.cursor ? page : { ...page, cursor };
 }
@@ -78,7 +78,7 @@ function lengthenCursor(page: Page, random: Random, asked: string | undefined): 
 
 const FLOOD = `0${",0".repeat(24_999)}`;
 
-/** A body with those of a call's faults that a body can have. */
+/** Applies the faults of a call that change a body. */
 export function faultyBody(
   text: string,
   faults: FaultsOfCall,
@@ -87,13 +87,13 @@ export function faultyBody(
 ): string {
   const body = faultyPage(text, faults, tell, asked) ?? text;
   const cut = faults.get("cutOff");
-  // Of a list or an object no beginning is JSON; a number that is cut off still is a number.
+  // A cut array or object is never JSON, but a cut number still is a number.
   if (cut === undefined || !/^\s*[[{]/.test(body)) return body;
   tell("cutOff");
   return body.slice(0, Math.floor(body.trimEnd().length * cut()));
 }
 
-/** `undefined` where nothing changes. */
+/** The changed body; `undefined` if nothing changes. */
 function faultyPage(
   text: string,
   faults: FaultsOfCall,
@@ -121,7 +121,7 @@ function faultyPage(
   const cursor = page.cursor === before.cursor ? {} : { cursor: page.cursor };
   const body = JSON.stringify({ ...rest, ...cursor, result: page.rows });
   if (!isFlooded) return body;
-  // The rows come last in it.
+  // The rows are the last field of the body.
   return `${body.slice(0, -2)}${page.rows.length === 0 ? "" : ","}${FLOOD}]}`;
 }
 

@@ -1,31 +1,31 @@
 import type { FetchLike } from "../service.js";
 
-type Answer = Awaited<ReturnType<FetchLike>>;
+type FetchAnswer = Awaited<ReturnType<FetchLike>>;
 
-/** What a cache holds of an answer, and since when by the scheduler, ms. */
+/** A cached answer, and the scheduler's time at which it came, ms. */
 export interface CachedAnswer {
   readonly at: number;
   readonly type: string | null;
   readonly body: string;
 }
 
-const LONGEST = 1_000;
+const LONGEST_AGE = 1_000;
 const MOST = 100;
 
-/** The answers of the last second with status 200, by their URL, the newest of each. */
+/** Answers with status 200 of the last second: the newest one per URL. */
 export class AnswerCache {
   readonly #answers = new Map<string, CachedAnswer>();
 
   find(url: string, now: number): CachedAnswer | undefined {
     for (const [known, { at }] of this.#answers) {
       const age = now - at;
-      if (!(age >= 0 && age <= LONGEST)) this.#answers.delete(known);
+      if (!(age >= 0 && age <= LONGEST_AGE)) this.#answers.delete(known);
     }
     return this.#answers.get(url);
   }
 
-  /** The same answer, which is kept as soon as its body is read. */
-  keeping(url: string, at: number, answer: Answer): Answer {
+  /** Returns the same answer, and caches it once its body is read. */
+  keeping(url: string, at: number, answer: FetchAnswer): FetchAnswer {
     if (answer.status !== 200) return answer;
     const text = async () => {
       const body = await answer.text();

@@ -5,38 +5,44 @@ import { InvalidInputError } from "../../errors.js";
 import { checkSeed, hashText, mix, randomNumbers } from "../random.js";
 import { FAULT_KINDS, type Fault, type FaultKind } from "./kinds.js";
 
-/** A fault that is to befall a call. */
+/** A fault planned for a call. */
 export interface ScheduledFault {
-  /** Which call, counted from 1. */
+  /** The number of the call, from 1. */
   readonly call: number;
-  /** What kind of fault. */
+  /** The kind of the fault. */
   readonly kind: FaultKind;
 }
 
-/** Which faults befall which calls. */
+/** Which calls get which faults. */
 export interface FaultOptions {
-  /** A whole number; with the same one, and the same calls in the same order, come the same faults. */
+  /** A whole number. The same seed and the same calls in the same order give the same faults. */
   seed: number;
-  /** Every wait and every `at` comes from it; default: RxJS's `asyncScheduler`. */
+  /** The clock of every wait and every `at`; default: RxJS's `asyncScheduler`. */
   scheduler?: SchedulerLike;
-  /** How likely each kind befalls a call, 0 to 1; kinds that are not named: never. Default: each kind 0.01. */
+  /** The probability per call of each kind, 0 to 1; kinds without one never occur. Default: 0.01 for each kind. */
   rates?: { readonly [kind in FaultKind]?: number };
-  /** In place of `rates`: the faults themselves, in any order, several of a call too. */
+  /** The faults themselves, in place of `rates`, in any order; a call may have several. */
   schedule?: readonly ScheduledFault[];
   /** The longest `delay`, ms, 1 to 2,147,483,647; default 20,000. Most are a good deal shorter. */
   longestDelay?: number;
-  /** How far a Date is off at most, ms, 1,000 to 86,400,000; default 10,800,000 (three hours). Most are far nearer. */
+  /**
+   * The largest error of a Date, ms, 1,000 to 86,400,000; default 10,800,000 (three hours). Most errors are far
+   * smaller.
+   */
   furthestDate?: number;
-  /** Calls made from this instant on, by the scheduler in ms since the epoch, have no faults and a right Date; default: never. */
+  /**
+   * From this instant on, by the scheduler in ms since the epoch, calls have no faults and a right Date; default:
+   * never.
+   */
   until?: number;
   /**
-   * Told of each fault as it takes effect; one that changes nothing, such as `shuffled` of a single row, is not told.
-   * Default: nobody.
+   * Called with each fault that takes effect. A fault that changes nothing, such as `shuffled` of a single row, is not
+   * reported. Default: no report.
    */
   onFault?: (fault: Fault) => void;
 }
 
-/** The faults of one call, each with random numbers of its own, so that none depends on which others there are. */
+/** The faults of one call. Each has random numbers of its own, so no fault depends on the others. */
 export type FaultsOfCall = ReadonlyMap<FaultKind, () => number>;
 
 export const NO_FAULTS: FaultsOfCall = new Map();
@@ -79,7 +85,7 @@ export function checkFaultOptions(options: FaultOptions) {
   };
 }
 
-/** Which faults befall a call, and whether a kind may befall any. */
+/** Chooses the faults of a call, and says whether a kind can occur at all. */
 interface Choice {
   readonly faultsOf: (call: number) => FaultsOfCall;
   readonly mayBefall: (kind: FaultKind) => boolean;
@@ -119,7 +125,7 @@ function checkRates(rates: FaultOptions["rates"]): [FaultKind, number][] {
 
 function bySchedule(seed: number, schedule: readonly ScheduledFault[]): Choice {
   if (!Array.isArray(schedule)) {
-    throw new InvalidInputError("schedule", "a list of { call, kind }", "is no list");
+    throw new InvalidInputError("schedule", "a list of { call, kind }", "is not a list");
   }
   const randomOf = draws(seed);
   const kindsOf = new Map<number, FaultKind[]>();
@@ -136,7 +142,10 @@ function bySchedule(seed: number, schedule: readonly ScheduledFault[]): Choice {
   };
 }
 
-/** Whether a fault befalls a call, and its details: from the same numbers, however it comes to be chosen. */
+/**
+ * The random numbers that decide whether a call has a fault, and its details. They are the same with `rates` and
+ * `schedule`.
+ */
 function draws(seed: number) {
   const keys = new Map(FAULT_KINDS.map((kind) => [kind, hashText(`${seed} ${kind}`, 21)]));
   return (kind: FaultKind, call: number) => {

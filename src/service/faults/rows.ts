@@ -3,13 +3,13 @@ import { parseIsoInstant } from "../../contract/iso-instant.js";
 type Random = () => number;
 type Row = Readonly<Record<string, unknown>>;
 
-/** Without some rows: at least one, on average three of ten. */
+/** Removes rows: at least one, on average three of ten. */
 export function dropRows(rows: readonly unknown[], random: Random): unknown[] {
   const isChosen = choose(rows.length, 0.3, random);
   return rows.filter((_, at) => !isChosen(at));
 }
 
-/** Some rows twice, the second time anywhere: at least one, on average three of ten. */
+/** Duplicates rows, the copy at any place: at least one, on average three of ten. */
 export function duplicateRows(rows: readonly unknown[], random: Random): unknown[] {
   const isChosen = choose(rows.length, 0.3, random);
   const all = [...rows];
@@ -19,13 +19,13 @@ export function duplicateRows(rows: readonly unknown[], random: Random): unknown
   return all;
 }
 
-/** Some rows such that they break the contract: at least one, on average one of five. */
+/** Changes rows so that they break the contract: at least one, on average one of five. */
 export function breakRows(rows: readonly unknown[], random: Random): unknown[] {
   const isChosen = choose(rows.length, 0.2, random);
   return rows.map((row, at) => (isChosen(at) ? broken(row, random) : row));
 }
 
-/** Chooses each of some places with a probability, and one in any case. */
+/** Chooses each of `count` places with a probability, and at least one. */
 function choose(count: number, probability: number, random: Random): (place: number) => boolean {
   const certain = Math.floor(count * random());
   const chosen = new Set([certain]);
@@ -49,23 +49,28 @@ function without(row: Row, ...names: string[]): Row {
   return Object.fromEntries(Object.entries(row).filter(([name]) => !names.includes(name)));
 }
 
-const PRICES = ["open", "high", "low", "close"] as const;
-const REQUIRED = [["timestamp"], ...PRICES.map((price) => [price]), ["volume"], ["swaps", "trades"]] as const;
+const PRICE_FIELDS = ["open", "high", "low", "close"] as const;
+const REQUIRED = [
+  ["timestamp"],
+  ...PRICE_FIELDS.map((price) => [price]),
+  ["volume"],
+  ["swaps", "trades"],
+] as const;
 
 const CANDLE_BREAKS: readonly Break[] = [
   () => null,
   (row, random) => without(row, ...oneOf(REQUIRED, random)),
   (row, random) => {
-    const price = oneOf(PRICES, random);
+    const price = oneOf(PRICE_FIELDS, random);
     return { ...row, [price]: String(row[price]) };
   },
-  (row, random) => ({ ...row, [oneOf([...PRICES, "volume"], random)]: null }),
-  (row, random) => ({ ...row, [oneOf([...PRICES, "volume"], random)]: -1 }),
-  // Numbers, and past any amount that there is: reckoning with them overflows.
-  (row, random) => ({ ...row, [oneOf([...PRICES, "volume"], random)]: oneOf([1e101, 1e308], random) }),
+  (row, random) => ({ ...row, [oneOf([...PRICE_FIELDS, "volume"], random)]: null }),
+  (row, random) => ({ ...row, [oneOf([...PRICE_FIELDS, "volume"], random)]: -1 }),
+  // Numbers above any real amount: calculations with them overflow.
+  (row, random) => ({ ...row, [oneOf([...PRICE_FIELDS, "volume"], random)]: oneOf([1e101, 1e308], random) }),
   (row) => ({ ...row, low: 2 * Number(row.high) + 1 }),
   (row, random) => ({ ...row, timestamp: oneOf(["", "soon", "2024-02-30T00:00:00.000Z", 0], random) }),
-  // Readable, and of no interval.
+  // A valid instant that starts no interval.
   (row) => ({
     ...row,
     timestamp: new Date((parseIsoInstant(String(row.timestamp)) ?? 0) + 1).toISOString(),

@@ -1,6 +1,6 @@
 import type { SchedulerLike } from "rxjs";
 
-/** Waits `ms`, or for ever; rejects with the signal's reason once that is aborted. */
+/** Waits `ms` on the scheduler, or forever if it is infinite. Rejects with the signal's reason when it aborts. */
 export function wait(scheduler: SchedulerLike, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {

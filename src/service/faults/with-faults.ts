@@ -9,13 +9,12 @@ import { checkFaultOptions, type FaultOptions, NO_FAULTS } from "./options.js";
 import { wait } from "./waiting.js";
 
 /**
- * A `fetch` over another one, with the faults of the field: those of `FAULT_KINDS`.
+ * Wraps a `fetch` and adds the faults that real services have: those of `FAULT_KINDS`.
  *
- * Several faults can befall one call; of those that answer in the service's place, or not at all, the first in the order
- * of `FAULT_KINDS` does. Whether one befalls a call, and how, follows from the seed, its kind, and the number of the
- * call: switching another on or off changes nothing about it. Where the service answers at all it is asked in any case,
- * so that headers such as Date stay its own. What the service rejects with passes through. Throws an `InvalidInputError`
- * for options that it cannot take.
+ * A call can have several faults. Of those that replace the answer or prevent it, the first in the order of
+ * `FAULT_KINDS` applies. The seed, the kind and the number of the call decide whether a call has a fault, and how it
+ * looks; other kinds have no influence. The service is asked even if its answer is replaced, so headers such as Date
+ * are its own. Rejections of the service pass through. Throws an `InvalidInputError` for invalid options.
  *
  * @example
  * ```ts
@@ -37,7 +36,7 @@ export function withFaults(fetch: FetchLike, options: FaultOptions): FetchLike {
   const { scheduler, onFault, faultsOf, mayBefall, until, longestDelay, furthestDate } = checked;
   const cache = mayBefall("cached") ? new AnswerCache() : undefined;
   let calls = 0;
-  /** How far a jump has left all Dates off, ms. */
+  /** The error of all Dates since the last jump, ms. */
   let jumped = 0;
 
   return async (url, init) => {
@@ -83,7 +82,7 @@ export function withFaults(fetch: FetchLike, options: FaultOptions): FetchLike {
       wrong: wrong === undefined ? 0 : dateOffset(wrong, furthestDate),
     };
     let answer = await faultyAnswer(served, faults, tell, dates, { cached, cursor: cursorIn(url) });
-    // What comes out of the cache would never grow old in it if it were kept again.
+    // A cached answer is not cached again: it would never expire.
     if (cache !== undefined && cached === undefined && !isOver) answer = cache.keeping(url, now, answer);
     if (wayBack > 0) await wait(scheduler, wayBack, signal);
     return answer;
@@ -92,16 +91,16 @@ export function withFaults(fetch: FetchLike, options: FaultOptions): FetchLike {
 
 type Answering = ReturnType<FetchLike>;
 
-/** How long a call is held up in each direction, ms. */
+/** The delay of a call in each direction, ms. */
 function waysOf(delay: (() => number) | undefined, longest: number): { wayThere: number; wayBack: number } {
   if (delay === undefined) return { wayThere: 0, wayBack: 0 };
-  // Squared, as most delays are short.
+  // Squared, so most delays are short.
   const length = Math.ceil(longest * (1 - delay()) ** 2);
   const wayThere = Math.floor(length * delay());
   return { wayThere, wayBack: length - wayThere };
 }
 
-/** No answer, or one whose body never comes. */
+/** An answer that never comes, or whose body never comes. */
 async function hangingAnswer(
   random: () => number,
   ask: () => Answering,
@@ -111,7 +110,7 @@ async function hangingAnswer(
   return { ...(await headOf(ask())), text: () => forEver().then(() => "") };
 }
 
-/** A connection that is lost before the service has seen the request, after, or within the body. */
+/** A connection that is lost before the service gets the request, after that, or within the body. */
 async function resetAnswer(
   random: () => number,
   ask: () => Answering,
@@ -125,26 +124,28 @@ async function resetAnswer(
   return { ...head, text: () => Promise.reject(connectionReset()) };
 }
 
-/** All of an answer but its body, which is read all the same: one that is not would hold its connection. */
+/** Status and headers of an answer. The body is read too, because an unread body would hold its connection. */
 async function headOf(answering: Answering) {
   const answer = await answering;
   await answer.text();
   return { status: answer.status, headers: answer.headers };
 }
 
-/** As fetch rejects on Node. */
+/** The rejection of Node's fetch for a reset connection. */
 function connectionReset(): TypeError {
   const cause = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
   return new TypeError("fetch failed", { cause });
 }
 
-/** By how much a Date is off, ms: whole seconds, as a Date has no others; by seconds as often as by hours. */
+/**
+ * The error of a Date, in ms. It is whole seconds, the resolution of a Date; small and large errors are equally likely.
+ */
 function dateOffset(random: () => number, furthest: number): number {
   const offset = Math.floor(spreadByOrder(random, 1_000, furthest) / 1_000) * 1_000;
   return random() < 0.5 ? -offset : offset;
 }
 
-/** By how much Dates are off after a jump; one in three jumps leads back to the truth. */
+/** The error of all Dates after a jump. One of three jumps leads back to the truth. */
 function jumpFrom(jumped: number, random: () => number, furthest: number): number {
   if (jumped !== 0 && random() < 1 / 3) return 0;
   const offset = dateOffset(random, furthest);

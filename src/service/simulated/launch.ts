@@ -1,9 +1,9 @@
 import { randomNumbers } from "../random.js";
 import { BLOCK, CHUNK, type Path } from "./path.js";
 
-/** One swap of a sniper, planned from the pair's creation on. */
+/** A planned swap of a sniper, counted from the pair's creation. */
 export interface PlannedSwap {
-  /** Blocks after the creation. */
+  /** Blocks since the creation. */
   readonly block: number;
   /** The number of the sniper. */
   readonly wallet: number;
@@ -14,7 +14,9 @@ export interface PlannedSwap {
 
 const MINUTES = 60_000 / BLOCK;
 
-/** What the snipers of a pair do: buy in the first blocks, sell in their own manners. In the order of blocks. */
+/**
+ * Plans the swaps of a pair's snipers: they buy in the first blocks, and each sells in its own way. Sorted by block.
+ */
 export function planLaunch(seed: number, path: Path): PlannedSwap[] {
   const random = randomNumbers(seed);
   const between = (low: number, high: number) => low + (high - low) * random();
@@ -24,23 +26,23 @@ export function planLaunch(seed: number, path: Path): PlannedSwap[] {
   for (let wallet = 0; wallet < snipers; wallet += 1) {
     let tokens = 0;
     const trade = (block: number, side: "buy" | "sell", size: { usd: number } | { share: number }) => {
-      // A buyer pays a little more than the price, a seller gets a little less.
+      // Buyers pay a little more than the price, sellers get a little less.
       const price = Math.exp(path.logPrice((block * BLOCK) / CHUNK)) * (side === "buy" ? 1.002 : 0.997);
       const amount = "usd" in size ? size.usd / price : size.share * tokens;
       tokens += side === "buy" ? amount : -amount;
       plan.push({ block, wallet, side, tokens: amount, usd: amount * price });
     };
 
-    // The first sniper's first buy is the pair's first swap: it creates the pair.
+    // The first buy of the first sniper is the pair's first swap: it creates the pair.
     let block = wallet === 0 ? 0 : Math.floor(4 * random());
     trade(block, "buy", { usd: 50 * 30 ** random() });
     if (random() < 0.35) trade(block + Math.floor(4 * random()), "buy", { usd: 50 * 10 ** random() });
 
     const manner = wallet % 5;
-    if (manner === 4 && random() < 0.5) continue; // holds to this day
+    if (manner === 4 && random() < 0.5) continue; // never sells
     block += 10;
     if (manner === 0 || manner === 2) {
-      // Feeds the market slowly, for days.
+      // Sells slowly, over days.
       let gap = between(4, 9) * MINUTES;
       block = Math.floor(block + between(1, 15) * MINUTES);
       for (let sells = 30 + Math.floor(40 * random()); sells > 0; sells -= 1) {
@@ -49,12 +51,12 @@ export function planLaunch(seed: number, path: Path): PlannedSwap[] {
         gap *= 1.05;
       }
     } else if (manner === 1) {
-      // Out within minutes.
+      // Sells everything within minutes.
       block += Math.floor(8 * MINUTES * random() ** 2);
       trade(block, "sell", { share: between(0.4, 0.8) });
       trade(block + Math.floor(between(2, 120)), "sell", { share: 1 });
     } else if (manner === 3) {
-      // Buys again while the price runs, and leaves in a few steps.
+      // Buys again while the price rises, and sells in a few steps.
       block += Math.floor(between(3, 20) * MINUTES);
       trade(block, "buy", { usd: 50 * 10 ** random() });
       for (let sells = 4; sells > 0; sells -= 1) {
@@ -62,7 +64,7 @@ export function planLaunch(seed: number, path: Path): PlannedSwap[] {
         trade(block, "sell", { share: between(0.2, 0.6) });
       }
     } else {
-      // Wakes up hours later.
+      // Sells hours later.
       block += Math.floor(between(40, 400) * MINUTES);
       trade(block, "sell", { share: between(0.3, 0.9) });
     }

@@ -9,17 +9,17 @@ import { base58At } from "./base58.js";
 import { PairTrading, span } from "./pair.js";
 import { CHUNK } from "./path.js";
 
-/** What a simulated market is made from. */
+/** The options of a simulated market. */
 export interface SimulatedMarketOptions {
-  /** A whole number; another seed is another market. */
+  /** A whole number. Another seed gives another market. */
   seed: number;
-  /** When all its pairs are created; default 2025-01-01. An hour before now, and snipers sell every few minutes. */
+  /** The creation of all its pairs; default 2025-01-01. With an hour before now, snipers sell every few minutes. */
   createdAt?: DateLike;
-  /** The addresses of its pairs, or how many to make up (1 to 100,000); default 1. */
+  /** The addresses of its pairs, or how many to invent (1 to 100,000); default 1. */
   pairs?: number | readonly string[];
 }
 
-/** A source of simulated swaps, which can be asked for its pairs. */
+/** A source of simulated swaps, with a list of its pairs. */
 export interface SimulatedMarket extends SwapSource {
   /** The addresses of its pairs. */
   readonly pairs: readonly string[];
@@ -27,17 +27,17 @@ export interface SimulatedMarket extends SwapSource {
 
 const DEFAULT_CREATION = Date.UTC(2025, 0, 1);
 const MOST_PAIRS = 100_000;
-/** Bounds on what is kept for the next request; everything can be made again. */
+/** How much is cached for later requests. Everything can be computed again. */
 const CHUNKS_KEPT = 800;
 const PAIRS_KEPT = 1_024;
 
 /**
- * A market of young token pairs on mainnet, made up from a seed: bursts, silences, trends, and snipers that buy in the
+ * Simulates a market of young token pairs on mainnet from a seed: bursts, silences, trends, and snipers that buy in the
  * first blocks and sell over minutes, hours and days.
  *
- * It is a pure function of the seed, the pair's address and the time since `createdAt`: any range can be asked for in
- * any order, and two processes agree. A pair costs nothing until it is asked for. Start prices run from 1e-7 to 1e3
- * US dollars; the native coin moves around 150. Throws an `InvalidInputError` for options that it cannot take.
+ * It is a pure function of the seed, the pair's address and the time since `createdAt`. So ranges can be read in any
+ * order, and two processes agree. An unused pair costs nothing. Start prices run from 1e-7 to 1e3 US dollars; the
+ * native coin moves around 150. Throws an `InvalidInputError` for invalid options.
  *
  * @example
  * ```ts
@@ -71,7 +71,7 @@ export function simulatedMarket(options: SimulatedMarketOptions): SimulatedMarke
   });
 }
 
-/** The chunks of all pairs, by the pair's number and the chunk's in one. */
+/** The chunks of all pairs. The key combines the pair's number and the chunk's. */
 type Chunks = BoundedMap<number, readonly Swap[]>;
 
 function pairAddresses(seed: number, pairs: number | readonly string[]): string[] {
@@ -87,7 +87,7 @@ function pairAddresses(seed: number, pairs: number | readonly string[]): string[
   return pairs.map((pairAddress) => checkSniperQuery({ pairAddress }).pairAddress);
 }
 
-/** A pair whose swaps are `trading`'s, `number`ed among those that share `chunks`. */
+/** A pair with the swaps of `trading`. `number` identifies it among the pairs that share `chunks`. */
 function simulatedPair(trading: PairTrading, number: number, chunks: Chunks): SwapPair {
   const { tokenAddress, createdAt } = trading;
   const keyOf = (chunk: number) => number * 2 ** 32 + chunk;
@@ -113,7 +113,7 @@ function simulatedPair(trading: PairTrading, number: number, chunks: Chunks): Sw
     const first = Math.max(0, Math.floor((from - createdAt) / CHUNK));
     const last = Math.floor((end - 1 - createdAt) / CHUNK);
     const numbers = wallets === undefined ? span(first, last) : trading.chunksOf(wallets, first, last);
-    // A wide range is made as it is looked at, and not kept: it would only push out what the next poll asks for.
+    // A wide range is computed as it is read, and not cached: it would only evict what the next poll reads.
     if (last - first > CHUNKS_KEPT / 2) return lazily(numbers, from, end);
     const found: Swap[] = [];
     for (const chunk of numbers) {

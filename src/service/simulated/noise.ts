@@ -1,6 +1,6 @@
 import { randomAt } from "../random.js";
 
-/** A smooth curve through a random number in [-1, 1) at every whole `x`. */
+/** A smooth curve with a random value in [-1, 1) at every whole `x`. */
 export function noise(key: number, x: number): number {
   const cell = Math.floor(x);
   const along = x - cell;

@@ -5,16 +5,16 @@ import { type PlannedSwap, planLaunch } from "./launch.js";
 import { BLOCK, CHUNK, nativeUsd, type Path, pairPath } from "./path.js";
 
 const BLOCKS_A_CHUNK = CHUNK / BLOCK;
-/** Ordinary traders come in companies of this many, a new one every ten minutes. */
+/** The number of ordinary traders active at a time. A new group comes every ten minutes. */
 const COMPANY = 96;
 const COMPANY_CHUNKS = 60;
 
-/** A swap before its amounts are rounded and its hash is made. */
+/** A swap before its amounts are rounded and its hash is computed. */
 type Trade = Omit<PlannedSwap, "wallet"> & { readonly wallet: string };
 
 /**
- * Of a class, as V8 makes literals that have outlived a few collections among the old objects from then on, where even
- * dead ones keep what they hold in memory: a service took a third longer.
+ * A class on purpose. V8 allocates literals of long-lived shapes among the old objects, where dead ones keep their
+ * contents in memory for long: a service took a third longer.
  */
 class SimulatedSwap implements Swap {
   constructor(
@@ -29,7 +29,7 @@ class SimulatedSwap implements Swap {
   ) {}
 }
 
-/** The swaps of one pair, chunk by chunk: a pure function of the seed, the address and the time since the creation. */
+/** The swaps of one pair, by chunk: a pure function of the seed, the address and the time since the creation. */
 export class PairTrading {
   readonly tokenAddress: string;
   readonly createdAt: number;
@@ -37,7 +37,7 @@ export class PairTrading {
   readonly #firstBlock: number;
   readonly #tokenDecimals: number;
   readonly #plan: readonly PlannedSwap[];
-  /** The planned swaps by the chunk that they are in. */
+  /** The planned swaps by chunk. */
   readonly #plannedIn: ReadonlyMap<number, readonly PlannedSwap[]>;
   readonly #chunkKey: number;
   readonly #nativeKey: number;
@@ -58,13 +58,13 @@ export class PairTrading {
     this.createdAt = createdAt;
   }
 
-  /** The swaps of a chunk, in the order in which they happen. */
+  /** The swaps of a chunk, in order of time. */
   chunk(chunk: number): readonly Swap[] {
     const trades = this.#ordinaryTrades(chunk);
     const planned = this.#plannedIn.get(chunk);
     if (planned !== undefined) {
       trades.unshift(...planned.map((swap) => ({ ...swap, wallet: this.#sniper(swap.wallet) })));
-      // Sorting is stable: the swap that creates the pair stays before all others of its block.
+      // Sorting is stable: the swap that creates the pair stays first in its block.
       trades.sort((a, b) => a.block - b.block);
     }
     const nativePrice = nativeUsd(this.#nativeKey, chunk);
@@ -86,8 +86,8 @@ export class PairTrading {
   }
 
   /**
-   * The chunks from `first` to `last` in which these wallets may have swaps. Who was there early never comes back, save
-   * the snipers: their chunks are few, and known beforehand.
+   * The chunks from `first` to `last` in which these wallets may have swaps. Early wallets do not come back, except the
+   * snipers; their few chunks are known.
    */
   chunksOf(wallets: ReadonlySet<string>, first: number, last: number): Iterable<number> {
     this.#early ??= this.#earlyWallets();
@@ -105,7 +105,7 @@ export class PairTrading {
     };
   }
 
-  /** What everybody does but the snipers. */
+  /** The trades of everybody except the snipers. */
   #ordinaryTrades(chunk: number): Trade[] {
     const trades: Trade[] = [];
     const path = this.#path;
@@ -115,11 +115,11 @@ export class PairTrading {
     const log = path.logPrice(chunk);
     const climb = path.logPrice(chunk + 1) - log;
     const company = Math.floor(chunk / COMPANY_CHUNKS);
-    // Exponential gaps make a Poisson process, already in order.
+    // Exponential gaps make a Poisson process, which is sorted already.
     for (let time = gap(random, rate); time < CHUNK; time += gap(random, rate)) {
       const side = random() < 0.52 + Math.max(-0.3, Math.min(0.3, 8 * climb)) ? "buy" : "sell";
       const lean = (side === "buy" ? 0.0015 : -0.0015) + 0.008 * (random() - 0.5);
-      // The sum of three is close enough to a bell; sizes run from 1 to about 4,000 US dollars.
+      // The sum of three uniform numbers is close to a bell curve. Sizes run from 1 to about 4,000 US dollars.
       const usd = Math.exp(8.3 * ((random() + random() + random()) / 3));
       const tokens = usd / Math.exp(log + climb * (time / CHUNK) + lean);
       const block = chunk * BLOCKS_A_CHUNK + Math.floor(time / BLOCK);
@@ -154,12 +154,12 @@ export function* span(first: number, last: number): Iterable<number> {
   for (let number = first; number <= last; number += 1) yield number;
 }
 
-/** A time to wait for the next swap, ms, at a rate in swaps a second. */
+/** The time until the next swap, ms, at a rate in swaps per second. */
 function gap(random: () => number, rate: number): number {
   return (-Math.log(1 - random()) / rate) * 1_000;
 }
 
-/** Rounds to a number of decimals, as amounts on a chain are. */
+/** Rounds to a number of decimals, like amounts on a chain. */
 function toDecimals(amount: number, decimals: number): number {
   const scale = 10 ** decimals;
   return Math.round(amount * scale) / scale;

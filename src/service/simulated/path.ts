@@ -1,11 +1,17 @@
 import { mix, randomAt } from "../random.js";
 import { noise } from "./noise.js";
 
-/** A chunk is what the market is made of: 25 blocks of 400 ms. Prices run straight, in logarithms, from one to the next. */
+/**
+ * The length of a chunk, ms: 25 blocks of 400 ms. The market is computed by chunks; log prices are linear between their
+ * ends.
+ */
 export const CHUNK = 10_000;
 export const BLOCK = 400;
 
-/** How far (in natural logarithms) the price swings over each period (in chunks): two weeks down to forty seconds. */
+/**
+ * The price swing of each period: size (as a natural logarithm) and length (in chunks), from two weeks down to forty
+ * seconds.
+ */
 const SWINGS = [
   { period: 120_960, reach: 0.9 },
   { period: 25_920, reach: 0.6 },
@@ -16,19 +22,19 @@ const SWINGS = [
   { period: 15, reach: 0.025 },
   { period: 4, reach: 0.01 },
 ];
-/** Chunks between two chances of a shock: ten minutes. */
+/** The distance of two possible shocks, in chunks: ten minutes. */
 const SHOCK_SPACING = 60;
 
-/** 1 at birth, 1/2 after six hours. */
+/** 1 at the creation, 1/2 after six hours. */
 const youthAt = (time: number) => 1 / (1 + time / 2_160);
 
-/** Price and activity of one pair: functions of the time since its creation, in chunks, wherever that is asked for. */
+/** Price and activity of one pair as functions of the time since its creation, in chunks. */
 export interface Path {
-  /** The price in US dollars at the creation. */
+  /** The price at the creation, in US dollars. */
   readonly startPrice: number;
-  /** The natural logarithm of the price in US dollars at a time, whole or not. */
+  /** The natural logarithm of the price in US dollars. The time may be a fraction. */
   logPrice(time: number): number;
-  /** Swaps a second during a chunk. */
+  /** Swaps per second during a chunk. */
   rate(chunk: number): number;
 }
 
@@ -44,7 +50,7 @@ export function pairPath(key: number): Path {
   const pumpFade = 90 + 450 * randomAt(key, 3);
   const baseRate = 0.5 + 0.5 * randomAt(key, 4);
 
-  /** How a shock stands at a time: its weight, 1 when it strikes, and what it does to the price. */
+  /** The state of a shock: its weight, 1 at its start, and its effect on the log price. */
   function shock(time: number): { weight: number; move: number } {
     let weight = 0;
     let move = 0;
@@ -79,7 +85,7 @@ export function pairPath(key: number): Path {
         0.5 * noise(activityKeys[0]!, chunk / 150) +
         0.35 * noise(activityKeys[1]!, chunk / 24) +
         0.15 * noise(activityKeys[2]!, chunk / 4);
-      // The young are busy most of the time; the old wake up now and then.
+      // Young pairs are busy most of the time; old pairs wake up now and then.
       const above = mood - (0.45 - 0.65 * youthAt(chunk));
       const launch = 5 * Math.exp(-chunk / 8);
       const { weight } = shock(chunk);
@@ -90,7 +96,7 @@ export function pairPath(key: number): Path {
   };
 }
 
-/** The price of the chain's own coin in US dollars, the same for all pairs of a market. */
+/** The price of the native coin in US dollars, the same for all pairs of a market. */
 export function nativeUsd(key: number, time: number): number {
   const log =
     0.25 * noise(key, time / 259_200) +

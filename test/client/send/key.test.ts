@@ -165,7 +165,7 @@ describe("the key", () => {
 
   it("is in no error of a broken answer that quotes it", async () => {
     const { message } = await seen(() => ({ body: pageBody([], { pairAddress: KEY }) }));
-    expect(message).toContain("the answer is for [key], asked was");
+    expect(message).toContain("the answer is for [key], the request was for");
     await seen(() => ({
       body: pageBody([row(START - 60_000, { open: KEY })], { timeframe: KEY, currency: KEY }),
     }));
