@@ -84,7 +84,7 @@ async function* receive(
     let read = await link.read();
     try {
       for (; !(read instanceof PairstreamError); read = await link.read()) {
-        const { events, isOver, error } = mirror.take(read);
+        const { events, isOver, error } = mirror.take(read, scheduler.now());
         if (events.length > 0) yield events;
         if (error !== undefined) throw error;
         if (isOver) return;
