@@ -30,8 +30,8 @@ const LONGEST_HINT = 300_000;
  * `isCandleEvent`, `isSniperEvent` and `isFeedStatus` tell the events apart. Known candles come first, with `live:
  * false`, and known wallets with `initial: true`. If a connection is refused, closed, or silent for too long, the
  * status is `stalled`, with its own `failures` and `lastError`. It reconnects after 1 s, doubling up to 30 s, and then
- * emits the channel's status again (`live` if the channel has none). Missed changes come as the present state: a
- * revision may grow by more than one, `final` may come without `closed`, and what is gone is `removed`. Candles that
+ * emits the channel's status again (`live` if the channel has none). Missed changes come as the present state, and are as late as that is
+ * then: a revision may grow by more than one, `final` may come without `closed`, and what is gone is `removed`. Candles that
  * the channel no longer reaches back to are removed too, so there is never a gap.
  *
  * Completes when the channel's streams have completed. Errors with the channel's error when one of them has failed;
@@ -84,7 +84,7 @@ async function* receive(
     let read = await link.read();
     try {
       for (; !(read instanceof PairstreamError); read = await link.read()) {
-        const { events, isOver, error } = mirror.take(read);
+        const { events, isOver, error } = mirror.take(read, scheduler.now());
         if (events.length > 0) yield events;
         if (error !== undefined) throw error;
         if (isOver) return;

@@ -30,6 +30,8 @@ import {
 export interface CandleState {
   readonly book: CandleBook;
   readonly changes: readonly CandleChange[];
+  /** Whether the answer ends before the newest interval that has settled, as those do that an outage is caught up with. */
+  readonly endsEarly?: boolean;
 }
 
 /** How often one look asks again at once: for a range that missed the present, or at a time that is not certain. */
@@ -137,7 +139,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
       : book.coveredUntil >= settledUntil(rules, book.observedAt);
     const isFirstSilence = silence !== undefined && silence.confirmedUntil === undefined;
     return {
-      state: { book, changes },
+      state: { book, changes, endsEarly: read.to < settledUntil(rules, read.observedAt) },
       sentAt: read.sentAt,
       observedAt: book.observedAt,
       isCurrent: needsSecondLook ? undefined : isCovered,
