@@ -16,6 +16,8 @@ export interface CandleEventBase {
   readonly revision: number;
   /** `false` until this subscriber's history has been delivered. */
   readonly live: boolean;
+  /** For how long it had been due when this subscriber got it, by the service's clock, in ms; at least 0. */
+  readonly lateBy: number;
   /** When this was true by the service's clock, in ms since the epoch. */
   readonly observedAt: number;
   /** What its candle is one of; frozen. */
@@ -48,13 +50,14 @@ export function frozenEvent(
   status: CandleStatus,
   revision: number,
   live: boolean,
+  lateBy: number,
   observedAt: number,
   series: Series,
 ): CandleEvent {
   return Object.freeze(
     typeof change === "string"
-      ? { type: change, candle, status, revision, live, observedAt, series }
-      : { type: "updated", candle, previous: change, status, revision, live, observedAt, series },
+      ? { type: change, candle, status, revision, live, lateBy, observedAt, series }
+      : { type: "updated", candle, previous: change, status, revision, live, lateBy, observedAt, series },
   );
 }
 

@@ -118,7 +118,7 @@ export class CandleView {
     for (const change of shown) {
       const { candle, status, revision } = change;
       const what = change.type === "updated" ? change.previous : change.type;
-      yield frozenEvent(what, candle, status, revision, this.#isLive, observedAt, this.#series);
+      yield frozenEvent(what, candle, status, revision, this.#isLive, 0, observedAt, this.#series);
     }
   }
 }
