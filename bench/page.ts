@@ -128,6 +128,7 @@ function buildEvents(text: string, take: (event: CandleEvent) => void): void {
         status: "final",
         revision: 0,
         live: false,
+        lateBy: 0,
         observedAt: END,
         series: SERIES,
       }),

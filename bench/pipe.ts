@@ -267,7 +267,7 @@ function eventOf(
     previous,
   }: { status: CandleEvent["status"]; observedAt: number; revision?: number; previous?: Candle | undefined },
 ): CandleEvent {
-  const more = { status, revision, live: true, observedAt, series: SERIES };
+  const more = { status, revision, live: true, lateBy: 0, observedAt, series: SERIES };
   return Object.freeze(
     previous === undefined
       ? { type: "new", candle, ...more }

@@ -208,6 +208,7 @@ function buildEvents(candles: readonly Candle[], take: (event: Event) => void): 
         status: "final",
         revision: 0,
         live: true,
+        lateBy: 0,
         observedAt: candle.timestamp + MINUTE,
         series: SERIES,
         values,

@@ -47,6 +47,7 @@ function* finals(step: number): Iterable<CandleEvent> {
         status: "final",
         revision: 0,
         live: false,
+        lateBy: 0,
         observedAt: timestamp + 3 * MINUTE,
         series: { network: "mainnet", pairAddress, timeframe: "1min", currency: "usd" },
       };

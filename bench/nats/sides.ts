@@ -100,6 +100,7 @@ function eventOf(number: number): CandleEvent {
     status: "open",
     revision: 0,
     live: true,
+    lateBy: 0,
     observedAt: at,
     series: seriesOf(number),
   };

@@ -14,8 +14,18 @@ export interface CandleEventBase {
   readonly status: CandleStatus;
   /** How many changes this life of the candle has seen: 0 at its birth, one more with each event after it. */
   readonly revision: number;
-  /** `false` until this subscriber's history has been delivered. */
+  /**
+   * Whether it comes in time to act upon: it is none of the history, its `lateBy` is at most half an interval (no less
+   * than 5 s, no more than 60 s or a hundredth of the interval), and of the candles that one answer shows as closed for
+   * the first time it is the newest.
+   */
   readonly live: boolean;
+  /**
+   * For how long it had been due when this subscriber got it, by the service's clock, in ms; at least 0. An open candle
+   * is due until its interval ends, a closed one `settle` after that, a final one with the first closing poll that finds
+   * it out of the revision window, or as it should have closed where that was never shown.
+   */
+  readonly lateBy: number;
   /** When this was true by the service's clock, in ms since the epoch. */
   readonly observedAt: number;
   /** What its candle is one of; frozen. */
@@ -48,13 +58,14 @@ export function frozenEvent(
   status: CandleStatus,
   revision: number,
   live: boolean,
+  lateBy: number,
   observedAt: number,
   series: Series,
 ): CandleEvent {
   return Object.freeze(
     typeof change === "string"
-      ? { type: change, candle, status, revision, live, observedAt, series }
-      : { type: "updated", candle, previous: change, status, revision, live, observedAt, series },
+      ? { type: change, candle, status, revision, live, lateBy, observedAt, series }
+      : { type: "updated", candle, previous: change, status, revision, live, lateBy, observedAt, series },
   );
 }
 

@@ -6,13 +6,14 @@ import {
   finalize,
   from,
   map,
+  merge,
   mergeMap,
   type Observable,
   of,
   tap,
 } from "rxjs";
-import { type Client, type ClientCore, coreOf } from "../client/core.js";
-import { aimSafely, type ServiceClock, spanAt } from "../client/service-clock.js";
+import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
+import { aimSafely, type ServiceClock, serviceTime, spanAt } from "../client/service-clock.js";
 import { sleepUntil } from "../client/timers.js";
 import type { Series } from "../contract/model.js";
 import { PairstreamError, QuotaExceededError, RateLimitError } from "../errors.js";
@@ -72,6 +73,8 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
     const intervalAtJoin = (clock: ServiceClock) =>
       watch.rules.intervals.start(spanAt(clock, joinedAt).earliest);
     let view: CandleView | undefined;
+    /** Whether what comes is from memory: the poll gives its last state to whoever joins. */
+    let isJoining = true;
 
     const open = (state: CandleState): Observable<ViewStep> => {
       const clock = core.serviceClock();
@@ -86,10 +89,17 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
         ...(isCertain ? {} : { startAnew }),
         hasHistory: plan.history !== undefined,
       });
-      return concat(of<ViewStep>({ type: "state", state }), historySteps(core, watch, plan, progress));
+      const first: ViewStep = isJoining
+        ? { type: "state", state, received: serviceTime(clock, joinedAt) }
+        : { type: "state", state };
+      return concat(of(first), historySteps(core, watch, plan, progress));
     };
 
-    return candleFeed(core, watch).pipe(
+    const joined = defer(() => {
+      isJoining = false;
+      return EMPTY;
+    });
+    return merge(candleFeed(core, watch), joined).pipe(
       mergeMap(({ state, isFresh }): Observable<ViewStep> => {
         if (state === undefined) return EMPTY;
         if (view === undefined) return open(state);
@@ -228,7 +238,8 @@ function historySteps(
       tap(learnCoverage),
       map((read): ViewStep => ({ type: "history", read })),
     );
-    return concat(reads, of<ViewStep>({ type: "history-end" })).pipe(finalize(() => abort.abort()));
+    const handOver = defer(() => of<ViewStep>({ type: "history-end", received: serviceNow(core) }));
+    return concat(reads, handOver).pipe(finalize(() => abort.abort()));
   });
   return concat(steps, delivered);
 }

@@ -88,8 +88,8 @@ class HeikinAshiChain extends ReplayedChain<Candle, CandleEvent> {
     _value: Candle,
     status: CandleStatus,
     revision: number,
-    { live, observedAt, series }: CandleEvent,
+    { live, lateBy, observedAt, series }: CandleEvent,
   ): CandleEvent {
-    return frozenEvent(change, candle, status, revision, live, observedAt, series);
+    return frozenEvent(change, candle, status, revision, live, lateBy, observedAt, series);
   }
 }

@@ -83,12 +83,23 @@ export class IndicatorChain extends ReplayedChain<Values, IndicatorEvent> {
     values: Values,
     status: CandleStatus,
     revision: number,
-    { live, observedAt, series }: CandleEvent,
+    { live, lateBy, observedAt, series }: CandleEvent,
   ): IndicatorEvent {
     return Object.freeze(
       typeof change === "string"
-        ? { type: change, candle, status, revision, live, observedAt, series, values }
-        : { type: "updated", candle, previous: change, status, revision, live, observedAt, series, values },
+        ? { type: change, candle, status, revision, live, lateBy, observedAt, series, values }
+        : {
+            type: "updated",
+            candle,
+            previous: change,
+            status,
+            revision,
+            live,
+            lateBy,
+            observedAt,
+            series,
+            values,
+          },
     );
   }
 }

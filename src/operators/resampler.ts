@@ -71,9 +71,9 @@ export class Resampler {
     if (isFinal) settle(bucket, timestamp);
     if (bucket.settled === undefined && bucket.parts.length === 0) {
       const { candle, status, revision } = bucket.shown!;
-      const { live, observedAt } = event;
+      const { live, lateBy, observedAt } = event;
       const { target } = this.source;
-      events.push(frozenEvent("removed", candle, status, revision + 1, live, observedAt, target));
+      events.push(frozenEvent("removed", candle, status, revision + 1, live, lateBy, observedAt, target));
       buckets.splice(at, 1);
       return events;
     }
@@ -89,8 +89,10 @@ export class Resampler {
     if (shown !== undefined && status === shown.status && isSame(candle, shown.candle)) return;
     const revision = shown === undefined ? 0 : shown.revision + 1;
     bucket.shown = { candle, status, revision };
-    const { live, observedAt } = cause;
-    events.push(frozenEvent(shown?.candle ?? "new", candle, status, revision, live, observedAt, target));
+    const { live, lateBy, observedAt } = cause;
+    events.push(
+      frozenEvent(shown?.candle ?? "new", candle, status, revision, live, lateBy, observedAt, target),
+    );
   }
 
   private statusOf({ parts, lastStart, end }: Bucket): CandleStatus {

@@ -151,7 +151,7 @@ class EventMaker {
 
   #event(candle: Candle): CandleEvent {
     const observedAt = this.#intervals.end(candle.timestamp);
-    return frozenEvent("new", candle, "final", 0, true, observedAt, this.#series);
+    return frozenEvent("new", candle, "final", 0, true, 0, observedAt, this.#series);
   }
 
   #misplaced(timestamp: number): InvalidInputError {

@@ -81,6 +81,7 @@ export function indicatorEventOf(text: string): IndicatorEvent<Record<string, nu
     status: status as CandleEvent["status"],
     revision: 0,
     live: true,
+    lateBy: 0,
     observedAt: 0,
     series: MINUTES,
     values: Object.fromEntries(named.map(([name, value]) => [name, Number(value)])),

@@ -9,6 +9,6 @@ export function eventOf(
   price = 1,
 ): CandleEvent {
   const candle = candleOf(at, price);
-  const base = { candle, status, revision: 0, live: true, observedAt: 0, series: SERIES };
+  const base = { candle, status, revision: 0, live: true, lateBy: 0, observedAt: 0, series: SERIES };
   return type === "updated" ? { type, previous: candle, ...base } : { type, ...base };
 }

@@ -40,6 +40,7 @@ describe("replayCandles", () => {
         status: "final",
         revision: 0,
         live: true,
+        lateBy: 0,
         observedAt: 6 * MINUTE,
         series: SERIES,
       },

@@ -159,7 +159,7 @@ export class CandleTable {
 
   #event(change: "new" | "removed" | Candle, of: PlacedCandle): CandleEvent {
     const { candle, status, revision, observedAt } = of;
-    return frozenEvent(change, candle, status, revision, this.#isLive, observedAt, this.#series);
+    return frozenEvent(change, candle, status, revision, this.#isLive, 0, observedAt, this.#series);
   }
 }
 

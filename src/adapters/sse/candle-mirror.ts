@@ -150,7 +150,7 @@ export class CandleMirror {
     revision: number,
     observedAt: number,
   ): CandleEvent {
-    return frozenEvent(change, candle, status, revision, this.#isLive, observedAt, this.#series);
+    return frozenEvent(change, candle, status, revision, this.#isLive, 0, observedAt, this.#series);
   }
 }
 

@@ -20,6 +20,8 @@ import { type CandleBook, type CandleChange, type CandleEntry, emptyBook, readCa
 export interface CandleState {
   readonly book: CandleBook;
   readonly changes: readonly CandleChange[];
+  /** Whether the answer ends before the newest interval that has settled, as those do that an outage is caught up with. */
+  readonly endsEarly?: boolean;
 }
 
 /** So often in one look a range is asked for again at once: where it missed the present, or the time is not certain. */
@@ -77,7 +79,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
       ? book.coveredUntil > coveredUntil || undefined
       : book.coveredUntil >= settledUntil(rules, book.observedAt);
     return {
-      state: { book, changes: turn.changes },
+      state: { book, changes: turn.changes, endsEarly: answer.to < settled },
       sentAt: answer.sentAt,
       provenAt: book.observedAt,
       isCurrent: turn.isDoubtful ? undefined : isCovered,

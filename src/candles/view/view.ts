@@ -1,17 +1,30 @@
 import type { Series } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
 import { type CandleEvent, frozenEvent } from "../event.js";
+import { dueAt, isInTime, lateness } from "../lateness.js";
 import type { CandleBook, CandleChange, CandleEntry } from "../live/book.js";
 import type { CandleState } from "../live/poll-candles.js";
 import type { CandleWatch } from "../options.js";
 import type { CandleRead } from "../read/range-reader.js";
+import type { CandleRules } from "../rules.js";
 import { type FillStep, finalStep, GapFiller } from "./gap-filler.js";
 
-/** What one subscriber gets to know, in order. */
+/** What one subscriber gets to know, in order; `received`: when, by the service's clock, where that is not just read. */
 export type ViewStep =
-  | { readonly type: "state"; readonly state: CandleState }
+  | { readonly type: "state"; readonly state: CandleState; readonly received?: number }
   | { readonly type: "history"; readonly read: CandleRead }
-  | { readonly type: "history-end" };
+  | { readonly type: "history-end"; readonly received?: number };
+
+/** When something reaches the subscriber, and what of it can be live. */
+interface Delivery {
+  /** The service's clock as of the answer, and at delivery. */
+  readonly observedAt: number;
+  readonly received: number;
+  /** What closed by then is the subscriber's history, with the running candle; `-Infinity` where that is over. */
+  readonly historyUntil: number;
+  /** Whether a later answer tells of newer closes. */
+  readonly endsEarly: boolean;
+}
 
 interface ViewOptions {
   /** Nothing older is shown. */
@@ -28,6 +41,7 @@ interface ViewOptions {
  */
 export class CandleView {
   readonly #series: Series;
+  readonly #rules: CandleRules;
   readonly #intervals: Intervals;
   #filler: GapFiller | undefined;
   /** Nothing older is shown. */
@@ -37,28 +51,35 @@ export class CandleView {
   #newest = Number.NEGATIVE_INFINITY;
   /** What was shown of the time before it is final, although the book has begun anew since and does not know. */
   #finalUntil = Number.NEGATIVE_INFINITY;
-  #isLive: boolean;
+  /** As in `Delivery`, of the next one. */
+  #historyUntil: number;
+  /** The candles that were shown as closed and can change still. */
+  readonly #closed = new Set<number>();
   #state: CandleState | undefined;
   /** What has happened to the candles since the history began to be read, one entry a candle. */
   #held: Map<number, CandleChange> | undefined;
 
   constructor(watch: CandleWatch, options: ViewOptions) {
     this.#series = watch.series;
+    this.#rules = watch.rules;
     this.#intervals = watch.rules.intervals;
     this.#filler = watch.fillGaps ? new GapFiller(watch.rules.intervals) : undefined;
     this.#start = options.start;
     this.#startAnew = options.startAnew;
-    // Where nothing older was asked for, what is already there counts as live.
-    this.#isLive = watch.since === undefined;
+    this.#historyUntil = watch.since === undefined ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
     this.#held = options.hasHistory ? new Map() : undefined;
   }
 
   /** The events that follow from a step; must be read to their end before the next step. */
   take(step: ViewStep): Iterable<CandleEvent> {
     if (step.type === "history") return this.#history(step.read);
-    if (step.type === "history-end") return this.#handOver();
-    const changes = this.#follow(step.state);
-    if (this.#held === undefined) return this.#present(changes);
+    if (step.type === "history-end") return this.#handOver(step.received);
+    const { state, received = state.book.observedAt } = step;
+    const isFirst = this.#state === undefined;
+    const changes = this.#follow(state);
+    if (this.#held === undefined) return this.#present(changes, received);
+    // What closes while the history is read is none of it.
+    if (isFirst) this.#historyUntil = state.book.observedAt;
     for (const change of changes) hold(this.#held, change);
     return [];
   }
@@ -93,34 +114,81 @@ export class CandleView {
     this.#start = Math.max(this.#start, this.#finalUntil);
     // Its flats are of a time that had not come.
     if (hasBegunAnew) this.#filler &&= new GapFiller(this.#intervals);
+    if (hasBegunAnew) this.#closed.clear();
   }
 
   #history(read: CandleRead): Iterable<CandleEvent> {
-    return this.#events(finalStep(read), read.provenAt);
+    const { provenAt } = read;
+    const historyUntil = Number.POSITIVE_INFINITY;
+    return this.#events(finalStep(read), {
+      observedAt: provenAt,
+      received: provenAt,
+      historyUntil,
+      endsEarly: false,
+    });
   }
 
-  *#handOver(): Iterable<CandleEvent> {
+  #handOver(received = this.#state!.book.observedAt): Iterable<CandleEvent> {
     const changes = [...(this.#held?.values() ?? [])];
     this.#held = undefined;
-    yield* this.#present(changes.sort((a, b) => a.candle.timestamp - b.candle.timestamp));
+    changes.sort((a, b) => a.candle.timestamp - b.candle.timestamp);
+    return this.#present(changes, received);
   }
 
-  *#present(changes: readonly CandleChange[]): Iterable<CandleEvent> {
-    const { finalUntil, coveredFrom, coveredUntil, observedAt } = this.#state!.book;
-    yield* this.#events({ changes, finalUntil, coveredFrom, coveredUntil }, observedAt);
-    this.#isLive = true;
+  #present(changes: readonly CandleChange[], received: number): Iterable<CandleEvent> {
+    const { book, endsEarly = false } = this.#state!;
+    const { finalUntil, coveredFrom, coveredUntil, observedAt } = book;
+    const historyUntil = this.#historyUntil;
+    this.#historyUntil = Number.NEGATIVE_INFINITY;
+    return this.#events(
+      { changes, finalUntil, coveredFrom, coveredUntil },
+      { observedAt, received, historyUntil, endsEarly },
+    );
   }
 
-  *#events(step: FillStep, observedAt: number): Iterable<CandleEvent> {
+  *#events(step: FillStep, delivery: Delivery): Iterable<CandleEvent> {
     const changes = step.changes.filter(({ candle }) => candle.timestamp >= this.#start);
     this.#newest = Math.max(this.#newest, changes.at(-1)?.candle.timestamp ?? this.#newest);
     const shown = this.#filler === undefined ? changes : this.#filler.fill({ ...step, changes });
+    /** A first close that is live unless a newer one follows, and what comes after it. */
+    let waiting: CandleEvent[] = [];
     for (const change of shown) {
-      const { candle, status, revision } = change;
-      const what = change.type === "updated" ? change.previous : change.type;
-      yield frozenEvent(what, candle, status, revision, this.#isLive, observedAt, this.#series);
+      const isFirstClose = this.#noteClose(change);
+      const event = this.#eventOf(change, delivery, isFirstClose);
+      if (isFirstClose && event.live) {
+        if (waiting.length > 0) yield* overtaken(waiting);
+        waiting = [event];
+      } else if (waiting.length > 0) waiting.push(event);
+      else yield event;
     }
+    yield* delivery.endsEarly ? overtaken(waiting) : waiting;
   }
+
+  #eventOf(change: CandleChange, delivery: Delivery, isFirstClose: boolean): CandleEvent {
+    const { candle, status, revision } = change;
+    const { observedAt, received, historyUntil } = delivery;
+    const { timestamp } = candle;
+    const due = dueAt(this.#rules, timestamp, status, isFirstClose);
+    const lateBy = lateness(received, due);
+    const isHistory = due <= historyUntil || (status === "open" && historyUntil > Number.NEGATIVE_INFINITY);
+    const isLive = !isHistory && isInTime(lateBy, this.#intervals.end(timestamp) - timestamp);
+    const what = change.type === "updated" ? change.previous : change.type;
+    return frozenEvent(what, candle, status, revision, isLive, lateBy, observedAt, this.#series);
+  }
+
+  /** Whether a change is the first that shows its candle as closed, or as final. */
+  #noteClose({ type, candle: { timestamp }, status }: CandleChange): boolean {
+    const wasClosed = this.#closed.has(timestamp);
+    if (type !== "removed" && status === "closed") this.#closed.add(timestamp);
+    else this.#closed.delete(timestamp);
+    return type !== "removed" && status !== "open" && !wasClosed;
+  }
+}
+
+/** Takes back that the first of some events is live: of the closes that one answer tells of only the newest is. */
+function* overtaken([first, ...others]: readonly CandleEvent[]): Iterable<CandleEvent> {
+  if (first !== undefined) yield Object.freeze({ ...first, live: false });
+  yield* others;
 }
 
 function isFinal({ type, status }: CandleChange): boolean {

@@ -39,7 +39,7 @@ const SERIES = seriesOf("pair");
 
 function candle(timestamp: number): CandleEvent {
   const candle = { timestamp, open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 };
-  const told = { revision: 0, live: true, observedAt: timestamp + 5_000, series: SERIES } as const;
+  const told = { revision: 0, live: true, lateBy: 0, observedAt: timestamp + 5_000, series: SERIES } as const;
   return { type: "new", candle, status: "final", ...told };
 }
 

@@ -22,6 +22,7 @@ export function event(
     status: "open",
     revision: 0,
     live: true,
+    lateBy: 0,
     observedAt,
     series: SERIES,
     ...more,

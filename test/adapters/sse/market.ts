@@ -19,7 +19,7 @@ export function eventOf(
 ): CandleEvent {
   const { price, previous, ...rest } = more;
   const candle = candleOf(minute, price);
-  const common = { revision: 0, live: true, observedAt: minute, series: SERIES };
+  const common = { revision: 0, live: true, lateBy: 0, observedAt: minute, series: SERIES };
   const base = { candle, status: "open", ...common, ...rest } as const;
   return type === "updated" ? { type, previous: previous ?? candle, ...base } : { type, ...base };
 }
@@ -121,7 +121,7 @@ export class MarketWatch {
       if (!isTold(minute) || minute < this.#start) continue;
       const known = this.#told.get(minute);
       const now = this.#market.candles.get(minute);
-      const common = { live: this.#isLive, observedAt: this.#now, series: SERIES };
+      const common = { live: this.#isLive, lateBy: 0, observedAt: this.#now, series: SERIES };
       if (now === undefined) {
         if (known === undefined) continue;
         this.#told.delete(minute);

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
+import { dueAt } from "../../../src/candles/lateness.js";
 import { emptyBook, readCandles } from "../../../src/candles/live/book.js";
 import type { CandleState } from "../../../src/candles/live/poll-candles.js";
 import type { CandleWatch } from "../../../src/candles/options.js";
@@ -60,8 +61,8 @@ describe("without a history", () => {
       "new 6=1 open r0 live",
     ]);
     expect(lines(view.take(look(9, 1, { 4: 2, 5: 2, 6: 1 })))).toEqual([
-      "updated 5=2 final r2 live",
-      "updated 6=1 final r1 live",
+      "updated 5=2 final r2",
+      "updated 6=1 final r1",
     ]);
   });
 
@@ -117,11 +118,13 @@ describe("with a history", () => {
     expect(take(look(8, 30, { 5: 1, 7: 2, 8: 1 }))).toEqual([]);
     expect(take(look(8, 31, { 5: 1, 7: 2, 8: 1 }))).toEqual([]);
     expect(take(history(8.6, [3, 5], { 3: 1, 4: 1 }))).toEqual(["new 3=1 final r0", "new 4=1 final r0"]);
-    expect(take({ type: "history-end" })).toEqual([
+    // What has closed meanwhile is late by when it is handed over, not by when it was read.
+    expect(take({ type: "history-end", received: 8.6 * MINUTE })).toEqual([
       "new 5=1 final r1",
       "new 7=2 closed r2",
       "new 8=1 open r0",
     ]);
+    expect(events.slice(-3).map(({ lateBy }) => lateBy)).toEqual([35_000, 35_000, 0]);
     expect(take(look(8, 50, { 7: 2, 8: 3 }))).toEqual(["updated 8=3 open r1 live"]);
     expect(events.map(({ observedAt }) => observedAt / MINUTE)).toEqual(
       [7.6, 8.6, 8.6, ...Array(3).fill(8 + 31 / 60), 8 + 50 / 60].map((at) => expect.closeTo(at, 6)),
@@ -232,10 +235,23 @@ it("joins history and book without hole or duplicate, however they interleave", 
       expect(standing(events)).toEqual([...expected.values()].sort((a, b) => a.timestamp - b.timestamp));
 
       const known = new Map<number, CandleEvent>();
+      const closed = new Set<number>();
+      /** By when they were observed. */
+      const liveCloses = new Set<number>();
       events.forEach((event, index) => {
         const { timestamp } = event.candle;
         const before = known.get(timestamp);
-        expect(event.live).toBe(some.minutes === 0 || index >= handedOver);
+        if (some.minutes > 0 && index < handedOver && event.status === "open") expect(event.live).toBe(false);
+        const isClose = event.type !== "removed" && event.status !== "open" && !closed.has(timestamp);
+        if (event.type === "removed" || event.status === "open") closed.delete(timestamp);
+        else closed.add(timestamp);
+        const due = dueAt(rules, timestamp, event.status, isClose);
+        if (index >= handedOver) expect(event.lateBy).toBe(Math.max(0, event.observedAt - due));
+        if (event.live) expect(event.lateBy).toBeLessThanOrEqual(MINUTE / 2);
+        if (event.live && isClose) {
+          expect(liveCloses.has(event.observedAt)).toBe(false);
+          liveCloses.add(event.observedAt);
+        }
         expect(event.type === "new").toBe(before === undefined);
         if (before !== undefined) expect(event.revision).toBe(before.revision + 1);
         if (event.type === "removed") known.delete(timestamp);

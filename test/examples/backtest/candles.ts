@@ -15,7 +15,7 @@ export function finalEvents(candles: readonly Candle[]): Observable<CandleEvent>
     candles.map((candle): CandleEvent => {
       const observedAt = candle.timestamp + MINUTE;
       const series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" } as const;
-      return { type: "new", candle, status: "final", revision: 0, live: true, observedAt, series };
+      return { type: "new", candle, status: "final", revision: 0, live: true, lateBy: 0, observedAt, series };
     }),
   );
 }

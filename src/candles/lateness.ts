@@ -1,0 +1,55 @@
+import type { Intervals } from "../timeframe.js";
+import type { CandleStatus } from "./event.js";
+import type { CandleRules } from "./rules.js";
+
+/** Bounds of how late an event may be and still be in time, in ms. */
+const LEAST_PATIENCE = 5_000;
+const MOST_PATIENCE = 60_000;
+/** Where intervals are so long that this part of one is more, it is the bound. */
+const MOST_PART = 0.01;
+
+/** How an event stands in time. */
+export interface Liveness {
+  readonly live: boolean;
+  readonly lateBy: number;
+}
+
+/**
+ * When a candle is due with a status, by the service's clock: open until its interval ends; closed `settle` after that;
+ * final at the first closing poll that finds it out of the revision window. One that skips `closed` (`isFirstClose`
+ * with `final`) is due when it should have closed.
+ */
+export function dueAt(
+  { intervals, settle, revisionWindow }: CandleRules,
+  timestamp: number,
+  status: CandleStatus,
+  isFirstClose: boolean,
+): number {
+  const end = intervals.end(timestamp);
+  if (status === "open") return end;
+  if (status === "closed" || isFirstClose) return end + settle;
+  const leavesWindow = intervals.shift(timestamp, revisionWindow + 1);
+  return Math.max(end, startAtOrAfter(intervals, leavesWindow - settle)) + settle;
+}
+
+/** How late something comes that is due at one instant and received at another, in ms; never less than 0. */
+export function lateness(received: number, due: number): number {
+  return Math.max(0, received - due);
+}
+
+/** Whether what comes so late is in time for an interval of that length, all in ms. */
+export function isInTime(lateBy: number, length: number): boolean {
+  const most = Math.max(MOST_PATIENCE, MOST_PART * length);
+  return lateBy <= Math.min(Math.max(length / 2, LEAST_PATIENCE), most);
+}
+
+/** How an event stands about the candle that begins at `timestamp`, if nothing but its lateness decides. */
+export function livenessOf(received: number, due: number, intervals: Intervals, timestamp: number): Liveness {
+  const lateBy = lateness(received, due);
+  return { live: isInTime(lateBy, intervals.end(timestamp) - timestamp), lateBy };
+}
+
+function startAtOrAfter(intervals: Intervals, instant: number): number {
+  const start = intervals.start(instant);
+  return start === instant ? instant : intervals.end(instant);
+}
