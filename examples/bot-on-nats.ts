@@ -68,9 +68,9 @@ function linesOf(events: Observable<CandleEvent>): Observable<string> {
     connect((shared) =>
       merge(
         shared.pipe(
-          filter(({ live }) => live),
           closes(),
-          map(({ timestamp, close }) => `${dateAndTime(timestamp)} closed at ${close}`),
+          filter(({ live }) => live),
+          map(({ candle }) => `${dateAndTime(candle.timestamp)} closed at ${candle.close}`),
         ),
         shared.pipe(
           crosses("fast", "slow"),

@@ -101,7 +101,7 @@ function lineOf({ type, status, candle, values }: IndicatorEvent<Values>): strin
   return [dateAndTime(candle.timestamp), type.padEnd(7), status.padEnd(6), ...shown, rest].join(" ");
 }
 
-function crossingLine({ direction, event }: Crossing<Values>): string {
+function crossingLine({ direction, event }: Crossing<IndicatorEvent<Values>>): string {
   const colour = direction === "up" ? chalk.green : chalk.red;
   const strength = event.values.strength?.toFixed(1) ?? "unknown";
   return colour(`${" ".repeat(20)}the fast average has crossed ${direction}, RSI ${strength}`);

@@ -10,19 +10,22 @@ export type PairstreamErrorName =
   | "ContractError"
   | "InvalidInputError";
 
+/** The same in every copy. */
+const BRAND = Symbol.for("pairstream.error");
+
 /**
- * The root of the error tree: `catch (error) { if (error instanceof PairstreamError) … }` catches all of it.
+ * The root of the error tree: `catch (error) { if (isPairstreamError(error)) … }` catches all of it.
  *
  * `cause` holds the error beneath, where there is one. No error holds the API key.
  *
  * ```ts
- * import { createClient, PairstreamError } from "pairstream";
+ * import { createClient, isPairstreamError } from "pairstream";
  *
  * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…" });
  * try {
  *   await client.sniperReport({ pairAddress: "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d" });
  * } catch (error) {
- *   if (!(error instanceof PairstreamError)) throw error;
+ *   if (!isPairstreamError(error)) throw error;
  *   console.error(error.name, error.message);
  * }
  * ```
@@ -30,6 +33,25 @@ export type PairstreamErrorName =
 export class PairstreamError extends Error {
   /** The name of its class, which a minified bundle keeps too. */
   override readonly name: PairstreamErrorName = "PairstreamError";
+
+  static {
+    Object.defineProperty(PairstreamError.prototype, BRAND, { value: true });
+  }
+}
+
+/**
+ * Whether an error is one of this library, also of another copy of it that is loaded beside this one, as ESM and as
+ * CommonJS, where `instanceof` knows only its own.
+ *
+ * ```ts
+ * import { isPairstreamError } from "pairstream";
+ *
+ * const isPassing = (error: unknown) =>
+ *   isPairstreamError(error) && (error.name === "TimeoutError" || error.name === "NetworkError");
+ * ```
+ */
+export function isPairstreamError(error: unknown): error is PairstreamError {
+  return typeof error === "object" && error !== null && BRAND in error;
 }
 
 /**

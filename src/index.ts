@@ -47,6 +47,7 @@ export {
   ContractError,
   HttpError,
   InvalidInputError,
+  isPairstreamError,
   NetworkError,
   PairstreamError,
   QuotaExceededError,
@@ -99,14 +100,18 @@ export { chaikinOscillator } from "./indicators/volume/chaikin-oscillator.js";
 export { cmf } from "./indicators/volume/cmf.js";
 export { obv } from "./indicators/volume/obv.js";
 export { type VwapOptions, vwap } from "./indicators/volume/vwap.js";
+export type { CloseOptions } from "./operators/by-series.js";
 export { closes } from "./operators/closes.js";
-export { type CrossesOptions, type Crossing, crosses, type NumericName } from "./operators/crosses.js";
+export { type CrossesOptions, type Crossing, crosses } from "./operators/crosses.js";
 export { finals } from "./operators/finals.js";
 export { heikinAshi } from "./operators/heikin-ashi.js";
 export type { IndicatorEvent, IndicatorValues } from "./operators/indicator-event.js";
 export { latest } from "./operators/latest.js";
+export type { CandlePath, Line, Operand, ValuePath } from "./operators/operand.js";
 export { type ResampleOptions, resample } from "./operators/resample.js";
+export { type AsyncIterableOptions, toAsyncIterable } from "./operators/to-async-iterable.js";
 export { withIndicators } from "./operators/with-indicators.js";
+export { withTimeframe } from "./operators/with-timeframe.js";
 export { assertNoLookahead, type LookaheadOptions } from "./replay/no-lookahead.js";
 export { readCandles } from "./replay/read-candles.js";
 export { type RecordOptions, recordExchanges } from "./replay/record.js";
@@ -115,3 +120,4 @@ export { type ReplayCandlesOptions, replayCandles } from "./replay/replay-candle
 export { VirtualClock } from "./replay/virtual-clock.js";
 export { applySniperEvent, emptyReport, type SniperEvent } from "./snipers/diff.js";
 export { type SniperWatch, watchSnipers } from "./snipers/watch.js";
+export { intervalOf } from "./timeframe.js";

@@ -1,4 +1,6 @@
-import type { Timeframe, WeekStart } from "./contract/model.js";
+import { checkChoice, checkWeekStart, toInstant } from "./contract/input.js";
+import { type DateLike, TIMEFRAMES, type Timeframe, type WeekStart } from "./contract/model.js";
+import { checkNames } from "./contract/names.js";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -37,6 +39,30 @@ export interface Intervals {
   /** The length of an interval in ms; of the shortest, and of the longest, where they differ. */
   readonly shortest: number;
   readonly longest: number;
+}
+
+/**
+ * The interval of a timeframe that holds an instant: `[start, end)`, in ms since the epoch, UTC.
+ *
+ * `weekStart` says where `1w` begins, `"monday"` by default. Throws an `InvalidInputError` for what is no timeframe,
+ * instant or week start.
+ *
+ * ```ts
+ * import { type CandleEvent, intervalOf } from "pairstream";
+ *
+ * const timeLeft = ({ series, observedAt }: CandleEvent) => intervalOf(series.timeframe, observedAt).end - observedAt;
+ * ```
+ */
+export function intervalOf(
+  timeframe: Timeframe,
+  instant: DateLike,
+  options: { weekStart?: WeekStart } = {},
+): { readonly start: number; readonly end: number } {
+  checkChoice("timeframe", timeframe, TIMEFRAMES);
+  checkNames(options, ["weekStart"]);
+  const { start, end } = intervalsOf(timeframe, checkWeekStart(options.weekStart));
+  const within = toInstant("instant", instant);
+  return Object.freeze({ start: start(within), end: end(within) });
 }
 
 /** The intervals of a timeframe; `weekStart` says where `1w` begins and means nothing to the others. */

@@ -8,6 +8,7 @@ import {
   fetchCandles,
   finals,
   heikinAshi,
+  type IndicatorEvent,
   latest,
   replayCandles,
   resample,
@@ -17,6 +18,7 @@ import {
   watchFeedStatus,
   watchSnipers,
   withIndicators,
+  withTimeframe,
 } from "../src/index.js";
 import { Gateway, URL_OF_GATEWAY } from "./adapters/sse/gateway.js";
 import { Diagram, diagramOf, type Happening, nameOf, namesBelow } from "./documents/marbles.js";
@@ -52,13 +54,22 @@ function written<In, Out>(
 type Lines = Readonly<Record<string, number>>;
 
 const OPERATORS: Record<string, Written> = {
-  "closes()": written(closes(), eventOf, candleText),
-  "finals()": written(finals(), eventOf, candleText),
+  "closes()": written(closes(), eventOf, eventText),
+  "finals()": written(finals(), eventOf, eventText),
   "latest(2)": written(latest(2), eventOf, candlesText),
   'resample("5min")': written(resample("5min"), eventOf, eventText),
   "heikinAshi()": written(heikinAshi(), eventOf, eventText),
+  'withTimeframe("5min", { trend: sma(1) })': written(
+    withTimeframe("5min", { trend: sma(1) }),
+    eventOf,
+    indicatorText,
+  ),
   "withIndicators({ mean: sma(2) })": written(withIndicators({ mean: sma(2) }), eventOf, indicatorText),
-  'crosses("fast", "slow")': written(crosses<Lines>("fast", "slow"), indicatorEventOf, crossingText),
+  'crosses("fast", "slow")': written(
+    crosses<IndicatorEvent<Lines>>("fast", "slow"),
+    indicatorEventOf,
+    crossingText,
+  ),
 };
 
 describe("the marbles of operators", () => {

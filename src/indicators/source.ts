@@ -6,24 +6,30 @@ import { type Indicator, isIndicator, type Kernel, OwnKernel } from "./kernel.js
 
 const PRICES = ["close", "open", "high", "low", "hl2", "hlc3", "ohlc4"] as const;
 
+/** What else of a candle is a number. */
+const AMOUNTS = ["volume", "swaps"] as const;
+
 /** A price of a candle: a field, or a mean of fields, such as `hl2`, `(high + low) / 2`. */
 export type Price = (typeof PRICES)[number];
 
+/** What a reader takes out of a candle. */
+type Field = Price | (typeof AMOUNTS)[number];
+
 /**
- * The numbers that an indicator is made over: a price, what a function makes of a candle, or another indicator's
- * values (while that one warms up, the outer one is not fed).
+ * The numbers that an indicator is made over: a price, the volume, the count of swaps, what a function makes of a candle,
+ * or another indicator's values (while that one warms up, the outer one is not fed).
  *
  * ```ts
  * import { ema, type Source, sma } from "pairstream";
  *
- * const sources: Source[] = ["hlc3", (candle) => Math.log(candle.close), ema(9)];
+ * const sources: Source[] = ["hlc3", "volume", (candle) => Math.log(candle.close), ema(9)];
  * const smoothed = sources.map((source) => sma(5, { source }));
  * ```
  *
  * The function has to be pure: it is called as often as a candle is tried. A number that is not finite, or beyond 1e110
  * either way, is refused where the candle is pushed or tried, with an `InvalidInputError`.
  */
-export type Source = Price | ((candle: Candle) => number) | Indicator<number>;
+export type Source = Price | "volume" | "swaps" | ((candle: Candle) => number) | Indicator<number>;
 
 /** The options of an indicator over one series of numbers. */
 export interface SourceOptions {
@@ -53,25 +59,26 @@ export function readerOf(options: SourceOptions | undefined, byDefault: Price): 
     const reader = new FunctionReader(source as (candle: Candle) => unknown);
     return () => reader;
   }
-  const price = PRICES.find((name) => name === source);
-  if (price === undefined) {
-    const allowed = `${PRICES.join(", ")}, a function of a candle, or an indicator`;
+  const fields: readonly Field[] = [...PRICES, ...AMOUNTS];
+  const field = fields.find((name) => name === source);
+  if (field === undefined) {
+    const allowed = `${fields.join(", ")}, a function of a candle, or an indicator`;
     throw new InvalidInputError("source", allowed, `is ${show(source)}`);
   }
-  const reader = new PriceReader(price);
+  const reader = new FieldReader(field);
   return () => reader;
 }
 
-/** One class with a switch: a class or a function for each price would make the one call of all kernels slow. */
-class PriceReader implements Reader {
-  constructor(private readonly price: Price) {}
+/** One class with a switch: a class or a function for each field would make the one call of all kernels slow. */
+class FieldReader implements Reader {
+  constructor(private readonly field: Field) {}
 
   peek(candle: Candle): number {
-    return this.price === "close" ? candle.close : this.other(candle);
+    return this.field === "close" ? candle.close : this.other(candle);
   }
 
   push(candle: Candle): number {
-    return this.price === "close" ? candle.close : this.other(candle);
+    return this.field === "close" ? candle.close : this.other(candle);
   }
 
   fork(): Reader {
@@ -79,13 +86,17 @@ class PriceReader implements Reader {
   }
 
   private other(candle: Candle): number {
-    switch (this.price) {
+    switch (this.field) {
       case "open":
         return candle.open;
       case "high":
         return candle.high;
       case "low":
         return candle.low;
+      case "volume":
+        return candle.volume;
+      case "swaps":
+        return candle.swaps;
       case "hl2":
         return (candle.high + candle.low) / 2;
       case "hlc3":

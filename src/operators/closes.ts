@@ -1,60 +1,52 @@
-import { defer, filter, map, type OperatorFunction } from "rxjs";
+import type { MonoTypeOperatorFunction } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import type { Candle } from "../contract/model.js";
+import { type CloseOptions, checkCloseOptions, mapBySeries } from "./by-series.js";
 
 /**
- * Emits each candle of one series once, when it is first known as closed or final.
+ * Emits the first event of each candle that says closed or final, with all that is on it: each candle once.
  *
  * ```marbles
  * events    a-b-c-d-e-f-|
- * closes()  --p-------q-|
+ * closes()  --b-------f-|
  *
  * a: new 12:00 = 5, open         b: updated 12:00 = 6, closed   c: updated 12:00 = 7, closed
  * d: updated 12:00 = 7, final    e: new 12:01 = 8, open         f: updated 12:01 = 8, final
- * p: 12:00 = 6                   q: 12:01 = 8
  * ```
  *
- * A correction of a candle that has been emitted is not emitted. A candle that was removed and comes back has a new
- * life and closes anew.
+ * A correction of a candle that has been told is not emitted, and one that was removed and comes back is not told again.
+ * With `maxAge` a close that comes later than that is left out, and not told as final either. The closes of the history
+ * come too: their `live` is `false`, and so it is on what an outage is caught up with, the newest close aside.
+ *
+ * Series may be merged; each is on its own. An event about a candle no newer than a final one begins its series anew
+ * where it is `new`, as after the service's clock was set back; any other is left out, with a warning of the process.
+ * Throws an `InvalidInputError` where `maxAge` is not a number of at least 0.
  *
  * ```ts
  * import { type CandleEvent, closes } from "pairstream";
- * import { map, type Observable } from "rxjs";
+ * import { filter, map, merge, type Observable } from "rxjs";
  *
- * const closingPrices = (events: Observable<CandleEvent>) =>
- *   events.pipe(
+ * const closingPrices = (...pairs: Observable<CandleEvent>[]) =>
+ *   merge(...pairs).pipe(
  *     closes(),
- *     map((candle) => candle.close),
+ *     filter((event) => event.live),
+ *     map(({ series, candle }) => [series.pairAddress, candle.close]),
  *   );
  * ```
  */
-export function closes(): OperatorFunction<CandleEvent, Candle> {
-  return (events) =>
-    defer(() => {
-      const closed = new Set<number>();
-      return events.pipe(
-        filter((event) => isFirstClose(closed, event)),
-        map((event) => event.candle),
-      );
-    });
+export function closes<E extends CandleEvent>(options: CloseOptions = {}): MonoTypeOperatorFunction<E> {
+  const maxAge = checkCloseOptions(options);
+  return mapBySeries<E, Set<number>, E>(
+    (former) => new Set(former),
+    (closed, event) => (isFirstClose(closed, event) && event.lateBy <= maxAge ? event : undefined),
+  );
 }
 
 /** Keeps in `closed` the timestamps of candles that have closed and are not final yet, so that it stays small. */
 function isFirstClose(closed: Set<number>, { type, status, candle: { timestamp } }: CandleEvent): boolean {
-  if (type === "removed") {
-    closed.delete(timestamp);
-    return false;
-  }
-  if (status === "open") return false;
+  if (type === "removed" || status === "open") return false;
   const isFirst = !closed.has(timestamp);
-  if (status === "closed") {
-    closed.add(timestamp);
-    return isFirst;
-  }
+  if (status === "closed") closed.add(timestamp);
   // Candles become final in ascending order: what is not newer than a final one is not heard of again.
-  for (const older of closed) {
-    if (older > timestamp) break;
-    closed.delete(older);
-  }
+  else for (const older of closed) if (older <= timestamp) closed.delete(older);
   return isFirst;
 }

@@ -1,6 +1,5 @@
-import { InvalidInputError } from "../errors.js";
-import type { IndicatorEvent } from "./indicator-event.js";
-import { SeriesGuard } from "./series-guard.js";
+import type { CandleEvent } from "../candles/event.js";
+import type { ReadOperand } from "./operand.js";
 
 /**
  * Which of two lines is above: the first (1) or the second (−1); 0 where they are level, or one is not known.
@@ -20,27 +19,29 @@ export interface Sighting {
   readonly b: number;
 }
 
-/** One of two lines: a value by its name, or a level. */
-export type Line = string | number;
-
-/** Looks at each candle once, and tells where the upper line of two has become the lower one. */
+/** Looks at each candle of a series once, and tells where the upper line of two has become the lower one. */
 export class CrossingDetector {
-  private readonly guard = new SeriesGuard();
-  private hasSeenValues = false;
+  private hasRead = false;
   /** The last side that was not level, through the final candles. */
   private side: Side = 0;
   /** Candles that have been looked at and are not final, ascending. */
   private readonly looked: Looked[] = [];
+  /** The candles of crossings that were told, where they may change: one that goes and comes back is not told again. */
+  private readonly told: Set<number>;
 
+  /** `former`: what the series had before it began anew. */
   constructor(
-    private readonly a: Line,
-    private readonly b: Line,
+    private readonly a: ReadOperand,
+    private readonly b: ReadOperand,
     private readonly on: "closed" | "final",
-  ) {}
+    former?: CrossingDetector,
+  ) {
+    this.told = new Set(former?.told);
+  }
 
-  apply(event: IndicatorEvent): Sighting | undefined {
-    this.guard.admit(event);
-    if (!this.hasSeenValues) this.checkValues(event);
+  /** No event is about a candle that is final. */
+  apply(event: CandleEvent): Sighting | undefined {
+    if (!this.hasRead) this.read(event);
     const { looked } = this;
     const { timestamp } = event.candle;
     if (event.status === "open" || (this.on === "final" && event.status !== "final")) return undefined;
@@ -51,15 +52,23 @@ export class CrossingDetector {
       if (known !== undefined) looked.splice(at, 1);
       return undefined;
     }
-    const a = readLine("a", this.a, event);
-    const b = readLine("b", this.b, event);
+    const [a, b] = this.read(event);
     const side = sideOf(a, b);
     const before = this.sideBefore(at);
     if (known === undefined) looked.splice(at, 0, { timestamp, side });
     else known.side = side;
-    if (event.status === "final") this.settle(at + 1);
-    if (known !== undefined || side === 0 || before === 0 || side === before) return undefined;
+    const isCrossing = known === undefined && side !== 0 && before !== 0 && side !== before;
+    const isTold = isCrossing && !this.told.has(timestamp);
+    if (isTold) this.told.add(timestamp);
+    if (event.status === "final") this.settle(at + 1, timestamp);
+    if (!isTold) return undefined;
     return { direction: side > 0 ? "up" : "down", a: a!, b: b! };
+  }
+
+  /** Reads both, so that a wrong path is an error with the first event, whatever that says. */
+  private read(event: CandleEvent): [number | undefined, number | undefined] {
+    this.hasRead = true;
+    return [this.a(event), this.b(event)];
   }
 
   private sideBefore(at: number): Side {
@@ -70,34 +79,12 @@ export class CrossingDetector {
     return this.side;
   }
 
-  /** Folds up the oldest `count` candles, which cannot change any more. */
-  private settle(count: number): void {
+  /** Folds up the oldest `count` candles, which cannot change any more: those until a final one. */
+  private settle(count: number, finalUntil: number): void {
+    for (const timestamp of this.told) if (timestamp <= finalUntil) this.told.delete(timestamp);
     this.side = this.sideBefore(count);
     this.looked.splice(0, count);
   }
-
-  private checkValues({ values }: IndicatorEvent): void {
-    if (typeof values !== "object" || values === null) {
-      throw new InvalidInputError("events", "what withIndicators emits", "have no values");
-    }
-    const names = Object.keys(values);
-    for (const [parameter, line] of Object.entries({ a: this.a, b: this.b })) {
-      if (typeof line === "number" || names.includes(line)) continue;
-      throw new InvalidInputError(parameter, `a number, ${names.join(", ")}`, `is "${line}"`);
-    }
-    this.hasSeenValues = true;
-  }
-}
-
-function readLine(parameter: string, line: Line, { values }: IndicatorEvent): number | undefined {
-  if (typeof line === "number") return line;
-  const value = values[line];
-  if (value === undefined || typeof value === "number") return value;
-  throw new InvalidInputError(
-    parameter,
-    "a value that is a number",
-    `is "${line}", whose value is ${typeof value}`,
-  );
 }
 
 function sideOf(a: number | undefined, b: number | undefined): Side {

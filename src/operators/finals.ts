@@ -1,32 +1,36 @@
-import { filter, map, type OperatorFunction } from "rxjs";
+import type { MonoTypeOperatorFunction } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import type { Candle } from "../contract/model.js";
+import { type CloseOptions, checkCloseOptions, mapBySeries } from "./by-series.js";
 
 /**
- * Emits each candle once, when it can no longer change.
+ * Emits the event with which each candle can no longer change, with all that is on it.
  *
  * ```marbles
  * events    a-b-c-d-e-f-|
- * finals()  ------p---q-|
+ * finals()  ------d---f-|
  *
  * a: new 12:00 = 5, open         b: updated 12:00 = 6, closed   c: updated 12:00 = 7, closed
  * d: updated 12:00 = 7, final    e: new 12:01 = 8, open         f: new 12:02 = 9, final
- * p: 12:00 = 7                   q: 12:02 = 9
  * ```
+ *
+ * With `maxAge` one that comes later than that is left out. Series may be merged; each is on its own. An event about a
+ * candle no newer than a final one begins its series anew where it is `new`, as after the service's clock was set back;
+ * any other is left out, with a warning of the process. Throws an `InvalidInputError` where `maxAge` is not a number of
+ * at least 0.
  *
  * ```ts
  * import { type CandleEvent, finals } from "pairstream";
  * import type { Observable } from "rxjs";
  *
  * const store = (events: Observable<CandleEvent>, write: (line: string) => void) =>
- *   events.pipe(finals()).subscribe((candle) => write(JSON.stringify(candle)));
+ *   events.pipe(finals()).subscribe(({ candle }) => write(JSON.stringify(candle)));
  * ```
  */
-export function finals(): OperatorFunction<CandleEvent, Candle> {
-  // No state: a final candle is never emitted again, so that the event which says so is the only one.
-  return (events) =>
-    events.pipe(
-      filter((event) => event.status === "final" && event.type !== "removed"),
-      map((event) => event.candle),
-    );
+export function finals<E extends CandleEvent>(options: CloseOptions = {}): MonoTypeOperatorFunction<E> {
+  const maxAge = checkCloseOptions(options);
+  return mapBySeries<E, undefined, E>(
+    () => undefined,
+    (_, event) =>
+      event.status === "final" && event.type !== "removed" && event.lateBy <= maxAge ? event : undefined,
+  );
 }

@@ -2,11 +2,12 @@ import type { MonoTypeOperatorFunction } from "rxjs";
 import { type CandleEvent, type CandleStatus, frozenEvent } from "../candles/event.js";
 import { isSame } from "../candles/live/book.js";
 import type { Candle } from "../contract/model.js";
+import { reduceBySeries } from "./by-series.js";
+import type { Coming } from "./lateness.js";
 import { type Recursion, ReplayedChain } from "./replayed-chain.js";
-import { throughReducer } from "./through-reducer.js";
 
 /**
- * Turns the candles of one series into Heikin-Ashi candles, which smooth each candle with the one before it.
+ * Turns the candles of each series into Heikin-Ashi candles, which smooth each candle with the one before it.
  *
  * ```marbles
  * events        a-b-c-d----|
@@ -24,15 +25,13 @@ import { throughReducer } from "./through-reducer.js";
  * intervals lie between.
  *
  * Each candle rests on all before it. A correction, a removal or a candle that turns up late is therefore
- * followed, at once, by `updated` for each later candle that it changes, ascending, with the `live` and
- * `observedAt` of its cause; revisions count the events that come out, on from the first one's. What changes
+ * followed, at once, by `updated` for each later candle that it changes, ascending, with the `observedAt` of its cause,
+ * and `lateBy` and `live` as its own candle has them; revisions count the events that come out, on from the first one's. What changes
  * nothing that is shown emits nothing. It holds what is not final, so do not filter out the final events before
  * it.
  *
- * The stream fails with an `InvalidInputError` where events of several series are mixed (part them with
- * `groupBy`), and with a `PairstreamError` where one is about a candle no newer than a final one: the
- * service's clock was set back then, or the events are not in their order. Subscribing anew, as `retry` does,
- * begins with the history again.
+ * Series may be merged; each is on its own. An event about a candle no newer than a final one begins its series anew
+ * where it is `new`, as after the service's clock was set back; any other is left out, with a warning of the process.
  *
  * ```ts
  * import { type CandleEvent, heikinAshi, latest } from "pairstream";
@@ -41,11 +40,11 @@ import { throughReducer } from "./through-reducer.js";
  * const draw = (events: Observable<CandleEvent>, setData: (closes: number[]) => void) =>
  *   events
  *     .pipe(heikinAshi(), latest(200))
- *     .subscribe((candles) => setData(candles.map((candle) => candle.close)));
+ *     .subscribe((window) => setData(window.map(({ candle }) => candle.close)));
  * ```
  */
 export function heikinAshi(): MonoTypeOperatorFunction<CandleEvent> {
-  return throughReducer(() => new HeikinAshiChain(new HeikinAshiRecursion(undefined)));
+  return reduceBySeries(() => new HeikinAshiChain(new HeikinAshiRecursion(undefined)));
 }
 
 class HeikinAshiRecursion implements Recursion<Candle> {
@@ -88,7 +87,8 @@ class HeikinAshiChain extends ReplayedChain<Candle, CandleEvent> {
     _value: Candle,
     status: CandleStatus,
     revision: number,
-    { live, lateBy, observedAt, series }: CandleEvent,
+    { series }: CandleEvent,
+    { live, lateBy, observedAt }: Coming,
   ): CandleEvent {
     return frozenEvent(change, candle, status, revision, live, lateBy, observedAt, series);
   }

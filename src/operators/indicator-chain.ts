@@ -3,10 +3,17 @@ import type { Candle } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import type { Indicator, Kernel } from "../indicators/kernel.js";
 import type { IndicatorEvent } from "./indicator-event.js";
+import type { Coming } from "./lateness.js";
 import { type Recursion, ReplayedChain } from "./replayed-chain.js";
 
 /** By name; `undefined` while an indicator warms up. */
-type Values = Readonly<Record<string, unknown>>;
+export type Values = Readonly<Record<string, unknown>>;
+
+/** An event that may have values already. */
+type ValuedEvent = CandleEvent & { readonly values?: Values };
+
+/** How many every candle event has, `previous` aside. */
+const FIELDS = 8;
 
 /**
  * Several kernels side by side.
@@ -67,8 +74,18 @@ export class KernelSet implements Recursion<Values> {
   }
 }
 
-/** Tells every candle together with the values of indicators after it. */
+/** Tells every candle together with the values of indicators after it, and whatever else its events say. */
 export class IndicatorChain extends ReplayedChain<Values, IndicatorEvent> {
+  private hasCheckedNames = false;
+
+  /** `names`: of the values that the recursion gives. */
+  constructor(
+    recursion: Recursion<Values>,
+    private readonly names: readonly string[],
+  ) {
+    super(recursion);
+  }
+
   protected override shown(candle: Candle): Candle {
     return candle;
   }
@@ -77,31 +94,82 @@ export class IndicatorChain extends ReplayedChain<Values, IndicatorEvent> {
     return a === b || Object.keys(a).every((name) => isSameResult(a[name], b[name]));
   }
 
+  protected override isSameRest(a: CandleEvent, b: CandleEvent): boolean {
+    if (isBare(a) && isBare(b)) return true;
+    const [one, other] = [restOf(a), restOf(b)];
+    const names = Object.keys(one);
+    return names.length === Object.keys(other).length && names.every((name) => isSameRest(one, other, name));
+  }
+
   protected override eventOf(
     change: "new" | "removed" | Candle,
     candle: Candle,
     values: Values,
     status: CandleStatus,
     revision: number,
-    { live, lateBy, observedAt, series }: CandleEvent,
+    event: ValuedEvent,
+    { live, lateBy, observedAt }: Coming,
   ): IndicatorEvent {
+    if (isBare(event)) {
+      const { series } = event;
+      return Object.freeze(
+        typeof change === "string"
+          ? { type: change, candle, status, revision, live, lateBy, observedAt, series, values }
+          : {
+              type: "updated",
+              candle,
+              previous: change,
+              status,
+              revision,
+              live,
+              lateBy,
+              observedAt,
+              series,
+              values,
+            },
+      );
+    }
+    const { previous: _, ...rest } = event as ValuedEvent & { previous?: Candle };
+    const more = { candle, status, revision, live, lateBy, observedAt, values: this.joined(event, values) };
     return Object.freeze(
       typeof change === "string"
-        ? { type: change, candle, status, revision, live, lateBy, observedAt, series, values }
-        : {
-            type: "updated",
-            candle,
-            previous: change,
-            status,
-            revision,
-            live,
-            lateBy,
-            observedAt,
-            series,
-            values,
-          },
+        ? { ...rest, type: change, ...more }
+        : { ...rest, type: "updated", previous: change, ...more },
     );
   }
+
+  /** The values that an event has already, and those of this chain. */
+  private joined({ values: before }: ValuedEvent, values: Values): Values {
+    if (before === undefined) return values;
+    if (!this.hasCheckedNames) {
+      for (const name of this.names) {
+        if (!Object.hasOwn(before, name)) continue;
+        throw new InvalidInputError(`indicators.${name}`, "a name that no value has yet", "is used twice");
+      }
+      this.hasCheckedNames = true;
+    }
+    return Object.freeze({ ...before, ...values });
+  }
+}
+
+/** Whether an event has what every candle event has, and nothing beside it. */
+function isBare(event: CandleEvent): boolean {
+  let count = 0;
+  for (const _ in event) count += 1;
+  return count === (event.type === "updated" ? FIELDS + 1 : FIELDS);
+}
+
+/** What an event says that not every candle event does. */
+function restOf(event: CandleEvent): Values {
+  const { type, candle, status, revision, live, lateBy, observedAt, series, ...rest } = event;
+  if ("previous" in rest) delete (rest as { previous?: Candle }).previous;
+  return rest as Values;
+}
+
+function isSameRest(a: Values, b: Values, name: string): boolean {
+  if (name !== "values") return Object.is(a[name], b[name]);
+  const [one, other] = [a.values, b.values] as [Values, Values | undefined];
+  return other !== undefined && Object.keys(one).every((each) => isSameResult(one[each], other[each]));
 }
 
 function freshKernel(name: string, indicator: Indicator<unknown>): Kernel<unknown> {

@@ -1,7 +1,7 @@
 import type { CandleEvent, CandleStatus } from "../candles/event.js";
 import { isSame, laterOf } from "../candles/live/book.js";
 import type { Candle } from "../contract/model.js";
-import { SeriesGuard } from "./series-guard.js";
+import { type Coming, Lateness } from "./lateness.js";
 
 /**
  * Something worked out candle after candle, each value on all the candles before; a kernel that is always
@@ -19,6 +19,8 @@ export interface Recursion<V> {
 /** A candle that may still change, as it was last told. */
 interface Pending<V> {
   candle: Candle;
+  /** The last event about it. */
+  event: CandleEvent;
   value: V;
   status: CandleStatus;
   revision: number;
@@ -35,7 +37,9 @@ const NOTHING: readonly never[] = [];
  * follows.
  */
 export abstract class ReplayedChain<V, E extends CandleEvent> {
-  private readonly guard = new SeriesGuard();
+  private readonly lateness = new Lateness();
+  /** Whether what the recursion rests on, beside the candles, is another than before. */
+  private hasMoved = false;
   /** Candles that are not final, ascending. */
   private readonly pending: Pending<V>[] = [];
   /** The recursion through all of them but the last; absent where that is the same as `base`. */
@@ -47,23 +51,35 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
   /** The candle that an event is to show. */
   protected abstract shown(candle: Candle, value: V): Candle;
   protected abstract isSameValue(a: V, b: V): boolean;
-  /** `change`: what happened to the candle; of one that was updated, the version that was shown before. */
+  /**
+   * `change`: what happened to the candle; of one that was updated, the version that was shown before. `event`: the last
+   * one about the candle; `coming`: when what is to be told comes.
+   */
   protected abstract eventOf(
     change: "new" | "removed" | Candle,
     candle: Candle,
     value: V,
     status: CandleStatus,
     revision: number,
-    cause: CandleEvent,
+    event: CandleEvent,
+    coming: Coming,
   ): E;
+
+  /** Whether two events about a candle say the same beside what is said of every candle. */
+  protected isSameRest(_a: CandleEvent, _b: CandleEvent): boolean {
+    return true;
+  }
 
   /**
    * The events that follow from one: its own, then `updated` for each later candle whose value it has
    * changed, ascending. A candle's first event is `new` and has the revision of the one that it follows from;
-   * each further one has one more than the last.
+   * each further one has one more than the last. No event is about a candle that is final.
+   *
+   * `hasMoved`: whether values may have changed without a candle that has.
    */
-  apply(event: CandleEvent): readonly E[] {
-    this.guard.admit(event);
+  apply(event: CandleEvent, hasMoved = false): readonly E[] {
+    this.lateness.hear(event);
+    this.hasMoved = hasMoved;
     const { timestamp } = event.candle;
     let at = this.pending.length;
     while (at > 0 && this.pending[at - 1]!.candle.timestamp >= timestamp) at -= 1;
@@ -72,11 +88,16 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
     return event.status === "final" ? this.settle(at, entry, event) : this.put(at, entry, event);
   }
 
+  /** What follows where values may have changed without an event about a candle of this series. */
+  refresh(cause: CandleEvent): readonly E[] {
+    return this.pending.length === 0 ? NOTHING : this.replay(0, this.base.fork(), undefined, cause);
+  }
+
   private settle(at: number, entry: Pending<V> | undefined, event: CandleEvent): readonly E[] {
     const { base, pending } = this;
     // Finals ascend: what is older and was not final by now is not heard of again.
     for (let older = 0; older < at; older += 1) base.push(pending[older]!.candle);
-    const isUnchanged = entry !== undefined && isSame(entry.candle, event.candle);
+    const isUnchanged = !this.hasMoved && entry !== undefined && isSame(entry.candle, event.candle);
     const value = base.push(event.candle);
     const told = this.tell(entry, event, value);
     if (pending.length > 0) pending.splice(0, entry === undefined ? at : at + 1);
@@ -93,17 +114,17 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
       this.head ??= this.base.fork();
       this.head.push(pending[at - 1]!.candle);
     }
-    const isUnchanged = entry !== undefined && isSame(entry.candle, candle);
+    const isUnchanged = !this.hasMoved && entry !== undefined && isSame(entry.candle, candle);
     if (isLast || isUnchanged) {
       const value = isUnchanged ? entry.value : (this.head ?? this.base).peek(candle);
       const told = this.tell(entry, event, value);
-      if (entry === undefined) pending.push({ candle, value, status, revision });
+      if (entry === undefined) pending.push({ candle, event, value, status, revision });
       return told === undefined ? NOTHING : [told];
     }
     const recursion = this.through(at);
     const value = recursion.push(candle);
     const told = this.tell(entry, event, value);
-    if (entry === undefined) pending.splice(at, 0, { candle, value, status, revision });
+    if (entry === undefined) pending.splice(at, 0, { candle, event, value, status, revision });
     return this.replay(at + 1, recursion, told, event);
   }
 
@@ -111,7 +132,7 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
     const { pending } = this;
     const { candle, value, status, revision } = entry;
     const shown = this.shown(candle, value);
-    const told = this.eventOf("removed", shown, value, status, revision + 1, cause);
+    const told = this.eventOf("removed", shown, value, status, revision + 1, cause, cause);
     pending.splice(at, 1);
     if (at < pending.length) return this.replay(at, this.through(at), told, cause);
     this.head = at > 1 ? this.through(at - 1) : undefined;
@@ -126,7 +147,7 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
   /** The first event of a candle's life. */
   private begin(event: CandleEvent, value: V): E {
     const { candle, status, revision } = event;
-    return this.eventOf("new", this.shown(candle, value), value, status, revision, event);
+    return this.eventOf("new", this.shown(candle, value), value, status, revision, event, event);
   }
 
   /** What an event changes about its candle; nothing, where no more than what is not shown. */
@@ -134,13 +155,18 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
     const status = laterOf(entry.status, event.status);
     const before = this.shown(entry.candle, entry.value);
     const shown = this.shown(event.candle, value);
-    const isEcho = status === entry.status && isSame(before, shown) && this.isSameValue(entry.value, value);
+    const isEcho =
+      status === entry.status &&
+      isSame(before, shown) &&
+      this.isSameValue(entry.value, value) &&
+      this.isSameRest(entry.event, event);
     entry.candle = event.candle;
+    entry.event = event;
     entry.value = value;
     if (isEcho) return undefined;
     entry.status = status;
     entry.revision += 1;
-    return this.eventOf(before, shown, value, status, entry.revision, event);
+    return this.eventOf(before, shown, value, status, entry.revision, event, event);
   }
 
   /** A copy of the recursion through the first `count` pending candles. */
@@ -159,14 +185,16 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
     const events = told === undefined ? [] : [told];
     for (let at = from; at < pending.length; at += 1) {
       const entry = pending[at]!;
-      const { candle } = entry;
+      const { candle, event, status } = entry;
       const value = at < pending.length - 1 ? recursion.push(candle) : recursion.peek(candle);
       if (this.isSameValue(entry.value, value)) continue;
       const before = this.shown(candle, entry.value);
       const shown = this.shown(candle, value);
       entry.value = value;
       entry.revision += 1;
-      events.push(this.eventOf(before, shown, value, entry.status, entry.revision, cause));
+      const end = this.lateness.endOf(event);
+      const coming = this.lateness.judge(cause, event.series.timeframe, end, status);
+      events.push(this.eventOf(before, shown, value, status, entry.revision, event, coming));
     }
     this.head = recursion;
     return events;

@@ -3,8 +3,8 @@ import type { CandleEvent } from "../candles/event.js";
 import { checkChoice, checkWeekStart } from "../contract/input.js";
 import { TIMEFRAMES, type Timeframe, type WeekStart } from "../contract/model.js";
 import { checkNames } from "../contract/names.js";
+import { reduceBySeries } from "./by-series.js";
 import { Resampler } from "./resampler.js";
-import { throughReducer } from "./through-reducer.js";
 
 /** How to resample. */
 export interface ResampleOptions {
@@ -13,7 +13,7 @@ export interface ResampleOptions {
 }
 
 /**
- * Turns the candles of one series into those of a longer timeframe: 1min into 5min.
+ * Turns the candles of each series into those of a longer timeframe: 1min into 5min.
  *
  * ```marbles
  * events            a-b-c-d-e-f-|
@@ -28,9 +28,9 @@ export interface ResampleOptions {
  * Open is that of the first candle and close that of the last one, high and low are the outermost, volume and
  * swaps are sums, added up anew after each change. `timeframe` is one in which the source's nests: longer or
  * the same, and 1w not in 1M. A candle of the longer timeframe carries corrections and removals through: it
- * is `removed` with its last candle, and `new` with revision 0 should one come back. `live` and `observedAt`
- * are those of the event that it follows from; an event that changes neither its values nor its status emits
- * nothing.
+ * is `removed` with its last candle, and `new` with revision 0 should one come back. `observedAt` is that of
+ * the event that it follows from; `lateBy` and `live` are its own: it is due with its interval's end, and as closed
+ * the source's `settle` later. An event that changes neither its values nor its status emits nothing.
  *
  * - *Open* while a candle in it is open, or its end is not known to have passed.
  * - *Closed* once none in it is open, and the candle of its last interval has closed or any event of a later
@@ -42,11 +42,11 @@ export interface ResampleOptions {
  * Where the source begins inside an interval its first candle holds the part that was seen; let `since` be
  * the start of one. Do not filter out the final events before it: what is not final is held.
  *
- * Throws an `InvalidInputError` for what is no timeframe or week start. The stream fails with one at the
- * first event where the source's candles do not nest, and where events of several series are mixed (part them
- * with `groupBy`); and with a `PairstreamError` where one is about a candle no newer than a final one: the
- * service's clock was set back then, or the events are not in their order. Subscribing anew, as `retry` does,
- * begins with the history again.
+ * Series may be merged; each is on its own. An event about a candle no newer than a final one begins its series anew
+ * where it is `new`, as after the service's clock was set back; any other is left out, with a warning of the process.
+ *
+ * Throws an `InvalidInputError` for what is no timeframe or week start. The stream fails with one at the first event of
+ * a series whose candles do not nest.
  *
  * ```ts
  * import { type CandleEvent, closes, resample } from "pairstream";
@@ -62,5 +62,5 @@ export function resample(
   checkChoice("timeframe", timeframe, TIMEFRAMES);
   checkNames(options, ["weekStart"]);
   const weekStart = checkWeekStart(options.weekStart);
-  return throughReducer(() => new Resampler(timeframe, weekStart));
+  return reduceBySeries(() => new Resampler(timeframe, weekStart));
 }

@@ -3,7 +3,7 @@ import { isSame, laterOf } from "../candles/live/book.js";
 import { type Candle, type Series, TIMEFRAMES, type Timeframe, type WeekStart } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
-import { SeriesGuard } from "./series-guard.js";
+import { type Coming, Lateness } from "./lateness.js";
 
 /** A candle of the source that may still change. */
 interface Part {
@@ -27,7 +27,9 @@ interface Bucket {
 
 /** Turns the events of a series into those of a longer timeframe; it holds the candles that are not final. */
 export class Resampler {
-  private readonly guard = new SeriesGuard();
+  private readonly lateness = new Lateness();
+  /** The newest candle that is final; no event is about it, or about one before it. */
+  private finalUntil = Number.NEGATIVE_INFINITY;
   private readonly intervals: Intervals;
   private source: { readonly intervals: Intervals; readonly target: Series } | undefined;
   /** Ascending; all but the first are not final. */
@@ -44,11 +46,12 @@ export class Resampler {
 
   /** The events that follow from one, ascending: of older buckets, where it ends them, then of its own. */
   apply(event: CandleEvent): readonly CandleEvent[] {
-    this.guard.admit(event);
+    this.lateness.hear(event);
     this.source ??= this.sourceOf(event);
     const { buckets } = this;
     const { timestamp } = event.candle;
-    const isFinal = timestamp === this.guard.finalUntil;
+    const isFinal = event.status === "final" && event.type !== "removed";
+    if (isFinal) this.finalUntil = timestamp;
     this.newest = Math.max(this.newest, timestamp);
     let at = buckets.length;
     while (at > 0 && buckets[at - 1]!.end > timestamp) at -= 1;
@@ -71,8 +74,8 @@ export class Resampler {
     if (isFinal) settle(bucket, timestamp);
     if (bucket.settled === undefined && bucket.parts.length === 0) {
       const { candle, status, revision } = bucket.shown!;
-      const { live, lateBy, observedAt } = event;
       const { target } = this.source;
+      const { live, lateBy, observedAt } = this.comingOf(bucket, status, event);
       events.push(frozenEvent("removed", candle, status, revision + 1, live, lateBy, observedAt, target));
       buckets.splice(at, 1);
       return events;
@@ -88,16 +91,27 @@ export class Resampler {
     const status = laterOf(shown?.status, this.statusOf(bucket));
     if (shown !== undefined && status === shown.status && isSame(candle, shown.candle)) return;
     const revision = shown === undefined ? 0 : shown.revision + 1;
+    const { live, lateBy, observedAt } = this.comingOf(bucket, status, cause);
     bucket.shown = { candle, status, revision };
-    const { live, lateBy, observedAt } = cause;
     events.push(
       frozenEvent(shown?.candle ?? "new", candle, status, revision, live, lateBy, observedAt, target),
     );
   }
 
+  /** When an event comes that tells a bucket with this status; asked before that becomes what is shown. */
+  private comingOf({ end, lastStart, shown }: Bucket, status: CandleStatus, cause: CandleEvent): Coming {
+    const { timeframe, lateness } = this;
+    if (cause.series.timeframe === timeframe) return cause;
+    const hasSkipped = shown === undefined || shown.status === "open" || cause.status !== "final";
+    if (status !== "final" || hasSkipped) return lateness.judge(cause, timeframe, end, status);
+    // It becomes final with its last candle, and later by as much as one of after it stands behind that.
+    const behind = Math.max(0, cause.candle.timestamp - lastStart);
+    return lateness.coming(cause, timeframe, cause.lateBy + behind);
+  }
+
   private statusOf({ parts, lastStart, end }: Bucket): CandleStatus {
     // Finals ascend: before the newest of them nothing can come any more.
-    if (this.guard.finalUntil >= lastStart) return "final";
+    if (this.finalUntil >= lastStart) return "final";
     for (let at = 0; at < parts.length; at += 1) if (parts[at]!.status === "open") return "open";
     const isWhole = parts.length > 0 && parts[parts.length - 1]!.candle.timestamp === lastStart;
     return isWhole || this.newest >= end ? "closed" : "open";

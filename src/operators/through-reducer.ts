@@ -1,4 +1,4 @@
-import { defer, filter, finalize, map, merge, type OperatorFunction, Subject } from "rxjs";
+import { defer, filter, finalize, from, map, merge, type OperatorFunction, Subject } from "rxjs";
 
 /** Takes one value after another, and says what follows from each. */
 export interface Reducer<In, Out> {
@@ -35,7 +35,7 @@ export function throughReducer<In, Out extends object>(
         untold.push(...results);
         return undefined;
       };
-      const lasts = source.pipe(
+      const lasts = from(source).pipe(
         map(lastOf),
         filter((result) => result !== undefined),
         finalize(() => earlier.complete()),

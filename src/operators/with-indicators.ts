@@ -2,12 +2,12 @@ import type { OperatorFunction } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
 import { InvalidInputError } from "../errors.js";
 import { type Indicator, isIndicator } from "../indicators/kernel.js";
+import { reduceBySeries } from "./by-series.js";
 import { IndicatorChain, KernelSet } from "./indicator-chain.js";
-import type { IndicatorEvent, IndicatorValues } from "./indicator-event.js";
-import { throughReducer } from "./through-reducer.js";
+import type { IndicatorValues } from "./indicator-event.js";
 
 /**
- * Adds to every candle event of one series the values of indicators right after it, corrections included.
+ * Adds to every candle event the values of indicators right after it, corrections included.
  *
  * ```marbles
  * events                            a-b-c-d---|
@@ -26,21 +26,23 @@ import { throughReducer } from "./through-reducer.js";
  *
  * After every event the last values of each candle are those of a batch over the candles as they now stand. A
  * correction, a removal or a candle that turns up late is therefore followed, at once, by `updated` for each
- * later candle whose values it changes, ascending, with the `live` and `observedAt` of its cause; its
+ * later candle whose values it changes, ascending, with the `observedAt` of its cause, and `lateBy` and `live` as its own candle has them; its
  * `previous` is its `candle` then. Values that are objects are compared by what they hold, one level deep.
  * Revisions are its own: a candle's first event has that of the event it follows from (0 at birth), each
- * further one has one more than the last. What is final stays. Events, `values` and the objects in them are
+ * further one has one more than the last. What is final stays. What else an event holds stays on it,
+ * values of a `withIndicators` before this one, too. Events, `values` and the objects in them are
  * frozen.
  *
  * It keeps the candles that are not final yet, and the indicators as of the newest final one, so do not
  * filter out the final events before it. Where the `new` of a candle was missed, the first event about it
  * comes out as `new`.
  *
- * Throws an `InvalidInputError` where `indicators` is not an object of indicators. The stream fails with one
- * where events of several series are mixed (part them with `groupBy`); with whatever an indicator throws; and
- * with a `PairstreamError` where an event is about a candle no newer than a final one: the service's clock
- * was set back then, or the events are not in their order. Subscribing anew, as `retry` does, begins with the
- * history again.
+ * Series may be merged; each is on its own. An event about a candle no newer than a final one begins its series anew
+ * where it is `new`, as after the service's clock was set back; any other is left out, with a warning of the process.
+ *
+ * Throws an `InvalidInputError` where `indicators` is not an object of indicators, and where a name is `candle` or holds
+ * a dot, which `crosses` could not tell from a path. The stream fails with one where a name is that of a value which is
+ * there already, and with whatever an indicator throws.
  *
  * ```ts
  * import { type CandleEvent, ema, rsi, withIndicators } from "pairstream";
@@ -56,15 +58,20 @@ import { throughReducer } from "./through-reducer.js";
  *   );
  * ```
  */
-export function withIndicators<I extends Record<string, Indicator<unknown>>>(
-  indicators: I,
-): OperatorFunction<CandleEvent, IndicatorEvent<IndicatorValues<I>>> {
+export function withIndicators<
+  I extends Record<string, Indicator<unknown>>,
+  E extends CandleEvent = CandleEvent,
+>(indicators: I): OperatorFunction<E, E & { readonly values: IndicatorValues<I> }> {
   const checked = checkIndicators(indicators);
-  const operator = throughReducer(() => new IndicatorChain(KernelSet.of(checked)));
-  return operator as OperatorFunction<CandleEvent, IndicatorEvent<IndicatorValues<I>>>;
+  const names = [...checked.keys()];
+  const operator = reduceBySeries(() => new IndicatorChain(KernelSet.of(checked), names));
+  return operator as unknown as OperatorFunction<E, E & { readonly values: IndicatorValues<I> }>;
 }
 
-function checkIndicators(indicators: Record<string, Indicator<unknown>>) {
+/** Checks indicators by name, and keeps them as they are now. */
+export function checkIndicators(
+  indicators: Record<string, Indicator<unknown>>,
+): ReadonlyMap<string, Indicator<unknown>> {
   if (typeof indicators !== "object" || indicators === null || Array.isArray(indicators)) {
     throw new InvalidInputError(
       "indicators",
@@ -76,6 +83,13 @@ function checkIndicators(indicators: Record<string, Indicator<unknown>>) {
   for (const [name, indicator] of checked) {
     if (name === "__proto__") {
       throw new InvalidInputError("indicators", "names other than __proto__", "has a name that objects keep");
+    }
+    if (name === "candle" || name.includes(".")) {
+      throw new InvalidInputError(
+        "indicators",
+        "names without a dot, and not candle",
+        `has the name "${name}"`,
+      );
     }
     if (isIndicator(indicator)) continue;
     const problem = typeof indicator === "function" ? "is a function that is none" : `is ${typeof indicator}`;

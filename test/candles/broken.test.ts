@@ -51,7 +51,7 @@ async function watched({
   watchCandles(world.client, options).subscribe((event) => events.push(event));
   watchCandles(world.client, options)
     .pipe(finals())
-    .subscribe((candle) => final.push(candle));
+    .subscribe(({ candle }) => final.push(candle));
   watchFeedStatus(world.client, options).subscribe((status) => statuses.push(status));
   await world.clock.advanceTo(at("12:02:20"));
   world.swap(BROKEN + 59_000, 999);

@@ -18,8 +18,8 @@ export function candleText({ timestamp, open, close }: Candle): string {
   return `${timeOf(timestamp)} = ${open === close ? close : `${open}→${close}`}`;
 }
 
-export function candlesText(candles: readonly Candle[]): string {
-  return `[${candles.map(candleText).join(", ")}]`;
+export function candlesText(events: readonly CandleEvent[]): string {
+  return `[${events.map(({ candle }) => candleText(candle)).join(", ")}]`;
 }
 
 /** `new 12:00 = 5, open`. */
@@ -34,7 +34,7 @@ export function indicatorText(event: IndicatorEvent): string {
 }
 
 /** `up at 12:01, 3 and 2`. */
-export function crossingText({ direction, event, a, b }: Crossing<object>): string {
+export function crossingText({ direction, event, a, b }: Crossing): string {
   return `${direction} at ${timeOf(event.candle.timestamp)}, ${a} and ${b}`;
 }
 

@@ -28,6 +28,8 @@ describe("a source", () => {
     ["high", 16],
     ["low", 2],
     ["close", 9],
+    ["volume", 50],
+    ["swaps", 3],
     ["hl2", 9],
     ["hlc3", 9],
     ["ohlc4", 7],

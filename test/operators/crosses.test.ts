@@ -1,11 +1,12 @@
 import fc from "fast-check";
-import { map, NEVER, Observable, of, Subject, take } from "rxjs";
+import { map, NEVER, Observable, type OperatorFunction, of, Subject, take } from "rxjs";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import type { CandleEvent } from "../../src/candles/event.js";
-import { InvalidInputError, PairstreamError } from "../../src/errors.js";
+import { InvalidInputError } from "../../src/errors.js";
 import { type Crossing, crosses } from "../../src/operators/crosses.js";
 import { CrossingDetector } from "../../src/operators/crossing-detector.js";
 import type { IndicatorEvent } from "../../src/operators/indicator-event.js";
+import { readerOf } from "../../src/operators/operand.js";
 import { withIndicators } from "../../src/operators/with-indicators.js";
 import { candleOf } from "../candles/market.js";
 import { eventOf } from "./events.js";
@@ -13,6 +14,7 @@ import { average, channel, mean } from "./kernels.js";
 import { marbles, reachable } from "./manners.js";
 import { sequences } from "./sequences.js";
 
+type LinesEvent = IndicatorEvent<Lines>;
 type Lines = { readonly fast: number | undefined; readonly slow: number | undefined };
 
 /** An event about the candle of a minute, and the values after it. */
@@ -25,12 +27,12 @@ function lines(
   return { ...eventOf(type, at, status), values: { fast, slow } };
 }
 
-const lineOf = ({ direction, event, a, b }: Crossing<Lines>) =>
+const lineOf = ({ direction, event, a, b }: Crossing<LinesEvent>) =>
   `${direction} at ${event.candle.timestamp / 60_000}: ${a}, ${b}`;
 
 function crossings(
   events: readonly IndicatorEvent<Lines>[],
-  operator = crosses<Lines>("fast", "slow"),
+  operator = crosses<LinesEvent>("fast", "slow"),
 ): string[] {
   const seen: string[] = [];
   of(...events)
@@ -77,8 +79,14 @@ describe("crosses", () => {
 
   it("compares with a level, on either side", () => {
     const events = closed([25, 0], [35, 0], [30, 0], [29, 0]);
-    expect(crossings(events, crosses<Lines>("fast", 30))).toEqual(["up at 1: 35, 30", "down at 3: 29, 30"]);
-    expect(crossings(events, crosses<Lines>(30, "fast"))).toEqual(["down at 1: 30, 35", "up at 3: 30, 29"]);
+    expect(crossings(events, crosses<LinesEvent>("fast", 30))).toEqual([
+      "up at 1: 35, 30",
+      "down at 3: 29, 30",
+    ]);
+    expect(crossings(events, crosses<LinesEvent>(30, "fast"))).toEqual([
+      "down at 1: 30, 35",
+      "up at 3: 30, 29",
+    ]);
   });
 
   it("looks at a candle once, when it is first closed", () => {
@@ -92,8 +100,12 @@ describe("crosses", () => {
       lines("updated", 2, [5, 2], "final"),
     ];
     expect(crossings(events)).toEqual(["up at 2: 4, 2"]);
-    expect(crossings(events, crosses<Lines>("fast", "slow", { on: "closed" }))).toEqual(["up at 2: 4, 2"]);
-    expect(crossings(events, crosses<Lines>("fast", "slow", { on: "final" }))).toEqual(["up at 2: 5, 2"]);
+    expect(crossings(events, crosses<LinesEvent>("fast", "slow", { on: "closed" }))).toEqual([
+      "up at 2: 4, 2",
+    ]);
+    expect(crossings(events, crosses<LinesEvent>("fast", "slow", { on: "final" }))).toEqual([
+      "up at 2: 5, 2",
+    ]);
   });
 
   it("takes a candle that skipped closed", () => {
@@ -119,7 +131,7 @@ describe("crosses", () => {
     expect(crossings(events)).toEqual(["up at 1: 3, 2", "up at 2: 3, 2", "down at 3: 1, 2"]);
   });
 
-  it("forgets a removed candle, and looks anew at one that comes back", () => {
+  it("forgets a removed candle, and tells no crossing of it twice", () => {
     const events = [
       ...closed([1, 2], [3, 2]),
       lines("removed", 1, [3, 2]),
@@ -127,7 +139,8 @@ describe("crosses", () => {
       lines("new", 1, [4, 2]),
       lines("removed", 9, [4, 2]),
     ];
-    expect(crossings(events)).toEqual(["up at 1: 3, 2", "up at 1: 4, 2"]);
+    expect(crossings(events)).toEqual(["up at 1: 3, 2"]);
+    expect(crossings([...events, lines("new", 3, [3, 2])])).toEqual(["up at 1: 3, 2", "up at 3: 3, 2"]);
   });
 
   it("looks at a late candle when it comes", () => {
@@ -138,7 +151,7 @@ describe("crosses", () => {
 
   it("hands out the event itself, in a frozen crossing", () => {
     const events = closed([1, 2], [3, 2]);
-    const seen: Crossing<Lines>[] = [];
+    const seen: Crossing<LinesEvent>[] = [];
     of(...events)
       .pipe(crosses("fast", "slow"))
       .subscribe((crossing) => seen.push(crossing));
@@ -195,6 +208,8 @@ describe("crosses", () => {
       fc.property(sequences, fc.constantFrom("closed", "final"), (events, on) => {
         const seen: Crossing[] = [];
         const expected: unknown[] = [];
+        /** The candles of crossings. */
+        const told = new Set<number>();
         /** All candles that were looked at, and on which side they now are. */
         const looked = new Map<number, number>();
         const valued: IndicatorEvent<Lines>[] = [];
@@ -214,7 +229,9 @@ describe("crosses", () => {
             ([timestamp, other]) => timestamp < candle.timestamp && other !== 0,
           );
           const last = before.sort(([a], [b]) => a - b).at(-1);
-          if (!looked.has(candle.timestamp) && last !== undefined && side === -last[1]) {
+          const isNew = !looked.has(candle.timestamp) && !told.has(candle.timestamp);
+          if (isNew && last !== undefined && side !== 0 && side === -last[1]) {
+            told.add(candle.timestamp);
             expected.push({ direction: side > 0 ? "up" : "down", event, a: values.fast, b: values.slow });
           }
           looked.set(candle.timestamp, side);
@@ -226,7 +243,11 @@ describe("crosses", () => {
   });
 
   it("holds what is not final, and nothing else", () => {
-    const detector = new CrossingDetector("fast", "slow", "closed");
+    const detector = new CrossingDetector(
+      readerOf("a", (event: LinesEvent) => event.values.fast),
+      readerOf("b", 0.5),
+      "closed",
+    );
     const sizes: number[] = [];
     for (let at = 0; at < 1_000; at += 1) {
       if (at >= 3) detector.apply(lines("updated", at - 3, [at % 2, 0.5], "final"));
@@ -237,7 +258,9 @@ describe("crosses", () => {
   });
 
   it("knows which values are numbers, and hands on the type of all", () => {
-    const valued = NEVER.pipe(withIndicators({ fast: mean(2), slow: mean(3), bands: channel(3) }));
+    const valued = (NEVER as Observable<CandleEvent>).pipe(
+      withIndicators({ fast: mean(2), slow: mean(3), bands: channel(3) }),
+    );
     const both = valued.pipe(crosses("fast", "slow"));
     type Emitted = typeof both extends Observable<infer C> ? C : never;
     expectTypeOf<Emitted["event"]["values"]["bands"]>().toEqualTypeOf<
@@ -245,6 +268,17 @@ describe("crosses", () => {
     >();
     valued.pipe(crosses("fast", 3));
     valued.pipe(crosses(3, "fast", { on: "final" }));
+    valued.pipe(crosses("candle.close", "bands.upper", { maxAge: 5_000 }));
+    valued.pipe(crosses(({ candle, values }) => candle.close - (values.slow ?? 0), "bands.lower"));
+    (NEVER as Observable<CandleEvent>).pipe(crosses("candle.close", 3));
+    valued.pipe(
+      crosses("fast", "slow"),
+      map(({ event, direction }) => [event.values.bands?.upper, direction]),
+    );
+    // @ts-expect-error: no such number in it
+    expect(() => valued.pipe(crosses("fast", "bands.uper"))).not.toThrow();
+    // @ts-expect-error: no such number of a candle
+    expect(() => valued.pipe(crosses("candle.clse", 3))).toThrow(InvalidInputError);
     // @ts-expect-error: an object
     valued.pipe(crosses("fast", "bands"));
     // @ts-expect-error: no such value
@@ -256,24 +290,24 @@ describe("crosses", () => {
   });
 
   it.each([
-    ["a", () => crosses<Lines>(Number.NaN, "fast")],
-    ["b", () => crosses<Lines>("fast", Number.POSITIVE_INFINITY)],
-    ["b", () => crosses<Lines>("fast", undefined as unknown as number)],
-    ["a", () => crosses<Lines>(null as unknown as "fast", 3)],
-    ["b", () => crosses<Lines>(3 as unknown as "fast", 4)],
-    ["on", () => crosses<Lines>("fast", "slow", { on: "open" as "closed" })],
+    ["a", () => crosses<LinesEvent>(Number.NaN, "fast")],
+    ["b", () => crosses<LinesEvent>("fast", Number.POSITIVE_INFINITY)],
+    ["b", () => crosses<LinesEvent>("fast", undefined as unknown as number)],
+    ["a", () => crosses<LinesEvent>(null as unknown as "fast", 3)],
+    ["b", () => crosses<LinesEvent>(3 as unknown as "fast", 4)],
+    ["on", () => crosses<LinesEvent>("fast", "slow", { on: "open" as "closed" })],
   ])("refuses a wrong %s at the call", (parameter, call) => {
     expect(call).toThrow(InvalidInputError);
     expect(call).toThrow(expect.objectContaining({ parameter }));
   });
 
   it.each([
-    ["a", crosses("fats" as "fast", 3)],
-    ["b", crosses<Lines>("fast", "slwo" as "slow")],
+    ["a", crosses<LinesEvent>("fats" as "fast", 3)],
+    ["b", crosses<LinesEvent>("fast", "slwo" as "slow")],
   ])("fails at the first event where %s is no name of a value", (parameter, operator) => {
     const error = failure([lines("new", 1, [1, 2], "open")], operator);
     expect(error).toBeInstanceOf(InvalidInputError);
-    expect(error).toMatchObject({ parameter, allowed: "a number, fast, slow" });
+    expect(error).toMatchObject({ parameter, allowed: "a number, fast, slow, candle.close and the like" });
   });
 
   it("fails at the first value that is no number", () => {
@@ -287,16 +321,71 @@ describe("crosses", () => {
     });
   });
 
-  it("fails where events have no values, are of several series, or are about what is final", () => {
-    const first = lines("new", 1, [1, 2], "final");
-    const bare = eventOf("new", 2) as IndicatorEvent<Lines>;
-    const other = { ...first, candle: candleOf(2), series: { ...first.series, currency: "native" as const } };
-    const operator = crosses<Lines>("fast", "slow");
-    expect(failure([bare], operator)).toMatchObject({ name: "InvalidInputError", parameter: "events" });
-    expect(failure([first, other], operator)).toMatchObject({
+  it("fails where events have no values", () => {
+    const bare = eventOf("new", 2) as LinesEvent;
+    expect(failure([bare], crosses<LinesEvent>("fast", "slow"))).toMatchObject({
       name: "InvalidInputError",
       parameter: "events",
     });
-    expect(failure([first, first], operator)).toBeInstanceOf(PairstreamError);
+  });
+
+  it("reads paths, candles and functions, of plain events too", () => {
+    const events = [1, 3, 1].map((price, at) => ({
+      ...eventOf("new", at, "closed", price),
+      values: { bands: at === 0 ? undefined : { upper: 2, lower: 1.5 } },
+    }));
+    const seen = (operator: OperatorFunction<(typeof events)[number], Crossing>) => {
+      const lines: string[] = [];
+      of(...events)
+        .pipe(operator)
+        .subscribe(({ direction, event, a, b }) =>
+          lines.push(`${direction} at ${event.candle.timestamp / 60_000}: ${a}, ${b}`),
+        );
+      return lines;
+    };
+    expect(seen(crosses("candle.close", 2))).toEqual(["up at 1: 3, 2", "down at 2: 1, 2"]);
+    expect(seen(crosses("candle.close", "bands.upper"))).toEqual(["down at 2: 1, 2"]);
+    expect(seen(crosses(({ values }) => values.bands?.lower, "candle.high"))).toEqual(["up at 2: 1.5, 1"]);
+    const wrong = "bands.uper" as "bands.upper";
+    expect(() => seen(crosses("candle.close", wrong))).not.toThrow();
+  });
+
+  it("fails where a value has no such number, once that can be known", () => {
+    const event = { ...eventOf("new", 1, "closed"), values: { bands: { upper: 1, lower: 1 } } };
+    let error: unknown;
+    of(event)
+      .pipe(crosses("candle.close", "bands.uper" as "bands.upper"))
+      .subscribe({ error: (caught) => (error = caught) });
+    expect(error).toMatchObject({
+      name: "InvalidInputError",
+      parameter: "b",
+      allowed: "a number, bands.upper, bands.lower, candle.close and the like",
+    });
+  });
+
+  it.each(["candle.clse", "candle", "", ".", "fast.", "a.b.c"])("refuses %o at the call", (path) => {
+    expect(() => crosses<LinesEvent>(path as "fast", 3)).toThrow(InvalidInputError);
+  });
+
+  it("leaves out what is older than maxAge, and moves the side by it", () => {
+    const [a, b, c, d] = closed([1, 2], [3, 2], [4, 2], [1, 2]);
+    const late = { ...b!, lateBy: 5_001 };
+    const operator = crosses<LinesEvent>("fast", "slow", { maxAge: 5_000 });
+    expect(crossings([a!, late, c!, d!], operator)).toEqual(["down at 3: 1, 2"]);
+    expect(() => crosses<LinesEvent>("fast", "slow", { maxAge: -1 })).toThrow(InvalidInputError);
+  });
+
+  it("keeps merged series apart, and tells no crossing twice where one begins anew", () => {
+    const other = (event: LinesEvent): LinesEvent => ({
+      ...event,
+      series: { ...event.series, pairAddress: "other" },
+    });
+    const [a, b] = closed([1, 2], [3, 2]);
+    const final = lines("updated", 0, [1, 2], "final");
+    expect(crossings([a!, other(b!), other(a!), b!])).toEqual(["up at 1: 3, 2"]);
+    expect(crossings([a!, b!, final, a!, b!, lines("new", 2, [1, 2])])).toEqual([
+      "up at 1: 3, 2",
+      "down at 2: 1, 2",
+    ]);
   });
 });

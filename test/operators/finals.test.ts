@@ -1,7 +1,6 @@
 import { describe, it } from "vitest";
 import type { CandleEvent } from "../../src/candles/event.js";
 import { finals } from "../../src/operators/finals.js";
-import { candleOf } from "../candles/market.js";
 import { eventOf } from "./events.js";
 import { describeManners, marbles } from "./manners.js";
 
@@ -13,7 +12,6 @@ const EVENTS = {
   x: eventOf("removed", 1, "final", 2),
   F: eventOf("new", 2, "final"),
 };
-const CANDLES = { f: candleOf(1, 3), F: candleOf(2) };
 
 describe("finals", () => {
   describeManners(finals);
@@ -26,7 +24,7 @@ describe("finals", () => {
   ])("%s", (_, events, expected, subscription) => {
     marbles().run(({ cold, expectObservable, expectSubscriptions }) => {
       const source = cold<CandleEvent>(events, EVENTS);
-      expectObservable(source.pipe(finals())).toBe(expected, CANDLES);
+      expectObservable(source.pipe(finals())).toBe(expected, EVENTS);
       expectSubscriptions(source.subscriptions).toBe(subscription);
     });
   });

@@ -1,9 +1,7 @@
-import { concat, map, NEVER, Observable, type OperatorFunction, of, Subject, take } from "rxjs";
+import { concat, map, NEVER, Observable, type OperatorFunction, observable, of, Subject, take } from "rxjs";
 import { TestScheduler } from "rxjs/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { CandleEvent } from "../../src/candles/event.js";
-import { InvalidInputError, PairstreamError } from "../../src/errors.js";
-import { candleOf } from "../candles/market.js";
 import { eventOf } from "./events.js";
 
 const FINALS = {
@@ -11,6 +9,8 @@ const FINALS = {
   b: eventOf("new", 2, "final"),
   c: eventOf("new", 3, "final"),
 };
+
+const OTHER = { ...FINALS.a.series, pairAddress: "other" };
 
 export const marbles = () => new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
 
@@ -117,23 +117,49 @@ export function describeManners(operator: () => OperatorFunction<CandleEvent, un
       expect(failure((source) => source.pipe(operator(), throwing), [FINALS.a])).toBe(error);
     });
 
+    it("takes what is Observable by another copy of RxJS", () => {
+      const foreign = {
+        [observable]: () => ({
+          subscribe: (observer: { next(event: CandleEvent): void; complete(): void }) => {
+            observer.next(FINALS.a);
+            observer.next(FINALS.b);
+            observer.complete();
+            return { unsubscribe: () => undefined };
+          },
+        }),
+      };
+      let count = 0;
+      let hasCompleted = false;
+      operator()(foreign as unknown as Observable<CandleEvent>).subscribe({
+        next: () => (count += 1),
+        complete: () => (hasCompleted = true),
+      });
+      expect([count, hasCompleted]).toEqual([2, true]);
+    });
+
     it("passes on a wrong event as an error", () => {
       expect(failure(operator(), [null as unknown as CandleEvent])).toBeInstanceOf(TypeError);
     });
   });
 }
 
-/** As `describeManners`, of an operator from events to events, which is one series' and refuses to go back. */
+/** As `describeManners`, of an operator from events to events, each about a candle of its own. */
 export function describeSeriesManners(operator: () => OperatorFunction<CandleEvent, CandleEvent>): void {
   describeManners(operator);
 
   describe("its manners as to the series", () => {
-    it("fails where series are mixed, and says what to do", () => {
-      const other = { ...FINALS.b, series: { ...FINALS.b.series, pairAddress: "other" } };
-      const error = failure(operator(), [FINALS.a, other]);
-      expect(error).toBeInstanceOf(InvalidInputError);
-      expect(error).toMatchObject({ parameter: "events", allowed: expect.stringContaining("groupBy") });
-      expect(String(error)).toContain("mainnet pair 1min usd and of mainnet other 1min usd");
+    it("takes merged series each on its own", () => {
+      const others = Object.values(FINALS).map((event) => ({ ...event, series: OTHER }));
+      const { a, b, c } = FINALS;
+      const [x, y, z] = others as [CandleEvent, CandleEvent, CandleEvent];
+      // The other's clock is behind, and it begins anew.
+      const merged = emitted(operator(), [a, b, x, c, y, z, y, z]);
+      const lineOf = ({ type, candle, status, revision }: CandleEvent) =>
+        `${type} ${candle.timestamp} ${candle.close} ${status} ${revision}`;
+      const alone = (events: CandleEvent[]) => emitted(operator(), events).map(lineOf);
+      const isOther = ({ series }: CandleEvent) => series.pairAddress === OTHER.pairAddress;
+      expect(merged.filter((event) => !isOther(event)).map(lineOf)).toEqual(alone([a, b, c]));
+      expect(merged.filter(isOther).map(lineOf)).toEqual([...alone([x, y, z]), ...alone([y, z])]);
     });
 
     it("takes the same series in another object", () => {
@@ -144,13 +170,18 @@ export function describeSeriesManners(operator: () => OperatorFunction<CandleEve
 
     it.each([
       ["one that is final", eventOf("updated", 2, "final", 3)],
-      ["one that is older than a final one", eventOf("new", 0, "closed")],
+      ["one that is older than a final one", eventOf("updated", 0, "closed")],
       ["the removal of one that is final", eventOf("removed", 2, "final")],
-    ])("fails at an event about %s", (_, event) => {
-      const error = failure(operator(), [FINALS.a, FINALS.b, event]);
-      expect(error).toBeInstanceOf(PairstreamError);
-      expect(String(error)).toContain(new Date(event.candle.timestamp).toISOString());
-      expect(String(error)).toContain(new Date(candleOf(2).timestamp).toISOString());
+    ])("leaves out an event about %s, and goes on", (_, event) => {
+      const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
+      const events = emitted(operator(), [FINALS.a, FINALS.b, event, event, FINALS.c]);
+      expect(events.map(({ candle }) => candle.timestamp / 60_000)).toEqual([1, 2, 3]);
+      expect(warn).toHaveBeenCalledTimes(1);
+      expect(warn).toHaveBeenCalledWith(
+        expect.stringContaining(`${new Date(event.candle.timestamp).toISOString()}`),
+        { type: "PairstreamWarning", code: "PAIRSTREAM_EVENT_LEFT_OUT" },
+      );
+      warn.mockRestore();
     });
   });
 }

@@ -11,7 +11,7 @@ import { reachable } from "./manners.js";
 import { Lives, sequences } from "./sequences.js";
 
 const INDICATORS = new Map(Object.entries({ slow: average(0.3), mean: mean(3), channel: channel(2) }));
-const chainOf = () => new IndicatorChain(KernelSet.of(INDICATORS));
+const chainOf = () => new IndicatorChain(KernelSet.of(INDICATORS), [...INDICATORS.keys()]);
 const sameValues = (a: IndicatorEvent, b: IndicatorEvent) =>
   JSON.stringify(a.values) === JSON.stringify(b.values);
 

@@ -140,7 +140,7 @@ export class Lives<E extends CandleEvent> {
       expect(timestamp).toBeGreaterThan(newest);
       newest = timestamp;
       this.follow(event);
-      expect([event.live, event.observedAt]).toEqual([cause.live, cause.observedAt]);
+      expect(event.observedAt).toBe(cause.observedAt);
       expect([event, event.candle].every(Object.isFrozen)).toBe(true);
     }
   }

@@ -157,7 +157,11 @@ describe("replayCandles", () => {
       merge(
         replayCandles(candlesOf("10min", 2), { ...options, timeframe: "10min" }),
         replayCandles(later(candlesOf("5min", 4)), { ...options, timeframe: "5min" }),
-        replayCandles(candlesOf("1min", 20), options).pipe(resample("10min"), closes(), map(eventLike)),
+        replayCandles(candlesOf("1min", 20), options).pipe(
+          resample("10min"),
+          closes(),
+          map(({ candle }) => eventLike(candle)),
+        ),
       ).subscribe(({ observedAt, series }) => {
         delays.push(clock.now() - observedAt);
         order.push([(observedAt - begin) / MINUTE, series.timeframe]);

@@ -85,7 +85,7 @@ export interface PublishedStatusOptions extends NatsOptions {
  * const series = { network: "mainnet", pairAddress, timeframe: "1min", currency: "usd" } as const;
  * watchPublishedCandles(connection, series, { since: { candles: 100 } })
  *   .pipe(closes())
- *   .subscribe(({ close }) => console.log(close));
+ *   .subscribe(({ candle }) => console.log(candle.close));
  * ```
  */
 export function watchPublishedCandles(

@@ -22,7 +22,7 @@ export type ChannelEvent = CandleEvent | SniperEvent | FeedStatus;
  * import { filter } from "rxjs";
  *
  * const closed = fromServerSentEvents("https://example.com/events").pipe(filter(isCandleEvent), closes());
- * closed.subscribe((candle) => console.log(candle.close));
+ * closed.subscribe(({ candle }) => console.log(candle.close));
  * ```
  */
 export function isCandleEvent(event: ChannelEvent): event is CandleEvent {

@@ -1,0 +1,153 @@
+import type { CandleEvent } from "../candles/event.js";
+import type { Series, Timeframe } from "../contract/model.js";
+import { InvalidInputError } from "../errors.js";
+import type { Indicator } from "../indicators/kernel.js";
+import { type Intervals, intervalsOf } from "../timeframe.js";
+import { IndicatorChain } from "./indicator-chain.js";
+import type { IndicatorEvent } from "./indicator-event.js";
+import { nests, Resampler } from "./resampler.js";
+import { SeriesStates } from "./series-states.js";
+import type { Reducer } from "./through-reducer.js";
+import { TimeframeValues, ValuesAt, type ValuesHolder } from "./timeframe-values.js";
+
+type Indicators = ReadonlyMap<string, Indicator<unknown>>;
+
+const NOTHING: readonly never[] = [];
+
+/** The events of one series, joined with values of a longer timeframe. */
+class Joined {
+  /** The end of the newest candle that is final. */
+  finalUntil = Number.NEGATIVE_INFINITY;
+  private readonly intervals: Intervals;
+  private readonly chain: IndicatorChain;
+
+  constructor(
+    { timeframe }: Series,
+    readonly holder: ValuesHolder,
+    indicators: Indicators,
+  ) {
+    this.intervals = intervalsOf(timeframe);
+    this.chain = new IndicatorChain(new ValuesAt(holder, this.intervals), [...indicators.keys()]);
+  }
+
+  apply(event: CandleEvent, hasMoved: boolean): readonly IndicatorEvent[] {
+    const told = this.chain.apply(event, hasMoved);
+    const isFinal = event.status === "final" && event.type !== "removed";
+    if (isFinal) this.finalUntil = this.intervals.shift(event.candle.timestamp, 1);
+    return told;
+  }
+
+  refresh(cause: CandleEvent): readonly IndicatorEvent[] {
+    return this.chain.refresh(cause);
+  }
+}
+
+/** Adds to the events of one series values of a longer timeframe that is made of themselves. */
+export class OwnTimeframe implements Reducer<CandleEvent, IndicatorEvent>, ValuesHolder {
+  readonly values: TimeframeValues;
+  private readonly resampler: Resampler;
+  private readonly intervals: Intervals;
+  private joined: Joined | undefined;
+  /** No bucket counts that begins before: the first one that was seen may lack its beginning. */
+  private from = Number.POSITIVE_INFINITY;
+
+  constructor(
+    timeframe: Timeframe,
+    private readonly indicators: Indicators,
+  ) {
+    this.resampler = new Resampler(timeframe, "monday");
+    this.intervals = intervalsOf(timeframe);
+    this.values = new TimeframeValues(indicators);
+  }
+
+  apply(event: CandleEvent): readonly IndicatorEvent[] {
+    const { timestamp } = event.candle;
+    if (this.joined === undefined) {
+      this.joined = new Joined(event.series, this, this.indicators);
+      this.from = this.intervals.end(timestamp);
+    }
+    const isOpening = event.type !== "removed" && this.intervals.end(timestamp) === this.from;
+    if (isOpening && this.intervals.start(timestamp) === timestamp) this.from = timestamp;
+    let hasMoved = false;
+    for (const bucket of this.resampler.apply(event)) {
+      if (bucket.candle.timestamp >= this.from) hasMoved = this.values.apply(bucket) || hasMoved;
+    }
+    const told = this.joined.apply(event, hasMoved);
+    this.values.forget(this.joined.finalUntil);
+    return told;
+  }
+}
+
+/** The candles of a pair in the longer timeframe, and the series of it that are joined with them. */
+interface Pair extends ValuesHolder {
+  longer: Timeframe | undefined;
+  readonly joined: Set<Joined>;
+}
+
+/** Adds to the events of any number of series values of a longer timeframe that comes beside them. */
+export class OtherTimeframe implements Reducer<{ event: CandleEvent; isLonger: boolean }, IndicatorEvent> {
+  private readonly pairs = new Map<string, Pair>();
+  private readonly longer: SeriesStates<TimeframeValues>;
+  private readonly series: SeriesStates<{ joined?: Joined }>;
+
+  constructor(private readonly indicators: Indicators) {
+    this.longer = new SeriesStates(() => new TimeframeValues(indicators));
+    this.series = new SeriesStates((former) => {
+      if (former?.joined !== undefined) (former.joined.holder as Pair).joined.delete(former.joined);
+      return {};
+    });
+  }
+
+  apply({ event, isLonger }: { event: CandleEvent; isLonger: boolean }): readonly IndicatorEvent[] {
+    return isLonger ? this.applyLonger(event) : this.applyEvent(event);
+  }
+
+  private applyLonger(event: CandleEvent): readonly IndicatorEvent[] {
+    const values = this.longer.admit(event);
+    if (values === undefined) return NOTHING;
+    const pair = this.pairOf(event.series);
+    const { timeframe } = event.series;
+    if (pair.longer !== undefined && pair.longer !== timeframe) {
+      const problem = `is a stream of ${pair.longer} and of ${timeframe}`;
+      throw new InvalidInputError("timeframe", "a stream of one timeframe for each pair", problem);
+    }
+    pair.longer = timeframe;
+    // Another where the longer series has begun anew.
+    const isAnew = pair.values !== values;
+    pair.values = values;
+    const hasMoved = values.apply(event);
+    return hasMoved || isAnew ? [...pair.joined].flatMap((joined) => joined.refresh(event)) : NOTHING;
+  }
+
+  private applyEvent(event: CandleEvent): readonly IndicatorEvent[] {
+    const state = this.series.admit(event);
+    if (state === undefined) return NOTHING;
+    const pair = this.pairOf(event.series);
+    const { longer, joined } = pair;
+    if (longer !== undefined && !nests(event.series.timeframe, longer)) {
+      const allowed = `one in which ${event.series.timeframe} nests`;
+      throw new InvalidInputError("timeframe", allowed, `is a stream of ${longer}`);
+    }
+    if (state.joined === undefined) {
+      state.joined = new Joined(event.series, pair, this.indicators);
+      joined.add(state.joined);
+    }
+    const told = state.joined.apply(event, false);
+    if (event.status === "final") {
+      let until = Number.POSITIVE_INFINITY;
+      for (const { finalUntil } of joined) until = Math.min(until, finalUntil);
+      pair.values.forget(until);
+    }
+    return told;
+  }
+
+  private pairOf({ network, pairAddress, currency }: Series): Pair {
+    const name = `${network} ${pairAddress} ${currency}`;
+    let pair = this.pairs.get(name);
+    if (pair === undefined) {
+      pair = { values: new TimeframeValues(this.indicators), longer: undefined, joined: new Set() };
+      this.pairs.set(name, pair);
+    }
+    return pair;
+  }
+}

@@ -1,0 +1,131 @@
+import { from, type ObservableInput } from "rxjs";
+import { checkNumber } from "../contract/input.js";
+import { checkNames } from "../contract/names.js";
+import { PairstreamError } from "../errors.js";
+
+/** How a stream is read with `for await`. */
+export interface AsyncIterableOptions {
+  /** Ends the reading: the loop throws its reason, and the stream is left. */
+  signal?: AbortSignal;
+  /** How many events may wait to be read; default 100,000. */
+  buffer?: number;
+}
+
+/**
+ * Reads a stream with `for await`.
+ *
+ * Each loop subscribes for itself, when it begins, and leaves the stream when it is left. What comes meanwhile waits, in
+ * order; where more than `buffer` wait, the stream is left, and the loop throws a `PairstreamError` after the last that
+ * waited: nothing is lost without a word. It ends with the stream, and throws its error.
+ *
+ * Throws an `InvalidInputError` where `buffer` is not a whole number of at least 1.
+ *
+ * ```ts
+ * import { type CandleEvent, closes, toAsyncIterable } from "pairstream";
+ * import type { Observable } from "rxjs";
+ *
+ * async function act(events: Observable<CandleEvent>, place: (close: number) => Promise<void>, signal: AbortSignal) {
+ *   for await (const { live, candle } of toAsyncIterable(events.pipe(closes()), { signal })) {
+ *     if (live) await place(candle.close);
+ *   }
+ * }
+ * ```
+ */
+export function toAsyncIterable<T>(
+  stream: ObservableInput<T>,
+  options: AsyncIterableOptions = {},
+): AsyncIterable<T> {
+  checkNames(options, ["signal", "buffer"]);
+  const { signal } = options;
+  const buffer = checkNumber("buffer", options.buffer ?? 100_000, { min: 1, integer: true });
+  return { [Symbol.asyncIterator]: () => new Reading(stream, buffer, signal) };
+}
+
+interface Waiting<T> {
+  readonly resolve: (result: IteratorResult<T, undefined>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const DONE = { done: true, value: undefined } as const;
+
+class Reading<T> implements AsyncIterator<T, undefined> {
+  /** What has come and was not read yet, from `read` on. */
+  private unread: T[] = [];
+  private read = 0;
+  /** Those who wait for what has not come yet. */
+  private readonly waiting: Waiting<T>[] = [];
+  private ended: { readonly error?: unknown } | undefined;
+  private readonly leave: () => void;
+
+  constructor(stream: ObservableInput<T>, buffer: number, signal: AbortSignal | undefined) {
+    const abort = () => {
+      this.unread = [];
+      this.read = 0;
+      this.end({ error: signal!.reason });
+    };
+    let subscription: { unsubscribe(): void } | undefined;
+    this.leave = () => {
+      signal?.removeEventListener("abort", abort);
+      subscription?.unsubscribe();
+    };
+    if (signal?.aborted) {
+      abort();
+      return;
+    }
+    signal?.addEventListener("abort", abort);
+    subscription = from(stream).subscribe({
+      next: (value) => this.take(value, buffer),
+      error: (error: unknown) => this.end({ error }),
+      complete: () => this.end({}),
+    });
+    if (this.ended !== undefined) this.leave();
+  }
+
+  next(): Promise<IteratorResult<T, undefined>> {
+    if (this.read < this.unread.length) {
+      const value = this.unread[this.read]!;
+      this.read += 1;
+      // Now and then, so that each costs the same however many wait.
+      if (this.read * 2 >= this.unread.length) {
+        this.unread = this.unread.slice(this.read);
+        this.read = 0;
+      }
+      return Promise.resolve({ done: false, value });
+    }
+    const { ended } = this;
+    if (ended === undefined) return new Promise((resolve, reject) => this.waiting.push({ resolve, reject }));
+    this.ended = {};
+    return "error" in ended ? Promise.reject(ended.error) : Promise.resolve(DONE);
+  }
+
+  return(): Promise<IteratorResult<T, undefined>> {
+    this.unread = [];
+    this.read = 0;
+    this.end({});
+    return Promise.resolve(DONE);
+  }
+
+  private take(value: T, buffer: number): void {
+    if (this.ended !== undefined) return;
+    const reader = this.waiting.shift();
+    if (reader !== undefined) {
+      reader.resolve({ done: false, value });
+    } else if (this.unread.length - this.read < buffer) {
+      this.unread.push(value);
+    } else {
+      const message = `More than ${buffer} events wait to be read: read faster, or give toAsyncIterable more buffer`;
+      this.end({ error: new PairstreamError(message) });
+    }
+  }
+
+  private end(ended: { readonly error?: unknown }): void {
+    if (this.ended !== undefined) return;
+    this.ended = ended;
+    this.leave();
+    for (const { resolve, reject } of this.waiting.splice(0)) {
+      if ("error" in this.ended) reject(this.ended.error);
+      else resolve(DONE);
+      this.ended = {};
+    }
+  }
+}
