@@ -32,7 +32,9 @@ const STATE = fileURLToPath(new URL("../../node_modules/.cache/pairstream/bot.js
 
 const command = () =>
   new Command("npm run example:bot --")
-    .description("Trades five pairs in two timeframes on paper; without --base-url on a market that is made up.")
+    .description(
+      "Trades five pairs in two timeframes on paper; without --base-url on a market that is made up.",
+    )
     .addOption(new Option("--base-url <url>", `a service elsewhere; needs ${KEY} and --pair`))
     .addOption(new Option("--pair <addresses...>", "its pairs"))
     .addOption(new Option("--timeframe <length>", "the shorter one to trade, polled").default("1min"))
@@ -42,7 +44,9 @@ const command = () =>
       new Option("--every <ms>", "time between polls, for the stop").argParser(toNumber).default(10_000),
     )
     .addOption(new Option("--stop-loss <percent>", "of a position").argParser(toShare).default(0.05, "5"))
-    .addOption(new Option("--state <file>", "what survives a restart").default(STATE, "in node_modules/.cache"))
+    .addOption(
+      new Option("--state <file>", "what survives a restart").default(STATE, "in node_modules/.cache"),
+    )
     .addOption(
       new Option("--for <seconds>", "stop by itself")
         .argParser(toNumber)

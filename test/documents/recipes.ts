@@ -76,16 +76,19 @@ interface Trouble {
   readonly outage?: readonly [from: number, to: number];
 }
 
-/** A swap of each pair every 15 s, at prices that go up and down within minutes and hours. */
-const busy: SwapSource = {
+/** A swap of each pair every `step` ms, at prices that go up and down within minutes and hours. */
+const busy = (step: number): SwapSource => ({
   pair: (_network, pairAddress) => ({
     tokenAddress: null,
     createdAt: START - 48 * HOUR,
     settled: true,
     *swaps({ from, to, asOf }) {
       const phase = PAIRS.indexOf(pairAddress);
-      const step = 15_000;
-      for (let at = Math.ceil(Math.max(from, START - 48 * HOUR) / step) * step; at < to && at <= asOf; at += step) {
+      for (
+        let at = Math.ceil(Math.max(from, START - 48 * HOUR) / step) * step;
+        at < to && at <= asOf;
+        at += step
+      ) {
         const wave = Math.sin(at / (9 * MINUTE) + phase) + Math.sin(at / (2.3 * MINUTE)) / 3;
         const price = 100 * Math.exp(wave / 20 + Math.sin(at / (5 * HOUR)) / 10);
         const tokenAmount = 1 + Math.sin(at / 41_000 + phase) ** 2;
@@ -93,7 +96,7 @@ const busy: SwapSource = {
       }
     },
   }),
-};
+});
 
 function swapAt(timestamp: number, price: number, tokenAmount: number): Swap {
   return {
@@ -115,7 +118,9 @@ export class Stage {
 
   constructor({ isUnsettled = false, rates, outage = [0, 0] }: Trouble = {}) {
     const { clock } = this;
-    const source = isUnsettled ? unsettled(busy, { seed: 3, settlesAfter: 90_000, late: 0.3, forks: 0.5 }) : busy;
+    const source = isUnsettled
+      ? unsettled(busy(45_000), { seed: 3, settlesAfter: 90_000, late: 0.3, forks: 0.5 })
+      : busy(15_000);
     const service = createPairService({ source, clock: () => clock.now() });
     const network: FetchLike = async (url, init) => {
       if (clock.now() >= outage[0] && clock.now() < outage[1]) throw new TypeError("no network");

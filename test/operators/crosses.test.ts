@@ -8,7 +8,6 @@ import { CrossingDetector } from "../../src/operators/crossing-detector.js";
 import type { IndicatorEvent } from "../../src/operators/indicator-event.js";
 import { readerOf } from "../../src/operators/operand.js";
 import { withIndicators } from "../../src/operators/with-indicators.js";
-import { candleOf } from "../candles/market.js";
 import { eventOf } from "./events.js";
 import { average, channel, mean } from "./kernels.js";
 import { marbles, reachable } from "./manners.js";
