@@ -90,13 +90,16 @@ const busy = (step: number): SwapSource => ({
         at += step
       ) {
         const wave = Math.sin(at / (9 * MINUTE) + phase) + Math.sin(at / (2.3 * MINUTE)) / 3;
-        const price = 100 * Math.exp(wave / 20 + Math.sin(at / (5 * HOUR)) / 10);
-        const tokenAmount = 1 + Math.sin(at / 41_000 + phase) ** 2;
+        const price = 100 * Math.exp(wave / 25 + Math.sin(at / HOUR + phase) / 10 + noise(at + phase) / 50);
+        const tokenAmount = 1 + noise(at + 500 + phase);
         yield swapAt(at, price, tokenAmount);
       }
     },
   }),
 });
+
+/** Some number from 0 to 1, always the same at an instant. */
+const noise = (at: number) => Math.abs(Math.sin(at * 12.9898) * 43_758.5453) % 1;
 
 function swapAt(timestamp: number, price: number, tokenAmount: number): Swap {
   return {
