@@ -72,12 +72,14 @@ interface Trouble {
   /** Swaps that come late, and forks: corrections and removals. */
   readonly isUnsettled?: boolean;
   readonly rates?: Parameters<typeof withFaults>[1]["rates"];
+  /** How far the price of a swap is from the waves, as a share of it; the more, the more lines cross. */
+  readonly roughness?: number;
   /** No network, `[from, to)`. */
   readonly outage?: readonly [from: number, to: number];
 }
 
 /** A swap of each pair every `step` ms, at prices that go up and down within minutes and hours. */
-const busy = (step: number): SwapSource => ({
+const busy = (step: number, roughness: number): SwapSource => ({
   pair: (_network, pairAddress) => ({
     tokenAddress: null,
     createdAt: START - 48 * HOUR,
@@ -90,7 +92,8 @@ const busy = (step: number): SwapSource => ({
         at += step
       ) {
         const wave = Math.sin(at / (9 * MINUTE) + phase) + Math.sin(at / (2.3 * MINUTE)) / 3;
-        const price = 100 * Math.exp(wave / 25 + Math.sin(at / HOUR + phase) / 10 + noise(at + phase) / 50);
+        const price =
+          100 * Math.exp(wave / 25 + Math.sin(at / HOUR + phase) / 20 + noise(at + phase) * roughness);
         const tokenAmount = 1 + noise(at + 500 + phase);
         yield swapAt(at, price, tokenAmount);
       }
@@ -119,11 +122,11 @@ export class Stage {
   readonly clock = new VirtualClock(START);
   readonly #fetch: FetchLike;
 
-  constructor({ isUnsettled = false, rates, outage = [0, 0] }: Trouble = {}) {
+  constructor({ isUnsettled = false, rates, outage = [0, 0], roughness = 0.02 }: Trouble = {}) {
     const { clock } = this;
     const source = isUnsettled
-      ? unsettled(busy(45_000), { seed: 3, settlesAfter: 90_000, late: 0.3, forks: 0.5 })
-      : busy(15_000);
+      ? unsettled(busy(45_000, roughness), { seed: 3, settlesAfter: 90_000, late: 0.3, forks: 0.5 })
+      : busy(15_000, roughness);
     const service = createPairService({ source, clock: () => clock.now() });
     const network: FetchLike = async (url, init) => {
       if (clock.now() >= outage[0] && clock.now() < outage[1]) throw new TypeError("no network");
