@@ -66,7 +66,7 @@ export interface Act {
   readonly event: CandleEvent;
 }
 
-export const keyOf = ({ series, candle }: CandleEvent) => `${series.pairAddress} ${candle.timestamp}`;
+const keyOf = ({ series, candle }: CandleEvent) => `${series.pairAddress} ${candle.timestamp}`;
 
 interface Trouble {
   /** Swaps that come late, and forks: corrections and removals. */
