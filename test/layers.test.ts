@@ -44,7 +44,7 @@ const PACKAGES_OF: Record<string, string[]> = {
 
 /** Within a room, from the lowest up: a folder or file imports from those above its own, the rest of the room from all. */
 const WITHIN: Record<string, string[]> = {
-  candles: ["event", "rules", "options", "read", "live", "view"],
+  candles: ["event", "rules", "lateness", "options", "read", "live", "view"],
 };
 
 const unitOf = (path: string) => /^(?:adapters\/)?[^/]+/.exec(path)![0].replace(/\.ts$/, "");

@@ -8,12 +8,6 @@ const MOST_PATIENCE = 60_000;
 /** Where intervals are so long that this part of one is more, it is the bound. */
 const MOST_PART = 0.01;
 
-/** How an event stands in time. */
-export interface Liveness {
-  readonly live: boolean;
-  readonly lateBy: number;
-}
-
 /**
  * When a candle is due with a status, by the service's clock: open until its interval ends; closed `settle` after that;
  * final at the first closing poll that finds it out of the revision window. One that skips `closed` (`isFirstClose`
@@ -41,12 +35,6 @@ export function lateness(received: number, due: number): number {
 export function isInTime(lateBy: number, length: number): boolean {
   const most = Math.max(MOST_PATIENCE, MOST_PART * length);
   return lateBy <= Math.min(Math.max(length / 2, LEAST_PATIENCE), most);
-}
-
-/** How an event stands about the candle that begins at `timestamp`, if nothing but its lateness decides. */
-export function livenessOf(received: number, due: number, intervals: Intervals, timestamp: number): Liveness {
-  const lateBy = lateness(received, due);
-  return { live: isInTime(lateBy, intervals.end(timestamp) - timestamp), lateBy };
 }
 
 function startAtOrAfter(intervals: Intervals, instant: number): number {

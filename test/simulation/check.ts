@@ -5,6 +5,7 @@ import { watchDeletion } from "./monitors/deletion.js";
 import { watchEconomy } from "./monitors/economy.js";
 import { watchErrors } from "./monitors/errors.js";
 import { watchJumps } from "./monitors/jumps.js";
+import { watchLateness } from "./monitors/lateness.js";
 import { watchLives } from "./monitors/lives.js";
 import { foundAt, watchMissing } from "./monitors/missing.js";
 import type { Context, Monitor } from "./monitors/monitor.js";
@@ -22,6 +23,7 @@ const LONGEST_HINT = 3_600_000;
 
 const MONITORS: Readonly<Record<string, Monitor>> = {
   lives: watchLives,
+  lateness: watchLateness,
   convergence: watchConvergence,
   deletion: watchDeletion,
   statuses: watchStatuses,

@@ -429,4 +429,32 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     replace: "if (false)",
     seeds: [78, 51, 103],
   },
+  {
+    name: "calls every close of an answer live, not only the newest",
+    file: "candles/view/view.ts",
+    find: "if (waiting.length > 0) yield* overtaken(waiting);",
+    replace: "yield* waiting;",
+    seeds: [50, 69],
+  },
+  {
+    name: "says of what somebody joins how late it was when it was read",
+    file: "candles/watch.ts",
+    find: "received: serviceTime(clock, joinedAt) }",
+    replace: "received: state.book.observedAt }",
+    seeds: [46, 57],
+  },
+  {
+    name: "takes a final candle for due when it should have closed",
+    file: "candles/lateness.ts",
+    find: 'if (status === "closed" || isFirstClose) return end + settle;',
+    replace: 'if (status !== "open") return end + settle;',
+    seeds: [1, 2],
+  },
+  {
+    name: "calls a close live that is handed over long after it was read",
+    file: "candles/watch.ts",
+    find: 'type: "history-end", received: serviceNow(core) }',
+    replace: 'type: "history-end", received: 0 }',
+    seeds: [1, 2],
+  },
 ];

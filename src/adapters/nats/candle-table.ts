@@ -2,6 +2,8 @@ import { type CandleEvent, frozenEvent } from "../../candles/event.js";
 import { isSame } from "../../candles/live/book.js";
 import type { Candle, Series } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
+import { toldAt } from "../wire/due.js";
+import { HeardClock } from "../wire/heard-clock.js";
 import { REREAD } from "./consumer.js";
 import type { CandleRecord, StatusRecord } from "./message.js";
 import { isNewer, isStale, type PlacedMessage, type Takeover, takeoversOf } from "./records.js";
@@ -27,7 +29,11 @@ export class CandleTable {
   /** By timestamp, also those that are gone. */
   readonly #known = new Map<number, PlacedCandle>();
   #isReading = true;
-  #isLive: boolean;
+  readonly #now: () => number;
+  /** The service's clock, by what has come since all that is stored was read; before, as the server's clock has it. */
+  readonly #clock = new HeardClock();
+  readonly #stored = new HeardClock();
+  #hasHeard = false;
   /** Nothing older is shown. */
   #start = Number.NEGATIVE_INFINITY;
   /** The latest instant of the service's clock that a message tells of. */
@@ -40,11 +46,12 @@ export class CandleTable {
   /** As `#storedAt` was then. */
   #prunedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(series: Series, intervals: Intervals, since: TableStart) {
+  /** `now`: the reader's own clock. */
+  constructor(series: Series, intervals: Intervals, since: TableStart, now = () => 0) {
     this.#series = series;
+    this.#now = now;
     this.#intervals = intervals;
     this.#since = since;
-    this.#isLive = since === undefined;
   }
 
   /** Takes a message about a candle. */
@@ -57,6 +64,8 @@ export class CandleTable {
       return [];
     }
     if (timestamp < this.#start || isStale(message, this.#takeovers)) return [];
+    this.#hasHeard = true;
+    this.#clock.hear(message.observedAt, this.#now());
     const events = this.#change(known, message);
     this.#prune();
     return events;
@@ -91,9 +100,13 @@ export class CandleTable {
     const stored = this.#shown();
     this.#start = this.#startOf(stored, now);
     const shown = stored.filter(({ candle }) => candle.timestamp >= this.#start);
-    const events = shown.map((message) => this.#event("new", message));
+    const newest = shown.findLast(({ status }) => status !== "open");
+    const events = shown.map((message) => {
+      const isLate =
+        message.isLate || this.#since !== undefined || (message.status !== "open" && message !== newest);
+      return this.#event("new", { ...message, isLate });
+    });
     this.#prune();
-    this.#isLive = true;
     return events;
   }
 
@@ -145,6 +158,7 @@ export class CandleTable {
   #note({ observedAt, time }: PlacedCandle): void {
     this.#observedAt = Math.max(this.#observedAt, observedAt);
     this.#storedAt = Math.max(this.#storedAt, time);
+    this.#stored.hear(observedAt, time);
   }
 
   /** Forgets what neither changes nor comes again. */
@@ -158,8 +172,19 @@ export class CandleTable {
   }
 
   #event(change: "new" | "removed" | Candle, of: PlacedCandle): CandleEvent {
-    const { candle, status, revision, observedAt } = of;
-    return frozenEvent(change, candle, status, revision, this.#isLive, 0, observedAt, this.#series);
+    const clock = this.#hasHeard ? this.#clock : this.#stored;
+    const { candle, status, revision, observedAt, isLate = false, due = Number.POSITIVE_INFINITY } = of;
+    const { lateBy, isInTime } = toldAt(clock.at(this.#now()), due, candle.timestamp, this.#series.timeframe);
+    return frozenEvent(
+      change,
+      candle,
+      status,
+      revision,
+      !isLate && isInTime,
+      lateBy,
+      observedAt,
+      this.#series,
+    );
   }
 }
 

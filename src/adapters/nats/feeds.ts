@@ -2,6 +2,7 @@ import { Subscription } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
 import type { Sniper } from "../../contract/model.js";
 import type { SniperEvent } from "../../snipers/diff.js";
+import { dueOf } from "../wire/due.js";
 import { addressOf, foldWallet } from "../wire/wallets.js";
 import {
   candleBody,
@@ -62,7 +63,9 @@ export function offerCandle(publisher: FeedPublisher, event: CandleEvent, epoch:
   const body = candleBody({ candle, status, isRemoved: isRemoval });
   const isLast = status === "final" && !isRemoval;
   const isBeginning = type === "new" && event.live && status === "open";
-  publisher.offer(String(candle.timestamp), { body, isRemoval, epoch, observedAt, isBeginning }, isLast);
+  const timing = { due: dueOf(event, observedAt), isLate: !event.live };
+  const proposal = { body, isRemoval, epoch, observedAt, isBeginning, ...timing };
+  publisher.offer(String(candle.timestamp), proposal, isLast);
 }
 
 /** Has the wallet of an event stored as it stands after it; `known` holds the wallets of the pair, and follows. */
@@ -86,9 +89,9 @@ export function offerSniper(
 
 export const readCandleRecord: RecordReader = (last, text) => {
   if (last === STATUS) return readStatusRecord(last, text);
-  const { isRemoved, epoch, observedAt, revision, ...candle } = readCandleMessage(text);
+  const { isRemoved, epoch, observedAt, revision, due, isLate, ...candle } = readCandleMessage(text);
   const body = candleBody({ ...candle, isRemoved });
-  return { body, isRemoval: isRemoved, epoch, observedAt, revision };
+  return { body, isRemoval: isRemoved, epoch, observedAt, revision, due, isLate };
 };
 
 export const readWalletRecord: RecordReader = (last, text) => {

@@ -9,7 +9,7 @@ import { readWire } from "../wire/read.js";
 import type { StoredRecord, Takeover } from "./records.js";
 
 /** Raised with every change that an older reader would misread. */
-const VERSION = 1;
+const VERSION = 2;
 
 const count = z.int().check(z.nonnegative());
 const stamp = { version: z.literal(VERSION), epoch: count, observedAt: z.number(), revision: count };
@@ -20,6 +20,8 @@ const candleMessage = z.object({
   candle,
   status: z.enum(["open", "closed", "final"]),
   removed,
+  due: z.optional(z.number()),
+  late: removed,
 });
 const walletMessage = z.object({ ...stamp, wallet, removed });
 const statusMessage = z.object({
@@ -48,6 +50,10 @@ export interface CandleRecord extends Stamped {
   readonly candle: Candle;
   readonly status: CandleStatus;
   readonly isRemoved: boolean;
+  /** When it was due, by the service's clock; absent where its publisher does not know. */
+  readonly due?: number | undefined;
+  /** Whether it was not live as its publisher got it. */
+  readonly isLate?: boolean | undefined;
 }
 
 /** A wallet as it stands; as last known where it `isRemoved`. */
@@ -128,14 +134,19 @@ export function writeMessage({
   observedAt,
   revision,
   body,
-}: Pick<StoredRecord, "epoch" | "observedAt" | "revision" | "body">) {
-  return `${JSON.stringify({ version: VERSION, epoch, observedAt, revision }).slice(0, -1)},${body.slice(1)}`;
+  due,
+  isLate,
+}: Pick<StoredRecord, "epoch" | "observedAt" | "revision" | "body" | "due" | "isLate">) {
+  const late = isLate ? { late: true } : {};
+  const stamp = { version: VERSION, epoch, observedAt, revision, due, ...late };
+  return `${JSON.stringify(stamp).slice(0, -1)},${body.slice(1)}`;
 }
 
 /** Reads a message about a candle; throws a `ContractError` where it is none of this version's. */
 export function readCandleMessage(text: string): CandleRecord {
-  const { candle, status, removed, ...rest } = readWire(candleMessage, text);
-  return { ...stampOf(rest), candle, status, isRemoved: removed === true };
+  const { candle, status, removed, due, late, ...rest } = readWire(candleMessage, text);
+  const timing = due === undefined ? {} : { due, isLate: late === true };
+  return { ...stampOf(rest), candle, status, isRemoved: removed === true, ...timing };
 }
 
 /** Reads a message about a wallet; throws like `readCandleMessage`. */

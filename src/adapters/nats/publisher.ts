@@ -312,8 +312,16 @@ export class FeedPublisher {
         tell({ type: "stored", subject, sequence: stored.sequence });
       }
       if (decision === "keep" || (decision === "done" && !mustStore)) break;
-      const { epoch, observedAt, body, isRemoval } = proposal;
-      const record = { epoch, observedAt, body, isRemoval, revision: nextRevision(stored, proposal) };
+      const { epoch, observedAt, body, isRemoval, due, isLate } = proposal;
+      const record = {
+        epoch,
+        observedAt,
+        body,
+        isRemoval,
+        due,
+        isLate,
+        revision: nextRevision(stored, proposal),
+      };
       const sequence = await store.publish(subject, writeMessage(record), stored?.sequence ?? 0);
       if (this.#isStopped) return;
       if (sequence !== undefined) {

@@ -14,6 +14,9 @@ export interface Proposal extends Stamp {
   readonly isRemoval: boolean;
   /** Whether it has just begun to be, so that most likely nothing is stored yet; default false. */
   readonly isBeginning?: boolean;
+  /** Of a candle: when it was due, by the service's clock, and whether it was not live by then. */
+  readonly due?: number | undefined;
+  readonly isLate?: boolean | undefined;
 }
 
 /** What is stored on a subject, as far as a publisher knows. */

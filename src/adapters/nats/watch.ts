@@ -100,7 +100,7 @@ export function watchPublishedCandles(
   const since = checkSince(options.since, intervals.start);
   const feed = candleSubjects(settings.name, checked);
   return defer(() => {
-    const table = new CandleTable(checked, intervals, since);
+    const table = new CandleTable(checked, intervals, since, () => settings.scheduler.now());
     const take = (signal: FeedSignal): readonly CandleEvent[] => {
       if (signal.type === "caught-up") return table.caughtUp(settings.scheduler.now());
       const { time } = signal;

@@ -1,6 +1,7 @@
 import { type CandleEvent, type CandleStatus, frozenEvent } from "../../candles/event.js";
 import { isSame, laterOf } from "../../candles/live/book.js";
 import type { Candle, Series } from "../../contract/model.js";
+import { toldAt } from "../wire/due.js";
 import { CandleTable } from "./candle-table.js";
 import type { CandleMessage, DataOf } from "./wire.js";
 
@@ -8,6 +9,8 @@ interface KnownCandle {
   readonly candle: Candle;
   readonly status: CandleStatus;
   readonly revision: number;
+  /** When it was due with that status, by the service's clock. */
+  readonly due: number;
   /** Absent where another channel told of it. */
   life: number | undefined;
 }
@@ -26,10 +29,14 @@ export class CandleMirror {
   readonly #stale = new Set<number>();
   /** Whether the channel has told of a candle since the fresh start; before that nobody knows where it begins. */
   #isPlaced = true;
+  /** Whether all has been told that was there at first. */
   #isLive = false;
+  readonly #now: () => number;
 
-  constructor(series: Series, keep: number) {
+  /** `now`: the service's clock. */
+  constructor(series: Series, keep: number, now: () => number) {
     this.#series = series;
+    this.#now = now;
     this.#table = new CandleTable(roomFor(keep));
   }
 
@@ -71,7 +78,7 @@ export class CandleMirror {
 
   /** The channel's candles, ascending, after a fresh start. */
   adopt(messages: readonly CandleMessage[], place: Place): CandleEvent[] {
-    const events = this.#reconcile(messages, place);
+    const events = newestCloseAlone(this.#reconcile(messages, place));
     if (place.isSettled) this.#isLive = true;
     return events;
   }
@@ -110,7 +117,7 @@ export class CandleMirror {
   #apply(message: CandleMessage): CandleEvent[] {
     const { candle, life, observedAt, status } = message;
     const { timestamp } = candle;
-    if (message.type === "removed") return this.#remove(timestamp, observedAt, message.revision);
+    if (message.type === "removed") return this.#remove(timestamp, observedAt, message);
     if (this.#table.isForgotten(timestamp)) return [];
     this.#stale.delete(timestamp);
     const known = this.#table.get(timestamp);
@@ -125,33 +132,49 @@ export class CandleMirror {
       return [];
     }
     const revision = Math.max(message.revision, known.revision + 1);
-    this.#table.set({ candle, status: later, revision, life });
-    return [this.#event(known.candle, candle, later, revision, observedAt)];
+    const now = { candle, status: later, revision, due: message.due, life };
+    this.#table.set(now);
+    return [this.#event(known.candle, now, message.live, observedAt)];
   }
 
-  #add({ candle, status, revision, life, observedAt }: CandleMessage): CandleEvent[] {
-    this.#table.set({ candle, status, revision, life });
-    return [this.#event("new", candle, status, revision, observedAt)];
+  #add({ candle, status, revision, due, life, live, observedAt }: CandleMessage): CandleEvent[] {
+    const known = { candle, status, revision, due, life };
+    this.#table.set(known);
+    return [this.#event("new", known, live, observedAt)];
   }
 
-  #remove(timestamp: number, observedAt: number, revision = 0): CandleEvent[] {
+  /** `told`: how the channel says that it is gone, where it does. */
+  #remove(timestamp: number, observedAt: number, told?: CandleMessage): CandleEvent[] {
     const known = this.#table.get(timestamp);
     this.#stale.delete(timestamp);
     if (known === undefined) return [];
     this.#table.delete(timestamp);
-    const last = Math.max(revision, known.revision + 1);
-    return [this.#event("removed", known.candle, known.status, last, observedAt)];
+    const { revision = 0, due = known.due, live = true } = told ?? {};
+    const gone = { ...known, due, revision: Math.max(revision, known.revision + 1) };
+    return [this.#event("removed", gone, live, observedAt)];
   }
 
+  /** `mayBeLive`: whether it was live as the channel got it. */
   #event(
     change: "new" | "removed" | Candle,
-    candle: Candle,
-    status: CandleStatus,
-    revision: number,
+    { candle, status, revision, due }: KnownCandle,
+    mayBeLive: boolean,
     observedAt: number,
   ): CandleEvent {
-    return frozenEvent(change, candle, status, revision, this.#isLive, 0, observedAt, this.#series);
+    const { timeframe } = this.#series;
+    const { lateBy, isInTime } = toldAt(this.#now(), due, candle.timestamp, timeframe);
+    const live = this.#isLive && mayBeLive && isInTime;
+    return frozenEvent(change, candle, status, revision, live, lateBy, observedAt, this.#series);
   }
+}
+
+/** Of the closes that are told at once only the newest is live. */
+function newestCloseAlone(events: readonly CandleEvent[]): CandleEvent[] {
+  const isClose = ({ type, status }: CandleEvent) => type !== "removed" && status !== "open";
+  const newest = events.findLast(isClose);
+  return events.map((event) =>
+    event.live && isClose(event) && event !== newest ? Object.freeze({ ...event, live: false }) : event,
+  );
 }
 
 function roomFor(keep: number): number {

@@ -4,6 +4,7 @@ import type { Candle, Series, Sniper } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
 import { toWireError } from "../wire/error.js";
+import { HeardClock } from "../wire/heard-clock.js";
 import { addressOf, foldWallet, isNews, walletChanges } from "../wire/wallets.js";
 import { CandleTable } from "./candle-table.js";
 import { ReplayLog } from "./replay-log.js";
@@ -34,6 +35,7 @@ export interface ChannelSettings {
   /** ms. */
   readonly heartbeat: number;
   readonly hasStatus: boolean;
+  now(): number;
 }
 
 type Entry = CandleEntry | SniperEntry | (Message & { readonly kind: "settled" | "status" });
@@ -92,6 +94,7 @@ export class ChannelState {
   readonly #log: ReplayLog<Entry>;
   readonly #series = new Map<string, SeriesState>();
   readonly #pairs = new Map<string, PairState>();
+  readonly #clock = new HeardClock();
   #status: { readonly isLive: boolean; readonly message: Message } | undefined;
   #ending: Message | undefined;
   /** The last snapshot, which all receivers that come before the next change share. */
@@ -120,19 +123,24 @@ export class ChannelState {
     const known = this.#seriesOf(event);
     const { key, series, table } = known;
     known.observedAt = event.observedAt;
-    if (event.live) this.#settleSeries(known);
+    const now = this.#settings.now();
+    this.#clock.hear(event.observedAt, now);
+    const received = this.#clock.at(now);
+    // A close that is handed over after a history may be live, while the running candle is still to come.
+    if (event.live && (status === "open" || event.lateBy === 0)) this.#settleSeries(known);
     const row = table.get(timestamp);
     if (event.type === "removed") {
       if (row === undefined) return;
       table.delete(timestamp);
-      const text = writeCandle(event, "removed", row.life);
+      const text = writeCandle(event, "removed", row.life, received);
       this.#log.append({ kind: "candle", key: `${key} ${timestamp}`, timestamp, text });
       return;
     }
     if (table.isForgotten(timestamp)) return;
     if (row !== undefined && row.status === status && isSame(row.candle, candle)) return;
     const life = row?.life ?? this.#log.head + 1;
-    const text = writeCandle({ ...event, series }, row === undefined ? "new" : "updated", life);
+    const type = row === undefined ? "new" : "updated";
+    const text = writeCandle({ ...event, series }, type, life, received);
     const message = { kind: "candle", key: `${key} ${timestamp}`, timestamp, text } as const;
     table.set({ candle, status, life, message });
     if (!table.isForgotten(timestamp)) this.#log.append(message);
@@ -191,8 +199,10 @@ export class ChannelState {
 
   hello(isResumed: boolean): Message {
     const { channel, heartbeat, keep, hasStatus } = this.#settings;
-    const version = WIRE_VERSION;
-    return { text: writeMessage("hello", { version, channel, heartbeat, keep, hasStatus, isResumed }) };
+    const heard = this.#clock.at(this.#settings.now());
+    const now = Number.isFinite(heard) ? heard : null;
+    const rest = { channel, heartbeat, keep, hasStatus, isResumed, now };
+    return { text: writeMessage("hello", { version: WIRE_VERSION, ...rest }) };
   }
 
   /** The number of the change after which a `Last-Event-ID` asks to go on; `undefined` where that cannot be done. */

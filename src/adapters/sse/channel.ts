@@ -57,7 +57,12 @@ const RETRY = 1_000;
 export function createEventChannel(options: EventChannelOptions): EventChannel {
   const { candles, snipers, status, scheduler, ...rest } = checkChannelOptions(options);
   const channel = globalThis.crypto.randomUUID();
-  const state = new ChannelState({ ...rest, channel, hasStatus: status !== undefined });
+  const state = new ChannelState({
+    ...rest,
+    channel,
+    hasStatus: status !== undefined,
+    now: () => scheduler.now(),
+  });
   const connections = new Connections(scheduler, rest.heartbeat, RETRY);
   let isClosed = false;
 

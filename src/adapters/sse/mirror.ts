@@ -1,6 +1,7 @@
 import { ContractError, PairstreamError } from "../../errors.js";
 import { type FeedStatus, isSameStatus } from "../../feed-status.js";
 import { fromWireError } from "../wire/error.js";
+import { HeardClock } from "../wire/heard-clock.js";
 import { CandleMirror } from "./candle-mirror.js";
 import type { ChannelEvent } from "./events.js";
 import { SniperMirror } from "./sniper-mirror.js";
@@ -58,6 +59,10 @@ export class Mirror {
   #isStatusNew = false;
   /** The last status that the subscriber was told. */
   #told: FeedStatus | undefined;
+  /** The service's clock, by what this connection has told. */
+  #clock = new HeardClock();
+  /** The receiver's own clock. */
+  #now = 0;
 
   /** What the next connection is to go on after. */
   get lastEventId(): string | undefined {
@@ -74,6 +79,7 @@ export class Mirror {
     this.#hello = undefined;
     this.#snapshot = undefined;
     this.#isStatusNew = false;
+    this.#clock = new HeardClock();
   }
 
   /** The connection is lost, or does not come about, for the `failures`th time in a row. */
@@ -89,7 +95,9 @@ export class Mirror {
     return this.#told;
   }
 
-  take(messages: readonly ParsedMessage[]): Turn {
+  /** Takes what has come by `now` of the receiver's own clock. */
+  take(messages: readonly ParsedMessage[], now: number): Turn {
+    this.#now = now;
     const events: ChannelEvent[] = [];
     try {
       for (const { id, event, data } of messages) {
@@ -114,6 +122,7 @@ export class Mirror {
     switch (message.name) {
       case "candle": {
         const { data } = message;
+        this.#clock.hear(data.received, this.#now);
         if (snapshot === undefined) return this.#seriesOf(data, keep).take(data);
         snapshot.candles.push(data);
         return [];
@@ -150,6 +159,7 @@ export class Mirror {
   #open(hello: DataOf<"hello">): readonly ChannelEvent[] {
     if (this.#hello !== undefined) throw new ContractError(["hello"], "a second one");
     this.#hello = hello;
+    if (hello.now !== null) this.#clock.hear(hello.now, this.#now);
     return [];
   }
 
@@ -191,7 +201,7 @@ export class Mirror {
 
   #seriesOf({ series }: Pick<CandleMessage, "series">, keep: number): CandleMirror {
     const key = keyOf(series);
-    const mirror = this.#series.get(key) ?? new CandleMirror(series, keep);
+    const mirror = this.#series.get(key) ?? new CandleMirror(series, keep, () => this.#clock.at(this.#now));
     this.#series.set(key, mirror);
     return mirror;
   }

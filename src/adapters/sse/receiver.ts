@@ -30,7 +30,7 @@ const LONGEST_HINT = 300_000;
  * `isCandleEvent`, `isSniperEvent` and `isFeedStatus` tell the events apart. Candles that were there come first, with
  * `live: false`, and wallets with `initial: true`. A connection that is refused, closed, or silent for too long reads
  * `stalled`, with `failures` and `lastError` of its own; it is tried again after 1 s, doubled each time up to 30 s, and
- * then the channel's status is told again (`live` where the channel has none). What was missed is told as it now is: a
+ * then the channel's status is told again (`live` where the channel has none). What was missed is told as it now is, and is as late as that is then: a
  * revision grows, not by one, `closed` may be skipped for `final`, and what is gone is `removed`. Where the channel
  * does not reach back to what was told before, that is removed too, rather than leave a hole.
  *
@@ -84,7 +84,7 @@ async function* receive(
     let read = await link.read();
     try {
       for (; !(read instanceof PairstreamError); read = await link.read()) {
-        const { events, isOver, error } = mirror.take(read);
+        const { events, isOver, error } = mirror.take(read, scheduler.now());
         if (events.length > 0) yield events;
         if (error !== undefined) throw error;
         if (isOver) return;

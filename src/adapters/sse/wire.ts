@@ -12,12 +12,13 @@ import { shortened } from "../../contract/quote.js";
 import { ContractError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
+import { dueOf } from "../wire/due.js";
 import { fromWireError, toWireError, wireError } from "../wire/error.js";
 import { candle, frozen, listOf, text, transaction, wallet } from "../wire/model.js";
 import { readWire } from "../wire/read.js";
 
 /** Raised with every change that an older receiver would misread. */
-export const WIRE_VERSION = 1;
+export const WIRE_VERSION = 2;
 
 const count = z.int().check(z.nonnegative());
 
@@ -73,6 +74,8 @@ const SCHEMAS = {
     hasStatus: z.boolean(),
     /** Whether it goes on after the request's `Last-Event-ID`; a `snapshot` follows where it does not. */
     isResumed: z.boolean(),
+    /** The service's clock; `null` while the channel has not heard of it. */
+    now: z.nullable(z.number()),
   }),
   /** A candle as it now is, or its removal. */
   candle: z.object({
@@ -83,6 +86,9 @@ const SCHEMAS = {
     status: z.enum(["open", "closed", "final"]),
     revision: count,
     live: z.boolean(),
+    /** When it was due, and when the channel got it, by the service's clock. */
+    due: z.number(),
+    received: z.number(),
     observedAt: z.number(),
     series,
   }),
@@ -149,7 +155,12 @@ export function readMessage(name: string | undefined, data: string): ChannelMess
 }
 
 /** What is sent of an event about a candle: neither what it was before, which the receiver knows, nor extras. */
-export function writeCandle(event: CandleEvent, type: CandleEvent["type"], life: number): string {
+export function writeCandle(
+  event: CandleEvent,
+  type: CandleEvent["type"],
+  life: number,
+  received: number,
+): string {
   const { candle, status, revision, live, observedAt } = event;
   const { timestamp, open, high, low, close, volume, swaps } = candle;
   return writeMessage("candle", {
@@ -159,6 +170,8 @@ export function writeCandle(event: CandleEvent, type: CandleEvent["type"], life:
     status,
     revision,
     live,
+    due: dueOf(event, received),
+    received,
     observedAt,
     series: seriesOf(event.series),
   });

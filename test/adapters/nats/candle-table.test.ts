@@ -223,6 +223,26 @@ describe("the table of a published series", () => {
     expect(one.candle(candle(1, { status: "final" }))).toHaveLength(1);
   });
 
+  it("counts lateness to the service's clock at delivery, for what is stored and for what comes late", () => {
+    const due = 6 * MINUTE + 1_000;
+    const closed = (time: number) =>
+      candle(5, { time: 9_000_000 + time, observedAt: time, status: "closed", due, isLate: false });
+    const table = new CandleTable(SERIES, intervalsOf("1min"), 0, () => due + 9_000_100);
+    table.candle(closed(due + 50));
+    expect(table.caughtUp(0)).toMatchObject([{ live: false, lateBy: 100 }]);
+    const late = new CandleTable(SERIES, intervalsOf("1min"), undefined, () => 0);
+    late.caughtUp(5 * MINUTE);
+    expect(late.candle(closed(due + 100))).toMatchObject([{ live: true, lateBy: 100 }]);
+    const slow = { now: 0 };
+    const reader = new CandleTable(SERIES, intervalsOf("1min"), undefined, () => slow.now);
+    reader.caughtUp(5 * MINUTE);
+    reader.candle(candle(5, { time: 1, observedAt: 5.5 * MINUTE, due: 6 * MINUTE, isLate: false }));
+    slow.now = 2 * 60 * MINUTE;
+    const after = reader.candle({ ...closed(due + 100), revision: 1, time: 2 });
+    expect(after).toMatchObject([{ type: "updated", live: false }]);
+    expect(after[0]!.lateBy).toBe(2 * 60 * MINUTE - 31_000);
+  });
+
   it("gives events in the order of the contract, frozen, that fold to what is stored", () => {
     // What one publisher does to a few candles, one message after another.
     const step = fc.record({

@@ -33,7 +33,7 @@ const message = (body: string) => writeMessage({ ...STAMP, body });
 describe("a message", () => {
   it("about a candle is the text that the documents show", () => {
     expect(message(candleBody({ candle: CANDLE, status: "open", isRemoved: false }))).toBe(
-      '{"version":1,"epoch":7,"observedAt":65000,"revision":2,' +
+      '{"version":2,"epoch":7,"observedAt":65000,"revision":2,' +
         '"candle":{"timestamp":60000,"open":1,"high":3,"low":0.5,"close":2,"volume":1e-7,"swaps":4},"status":"open"}',
     );
   });
@@ -118,7 +118,7 @@ describe("what is no message of this version", () => {
     ["not JSON", "{", []],
     ["deep", "[".repeat(100_000), []],
     ["of too many values", `[${"0,".repeat(600_000)}0]`, []],
-    ["of another version", good.replace('"version":1', '"version":2'), ["version"]],
+    ["of another version", good.replace('"version":2', '"version":1'), ["version"]],
     ["without an epoch", good.replace('"epoch":7,', ""), ["epoch"]],
     ["with a price that is a text", good.replace('"open":1', '"open":"1"'), ["candle", "open"]],
     ["with another status", good.replace('"open"}', '"half"}'), ["status"]],
@@ -129,7 +129,7 @@ describe("what is no message of this version", () => {
 
   it("is refused for the first of a hundred thousand bad transactions", () => {
     const wallet = { ...WALLET, sellTransactions: new Array(100_000).fill({}) };
-    const text = JSON.stringify({ version: 1, epoch: 1, observedAt: 1, revision: 0, wallet });
+    const text = JSON.stringify({ version: 2, epoch: 1, observedAt: 1, revision: 0, wallet });
     expect(() => readWalletMessage(text)).toThrow(
       expect.objectContaining({ path: ["wallet", "sellTransactions", 0, "transactionHash"] }),
     );

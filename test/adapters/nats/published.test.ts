@@ -221,8 +221,15 @@ describe.skipIf(!hasServer)("published over a server", () => {
       await store([event("new", 90, 9)]);
       await tell(live(80, 90));
       way.mend();
-      await until("what is there now", () => lines().includes("removed 3=3 open"));
-      expect(lines().slice(3)).toEqual(["new 90=9 open", "removed 2=2 closed", "removed 3=3 open"]);
+      await until("what is there now", () =>
+        told.some(({ type, candle }) => type === "removed" && candle.close === 3),
+      );
+      // By the time of the newest candle these removals are more than an hour late.
+      expect(lines().slice(3)).toEqual([
+        "new 90=9 open",
+        "removed 2=2 closed history",
+        "removed 3=3 open history",
+      ]);
       leave();
       await distant.close();
       await way.close();

@@ -25,7 +25,8 @@ describe("a response", () => {
     expect(hello).toEqual({
       name: "hello",
       data: {
-        version: 1,
+        version: 2,
+        now: null,
         channel: expect.any(String),
         heartbeat: 5_000,
         keep: 7,
@@ -74,6 +75,9 @@ describe("a response", () => {
           status: "open",
           revision: 2,
           live: true,
+          // The end of its interval, by a clock of which the channel has heard only that it has come to 2.
+          due: 180_000,
+          received: 2,
           observedAt: 2,
           series: SERIES,
         },

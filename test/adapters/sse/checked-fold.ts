@@ -14,7 +14,6 @@ export class CheckedFold {
   report: SniperReport = emptyReport;
   status: FeedStatus | undefined;
   readonly #revisions = new Map<number, number>();
-  #isLive = false;
 
   take(event: ChannelEvent): void {
     expect(Object.isFrozen(event)).toBe(true);
@@ -24,15 +23,15 @@ export class CheckedFold {
   }
 
   #takeCandle(event: CandleEvent): void {
-    const { type, candle, status, revision, live } = event;
+    const { type, candle, status, revision, live, lateBy } = event;
     const { timestamp } = candle;
     const known = this.candles.get(timestamp);
     expect(Object.isFrozen(candle)).toBe(true);
     expect({ type, isKnown: known !== undefined }).toEqual({ type, isKnown: type !== "new" });
     if (event.type === "updated") expect(event.previous).toEqual(known);
     else expect(event).not.toHaveProperty("previous");
-    if (this.#isLive) expect(live).toBe(true);
-    this.#isLive = live;
+    if (live) expect(lateBy).toBeLessThanOrEqual(30_000);
+    expect(lateBy).toBeGreaterThanOrEqual(0);
     const before = this.statuses.get(timestamp);
     if (type !== "new") {
       expect(revision).toBeGreaterThan(this.#revisions.get(timestamp)!);

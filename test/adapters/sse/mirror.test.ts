@@ -1,7 +1,7 @@
 import { type ChannelEvent, isCandleEvent, isFeedStatus, isSniperEvent } from "pairstream/sse";
 import { describe, expect, it } from "vitest";
 import { Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
-import type { CandleStatus } from "../../../src/candles/event.js";
+import type { CandleEvent, CandleStatus } from "../../../src/candles/event.js";
 import { NetworkError } from "../../../src/errors.js";
 import { SERIES } from "../../candles/market.js";
 import { walletAddressOf, walletOf } from "../../snipers/wallets.js";
@@ -14,7 +14,8 @@ const message = (event: string, data: object, id?: string): ParsedMessage => ({
 });
 const hello = (channel: string, more: object = {}) =>
   message("hello", {
-    version: 1,
+    version: 2,
+    now: null,
     channel,
     heartbeat: 1_000,
     keep: 100,
@@ -50,6 +51,8 @@ const candle = (
     status?: CandleStatus;
     live?: boolean;
     revision?: number;
+    due?: number;
+    received?: number;
   } = {},
 ) => {
   const { price, ...rest } = more;
@@ -59,6 +62,8 @@ const candle = (
     status: "open",
     revision: 0,
     live: false,
+    due: 9,
+    received: 9,
     observedAt: 9,
     series: SERIES,
   };
@@ -80,7 +85,7 @@ function connected(mirror: Mirror, ...messages: ParsedMessage[]): string[] {
 }
 
 function taken(mirror: Mirror, ...messages: ParsedMessage[]): string[] {
-  const { events, error } = mirror.take(messages);
+  const { events, error } = mirror.take(messages, 0);
   expect(error).toBeUndefined();
   return events.map(inShort);
 }
@@ -128,9 +133,16 @@ describe("candles after a fresh start", () => {
       candle(2),
     );
     expect(first).toEqual(["new 1 #0 open", "new 2 #0 open"]);
-    expect(taken(mirror, settled, candle(3))).toEqual(["new 3 #0 open live"]);
+    expect(taken(mirror, settled, candle(3, { live: true }))).toEqual(["new 3 #0 open live"]);
     expect(
-      connected(mirror, hello("b"), snapshot({ isSettled: false }), candle(3), candle(4), ready()),
+      connected(
+        mirror,
+        hello("b"),
+        snapshot({ isSettled: false }),
+        candle(3),
+        candle(4, { live: true }),
+        ready(),
+      ),
     ).toEqual(["new 4 #0 open live"]);
   });
 
@@ -142,7 +154,7 @@ describe("candles after a fresh start", () => {
     expect(
       connected(mirror, hello("b", { keep: 3 }), snapshot({ isSettled: false }), ...back, ready()),
     ).toHaveLength(3);
-    expect(taken(mirror, candle(6, { status: "closed" }))).toEqual(["updated 6 #1 closed live"]);
+    expect(taken(mirror, candle(6, { status: "closed", live: true }))).toEqual(["updated 6 #1 closed live"]);
   });
 
   it("that the subscriber has and nobody knows any more are not told again", () => {
@@ -154,7 +166,7 @@ describe("candles after a fresh start", () => {
       hello("b", { keep: 5 }),
       snapshot({ isSettled: true }),
       ...told,
-      candle(4),
+      candle(4, { live: true }),
       ready(),
     );
     expect(again).toEqual(["new 4 #0 open live"]);
@@ -178,7 +190,7 @@ describe("candles after a fresh start", () => {
       candle(1, { status: "closed", life: 7 }),
       ready(),
     );
-    expect(taken(mirror, candle(1, { status: "closed", life: 8 }))).toEqual([
+    expect(taken(mirror, candle(1, { status: "closed", life: 8, live: true }))).toEqual([
       "removed 1 #1 closed live",
       "new 1 #0 closed live",
     ]);
@@ -260,6 +272,58 @@ describe("what comes twice, as the rest of a batch that was cut off", () => {
   });
 });
 
+describe("what a receiver has missed", () => {
+  const MINUTE = 60_000;
+  const close = (minute: number, late = 100) => {
+    const due = (minute + 1) * MINUTE + 1_000;
+    return candle(minute, { status: "closed", live: true, due, received: due + late });
+  };
+  const hourLater = 70 * MINUTE;
+
+  it.each([
+    [
+      "resumed",
+      (now: number, ...missed: ParsedMessage[]) => [hello("a", { isResumed: true, now }), ...missed],
+    ],
+    [
+      "told afresh",
+      (now: number, ...missed: ParsedMessage[]) => [
+        hello("a", { now }),
+        snapshot({ isSettled: true }),
+        ...missed,
+      ],
+    ],
+  ])("is late by when it is told, and live no more where that is too late: %s", (_, opening) => {
+    for (const [lateBy, isLive] of [
+      [12_000, true],
+      [30_001, false],
+      [hourLater, false],
+    ] as const) {
+      const mirror = new Mirror();
+      connected(mirror, hello("a", { now: 5 * MINUTE }), snapshot({ isSettled: true }), ready());
+      mirror.connect();
+      const now = 7 * MINUTE + 1_000 + lateBy;
+      // The receiver's own clock is another one.
+      const { events } = mirror.take([...opening(now, close(5), close(6)), ready()], 123);
+      expect(events.filter(isCandleEvent).map((event) => [event.lateBy, event.live])).toEqual([
+        [lateBy + MINUTE, false],
+        [lateBy, isLive],
+      ]);
+    }
+  });
+
+  it("is what lay in a connection while the receiver slept, too", () => {
+    const mirror = new Mirror();
+    mirror.connect();
+    mirror.take([hello("a", { now: 6 * MINUTE }), snapshot({ isSettled: true }), ready()], 0);
+    const [prompt] = mirror.take([close(5)], 1_100).events;
+    const [slept] = mirror.take([close(6)], MINUTE + 1_100 + hourLater).events;
+    expect(prompt).toMatchObject({ live: true, lateBy: 100 });
+    expect(slept).toMatchObject({ live: false });
+    expect((slept as CandleEvent).lateBy).toBeGreaterThan(hourLater - 2_000);
+  });
+});
+
 describe("a connection", () => {
   it("goes on after the last id, not after what came of the next batch", () => {
     const mirror = new Mirror();
@@ -268,7 +332,14 @@ describe("a connection", () => {
     taken(mirror, candle(1), candle(2));
     expect(mirror.lastEventId).toBe("a-1");
     expect(
-      connected(mirror, hello("a", { isResumed: true }), candle(1), candle(2), candle(3), ready("a-4")),
+      connected(
+        mirror,
+        hello("a", { isResumed: true }),
+        candle(1),
+        candle(2),
+        candle(3, { live: true }),
+        ready("a-4"),
+      ),
     ).toEqual(["new 3 #0 open live"]);
     expect(mirror.lastEventId).toBe("a-4");
   });
@@ -278,7 +349,7 @@ describe("a connection", () => {
     connected(mirror, hello("a"), snapshot({ isSettled: true }), candle(1), ready("a-1"));
     expect(connected(mirror, hello("b"), snapshot({ isSettled: true }), candle(2))).toEqual([]);
     expect(connected(mirror, hello("a", { isResumed: true }), ready("a-1"))).toEqual([]);
-    expect(taken(mirror, candle(1, { price: 2 }))).toEqual(["updated 1 #1 open live"]);
+    expect(taken(mirror, candle(1, { price: 2, live: true }))).toEqual(["updated 1 #1 open live"]);
   });
 
   it("tells its status when it is ready, and one that it had before not at all", () => {

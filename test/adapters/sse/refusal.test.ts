@@ -10,7 +10,7 @@ afterEach(() => {
 describe("what another attempt cannot mend", () => {
   const eventStream = { "content-type": "text/event-stream" };
   const hello =
-    'event: hello\ndata: {"version":1,"channel":"c","heartbeat":1000,"keep":5,"hasStatus":false,"isResumed":false}\n\n';
+    'event: hello\ndata: {"version":2,"now":null,"channel":"c","heartbeat":1000,"keep":5,"hasStatus":false,"isResumed":false}\n\n';
 
   it.each([
     [400, HttpError],
@@ -67,7 +67,7 @@ describe("what another attempt cannot mend", () => {
   });
 
   it.each([
-    ["another version", hello.replace('"version":1', '"version":2'), ["hello", "version"]],
+    ["another version", hello.replace(`"version":2`, `"version":1`), ["hello", "version"]],
     ["a message before hello", "event: ready\ndata: {}\n\n", []],
     ["a second hello", hello + hello, ["hello"]],
     ["a message without a name", "data: 1\n\n", []],

@@ -33,7 +33,7 @@ class Receiver {
     const text = this.#inFlight.slice(0, characters);
     this.#parser.feed(text);
     this.#inFlight = this.#inFlight.slice(characters);
-    const { events, error } = this.#mirror.take(this.#messages);
+    const { events, error } = this.#mirror.take(this.#messages, 0);
     this.#messages = [];
     expect(error).toBeUndefined();
     for (const event of events) this.fold.take(event);
@@ -78,7 +78,13 @@ class World {
     for (const receiver of this.receivers) receiver.disconnect();
     this.#starts += 1;
     const channel = `channel-${this.#starts}`;
-    this.state = new ChannelState({ ...this.#options, channel, heartbeat: 1_000, hasStatus: true });
+    this.state = new ChannelState({
+      ...this.#options,
+      channel,
+      heartbeat: 1_000,
+      hasStatus: true,
+      now: () => 0,
+    });
     this.fold = new CheckedFold();
     this.#forgottenUntil = Number.NEGATIVE_INFINITY;
     this.#candles = new MarketWatch(this.market, history);

@@ -38,7 +38,7 @@ const TOTALS =
 const GOLDEN = {
   candle:
     'event: candle\ndata: {"type":"updated","life":7,"candle":{"timestamp":60000,"open":2,"high":2,"low":2,"close":2,' +
-    '"volume":2,"swaps":1},"status":"closed","revision":3,"live":true,"observedAt":5,"series":{"network":"mainnet",' +
+    '"volume":2,"swaps":1},"status":"closed","revision":3,"live":true,"due":7,"received":7,"observedAt":5,"series":{"network":"mainnet",' +
     '"pairAddress":"pair","timeframe":"1min","currency":"usd"}}\n\n',
   sniper:
     'event: sniper\ndata: {"pairAddress":"pair","initial":false,"observedAt":5,"type":"sold","walletAddress":"a",' +
@@ -72,7 +72,7 @@ describe("the wire", () => {
     };
     const place = { pairAddress: "pair", walletAddress: "a", observedAt: 5 };
     const lastError = new HttpError("no", 502, "body");
-    expect(writeCandle(updated, "updated", 7)).toBe(GOLDEN.candle);
+    expect(writeCandle(updated, "updated", 7, 7)).toBe(GOLDEN.candle);
     expect(writeSniper(sold)).toBe(GOLDEN.sniper);
     const { pairAddress, walletAddress, observedAt } = place;
     const wallet = walletOf("a", { currentBalance: null });

@@ -124,7 +124,7 @@ describe("with a history", () => {
       "new 7=2 closed r2",
       "new 8=1 open r0",
     ]);
-    expect(events.slice(-3).map(({ lateBy }) => lateBy)).toEqual([35_000, 35_000, 0]);
+    expect(events.slice(-3).map(({ lateBy }) => lateBy)).toEqual([155_000, 35_000, 0]);
     expect(take(look(8, 50, { 7: 2, 8: 3 }))).toEqual(["updated 8=3 open r1 live"]);
     expect(events.map(({ observedAt }) => observedAt / MINUTE)).toEqual(
       [7.6, 8.6, 8.6, ...Array(3).fill(8 + 31 / 60), 8 + 50 / 60].map((at) => expect.closeTo(at, 6)),

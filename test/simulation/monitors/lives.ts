@@ -1,7 +1,7 @@
 import type { Candle, CandleEvent } from "../../../src/index.js";
 import { intervalsOf } from "../../../src/timeframe.js";
 import { covers, isSameCandle, type Look } from "../reads.js";
-import type { Seen, StayLog } from "../run-log.js";
+import type { RunLog, Seen, StayLog } from "../run-log.js";
 import type { Monitor } from "./monitor.js";
 
 interface Life {
@@ -18,11 +18,11 @@ const RANK = { open: 0, closed: 1, final: 2 } as const;
 export const watchLives: Monitor = (log, context) => {
   for (const stay of log.stays) {
     if (stay.plan.kind !== "candles" || stay.plan.feed === undefined) continue;
-    followStay(stay, context);
+    followStay(log, stay, context);
   }
 };
 
-function followStay(stay: StayLog, context: Parameters<Monitor>[1]) {
+function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1]) {
   if (stay.plan.kind !== "candles") return;
   const { feed, options } = stay.plan;
   const { series, settle, weekStart, revisionWindow } = feed;
@@ -31,8 +31,8 @@ function followStay(stay: StayLog, context: Parameters<Monitor>[1]) {
   const lives = new Map<number, Life>();
   const gone = new Set<number>();
   let newest = Number.NEGATIVE_INFINITY;
-  let isLive = false;
-  let batch = { order: -1, live: false, timestamp: Number.NEGATIVE_INFINITY };
+  let isPastOver = false;
+  let batch = { order: -1, timestamp: Number.NEGATIVE_INFINITY };
   let previous: Seen<CandleEvent> | undefined;
 
   for (const seen of stay.events) {
@@ -68,10 +68,10 @@ function followStay(stay: StayLog, context: Parameters<Monitor>[1]) {
     }
 
     // Order within one delivery, and of births.
-    if (batch.order === order && batch.live === event.live && previous?.at === seen.at) {
+    if (batch.order === order && previous?.at === seen.at) {
       if (timestamp <= batch.timestamp) breach(3, `comes after ${new Date(batch.timestamp).toISOString()}`);
     }
-    batch = { order, live: event.live, timestamp };
+    batch = { order, timestamp };
     if (type === "new" && !isFlat) {
       const wasSeen = gone.has(timestamp);
       if (timestamp < newest && !wasSeen && !isLateIn(looks, timestamp, order)) {
@@ -79,19 +79,23 @@ function followStay(stay: StayLog, context: Parameters<Monitor>[1]) {
       }
       newest = Math.max(newest, timestamp);
     }
-    if (isLive && !event.live) breach(5, "is not live, after live events");
-    isLive ||= event.live;
+    // Until its history is handed over one who has asked for it gets nothing else.
+    const isFirst = order === stay.events[0]!.order && seen.at === stay.events[0]!.at;
+    const isPast = options.since !== undefined && (isFirst || log.told[order - 1]?.priority === "history");
+    if (isPast && isPastOver && type === "new" && status === "final")
+      breach(5, "is history, after what is not");
+    isPastOver ||= !isPast;
 
     // Honest closing, by the true clock where no answer has lied about it.
     const tolerance = context.toleranceAt(order);
     if (status !== "open" && type !== "removed" && context.isTrusted(order)) {
       if (serviceNow + tolerance < end) breach(4, `is ${status} ${end - serviceNow} ms before its end`);
-      const isFirst = life === undefined || RANK[life.status] < RANK[status];
-      const closing = isFirst && event.live && !isFlat ? lastLook(looks, order) : undefined;
+      const isNewStatus = life === undefined || RANK[life.status] < RANK[status];
+      const closing = isNewStatus && !isPast && !isFlat ? lastLook(looks, order) : undefined;
       if (closing !== undefined && closing.answeredAt + tolerance < end + settle) {
         breach(4, `was read ${end + settle - closing.answeredAt} ms before it had settled`);
       }
-      if (closing !== undefined && isFirst && status === "final") {
+      if (closing !== undefined && isNewStatus && status === "final") {
         const leaves = intervals.shift(end, revisionWindow);
         if (closing.answeredAt + tolerance < leaves) breach(1, "is final while still in the window");
       }
@@ -108,7 +112,7 @@ function followStay(stay: StayLog, context: Parameters<Monitor>[1]) {
     if (type !== "removed" && !isFlat) {
       const last = lastLook(looks, order);
       const isFromLook =
-        event.live && last?.order === order && covers(last, timestamp) && last.rows.has(timestamp);
+        !isPast && last?.order === order && covers(last, timestamp) && last.rows.has(timestamp);
       const sources = isFromLook ? [last] : looks.filter((look) => look.order <= order);
       const isAnswered = sources.some(({ rows }) =>
         rows.get(timestamp)?.some((row) => isSameCandle(row, candle)),

@@ -1,0 +1,113 @@
+import type { CandleEvent } from "../../../src/index.js";
+import { type Intervals, intervalsOf } from "../../../src/timeframe.js";
+import type { FeedPlan } from "../plan.js";
+import type { RunLog, Seen, StayLog } from "../run-log.js";
+import { describe } from "./lives.js";
+import type { Context, Monitor } from "./monitor.js";
+
+/** How far a client may be wrong about the service's clock between answers, ms. */
+const GUESS = 2_000;
+
+/** Promise 16: what comes late says so, by the service's clock, and of one answer's closes only the newest is live. */
+export const watchLateness: Monitor = (log, context) => {
+  for (const stay of log.stays) follow(log, stay, context);
+};
+
+function follow(log: RunLog, stay: StayLog, context: Context) {
+  if (stay.plan.kind !== "candles" || stay.plan.feed === undefined) return;
+  const { feed, options } = stay.plan;
+  const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+  const { base, spread, spike } = log.plan.world.latency;
+  const closed = new Set<number>();
+  /** Of the delivery that goes on: the newest close that it tells of first, and those of them that are live. */
+  let delivery = { order: -1, at: Number.NaN, closes: [] as Seen<CandleEvent>[] };
+  const breach = ({ at, value }: Seen<CandleEvent>, what: string) =>
+    context.breach(16, `stay ${stay.id} of ${feed.series.timeframe}, ${describe(value)}: ${what}`, at);
+  const endDelivery = () => {
+    const newest = Math.max(...delivery.closes.map(({ value }) => value.candle.timestamp));
+    for (const seen of delivery.closes) {
+      const { live, candle } = seen.value;
+      if (live && candle.timestamp < newest) breach(seen, "is live, and not the newest close of its answer");
+    }
+  };
+
+  for (const seen of stay.events) {
+    const { at, order, value: event } = seen;
+    const { type, candle, status, lateBy, live, observedAt } = event;
+    const { timestamp } = candle;
+    const end = intervals.end(timestamp);
+    if (delivery.order !== order || delivery.at !== at) {
+      endDelivery();
+      delivery = { order, at, closes: [] };
+    }
+    const isFirstClose = type !== "removed" && status !== "open" && !closed.has(timestamp);
+    if (type === "removed" || status === "open") closed.delete(timestamp);
+    else closed.add(timestamp);
+    if (isFirstClose) delivery.closes.push(seen);
+
+    const due =
+      status === "open"
+        ? end
+        : status === "closed" || isFirstClose
+          ? end + feed.settle
+          : finalPoll(feed, intervals, timestamp);
+    // What the poll had when somebody came, and what a history hands over, comes from memory.
+    const isJoining = at === stay.joined;
+    const isPast = options.since !== undefined && isOfPast(log, stay, seen);
+    const late = (received: number) => Math.max(0, received - due);
+    const isClose = (wanted: number, tolerance: number) => Math.abs(lateBy - wanted) <= tolerance;
+    const isFresh = isClose(late(observedAt), 0.001);
+    const now = context.serviceClock(at);
+    const slack = GUESS + context.toleranceAt(order) + base + spread + spike;
+    if (isJoining || isPast) {
+      const isKnown = context.isTrusted(order) && context.knowsTime(order) && order > 0;
+      const isHere = isClose(late(now), slack);
+      if (isKnown && !isHere && !(isFresh && !isJoining && status === "final")) {
+        breach(seen, `is late by ${lateBy}, and comes ${late(now)} ms after it was due`);
+      }
+    } else if (!isFresh) {
+      breach(seen, `is late by ${lateBy}, and was read ${late(observedAt)} ms after it was due`);
+    }
+
+    const length = end - timestamp;
+    const most = Math.min(Math.max(length / 2, 5_000), Math.max(60_000, length / 100));
+    if (live && lateBy > most) breach(seen, `is live, and late by ${lateBy}`);
+    if (live && isPast && status === "final" && !isJoining && isFirstClose && isOld(stay, seen, due))
+      breach(seen, "is live, and history");
+    const mayWait = isPast || (isFirstClose && length <= 10_000) || isClosing(seen, stay);
+    if (!live && lateBy <= most && !mayWait) breach(seen, `is late by ${lateBy} alone, and not live`);
+  }
+  endDelivery();
+
+  /** Whether a newer close comes with the same answer. */
+  function isClosing({ at, order, value }: Seen<CandleEvent>, { events }: StayLog): boolean {
+    if (value.status === "open" || value.type === "removed") return false;
+    return events.some(
+      (other) =>
+        other.order === order &&
+        other.at === at &&
+        other.value.status !== "open" &&
+        other.value.candle.timestamp > value.candle.timestamp,
+    );
+  }
+}
+
+/** Whether a candle was due before its subscriber came. */
+function isOld(stay: StayLog, seen: Seen<CandleEvent>, due: number): boolean {
+  return due < seen.value.observedAt - (seen.at - stay.joined);
+}
+
+/** Whether an event belongs to what its subscriber has asked for of the past, or is handed over after that. */
+function isOfPast(log: RunLog, stay: StayLog, { order, at }: Seen<CandleEvent>): boolean {
+  const first = stay.events[0]!;
+  const isFirst = first.order === order && first.at === at;
+  return isFirst || log.told[order - 1]?.priority === "history";
+}
+
+/** The first closing poll that finds an interval out of the revision window. */
+function finalPoll({ settle, revisionWindow }: FeedPlan, intervals: Intervals, timestamp: number): number {
+  for (let end = intervals.end(timestamp); ; end = intervals.end(end)) {
+    const poll = end + settle;
+    if (intervals.shift(intervals.start(poll), -revisionWindow) > timestamp) return poll;
+  }
+}
