@@ -1,9 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   AuthenticationError,
   ContractError,
   HttpError,
   InvalidInputError,
+  isPairstreamError,
   NetworkError,
   PairstreamError,
   QuotaExceededError,
@@ -89,5 +90,23 @@ describe("what an error tells beside its message", () => {
 
   it("no cause where there is none", () => {
     expect("cause" in new NetworkError("m")).toBe(false);
+  });
+});
+
+describe("isPairstreamError", () => {
+  it("knows the errors of every copy that is loaded, where instanceof does not, and no other", async () => {
+    vi.resetModules();
+    const other = await import("../src/errors.js");
+    const error = new other.TimeoutError("m", 10);
+    expect(error).not.toBeInstanceOf(PairstreamError);
+    expect([error, new TimeoutError("m", 10), new PairstreamError("m")].map(isPairstreamError)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect([new Error("m"), { name: "TimeoutError" }, null, undefined, "m"].some(isPairstreamError)).toBe(
+      false,
+    );
+    expect(Object.getOwnPropertySymbols(error)).toEqual([]);
   });
 });

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TIMEFRAMES, type Timeframe, type WeekStart } from "../src/contract/model.js";
-import { intervalsOf } from "../src/timeframe.js";
+import { InvalidInputError } from "../src/errors.js";
+import { intervalOf, intervalsOf } from "../src/timeframe.js";
 
 const DAY = 86_400_000;
 const YEAR_0 = Date.UTC(-1, 11, 31) + DAY;
@@ -212,5 +213,27 @@ describe("a coarser interval", () => {
     const { start } = intervalsOf("1w");
     expect(start(Date.UTC(2024, 1, 1))).not.toBe(Date.UTC(2024, 1, 1));
     expect(start(Date.UTC(2024, 0, 1))).toBe(Date.UTC(2024, 0, 1));
+  });
+});
+
+describe("intervalOf", () => {
+  it.each([
+    ["1h", undefined, "2024-02-10T12:00:00Z", "2024-02-10T13:00:00Z"],
+    ["1w", undefined, "2024-02-05T00:00:00Z", "2024-02-12T00:00:00Z"],
+    ["1w", "thursday", "2024-02-08T00:00:00Z", "2024-02-15T00:00:00Z"],
+    ["1M", undefined, "2024-02-01T00:00:00Z", "2024-03-01T00:00:00Z"],
+  ] as const)("%s, %s: holds the instant", (timeframe, weekStart, start, end) => {
+    const options = weekStart === undefined ? {} : { weekStart };
+    const expected = { start: Date.parse(start), end: Date.parse(end) };
+    expect(intervalOf(timeframe, Date.parse("2024-02-10T12:34:56Z"), options)).toEqual(expected);
+  });
+
+  it.each([
+    ["timeframe", () => intervalOf("2h" as Timeframe, 0)],
+    ["instant", () => intervalOf("1h", Number.NaN)],
+    ["weekStart", () => intervalOf("1w", 0, { weekStart: "sunday" as WeekStart })],
+  ])("refuses a wrong %s", (parameter, call) => {
+    expect(call).toThrow(InvalidInputError);
+    expect(call).toThrow(expect.objectContaining({ parameter }));
   });
 });

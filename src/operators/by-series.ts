@@ -25,7 +25,7 @@ export function checkCloseOptions(options: CloseOptions): number {
 }
 
 /** Emits what the state of its series makes of each event, where that is something. */
-export function mapBySeries<E extends CandleEvent, S, Out extends object>(
+export function mapBySeries<E extends CandleEvent, S extends object, Out extends object>(
   make: (former?: S) => S,
   take: (state: S, event: E) => Out | undefined,
 ): OperatorFunction<E, Out> {

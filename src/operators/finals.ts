@@ -28,9 +28,12 @@ import { type CloseOptions, checkCloseOptions, mapBySeries } from "./by-series.j
  */
 export function finals<E extends CandleEvent>(options: CloseOptions = {}): MonoTypeOperatorFunction<E> {
   const maxAge = checkCloseOptions(options);
-  return mapBySeries<E, undefined, E>(
-    () => undefined,
+  return mapBySeries<E, object, E>(
+    () => NOTHING,
     (_, event) =>
       event.status === "final" && event.type !== "removed" && event.lateBy <= maxAge ? event : undefined,
   );
 }
+
+/** It remembers no more than what is final. */
+const NOTHING = Object.freeze({});

@@ -11,14 +11,14 @@ export type CandlePath = `candle.${keyof Candle}`;
  * an object of them.
  */
 export type ValuePath<E> = E extends { readonly values: infer V }
-  ? { [K in keyof V & string]-?: PathInto<K, NonNullable<V[K]>> }[keyof V & string]
+  ? {
+      [K in keyof V & string]-?: [NonNullable<V[K]>] extends [number]
+        ? K
+        : NonNullable<V[K]> extends infer T extends object
+          ? `${K}.${{ [F in keyof T & string]-?: [NonNullable<T[F]>] extends [number] ? F : never }[keyof T & string]}`
+          : never;
+    }[keyof V & string]
   : never;
-
-type PathInto<K extends string, T> = [T] extends [number]
-  ? K
-  : T extends object
-    ? `${K}.${{ [F in keyof T & string]-?: [NonNullable<T[F]>] extends [number] ? F : never }[keyof T & string]}`
-    : never;
 
 /** What has a number for each event: a path into it, or a function of it. */
 export type Line<E> = CandlePath | ValuePath<E> | ((event: E) => number | undefined);

@@ -15,7 +15,7 @@ interface Entry<S> {
  * `new` the series begins anew, as after the service's clock was set back, or with a history that is told again. Any
  * other is left out, and reported once.
  */
-export class SeriesStates<S> {
+export class SeriesStates<S extends object> {
   // Events of one series come in rows, and nearly always with one object for their series.
   private series: Series | undefined;
   private entry: Entry<S> | undefined;

@@ -5,7 +5,7 @@ import { PairstreamError } from "../errors.js";
 
 /** How a stream is read with `for await`. */
 export interface AsyncIterableOptions {
-  /** Ends the reading: the loop throws its reason, and the stream is left. */
+  /** Ends the reading: the loop throws its reason, and the stream is left. Default: only the loop ends it. */
   signal?: AbortSignal;
   /** How many events may wait to be read; default 100,000. */
   buffer?: number;

@@ -245,6 +245,41 @@ describe("withIndicators", () => {
     expectTypeOf<Event>().toExtend<CandleEvent>();
   });
 
+  it("keeps values that are there, and what else is on an event", () => {
+    const tagged = (source: Observable<CandleEvent>) => source.pipe(map((event) => ({ ...event, tag: 7 })));
+    const chained = (source: Observable<CandleEvent>) =>
+      tagged(source).pipe(withIndicators({ fast: average(0.5) }), withIndicators({ slow: mean(2) }));
+    const events = emitted(chained, [
+      eventOf("new", 1, "closed", 2),
+      eventOf("new", 2, "closed", 4),
+      eventOf("updated", 1, "closed", 8),
+      eventOf("updated", 2, "final", 4),
+    ]);
+    expectTypeOf(events[0]!.values).toExtend<{ fast: number | undefined; slow: number | undefined }>();
+    expectTypeOf(events[0]!.tag).toEqualTypeOf<number>();
+    expect(events.map(lineOf)).toEqual([
+      "new 1=2 closed r0: fast 2, slow –",
+      "new 2=4 closed r0: fast 3, slow 3",
+      "updated 1=8 closed r1: fast 8, slow –",
+      "updated 2=4 closed r1: fast 3, slow 6",
+      "updated 2=4 closed r2: fast 6, slow 6",
+      "updated 2=4 final r3: fast 6, slow 6",
+    ]);
+    expect(
+      events.every((event) => event.tag === 7 && Object.isFrozen(event) && Object.isFrozen(event.values)),
+    ).toBe(true);
+    expect(events.map((event) => "previous" in event)).toEqual([false, false, true, true, true, true]);
+  });
+
+  it("refuses a name that is used twice", () => {
+    const twice = (source: Observable<CandleEvent>) =>
+      source.pipe(withIndicators(MEANS), withIndicators({ other: mean(3), mean: mean(3) }));
+    expect(failure(twice, [eventOf("new", 1)])).toMatchObject({
+      name: "InvalidInputError",
+      parameter: "indicators.mean",
+    });
+  });
+
   it.each([
     [undefined, "indicators"],
     [null, "indicators"],
@@ -254,6 +289,8 @@ describe("withIndicators", () => {
     [{ fast: undefined }, "indicators.fast"],
     [{ fast: mean(2), slow: () => mean(2) }, "indicators.slow"],
     [JSON.parse('{ "__proto__": 1 }'), "indicators"],
+    [{ candle: mean(2) }, "indicators"],
+    [{ "bands.upper": mean(2) }, "indicators"],
   ])("refuses %o at the call", (indicators, parameter) => {
     const call = () => withIndicators(indicators as Record<string, Indicator<number>>);
     expect(call).toThrow(InvalidInputError);
