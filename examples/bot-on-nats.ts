@@ -17,7 +17,7 @@ import {
   tap,
 } from "rxjs";
 import { dateAndTime } from "./live/text.js";
-import { connectTo, type Given, market, serversOption, timeframeOption } from "./nats/place.js";
+import { connectTo, demo, type Given, serversOption, timeframeOption } from "./nats/place.js";
 import { parseArguments, toNumber } from "./terminal/command-line.js";
 import { onSignal, runProgram } from "./terminal/program.js";
 
@@ -30,7 +30,7 @@ const command = new Command("npm run example:bot-on-nats --")
   .description("Follows a pair that collectors publish over NATS, with two moving averages.")
   .addOption(serversOption)
   .addOption(timeframeOption)
-  .addOption(new Option("--pair <address>", "which pair").default(market.pairs[0]))
+  .addOption(new Option("--pair <address>", "which pair").default(demo.pairs[0]))
   .addOption(
     new Option("--lines <count>", "stop after so many lines")
       .argParser(toNumber)

@@ -3,10 +3,9 @@
 import { Command, Option } from "commander";
 import { type Client, createClient } from "pairstream";
 import { type CollectorActivity, collect } from "pairstream/nats";
-import { createPairService } from "pairstream/service";
 import { lastValueFrom, tap } from "rxjs";
 import { dateAndTime } from "./live/text.js";
-import { connectTo, type Given, market, serversOption, timeframeOption } from "./nats/place.js";
+import { connectTo, demo, type Given, serversOption, timeframeOption } from "./nats/place.js";
 import { KEY, parseArguments, toNumber, UsageError } from "./terminal/command-line.js";
 import { onSignal, runProgram } from "./terminal/program.js";
 
@@ -63,13 +62,7 @@ function lineOf(activity: CollectorActivity): string {
 }
 
 function placeOf({ baseUrl, pair }: CollectorGiven): { client: Client; pairs: readonly string[] } {
-  if (baseUrl === undefined) {
-    const { fetch } = createPairService({ source: market });
-    return {
-      client: createClient({ baseUrl: "http://localhost", apiKey: "local", fetch }),
-      pairs: market.pairs,
-    };
-  }
+  if (baseUrl === undefined) return { client: createClient(demo.clientOptions), pairs: demo.pairs };
   const apiKey = process.env[KEY];
   if (!apiKey) throw new UsageError(`a service elsewhere needs a key: set ${KEY} in the environment`);
   if (pair === undefined)

@@ -1,7 +1,7 @@
 // Downloads the candles of a range to a file, oldest first, and goes on where it was stopped:
 // `npm run --silent example:history -- --output candles.ndjson`, `npm run example:history -- --help`.
 import { type Client, createClient, type Series } from "pairstream";
-import { createPairService, simulatedMarket } from "pairstream/service";
+import { demoService } from "pairstream/service";
 import { ReplaySubject } from "rxjs";
 import { recoverCandles } from "./history/candle-file.js";
 import { CandleWriter } from "./history/candle-writer.js";
@@ -82,8 +82,6 @@ function openPlace(place: HistoryPlace): { client: Client; pair: string } {
     const { baseUrl, apiKey, pair } = place;
     return { client: createClient({ baseUrl, apiKey }), pair };
   }
-  const source = simulatedMarket({ seed: place.seed, createdAt: CREATED });
-  const { fetch } = createPairService({ source });
-  const client = createClient({ baseUrl: "http://localhost", apiKey: "local", fetch, rateLimit: false });
-  return { client, pair: source.pairs[0]! };
+  const { pairs, clientOptions } = demoService({ seed: place.seed, createdAt: CREATED });
+  return { client: createClient({ ...clientOptions, rateLimit: false }), pair: pairs[0] };
 }

@@ -14,6 +14,7 @@ import {
   watchCandles,
   withIndicators,
 } from "pairstream";
+import { demoService } from "pairstream/service";
 import {
   connect,
   filter,
@@ -27,7 +28,6 @@ import {
   takeWhile,
   tap,
 } from "rxjs";
-import { openPlace } from "./live/place.js";
 import { dateAndTime, prices } from "./live/text.js";
 import { parseArguments, toNumber } from "./terminal/command-line.js";
 import { onSignal, runProgram } from "./terminal/program.js";
@@ -40,10 +40,10 @@ interface Given {
 
 const command = new Command("npm run example:indicators --")
   .description(
-    "Two moving averages and an RSI over the candles of a pair that is made up and served on this machine.",
+    "Two moving averages and an RSI over the candles of a pair that is made up and served in this process.",
   )
   .addOption(new Option("--timeframe <length>", "from 1s to 1M").default("10s"))
-  .addOption(new Option("--seed <number>", "which market to make up").argParser(toNumber).default(31))
+  .addOption(new Option("--seed <number>", "which market to make up").argParser(toNumber).default(69))
   .addOption(
     new Option("--candles <count>", "stop when so many candles have closed, those of the history not counted")
       .argParser(toNumber)
@@ -63,36 +63,33 @@ process.stdout.on("error", () => stopped.next());
 
 await runProgram(async (args) => {
   const { seed, timeframe, candles } = parseArguments<Given>(command, args);
-  const place = await openPlace({ place: { kind: "market", seed, pair: undefined }, network: "mainnet" });
-  try {
-    const client = createClient({ baseUrl: place.baseUrl, apiKey: place.apiKey });
-    const series = { network: "mainnet", pairAddress: place.pair, timeframe, currency: "usd" } as const;
-    const events = watchCandles(client, { ...series, since: { candles: 40 }, every: 2_000 }).pipe(
-      withIndicators(indicators),
-    );
-    process.stdout.write(`${chalk.underline(HEADING)}\n`);
-    const lines = events.pipe(
-      connect((shared) =>
-        merge(
-          shared.pipe(map(lineOf)),
-          shared.pipe(crosses("fast", "slow"), map(crossingLine)),
-          // Last: the candle that it ends with is printed by then.
-          shared.pipe(
-            closes(),
-            skipUntil(shared.pipe(filter(({ live }) => live))),
-            skip(candles - 1),
-            map(() => END),
-          ),
+  const demo = demoService({ seed });
+  const client = createClient(demo.clientOptions);
+  const [pairAddress] = demo.pairs;
+  const series = { network: "mainnet", pairAddress, timeframe, currency: "usd" } as const;
+  const events = watchCandles(client, { ...series, since: { candles: 40 }, every: 2_000 }).pipe(
+    withIndicators(indicators),
+  );
+  process.stdout.write(`${chalk.underline(HEADING)}\n`);
+  const lines = events.pipe(
+    connect((shared) =>
+      merge(
+        shared.pipe(map(lineOf)),
+        shared.pipe(crosses("fast", "slow"), map(crossingLine)),
+        // Last: the candle that it ends with is printed by then.
+        shared.pipe(
+          closes(),
+          skipUntil(shared.pipe(filter(({ live }) => live))),
+          skip(candles - 1),
+          map(() => END),
         ),
       ),
-      takeWhile((line) => line !== END),
-      tap((line) => process.stdout.write(`${line}\n`)),
-      takeUntil(stopped),
-    );
-    await lastValueFrom(lines, { defaultValue: undefined });
-  } finally {
-    await place.close();
-  }
+    ),
+    takeWhile((line) => line !== END),
+    tap((line) => process.stdout.write(`${line}\n`)),
+    takeUntil(stopped),
+  );
+  await lastValueFrom(lines, { defaultValue: undefined });
 });
 
 function lineOf({ type, status, candle, values }: IndicatorEvent<Values>): string {

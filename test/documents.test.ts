@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path/posix";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
@@ -74,6 +74,41 @@ describe("the documents", () => {
 
   it("hold only examples that compile", { timeout: 300_000 }, () => {
     expect(problemsOf(blocks)).toEqual([]);
+  });
+});
+
+describe("the README's first screen", () => {
+  const [screen = ""] = read("README.md").split("\n## ");
+  const blocks = markdownBlocks("README.md", screen);
+
+  it("says what this is, shows it light and dark, starts it, tests it, and has a program of ten lines", () => {
+    expect(screen.split("\n").length).toBeLessThanOrEqual(40);
+    expect(screen).toMatch(/^# pairstream\n\n[^\n#]+\.\n/);
+    const pictures = [...screen.matchAll(/"(docs\/pictures\/[\w-]+\.png)"/g)].map(([, path]) => path!);
+    expect(pictures).toHaveLength(2);
+    for (const path of pictures) expect(statSync(join(root, path)).size).toBeLessThan(60_000);
+    expect(blocks[0]!.code).toMatch(/^npm ci && npm start.*\nnpm ci && npm test$/);
+    const [program] = blocks.filter(isTypeScript);
+    expect(program!.code).toContain("demoService()");
+    expect(program!.code.split("\n").length).toBeLessThanOrEqual(12);
+  });
+});
+
+describe("the guide to the service", () => {
+  it("shows a SwapSource as the door has it", { timeout: 300_000 }, () => {
+    const shown = markdownBlocks("docs/testing.md", read("docs/testing.md"))
+      .filter(isTypeScript)
+      .find(({ code }) => code.startsWith("interface SwapSource"))!;
+    const check = [
+      'import type * as door from "pairstream/service";',
+      "type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;",
+      "const swaps: Same<{ [K in keyof Swap]: Swap[K] }, { [K in keyof door.Swap]: door.Swap[K] }> = true;",
+      "export const there = (source: SwapSource): door.SwapSource => source;",
+      "export const back = (source: door.SwapSource): SwapSource => source;",
+      "export const pairs = (pair: Required<door.SwapPair>): Required<SwapPair> => pair;",
+      "console.log(swaps);",
+    ];
+    expect(problemsOf([{ ...shown, code: [shown.code, ...check].join("\n") }])).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { Option } from "commander";
 import type { Timeframe } from "pairstream";
-import { simulatedMarket } from "pairstream/service";
+import { demoService } from "pairstream/service";
 
 /** What collectors and bots are both told: where NATS is, and which candles it carries. */
 export interface Given {
@@ -21,14 +21,5 @@ export function connectTo({ servers }: Given): Promise<NatsConnection> {
   return connect({ servers: servers.split(","), maxReconnectAttempts: -1 });
 }
 
-const HOUR = 3_600_000;
-
-/**
- * What is collected where no service is named: it is made up, and the same in every process that is started in the same
- * hour. Young pairs trade the most.
- */
-export const market = simulatedMarket({
-  seed: 31,
-  createdAt: Math.floor(Date.now() / HOUR - 1) * HOUR,
-  pairs: 4,
-});
+/** What is collected where no service is named: the same in every process that is started in the same hour. */
+export const demo = demoService({ pairs: 4 });

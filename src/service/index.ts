@@ -5,6 +5,8 @@
  * @module pairstream/service
  */
 
+export type { DemoOptions, DemoService } from "./demo.js";
+export { demoService } from "./demo.js";
 export type { Fault, FaultKind } from "./faults/kinds.js";
 export { FAULT_KINDS } from "./faults/kinds.js";
 export type { FaultOptions, ScheduledFault } from "./faults/options.js";

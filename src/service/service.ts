@@ -73,10 +73,7 @@ export function createPairService(options: PairServiceOptions): PairService {
   const ohlcv = new OhlcvPages({ findPair, weekStart, quirks });
 
   function answer(method: string, url: string, apiKey: string | null): ServiceAnswer {
-    const now = Math.floor(clock());
-    if (!(now >= 0 && now <= LATEST_DATE)) {
-      throw new InvalidInputError("clock", "a function that gives ms since the epoch", `gave ${now}`);
-    }
+    const now = readClock(clock);
     const { path, parameters } = splitUrl(url);
     const route = readRoute(path);
     if (route === undefined) return refusalAnswer(now, 404, `Cannot ${method} ${path}`);
@@ -129,9 +126,7 @@ function checkServiceOptions(options: PairServiceOptions) {
   checkNames(options, ["source", "clock", "apiKeys", "weekStart", "quirks"]);
   const { clock = () => asyncScheduler.now(), apiKeys } = options;
   const source = checkSource(options.source);
-  if (typeof clock !== "function") {
-    throw new InvalidInputError("clock", "a function that gives ms since the epoch", `is a ${typeof clock}`);
-  }
+  checkClock(clock);
   const isList = Array.isArray(apiKeys) && apiKeys.length > 0;
   if (apiKeys !== undefined && !(isList && apiKeys.every((key) => typeof key === "string" && key !== ""))) {
     const allowed = "a list of at least one key, none of them empty; absent for any key";
@@ -144,6 +139,21 @@ function checkServiceOptions(options: PairServiceOptions) {
     weekStart: checkWeekStart(options.weekStart),
     quirks: checkQuirks(options.quirks),
   };
+}
+
+const CLOCK_ALLOWED = "a function that gives ms since the epoch";
+
+function checkClock(clock: () => number): void {
+  if (typeof clock === "function") return;
+  throw new InvalidInputError("clock", CLOCK_ALLOWED, `is a ${typeof clock}`);
+}
+
+/** The whole ms at which a clock stands; throws an `InvalidInputError` where it is none, or tells no time. */
+export function readClock(clock: () => number): number {
+  checkClock(clock);
+  const now = Math.floor(clock());
+  if (now >= 0 && now <= LATEST_DATE) return now;
+  throw new InvalidInputError("clock", CLOCK_ALLOWED, `gave ${now}`);
 }
 
 function headerOf(headers: Record<string, string> | undefined, name: string): string | null {

@@ -65,7 +65,7 @@ describe("a source", () => {
 
   it("names what is allowed", () => {
     expect(() => sma(1, { source: "typical" as Source })).toThrow(
-      'source is "typical"; allowed: close, open, high, low, hl2, hlc3, ohlc4, a function of a candle, or an indicator',
+      'source is "typical"; allowed: close, open, high, low, hl2, hlc3, ohlc4, volume, swaps, a function of a candle, or an indicator',
     );
   });
 });

@@ -60,6 +60,7 @@ describe("the tarball", () => {
         "dist/types/shared.d.ts",
         "dist/types/sse.d.cts",
         "dist/types/sse.d.ts",
+        "docs/bot.md",
         "docs/budget.md",
         "docs/candles.md",
         "docs/indicators.md",

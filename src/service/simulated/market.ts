@@ -45,7 +45,8 @@ const PAIRS_KEPT = 1_024;
  *
  * const source = simulatedMarket({ seed: 42, createdAt: Date.now() - 3_600_000, pairs: 3 });
  * const service = createPairService({ source });
- * console.log(source.pairs);
+ * const [first, second, third] = source.pairs; // made up; `pairs: ["address", …]` takes addresses of yours
+ * console.log(first, second, third);
  * ```
  */
 export function simulatedMarket(options: SimulatedMarketOptions): SimulatedMarket {

@@ -21,7 +21,7 @@ import {
   isSniperEvent,
   type StreamingFetch,
 } from "pairstream/sse";
-import { filter, firstValueFrom, NEVER, of, Subject, take, toArray } from "rxjs";
+import { filter, firstValueFrom, map, NEVER, of, Subject, take, toArray } from "rxjs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
 import { SERIES } from "../../candles/market.js";
@@ -115,7 +115,12 @@ describe("one who reads as fast as things happen", () => {
     });
     const closed = fromServerSentEvents(URL_OF_GATEWAY, {
       fetch: (url, init) => channel.respond(new Request(url, init)),
-    }).pipe(filter(isCandleEvent), closes(), toArray());
+    }).pipe(
+      filter(isCandleEvent),
+      closes(),
+      map(({ candle }) => candle),
+      toArray(),
+    );
     expect(await firstValueFrom(closed)).toEqual([candleOf(2), candleOf(3)]);
   });
 

@@ -1,0 +1,119 @@
+// Trades five pairs in two timeframes, on paper: `npm run example:bot`, `npm run example:bot -- --help`.
+// Copy it with the folder `bot`: `strategy.ts` is what to change, and `paperBroker` what to replace.
+import {
+  closes,
+  createClient,
+  estimateCost,
+  intervalOf,
+  resample,
+  type Timeframe,
+  watchCandles,
+  watchFeedStatus,
+} from "pairstream";
+import {
+  catchError,
+  concatMap,
+  connect,
+  distinctUntilChanged,
+  EMPTY,
+  filter,
+  ignoreElements,
+  lastValueFrom,
+  merge,
+  ReplaySubject,
+  takeUntil,
+  tap,
+  timer,
+} from "rxjs";
+import { ndjsonLog } from "./bot/log.js";
+import { type BotOptions, readOptions } from "./bot/options.js";
+import { stateFile } from "./bot/state-file.js";
+import { decideOrders, TREND_CANDLES } from "./bot/strategy.js";
+import { keyOf, paperBroker, Trader } from "./bot/trader.js";
+import { KEY } from "./terminal/command-line.js";
+import { onSignal, runProgram } from "./terminal/program.js";
+
+const stopped = new ReplaySubject<void>(1);
+onSignal(() => stopped.next());
+process.stdout.on("error", () => stopped.next());
+const log = ndjsonLog((line) => process.stdout.write(line), Date.now);
+
+await runProgram(async (args) => {
+  const options = readOptions(args, process.env[KEY], Date.now());
+  const { longer, every, trend, stopLoss } = options;
+  const watches = watchesOf(options);
+  const client = createClient(options.clientOptions);
+  const trader = new Trader(stateFile(options.state), paperBroker(100), log);
+  log("cost", { ...estimateCost(watches), perDay: true });
+  log("start", { pairs: options.pairs, every, stopLoss, positions: trader.positions });
+
+  const end = Number.isFinite(options.for) ? merge(stopped, timer(1_000 * options.for)) : stopped;
+  let hasFailed = false;
+  let closed = 0;
+  const candles = merge(
+    ...watches.map((watch) =>
+      watchCandles(client, watch).pipe(
+        // One pair that ends does not end the others.
+        catchError((error) => {
+          hasFailed = true;
+          log("feed-ended", { series: keyOf(watch), error });
+          return EMPTY;
+        }),
+      ),
+    ),
+  ).pipe(connect((short) => merge(short, short.pipe(resample(longer)))));
+  const statuses = watches.map((watch) =>
+    watchFeedStatus(client, watch).pipe(
+      distinctUntilChanged((a, b) => a.state === b.state),
+      tap(({ state, failures, lastError }) =>
+        log("status", { series: keyOf(watch), state, failures, error: lastError }),
+      ),
+      catchError(() => EMPTY), // The stream of its candles tells.
+    ),
+  );
+  const trading = candles.pipe(
+    connect((events) =>
+      merge(
+        events.pipe(
+          closes(),
+          filter(({ live }) => live),
+          tap(() => {
+            closed += 1;
+          }),
+          ignoreElements(),
+        ),
+        decideOrders(events, trader.positionOf, { trend, stopLoss }),
+      ),
+    ),
+    takeUntil(end),
+    // After takeUntil: an order that is on its way is waited for.
+    concatMap((order) => trader.act(order)),
+  );
+  const startedAt = performance.now();
+  try {
+    const watching = merge(...statuses).pipe(takeUntil(end), ignoreElements());
+    await lastValueFrom(merge(trading, watching), { defaultValue: undefined });
+  } catch (error) {
+    hasFailed = true;
+    log("failed", { error });
+  } finally {
+    const seconds = Math.round((performance.now() - startedAt) / 1_000);
+    const { counts, profit, positions } = trader;
+    log("summary", { seconds, closed, ...counts, profit, positions });
+  }
+  if (hasFailed) process.exitCode = 1;
+});
+
+/** One poll a pair; the longer timeframes are made of its candles. */
+function watchesOf({ pairs, timeframe, trend, every }: BotOptions) {
+  const lengthOf = (of: Timeframe) => {
+    const { start, end } = intervalOf(of, 0);
+    return end - start;
+  };
+  // The trend's average, and one of its candles that begins before the history.
+  const candles = Math.ceil(((TREND_CANDLES + 1) * lengthOf(trend)) / lengthOf(timeframe));
+  return pairs.map((pairAddress) => {
+    const series = { network: "mainnet", pairAddress, timeframe, currency: "usd" } as const;
+    return { ...series, every, since: { candles }, fillGaps: true };
+  });
+}

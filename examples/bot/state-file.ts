@@ -1,0 +1,49 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import type { BotState, SeriesState, Store } from "./trader.js";
+
+/** Keeps the state in a small file, which is whole at any instant: it is written beside, and put in its place. */
+export function stateFile(path: string): Store {
+  return {
+    read: () => (existsSync(path) ? checkState(path, readFileSync(path, "utf8")) : {}),
+    write: (state) => {
+      mkdirSync(dirname(path), { recursive: true });
+      const next = `${path}.next`;
+      const file = openSync(next, "w");
+      try {
+        writeSync(file, JSON.stringify(state, null, 2));
+        fsyncSync(file);
+      } finally {
+        closeSync(file);
+      }
+      renameSync(next, path);
+    },
+  };
+}
+
+function checkState(path: string, text: string): BotState {
+  let state: unknown;
+  try {
+    state = JSON.parse(text);
+  } catch {
+    state = undefined;
+  }
+  const isState = typeof state === "object" && state !== null && Object.values(state).every(isSeriesState);
+  if (!isState) throw new Error(`${path} is no state of this bot; look what it holds before you delete it`);
+  return state as BotState;
+}
+
+function isSeriesState(value: unknown): value is SeriesState {
+  const { actedOn, position } = (value ?? {}) as Partial<SeriesState>;
+  const numbers = [actedOn, ...(position === undefined ? [] : [position.price, position.quantity])];
+  return numbers.every(Number.isFinite);
+}
