@@ -38,6 +38,8 @@ export class ShownCandles {
   /** What is older has been forgotten. */
   #oldest = Number.NEGATIVE_INFINITY;
   #isToBeDrawnAnew = true;
+  /** Whether the history is over: a correction comes late, and is not live itself. */
+  #hasBeenLive = false;
 
   get corrections(): readonly Correction[] {
     return [...this.#corrections.values()];
@@ -60,9 +62,10 @@ export class ShownCandles {
     const { candle, status, values, live, observedAt } = event;
     const { timestamp } = candle;
     if (timestamp < this.#oldest) return;
+    this.#hasBeenLive ||= live;
     const before = this.#rows.get(timestamp);
     const correct = (kind: Correction["kind"]) => {
-      if (live) this.#correct({ timestamp, kind, observedAt });
+      if (this.#hasBeenLive) this.#correct({ timestamp, kind, observedAt });
     };
     if (event.type === "removed") {
       this.#rows.delete(timestamp);

@@ -100,7 +100,7 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
         if (closing.answeredAt + tolerance < leaves) breach(1, "is final while still in the window");
       }
     }
-    if (event.observedAt > serviceNow + tolerance && context.isTrusted(order)) {
+    if (event.observedAt > serviceNow + tolerance && context.isTrusted(order) && context.knowsTime(order)) {
       breach(4, `is observed ${event.observedAt - serviceNow} ms in the future`);
     }
     if (options.since === undefined && context.isTrusted(order) && context.knowsTime(stay.joinedOrder)) {

@@ -76,6 +76,7 @@ async function followWallets(log: RunLog, stay: StayLog, context: Context) {
           !moved &&
           !areTwo(
             lacking(order, (row) => hashesOf(row).has(transactionHash), address),
+            log,
             context,
           )
         )
@@ -96,6 +97,7 @@ async function followWallets(log: RunLog, stay: StayLog, context: Context) {
         else if (
           !areTwo(
             lacking(order, () => true, address),
+            log,
             context,
           )
         )
@@ -104,6 +106,9 @@ async function followWallets(log: RunLog, stay: StayLog, context: Context) {
   }
   await compareWallets(log, stay, wallets, { reports, grace: context.sniperGrace(every) }, context);
 }
+
+/** A look after a failure has the next slot just behind it, in ms. */
+const SOON = 500;
 
 async function compareWallets(
   log: RunLog,
@@ -150,11 +155,14 @@ async function compareWallets(
   }
 }
 
-/** Whether there are two among reports that no cache has given alike: a second apart, or a slot that was late. */
-function areTwo(reports: RunLog["told"], context: Context): boolean {
+/** Whether there are two among reports that no cache has given alike: a second apart, or the first in a slot that was late. */
+function areTwo(reports: RunLog["told"], { told }: RunLog, context: Context): boolean {
   const [first, last] = [reports[0], reports.at(-1)];
   if (first === undefined || last === undefined || first === last) return false;
-  return last.sent - first.sent >= 950 || first.attempt !== 1 || context.clockWasSet(first.sent, last.sent);
+  const apart = last.sent - first.sent;
+  const before = told.slice(0, told.indexOf(first)).findLast(({ url }) => url === first.url);
+  const isAfterFailure = before?.told?.isGood === false && apart >= SOON;
+  return apart >= 950 || first.attempt !== 1 || isAfterFailure || context.clockWasSet(first.sent, last.sent);
 }
 
 type RawWallet = Record<string, unknown> & {

@@ -1,6 +1,7 @@
 import type { FeedStatus } from "../../../src/index.js";
 import { intervalsOf } from "../../../src/timeframe.js";
 import { slotsAbout } from "../check.js";
+import { isProbe, readOf } from "../economy/answers.js";
 import { hasFalseDate } from "../exchanges.js";
 import type { FeedPlan } from "../plan.js";
 import { asksFor, covers, isAboutOne, isUnreadable, type Look } from "../reads.js";
@@ -21,7 +22,7 @@ export const watchStatuses: Monitor = async (log, context) => {
     await checkRecovery(log, stay, context);
     if (stay.plan.kind === "status") {
       checkLiveness(log, stay, stay.plan.feed, context);
-      checkCoverage(stay, stay.plan.feed, context);
+      checkCoverage(stay, stay.plan.feed, log, context);
     }
   }
 };
@@ -182,7 +183,7 @@ function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Cont
 }
 
 /** What is newly covered was read after its end, and what it held is accounted for. */
-function checkCoverage(stay: StayLog, feed: FeedPlan, context: Context) {
+function checkCoverage(stay: StayLog, feed: FeedPlan, log: RunLog, context: Context) {
   const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
   const looks = context.looksAt(feed);
   let until: number | undefined;
@@ -232,7 +233,10 @@ function checkCoverage(stay: StayLog, feed: FeedPlan, context: Context) {
         breach(`${new Date(timestamp).toISOString()}, which was not read after its end`);
         break;
       }
-      const isLone = !isProven(reads, feed, context) && !lacksShown(looks, reads[0]);
+      const isLone =
+        !isProven(reads, feed, context) &&
+        !lacksShown(looks, reads[0]) &&
+        !isProbed(log, feed, reads[0], timestamp);
       if (isLone && timestamp >= context.bornAt(feed)) {
         breach(`${new Date(timestamp).toISOString()}, of which one empty answer tells`);
         break;
@@ -280,6 +284,16 @@ function isProven(looks: readonly Look[], feed: FeedPlan, context: Context): boo
       (look) => look !== first && (look.url !== first.url || isAnotherAnswer(first, look, feed, context)),
     )
   );
+}
+
+/** Whether one who looked for the beginning has asked for an interval as well, and had no candle either. */
+function isProbed({ told }: RunLog, _feed: FeedPlan, empty: Look | undefined, timestamp: number): boolean {
+  return told.some((exchange) => {
+    if (exchange.url === empty?.url || !isProbe(exchange)) return false;
+    const read = readOf(exchange);
+    if (read === undefined || read.asked.series !== empty?.asked.series || read.served > 0) return false;
+    return timestamp >= read.asked.from && timestamp < read.asked.to && exchange.priority === "history";
+  });
 }
 
 /** Whether an empty look lacks a candle that one just before it has shown: what counts then is that absence. */
