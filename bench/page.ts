@@ -128,7 +128,7 @@ function buildEvents(text: string, take: (event: CandleEvent) => void): void {
         status: "final",
         revision: 0,
         live: false,
-        lateBy: END - (timestamp + 61_000),
+        lateBy: Math.max(0, END - (candle.timestamp + 61_000)),
         observedAt: END,
         series: SERIES,
       }),

@@ -1,5 +1,6 @@
 import {
   applySniperEvent,
+  type CandleEvent,
   ema,
   emptyReport,
   type FeedStatus,
@@ -102,28 +103,35 @@ startSelectors((await answer.json()) as Choices, (chosen) => {
 /** Draws one series until another one is chosen. */
 function follow(chosen: Selection): Observable<unknown> {
   let hasSourceFailed = false;
+  let finalUntil = Number.NEGATIVE_INFINITY;
   return defer(() => {
     hasSourceFailed = false;
+    finalUntil = Number.NEGATIVE_INFINITY;
     begin();
     const failed = () => {
       hasSourceFailed = true;
     };
     const events = fromServerSentEvents(`events?${queryOf(chosen)}`).pipe(tap({ error: failed }), share());
     return merge(
-      events.pipe(filter(isCandleEvent), withIndicators(INDICATORS), tap(take)),
+      events.pipe(filter(isCandleEvent), tap(expectOrder), withIndicators(INDICATORS), tap(take)),
       events.pipe(filter(isSniperEvent), tap(takeSniper)),
       events.pipe(filter(isFeedStatus), tap(takeStatus)),
     );
   }).pipe(
     retry({
       delay: (error: unknown) => {
-        // A gateway that has begun anew may correct what was final: the indicators begin anew as well.
         if (!hasSourceFailed) return timer(0);
         badge.fail(error);
         return timer(PAUSE);
       },
     }),
   );
+
+  /** A gateway that has begun anew may correct what was final, which the indicators leave out: the page begins anew, too. */
+  function expectOrder({ type, status, candle: { timestamp } }: CandleEvent): void {
+    if (timestamp <= finalUntil) throw new Error("a candle that was final has changed");
+    if (status === "final" && type !== "removed") finalUntil = timestamp;
+  }
 
   function take(event: Parameters<ShownCandles["take"]>[0]): void {
     shown.take(event);

@@ -38,8 +38,8 @@ export class ShownCandles {
   /** What is older has been forgotten. */
   #oldest = Number.NEGATIVE_INFINITY;
   #isToBeDrawnAnew = true;
-  /** Whether the history is over: a correction comes late, and is not live itself. */
-  #hasBeenLive = false;
+  /** When the first event was true. What was true by then is history; a correction after it is one, though it is not live. */
+  #historyUntil: number | undefined;
 
   get corrections(): readonly Correction[] {
     return [...this.#corrections.values()];
@@ -59,13 +59,14 @@ export class ShownCandles {
   }
 
   take(event: IndicatorEvent<Lines>): void {
-    const { candle, status, values, live, observedAt } = event;
+    const { candle, status, values, observedAt } = event;
     const { timestamp } = candle;
     if (timestamp < this.#oldest) return;
-    this.#hasBeenLive ||= live;
+    this.#historyUntil ??= observedAt;
+    const isNews = observedAt > this.#historyUntil;
     const before = this.#rows.get(timestamp);
     const correct = (kind: Correction["kind"]) => {
-      if (this.#hasBeenLive) this.#correct({ timestamp, kind, observedAt });
+      if (isNews) this.#correct({ timestamp, kind, observedAt });
     };
     if (event.type === "removed") {
       this.#rows.delete(timestamp);
