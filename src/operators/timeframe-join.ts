@@ -48,7 +48,9 @@ export class OwnTimeframe implements Reducer<CandleEvent, IndicatorEvent>, Value
   private readonly resampler: Resampler;
   private readonly intervals: Intervals;
   private joined: Joined | undefined;
-  /** No bucket counts that begins before: the first one that was seen may lack its beginning. */
+  /** The start of the first bucket that was seen; it may lack its beginning, and older ones any part. */
+  private first = Number.POSITIVE_INFINITY;
+  /** No bucket counts that begins before. */
   private from = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -64,10 +66,10 @@ export class OwnTimeframe implements Reducer<CandleEvent, IndicatorEvent>, Value
     const { timestamp } = event.candle;
     if (this.joined === undefined) {
       this.joined = new Joined(event.series, this, this.indicators);
+      this.first = this.intervals.start(timestamp);
       this.from = this.intervals.end(timestamp);
     }
-    const isOpening = event.type !== "removed" && this.intervals.end(timestamp) === this.from;
-    if (isOpening && this.intervals.start(timestamp) === timestamp) this.from = timestamp;
+    if (event.type !== "removed" && timestamp === this.first) this.from = timestamp;
     let hasMoved = false;
     for (const bucket of this.resampler.apply(event)) {
       if (bucket.candle.timestamp >= this.from) hasMoved = this.values.apply(bucket) || hasMoved;

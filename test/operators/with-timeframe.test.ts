@@ -84,6 +84,14 @@ describe("withTimeframe", () => {
     ]);
   });
 
+  it("leaves out what is older than the first bucket, even where that is opened: of it, too, only a part is seen", () => {
+    const { see } = watch("5min");
+    for (const at of [5, 6]) see("new", at, "open", at);
+    expect(see("new", 0, "final", 1)).toEqual(["new 0 final: –"]);
+    expect(see("new", 4, "final", 2)).toEqual(["new 4 final: –"]);
+    expect(see("new", 9, "final", 9)).toEqual(["new 9 final: 9"]);
+  });
+
   it("carries corrections and removals through", () => {
     const { see } = watch("5min");
     for (let at = 0; at < 7; at += 1) see("new", at, "closed", at);
