@@ -70,6 +70,14 @@ describe("withTimeframe", () => {
     expect(see("updated", 9, "closed", 90)).toEqual(["updated 9 closed: 90"]);
   });
 
+  it("leaves a candle that was last told open as it is, where the final event of a later one closes its bucket", () => {
+    const { see } = watch("5min");
+    see("new", 0, "final", 1);
+    see("new", 4, "open", 4);
+    see("new", 6, "open", 6);
+    expect(see("new", 7, "final", 7)).toEqual(["new 7 final: 4"]);
+  });
+
   it("leaves the first bucket out, unless an event opens it", () => {
     const { see } = watch("5min");
     for (const at of [1, 2, 3, 4, 5, 6, 7, 8]) expect(see("new", at, "closed", at)[0]).toContain("–");
@@ -228,9 +236,9 @@ describe("withTimeframe", () => {
           else statuses.set(timestamp, event.status);
           newest = Math.max(newest, timestamp);
           isOpened ||= timestamp === first && event.type !== "removed";
-          const settledBefore = finalUntil;
           if (event.status === "final" && event.type !== "removed") finalUntil = timestamp;
           for (const each of told) {
+            expect(each.candle.timestamp).toBeGreaterThanOrEqual(timestamp);
             if (each.type === "removed") last.delete(each.candle.timestamp);
             else last.set(each.candle.timestamp, each);
           }
@@ -257,7 +265,9 @@ describe("withTimeframe", () => {
             close: parts.at(-1)!.close,
           }));
           for (const [at, { values }] of last) {
-            if (at <= settledBefore) continue;
+            // A candle last read while open is never told as final: where the final event of a later one closes its
+            // bucket, it keeps what was known at its own last event.
+            if (at < finalUntil) continue;
             const known = closes.filter(({ end }) => end <= at + MINUTE).slice(-2);
             const expected = known.length < 2 ? undefined : (known[0]!.close + known[1]!.close) / 2;
             expect(values.trend).toBe(expected);
