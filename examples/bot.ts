@@ -1,5 +1,5 @@
 // Trades five pairs in two timeframes, on paper: `npm run example:bot`, `npm run example:bot -- --help`.
-// Copy it with the folder `bot`: `strategy.ts` is what to change, and `paperBroker` what to replace.
+// Copy it with the folders `bot` and `terminal`. Change `bot/strategy.ts`, and replace `paperBroker`.
 import {
   closes,
   createClient,
@@ -64,7 +64,7 @@ await runProgram(async (args) => {
   ).pipe(connect((short) => merge(short, short.pipe(resample(longer)))));
   const statuses = watches.map((watch) =>
     watchFeedStatus(client, watch).pipe(
-      distinctUntilChanged((a, b) => a.state === b.state),
+      distinctUntilChanged((a, b) => a.state === b.state && a.lastError?.message === b.lastError?.message),
       tap(({ state, failures, lastError }) =>
         log("status", { series: keyOf(watch), state, failures, error: lastError }),
       ),

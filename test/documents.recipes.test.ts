@@ -1,7 +1,11 @@
+import { type CandleEvent, type Series, watchCandles } from "pairstream";
+import { merge, type Observable } from "rxjs";
 import { beforeAll, describe, expect, it } from "vitest";
 import {
   type Act,
+  crash,
   HOUR,
+  loadExports,
   loadRecipes,
   MINUTE,
   PAIRS,
@@ -204,5 +208,38 @@ describe("a recipe of the documents", { timeout: 300_000 }, () => {
       const told = new Set(keysOf(onFinal ? finals : closes));
       expect(keysOf(faulty!.acts.get(name)!), name).toEqual(keysOf(acts).filter((key) => told.has(key)));
     }
+  });
+});
+
+describe("the stop of the documents", () => {
+  it("sees a crash in the last seconds of a candle, which only its close shows", async () => {
+    const program = programs().find(({ code }) => code.includes("export const stops"))!;
+    const { stops } = (await loadExports(program)) as {
+      stops(events: Observable<CandleEvent>, stopOf: (series: Series) => number | undefined): typeof events;
+    };
+    const stage = new Stage({ source: crash });
+    await stage.clock.advanceBy(5_000);
+    const client = stage.client();
+    // Each pair is polled at seconds of its own; the last look of some is before the crash.
+    const pairs = Array.from({ length: 12 }, (_, at) => `pair-${at}`);
+    const watches = pairs.map((pairAddress) =>
+      watchCandles(client, {
+        network: "mainnet",
+        pairAddress,
+        timeframe: "1min",
+        currency: "usd",
+        every: 10_000,
+      }),
+    );
+    const first = new Map<string, CandleEvent>();
+    const bot = stops(merge(...watches), () => 9).subscribe((event) => {
+      if (!first.has(event.series.pairAddress)) first.set(event.series.pairAddress, event);
+    });
+    await stage.clock.advanceBy(5 * MINUTE);
+    bot.unsubscribe();
+    const stopped = pairs.map((pair) => first.get(pair));
+    const expected = { type: "updated", live: true, candle: { timestamp: START, close: 5 } };
+    expect(stopped).toMatchObject(pairs.map(() => expected));
+    expect(stopped.map((event) => event!.status)).toContain("closed");
   });
 });

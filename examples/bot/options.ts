@@ -1,4 +1,3 @@
-import { fileURLToPath } from "node:url";
 import { Command, Option } from "commander";
 import type { Timeframe } from "pairstream";
 import { demoService } from "pairstream/service";
@@ -28,7 +27,6 @@ interface Given extends Omit<BotOptions, "pairs" | "clientOptions"> {
 }
 
 const DAY = 86_400_000;
-const STATE = fileURLToPath(new URL("../../node_modules/.cache/pairstream/bot.json", import.meta.url));
 
 const command = () =>
   new Command("npm run example:bot --")
@@ -44,9 +42,7 @@ const command = () =>
       new Option("--every <ms>", "time between polls, for the stop").argParser(toNumber).default(10_000),
     )
     .addOption(new Option("--stop-loss <percent>", "of a position").argParser(toShare).default(0.05, "5"))
-    .addOption(
-      new Option("--state <file>", "what survives a restart").default(STATE, "in node_modules/.cache"),
-    )
+    .addOption(new Option("--state <file>", "what survives a restart").default("bot-state.json"))
     .addOption(
       new Option("--for <seconds>", "stop by itself")
         .argParser(toNumber)

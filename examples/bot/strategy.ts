@@ -51,7 +51,8 @@ const indicators = {
 /**
  * Orders for any number of series, merged. It buys when the fast average crosses above the slow one, on a close that is
  * inside the bands, on more volume than usual, above the trend. It sells on a close with the fast average below, and as
- * soon as the running candle is at the stop. Only what is live counts: history, and what comes late, sets the averages.
+ * soon as a live price is at the stop: of the running candle, or of the one that has just closed, as the last seconds
+ * show only there. Only what is live counts: history, and what comes late, sets the averages.
  */
 export function decideOrders(
   events: Observable<CandleEvent>,
@@ -64,7 +65,7 @@ export function decideOrders(
     connect((valued) =>
       merge(
         valued.pipe(
-          filter(({ type, live, status }) => type !== "removed" && live && status === "open"),
+          filter(({ type, live, status }) => type !== "removed" && live && status !== "final"),
           filter(({ series, candle }) => {
             const position = positionOf(series);
             return position !== undefined && candle.close <= position.price * (1 - stopLoss);

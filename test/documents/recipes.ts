@@ -29,21 +29,23 @@ export const recipesIn = ({ code }: Pick<Block, "code">): string[] =>
 
 /** The recipes of all documents, without what surrounds them: clients and subscriptions. */
 export async function loadRecipes(): Promise<Recipe[]> {
+  const blocks = programs().filter((block) => recipesIn(block).length > 0);
+  const loaded = blocks.map(async (block) => {
+    const module = (await loadExports(block)) as Record<string, Recipe["run"]>;
+    return recipesIn(block).map((name) => ({ name: `${block.document}: ${name}`, run: module[name]! }));
+  });
+  return (await Promise.all(loaded)).flat();
+}
+
+/** What a program of the documents exports. */
+export async function loadExports({ code }: Pick<Block, "code">): Promise<object> {
   const cache = join(root, ".cache");
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, "recipes-"));
   try {
-    const blocks = programs().filter((block) => recipesIn(block).length > 0);
-    const loaded = blocks.map(async (block, at) => {
-      const file = join(folder, `recipe-${at}.ts`);
-      writeFileSync(file, declarationsOf(block.code));
-      const module: Record<string, Recipe["run"]> = await import(/* @vite-ignore */ file);
-      return recipesIn(block).map((name) => ({
-        name: `${block.document}: ${name}`,
-        run: module[name]!,
-      }));
-    });
-    return (await Promise.all(loaded)).flat();
+    const file = join(folder, "recipe.ts");
+    writeFileSync(file, declarationsOf(code));
+    return await import(/* @vite-ignore */ file);
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -74,6 +76,8 @@ interface Trouble {
   readonly rates?: Parameters<typeof withFaults>[1]["rates"];
   /** How far the price of a swap is from the waves, as a share of it; the more, the more lines cross. */
   readonly roughness?: number;
+  /** In place of a market that is busy. */
+  readonly source?: SwapSource;
   /** No network, `[from, to)`. */
   readonly outage?: readonly [from: number, to: number];
 }
@@ -101,6 +105,19 @@ const busy = (step: number, roughness: number): SwapSource => ({
   }),
 });
 
+/** A minute at 10 with a swap at 5 two seconds before its end, and silence from then on. */
+export const crash: SwapSource = {
+  pair: () => ({
+    tokenAddress: null,
+    createdAt: START,
+    settled: true,
+    swaps: ({ from, to, asOf }) =>
+      [swapAt(START + 1_000, 10, 1), swapAt(START + 58_000, 5, 1)].filter(
+        ({ timestamp }) => timestamp >= from && timestamp < to && timestamp <= asOf,
+      ),
+  }),
+};
+
 /** Some number from 0 to 1, always the same at an instant. */
 const noise = (at: number) => Math.abs(Math.sin(at * 12.9898) * 43_758.5453) % 1;
 
@@ -122,12 +139,12 @@ export class Stage {
   readonly clock = new VirtualClock(START);
   readonly #fetch: FetchLike;
 
-  constructor({ isUnsettled = false, rates, outage = [0, 0], roughness = 0.02 }: Trouble = {}) {
+  constructor({ isUnsettled = false, rates, outage = [0, 0], roughness = 0.02, source }: Trouble = {}) {
     const { clock } = this;
-    const source = isUnsettled
+    const market = isUnsettled
       ? unsettled(busy(45_000, roughness), { seed: 3, settlesAfter: 90_000, late: 0.3, forks: 0.5 })
       : busy(15_000, roughness);
-    const service = createPairService({ source, clock: () => clock.now() });
+    const service = createPairService({ source: source ?? market, clock: () => clock.now() });
     const network: FetchLike = async (url, init) => {
       if (clock.now() >= outage[0] && clock.now() < outage[1]) throw new TypeError("no network");
       return service.fetch(url, init);

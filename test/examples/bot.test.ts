@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path/posix";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -17,6 +19,16 @@ afterEach(async () => {
   await endAll();
   rmSync(folder, { recursive: true });
 });
+
+/** A port at which nothing listens any more. */
+async function closedPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
 
 const eventsOf = (lines: readonly string[]) =>
   lines.map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -61,6 +73,17 @@ describe("the bot's program", { timeout: 60_000 }, () => {
     second.child.kill("SIGINT");
     expect(await second.ended).toBe(0);
     expect(JSON.parse(readFileSync(state, "utf8"))[series].position).toBeUndefined();
+  });
+
+  it("says why an address does not answer, before anything was live", async () => {
+    const args = ["--base-url", `http://127.0.0.1:${await closedPort()}`, "--pair", "pair"];
+    const key = { PAIRSTREAM_API_KEY: "any" };
+    const program = run(EXAMPLE, [...QUICK, ...args, "--state", join(folder, "state.json")], key);
+    const status = JSON.parse(await program.line((line) => /"status".*"error"/.test(line)));
+    expect(status).toMatchObject({ series: "pair 1s", error: { name: "NetworkError" } });
+    expect(status.failures).toBeGreaterThan(0);
+    program.child.kill("SIGINT");
+    expect(await program.ended).toBe(0);
   });
 
   it("refuses a state that is none, a timeframe that is none, and a service without a key", async () => {

@@ -4,10 +4,10 @@ import { describe, expect, it } from "vitest";
 import type { Log } from "../../../examples/bot/log.js";
 import { decideOrders, type Order, type Position } from "../../../examples/bot/strategy.js";
 import { type BotState, paperBroker, type Store, Trader } from "../../../examples/bot/trader.js";
-import { HOUR, MINUTE, PAIRS, START, Stage } from "../../documents/recipes.js";
+import { crash, HOUR, MINUTE, PAIRS, START, Stage } from "../../documents/recipes.js";
 
 const RULES = { trend: "1h", stopLoss: 0.02 } as const;
-const LOOK = 20_000;
+const LOOK = 10_000;
 /** Enough for some crossings with volume behind them. */
 const roughness = 0.1;
 const noLog: Log = () => {};
@@ -112,6 +112,17 @@ describe("the strategy of the bot", { timeout: 300_000 }, () => {
     await stage.clock.advanceBy(5_000); // What has closed before is history.
     const [stop] = await trade(stage, 30_000, store);
     expect(stop).toMatchObject({ side: "sell", reason: "stop", candle: START });
+    expect(store.state[held]).toEqual({ actedOn: START });
+  });
+
+  it("sells on a crash that no look at the running candle has seen", async () => {
+    const store = memoryStore();
+    const held = `${PAIRS[0]} 1min`;
+    store.state = { [held]: { actedOn: START - HOUR, position: { price: 10, quantity: 1 } } };
+    const stage = new Stage({ source: crash });
+    await stage.clock.advanceBy(5_000);
+    const orders = await trade(stage, 3 * MINUTE, store);
+    expect(orders).toMatchObject([{ side: "sell", reason: "stop", candle: START, price: 5 }]);
     expect(store.state[held]).toEqual({ actedOn: START });
   });
 });
