@@ -42,7 +42,7 @@ export interface LookOptions {
   /** Whether this is the first look or one at the end of an interval. */
   readonly isClosing: boolean;
   /** Whether it comes right after another look: a cache may give the same answer. */
-  readonly isRepeat: boolean;
+  readonly isRepeat: (sentAt: number) => boolean;
 }
 
 /** How a poll stands, after each of its steps. */
@@ -230,7 +230,8 @@ class Poller<State> {
     const isClosing = kind === "close" || this.#feed.state === undefined;
     // After a jump of the service's clock several slots can be due at once.
     const pause = Math.min(SECOND_LOOK, schedule.closeEvery, schedule.refreshEvery) / 2;
-    const isRepeat = Math.abs(scheduler.now() - this.#sentAt) < pause;
+    const lastSentAt = this.#sentAt;
+    const isRepeat = (sentAt: number) => Math.abs(sentAt - lastSentAt) < pause;
     const steps = look({ priority: kind, signal, isClosing, isRepeat })[Symbol.asyncIterator]();
     while (!this.#subscriber.closed) {
       const step = steps.next();

@@ -137,7 +137,7 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
         report,
         unreadable,
         hasUnidentifiedRow,
-        isRepeat: isRepeat || isSecond,
+        isRepeat: isSecond || isRepeat(sentAt),
         observedAt,
       });
       book = turn.book;

@@ -56,7 +56,7 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
   /** Whether the last answer lacked a known candle before its range. */
   let lackedWitness = false;
   /** Whether the answer before this one was asked for just before: a cache may give the same one again. */
-  let isRepeat = false;
+  let isRepeat: LookOptions["isRepeat"] = () => false;
 
   const clock = (): ClockReading => ({ ...core.serviceClock(), now: serviceNow(core) });
 
@@ -120,14 +120,15 @@ function candleLook(core: ClientCore, { series, rules }: CandleWatch): Look<Cand
   /** Takes in an answer, as far as it counts. */
   function take(read: SeriesRead, lacksUntil?: number): LookStep<CandleState> {
     const before = known.book ?? emptyBook(Math.max(read.from, windowStart(rules, read.observedAt)));
-    const counted = countedRead(rules, read, silence, isRepeat, lacksUntil);
+    const isCopy = isRepeat(read.sentAt);
+    const counted = countedRead(rules, read, silence, isCopy, lacksUntil);
     const { book, changes, needsSecondLook } = applyRead(rules, before, {
       ...read,
       to: counted.to,
-      isRepeat,
+      isRepeat: isCopy,
       isUnproven: read.isUnproven === true && lacksUntil === undefined,
     });
-    isRepeat = true;
+    isRepeat = () => true;
     silence = counted.silence;
     const newest = read.candles.at(-1);
     const seenUntil =
