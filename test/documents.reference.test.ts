@@ -12,7 +12,7 @@ import {
   TypeDocReader,
 } from "typedoc";
 import { beforeAll, describe, expect, it } from "vitest";
-import { root } from "./documents/blocks.js";
+import { read, root } from "./documents/blocks.js";
 
 const DOORS = ["pairstream", "pairstream/nats", "pairstream/service", "pairstream/sse"];
 
@@ -109,6 +109,32 @@ describe("the reference", () => {
     ).toEqual([]);
   });
 
+  it("has its tables of fields name every field, and no other", () => {
+    const fieldsOf = (name: string) =>
+      exported()
+        .find((found) => found.name === name)!
+        .children!.map((field) => field.name);
+    const rows = read("docs/reference.md").split("\n");
+    const tableOf = (head: string) => {
+      const begin = rows.findIndex((row) => row.startsWith(`| ${head} `)) + 2;
+      return rows.slice(begin, rows.indexOf("", begin)).map((row) => row.split(" | ").map(namesIn));
+    };
+    const firsts = (head: string) => tableOf(head).flatMap(([names]) => names!);
+    const event = [...fieldsOf("CandleEventBase"), "type", "previous"];
+    expect(firsts("field of `CandleEvent`").sort()).toEqual(event.sort());
+    expect(firsts("field of `FeedStatus`").sort()).toEqual(fieldsOf("FeedStatus").sort());
+    const activities = tableOf("`type` of `ClientActivity`");
+    const { type: union } = exported().find(({ name }) => name === "ClientActivity")!;
+    const kinds = union?.type === "union" ? union.types.map(String) : [];
+    expect(activities.flatMap(([type]) => type!).sort()).toEqual(
+      kinds.map((name) => name.replace("Activity", "").toLowerCase()).sort(),
+    );
+    for (const [[type], fields] of activities as [[string], string[]][]) {
+      const name = `${type[0]!.toUpperCase()}${type.slice(1)}Activity`;
+      expect([...fields, "at", "type"].sort(), name).toEqual(fieldsOf(name).sort());
+    }
+  });
+
   it("tells the default of every option", () => {
     const options = members().filter(
       (member) => member.flags.isOptional && /Options$|Watch$|Query$|Quirks$/.test(ownerOf(member).name),
@@ -119,6 +145,8 @@ describe("the reference", () => {
     ).toEqual([]);
   });
 });
+
+const namesIn = (cell: string) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
 
 function isStream(type: SomeType | undefined): boolean {
   return type?.type === "reference" && /^(Observable|(MonoType)?OperatorFunction)$/.test(type.name);

@@ -83,7 +83,7 @@ describe("the README's first screen", () => {
 
   it("says what this is, shows it light and dark, starts it, tests it, and has a program of ten lines", () => {
     expect(screen.split("\n").length).toBeLessThanOrEqual(40);
-    expect(screen).toMatch(/^# pairstream\n\n[^\n#]+\.\n/);
+    expect(screen).toMatch(/^# pairstream\n\n[^#<]+\.\n\n/);
     const pictures = [...screen.matchAll(/"(docs\/pictures\/[\w-]+\.png)"/g)].map(([, path]) => path!);
     expect(pictures).toHaveLength(2);
     for (const path of pictures) expect(statSync(join(root, path)).size).toBeLessThan(60_000);
