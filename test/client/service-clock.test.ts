@@ -250,7 +250,6 @@ describe("the service's clock", () => {
           const { trip, truth } = exchange(Math.max(now, sendTimeFor(clock, target)), there, 20, ahead);
           clock = learn(clock, trip);
           expect(earliestAnswerTime(clock, trip)).toBeLessThanOrEqual(Math.max(truth, truth - step));
-          if (turn >= 70) expect(earliestAnswerTime(clock, trip)).toBeLessThanOrEqual(truth + 250);
           const isProven = earliestAnswerTime(clock, trip) >= target;
           if (turn >= 60 && !isProven) again += 1;
           now = isProven ? trip.received : Math.max(trip.received, safeSendTimeFor(clock, target));
