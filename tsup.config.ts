@@ -7,6 +7,12 @@ const doors = {
   service: "src/service/index.ts",
   sse: "src/adapters/sse/index.ts",
   nats: "src/adapters/nats/index.ts",
+  "lightweight-charts": "src/adapters/lightweight-charts/index.ts",
+  store: "src/adapters/store/index.ts",
+  react: "src/adapters/react/index.ts",
+  tradingview: "src/adapters/tradingview/index.ts",
+  otel: "src/adapters/otel/index.ts",
+  backtest: "src/backtest/index.ts",
 };
 const code: Options = { target: "es2022", platform: "neutral", sourcemap: true, clean: true };
 
@@ -14,7 +20,13 @@ export default defineConfig([
   {
     ...code,
     // A file for each module: of a bundle, no tool could leave out the schemas, say, that an indicator does not need.
-    entry: ["src/**/*.ts"],
+    // Those that are left out are types alone.
+    entry: [
+      "src/**/*.ts",
+      "!src/operators/indicator-event.ts",
+      "!src/indicators/rows.ts",
+      "!src/adapters/store/audit-finding.ts",
+    ],
     format: "esm",
     outDir: "dist/esm",
     splitting: false,
@@ -32,8 +44,10 @@ export default defineConfig([
   {
     ...code,
     // Few files, which load sooner; in them kernels call no function of another module.
-    entry: doors,
+    entry: { ...doors, "service.browser": "src/service/browser.ts" },
     format: "cjs",
+    // Where a file lies; a path in place of a URL.
+    define: { "import.meta.url": "__filename" },
     outDir: "dist/cjs",
     // One copy of every class for all doors, or `instanceof` would fail between them.
     splitting: true,

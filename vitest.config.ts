@@ -10,6 +10,15 @@ export default defineConfig({
       { find: /^pairstream\/service$/, replacement: source("service/index.ts") },
       { find: /^pairstream\/sse$/, replacement: source("adapters/sse/index.ts") },
       { find: /^pairstream\/nats$/, replacement: source("adapters/nats/index.ts") },
+      {
+        find: /^pairstream\/lightweight-charts$/,
+        replacement: source("adapters/lightweight-charts/index.ts"),
+      },
+      { find: /^pairstream\/store$/, replacement: source("adapters/store/index.ts") },
+      { find: /^pairstream\/react$/, replacement: source("adapters/react/index.ts") },
+      { find: /^pairstream\/tradingview$/, replacement: source("adapters/tradingview/index.ts") },
+      { find: /^pairstream\/otel$/, replacement: source("adapters/otel/index.ts") },
+      { find: /^pairstream\/backtest$/, replacement: source("backtest/index.ts") },
     ],
   },
   // Nothing here waits for a fixed time; a busy machine may just be slow.
@@ -17,6 +26,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     // Those need a build: `npm run check:package`.
     exclude: ["test/package/**"],
+    setupFiles: ["test/properties.setup.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

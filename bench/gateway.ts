@@ -87,8 +87,9 @@ class Stage {
     const pairs = source.pairs;
     const chart = await serveChart({ client, network: "mainnet", pairs, every: 1_000, port: 0 });
     stage.#close = chart.close;
-    const query = new URLSearchParams({ pair: pairs[0]!, timeframe: "1s", currency: "usd" });
-    stage.#viewers.send({ url: `${chart.url}events?${query}`, ...crowd } satisfies Order);
+    const series = { network: "mainnet", pairAddress: pairs[0]!, timeframe: "1s", currency: "usd" };
+    const query = new URLSearchParams({ ...series, "since.candles": "300" });
+    stage.#viewers.send({ url: `${chart.url}candles?${query}`, ...crowd } satisfies Order);
     // All have the history before anything is counted.
     for (let isReady = false; !isReady; ) {
       await clock.advanceBy(0);

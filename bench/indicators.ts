@@ -2,16 +2,7 @@ import { adx, atr, bollinger, ema, macd, rsi, sma, stochastic } from "pairstream
 import type { Bench, GoalResult, MeasureOptions, Report } from "./bench.js";
 import { differenceOf, resultsOf } from "./indicators/comparison.js";
 import { type Contestant, loop, ours, PEERS } from "./indicators/contestants.js";
-import {
-  type Figure,
-  type Goal,
-  MODES,
-  type Mode,
-  row,
-  shortOf,
-  spread,
-  tableOf,
-} from "./indicators/figures.js";
+import { type Figure, type Goal, MODES, type Mode, row, spread, tableOf } from "./indicators/figures.js";
 import {
   adxLoop,
   atrLoop,
@@ -38,9 +29,9 @@ const LOOP = "loop";
 const LONG = "a window of 200";
 const SHORT = "a window of 20";
 const GOALS: readonly Goal[] = [
-  { contestant: LOOP, unit: "the time of the loop", most: 2 },
-  { contestant: "trading-signals", unit: "as fast as trading-signals", least: 5 },
-  { contestant: LONG, unit: `the time of ${SHORT}`, most: 1.5 },
+  { contestant: LOOP, unit: "the time of the loop", most: { append: 2.5, replace: 3 } },
+  { contestant: "trading-signals", unit: "as fast as trading-signals", least: 10 },
+  { contestant: LONG, unit: `the time of ${SHORT}`, most: { append: 1.5, replace: 1.5 } },
 ];
 
 /** The eight classics: ours, and the loop with the columns it fills, of which ours gives the same numbers. */
@@ -135,7 +126,9 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
       contestant === LOOP
         ? ratioOf(timesOf(entry, OURS), times[at]!)
         : ratioOf(times[at]!, timesOf(entry, windowEntries.includes(entry) ? SHORT : OURS));
-    return { name, mode, contestant, time: spreadOf(times[at]!), ratio, wrong: wrong.get(entry) };
+    const isCost =
+      contestant === OURS || contestant === SHORT ? undefined : contestant === LOOP || contestant === LONG;
+    return { name, mode, contestant, time: spreadOf(times[at]!), ratio, isCost, wrong: wrong.get(entry) };
   });
   const about = circumstances(Object.keys(PEERS), command);
   const page = pageOf(
@@ -167,12 +160,12 @@ function goalsOf(figures: readonly Figure[]): GoalResult[] {
         (each) => each.mode === mode && each.contestant === contestant && each.wrong === undefined,
       );
       const mean = geometricMean(right.map(({ ratio }) => ratio.median));
-      const bound = most === undefined ? `least ${least}` : `most ${most}`;
+      const bound = most === undefined ? `least ${least}` : `most ${most[mode]}`;
       return {
         row: `kernels, ${mode}`,
         goal: `at ${bound} times ${unit}`,
         figure: mean.toFixed(2),
-        met: mean <= (most ?? Number.POSITIVE_INFINITY) && mean >= (least ?? 0),
+        met: mean <= (most?.[mode] ?? Number.POSITIVE_INFINITY) && mean >= (least ?? 0),
       };
     }),
   );
@@ -192,12 +185,7 @@ function pageOf(figures: readonly Figure[], rounds: number, findings: readonly s
   const windows = figures.filter(({ contestant }) => contestant === LONG);
   return `## Indicators
 
-The goals: at least 5 times as fast as trading-signals and at most 2 times the time of a plain loop over typed arrays,
-as geometric means over the eight classics; a window of 200 at most 1.5 times the time of one of 20. Short of them:
-
-${bullets(shortOf(figures, GOALS)).join("\n")}
-
-Each number is the median of ${rounds} rounds of processor time, and in brackets stands the middle half of them. All
+Eight classics, candle by candle. Each number is the median of ${rounds} rounds of processor time, and the brackets hold the middle half of them. All
 ran by turns in one process, so every call site saw all of the indicators, as in a program that uses several. Ours
 read candles, refuse those with a number that is not finite, and give every result as a value of its own; the loop
 reads columns, fills columns, and does nothing else.
@@ -210,7 +198,7 @@ ${tableIn("append").join("\n")}
 
 ${tableIn("replace").join("\n")}
 
-technicalindicators cannot try a candle. ✗: the results are wrong, and the ratio is not in the mean:
+technicalindicators and fast-technical-indicators cannot try a candle. ✗: the results are wrong, and the ratio is not in the mean:
 
 ${bullets(findings).join("\n")}
 

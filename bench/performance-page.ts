@@ -1,11 +1,28 @@
 import type { GoalResult } from "./bench.js";
+import { type AllFigures, expectationsOf } from "./expectations.js";
 import { row } from "./indicators/figures.js";
+import { EVENTS_ONE_BY_ONE, TRIED } from "./tried.js";
 
 const INTRODUCTION = `# Performance
 
-Ratios, not times, are what to look at: each comes from contestants that ran by turns in one process, and is the
-median of its rounds. Beside every section stands a JSON file with all of its figures, in \`performance/\`.
-All of it is taken by \`npm run bench -- --save\`.`;
+What you can expect, and what you would have instead. Times are of the machines that the sections name, and other
+machines differ; ratios differ less.`;
+
+const METHOD = `![How many times as long others take, on a logarithmic scale](pictures/performance.svg)
+
+Contestants ran by turns in one process. A figure is the median of its rounds, and stands below with its spread, the
+machine and its command. Results are compared first: who gives wrong ones is marked, and not counted. A JSON file in
+\`performance/\` has all figures of a section. \`npm run bench -- --save\` makes all of it, the chart, too. Goals and the
+benches of single parts are in \`bench/goals.md\` of the repository.`;
+
+/** The benches of single parts, and of loads that few users have. */
+const OF_PARTS: readonly string[] = ["page", "hostile", "year", "poll", "scale", "closes"];
+
+const GOALS = `# Goals
+
+The goals of the benches beside their figures, those that are short first; then the benches of single parts. Those that
+users read about stand in [docs/performance.md](../docs/performance.md). All of it is made by
+\`npm run bench -- --save\`, but for the last part.`;
 
 /** What a bench had to say when it was last saved. */
 export interface Saved {
@@ -27,21 +44,35 @@ export function goalTable(saved: readonly Saved[]): string {
   return [row(["", "what", "goal", "figure", "command"]), "|---|---|---|---|---|", ...lines].join("\n");
 }
 
-/** The sections of a page, by name. */
+/** The sections of one page, or of both, by name. */
 export function sectionsOf(page: string): Map<string, string> {
   const found = page.matchAll(/<!-- begin (\S+) -->\n\n([\s\S]*?)\n\n<!-- end \1 -->/g);
   return new Map([...found].map(([, name, text]) => [name!, text!]));
 }
 
-/** The whole page: the goals, then the sections in the order of `names`. */
+/** The page for users: what to expect, and the sections in the order of `names`. */
 export function pageOf(
+  names: readonly string[],
+  sections: ReadonlyMap<string, string>,
+  all: AllFigures = {},
+): string {
+  const own = names.filter((name) => !OF_PARTS.includes(name));
+  return `${[INTRODUCTION, expectationsOf(all), METHOD, ...partsOf(own, sections), EVENTS_ONE_BY_ONE].join("\n\n")}\n`;
+}
+
+/** The page for contributors: the goals, the benches of single parts, and what was tried. */
+export function goalPageOf(
   names: readonly string[],
   sections: ReadonlyMap<string, string>,
   saved: readonly Saved[],
 ): string {
-  const parts = names.flatMap((name) => {
+  const own = names.filter((name) => OF_PARTS.includes(name));
+  return `${[GOALS, goalTable(saved), ...partsOf(own, sections), TRIED].join("\n\n")}\n`;
+}
+
+function partsOf(names: readonly string[], sections: ReadonlyMap<string, string>): string[] {
+  return names.flatMap((name) => {
     const text = sections.get(name);
     return text === undefined ? [] : [`<!-- begin ${name} -->\n\n${text}\n\n<!-- end ${name} -->`];
   });
-  return `${[INTRODUCTION, "## Goals", goalTable(saved), ...parts].join("\n\n")}\n`;
 }

@@ -79,5 +79,5 @@ export function ratioGoal(
 
 /** What every table of times says about itself. */
 export function aboutRounds(rounds: number): string {
-  return `Each number is the median of ${rounds} rounds, and in brackets stands the middle half of them; all ran by turns in one process.`;
+  return `Each number is the median of ${rounds} rounds, and the brackets hold the middle half of them; all ran by turns in one process.`;
 }

@@ -1,6 +1,7 @@
 // Trades five pairs in two timeframes, on paper: `npm run example:bot`, `npm run example:bot -- --help`.
 // Copy it with the folders `bot` and `terminal`. Change `bot/strategy.ts`, and replace `paperBroker`.
 import {
+  type ClientOptions,
   closes,
   createClient,
   estimateCost,
@@ -32,6 +33,7 @@ import { decideOrders, TREND_CANDLES } from "./bot/strategy.js";
 import { keyOf, paperBroker, Trader } from "./bot/trader.js";
 import { KEY } from "./terminal/command-line.js";
 import { onSignal, runProgram } from "./terminal/program.js";
+import { storeTrouble, withStore } from "./terminal/store-file.js";
 
 const stopped = new ReplaySubject<void>(1);
 onSignal(() => stopped.next());
@@ -40,12 +42,26 @@ const log = ndjsonLog((line) => process.stdout.write(line), Date.now);
 
 await runProgram(async (args) => {
   const options = readOptions(args, process.env[KEY], Date.now());
-  const { longer, every, trend, stopLoss } = options;
+  await withStore(options.store, (stored) => trade(options, stored));
+});
+
+async function trade(options: BotOptions, stored: Pick<ClientOptions, "store">): Promise<void> {
+  const { pairs, timeframe, longer, every, trend, stopLoss } = options;
   const watches = watchesOf(options);
-  const client = createClient(options.clientOptions);
+  const client = createClient({ ...options.clientOptions, ...stored });
+  storeTrouble(client).subscribe(({ key, operation, error }) =>
+    log("store", { series: keyOf(key), operation, error }),
+  );
+  const spent = { requests: 0, units: 0 };
+  client.activity.subscribe((activity) => {
+    if (activity.type !== "response") return;
+    spent.requests += 1;
+    spent.units += activity.weight ?? 0;
+  });
   const trader = new Trader(stateFile(options.state), paperBroker(100), log);
   log("cost", { ...estimateCost(watches), perDay: true });
-  log("start", { pairs: options.pairs, every, stopLoss, positions: trader.positions });
+  const timeframes = [timeframe, longer];
+  log("start", { pairs, timeframes, trend, every, stopLoss, positions: trader.positions });
 
   const end = Number.isFinite(options.for) ? merge(stopped, timer(1_000 * options.for)) : stopped;
   let hasFailed = false;
@@ -62,15 +78,23 @@ await runProgram(async (args) => {
       ),
     ),
   ).pipe(connect((short) => merge(short, short.pipe(resample(longer)))));
-  const statuses = watches.map((watch) =>
-    watchFeedStatus(client, watch).pipe(
+  /** The pairs that have not been live yet. */
+  const awaited = new Set(pairs);
+  const statuses = watches.map((watch) => {
+    let isTrouble = false;
+    return watchFeedStatus(client, watch).pipe(
       distinctUntilChanged((a, b) => a.state === b.state && a.lastError?.message === b.lastError?.message),
-      tap(({ state, failures, lastError }) =>
-        log("status", { series: keyOf(watch), state, failures, error: lastError }),
-      ),
+      tap(({ state, failures, lastError }) => {
+        if (state === "live" && awaited.delete(watch.pairAddress) && awaited.size === 0) log("live", spent);
+        // From then on a pair is heard of where it is in trouble, and where that is over.
+        const wasTrouble = isTrouble;
+        isTrouble = state === "stalled" || lastError !== undefined;
+        if (isTrouble || wasTrouble)
+          log("status", { series: keyOf(watch), state, failures, error: lastError });
+      }),
       catchError(() => EMPTY), // The stream of its candles tells.
-    ),
-  );
+    );
+  });
   const trading = candles.pipe(
     connect((events) =>
       merge(
@@ -99,10 +123,10 @@ await runProgram(async (args) => {
   } finally {
     const seconds = Math.round((performance.now() - startedAt) / 1_000);
     const { counts, profit, positions } = trader;
-    log("summary", { seconds, closed, ...counts, profit, positions });
+    log("summary", { seconds, ...spent, closed, ...counts, profit, positions });
   }
   if (hasFailed) process.exitCode = 1;
-});
+}
 
 /** One poll a pair; the longer timeframes are made of its candles. */
 function watchesOf({ pairs, timeframe, trend, every }: BotOptions) {

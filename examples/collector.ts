@@ -1,18 +1,22 @@
 // Polls a service once for any number of bots, and publishes what it finds over NATS: `npm run example:collector`.
 // Several of them stand in for each other, and share the work and the limit of the key.
 import { Command, Option } from "commander";
-import { type Client, createClient } from "pairstream";
+import { type Client, type ClientOptions, createClient } from "pairstream";
 import { type CollectorActivity, collect } from "pairstream/nats";
 import { lastValueFrom, tap } from "rxjs";
 import { dateAndTime } from "./live/text.js";
+import { metricsOption, withMetrics } from "./nats/metrics.js";
 import { connectTo, demo, type Given, serversOption, timeframeOption } from "./nats/place.js";
 import { KEY, parseArguments, toNumber, UsageError } from "./terminal/command-line.js";
 import { onSignal, runProgram } from "./terminal/program.js";
+import { storeOption, storeTrouble, withStore } from "./terminal/store-file.js";
 
 interface CollectorGiven extends Given {
   readonly baseUrl?: string;
   readonly pair?: readonly string[];
   readonly replicas: number;
+  readonly store?: string;
+  readonly metrics?: number;
 }
 
 const command = new Command("npm run example:collector --")
@@ -27,28 +31,41 @@ const command = new Command("npm run example:collector --")
       .default(1),
   )
   .addOption(new Option("--base-url <url>", `collect from a service elsewhere; needs ${KEY} and --pair`))
-  .addOption(new Option("--pair <addresses...>", "its pairs"));
+  .addOption(new Option("--pair <addresses...>", "its pairs"))
+  .addOption(metricsOption)
+  .addOption(storeOption("; with --base-url, as a market that is made up is another one every hour"));
 
 const stopping = new AbortController();
 onSignal(() => stopping.abort());
 
 await runProgram(async (args) => {
   const given = parseArguments<CollectorGiven>(command, args);
-  const { client, pairs } = placeOf(given);
+  if (given.store !== undefined && given.baseUrl === undefined)
+    throw new UsageError("--store is for a service elsewhere: it needs --base-url");
+  await withStore(given.store, (stored) => publish(given, stored));
+});
+
+async function publish(given: CollectorGiven, stored: Pick<ClientOptions, "store">): Promise<void> {
+  const { client, pairs } = placeOf(given, stored);
+  storeTrouble(client).subscribe(({ at, key, operation, error }) =>
+    console.error(`${dateAndTime(at)} store ${operation} ${key.pairAddress} ${error}`),
+  );
   const { timeframe, replicas } = given;
   const feeds = pairs.flatMap((pairAddress) => [
     { network: "mainnet", pairAddress, timeframe, currency: "usd", since: { candles: 100 } } as const,
     { pairAddress },
   ]);
-  const connection = await connectTo(given);
-  try {
-    const activity = collect(connection, client, feeds, { replicas, signal: stopping.signal });
-    const print = tap<CollectorActivity>((one) => console.log(lineOf(one)));
-    await lastValueFrom(activity.pipe(print), { defaultValue: undefined });
-  } finally {
-    await connection.close();
-  }
-});
+  await withMetrics(given.metrics, client, async () => {
+    const connection = await connectTo(given);
+    try {
+      const activity = collect(connection, client, feeds, { replicas, signal: stopping.signal });
+      const print = tap<CollectorActivity>((one) => console.log(lineOf(one)));
+      await lastValueFrom(activity.pipe(print), { defaultValue: undefined });
+    } finally {
+      await connection.close();
+    }
+  });
+}
 
 function lineOf(activity: CollectorActivity): string {
   const { type, at } = activity;
@@ -61,11 +78,14 @@ function lineOf(activity: CollectorActivity): string {
   return `${dateAndTime(at)} ${type} ${Object.values(about).join(" ")}`;
 }
 
-function placeOf({ baseUrl, pair }: CollectorGiven): { client: Client; pairs: readonly string[] } {
+function placeOf(
+  { baseUrl, pair }: CollectorGiven,
+  stored: Pick<ClientOptions, "store">,
+): { client: Client; pairs: readonly string[] } {
   if (baseUrl === undefined) return { client: createClient(demo.clientOptions), pairs: demo.pairs };
   const apiKey = process.env[KEY];
   if (!apiKey) throw new UsageError(`a service elsewhere needs a key: set ${KEY} in the environment`);
   if (pair === undefined)
     throw new UsageError("a service elsewhere needs --pair, the addresses of its pairs");
-  return { client: createClient({ baseUrl, apiKey }), pairs: pair };
+  return { client: createClient({ baseUrl, apiKey, ...stored }), pairs: pair };
 }

@@ -21,6 +21,7 @@ import {
   lastValueFrom,
   map,
   merge,
+  mergeMap,
   ReplaySubject,
   skip,
   skipUntil,
@@ -55,7 +56,9 @@ type Values = IndicatorValues<typeof indicators>;
 
 const END = "";
 const WARMING_UP = "-";
-const HEADING = "UTC                 event   status close, fast, slow, RSI";
+const NAMES = ["close", "fast", "slow"];
+/** That of `RSI` and of its values. */
+const STRENGTH_WIDTH = 5;
 
 const stopped = new ReplaySubject<void>(1);
 onSignal(() => stopped.next());
@@ -70,15 +73,21 @@ await runProgram(async (args) => {
   const events = watchCandles(client, { ...series, since: { candles: 40 }, every: 2_000 }).pipe(
     withIndicators(indicators),
   );
-  process.stdout.write(`${chalk.underline(HEADING)}\n`);
+  const linesOf = inColumns();
+  let [closed, crossings] = [0, 0];
   const lines = events.pipe(
     connect((shared) =>
       merge(
-        shared.pipe(map(lineOf)),
-        shared.pipe(crosses("fast", "slow"), map(crossingLine)),
+        shared.pipe(mergeMap(linesOf)),
+        shared.pipe(
+          crosses("fast", "slow"),
+          tap(() => (crossings += 1)),
+          map(crossingLine),
+        ),
         // Last: the candle that it ends with is printed by then.
         shared.pipe(
           closes(),
+          tap(() => (closed += 1)),
           skipUntil(shared.pipe(filter(({ live }) => live))),
           skip(candles - 1),
           map(() => END),
@@ -90,15 +99,27 @@ await runProgram(async (args) => {
     takeUntil(stopped),
   );
   await lastValueFrom(lines, { defaultValue: undefined });
+  process.stdout.write(`${chalk.dim(`${closed} candles closed; crossings of the averages: ${crossings}`)}\n`);
 });
 
-function lineOf({ type, status, candle, values }: IndicatorEvent<Values>): string {
-  const { fast, slow, strength } = values;
-  const shown = [candle.close, fast, slow].map((value) =>
-    value === undefined ? WARMING_UP : prices([candle.close, value]).at(-1),
-  );
-  const rest = strength?.toFixed(1) ?? WARMING_UP;
-  return [dateAndTime(candle.timestamp), type.padEnd(7), status.padEnd(6), ...shown, rest].join(" ");
+/** A line for each event, below headings that come again when a column has to be wider. */
+function inColumns() {
+  let width = 0;
+  return ({ type, status, candle, values }: IndicatorEvent<Values>): string[] => {
+    const { fast, slow, strength } = values;
+    const shown = [candle.close, fast, slow].map((value) =>
+      value === undefined ? WARMING_UP : prices([candle.close, value]).at(-1)!,
+    );
+    const widest = Math.max(width, ...shown.map((text) => text.length));
+    const isWider = widest > width;
+    width = widest;
+    const row = (start: string[], prices: readonly string[], rest: string) =>
+      [...start, ...prices.map((text) => text.padStart(width)), rest.padStart(STRENGTH_WIDTH)].join(" ");
+    const start = [dateAndTime(candle.timestamp), type.padEnd(7), status.padEnd(6)];
+    const line = row(start, shown, strength?.toFixed(1) ?? WARMING_UP);
+    if (!isWider) return [line];
+    return [chalk.underline(row(["UTC".padEnd(19), "event  ", "status"], NAMES, "RSI")), line];
+  };
 }
 
 function crossingLine({ direction, event }: Crossing<IndicatorEvent<Values>>): string {

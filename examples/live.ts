@@ -1,13 +1,17 @@
 // Follows the candles and the snipers of a pair in the terminal: `npm start`, `npm start -- --help`.
 import chalk from "chalk";
+import type { ClientOptions } from "pairstream";
+import type { Strategy } from "pairstream/backtest";
 import { lastValueFrom, ReplaySubject, takeUntil, tap } from "rxjs";
-import { loadStrategy } from "./backtest/trading.js";
+import { loadStrategy } from "./backtest/strategy-file.js";
 import { clientOf, linesOf } from "./live/follow.js";
 import { type LiveOptions, readOptions } from "./live/options.js";
 import { openPage } from "./live/page.js";
 import { type OpenPlace, openPlace } from "./live/place.js";
+import { Tally } from "./live/tally.js";
 import { shortened } from "./live/text.js";
 import { onSignal, runProgram } from "./terminal/program.js";
+import { storeTrouble, withStore } from "./terminal/store-file.js";
 
 const stopped = new ReplaySubject<void>(1);
 onSignal(() => stopped.next());
@@ -15,11 +19,24 @@ for (const stream of [process.stdout, process.stderr]) stream.on("error", () => 
 
 await runProgram(async (args) => {
   const options = readOptions(args, process.env);
-  const strategy = options.strategy === undefined ? undefined : await loadStrategy(options.strategy);
+  const { strategy: file, set } = options;
+  const loaded = file === undefined ? undefined : await loadStrategy(file, set);
+  await withStore(options.store, (stored) => follow(options, loaded?.strategy, stored));
+});
+
+async function follow(
+  options: LiveOptions,
+  strategy: Strategy | undefined,
+  stored: Pick<ClientOptions, "store">,
+): Promise<void> {
   const place = await openPlace(options);
   try {
-    const client = clientOf(place);
-    const lines = linesOf(place, options, client, strategy);
+    const client = clientOf(place, stored);
+    storeTrouble(client).subscribe(({ operation, key, error }) =>
+      process.stderr.write(`store ${operation} ${key.timeframe}: ${error.message}\n`),
+    );
+    const tally = new Tally(client);
+    const lines = linesOf(place, options, client, strategy, (event) => tally.count(event));
     const page = await openPage(place, options, client);
     try {
       introduce(place, options, page?.url);
@@ -27,13 +44,14 @@ await runProgram(async (args) => {
         for (const line of printed) process.stdout.write(`${line}\n`);
       };
       await lastValueFrom(lines.pipe(tap(print), takeUntil(stopped)), { defaultValue: [] });
+      if (!options.json) process.stdout.write(`${chalk.dim(tally.line())}\n`);
     } finally {
       await page?.close();
     }
   } finally {
     await place.close();
   }
-});
+}
 
 /** What is followed, where, and how to stop; with `--json`, stdout is for events only. */
 function introduce(

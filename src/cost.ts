@@ -21,7 +21,7 @@ export interface Cost {
 
 /** The cost of subscriptions: `requests` and `units` per day while they run. */
 export interface CostEstimate extends Cost {
-  /** The cost at the start: the first poll of each, and the histories that `since` asks for. */
+  /** The cost at the start: the first poll of each, and the histories of `since`. */
   readonly initial: Cost;
 }
 

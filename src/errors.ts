@@ -8,7 +8,8 @@ export type PairstreamErrorName =
   | "TimeoutError"
   | "NetworkError"
   | "ContractError"
-  | "InvalidInputError";
+  | "InvalidInputError"
+  | "SweepError";
 
 /** The same in every copy. */
 const BRAND = Symbol.for("pairstream.error");

@@ -28,8 +28,9 @@ import { type CheckedSniperWatch, checkSniperWatch, type SniperWatch, sniperFeed
 /** The state of a stream. */
 export interface FeedStatus {
   /**
-   * `starting`: until the first accepted page, and until the history if one is asked for. `stalled`: after a due poll
-   * failed for good, or got no answer until the next one was due; it ends with the next good poll. `live`: otherwise.
+   * `starting`: until the first accepted page and, with `since`, until the history is read. `stalled`: a poll that was due
+   * has failed after its retries, or had no answer when the next one was due; it ends with the next good poll. `live`:
+   * otherwise.
    */
   readonly state: "starting" | "live" | "stalled";
   /**

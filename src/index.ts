@@ -1,6 +1,6 @@
 /**
- * Candles and snipers of a polled service as streams of RxJS, with the operators and indicators to work on them, and
- * with replay, so that what trades on the streams can be tried on the past.
+ * Candles and snipers of a polled service as RxJS streams, with operators and indicators for them, and with replay, so
+ * that you can test a strategy on the past.
  *
  * @module pairstream
  */
@@ -8,6 +8,7 @@
 export type { CandleEvent, CandleEventBase, CandleStatus } from "./candles/event.js";
 export { applyCandleEvent } from "./candles/event.js";
 export { type FetchCandlesOptions, fetchCandles } from "./candles/fetch.js";
+export type { HistoryQuery } from "./candles/history.js";
 export type { WatchOptions } from "./candles/options.js";
 export { watchCandles } from "./candles/watch.js";
 export type {
@@ -18,6 +19,7 @@ export type {
   RequestActivity,
   ResponseActivity,
   RetryActivity,
+  StoreActivity,
   ThrottledActivity,
 } from "./client/activity.js";
 export { createClient } from "./client/client.js";
@@ -40,6 +42,14 @@ export type {
   Timeframe,
   WeekStart,
 } from "./contract/model.js";
+export type {
+  CandleStore,
+  Known,
+  Span,
+  StoredCandles,
+  StoreKey,
+  StoreRange,
+} from "./contract/store.js";
 export { type Cost, type CostEstimate, type CostOptions, estimateCost } from "./cost.js";
 export type { PairstreamErrorName } from "./errors.js";
 export {
@@ -65,7 +75,12 @@ export { sma } from "./indicators/averages/sma.js";
 export { tema } from "./indicators/averages/tema.js";
 export { vwma } from "./indicators/averages/vwma.js";
 export { wma } from "./indicators/averages/wma.js";
-export { type Indicator, indicator, type Kernel } from "./indicators/kernel.js";
+export {
+  type IndicatorColumns,
+  type IndicatorColumnsOptions,
+  indicatorColumns,
+} from "./indicators/columns/indicator-columns.js";
+export { type Indicator, indicator, type Kernel, type OwnIndicatorOptions } from "./indicators/kernel.js";
 export { awesomeOscillator } from "./indicators/momentum/awesome-oscillator.js";
 export { cci } from "./indicators/momentum/cci.js";
 export { cmo } from "./indicators/momentum/cmo.js";
@@ -80,6 +95,7 @@ export { type Stochastic, stochastic } from "./indicators/momentum/stochastic.js
 export { trix } from "./indicators/momentum/trix.js";
 export { ultimateOscillator } from "./indicators/momentum/ultimate-oscillator.js";
 export { williamsR } from "./indicators/momentum/williams-r.js";
+export type { CandleColumns, ColumnsOf } from "./indicators/rows.js";
 export type { Price, Source, SourceOptions } from "./indicators/source.js";
 export { adx, type DirectionalMovement } from "./indicators/trend/adx.js";
 export { type Aroon, aroon } from "./indicators/trend/aroon.js";
@@ -112,6 +128,7 @@ export { type ResampleOptions, resample } from "./operators/resample.js";
 export { type AsyncIterableOptions, toAsyncIterable } from "./operators/to-async-iterable.js";
 export { withIndicators } from "./operators/with-indicators.js";
 export { withTimeframe } from "./operators/with-timeframe.js";
+export { type PauseOptions, pauseWhileHidden } from "./pause/pause-while-hidden.js";
 export { assertNoLookahead, type LookaheadOptions } from "./replay/no-lookahead.js";
 export { readCandles } from "./replay/read-candles.js";
 export { type RecordOptions, recordExchanges } from "./replay/record.js";
@@ -120,4 +137,5 @@ export { type ReplayCandlesOptions, replayCandles } from "./replay/replay-candle
 export { VirtualClock } from "./replay/virtual-clock.js";
 export { applySniperEvent, emptyReport, type SniperEvent } from "./snipers/diff.js";
 export { type SniperWatch, watchSnipers } from "./snipers/watch.js";
+export { clientSource, type PairSource } from "./source.js";
 export { intervalOf } from "./timeframe.js";

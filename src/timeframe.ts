@@ -44,7 +44,7 @@ export interface Intervals {
 /**
  * The interval of a timeframe that holds an instant: `[start, end)`, in ms since the epoch, UTC.
  *
- * `weekStart` says where `1w` begins, `"monday"` by default. Throws an `InvalidInputError` for what is no timeframe,
+ * `weekStart` says where `1w` begins, `"monday"` by default. Throws an `InvalidInputError` for a wrong timeframe,
  * instant or week start.
  *
  * ```ts

@@ -1,9 +1,13 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { BENCHES } from "../bench/benches.js";
+import { chartOf } from "../bench/chart.js";
+import { driftsOf, type Ratio, ratiosIn } from "../bench/drift.js";
+import { comparisonsOf, expectationsOf } from "../bench/expectations.js";
 import { differenceOf, resultsOf } from "../bench/indicators/comparison.js";
 import { rowsOf } from "../bench/indicators/rows.js";
 import { CLASSICS, indicators } from "../bench/indicators.js";
-import { goalTable, pageOf, sectionsOf } from "../bench/performance-page.js";
+import { goalPageOf, goalTable, pageOf, sectionsOf } from "../bench/performance-page.js";
 import { talibCandles, talibFigures } from "./indicators/golden.js";
 
 it.each(Object.keys(BENCHES))("%s: ours gives the right results", async (name) => {
@@ -13,7 +17,8 @@ it.each(Object.keys(BENCHES))("%s: ours gives the right results", async (name) =
 
 it("says what is wrong with others", () => {
   expect(indicators.check()).toEqual([
-    expect.stringContaining("technicalindicators, RSI(14), append"),
+    expect.stringMatching(/^technicalindicators, RSI\(14\), append/),
+    expect.stringContaining("fast-technical-indicators, RSI(14), append"),
     expect.stringContaining("@debut/indicators, stochastic(14, 3, 3), replace"),
   ]);
 });
@@ -37,16 +42,168 @@ describe("the page of all figures", () => {
 
   it("holds every section once, in the benches' order, whichever is saved last", () => {
     const names = ["first", "second", "third"];
-    const sections = sectionsOf(pageOf(names, new Map([["third", "## Third\n\ntext"]]), saved));
+    const sections = sectionsOf(pageOf(names, new Map([["third", "## Third\n\ntext"]])));
     sections.set("first", "## First");
-    const page = pageOf(names, sections, saved);
+    const page = pageOf(names, sections);
     expect([...sectionsOf(page)]).toEqual([
       ["first", "## First"],
       ["third", "## Third\n\ntext"],
     ]);
-    expect(page.indexOf(goalTable(saved))).toBeLessThan(page.indexOf("## First"));
-    expect(pageOf(names, sectionsOf(page), saved)).toBe(page);
+    expect(pageOf(names, sectionsOf(page))).toBe(page);
   });
+
+  it("holds the sections of single parts apart from those for users, with the goals", () => {
+    const names = ["book", "page"];
+    const sections = new Map(names.map((name) => [name, `## The ${name}`]));
+    const [page, goals] = [pageOf(names, sections), goalPageOf(names, sections, saved)];
+    expect([...sectionsOf(page).keys()]).toEqual(["book"]);
+    expect([...sectionsOf(goals).keys()]).toEqual(["page"]);
+    expect(sectionsOf(`${page}\n${goals}`)).toEqual(sections);
+    expect(goals).toContain(goalTable(saved));
+    expect(goalPageOf(names, sectionsOf(goals), saved)).toBe(goals);
+  });
+});
+
+describe("what a user can expect", () => {
+  const spread = (median: number) => ({ median, low: median, high: median });
+  const peer = (contestant: string, median: number, wrong?: string) => ({
+    name: "SMA",
+    contestant,
+    time: spread(20),
+    ratio: spread(median),
+    wrong,
+  });
+  const timed = [
+    { name: "pairstream", isFloor: false, time: spread(400), ratio: spread(1) },
+    { name: "a loop", isFloor: true, time: spread(100), ratio: spread(4) },
+    { name: "`tardis` <dev> & co", isFloor: false, time: spread(1_200), ratio: spread(3) },
+  ];
+  const all = {
+    columns: {
+      figures: [
+        peer("pairstream", 1),
+        peer("loop", 1),
+        peer("one", 2),
+        peer("one", 8),
+        peer("bad", 9, "off"),
+      ],
+    },
+    replay: { timed },
+  };
+
+  it("compares with peers alone, and with those of right results", () => {
+    expect(
+      comparisonsOf(all).map(({ others }) => others.map(({ name, times }) => [name, +times.toFixed(6)])),
+    ).toEqual([[["one", 4]], [["`tardis` <dev> & co", 3]]]);
+  });
+
+  it("says how many candles a second, beside what the others reach, and nothing of what was not taken", () => {
+    const lines = expectationsOf(all).split("\n").slice(2);
+    expect(lines).toEqual([
+      "| eight indicators over a whole series | 50.0 million candles a second | one: 0.25 of that |",
+      "| a year of minutes as events, with EMA and RSI | 2.5 million candles a second | `tardis` <dev> & co: 0.33 of that |",
+    ]);
+    expect(expectationsOf({}).split("\n")).toHaveLength(2);
+  });
+
+  it("draws bars whose lengths are logarithms, the fastest first", () => {
+    const others = [2, 0.5, 32, 0.1].map((times) => ({ name: `<${times}>`, times }));
+    const chart = chartOf([{ name: "a & b", others }]);
+    const widths = [...chart.matchAll(/<rect class="(\w+)".* width="([\d.]+)"/g)].map(([, kind, width]) => [
+      kind,
+      +width!,
+    ]);
+    const [, longest] = widths.at(-1)!;
+    const octave = Number(longest) / 6;
+    expect(widths.map(([kind, width]) => [kind, Math.round(Number(width) / octave)])).toEqual([
+      ["ours", 1],
+      ["other", 0],
+      ["other", 0],
+      ["other", 2],
+      ["other", 6],
+    ]);
+    expect(chart).toContain("a &amp; b");
+    expect(chart).toContain("&lt;32&gt;");
+    expect(chart.match(/<text/g)).toHaveLength(1 + 2 * 5);
+    expect(chartOf([])).toContain("<svg");
+  });
+});
+
+describe("the check that speed stays", () => {
+  const spread = (median: number, reach = 0.01) => ({
+    median,
+    low: median * (1 - reach),
+    high: median * (1 + reach),
+  });
+  const ratio = (isCost: boolean, median: number, reach?: number): Ratio => ({
+    name: "a",
+    isCost,
+    ...spread(median, reach),
+  });
+  const slowerThan = (was: Ratio, is: Ratio) => driftsOf([was], [is]).map(({ slower }) => slower.toFixed(2));
+
+  it("finds what takes more than 15 % longer, of a cost and of a lead", () => {
+    expect(slowerThan(ratio(true, 2), ratio(true, 2.4))).toEqual(["1.20"]);
+    expect(slowerThan(ratio(true, 2), ratio(true, 2.28))).toEqual([]);
+    expect(slowerThan(ratio(true, 2), ratio(true, 1))).toEqual([]);
+    expect(slowerThan(ratio(false, 2.4), ratio(false, 2))).toEqual(["1.20"]);
+    expect(slowerThan(ratio(false, 2.28), ratio(false, 2))).toEqual([]);
+    expect(slowerThan(ratio(false, 1), ratio(false, 2))).toEqual([]);
+  });
+
+  it("finds nothing where the rounds of both lie among one another", () => {
+    expect(slowerThan(ratio(true, 2, 0.15), ratio(true, 2.4, 0.1))).toEqual([]);
+    expect(slowerThan(ratio(false, 2.4, 0.15), ratio(false, 2, 0.1))).toEqual([]);
+  });
+
+  it("names the worst first, and leaves out what only one side has", () => {
+    const all = (factor: number) => [
+      { ...ratio(true, 2), name: "a" },
+      { ...ratio(true, 2 * factor), name: "b" },
+      { ...ratio(true, 3 * factor * factor), name: "c" },
+      { ...ratio(true, 4), name: `only with ${factor}` },
+    ];
+    expect(driftsOf(all(1), all(2)).map(({ name }) => name)).toEqual(["c", "b"]);
+  });
+
+  it("reads the ratios of contestants, wherever they stand, and the mean of rows", () => {
+    const timed = [
+      { name: "ours", isFloor: false, ratio: spread(1) },
+      { name: "floor", isFloor: true, ratio: spread(3) },
+    ];
+    const rows = [4, 9].map((median, at) => ({
+      name: `row ${at}`,
+      mode: "append",
+      contestant: "peer",
+      isCost: false,
+      ratio: spread(median, 0),
+    }));
+    const wrong = { ...rows[0]!, ratio: spread(1_000), wrong: "off" };
+    const without = { name: "row", contestant: "ours", ratio: spread(1) };
+    const results = {
+      machine: "a",
+      rounds: 3,
+      timed,
+      sets: [{ name: "big", timed }],
+      figures: [...rows, wrong, without],
+    };
+    expect(ratiosIn(results).map(({ name, median, isCost }) => [name, +median.toFixed(6), isCost])).toEqual([
+      ["timed, ours", 1, false],
+      ["timed, floor", 3, true],
+      ["sets, big, ours", 1, false],
+      ["sets, big, floor", 3, true],
+      ["figures, append, peer", 6, false],
+    ]);
+    expect(ratiosIn(JSON.parse(JSON.stringify(results)))).toEqual(ratiosIn(results));
+  });
+
+  it.each(["indicators", "columns", "pipe", "page", "book", "replay", "poll"])(
+    "finds ratios among the saved figures: %s",
+    (name) => {
+      const file = new URL(`../docs/performance/${name}.json`, import.meta.url);
+      expect(ratiosIn(JSON.parse(readFileSync(file, "utf8"))).length).toBeGreaterThan(1);
+    },
+  );
 });
 
 describe("the loops that all are compared with", () => {

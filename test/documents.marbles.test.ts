@@ -2,6 +2,7 @@ import { map, type Observable, type OperatorFunction } from "rxjs";
 import { TestScheduler } from "rxjs/testing";
 import { describe, expect, it } from "vitest";
 import { fromServerSentEvents } from "../src/adapters/sse/index.js";
+import { auditCandles } from "../src/adapters/store/index.js";
 import {
   closes,
   crosses,
@@ -29,6 +30,7 @@ import {
   crossingText,
   eventOf,
   eventText,
+  findingText,
   indicatorEventOf,
   indicatorText,
   sniperText,
@@ -152,6 +154,20 @@ const STREAMS: Record<string, Played> = {
       const range = { from: START, to: at("12:04:00") };
       const candles = fetchCandles(world.client, { ...MINUTES, ...range }).pipe(map(candleText));
       const seen = await play(diagram, candles, world.clock);
+      const requests = world.asked.map(({ sent }) => (sent - at("12:10:00")) / diagram.frame);
+      expect(requests).toEqual(diagram.happenings("requests").map(({ frame }) => frame));
+      return seen;
+    },
+  },
+  "auditCandles(client, …)": {
+    given: ["requests"],
+    play: async (diagram) => {
+      const world = new World({ start: at("12:10:00") });
+      world.swap(at("12:00:10"), 5);
+      world.swap(at("12:03:10"), 8);
+      const range = { from: START, to: at("12:04:00") };
+      const findings = auditCandles(world.client, { ...MINUTES, ...range, against: [candleOf(START, 4)] });
+      const seen = await play(diagram, findings.pipe(map(findingText)), world.clock);
       const requests = world.asked.map(({ sent }) => (sent - at("12:10:00")) / diagram.frame);
       expect(requests).toEqual(diagram.happenings("requests").map(({ frame }) => frame));
       return seen;

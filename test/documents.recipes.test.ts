@@ -19,11 +19,14 @@ import {
 
 /** Programs with closes or crossings on which nobody acts: they print, or look at the past. */
 const NOT_ACTING = [
-  'test("every candle closes once, in order"', // README.md
+  "candles.subscribe(({ candle }) => console.log(candle.close));", // README.md
   'console.log("closed"', // docs/migrating.md
   "console.log(candle.close, trend", // docs/indicators.md
   "replayCandles(", // docs/replay.md
   "assertNoLookahead(", // docs/replay.md
+  "await backtest(", // docs/replay.md
+  "export default ({ length, risk", // docs/backtest.md; test/examples/backtest.test.ts runs it
+  "await sweep(", // docs/backtest.md; test/examples/backtest/sweep.test.ts runs such a sweep
 ];
 
 let recipes: Recipe[];

@@ -12,16 +12,27 @@ import {
   TypeDocReader,
 } from "typedoc";
 import { beforeAll, describe, expect, it } from "vitest";
-import { read, root } from "./documents/blocks.js";
+import { filesBelow, read, root } from "./documents/blocks.js";
 
-const DOORS = ["pairstream", "pairstream/nats", "pairstream/service", "pairstream/sse"];
+const DOORS = [
+  "pairstream",
+  "pairstream/backtest",
+  "pairstream/lightweight-charts",
+  "pairstream/nats",
+  "pairstream/otel",
+  "pairstream/react",
+  "pairstream/service",
+  "pairstream/sse",
+  "pairstream/store",
+  "pairstream/tradingview",
+];
 
 /** Told with `FAULT_KINDS`, each of them. */
 const TOLD_ELSEWHERE = /^pairstream\/service\.FaultOptions\.rates\./;
 
 /** What a number is: its unit, what it counts, or its range. */
 const UNIT =
-  /\bms\b|US dollars|tokens|coin\b|percent|fraction|units?\b|currency|price|HTTP status|\bnumber\b|how (many|likely)|counted from|polls that|first attempt|attempt that|share of|\d to [\d,]+|100 where|from \d/i;
+  /\bms\b|US dollars|tokens|coin\b|percent|fraction|units?\b|currency|price|HTTP status|\bbytes\b|\bnumber\b|how (many|likely)|counted from|polls that|first attempt|attempt that|share of|\d to [\d,]+|100 where|from \d/i;
 /** Said of all numbers of an interface at once. */
 const UNIT_OF_ALL = /\ball (in the unit|of them prices|from 0)|, from 0, .* to 100/;
 
@@ -29,7 +40,7 @@ let app: Application;
 let reference: ProjectReflection;
 
 beforeAll(async () => {
-  app = await Application.bootstrap({ options: join(root, "typedoc.json"), logLevel: "Warn" }, [
+  app = await Application.bootstrapWithPlugins({ options: join(root, "typedoc.json"), logLevel: "Warn" }, [
     new TypeDocReader(),
     new TSConfigReader(),
   ]);
@@ -60,6 +71,13 @@ const problemOf = (member: DeclarationReflection) => `${nameOf(member)}: ${textO
 describe("the reference", () => {
   it("has the doors by their names", () => {
     expect(reference.children!.map(({ name }) => name).sort()).toEqual(DOORS);
+  });
+
+  it("holds every guide, by its heading and in the README's order", () => {
+    const guides = filesBelow("docs", ".md").map((path) => /^# ([^:\n]+)/.exec(read(path))![1]);
+    const titles = reference.documents!.map(({ name }) => name);
+    expect(titles).toEqual(expect.arrayContaining([...guides, "Examples", "Contributing"]));
+    expect(titles.slice(0, 3)).toEqual(["Start", "Candles and their life", "Glossary"]);
   });
 
   it("is built without a warning", async () => {

@@ -2,16 +2,27 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path/posix";
 import { CompilerState, Extractor, ExtractorConfig, ExtractorLogLevel } from "@microsoft/api-extractor";
 import ts from "typescript";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { root } from "./documents/blocks.js";
 
 /** Every door, and the file behind it. */
 const DOORS = {
   pairstream: "src/index",
+  "pairstream/backtest": "src/backtest/index",
+  "pairstream/lightweight-charts": "src/adapters/lightweight-charts/index",
   "pairstream/nats": "src/adapters/nats/index",
+  "pairstream/otel": "src/adapters/otel/index",
+  "pairstream/react": "src/adapters/react/index",
   "pairstream/service": "src/service/index",
   "pairstream/sse": "src/adapters/sse/index",
+  "pairstream/store": "src/adapters/store/index",
+  "pairstream/tradingview": "src/adapters/tradingview/index",
 };
+
+const NOT_IN_JSDOM = [
+  ...["fetch", "Request", "Response", "ReadableStream", "TextEncoder", "TextDecoder"],
+  ...["MessageChannel", "setImmediate", "structuredClone"],
+];
 
 let program: ts.Program;
 /** Where the declarations are, from which packages are found as they are from the project. */
@@ -140,10 +151,53 @@ describe("what the doors export", () => {
     await expect(text.join("\n")).toMatchFileSnapshot("../etc/exports.txt");
   });
 
+  it("is imported where much is missing, as in the jsdom of jest", async () => {
+    onTestFinished(() => {
+      vi.unstubAllGlobals();
+      vi.resetModules();
+    });
+    vi.resetModules();
+    for (const name of NOT_IN_JSDOM) vi.stubGlobal(name, undefined);
+    for (const path of Object.values(DOORS)) {
+      expect(Object.keys(await import(join(root, `${path}.ts`))).length, path).toBeGreaterThan(0);
+    }
+  });
+
+  it("is the same in bundles for browsers", async () => {
+    const [everywhere, browser] = await Promise.all([
+      import("../src/service/index.js"),
+      import("../src/service/browser.js"),
+    ]);
+    expect(Object.keys(browser)).toEqual(Object.keys(everywhere));
+    const { listen } = browser;
+    await expect(listen()).rejects.toThrow("listen needs Node");
+  });
+
   it.each(Object.entries(DOORS))("is there at run time: %s", async (_, path) => {
     const values = namesOf(path).filter(({ kind }) => ["class", "const", "function"].includes(kind));
     const door: object = await import(join(root, `${path}.ts`));
     expect(Object.keys(door).sort()).toEqual(values.map(({ name }) => name).sort());
+  });
+
+  it("is for await using, whatever has a close", () => {
+    const checker = program.getTypeChecker();
+    const closeable = Object.values(DOORS).flatMap((path) => {
+      const door = checker.getSymbolAtLocation(program.getSourceFile(join(root, `${path}.ts`))!)!;
+      return checker.getExportsOfModule(door).flatMap((symbol) => {
+        const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+        if (!(target.flags & (ts.SymbolFlags.Type | ts.SymbolFlags.Class))) return [];
+        const type = checker.getDeclaredTypeOfSymbol(target);
+        const close = type.getProperty("close");
+        if (close === undefined || checker.getTypeOfSymbol(close).getCallSignatures().length === 0) return [];
+        const names = type.getProperties().map(({ escapedName }) => String(escapedName));
+        return [[symbol.name, names.some((name) => name.startsWith("__@asyncDispose"))]];
+      });
+    });
+    expect(closeable).toEqual([
+      ["Listening", true],
+      ["EventChannel", true],
+      ["Gateway", true],
+    ]);
   });
 
   it("has these shapes", { timeout: 300_000 }, async () => {

@@ -3,7 +3,7 @@
  * own, so that no door needs another one.
  */
 const ORDER = [
-  ["errors", "bounded-map"],
+  ["errors", "bounded-map", "closing", "spans"],
   ["contract"],
   ["timeframe"],
   ["indicators"],
@@ -11,11 +11,21 @@ const ORDER = [
   ["poll"],
   ["candles", "snipers"],
   ["feed-status"],
-  ["cost"],
+  ["cost", "source"],
+  ["pause"],
   ["operators"],
   ["replay"],
-  ["adapters/wire"],
-  ["adapters/sse", "adapters/nats"],
+  ["backtest"],
+  ["adapters/wire", "adapters/price-decimals"],
+  [
+    "adapters/sse",
+    "adapters/nats",
+    "adapters/lightweight-charts",
+    "adapters/store",
+    "adapters/react",
+    "adapters/tradingview",
+    "adapters/otel",
+  ],
   ["index"],
 ];
 

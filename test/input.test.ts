@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { auditCandles, auditCost } from "../src/adapters/store/index.js";
 import {
   type Client,
   createClient,
@@ -103,6 +104,8 @@ describe("a number that can only be unix seconds", () => {
     ["since", (_, since) => estimateCost([{ ...MINUTES, since }])],
     ["from", (client, from) => fetchCandles(client, { ...MINUTES, from })],
     ["to", (client, to) => fetchCandles(client, { ...MINUTES, from: 0, to })],
+    ["from", (client, from) => auditCandles(client, { ...MINUTES, from, to: 2e12, against: [] })],
+    ["to", (_, to) => auditCost({ ...MINUTES, from: 0, to })],
     ["fromDate", (client, fromDate) => client.ohlcvPage({ ...PAGE, fromDate })],
     ["toDate", (client, toDate) => client.ohlcvPage({ ...PAGE, toDate })],
     [

@@ -1,20 +1,24 @@
 import { NEVER, of } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { createEventChannel, fromServerSentEvents } from "../src/adapters/sse/index.js";
+import { auditCandles, auditCost } from "../src/adapters/store/index.js";
 import {
   assertNoLookahead,
   createClient,
   crosses,
   ema,
   estimateCost,
+  type FetchCandlesOptions,
   fetchCandles,
   InvalidInputError,
   indicator,
   recordExchanges,
   replayCandles,
   resample,
+  type Series,
   sma,
   vwap,
+  type WatchOptions,
   watchCandles,
   watchFeedStatus,
   watchSnipers,
@@ -63,6 +67,13 @@ const takers: [string, Taker, misspelt: string, near: string | undefined][] = [
     "since.candles",
   ],
   ["fetchCandles", (more) => fetchCandles(client, { ...series, from: 0, ...more }), "too", "to"],
+  [
+    "auditCandles",
+    (more) => auditCandles(client, { ...series, from: 0, to: 60_000, against: [], ...more }),
+    "weekstart",
+    "weekStart",
+  ],
+  ["auditCost", (more) => auditCost({ ...series, from: 0, to: 60_000, ...more }), "form", "from"],
   ["watchSnipers", (more) => watchSnipers(client, { ...snipers, ...more }), "evry", "every"],
   [
     "watchSnipers",
@@ -181,6 +192,19 @@ describe("options", () => {
         "network is undefined",
       );
     }
+  });
+
+  it("are taken from a variable of their type, without a cast", () => {
+    const watch: Series & WatchOptions = { ...series, since: { candles: 5 }, every: "close" };
+    const watches: readonly (Series & WatchOptions)[] = [watch, { ...watch, pairAddress: "other" }];
+    expect(() => {
+      for (const each of watches) {
+        watchCandles(client, each);
+        watchFeedStatus(client, each);
+      }
+      fetchCandles(client, { ...series, from: 0, to: 60_000 } satisfies Series & FetchCandlesOptions);
+    }).not.toThrow();
+    expect(estimateCost(watches).requests).toBe(2 * estimateCost([watch]).requests);
   });
 
   it("are taken where they are all known", () => {

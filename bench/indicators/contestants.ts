@@ -1,9 +1,14 @@
+import { createRequire } from "node:module";
 import * as debut from "@debut/indicators";
+import type * as FastTechnicalIndicators from "fast-technical-indicators";
 import type { Candle, Indicator } from "pairstream";
 import * as technical from "technicalindicators";
 import * as signals from "trading-signals";
 import type { Loop } from "./loops.js";
 import type { Rows } from "./rows.js";
+
+/** Its ES module cannot be loaded by Node, because its package is not declared as one. */
+const fast: typeof FastTechnicalIndicators = createRequire(import.meta.url)("fast-technical-indicators");
 
 /** One way to compute an indicator. */
 export interface Contestant {
@@ -208,6 +213,36 @@ export function loop(of: Loop, columns: number): Contestant {
   };
 }
 
+/** It tries no candle either. */
+function fastOverCandles(
+  make: () => { nextValue(high: number, low: number, close: number): unknown },
+  read = number,
+): Contestant {
+  return {
+    canReplace: false,
+    numbersOf: read,
+    run: ({ candles }, kept) => {
+      const indicator = make();
+      const mask = kept.length - 1;
+      for (let at = 0; at < candles.length; at += 1) {
+        const { high, low, close } = candles[at]!;
+        kept[at & mask] = indicator.nextValue(high, low, close);
+      }
+    },
+  };
+}
+
+/** Its stochastic smooths once, too. */
+class FastSlowStochastic {
+  private readonly once = new fast.Stochastic({ period: 14, signalPeriod: 3, ...noCandles });
+  private readonly average = new fast.SMA({ period: 3, values: [] });
+
+  nextValue(high: number, low: number, close: number): unknown {
+    const k = this.once.nextValue(high, low, close)?.d;
+    return k === undefined ? undefined : { k, d: this.average.nextValue(k) };
+  }
+}
+
 const noCandles = { high: [], low: [], close: [] };
 const bands = ["upper", "middle", "lower"];
 
@@ -267,5 +302,29 @@ export const PEERS: Readonly<Record<string, Readonly<Record<string, Contestant>>
       () => new technical.ADX({ period: 14, ...noCandles }) as unknown as Generated<Candle>,
       keys("adx", "pdi", "mdi"),
     ),
+  },
+  "fast-technical-indicators": {
+    "SMA(20)": technicalOverPrices(() => new fast.SMA({ period: 20, values: [] })),
+    "EMA(20)": technicalOverPrices(() => new fast.EMA({ period: 20, values: [] })),
+    "RSI(14)": technicalOverPrices(() => new fast.RSI({ period: 14, values: [] })),
+    "MACD(12, 26, 9)": technicalOverPrices(
+      () =>
+        new fast.MACD({
+          fastPeriod: 12,
+          slowPeriod: 26,
+          signalPeriod: 9,
+          SimpleMAOscillator: false,
+          SimpleMASignal: false,
+          values: [],
+        }),
+      keys("MACD", "signal", "histogram"),
+    ),
+    "Bollinger(20, 2)": technicalOverPrices(
+      () => new fast.BollingerBands({ period: 20, stdDev: 2, values: [] }),
+      keys(...bands, "pb"),
+    ),
+    "ATR(14)": fastOverCandles(() => new fast.ATR({ period: 14, ...noCandles })),
+    "stochastic(14, 3, 3)": fastOverCandles(() => new FastSlowStochastic(), keys("k", "d")),
+    "ADX(14)": fastOverCandles(() => new fast.ADX({ period: 14, ...noCandles }), keys("adx", "pdi", "mdi")),
   },
 };

@@ -12,6 +12,8 @@ export interface Figure {
   time: Spread;
   /** Of two times, the one that is in question in `goal`. */
   ratio: Spread;
+  /** Whether that is ours to another's; the one that is divided by has none. */
+  isCost?: boolean | undefined;
   /** What is wrong with its results. */
   wrong?: string | undefined;
 }
@@ -21,34 +23,8 @@ export interface Goal {
   contestant: string;
   /** As in "3.1 times …". */
   unit: string;
-  most?: number;
+  most?: Readonly<Record<Mode, number>>;
   least?: number;
-}
-
-/** The figures that miss their goals, in words: the means first. */
-export function shortOf(figures: readonly Figure[], goals: readonly Goal[]): string[] {
-  const means: string[] = [];
-  const singles: string[] = [];
-  for (const mode of MODES) {
-    for (const goal of goals) {
-      const own = figures.filter((each) => each.mode === mode && each.contestant === goal.contestant);
-      const mean = meanOf(own);
-      if (mean !== undefined && misses(mean, goal)) means.push(`the mean, ${mode}: ${against(mean, goal)}`);
-      for (const { name, ratio } of own) {
-        if (misses(ratio.median, goal)) singles.push(`${name}, ${mode}: ${against(ratio.median, goal)}`);
-      }
-    }
-  }
-  return [...means, ...singles];
-}
-
-function misses(ratio: number, { most = Number.POSITIVE_INFINITY, least = 0 }: Goal): boolean {
-  return ratio > most || ratio < least;
-}
-
-function against(ratio: number, { unit, most, least }: Goal): string {
-  const goal = most === undefined ? `at least ${least}` : `at most ${most}`;
-  return `${ratio.toFixed(2)} times ${unit} (goal: ${goal})`;
 }
 
 /** One line an indicator, one column a contestant, and the geometric means of those whose results are right. */

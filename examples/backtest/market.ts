@@ -1,56 +1,76 @@
-import { type Client, createClient } from "pairstream";
-import { createPairService, simulatedMarket } from "pairstream/service";
-import { dateAndTime } from "../live/text.js";
-import { UsageError } from "../terminal/command-line.js";
-import { readTape } from "../terminal/tape.js";
-import type { MarketOptions } from "./options.js";
+import type { Candle, Series } from "pairstream";
 
-/** A past that can be asked for, served in this process. */
-export interface Market {
-  readonly client: Client;
-  readonly pair: string;
-  /** In words. */
-  readonly title: string;
-  /** What to run over, `[from, to)` in ms since the epoch. */
-  readonly from: number;
-  readonly to: number;
-}
-
+const MINUTE = 60_000;
 const DAY = 86_400_000;
-const CREATED = Date.UTC(2025, 0, 1);
+const MINUTES_IN_DAY = 1_440;
 
-export async function openMarket(options: MarketOptions): Promise<Market> {
-  const { source, pair, title, from, to } =
-    options.kind === "tape" ? await openTape(options) : makeMarket(options);
-  if (from >= to) throw new UsageError(`there is nothing from ${dateAndTime(from)} to ${dateAndTime(to)}`);
-  // The service's clock runs, as all do; at its start all that is asked for has been over for a day.
-  const startedAt = performance.now();
-  const clock = () => to + DAY + performance.now() - startedAt;
-  const { fetch } = createPairService({ source, clock });
-  const client = createClient({ baseUrl: "http://localhost", apiKey: "local", fetch, rateLimit: false });
-  return { client, pair, title, from, to };
+/** Where the market that is made up begins and ends, where nothing else is asked for. */
+const FROM = Date.UTC(2025, 0, 1);
+const TO = Date.UTC(2025, 6, 1);
+
+/** A tide lasts so many days. */
+const TIDE = { shortest: 5, longest: 12 };
+/** The mean slope of a tide, and the noise on top of it, as logarithms of the price a day. */
+const SLOPE = 0.016;
+const NOISE = 0.02;
+/** What is traded in a minute, at most, in US dollars. */
+const MOST_TRADED = 20_000;
+
+export const SERIES: Series = {
+  network: "mainnet",
+  pairAddress: "made-up",
+  timeframe: "1min",
+  currency: "usd",
+};
+
+/** Why a strategy fares as it does there. */
+export const EXPLANATION =
+  `This market is made up: it rises or falls for ${TIDE.shortest} to ${TIDE.longest} days at a time, with noise on top. ` +
+  "So a strategy that follows trends gains there before costs, whatever holding comes to; a real pair owes nobody a trend.";
+
+/** Minutes of a market of tides, from a seed; the same ones whatever part of them is asked for. */
+export function makeCandles({ seed, from, to }: { seed: number; from: number; to: number }): Candle[] {
+  const random = randomFrom(seed);
+  const candles: Candle[] = [];
+  let close = 1;
+  let isRising = random() < 0.5;
+  let [slope, left] = [0, 0];
+  for (let timestamp = FROM; timestamp < to; timestamp += MINUTE) {
+    if (left === 0) {
+      isRising = !isRising;
+      slope = (isRising ? SLOPE : -SLOPE) * (0.5 + random());
+      left = Math.round((TIDE.shortest + (TIDE.longest - TIDE.shortest) * random()) * MINUTES_IN_DAY);
+    }
+    left -= 1;
+    const open = close;
+    const step = NOISE / Math.sqrt(MINUTES_IN_DAY);
+    close = open * Math.exp(slope / MINUTES_IN_DAY + step * normal(random));
+    const high = Math.max(open, close) * (1 + (step / 2) * random());
+    const low = Math.min(open, close) * (1 - (step / 2) * random());
+    const volume = MOST_TRADED * random();
+    const swaps = 1 + Math.floor(volume / 1_000);
+    if (timestamp >= from) candles.push({ timestamp, open, high, low, close, volume, swaps });
+  }
+  return candles;
 }
 
-function makeMarket({ seed, from, to }: Extract<MarketOptions, { kind: "simulated" }>) {
-  const source = simulatedMarket({ seed, createdAt: CREATED });
-  return {
-    source,
-    pair: source.pairs[0]!,
-    title: `a simulated market (seed ${seed})`,
-    // Not its first week, in which snipers come and go.
-    from: from ?? CREATED + 7 * DAY,
-    to: to ?? CREATED + 21 * DAY,
+/** Whole days, so that all candles but weeks and months are whole. */
+export function rangeOf(from: number | undefined, to: number | undefined): { from: number; to: number } {
+  return { from: Math.max(FROM, from ?? FROM), to: to ?? Math.max(TO, (from ?? 0) + 30 * DAY) };
+}
+
+/** Numbers from 0 to below 1: a counter, and a hash of it (splitmix32). */
+function randomFrom(seed: number): () => number {
+  let state = seed | 0;
+  return () => {
+    state = (state + 0x9e3779b9) | 0;
+    let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad);
+    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
+    return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
   };
 }
 
-async function openTape({ file, minimumUsd, from, to }: Extract<MarketOptions, { kind: "tape" }>) {
-  const { source, pair, count, first, last } = await readTape(file, { minimumUsd });
-  return {
-    source,
-    pair,
-    title: `a tape of ${count.toLocaleString("en-US")} swaps`,
-    // Whole candles: a range leaves out one that it begins within.
-    from: from ?? Math.floor(first.timestamp / DAY) * DAY,
-    to: to ?? last.timestamp + 1,
-  };
+/** Box and Muller. */
+function normal(random: () => number): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }

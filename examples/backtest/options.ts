@@ -1,47 +1,94 @@
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Command, Option } from "commander";
-import type { Timeframe } from "pairstream";
+import type { Series, Timeframe } from "pairstream";
+import type { BrokerOptions } from "pairstream/backtest";
 import {
   DEFAULT_SEED,
+  ENVIRONMENT_HELP,
   INSTANT_HELP,
+  KEY,
   parseArguments,
+  remotePair,
   seedOption,
   toInstant,
   toNumber,
   toShare,
   UsageError,
 } from "../terminal/command-line.js";
-import { type BrokerRules, USUAL_RULES } from "./broker.js";
+import { storeOption } from "../terminal/store-file.js";
+import { setOption } from "./strategy-file.js";
+import {
+  refuseWithoutSweep,
+  type SweepAsked,
+  type SweepGiven,
+  sweepAsked,
+  sweepOptions,
+} from "./sweep/options.js";
 
-/** What the command line asks for. */
-export interface BacktestOptions {
-  readonly market: MarketOptions;
-  readonly timeframe: Timeframe;
-  readonly rules: BrokerRules;
-  /** The URL of a strategy's file. */
+/** What the command line and the environment ask for. */
+export interface BacktestProgramOptions {
+  readonly past: PastOptions;
+  readonly broker: BrokerOptions;
+  /** The URL of a strategy's file, and what is set of its parameters. */
   readonly strategy: string;
-  /** The file that the page is written to. */
-  readonly page: string;
+  readonly set: Readonly<Record<string, number>>;
+  /** Which parameters are tried; absent: the strategy runs once. */
+  readonly sweep: SweepAsked | undefined;
+  readonly output: "text" | "json" | "csv";
+  /** The file that the page is written to; absent: no page. */
+  readonly page: string | undefined;
 }
 
-/** Where the swaps are from, and which of them; `from` and `to` in ms since the epoch, the latter exclusive. */
-export type MarketOptions = { readonly from: number | undefined; readonly to: number | undefined } & (
-  | { readonly kind: "simulated"; readonly seed: number }
+/** Where the candles are from. */
+export type Place =
+  | { readonly kind: "market"; readonly seed: number }
   | { readonly kind: "tape"; readonly file: string; readonly minimumUsd: number | undefined }
-);
+  | { readonly kind: "candles"; readonly files: readonly string[] }
+  | { readonly kind: "store"; readonly file: string }
+  | {
+      readonly kind: "remote";
+      readonly baseUrl: string;
+      readonly apiKey: string;
+      readonly store: string | undefined;
+    };
 
-interface Given {
+/** Which candles. */
+export interface PastOptions extends Pick<Series, "network" | "currency"> {
+  readonly place: Place;
+  readonly pairs: readonly string[];
+  /** What the strategy trades; absent: what there is. */
+  readonly timeframe: Timeframe | undefined;
+  /** The shorter candles that fill its orders; absent: what there is. */
+  readonly within: Timeframe | undefined;
+  /** `[from, to)`, ms since the epoch; absent: all there is. */
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+}
+
+interface Given extends Pick<Series, "network" | "currency">, SweepGiven {
+  candles?: readonly string[];
+  store?: string;
+  baseUrl?: string;
+  pair?: readonly string[];
   tape?: string;
   minimumUsd?: number;
   seed?: number;
-  timeframe: Timeframe;
+  timeframe?: Timeframe;
+  within?: Timeframe;
   from?: number;
   to?: number;
   cash: number;
   fee: number;
+  gas: number;
   slippage: number;
+  volumeShare?: number;
+  latency: number;
+  short?: number;
   strategy?: string;
-  page?: string;
+  set?: Readonly<Record<string, number>>;
+  json?: true;
+  csv?: true;
+  page: string | false;
 }
 
 const OWN_STRATEGY = new URL("strategy.ts", import.meta.url).href;
@@ -49,66 +96,159 @@ const OWN_STRATEGY = new URL("strategy.ts", import.meta.url).href;
 const PAGE = fileURLToPath(new URL("../../node_modules/.cache/pairstream/backtest.html", import.meta.url));
 
 /** Reads the arguments that follow the program's name; throws a `UsageError` or `HelpShown`. */
-export function readOptions(args: readonly string[]): BacktestOptions {
+export function readOptions(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): BacktestProgramOptions {
   const given = parseArguments<Given>(backtestCommand(), args);
-  const { tape, minimumUsd, seed, timeframe, from, to, cash, fee, slippage, strategy, page } = given;
-  if (minimumUsd !== undefined && tape === undefined) {
-    throw new UsageError("--minimum-usd is about the swaps of a tape: it needs --tape");
-  }
+  const { pair = [], timeframe, within, from, to, network, currency } = given;
+  const { cash, fee, gas, slippage, volumeShare, latency, short, strategy, set = {}, json, csv } = given;
+  const place = placeOf(given, environment);
+  if (from !== undefined && to !== undefined && from >= to)
+    throw new UsageError("--from has to be before --to");
+  refuseWithoutSweep(given);
   return {
-    market:
-      tape === undefined
-        ? { kind: "simulated", seed: seed ?? DEFAULT_SEED, from, to }
-        : { kind: "tape", file: tape, minimumUsd, from, to },
-    timeframe,
-    rules: { cash, fee, slippage },
+    past: { place, pairs: pair, timeframe, within, from, to, network, currency },
+    broker: {
+      cash,
+      fees: { maker: fee, taker: fee, fixed: gas },
+      slippage: { share: slippage },
+      ...(volumeShare !== undefined && { maxVolumeShare: volumeShare }),
+      latency,
+      ...(short !== undefined && { short: { borrow: short } }),
+    },
     strategy: strategy === undefined ? OWN_STRATEGY : pathToFileURL(strategy).href,
-    page: page ?? PAGE,
+    set,
+    sweep: sweepAsked(given),
+    output: json ? "json" : csv ? "csv" : "text",
+    page: given.page === false ? undefined : given.page,
   };
 }
 
+function placeOf(given: Given, environment: Readonly<Record<string, string | undefined>>): Place {
+  const { candles, store, tape, minimumUsd, seed, pair } = given;
+  if (minimumUsd !== undefined && tape === undefined)
+    throw new UsageError("--minimum-usd is about the swaps of a tape: it needs --tape");
+  if (candles !== undefined) return { kind: "candles", files: candles };
+  if (tape !== undefined) return { kind: "tape", file: tape, minimumUsd };
+  const { pair: _pairs, ...rest } = given;
+  const first = pair?.[0];
+  const remote = remotePair({ ...rest, ...(first !== undefined && { pair: first }) }, environment);
+  if (remote !== undefined) {
+    const { baseUrl, apiKey } = remote;
+    return { kind: "remote", baseUrl, apiKey, store };
+  }
+  if (store !== undefined) return { kind: "store", file: store };
+  if (pair !== undefined)
+    throw new UsageError("--pair is of a service elsewhere, a store or a file: it needs one of them");
+  return { kind: "market", seed: seed ?? DEFAULT_SEED };
+}
+
 function backtestCommand(): Command {
-  return new Command("npm run example:backtest --")
+  const command = new Command("npm run example:backtest --")
     .description(
-      "Runs a strategy over the past of a pair, and draws what became of it. Without options the pair is made up; nothing leaves this machine.",
+      "Runs a strategy over the past of pairs, on paper, and tells what became of it. Without options the market is made up, and nothing leaves this machine.",
     )
-    .addOption(new Option("--tape <file>", "the swaps of a tape, one JSON object a line, oldest first"))
+    .addOption(
+      new Option(
+        "--candles <files...>",
+        "candles, a file a pair: .ndjson, .csv, .parquet or .db, such as example:history writes",
+      ).conflicts(["store", "baseUrl", "tape", "seed"]),
+    )
+    .addOption(storeOption("; alone: what it holds is all that is read").conflicts(["tape", "seed"]))
+    .addOption(
+      new Option("--base-url <url>", `ask a service elsewhere; needs ${KEY} and --pair`).conflicts("tape"),
+    )
+    .addOption(new Option("--pair <addresses...>", "the pairs, of a service or a store; or names for files"))
+    .addOption(
+      new Option("--tape <file>", "the swaps of a tape, one JSON object a line, oldest first").conflicts(
+        "pair",
+      ),
+    )
     .addOption(
       new Option("--minimum-usd <amount>", "with --tape: leave out swaps worth less").argParser(toNumber),
     )
-    .addOption(seedOption().conflicts("tape"))
-    .addOption(new Option("--timeframe <length>", "from 1s to 1M").default("30min"))
+    .addOption(seedOption().conflicts(["tape", "baseUrl"]))
     .addOption(
-      new Option("--from <instant>", "start (default: the tape's, or 2025-01-08)").argParser(toInstant),
+      new Option(
+        "--timeframe <length>",
+        "what the strategy trades, from 1s to 1M; made of shorter candles where there are such (default: what the file has; 1h of the market that is made up, else 1min)",
+      ),
     )
-    .addOption(new Option("--to <instant>", "end (default: the tape's, or 2025-01-22)").argParser(toInstant))
     .addOption(
-      new Option("--cash <amount>", "money at the start").argParser(toNumber).default(USUAL_RULES.cash),
+      new Option(
+        "--within <length>",
+        "shorter candles, which tell what happened inside (default: those of the file or the market)",
+      ),
     )
+    .addOption(new Option("--currency <name>", "usd or native").default("usd"))
+    .addOption(new Option("--network <name>", "mainnet or devnet").default("mainnet"))
+    .addOption(
+      new Option(
+        "--from <instant>",
+        "start (default: all there is; of a service a day before --to)",
+      ).argParser(toInstant),
+    )
+    .addOption(
+      new Option(
+        "--to <instant>",
+        "end, exclusive (default: all there is; of a service the last midnight, UTC)",
+      ).argParser(toInstant),
+    )
+    .addOption(new Option("--strategy <file>", "what to run (default: examples/backtest/strategy.ts)"))
+    .addOption(setOption());
+  for (const option of sweepOptions()) command.addOption(option);
+  return command
+    .addOption(new Option("--cash <amount>", "money at the start").argParser(toNumber).default(10_000))
     .addOption(
       new Option("--fee <percent>", "of each fill")
         .argParser(toShare)
-        .default(USUAL_RULES.fee, "0.3, as many pools take"),
+        .default(0.003, "0.3, as many pools take"),
     )
     .addOption(
-      new Option("--slippage <percent>", "how much worse than the open a fill is")
-        .argParser(toShare)
-        .default(USUAL_RULES.slippage, "0.1"),
+      new Option("--gas <amount>", "what each fill costs besides, in the currency of the prices")
+        .argParser(toNumber)
+        .default(0),
     )
-    .addOption(new Option("--strategy <file>", "what to run (default: examples/backtest/strategy.ts)"))
+    .addOption(
+      new Option("--slippage <percent>", "how much worse than the candle's price a fill is")
+        .argParser(toShare)
+        .default(0.001, "0.1"),
+    )
     .addOption(
       new Option(
-        "--page <file>",
-        "where to write the page (default: node_modules/.cache/pairstream/backtest.html)",
+        "--volume-share <percent>",
+        "the most that fills take of the volume of a candle (default: no cap)",
+      ).argParser(toShare),
+    )
+    .addOption(
+      new Option("--latency <ms>", "from a close until an order is known").argParser(toNumber).default(0),
+    )
+    .addOption(
+      new Option(
+        "--short <percent>",
+        "let it sell what is not held, at this cost of borrowing a year (default: it may not)",
+      ).argParser(toShare),
+    )
+    .addOption(new Option("--json", "print everything as one JSON object").conflicts("csv"))
+    .addOption(new Option("--csv", "print the trades as CSV, or the sets of a sweep"))
+    .addOption(
+      new Option("--page <file>", "where to write the page").default(
+        PAGE,
+        "node_modules/.cache/pairstream/backtest.html",
       ),
     )
+    .addOption(new Option("--no-page", "write no page"))
     .addHelpText(
       "after",
       [
         "",
         INSTANT_HELP,
         "",
+        ...ENVIRONMENT_HELP,
+        "",
         "The same strategy, live: npm start -- --strategy examples/backtest/strategy.ts",
+        "With --json and --csv the address of the page goes to standard error.",
       ].join("\n"),
     );
 }

@@ -1,37 +1,38 @@
-import { crosses, ema, type IndicatorEvent, type IndicatorValues, rsi } from "pairstream";
-import { defer, filter, map, type Observable } from "rxjs";
-import type { Order } from "./broker.js";
+import { crosses, ema, withIndicators } from "pairstream";
+import type { Order, Strategy } from "pairstream/backtest";
+import { filter, mergeMap } from "rxjs";
 
 /** In words, for the report. */
-export const title = "EMA 9/21 cross, bought below an RSI of 70";
+export const title = "EMA cross with a stop";
 
-/** What the strategy looks at. */
-export const indicators = { fast: ema(9), slow: ema(21), strength: rsi(14) };
-
-/** From here on a rise counts as overbought, on the RSI's scale of 0 to 100. */
-const OVERBOUGHT = 70;
+/** What can be set, and what it is by default: `--set fast=12 slow=26`. */
+export const parameters = {
+  /** Candles of the fast average. */
+  fast: 9,
+  /** Candles of the slow one. */
+  slow: 21,
+  /** The share of the account that a buy takes, above 0, at most 1. */
+  size: 1,
+  /** How far below the close that it was decided on a position is sold, as a share of it; 0: no stop. */
+  stop: 0.05,
+};
 
 /**
- * Buys when the fast average crosses above the slow one, unless the market is overbought; sells when it crosses back.
- * Orders follow from candles that have closed. Those of the history, `live: false`, only set the averages.
+ * Buys when the fast average crosses above the slow one, and sells when it crosses back, or at the stop. A sale where the
+ * stop was first is refused by the broker, as there is nothing to sell. Closes of a history only set the averages.
  */
-export function decideOrders(
-  events: Observable<IndicatorEvent<IndicatorValues<typeof indicators>>>,
-): Observable<Order> {
-  return defer(() => {
-    let isIn = false;
-    return events.pipe(
+export default ({ fast, slow, size, stop }: typeof parameters): Strategy =>
+  (events) =>
+    events.pipe(
+      withIndicators({ fast: ema(fast), slow: ema(slow) }),
       crosses("fast", "slow"),
-      filter(({ direction, event: { live, values } }) => {
-        if (!live) return false;
-        const { strength = OVERBOUGHT } = values;
-        return direction === "up" ? !isIn && strength < OVERBOUGHT : isIn;
-      }),
-      map(({ direction, event: { candle, observedAt } }): Order => {
-        isIn = direction === "up";
-        const side = isIn ? "buy" : "sell";
-        return Object.freeze({ side, candle: candle.timestamp, placedAt: observedAt, price: candle.close });
+      filter(({ event }) => event.live),
+      mergeMap(({ direction, event: { candle, series } }): Order[] => {
+        if (direction === "down") return [{ type: "market", side: "sell", series, size: { position: 1 } }];
+        const id = `${series.pairAddress} ${candle.timestamp}`;
+        const buy: Order = { id, type: "market", side: "buy", series, size: { equity: size } };
+        if (stop === 0) return [buy];
+        const price = candle.close * (1 - stop);
+        return [buy, { type: "stop", stop: price, side: "sell", series, size: { position: 1 }, after: id }];
       }),
     );
-  });
-}

@@ -2,6 +2,7 @@ import { Command, Option } from "commander";
 import type { Timeframe } from "pairstream";
 import { demoService } from "pairstream/service";
 import { KEY, parseArguments, toNumber, toShare, UsageError } from "../terminal/command-line.js";
+import { storeOption } from "../terminal/store-file.js";
 
 export interface BotOptions {
   readonly pairs: readonly string[];
@@ -17,6 +18,8 @@ export interface BotOptions {
   readonly stopLoss: number;
   /** The file of the state. */
   readonly state: string;
+  /** The file of the store; absent: none. */
+  readonly store?: string;
   /** Seconds to run; Infinity: until Ctrl-C. */
   readonly for: number;
 }
@@ -43,6 +46,7 @@ const command = () =>
     )
     .addOption(new Option("--stop-loss <percent>", "of a position").argParser(toShare).default(0.05, "5"))
     .addOption(new Option("--state <file>", "what survives a restart").default("bot-state.json"))
+    .addOption(storeOption("; a market that is made up has other pairs tomorrow"))
     .addOption(
       new Option("--for <seconds>", "stop by itself")
         .argParser(toNumber)

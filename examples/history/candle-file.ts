@@ -1,5 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { type Candle, readCandles } from "pairstream";
+import { UsageError } from "../terminal/command-line.js";
+import { type LineFormat, NDJSON } from "./formats.js";
 
 /** What a file holds of a download. */
 export interface KeptCandles {
@@ -10,9 +12,10 @@ export interface KeptCandles {
 
 /**
  * Cuts off a line that was not written to its end, and reads the others; `undefined` for what keeps nothing: no file yet,
- * a pipe, a device. Rejects where a line is no candle, or not newer than the one before it.
+ * a pipe, a device. Rejects where a line is no candle, or not newer than the one before it, and leaves alone what does not
+ * begin as files of the format do.
  */
-export async function recoverCandles(file: string): Promise<KeptCandles | undefined> {
+export async function recoverCandles(file: string, format = NDJSON): Promise<KeptCandles | undefined> {
   let handle: FileHandle;
   try {
     handle = await open(file, "r+");
@@ -22,6 +25,7 @@ export async function recoverCandles(file: string): Promise<KeptCandles | undefi
   }
   try {
     if (!(await handle.stat()).isFile()) return undefined;
+    await checkBeginning(handle, file, format);
     await cutTornLine(handle);
     let kept: KeptCandles = { count: 0, first: undefined, last: undefined };
     for await (const candle of readCandles(handle.readLines({ autoClose: false, start: 0 }))) {
@@ -31,6 +35,13 @@ export async function recoverCandles(file: string): Promise<KeptCandles | undefi
   } finally {
     await handle.close();
   }
+}
+
+async function checkBeginning(handle: FileHandle, file: string, { beginning }: LineFormat): Promise<void> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(beginning.length), 0, beginning.length, 0);
+  if (beginning.startsWith(buffer.toString("utf8", 0, bytesRead))) return;
+  const problem = `does not begin with ${beginning.trimEnd()}, as what is written here does`;
+  throw new UsageError(`${file} ${problem}; move it away, or name another --output`);
 }
 
 const BLOCK = 65_536;

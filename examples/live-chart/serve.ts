@@ -1,13 +1,12 @@
 import { createAdaptorServer } from "@hono/node-server";
 import { type ForkedBuild, forkBuild } from "./forked-build.js";
-import { createGateway, type Gateway, type GatewayOptions } from "./gateway.js";
+import { type ChartOptions, createChartGateway } from "./gateway.js";
 import type { PageFile } from "./page-files.js";
 
 /** A page that can be opened. */
 export interface ServedChart {
   /** Such as `http://127.0.0.1:43121/`. */
   readonly url: string;
-  readonly gateway: Gateway;
   /** Builds the page now, so that it is there at once when it is opened; a failure shows there. */
   prepare(): void;
   /** Ends everything at once. */
@@ -15,7 +14,7 @@ export interface ServedChart {
 }
 
 /** How the page is served. */
-export interface ServeOptions extends GatewayOptions {
+export interface ServeOptions extends ChartOptions {
   /** 0 takes any that is free. */
   readonly port: number;
   /** The files of the page, by path; default: they are built when they are first needed. */
@@ -33,7 +32,7 @@ const SECURITY = {
 
 /** Serves the page and its gateway to this machine; rejects where the port cannot be had. */
 export async function serveChart({ port, files, ...options }: ServeOptions): Promise<ServedChart> {
-  const gateway = createGateway(options);
+  const gateway = createChartGateway(options);
   let build: ForkedBuild | undefined;
   const page = async () => {
     if (files !== undefined) return files;
@@ -61,14 +60,13 @@ export async function serveChart({ port, files, ...options }: ServeOptions): Pro
   const actualPort = typeof address === "object" && address !== null ? address.port : port;
   return {
     url: `http://127.0.0.1:${actualPort}/`,
-    gateway,
     prepare: () => {
       page().catch(() => {});
     },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        gateway.close();
+        void gateway.close();
         build?.stop();
         // Connections kept alive would hold the server open until they time out.
         if ("closeAllConnections" in server) server.closeAllConnections();

@@ -1,13 +1,14 @@
 import {
   type Client,
+  type ClientOptions,
   createClient,
   type Series,
   watchCandles,
   watchFeedStatus,
   watchSnipers,
 } from "pairstream";
+import type { Strategy } from "pairstream/backtest";
 import { EMPTY, ignoreElements, map, merge, type Observable, tap } from "rxjs";
-import type { Strategy } from "../backtest/trading.js";
 import type { LiveOptions } from "./options.js";
 import { tradeLive } from "./paper.js";
 import type { OpenPlace } from "./place.js";
@@ -18,8 +19,8 @@ const LOCAL_EVERY = 2_000;
 const LOCAL_SNIPERS_EVERY = 5_000;
 
 /** The one client of the program: whatever it follows more than once is polled once. */
-export function clientOf({ baseUrl, apiKey }: OpenPlace): Client {
-  return createClient({ baseUrl, apiKey });
+export function clientOf({ baseUrl, apiKey }: OpenPlace, stored: Pick<ClientOptions, "store"> = {}): Client {
+  return createClient({ baseUrl, apiKey, ...stored });
 }
 
 /** How often to poll; `undefined`: as the library does by itself, since polling a service elsewhere is spending. */
@@ -36,12 +37,14 @@ export function linesOf(
   options: LiveOptions,
   client: Client,
   strategy?: Strategy,
+  heard: (event: LiveEvent) => void = () => {},
 ): Observable<readonly string[]> {
   const { network, timeframe, currency, json } = options;
   const series: Series = { network, pairAddress: place.pair, timeframe, currency };
   const clock = serviceClock(client);
   const print = json ? jsonPrinter : textPrinter(series, clock.now);
   return merge(clock.learning, eventsOf(client, series, options, pollsOf(place, options), strategy)).pipe(
+    tap(heard),
     map(print),
   );
 }

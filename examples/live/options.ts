@@ -1,6 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Series, WatchOptions } from "pairstream";
+import { setOption } from "../backtest/strategy-file.js";
 import {
   DEFAULT_SEED,
   ENVIRONMENT_HELP,
@@ -16,6 +17,7 @@ import {
   toNumber,
   UsageError,
 } from "../terminal/command-line.js";
+import { storeOption } from "../terminal/store-file.js";
 
 /** What the command line and the environment ask for. */
 export interface LiveOptions {
@@ -27,8 +29,12 @@ export interface LiveOptions {
   /** ms between two polls; absent: what suits the place. */
   readonly every: number | "close" | undefined;
   readonly json: boolean;
+  /** The file of the store; absent: none. */
+  readonly store: string | undefined;
   /** The URL of the file of a strategy to trade on paper; absent: none. */
   readonly strategy: string | undefined;
+  /** What is set of its parameters. */
+  readonly set: Readonly<Record<string, number>>;
   /** The port of the page, 0 for any that is free; absent: no page. */
   readonly pagePort: number | undefined;
 }
@@ -60,7 +66,9 @@ export function readOptions(
     since: given.since,
     every: given.every,
     json: given.json ?? false,
+    store: given.store,
     strategy: given.strategy === undefined ? undefined : pathToFileURL(given.strategy).href,
+    set: given.set ?? {},
     pagePort: given.page ? given.pagePort : undefined,
   };
 }
@@ -75,7 +83,9 @@ interface Given extends Pick<LiveOptions, "network" | "timeframe" | "currency" |
   pair?: string;
   every?: number | "close";
   json?: true;
+  store?: string;
   strategy?: string;
+  set?: LiveOptions["set"];
   page: boolean;
   pagePort: number;
 }
@@ -121,6 +131,12 @@ function liveCommand(): Command {
         "trade on paper what a strategy decides, such as examples/backtest/strategy.ts",
       ),
     )
+    .addOption(setOption())
+    .addOption(
+      storeOption(
+        "; with --base-url, as what is served on this machine is served anew at another port each time",
+      ),
+    )
     .option("--json", "print one JSON event a line, and nothing else on stdout")
     .option("--no-page", "serve no chart to the browser")
     .addOption(
@@ -143,12 +159,15 @@ function liveCommand(): Command {
 }
 
 function placeOf(given: Given, environment: Readonly<Record<string, string | undefined>>): Place {
-  const { tape, from, minimumUsd, seed, pair } = given;
+  const { tape, from, minimumUsd, seed, pair, store } = given;
+  const remote = tape === undefined ? remotePair(given, environment) : undefined;
+  if (store !== undefined && remote === undefined)
+    throw new UsageError("--store is for a service elsewhere: it needs --base-url");
   if (tape !== undefined) return { kind: "tape", file: tape, from, minimumUsd, pair };
   if (from !== undefined) throw new UsageError("--from is the start of a tape's clock: it needs --tape");
   if (minimumUsd !== undefined)
     throw new UsageError("--minimum-usd is about the swaps of a tape: it needs --tape");
-  return remotePair(given, environment) ?? { kind: "market", seed: seed ?? DEFAULT_SEED, pair };
+  return remote ?? { kind: "market", seed: seed ?? DEFAULT_SEED, pair };
 }
 
 function toPort(text: string): number {

@@ -1,44 +1,71 @@
 import chalk from "chalk";
 import { type Client, type Series, type WatchOptions, watchCandles } from "pairstream";
-import { concatMap, from, type Observable } from "rxjs";
-import { equityOf, type Fill, type Order, USUAL_RULES } from "../backtest/broker.js";
-import { type Strategy, type TradingStep, tradeOnPaper } from "../backtest/trading.js";
+import {
+  type Fill,
+  type PaperEvent,
+  type PlacedOrder,
+  type Strategy,
+  tradeOnPaper,
+} from "pairstream/backtest";
+import type { Observable } from "rxjs";
 import { amount, dollars, prices, timeOfDay } from "./text.js";
-
-/** What a strategy does with money that is not there. */
-export type PaperEvent =
-  | { readonly type: "order"; readonly order: Order }
-  | { readonly type: "fill"; readonly fill: Fill; readonly observedAt: number; readonly equity: number };
 
 /** Runs a strategy over a pair as it trades. It sees flat candles for intervals without swaps, as a backtest does. */
 export function tradeLive(
   client: Client,
-  watch: Series & WatchOptions,
+  { since, every, ...series }: Series & WatchOptions,
   strategy: Strategy,
 ): Observable<PaperEvent> {
-  const events = watchCandles(client, { ...watch, fillGaps: true });
-  return tradeOnPaper(events, strategy, USUAL_RULES).pipe(concatMap((step) => from(eventsOf(step))));
-}
-
-function eventsOf(step: TradingStep): readonly PaperEvent[] {
-  if (step.type === "order") return [{ type: "order", order: step.order }];
-  const { fill, account, event } = step;
-  if (fill === undefined) return [];
-  const { observedAt, candle } = event;
-  return [{ type: "fill", fill, observedAt, equity: equityOf(account, candle.close) }];
+  const watch = { ...series, ...(since !== undefined && { since }), ...(every !== undefined && { every }) };
+  return watchCandles(client, { ...watch, fillGaps: true }).pipe(
+    tradeOnPaper({ series: [series], strategy }),
+  );
 }
 
 /** A line for people; amounts are in dollars, or in the chain's own coin. */
 export function paperLine(event: PaperEvent, currency: Series["currency"]): string {
   const money = (value: number) => (currency === "usd" ? dollars(value) : amount(value));
-  if (event.type === "order") {
-    const { side, placedAt, price } = event.order;
-    const text = `${side} at the next open; last close ${prices([price])[0]}`;
-    return `${chalk.dim(timeOfDay(placedAt))} ${chalk.bold("paper   order")} ${text}`;
+  const line = (at: number, what: string, text: string) =>
+    `${chalk.dim(timeOfDay(at))} ${chalk.bold(`paper   ${what.padEnd(5)}`)} ${text}`;
+  switch (event.type) {
+    case "order":
+      return line(event.placed.at, "order", orderText(event.placed.order));
+    case "fill":
+      return line(
+        event.fill.reportedAt,
+        "fill",
+        `${fillText(event.fill, money)}; equity ${money(event.equity)}`,
+      );
+    case "rejection":
+      return line(event.rejection.at, "no", `${event.rejection.reason}: ${event.rejection.message}`);
+    case "cancellation":
+      return line(
+        event.cancellation.at,
+        "gone",
+        `${orderText(event.cancellation.order)} (${event.cancellation.reason})`,
+      );
   }
-  const { fill, observedAt, equity } = event;
-  const { order, quantity, price, fee } = fill;
-  const done = order.side === "buy" ? "bought" : "sold";
-  const text = `${done} ${amount(quantity)} at ${prices([price])[0]}, fee ${money(fee)}; equity ${money(equity)}`;
-  return `${chalk.dim(timeOfDay(observedAt))} ${chalk.bold("paper   fill")}  ${text}`;
+}
+
+function orderText(order: PlacedOrder["order"]): string {
+  if (order.type === "cancel") return `cancel ${order.id}`;
+  const what = `${order.side} ${order.type}`;
+  switch (order.type) {
+    case "market":
+      return `${order.side} at the next open`;
+    case "limit":
+      return `${what} at ${prices([order.limit])[0]}`;
+    case "stop":
+    case "stop-limit":
+      return `${what} at ${prices([order.stop])[0]}`;
+    case "take-profit":
+      return `${what} at ${prices([order.target])[0]}`;
+    case "trailing-stop":
+      return what;
+  }
+}
+
+function fillText({ side, quantity, price, fee }: Fill, money: (value: number) => string): string {
+  const done = side === "buy" ? "bought" : "sold";
+  return `${done} ${amount(quantity)} at ${prices([price])[0]}, fee ${money(fee)}`;
 }

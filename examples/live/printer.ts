@@ -9,7 +9,8 @@ import {
   type SniperEvent,
   type SniperReport,
 } from "pairstream";
-import { type PaperEvent, paperLine } from "./paper.js";
+import type { PaperEvent } from "pairstream/backtest";
+import { paperLine } from "./paper.js";
 import { amount, dateAndTime, dollars, prices, shortened, timeOfDay } from "./text.js";
 
 /** What there is to print, by the stream that it comes from. */
@@ -36,8 +37,10 @@ export function textPrinter(series: Series, now: () => number | undefined): Prin
   const shown = new Map<string, string>();
   let report = emptyReport;
   let isReportShown = false;
+  /** What is said of snipers while the candles begin; their history comes first. */
+  let held: string[] | undefined = [];
 
-  return (event) => {
+  const linesOf: Printer = (event) => {
     if (event.stream === "candle") return candleLine(event);
     if (event.stream === "paper") return [paperLine(event, series.currency)];
     if (event.stream === "sniper") {
@@ -51,9 +54,27 @@ export function textPrinter(series: Series, now: () => number | undefined): Prin
     const line = statusLine(event, now());
     if (event.of === "candles" || event.state !== "live" || isReportShown) return [line];
     isReportShown = true;
-    return [line, ...summary(report)];
+    return [line, ...standings(report, now())];
+  };
+
+  return (event) => {
+    const lines = linesOf(event);
+    if (held === undefined) return lines;
+    const isStatus = event.stream === "status";
+    if (event.stream === "sniper" || (isStatus && event.of === "snipers" && event.state === "live")) {
+      held.push(...lines);
+      return [];
+    }
+    const isBeginning = isStatus && event.state === "starting" && event.lastError === undefined;
+    if (!isStatus || event.of === "snipers" || isBeginning) return lines;
+    const all = [...lines, ...held];
+    held = undefined;
+    return all;
   };
 }
+
+/** The first column; the service's time is not known before its first answer. */
+const timeColumn = (now: number | undefined) => chalk.dim(now === undefined ? "--:--:--" : timeOfDay(now));
 
 // Candles --------------------------------------------------------------------------------------------------
 
@@ -116,8 +137,7 @@ function statusLine(status: FeedStatus & { of: string }, now: number | undefined
   const reason = lastError?.message ?? unanswered;
   const details = [...(reason === undefined ? [] : [reason]), ...(until === "" ? [] : [covered])];
   const detail = details.length === 0 ? "" : `${reason === undefined ? ", " : ": "}${details.join("; ")}`;
-  const time = chalk.dim(now === undefined ? " ".repeat(8) : timeOfDay(now));
-  return `${time} ${"status".padEnd(7)} ${STATE_COLOUR[state](`${of} ${state}`)}${detail}`;
+  return `${timeColumn(now)} ${"status".padEnd(7)} ${STATE_COLOUR[state](`${of} ${state}`)}${detail}`;
 }
 
 // Snipers --------------------------------------------------------------------------------------------------
@@ -126,31 +146,38 @@ const SNIPER_COLOUR = chalk.magenta;
 const LISTED = 5;
 
 /** Those who hold most are worth knowing: what they have can still be sold. */
-function summary({ result }: SniperReport): string[] {
+function standings({ result }: SniperReport, now: number | undefined): string[] {
   const sum = (total: "totalSnipedUsd" | "totalSoldUsd" | "currentBalanceUsdValue") =>
     dollars(result.reduce((all, sniper) => all + Math.abs(sniper[total] ?? 0), 0));
   const held = (sniper: Sniper) => sniper.currentBalanceUsdValue ?? 0;
   const holders = result.filter((sniper) => held(sniper) > 0).sort((a, b) => held(b) - held(a));
-  const lead = `${" ".repeat(8)} ${"snipers".padEnd(7)}`;
-  if (result.length === 0) return [SNIPER_COLOUR(`${lead} none so far`)];
+  const line = (text: string) => `${timeColumn(now)} ${SNIPER_COLOUR(`snipers ${text}`)}`;
+  if (result.length === 0) return [line("none so far")];
+  const listed = holders.slice(0, LISTED);
   const rest = holders.length - LISTED;
+  const widths = [(sniper: Sniper) => holding(sniper).length, (sniper: Sniper) => selling(sniper).length].map(
+    (lengthOf) => Math.max(0, ...listed.map(lengthOf)),
+  );
   return [
-    `${lead} ${result.length} so far: sniped for ${sum("totalSnipedUsd")}, sold for ${sum("totalSoldUsd")}; ` +
-      `${holders.length} still hold ${sum("currentBalanceUsdValue")}`,
-    ...holders
-      .slice(0, LISTED)
-      .map((sniper) => `${lead} ${shortened(sniper.walletAddress)} ${standing(sniper)}`),
-    ...(rest > 0 ? [`${lead} and ${rest} who hold less`] : []),
-  ].map((line) => SNIPER_COLOUR(line));
+    line(
+      `${result.length} so far: sniped for ${sum("totalSnipedUsd")}, sold for ${sum("totalSoldUsd")}; ` +
+        `${holders.length} still hold ${sum("currentBalanceUsdValue")}`,
+    ),
+    ...listed.map((sniper) => line(`${shortened(sniper.walletAddress)} ${standing(sniper, widths)}`)),
+    ...(rest > 0 ? [line(`and ${rest} who hold less`)] : []),
+  ];
 }
 
-function standing(sniper: Sniper): string {
-  const { totalSellTransactions, totalSoldUsd, currentBalanceUsdValue, realizedProfitPercentage } = sniper;
+const holding = ({ currentBalanceUsdValue }: Sniper) => `holds ${dollars(currentBalanceUsdValue)},`;
+const selling = ({ totalSoldUsd, totalSellTransactions }: Sniper) =>
+  `sold ${dollars(Math.abs(totalSoldUsd ?? 0))} in ${totalSellTransactions ?? "?"},`;
+
+/** What a sniper has and has done; in columns where several stand below each other. */
+function standing(sniper: Sniper, [held = 0, sold = 0]: readonly number[] = []): string {
+  const { realizedProfitUsd, realizedProfitPercentage } = sniper;
   const percent = realizedProfitPercentage === null ? "?" : amount(realizedProfitPercentage);
-  return (
-    `holds ${dollars(currentBalanceUsdValue)}, sold ${dollars(Math.abs(totalSoldUsd ?? 0))} ` +
-    `in ${totalSellTransactions ?? "?"}, realized ${dollars(sniper.realizedProfitUsd, { signed: true })} (${percent} %)`
-  );
+  const realized = `realized ${dollars(realizedProfitUsd, { signed: true })} (${percent} %)`;
+  return `${holding(sniper).padEnd(held)} ${selling(sniper).padEnd(sold)} ${realized}`;
 }
 
 function sniperLines(): (event: SniperEvent) => string[] {

@@ -1,48 +1,48 @@
 import type { Candle, Series } from "../contract/model.js";
 
 /**
- * How far a candle has come: `open` while its interval runs, `closed` once that has ended and a page read after
- * its end has shown it, `final` when it will not be emitted again.
+ * The status of a candle: `open` while its interval runs, `closed` when the interval has ended and a page that was read
+ * after its end shows the candle, `final` when no further event comes.
  */
 export type CandleStatus = "open" | "closed" | "final";
 
-/** What every event about a candle holds, whatever its type. */
+/** The fields of every event about a candle. */
 export interface CandleEventBase {
-  /** The candle as it now is; of a `removed` one, as last known. */
+  /** The candle as it is now; a removed one as last known. */
   readonly candle: Candle;
-  /** Of a `removed` candle, the last one that it had. */
+  /** The status of the candle; of a removed one, its last. */
   readonly status: CandleStatus;
-  /** How many changes this life of the candle has seen: 0 at its birth, one more with each event after it. */
+  /** The number of the event in this life of the candle: 0 for the first event, one more for each later one. */
   readonly revision: number;
   /**
-   * Whether it comes in time to act upon: it is none of the history, its `lateBy` is at most half an interval (no less
-   * than 5 s, no more than 60 s or a hundredth of the interval), and of the candles that one answer shows as closed for
-   * the first time it is the newest.
+   * Whether the event comes in time to act on it. It is not history, and its `lateBy` is at most half an interval (not less
+   * than 5 s, and not more than 60 s or a hundredth of the interval). If one answer shows several candles as closed for the
+   * first time, only the newest can be live.
    */
   readonly live: boolean;
   /**
-   * For how long it had been due when this subscriber got it, by the service's clock, in ms; at least 0. An open candle
-   * is due until its interval ends, a closed one `settle` after that, a final one with the first closing poll that finds
-   * it out of the revision window, or as it should have closed where that was never shown.
+   * How late the event reached this subscriber, in ms of the service's clock; at least 0. An open candle is due until its
+   * interval ends. A closed candle is due `settle` after that. A final candle is due with the first closing poll that finds
+   * it outside the revision window; if it was never shown as closed, when it should have closed.
    */
   readonly lateBy: number;
-  /** When this was true by the service's clock, in ms since the epoch. */
+  /** The time of the service's clock at which this was true, in ms since the epoch. */
   readonly observedAt: number;
-  /** What its candle is one of; frozen. */
+  /** The series of the candle; frozen. */
   readonly series: Series;
 }
 
-/** One change of one candle; folded in order, the events of a series give its candles as they now stand. */
+/** One change of one candle. Apply the events of a series in order, and you have its candles as they are now. */
 export type CandleEvent = CandleEventBase &
   (
     | {
-        /** `new` for the first event of a life, `removed` for the last of a candle that went. */
+        /** `new`: the first event of a candle. `removed`: the candle is gone. */
         readonly type: "new" | "removed";
       }
     | {
-        /** Each later event of a life. */
+        /** The candle has another value or another status. */
         readonly type: "updated";
-        /** The version before. */
+        /** The candle before the change. */
         readonly previous: Candle;
       }
   );
@@ -70,7 +70,7 @@ export function frozenEvent(
 }
 
 /**
- * Folds one event into candles kept by timestamp; changes the map that it is given.
+ * Applies one event to a map of candles by timestamp. It changes that map.
  *
  * ```ts
  * import { applyCandleEvent, type Candle, type CandleEvent } from "pairstream";

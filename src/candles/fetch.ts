@@ -1,14 +1,16 @@
 import { concatMap, defer, finalize, from, type Observable } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
+import type { StoredSeries } from "../client/stored-series.js";
 import { checkFlag, checkRange, checkSeries, checkWeekStart, toInstant } from "../contract/input.js";
 import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { namesOf, SERIES_NAMES } from "../contract/names.js";
-import { intervalsOf } from "../timeframe.js";
+import type { Span } from "../spans.js";
+import { type Intervals, intervalsOf } from "../timeframe.js";
 import { DEFAULT_SETTLE } from "./options.js";
-import type { CandleRead } from "./read/range-reader.js";
+import type { CandleRead, SeriesRead } from "./read/range-reader.js";
 import { FULL_PAGE, SeriesReader } from "./read/range-reader.js";
-import { readSlices } from "./read/slices.js";
-import { type CandleRules, settledUntil } from "./rules.js";
+import { PastReader } from "./read/stored.js";
+import { type CandleRules, windowStart } from "./rules.js";
 import { finalStep, GapFiller } from "./view/gap-filler.js";
 
 /** Which candles to fetch. */
@@ -17,7 +19,7 @@ export interface FetchCandlesOptions {
   from: DateLike;
   /** End of the range, exclusive; default: the service's now. */
   to?: DateLike;
-  /** Flat candles (volume 0, swaps 0) for intervals without swaps, from the first known candle on; default false. */
+  /** Whether to add flat candles (volume 0, swaps 0) for intervals without swaps, from the first known candle on; default false. */
   fillGaps?: boolean;
   /** Where `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
@@ -26,7 +28,7 @@ export interface FetchCandlesOptions {
 const FETCH_NAMES = namesOf<FetchCandlesOptions>({ from: true, to: true, fillGaps: true, weekStart: true });
 
 /**
- * The closed candles of `[from, to)`, ascending, each once, in bounded memory whatever the range; then it completes.
+ * The closed candles of `[from, to)`, ascending, each once; then it completes. Memory is bounded for any range.
  *
  * ```marbles
  * requests                 r-------
@@ -35,9 +37,9 @@ const FETCH_NAMES = namesOf<FetchCandlesOptions>({ from: true, to: true, fillGap
  * -: 20 ms           r: a request       p: 12:00 = 5       q: 12:01 = 7       s: 12:03 = 8
  * ```
  *
- * A candle is closed once its interval has been over for a second by the service's clock. Each subscription reads
- * anew. It errors with a `PairstreamError` once the client's `retry` is exhausted, and throws an `InvalidInputError`
- * at the call.
+ * A candle is closed one second after the end of its interval, by the service's clock. Each subscription reads the range
+ * again. It errors with a `PairstreamError` when the client's `retry` is exhausted. Throws an `InvalidInputError` at the
+ * call.
  *
  * ```ts
  * import { createClient, fetchCandles } from "pairstream";
@@ -55,49 +57,83 @@ const FETCH_NAMES = namesOf<FetchCandlesOptions>({ from: true, to: true, fillGap
  */
 export function fetchCandles(client: Client, query: Series & FetchCandlesOptions): Observable<Candle> {
   const core = coreOf(client);
-  const series = checkSeries(query, [...SERIES_NAMES, ...FETCH_NAMES]);
-  const intervals = intervalsOf(series.timeframe, checkWeekStart(query.weekStart));
-  const ceiling = (instant: number) =>
-    intervals.start(instant) === instant ? instant : intervals.end(instant);
-  const start = toInstant("from", query.from);
-  const end = query.to === undefined ? Number.POSITIVE_INFINITY : toInstant("to", query.to);
-  checkRange(start, end, { from: "from", to: "to" });
+  const { series, weekStart, intervals, range } = checkCandleRange(query, FETCH_NAMES);
   const isFilled = checkFlag("fillGaps", query.fillGaps);
   const rules: CandleRules = { intervals, settle: DEFAULT_SETTLE, revisionWindow: 0 };
 
   return defer(() => {
     const abort = new AbortController();
     const leave = core.pairs.hold(series);
+    const stored = core.store?.open(series, weekStart);
     const filler = isFilled ? new GapFiller(intervals) : undefined;
-    const range = { start: ceiling(start), end: Number.isFinite(end) ? ceiling(end) : end };
-    return from(readClosed(core, series, rules, range, abort.signal)).pipe(
+    const reader = new SeriesReader(core, series, intervals, { skipsRows: false });
+    return from(readPast(core, reader, { rules, stored, range }, abort.signal)).pipe(
       concatMap((read) => (filler === undefined ? read.candles : filledCandles(filler, read))),
       finalize(() => {
         abort.abort();
         leave();
+        stored?.close();
       }),
     );
   });
 }
 
-/** Slices cut to what is closed. */
-async function* readClosed(
+/** The candles of a series in a range, checked. */
+export interface CandleRange {
+  readonly series: Series;
+  readonly weekStart: WeekStart;
+  readonly intervals: Intervals;
+  /** From the start of an interval to that of another, or without an end. */
+  readonly range: Span;
+}
+
+/** Checks a range that a user asks for; `names`: of the options that there are besides those of the series. */
+export function checkCandleRange(
+  query: Series & Pick<FetchCandlesOptions, "from" | "to" | "weekStart">,
+  names: readonly string[],
+): CandleRange {
+  const series = checkSeries(query, [...SERIES_NAMES, ...names]);
+  const weekStart = checkWeekStart(query.weekStart);
+  const intervals = intervalsOf(series.timeframe, weekStart);
+  const ceiling = (instant: number) =>
+    intervals.start(instant) === instant ? instant : intervals.end(instant);
+  const start = toInstant("from", query.from);
+  const end = query.to === undefined ? Number.POSITIVE_INFINITY : toInstant("to", query.to);
+  checkRange(start, end, { from: "from", to: "to" });
+  const range = { from: ceiling(start), to: Number.isFinite(end) ? ceiling(end) : end };
+  return { series, weekStart, intervals, range };
+}
+
+interface PastOptions {
+  readonly rules: CandleRules;
+  /** Absent: all comes from the service. */
+  readonly stored?: StoredSeries | undefined;
+  readonly range: Span;
+}
+
+/** Slices of a range, cut to what is closed and out of the revision window. */
+export async function* readPast(
   core: ClientCore,
-  series: Series,
-  rules: CandleRules,
-  { start, end }: { start: number; end: number },
+  reader: SeriesReader,
+  { rules, stored, range }: PastOptions,
   signal: AbortSignal,
-): AsyncGenerator<CandleRead> {
+): AsyncGenerator<SeriesRead> {
   const { intervals } = rules;
-  const reader = new SeriesReader(core, series, intervals, { skipsRows: false });
+  const reads = new PastReader(core, reader, rules, stored);
   let known: number | undefined;
+  let reached = range.from;
   // Until the first answer the service's clock may not be known: one page is asked for whatever the time.
-  const unknown = () => Math.max(intervals.end(serviceNow(core)), intervals.shift(start, FULL_PAGE));
-  const until = () => Math.min(end, known ?? unknown());
-  for await (const read of readSlices(reader, intervals, start, until, { priority: "history", signal })) {
-    const settled = settledUntil(rules, read.observedAt);
-    known ??= Math.max(settled, read.to);
-    const to = Math.min(read.to, settled);
+  const unknown = () => Math.max(intervals.end(serviceNow(core)), intervals.shift(reached, FULL_PAGE));
+  const until = () => Math.min(range.to, known ?? unknown());
+  for await (const read of reads.slices(range.from, until, { priority: "history", signal })) {
+    if (read.isStored) {
+      reached = read.to;
+      yield read;
+      continue;
+    }
+    const past = windowStart(rules, read.observedAt);
+    known ??= Math.max(past, read.to);
+    const to = Math.min(read.to, past);
     yield { ...read, to, candles: read.candles.filter(({ timestamp }) => timestamp < to) };
   }
 }

@@ -10,36 +10,36 @@ import type { CandleRules } from "./rules.js";
 /** How to watch the candles of a series. */
 export interface WatchOptions {
   /**
-   * Where the history begins that comes first: an instant, floored to its interval, or so many candles before the
-   * running one, 1 to 100,000. Default: no history, the running interval comes first.
+   * The start of the history, which comes first: a point in time, rounded down to the start of its interval, or a number
+   * of candles before the running one, 1 to 100,000. Default: no history; the stream begins with the running interval.
    */
   since?:
     | DateLike
     | {
-        /** How many, a whole number from 1 to 100,000. */
+        /** The number of candles, a whole number from 1 to 100,000. */
         candles: number;
       };
   /**
-   * ms between two polls, at least 250, counted from the start of the running interval, with one poll after its end
-   * in any case; `"close"`: only that one. Default: the length of the timeframe, at most 60,000.
+   * The time between two polls, in ms, at least 250, counted from the start of the running interval. There is always one
+   * poll after its end; `"close"`: only that one. Default: the length of the timeframe, at most 60,000.
    */
   every?: number | "close";
-  /** ms after the end of an interval at which to poll, so that swaps have been indexed: 0 to 60 intervals, at most an hour; default 1,000. */
+  /** How long after the end of an interval to poll, in ms, so that its swaps are indexed: 0 to 60 intervals, at most an hour; default 1,000. */
   settle?: number;
-  /** How many intervals before the running one every poll reads again, 0 to 900; default 2. */
+  /** How many intervals before the running one are read again by every poll, 0 to 900; default 2. */
   revisionWindow?: number;
   /**
-   * Flat candles (volume 0, swaps 0) for covered intervals without swaps, from the first known candle on; default
-   * false.
+   * Whether to add flat candles (volume 0, swaps 0) for covered intervals without swaps, from the first known candle on;
+   * default false.
    */
   fillGaps?: boolean;
   /** Where `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
   /**
-   * What to do while the pair is not known, which the service says with 404 and young pairs are at first. `"fail"`, the
-   * default: polls as always, a minute apart at most, and errors after three such answers, once the first is a minute
-   * ago. `"wait"`: asks again after a minute, then after twice as long each time, up to an hour, for ever. Each
-   * subscriber's own, and for its beginning only: after an answer that has succeeded a 404 is a failure that passes.
+   * What to do while the service does not know the pair and answers 404, as it does for young pairs. `"fail"`, the default:
+   * polls as usual, at most a minute apart, and errors after three such answers, if the first is at least a minute ago.
+   * `"wait"`: polls again after a minute, then after twice as long each time, up to an hour, without end. Each subscriber
+   * has its own. It holds until the first successful answer: after that a 404 is a temporary failure.
    */
   whenMissing?: "fail" | "wait";
 }
@@ -48,6 +48,7 @@ export interface WatchOptions {
 export interface CandleWatch {
   readonly series: Series;
   readonly rules: CandleRules;
+  readonly weekStart: WeekStart;
   /** The plain pace: the same for all that poll at the same instants. */
   readonly every: number | "close";
   /** The start of an interval, or a number of candles before the running one. */
@@ -94,6 +95,7 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
   if (timeframe === "1w") identity.push(weekStart);
   return {
     series,
+    weekStart,
     rules: { intervals, settle, revisionWindow },
     every,
     since: checkSince(options.since, intervals.start),

@@ -19,6 +19,7 @@ import {
   serviceTime,
   serviceTimeBounds,
 } from "../client/service-clock.js";
+import type { StoredSeries } from "../client/stored-series.js";
 import { sleepUntil } from "../client/timers.js";
 import type { Series } from "../contract/model.js";
 import { PairstreamError, QuotaExceededError, RateLimitError } from "../errors.js";
@@ -29,13 +30,13 @@ import type { CandleBook } from "./live/book.js";
 import { type CandleState, candleFeed } from "./live/poll-candles.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./options.js";
 import { type SeriesRead, SeriesReader } from "./read/range-reader.js";
-import { readLast, readSlices } from "./read/slices.js";
+import { PastReader } from "./read/stored.js";
 import { enterHistory, type HistoryProgress } from "./view/history-progress.js";
 import { CandleView, type ViewStep } from "./view/view.js";
 
 /**
- * The candles of a series as they appear, change, close and become final: history first where `since` asks for it,
- * then live, without hole or duplicate.
+ * The candles of a series as they appear, change, close and become final. With `since` the history comes first, and then
+ * the live candles, without a hole or a duplicate.
  *
  * ```marbles
  * swaps                                       5-7---6-----8-----------
@@ -46,12 +47,13 @@ import { CandleView, type ViewStep } from "./view/view.js";
  * f: new 12:02 = 8, open             g: updated 12:00 = 5→7, final    h: updated 12:02 = 8, closed
  * ```
  *
- * All subscribers of one series on one client share one poll where it is due at the same instants (as at
- * `every: "close"` and at any `every` as long as the timeframe) and `settle` and `revisionWindow` are the same, of `1w`
- * `weekStart`, too; `since`, `fillGaps` and `whenMissing` are each subscriber's own. Failures that pass do not end the
- * stream (see `watchFeedStatus`); it errors with an `HttpError` for 400 and, while nothing has come yet, for a 404 that
- * lasts for a minute (unless `whenMissing` says to wait), and with an `AuthenticationError` for a key that is refused.
- * Throws an `InvalidInputError` at the call.
+ * All subscribers of one series on one client share one poll, if it is due at the same times (such as with
+ * `every: "close"` and any `every` as long as the timeframe) and they have the same `settle` and `revisionWindow`, and for
+ * `1w` the same `weekStart`. Each subscriber has its own `since`, `fillGaps` and `whenMissing`.
+ *
+ * Temporary failures never end the stream (see `watchFeedStatus`). It errors with an `AuthenticationError` if the key is
+ * rejected, with an `HttpError` for 400, and with an `HttpError` for a 404 that lasts for a minute before anything has come
+ * (unless `whenMissing` says to wait). Throws an `InvalidInputError` at the call.
  *
  * ```ts
  * import { createClient, watchCandles } from "pairstream";
@@ -74,6 +76,7 @@ export function watchCandles(client: Client, options: Series & WatchOptions): Ob
 export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<CandleEvent> {
   return defer(() => {
     const [progress, leave] = enterHistory(core, watch);
+    const stored = core.store?.open(watch.series, watch.weekStart);
     const joinedAt = core.scheduler.now();
     const clockAtJoin = core.serviceClock();
     const intervalAtJoin = (clock: ServiceClock) =>
@@ -87,7 +90,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       // The first answer tells the time of the subscription too, where it was not known or a clock has been set since
       // the answer before; without any `Date` the scheduler's clock does.
       const running = intervalAtJoin(clock.epoch === clockAtJoin.epoch ? clockAtJoin : clock);
-      const plan = planHistory(inPatience(core, progress), watch, state.book, running);
+      const plan = planHistory(inPatience(core, progress), watch, stored, state.book, running);
       const isCertain = watch.since !== undefined || clock.isConfirmed;
       const startAnew = () => intervalAtJoin(core.serviceClock());
       view = new CandleView(watch, {
@@ -112,13 +115,16 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
         return isFresh ? of({ type: "state", state }) : EMPTY;
       }),
       concatMap((step) => view!.take(step)),
-      finalize(leave),
+      finalize(() => {
+        leave();
+        stored?.close();
+      }),
     );
   });
 }
 
 /** Reads what comes before the book, from an instant on where that is told. */
-type HistoryReader = (from: number, signal: AbortSignal) => AsyncIterable<SeriesRead>;
+type ReadHistory = (from: number, signal: AbortSignal) => AsyncIterable<SeriesRead>;
 
 interface HistoryPlan {
   /** Nothing older is shown. */
@@ -126,24 +132,25 @@ interface HistoryPlan {
   /** Where the book begins. */
   readonly until: number;
   /** Absent where there is nothing to read before the candles that may still change. */
-  readonly history?: HistoryReader;
+  readonly history?: ReadHistory;
 }
 
 /** What a subscriber has to read for itself: from its `since` until the book begins; `running`: its own interval. */
 function planHistory(
   core: ClientCore,
   { series, rules, since }: CandleWatch,
+  stored: StoredSeries | undefined,
   { entries, finalUntil: until }: CandleBook,
   running: number,
 ): HistoryPlan {
   const { intervals } = rules;
   if (since === undefined) return { start: running, until };
   const reader = new SeriesReader(core, series, intervals, { skipsRows: true });
+  const past = new PastReader(core, reader, rules, stored, { takesTurns: true });
   const priority = "history";
   if (typeof since === "number") {
     if (since >= until) return { start: since, until };
-    const history: HistoryReader = (from, signal) =>
-      readSlices(reader, intervals, from, () => until, { priority, signal });
+    const history: ReadHistory = (from, signal) => past.slices(from, () => until, { priority, signal });
     return { start: since, until, history };
   }
   const inBook = entries.filter(({ candle }) => candle.timestamp < running);
@@ -154,7 +161,7 @@ function planHistory(
     start: Number.NEGATIVE_INFINITY,
     until,
     history: async function* (_from, signal) {
-      yield* await readLast(reader, intervals, missing, until, { priority, signal }, found);
+      yield* await past.last(missing, until, { priority, signal }, found);
     },
   };
 }
@@ -199,7 +206,7 @@ function pauseAfter(
 async function* untilRead(
   core: ClientCore,
   start: number,
-  history: HistoryReader,
+  history: ReadHistory,
   progress: HistoryProgress,
   signal: AbortSignal,
 ): AsyncGenerator<SeriesRead> {

@@ -1,9 +1,10 @@
 import { type Observable, Subject } from "rxjs";
+import type { StoreKey } from "../contract/store.js";
 import { ContractError, type PairstreamError } from "../errors.js";
 import type { Priority } from "./limits/budget.js";
 import type { Redactor } from "./send/redact.js";
 
-/** What a client does, as it does it; told apart by `type`. URLs are path and query, without the origin. */
+/** One thing that a client does; `type` says which. URLs are path and query, without the origin. */
 export type ClientActivity =
   | RequestActivity
   | ResponseActivity
@@ -11,9 +12,10 @@ export type ClientActivity =
   | ThrottledActivity
   | QuotaActivity
   | ClockActivity
-  | DroppedActivity;
+  | DroppedActivity
+  | StoreActivity;
 
-/** A request goes out. */
+/** A request is sent. */
 export interface RequestActivity {
   readonly type: "request";
   /** When, by the client's scheduler, ms since the epoch. */
@@ -22,11 +24,11 @@ export interface RequestActivity {
   readonly url: string;
   /** 1 for the first attempt of a call. */
   readonly attempt: number;
-  /** Who goes first under the rate limit: `close` before `refresh` (direct calls too) before `history`. */
+  /** The order under the rate limit: `close` before `refresh` (direct calls too) before `history`. */
   readonly priority: Priority;
 }
 
-/** A request has ended, well or badly; there is none for a request that its caller aborted. */
+/** A request has ended, with or without success. A request that its caller aborted has no such activity. */
 export interface ResponseActivity {
   readonly type: "response";
   /** When, by the client's scheduler, ms since the epoch. */
@@ -35,19 +37,21 @@ export interface ResponseActivity {
   readonly url: string;
   /** 1 for the first attempt of a call. */
   readonly attempt: number;
-  /** The HTTP status; absent where no answer came. */
+  /** The HTTP status; absent if no answer came. */
   readonly status?: number;
-  /** From the request to the whole body, or to the failure, in ms. */
+  /** The time from the request to the whole body, or to the failure, in ms. */
   readonly duration: number;
-  /** The units that it cost: the answer's `X-Request-Weight`, else 150 (OHLCV) or 50 (snipers); absent where no answer came. */
+  /** The cost in units: the answer's `X-Request-Weight`, else 150 (OHLCV) or 50 (snipers); absent if no answer came. */
   readonly weight?: number;
+  /** The size of the body in bytes, unpacked, with `[key]` in place of the key; absent if no answer came. */
+  readonly bytes?: number;
   /** Why the answer cannot be used. */
   readonly error?: PairstreamError;
 }
 
 /**
- * An attempt has failed, and another one follows. Where a kept connection was closed before a byte of the answer had
- * come, it is the same attempt once more, with `delay: 0`.
+ * An attempt has failed, and another one follows. If a kept connection was closed before the first byte of the answer,
+ * the same attempt is made once more, with `delay: 0`.
  */
 export interface RetryActivity {
   readonly type: "retry";
@@ -57,7 +61,7 @@ export interface RetryActivity {
   readonly url: string;
   /** The attempt that failed, from 1. */
   readonly attempt: number;
-  /** How long from now the next one waits, in ms; the rate limit may make it longer. */
+  /** How long until the next attempt, in ms; the rate limit may make it longer. */
   readonly delay: number;
   /** Why it failed. */
   readonly error: PairstreamError;
@@ -69,45 +73,45 @@ export interface ThrottledActivity {
   /** When, by the client's scheduler, ms since the epoch. */
   readonly at: number;
   /**
-   * The instant at which the next request may go out, by the client's scheduler, ms since the epoch; absent while that
-   * depends on when requests under way will have been answered.
+   * When the next request may be sent, by the client's scheduler, ms since the epoch; absent while that depends on the
+   * answers to requests under way.
    */
   readonly until?: number;
-  /** The client's own `rateLimit`, or the service's 429. */
+  /** The cause: the client's own `rateLimit`, or a 429 of the service. */
   readonly reason: "rate-limit" | "too-many-requests";
   /** How many requests wait. */
   readonly waiting: number;
 }
 
-/** The client's `quota` begins, or ceases, to stretch polls so that its units last for the period, or is spent. */
+/** The client's `quota` begins or stops to stretch polls, so that its units last for the period, or it is spent. */
 export interface QuotaActivity {
   readonly type: "quota";
   /** When, by the client's scheduler, ms since the epoch. */
   readonly at: number;
   /** Units spent in this period. */
   readonly spent: number;
-  /** Units to be had in a period. */
+  /** The units of a period. */
   readonly units: number;
   /** When the next period begins, by the service's clock, ms since the epoch. */
   readonly resetsAt: number;
-  /** How many times longer than asked for polls within an interval wait; 1: as asked, `Infinity`: they are left out. */
+  /** How many times longer than `every` polls within an interval wait; 1: no longer, `Infinity`: they are left out. */
   readonly refresh: number;
-  /** How many times longer polls at an interval's end wait, which are stretched last; as in `refresh`. */
+  /** How many times longer than usual polls at the end of an interval wait, which are stretched last; as in `refresh`. */
   readonly close: number;
 }
 
-/** The service's clock is known, for the first time or anew. */
+/** The service's clock is known, for the first time or again. */
 export interface ClockActivity {
   readonly type: "clock";
   /** When, by the client's scheduler, ms since the epoch. */
   readonly at: number;
-  /** Whose clock the client goes by: the service's `Date`, or the scheduler's where answers have none. */
+  /** The clock that the client uses: the service's `Date`, or the scheduler's if answers have none. */
   readonly source: "date" | "scheduler";
   /** How far the service's clock is ahead of the scheduler's, in ms: the middle of what is possible. */
   readonly offset: number;
-  /** How far from `offset` it may be, either way, in ms; 0 for the scheduler's clock, which is taken at its word. */
+  /** The largest error of `offset`, either way, in ms; 0 for the scheduler's clock, which counts as exact. */
   readonly uncertainty: number;
-  /** Whether the service's clock has jumped away from what was known. */
+  /** Whether the service's clock has jumped. */
   readonly jumped: boolean;
 }
 
@@ -120,9 +124,30 @@ export interface DroppedActivity {
   readonly what: "row";
   /** Path and query. */
   readonly url: string;
-  /** The candle's timestamp in ms, or the wallet's address; `null` where the row does not tell. */
+  /** The candle's timestamp in ms, or the wallet's address; `null` if the row does not have it. */
   readonly key: number | string | null;
   /** What is wrong with it. */
+  readonly error: PairstreamError;
+}
+
+/**
+ * The client's store has failed, has taken longer than the client's `timeout`, or contradicts itself. If a read fails, the
+ * candles are requested from the service. A write that fails is repeated a little later. A contradictory span is forgotten,
+ * once.
+ */
+export interface StoreActivity {
+  readonly type: "store";
+  /** When, by the client's scheduler, ms since the epoch. */
+  readonly at: number;
+  /** The operation of the store. */
+  readonly operation: "read" | "write" | "forget";
+  /** The series, and the service. */
+  readonly key: StoreKey;
+  /** Start of the span, inclusive, ms since the epoch. */
+  readonly from: number;
+  /** End of the span, exclusive, ms since the epoch. */
+  readonly to: number;
+  /** What went wrong; its `cause` is the store's own error, if there is one. */
   readonly error: PairstreamError;
 }
 

@@ -9,16 +9,18 @@ import { intervalsOf } from "../timeframe.js";
 import { ActivityFeed } from "./activity.js";
 import { type CallOptions, type Client, type ClientCore, clientOf, type PageFacts } from "./core.js";
 import { KnownPairs } from "./known-pairs.js";
+import { Metering } from "./metering.js";
 import { type ClientOptions, checkOptions } from "./options.js";
 import { redactorOf } from "./send/redact.js";
 import { Sender } from "./send/request.js";
 import { mostPagesOf, pageFactsOf, walkOf, walkToLeave } from "./send/walk.js";
+import { StoreKeeper } from "./stored-series.js";
 
 /**
- * Makes the client that every stream and call goes through; it opens no connection and sets no timer until it
- * is asked for something.
+ * Makes a client, which every stream and call uses. It opens no connection and sets no timer before the first call or
+ * subscription.
  *
- * Throws an `InvalidInputError` that names the option it cannot take.
+ * Throws an `InvalidInputError` that names the wrong option.
  *
  * ```ts
  * import { createClient } from "pairstream";
@@ -41,6 +43,7 @@ export function createClient(options: ClientOptions): Client {
   const feed = new ActivityFeed(redact);
   const sender = new Sender(settings, feed, redact);
   const core: ClientCore = {
+    service: settings.baseUrl,
     scheduler: settings.scheduler,
     retry: settings.retry,
     timeout: settings.timeout,
@@ -50,8 +53,18 @@ export function createClient(options: ClientOptions): Client {
     spending: sender.spending,
     walk: (walk) => walkOf(core.send, walk),
     report: (activity) => feed.emit(() => activity),
+    metering: new Metering(),
     shared: new Map(),
     pairs: new KnownPairs(),
+    store:
+      settings.store &&
+      new StoreKeeper({
+        store: settings.store,
+        service: settings.baseUrl,
+        scheduler: settings.scheduler,
+        timeout: settings.timeout,
+        report: (activity) => feed.emit(() => activity),
+      }),
   };
   const face: Client = {
     ohlcvPage: async (query, callOptions) => {

@@ -5,36 +5,38 @@ import type { ClientActivity } from "./activity.js";
 import type { KnownPairs } from "./known-pairs.js";
 import type { Budget, Priority } from "./limits/budget.js";
 import type { Spending } from "./limits/spending.js";
+import type { Metering } from "./metering.js";
 import { type ServiceClock, serviceTime } from "./service-clock.js";
+import type { StoreKeeper } from "./stored-series.js";
 
 /**
- * The way to one service, with one key, one retry policy and one rate limit for everything that goes through it;
- * `createClient` makes it.
+ * A client of one service: one key, one retry policy and one rate limit for all calls and streams. `createClient` makes
+ * it.
  */
 export interface Client {
   /**
    * One page of candles of `[fromDate, toDate)`, in the order served.
    *
-   * Rejects with an `InvalidInputError` before any request, with another `PairstreamError` once the client's
-   * `retry` is exhausted, and with the signal's reason when that aborts.
+   * Rejects with an `InvalidInputError` before any request, with another `PairstreamError` when the client's `retry` is
+   * exhausted, and with the signal's reason when the signal aborts.
    */
   ohlcvPage(query: OhlcvQuery, options?: CallOptions): Promise<OhlcvPage>;
   /**
-   * All pages of candles of `[fromDate, toDate)`, each asked for when the loop wants it; leaving the loop leaves
-   * nothing running. `limit` goes out with the first request only; the last page has no `cursor`.
+   * All pages of candles of `[fromDate, toDate)`. Each page is requested when the loop wants it. After the loop is left,
+   * nothing runs on. `limit` is sent with the first request only. The last page has no `cursor`.
    *
-   * Throws an `InvalidInputError` at the call; the loop throws what `ohlcvPage` rejects with.
+   * Throws an `InvalidInputError` at the call. The loop throws the errors of `ohlcvPage`.
    */
   ohlcvPages(query: OhlcvQuery, options?: CallOptions): AsyncIterable<OhlcvPage>;
-  /** The snipers of a pair; rejects like `ohlcvPage`. */
+  /** The snipers of a pair. It rejects as `ohlcvPage` does. */
   sniperReport(query: SniperQuery, options?: CallOptions): Promise<SniperReport>;
-  /** What the client does, for logs and meters: hot, without replay; it never errors and never completes. */
+  /** What the client does, for logs and metrics. It is hot, has no replay, and never errors or completes. */
   readonly activity: Observable<ClientActivity>;
 }
 
 /** Options of one call. */
 export interface CallOptions {
-  /** Ends the call at once, wherever it is; it rejects with the signal's `reason`. Default: none. */
+  /** Ends the call at once. The call then rejects with the signal's `reason`. Default: none. */
   signal?: AbortSignal | undefined;
 }
 
@@ -121,6 +123,8 @@ export interface WalkStep<T> extends CallResult<T> {
 
 /** What the streams use of a client; not part of the package's face. */
 export interface ClientCore {
+  /** Origin and path of `baseUrl`. */
+  readonly service: string;
   readonly scheduler: SchedulerLike;
   readonly retry: RetryRules;
   /** ms for one attempt. */
@@ -138,11 +142,15 @@ export interface ClientCore {
   /** The parts of the client's budget that are in use. */
   readonly parts: Set<BudgetPart>;
   /** What the client has spent, and how to make the rest last. */
-  readonly spending: Pick<Spending, "resetsAt" | "join" | "pollThrottle">;
+  readonly spending: Pick<Spending, "resetsAt" | "join" | "pollThrottle" | "balance">;
   /** Tells the listeners of `activity`, if there are any. */
   report(activity: ClientActivity): void;
+  /** What meters see of the streams and collectors. */
+  readonly metering: Metering;
   /** What the streams of a client share while they run, by key: polls and histories. Only they read it. */
   readonly shared: Map<string, unknown>;
+  /** Absent where the client has no store. */
+  readonly store: StoreKeeper | undefined;
   /** What was learned about pairs, for the next stream of a pair. */
   readonly pairs: KnownPairs;
 }

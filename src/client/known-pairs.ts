@@ -28,7 +28,7 @@ export class KnownPairs {
 
   /** The facts of a pair, the same for all who ask while somebody holds it. */
   of(pair: Pair): PairFacts {
-    const key = keyOf(pair);
+    const key = pairKeyOf(pair);
     const held = this.#held.get(key);
     if (held !== undefined) return held.facts;
     const facts = this.#left.get(key) ?? unknownPair();
@@ -38,7 +38,7 @@ export class KnownPairs {
 
   /** Keeps the facts of a pair until the function that it returns is called, once. */
   hold(pair: Pair): () => void {
-    const key = keyOf(pair);
+    const key = pairKeyOf(pair);
     const held = this.#held.get(key) ?? { facts: this.#left.get(key) ?? unknownPair(), holders: 0 };
     held.holders += 1;
     this.#held.set(key, held);
@@ -55,6 +55,6 @@ function unknownPair(): PairFacts {
   return { createdAt: undefined, firstAnswered: {}, newest: {} };
 }
 
-function keyOf({ network, pairAddress }: Pair): string {
+function pairKeyOf({ network, pairAddress }: Pair): string {
   return `${network} ${pairAddress}`;
 }

@@ -1,6 +1,7 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { checkFlag, checkNumber, LONGEST_DELAY, show } from "../contract/input.js";
 import { checkNames, namesOf } from "../contract/names.js";
+import type { CandleStore } from "../contract/store.js";
 import { InvalidInputError } from "../errors.js";
 import type { RetryRules } from "./core.js";
 import type { RateLimit } from "./limits/budget.js";
@@ -9,24 +10,24 @@ import { type FetchLike, keepAliveFetch, SESSION, type SessionFetch } from "./se
 
 /** What `createClient` takes. */
 export interface ClientOptions {
-  /** Where the service is: `https:`, without credentials, query or fragment; it may carry a path prefix. Plain `http:` only on loopback. */
+  /** The address of the service: `https:`, without credentials, query or fragment; a path prefix is allowed. Plain `http:` only on loopback. */
   baseUrl: string | URL;
-  /** Allows plain `http:` to other hosts, which shows the key to everyone on the way; default `false`. */
+  /** Allows plain `http:` to other hosts, which shows the key to everyone on the network; default `false`. */
   insecure?: boolean;
-  /** Goes out as `X-API-Key`, to the origin of `baseUrl` and nowhere else. Visible ASCII. */
+  /** The key of the service, in visible ASCII. It is sent as `X-API-Key`, to the origin of `baseUrl` and nowhere else. */
   apiKey: string;
-  /** How requests are sent; default cross-fetch, with connections kept alive on Node. */
+  /** The function that sends requests; default: cross-fetch, which keeps connections alive on Node. */
   fetch?: FetchLike;
-  /** What one attempt may take, body included, in ms, 1 to 2^31 − 1; default 10,000. */
+  /** The time limit of one attempt, body included, in ms, 1 to 2^31 − 1; default 10,000. */
   timeout?: number;
   /**
-   * How often a call is attempted (the first counted, 1 to 100; default 3), and the waits between: `baseDelay`
-   * (default 500 ms), doubled each time, up to `maxDelay` (default 8,000 ms), or what the service asks for, if
-   * that is longer; a call whose service asks for more than `maxDelay` fails. `false`: one attempt.
+   * How often a call is attempted (default 3 times), and how long it waits in between. The wait begins at `baseDelay`
+   * (default 500 ms) and doubles each time, up to `maxDelay` (default 8,000 ms). If the service requests a longer wait, that
+   * one counts. If it requests more than `maxDelay`, the call fails. `false`: one attempt.
    */
   retry?:
     | {
-        /** Attempts a call, the first counted, 1 to 100; default 3. */
+        /** How many attempts a call has, the first included, 1 to 100; default 3. */
         attempts?: number;
         /** The wait before the second attempt, in ms, 0 to 2^31 − 1; default 500. */
         baseDelay?: number;
@@ -35,8 +36,8 @@ export interface ClientOptions {
       }
     | false;
   /**
-   * At most `requests` (1 to 10,000) arrive at the service in any window of `per` ms, over all of the client; default 40
-   * per 1,000. A request counts until `per` after its answer has begun, which makes `requests / (per + round trip)`.
+   * At most `requests` (1 to 10,000) arrive at the service in any window of `per` ms, for the whole client; default 40 per
+   * 1,000. A request counts until `per` ms after its answer has begun, so the rate is `requests / (per + round trip)`.
    */
   rateLimit?:
     | {
@@ -47,10 +48,10 @@ export interface ClientOptions {
       }
     | false;
   /**
-   * At most `units` (from 1) in each period of `per` ms (1,000 to 2^31 − 1; periods begin at multiples of it since the
-   * epoch, by the service's clock), over all of the client; default: no limit. A call costs what its
-   * `X-Request-Weight` says, else 150 (OHLCV) or 50 (snipers). Streams spread what is left over the period: they leave
-   * out polls within an interval first, those at its end last; a call beyond it fails with a `QuotaExceededError`.
+   * At most `units` (from 1) in each period of `per` ms (1,000 to 2^31 − 1), for the whole client; default: no limit. Periods
+   * begin at multiples of `per` since the epoch, by the service's clock. A call costs what its `X-Request-Weight` says, else
+   * 150 (OHLCV) or 50 (snipers). Streams spread the remaining units over the period: they leave out polls within an interval
+   * first, and those at its end last. A call beyond the quota fails with a `QuotaExceededError`.
    */
   quota?: {
     /** How many units, from 1. */
@@ -58,8 +59,14 @@ export interface ClientOptions {
     /** The length of the period, in ms, 1,000 to 2^31 − 1. */
     per: number;
   };
-  /** Every timer and every `now()` comes from it; default `asyncScheduler`. */
+  /** The source of every timer and every `now()`; default `asyncScheduler`. */
   scheduler?: SchedulerLike;
+  /**
+   * Keeps final candles, such as `sqliteStore` of `pairstream/store`. Histories are read from it as far as it reaches, and
+   * candles that become final are written to it. Its errors are in `activity`. Default: none. It cannot be combined with a
+   * `fetch` that records or replays.
+   */
+  store?: CandleStore;
 }
 
 /** The options, checked and complete. */
@@ -73,6 +80,7 @@ export interface Settings {
   readonly rateLimit: RateLimit | undefined;
   readonly quota: Quota | undefined;
   readonly scheduler: SchedulerLike;
+  readonly store: CandleStore | undefined;
 }
 
 const OPTION_NAMES = namesOf<ClientOptions>({
@@ -85,6 +93,7 @@ const OPTION_NAMES = namesOf<ClientOptions>({
   rateLimit: true,
   quota: true,
   scheduler: true,
+  store: true,
 });
 const MOST_ATTEMPTS = 100;
 const MOST_REQUESTS = 10_000;
@@ -109,6 +118,7 @@ export function checkOptions(options: ClientOptions): Settings {
     quota: checkQuota(options.quota),
     scheduler: checkScheduler(options.scheduler, fetch),
     fetch: fetch ?? keepAliveFetch(),
+    store: checkStore(options.store, fetch),
   };
 }
 
@@ -210,6 +220,20 @@ function checkObject<T extends object>(
     return value;
   }
   throw new InvalidInputError(parameter, allowed, `is ${withheld(value)}`);
+}
+
+function checkStore(
+  store: CandleStore | undefined,
+  fetch: SessionFetch | undefined,
+): CandleStore | undefined {
+  if (store === undefined) return undefined;
+  const methods = ["read", "write", "forget"] as const;
+  if (methods.some((method) => typeof store?.[method] !== "function")) {
+    throw new InvalidInputError("store", "an object with read, write and forget", `is ${withheld(store)}`);
+  }
+  if (fetch?.[SESSION] === undefined) return store;
+  const problem = "holds what a tape does not: a recorded session would not be the one that is replayed";
+  throw new InvalidInputError("store", "none where fetch records or replays", problem);
 }
 
 function checkScheduler(

@@ -26,7 +26,7 @@ interface Bounds {
 
 /** One of the clocks that answers come from. */
 interface Machine extends Bounds {
-  /** How many answers since its last one have come, or may have come, from other machines. */
+  /** How much the answers since its last one tell against it: 2 each that contradicts it, 1 each that barely fits. */
   readonly others: number;
   /** When an answer last checked its bounds, by the scheduler. */
   readonly checkedAt: number;
@@ -94,7 +94,7 @@ const DRIFT_GAP = 250;
 const SKEW = 2_500;
 /** Clocks that differ by no more than this, in ms, confirm each other. */
 const NEAR = 5_000;
-/** A machine is forgotten after so many answers in a row from others; an answer that contradicts it counts twice. */
+/** A machine is forgotten once so much tells against it. */
 const FORGOTTEN_AFTER = 64;
 /** How many bounds that fit no machine are kept. */
 const STRANGERS = 3;
@@ -124,16 +124,16 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const seen: Bounds = { low: date - received, high: date + 1_000 - madeAfter(trip) };
   if (clock.bounds === undefined) {
     const isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
-    return { ...withMachines(clock, [machineOf(seen, received)]), isConfirmed, epoch: clock.epoch + 1 };
+    return { ...clock, ...ofMachines([machineOf(seen, received)]), isConfirmed, epoch: clock.epoch + 1 };
   }
   const gaps = clock.machines.map((machine) => gapBetween(machine, seen));
   const least = Math.min(...gaps);
   const own = least <= DRIFT_GAP ? gaps.indexOf(least) : -1;
   const machines = clock.machines.map((machine, at) => {
     if (at === own) return updatedMachine(machine, seen, received, clock);
-    return { ...machine, others: machine.others + (gaps[at]! > 0 ? 2 : 1) };
+    return { ...machine, others: machine.others + countsAgainst(machine, seen, clock.roundTrip) };
   });
-  if (own >= 0) return { ...withMachines(clock, machines), contradictingBounds: NONE, isConfirmed: true };
+  if (own >= 0) return { ...clock, ...ofMachines(machines), contradictingBounds: NONE, isConfirmed: true };
   const doubted = { ...clock, isContradicted: true };
   if (gapBetween(clock.bounds, seen) <= SKEW) {
     const agreed = clock.unmatched.find((stranger) => gapBetween(stranger, seen) <= 0);
@@ -146,7 +146,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
       return { ...machine, low };
     });
     known.push(machineOf(intersection(agreed, seen), received));
-    return { ...withMachines(clock, known), unmatched: [], contradictingBounds: NONE };
+    return { ...clock, ...ofMachines(known), unmatched: [], contradictingBounds: NONE };
   }
   const gap = gapBetween(clock.contradictingBounds, seen);
   const answers = gap <= NEAR ? clock.contradictingBounds.answers + 1 : 1;
@@ -155,7 +155,8 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const needed = isBack ? clock.backAfter : JUMP_AFTER;
   if (answers < needed) return { ...doubted, contradictingBounds: { ...bounds, answers } };
   return {
-    ...withMachines(clock, [machineOf(bounds, received)]),
+    ...clock,
+    ...ofMachines([machineOf(bounds, received)]),
     unmatched: [],
     contradictingBounds: NONE,
     former: clock.bounds,
@@ -163,6 +164,16 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     isConfirmed: true,
     epoch: clock.epoch + 1,
   };
+}
+
+/**
+ * How much an answer that is taken for another machine's tells against one: nothing where it may as well be its own.
+ * Answers whose Dates are a second apart have a round trip in common, whichever machines they come from.
+ */
+function countsAgainst(machine: Machine, seen: Bounds, roundTrip: number): number {
+  const overlap = -gapBetween(machine, seen);
+  if (overlap < 0) return 2;
+  return overlap < Math.min(machine.high - machine.low, NARROW + roundTrip) ? 1 : 0;
 }
 
 function machineOf({ low, high }: Bounds, at: number): Machine {
@@ -199,11 +210,14 @@ function updatedMachine(
   return { ...bounds, others: 0, checkedAt, slid, slidAt: slide > 0 ? at : machine.slidAt };
 }
 
-/** A clock with these machines, but for those that are forgotten. */
-function withMachines(clock: ServiceClock, machines: readonly Machine[]): ServiceClock {
-  const sorted = machines.filter(({ others }) => others < FORGOTTEN_AFTER).sort((a, b) => a.low - b.low);
-  const bounds = { low: sorted[0]!.low, high: Math.max(...sorted.map(({ high }) => high)) };
-  return { ...clock, machines: sorted, bounds, isContradicted: false };
+/** What is known by these machines, but for those that are forgotten. */
+function ofMachines(known: readonly Machine[]): Pick<ServiceClock, "machines" | "bounds" | "isContradicted"> {
+  const kept = known.filter(({ others }) => others < FORGOTTEN_AFTER);
+  const machines = kept.length === 1 ? kept : kept.sort((a, b) => a.low - b.low);
+  const { low } = machines[0]!;
+  let { high } = machines[0]!;
+  for (const machine of machines) high = Math.max(high, machine.high);
+  return { machines, bounds: { low, high }, isContradicted: false };
 }
 
 /** The service made the answer after this instant, by the scheduler. */

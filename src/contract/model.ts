@@ -20,7 +20,7 @@ export const WEEK_STARTS = ["monday", "thursday"] as const;
 
 /** The length of a candle. `1M` is a calendar month; `1w` begins at the `weekStart`. */
 export type Timeframe = (typeof TIMEFRAMES)[number];
-/** The chain that a pair lives on. */
+/** The chain of a pair. */
 export type Network = (typeof NETWORKS)[number];
 /** The unit of prices and volumes: US dollars, or the chain's own coin. */
 export type Currency = (typeof CURRENCIES)[number];
@@ -108,7 +108,7 @@ export interface SniperTransaction {
   readonly blocksAfterCreation: number | null;
 }
 
-/** The totals of a sniper: counts, tokens, US dollars, percent. They are passed through as served, sign included. */
+/** The totals of a sniper: counts, tokens, US dollars, percent. They are as the service sent them, sign included. */
 export type SniperTotal = (typeof SNIPER_TOTALS)[number];
 
 /** A wallet that bought within the first blocks of a pair, with its buys and sales. */

@@ -11,12 +11,13 @@ export function namesOf<T extends object>(names: Names<T>): readonly (keyof T & 
 
 const SERIES = { network: true, pairAddress: true, timeframe: true, currency: true } as const;
 /** The names of the fields of a series. */
-export const SERIES_NAMES = namesOf<Series>(SERIES);
+export const SERIES_NAMES = /* @__PURE__ */ namesOf<Series>(SERIES);
 /** The names of the fields of a sniper query. `network` is allowed, though only mainnet has sniper reports. */
-export const SNIPER_NAMES = [
-  "network",
-  ...namesOf<SniperQuery>({ pairAddress: true, blocksAfterCreation: true }),
-];
+export const SNIPER_NAMES = /* @__PURE__ */ namesOf<SniperQuery & { network: string }>({
+  network: true,
+  pairAddress: true,
+  blocksAfterCreation: true,
+});
 
 /**
  * Throws an `InvalidInputError` for an unknown option: a misspelt option would have no effect. `prefix` names the

@@ -8,11 +8,11 @@ export type Quote = (text: string, length: number) => string;
  */
 const KEPT = 16_384;
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-
 /** The first `length` characters, copied. A plain slice would keep the whole text in memory. */
-export const beginning: Quote = (text, length) => decoder.decode(encoder.encode(text.slice(0, length)));
+export const beginning: Quote = (text, length) => {
+  const copy: string = JSON.parse(JSON.stringify(text.slice(0, length)));
+  return copy.replace(/\p{Cs}/gu, "\ufffd");
+};
 
 /**
  * Characters that a terminal obeys or does not show: controls, format marks such as right-to-left, line separators,

@@ -1,31 +1,34 @@
 import type { Candle } from "../contract/model.js";
 import { checkCandle } from "./finite.js";
-import { type Indicator, indicator, type Kernel, OwnKernel } from "./kernel.js";
+import { branded, type Indicator, type Kernel, OwnKernel } from "./kernel.js";
+import type { CandleColumns, ColumnsOf } from "./rows.js";
 
 /**
  * The state of an indicator over whole candles. All numbers in them are finite. Results and `peek` follow the rules of
- * a `SeriesKernel`.
+ * a `SeriesKernel`; so does `fill`, which pushes all rows.
  */
 export interface CandleKernel<T> {
   push(candle: Candle): T;
   peek(candle: Candle): T;
+  fill(rows: CandleColumns, out: ColumnsOf<T>): void;
   fork(): CandleKernel<T>;
 }
 
 /** Makes an indicator with number values from these kernels. */
 export function candleIndicator(make: () => CandleKernel<number>): Indicator<number> {
-  return indicator(() => new NumberOverCandles(make()));
+  return branded(() => new NumberOverCandles(make()));
 }
 
-/** Makes an indicator with object values from these kernels. */
+/** Makes an indicator from these kernels, whose values are objects of numbers, named by `fields`. */
 export function candleResultIndicator<T extends object>(
   make: () => CandleKernel<T | undefined>,
+  fields: readonly (keyof T & string)[],
 ): Indicator<T> {
-  return indicator(() => new ResultOverCandles(make()));
+  return branded(() => new ResultOverCandles(make()), fields);
 }
 
-class NumberOverCandles extends OwnKernel implements Kernel<number> {
-  constructor(private readonly inner: CandleKernel<number>) {
+export class NumberOverCandles extends OwnKernel implements Kernel<number> {
+  constructor(readonly inner: CandleKernel<number>) {
     super();
   }
 
@@ -46,8 +49,8 @@ class NumberOverCandles extends OwnKernel implements Kernel<number> {
   }
 }
 
-class ResultOverCandles<T extends object> extends OwnKernel implements Kernel<T> {
-  constructor(private readonly inner: CandleKernel<T | undefined>) {
+export class ResultOverCandles<T extends object> extends OwnKernel implements Kernel<T> {
+  constructor(readonly inner: CandleKernel<T | undefined>) {
     super();
   }
 

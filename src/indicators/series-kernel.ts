@@ -1,6 +1,7 @@
 import type { Candle } from "../contract/model.js";
 import { checkCandle } from "./finite.js";
-import { type Indicator, indicator, type Kernel, OwnKernel } from "./kernel.js";
+import { branded, type Indicator, type Kernel, OwnKernel } from "./kernel.js";
+import type { CandleColumns, ColumnsOf } from "./rows.js";
 import { type Price, type Reader, readerOf, type SourceOptions } from "./source.js";
 
 /**
@@ -12,10 +13,17 @@ import { type Price, type Reader, readerOf, type SourceOptions } from "./source.
  * for the warm-up.
  *
  * `peek` changes nothing and returns, bit for bit, the result of `push`.
+ *
+ * `fill` pushes `values`, the numbers of the candles `rows`, and writes each result to its place in `out`, NaN for none.
+ * Every kernel has a loop of its own over its own `push`, so a formula stands once. The loops are alike and cannot be
+ * shared: V8 keeps what it learns with the code, so one loop for all kernels would call a `push` that it cannot know,
+ * eight times as slow from the fifth kernel on. In a loop of its own `push` is inlined, and an object that it returns,
+ * or is given, is never made.
  */
 export interface SeriesKernel<T> {
   push(value: number, candle: Candle): T;
   peek(value: number, candle: Candle): T;
+  fill(values: Float64Array, out: ColumnsOf<T>, rows: CandleColumns): void;
   fork(): SeriesKernel<T>;
 }
 
@@ -32,23 +40,24 @@ export function seriesIndicator(
   byDefault: Price = "close",
 ): Indicator<number> {
   const reader = readerOf(options, byDefault);
-  return indicator(() => new NumberOverSeries(reader(), make()));
+  return branded(() => new NumberOverSeries(reader(), make()));
 }
 
-/** Makes an indicator with object values from kernels over a source. */
+/** Makes an indicator from kernels over a source, whose values are objects of numbers, named by `fields`. */
 export function seriesResultIndicator<T extends object>(
   make: () => SeriesKernel<T | undefined>,
+  fields: readonly (keyof T & string)[],
   options: SourceOptions | undefined,
   byDefault: Price = "close",
 ): Indicator<T> {
   const reader = readerOf(options, byDefault);
-  return indicator(() => new ResultOverSeries(reader(), make()));
+  return branded(() => new ResultOverSeries(reader(), make()), fields);
 }
 
-class NumberOverSeries extends OwnKernel implements Kernel<number> {
+export class NumberOverSeries extends OwnKernel implements Kernel<number> {
   constructor(
-    private readonly source: Reader,
-    private readonly inner: SeriesKernel<number>,
+    readonly source: Reader,
+    readonly inner: SeriesKernel<number>,
   ) {
     super();
   }
@@ -74,10 +83,10 @@ class NumberOverSeries extends OwnKernel implements Kernel<number> {
   }
 }
 
-class ResultOverSeries<T extends object> extends OwnKernel implements Kernel<T> {
+export class ResultOverSeries<T extends object> extends OwnKernel implements Kernel<T> {
   constructor(
-    private readonly source: Reader,
-    private readonly inner: SeriesKernel<T | undefined>,
+    readonly source: Reader,
+    readonly inner: SeriesKernel<T | undefined>,
   ) {
     super();
   }

@@ -70,8 +70,8 @@ export function readerOf(options: SourceOptions | undefined, byDefault: Price): 
 }
 
 /** One class with a switch. With a class or function per field, the call that all kernels share would become slow. */
-class FieldReader implements Reader {
-  constructor(private readonly field: Field) {}
+export class FieldReader implements Reader {
+  constructor(readonly field: Field) {}
 
   peek(candle: Candle): number {
     return this.field === "close" ? candle.close : this.other(candle);
@@ -123,11 +123,11 @@ class FunctionReader implements Reader {
   }
 }
 
-class IndicatorReader implements Reader {
+export class IndicatorReader implements Reader {
   private readonly isOwn: boolean;
   private readonly largest: number;
 
-  constructor(private readonly kernel: Kernel<unknown>) {
+  constructor(readonly kernel: Kernel<unknown>) {
     this.isOwn = kernel instanceof OwnKernel;
     // A sum of many volumes may be larger than any of them.
     this.largest = this.isOwn ? Number.MAX_VALUE : LARGEST;
@@ -152,7 +152,8 @@ function checkedOrWarming(value: unknown, largest: number): number {
   return value === undefined ? Number.NaN : checked(value, largest);
 }
 
-function checked(value: unknown, largest: number): number {
+/** Throws an `InvalidInputError` unless it is a number of at most this size. */
+export function checked(value: unknown, largest: number): number {
   if (typeof value === "number" && Math.abs(value) <= largest) return value;
   throw new InvalidInputError("source", `a source of numbers up to ${largest}`, `gave ${show(value)}`);
 }

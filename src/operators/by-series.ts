@@ -5,11 +5,11 @@ import { checkNames } from "../contract/names.js";
 import { SeriesStates } from "./series-states.js";
 import { type Reducer, throughReducer } from "./through-reducer.js";
 
-/** How late a close may be told. */
+/** How late a close may come and still be emitted. */
 export interface CloseOptions {
   /**
-   * In ms, against the event's `lateBy`: one that comes later is not emitted, now or when the candle becomes final.
-   * Default: none is too late.
+   * The greatest `lateBy` of an event, in ms. A close that comes later is not emitted, not even when its candle becomes
+   * final. Default: no limit.
    */
   maxAge?: number;
 }
@@ -24,7 +24,7 @@ export function checkCloseOptions(options: CloseOptions): number {
   return checkMaxAge(options.maxAge);
 }
 
-/** Emits what the state of its series makes of each event, where that is something. */
+/** Hands each event to the state of its series, and emits the result unless it is `undefined`. */
 export function mapBySeries<E extends CandleEvent, S extends object, Out extends object>(
   make: (former?: S) => S,
   take: (state: S, event: E) => Out | undefined,
@@ -44,7 +44,7 @@ export function mapBySeries<E extends CandleEvent, S extends object, Out extends
 
 const NOTHING: readonly never[] = [];
 
-/** As `throughReducer`, with a reducer for each series. */
+/** Like `throughReducer`, with one reducer per series. */
 export function reduceBySeries<E extends CandleEvent, Out extends object>(
   makeReducer: () => Reducer<E, Out>,
 ): OperatorFunction<E, Out> {

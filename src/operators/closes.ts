@@ -13,13 +13,14 @@ import { type CloseOptions, checkCloseOptions, mapBySeries } from "./by-series.j
  * d: updated 12:00 = 7, final    e: new 12:01 = 8, open         f: updated 12:01 = 8, final
  * ```
  *
- * A correction of a candle that has been told is not emitted, and one that was removed and comes back is not told again.
- * With `maxAge` a close that comes later than that is left out, and not told as final either. The closes of the history
- * come too: their `live` is `false`, and so it is on what an outage is caught up with, the newest close aside.
+ * Later corrections of a candle are not emitted. A candle that is removed and comes back is not emitted again. With
+ * `maxAge`, a close that comes later than that is left out, and its candle is not emitted as final either. The closes
+ * of the history are emitted too, with `live` set to `false`. After an outage, only the newest of the closes that were
+ * missed is live.
  *
- * Series may be merged; each is on its own. An event about a candle no newer than a final one begins its series anew
- * where it is `new`, as after the service's clock was set back; any other is left out, with a warning of the process.
- * Throws an `InvalidInputError` where `maxAge` is not a number of at least 0.
+ * Series may be merged; each is handled on its own. If an event is about a candle that is no newer than a final one, a
+ * `new` event starts its series over, as after the service's clock was set back. Any other such event is left out, with
+ * a warning of the process. Throws an `InvalidInputError` where `maxAge` is not a number of at least 0.
  *
  * ```ts
  * import { type CandleEvent, closes } from "pairstream";
@@ -41,12 +42,12 @@ export function closes<E extends CandleEvent>(options: CloseOptions = {}): MonoT
   );
 }
 
-/** Keeps in `closed` the timestamps of candles that have closed and are not final yet, so that it stays small. */
+/** `closed` holds the timestamps of candles that have closed and are not final yet, so it stays small. */
 function isFirstClose(closed: Set<number>, { type, status, candle: { timestamp } }: CandleEvent): boolean {
   if (type === "removed" || status === "open") return false;
   const isFirst = !closed.has(timestamp);
   if (status === "closed") closed.add(timestamp);
-  // Candles become final in ascending order: what is not newer than a final one is not heard of again.
+  // Candles become final in ascending order: no event follows about a candle that is no newer than a final one.
   else for (const older of closed) if (older <= timestamp) closed.delete(older);
   return isFirst;
 }

@@ -5,11 +5,11 @@ import { checkNames } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { type CloseOptions, checkMaxAge, mapBySeries } from "./by-series.js";
 import { CrossingDetector } from "./crossing-detector.js";
-import { type Line, type Operand, readerOf } from "./operand.js";
+import { type Operand, operandReader } from "./operand.js";
 
 /** When `crosses` looks at a candle, and how late it may be. */
 export interface CrossesOptions extends CloseOptions {
-  /** `"closed"`: when it is first closed or final, the default; `"final"`: when it can no longer change. */
+  /** `"closed"`, the default: when it is first closed or final. `"final"`: when it can no longer change. */
   on?: "closed" | "final";
 }
 
@@ -26,7 +26,7 @@ export interface Crossing<E extends CandleEvent = CandleEvent> {
 }
 
 /**
- * Emits, frozen, where a value crosses another one or a level.
+ * Emits a frozen `Crossing` when a value crosses another value or a level.
  *
  * ```marbles
  * events                   a-b-c-d-e-|
@@ -38,25 +38,27 @@ export interface Crossing<E extends CandleEvent = CandleEvent> {
  * p: up at 12:01, 4 and 2                        q: down at 12:03, 1 and 2
  * ```
  *
- * `a` and `b` are paths, functions of an event, or levels in their unit; one at least is no level. `"fast"` is a value
- * that `withIndicators` names so, `"bands.upper"` a number in one, `"candle.close"` one of the candle. Each candle is
- * looked at once, when it is first closed, or final with `on: "final"`. The two cross where `a` is then on the other side
- * of `b` than it was after the candles before. Where they are equal the last side stays, so that a touch is no crossing;
- * candles without either value are passed over, and nothing crosses before a side is known.
+ * `a` and `b` are paths, functions of an event, or levels in the unit of the other one; at most one is a level. The
+ * path `"fast"` reads the value that `withIndicators` calls `fast`, `"bands.upper"` reads a number inside a value, and
+ * `"candle.close"` reads a number of the candle. Each candle is looked at once: when it first closes, or with `on:
+ * "final"` when it becomes final. A crossing is where `a` is then on the other side of `b` than it was after the
+ * candles before. If the two are equal, the last side stays, so a touch is no crossing. A candle that lacks one of the
+ * two values is passed over. Nothing crosses until a first side is known.
  *
- * Only `on: "final"` never repaints. With `"closed"` a crossing stands as it was seen: a later correction, or
- * the removal of the candle, neither takes it back nor makes one after the fact; a candle that was removed and comes back
- * is not told twice. The next candle is compared with the ones before it as they are then. One that turns up late is
- * looked at when it comes. Crossings of the history come too: their `event.live` is `false`. `maxAge` leaves out those
- * whose event comes later than that; they still move the side.
+ * Only `on: "final"` never repaints. With `"closed"`, a crossing is never changed: if the candle is corrected or
+ * removed later, no crossing is taken back and none is added. If it is removed and comes back, its crossing is not
+ * emitted again. The next candle is compared with the candles before it as they are by then. A late candle is looked at
+ * when it comes. Crossings of the history are emitted too, with `event.live` set to `false`. With `maxAge`, crossings
+ * whose event comes later than that are left out, but they still change the side.
  *
- * Series may be merged; each is on its own. An event about a candle no newer than a final one begins its series anew
- * where it is `new`, as after the service's clock was set back; any other is left out, with a warning of the process. It
- * holds what is not final, so do not filter out the final events before it.
+ * Series may be merged; each is handled on its own. If an event is about a candle that is no newer than a final one, a
+ * `new` event starts its series over, as after the service's clock was set back. Any other such event is left out, with
+ * a warning of the process. The operator holds every candle until it is final, so do not filter out the final events
+ * before it.
  *
- * Throws an `InvalidInputError` where `a` or `b` can be no path, level or function, both are levels, `on` is unknown or
- * `maxAge` is not a number of at least 0. The stream fails with one where the first event lacks a value, and at the first
- * one that is no number.
+ * Throws an `InvalidInputError` if `a` or `b` is no path, level or function, if both are levels, if `on` is unknown, or
+ * if `maxAge` is not a number of at least 0. The stream fails with that error if the first event has no such value, and
+ * at the first value that is not a number.
  *
  * ```ts
  * import { bollinger, type CandleEvent, crosses, withIndicators } from "pairstream";
@@ -71,21 +73,11 @@ export interface Crossing<E extends CandleEvent = CandleEvent> {
  * ```
  */
 export function crosses<E extends CandleEvent>(
-  a: Line<E>,
-  b: Operand<E>,
-  options?: CrossesOptions,
-): OperatorFunction<E, Crossing<E>>;
-export function crosses<E extends CandleEvent>(
-  a: number,
-  b: Line<E>,
-  options?: CrossesOptions,
-): OperatorFunction<E, Crossing<E>>;
-export function crosses<E extends CandleEvent>(
   a: Operand<E>,
   b: Operand<E>,
   options: CrossesOptions = {},
 ): OperatorFunction<E, Crossing<E>> {
-  const [readA, readB] = [readerOf("a", a), readerOf("b", b)];
+  const [readA, readB] = [operandReader("a", a), operandReader("b", b)];
   if (typeof a === "number" && typeof b === "number") {
     throw new InvalidInputError("b", "a path or a function, as a is a level", `is ${b}`);
   }

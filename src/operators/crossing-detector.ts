@@ -1,15 +1,13 @@
 import type { CandleEvent } from "../candles/event.js";
 import type { ReadOperand } from "./operand.js";
 
-/**
- * Which of two lines is above: the first (1) or the second (−1); 0 where they are level, or one is not known.
- */
-type Side = 1 | 0 | -1;
+/** Which of two lines is above: the first (1) or the second (−1). It is 0 if they are level or one is unknown. */
+type Sign = 1 | 0 | -1;
 
 /** A candle that has been looked at and may still change. */
 interface Looked {
   readonly timestamp: number;
-  side: Side;
+  side: Sign;
 }
 
 /** What one event says of two lines. */
@@ -19,17 +17,20 @@ export interface Sighting {
   readonly b: number;
 }
 
-/** Looks at each candle of a series once, and tells where the upper line of two has become the lower one. */
+/** Looks at each candle of a series once, and finds the candles at which two lines change sides. */
 export class CrossingDetector {
   private hasRead = false;
-  /** The last side that was not level, through the final candles. */
-  private side: Side = 0;
+  /** The last side of the final candles that was not level. */
+  private side: Sign = 0;
   /** Candles that have been looked at and are not final, ascending. */
   private readonly looked: Looked[] = [];
-  /** The candles of crossings that were told, where they may change: one that goes and comes back is not told again. */
+  /**
+   * The candles with a crossing that are not final yet. If one is removed and comes back, its crossing is not told
+   * again.
+   */
   private readonly told: Set<number>;
 
-  /** `former`: what the series had before it began anew. */
+  /** `former`: the detector of the same series before it began anew. */
   constructor(
     private readonly a: ReadOperand,
     private readonly b: ReadOperand,
@@ -39,7 +40,7 @@ export class CrossingDetector {
     this.told = new Set(former?.told);
   }
 
-  /** No event is about a candle that is final. */
+  /** No event may be about a candle that is already final. */
   apply(event: CandleEvent): Sighting | undefined {
     if (!this.hasRead) this.read(event);
     const { looked } = this;
@@ -62,16 +63,16 @@ export class CrossingDetector {
     if (isTold) this.told.add(timestamp);
     if (event.status === "final") this.settle(at + 1, timestamp);
     if (!isTold) return undefined;
-    return { direction: side > 0 ? "up" : "down", a: a!, b: b! };
+    return { direction: side === 1 ? "up" : "down", a: a!, b: b! };
   }
 
-  /** Reads both, so that a wrong path is an error with the first event, whatever that says. */
+  /** Reads both lines. The first event is always read, so that a wrong path fails at once. */
   private read(event: CandleEvent): [number | undefined, number | undefined] {
     this.hasRead = true;
     return [this.a(event), this.b(event)];
   }
 
-  private sideBefore(at: number): Side {
+  private sideBefore(at: number): Sign {
     for (let older = at - 1; older >= 0; older -= 1) {
       const { side } = this.looked[older]!;
       if (side !== 0) return side;
@@ -79,7 +80,7 @@ export class CrossingDetector {
     return this.side;
   }
 
-  /** Folds up the oldest `count` candles, which cannot change any more: those until a final one. */
+  /** Folds the oldest `count` candles into `side`: those up to a final one, which can no longer change. */
   private settle(count: number, finalUntil: number): void {
     for (const timestamp of this.told) if (timestamp <= finalUntil) this.told.delete(timestamp);
     this.side = this.sideBefore(count);
@@ -87,7 +88,7 @@ export class CrossingDetector {
   }
 }
 
-function sideOf(a: number | undefined, b: number | undefined): Side {
-  if (a === undefined || b === undefined) return 0;
+/** An unknown value counts as `NaN`, which is neither above nor below anything. */
+function sideOf(a = Number.NaN, b = Number.NaN): Sign {
   return a > b ? 1 : a < b ? -1 : 0;
 }

@@ -3,7 +3,7 @@ import type { CandleEvent } from "../candles/event.js";
 import { type CloseOptions, checkCloseOptions, mapBySeries } from "./by-series.js";
 
 /**
- * Emits the event with which each candle can no longer change, with all that is on it.
+ * Emits, for each candle, the event that makes it final, with everything that is on that event.
  *
  * ```marbles
  * events    a-b-c-d-e-f-|
@@ -13,10 +13,10 @@ import { type CloseOptions, checkCloseOptions, mapBySeries } from "./by-series.j
  * d: updated 12:00 = 7, final    e: new 12:01 = 8, open         f: new 12:02 = 9, final
  * ```
  *
- * With `maxAge` one that comes later than that is left out. Series may be merged; each is on its own. An event about a
- * candle no newer than a final one begins its series anew where it is `new`, as after the service's clock was set back;
- * any other is left out, with a warning of the process. Throws an `InvalidInputError` where `maxAge` is not a number of
- * at least 0.
+ * With `maxAge`, an event that comes later than that is left out. Series may be merged; each is handled on its own. If
+ * an event is about a candle that is no newer than a final one, a `new` event starts its series over, as after the
+ * service's clock was set back. Any other such event is left out, with a warning of the process. Throws an
+ * `InvalidInputError` if `maxAge` is not a number of at least 0.
  *
  * ```ts
  * import { type CandleEvent, finals } from "pairstream";
@@ -35,5 +35,5 @@ export function finals<E extends CandleEvent>(options: CloseOptions = {}): MonoT
   );
 }
 
-/** It remembers no more than what is final. */
+/** It remembers nothing but which candle is final. */
 const NOTHING = Object.freeze({});

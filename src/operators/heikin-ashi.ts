@@ -19,19 +19,20 @@ import { type Recursion, ReplayedChain } from "./replayed-chain.js";
  * s: updated 12:00 = 12, final   t: updated 12:01 = 12→16, closed  u: updated 12:02 = 14→16, open
  * ```
  *
- * close = (open + high + low + close) / 4; open = the mean of the last Heikin-Ashi candle's open and close,
- * of the first candle's own ones; high and low are the outermost of the candle's own and these two. Volume,
- * swaps and timestamp stay, and so does the unit. The candle before is the last one known, however many
- * intervals lie between.
+ * close = (open + high + low + close) / 4; open = the mean of open and close of the Heikin-Ashi candle before (for the
+ * first candle, of its own). High and low are the highest and the lowest of the candle's own values and these two.
+ * Volume, swaps, timestamp and unit stay the same. The candle before is the last known one, however many intervals lie
+ * between.
  *
- * Each candle rests on all before it. A correction, a removal or a candle that turns up late is therefore
- * followed, at once, by `updated` for each later candle that it changes, ascending, with the `observedAt` of its cause,
- * and `lateBy` and `live` as its own candle has them; revisions count the events that come out, on from the first one's. What changes
- * nothing that is shown emits nothing. It holds what is not final, so do not filter out the final events before
- * it.
+ * Each candle depends on all candles before it. A correction, a removal or a late candle is therefore followed at once
+ * by an `updated` event for each later candle that it changes, ascending. Such an event has the `observedAt` of its
+ * cause; `lateBy` and `live` are those of its own candle. Revisions count the events that are emitted, starting at the
+ * revision of the first one. A change that does not show emits nothing. The operator holds every candle until it is
+ * final, so do not filter out the final events before it.
  *
- * Series may be merged; each is on its own. An event about a candle no newer than a final one begins its series anew
- * where it is `new`, as after the service's clock was set back; any other is left out, with a warning of the process.
+ * Series may be merged; each is handled on its own. If an event is about a candle that is no newer than a final one, a
+ * `new` event starts its series over, as after the service's clock was set back. Any other such event is left out, with
+ * a warning of the process.
  *
  * ```ts
  * import { type CandleEvent, heikinAshi, latest } from "pairstream";
@@ -48,7 +49,7 @@ export function heikinAshi(): MonoTypeOperatorFunction<CandleEvent> {
 }
 
 class HeikinAshiRecursion implements Recursion<Candle> {
-  /** `previous`: the Heikin-Ashi candle before. */
+  /** `previous`: the Heikin-Ashi candle before this one. */
   constructor(private previous: Candle | undefined) {}
 
   push(candle: Candle): Candle {

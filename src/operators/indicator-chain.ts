@@ -6,20 +6,20 @@ import type { IndicatorEvent } from "./indicator-event.js";
 import type { Coming } from "./lateness.js";
 import { type Recursion, ReplayedChain } from "./replayed-chain.js";
 
-/** By name; `undefined` while an indicator warms up. */
+/** Values by name; `undefined` while an indicator warms up. */
 export type Values = Readonly<Record<string, unknown>>;
 
 /** An event that may have values already. */
 type ValuedEvent = CandleEvent & { readonly values?: Values };
 
-/** How many every candle event has, `previous` aside. */
+/** How many fields every candle event has, not counting `previous`. */
 const FIELDS = 8;
 
 /**
  * Several kernels side by side.
  *
- * The first eight have a line of code each: an engine remembers by its place in the code what is called and stored
- * there, and a loop over all of them takes a quarter longer.
+ * The first eight have a line of code each, because an engine optimizes each call site on its own. A loop over all of
+ * them takes a quarter longer.
  */
 export class KernelSet implements Recursion<Values> {
   private readonly size: number;
@@ -39,30 +39,30 @@ export class KernelSet implements Recursion<Values> {
   push(candle: Candle): Values {
     const { names, kernels, size } = this;
     const values: Record<string, unknown> = {};
-    if (size > 0) values[names[0]!] = frozen(kernels[0]!.push(candle));
-    if (size > 1) values[names[1]!] = frozen(kernels[1]!.push(candle));
-    if (size > 2) values[names[2]!] = frozen(kernels[2]!.push(candle));
-    if (size > 3) values[names[3]!] = frozen(kernels[3]!.push(candle));
-    if (size > 4) values[names[4]!] = frozen(kernels[4]!.push(candle));
-    if (size > 5) values[names[5]!] = frozen(kernels[5]!.push(candle));
-    if (size > 6) values[names[6]!] = frozen(kernels[6]!.push(candle));
-    if (size > 7) values[names[7]!] = frozen(kernels[7]!.push(candle));
-    for (let at = 8; at < size; at += 1) values[names[at]!] = frozen(kernels[at]!.push(candle));
+    if (size > 0) values[names[0]!] = frozenValue(kernels[0]!.push(candle));
+    if (size > 1) values[names[1]!] = frozenValue(kernels[1]!.push(candle));
+    if (size > 2) values[names[2]!] = frozenValue(kernels[2]!.push(candle));
+    if (size > 3) values[names[3]!] = frozenValue(kernels[3]!.push(candle));
+    if (size > 4) values[names[4]!] = frozenValue(kernels[4]!.push(candle));
+    if (size > 5) values[names[5]!] = frozenValue(kernels[5]!.push(candle));
+    if (size > 6) values[names[6]!] = frozenValue(kernels[6]!.push(candle));
+    if (size > 7) values[names[7]!] = frozenValue(kernels[7]!.push(candle));
+    for (let at = 8; at < size; at += 1) values[names[at]!] = frozenValue(kernels[at]!.push(candle));
     return Object.freeze(values);
   }
 
   peek(candle: Candle): Values {
     const { names, kernels, size } = this;
     const values: Record<string, unknown> = {};
-    if (size > 0) values[names[0]!] = frozen(kernels[0]!.peek(candle));
-    if (size > 1) values[names[1]!] = frozen(kernels[1]!.peek(candle));
-    if (size > 2) values[names[2]!] = frozen(kernels[2]!.peek(candle));
-    if (size > 3) values[names[3]!] = frozen(kernels[3]!.peek(candle));
-    if (size > 4) values[names[4]!] = frozen(kernels[4]!.peek(candle));
-    if (size > 5) values[names[5]!] = frozen(kernels[5]!.peek(candle));
-    if (size > 6) values[names[6]!] = frozen(kernels[6]!.peek(candle));
-    if (size > 7) values[names[7]!] = frozen(kernels[7]!.peek(candle));
-    for (let at = 8; at < size; at += 1) values[names[at]!] = frozen(kernels[at]!.peek(candle));
+    if (size > 0) values[names[0]!] = frozenValue(kernels[0]!.peek(candle));
+    if (size > 1) values[names[1]!] = frozenValue(kernels[1]!.peek(candle));
+    if (size > 2) values[names[2]!] = frozenValue(kernels[2]!.peek(candle));
+    if (size > 3) values[names[3]!] = frozenValue(kernels[3]!.peek(candle));
+    if (size > 4) values[names[4]!] = frozenValue(kernels[4]!.peek(candle));
+    if (size > 5) values[names[5]!] = frozenValue(kernels[5]!.peek(candle));
+    if (size > 6) values[names[6]!] = frozenValue(kernels[6]!.peek(candle));
+    if (size > 7) values[names[7]!] = frozenValue(kernels[7]!.peek(candle));
+    for (let at = 8; at < size; at += 1) values[names[at]!] = frozenValue(kernels[at]!.peek(candle));
     return Object.freeze(values);
   }
 
@@ -74,11 +74,11 @@ export class KernelSet implements Recursion<Values> {
   }
 }
 
-/** Tells every candle together with the values of indicators after it, and whatever else its events say. */
+/** Emits every candle together with the values of the indicators after it, and with all other fields of its event. */
 export class IndicatorChain extends ReplayedChain<Values, IndicatorEvent> {
   private hasCheckedNames = false;
 
-  /** `names`: of the values that the recursion gives. */
+  /** `names`: the names of the values that the recursion gives. */
   constructor(
     recursion: Recursion<Values>,
     private readonly names: readonly string[],
@@ -138,7 +138,7 @@ export class IndicatorChain extends ReplayedChain<Values, IndicatorEvent> {
     );
   }
 
-  /** The values that an event has already, and those of this chain. */
+  /** The values that the event has already, together with those of this chain. */
   private joined({ values: before }: ValuedEvent, values: Values): Values {
     if (before === undefined) return values;
     if (!this.hasCheckedNames) {
@@ -152,14 +152,14 @@ export class IndicatorChain extends ReplayedChain<Values, IndicatorEvent> {
   }
 }
 
-/** Whether an event has what every candle event has, and nothing beside it. */
+/** Whether an event has the fields of every candle event and no others. */
 function isBare(event: CandleEvent): boolean {
   let count = 0;
   for (const _ in event) count += 1;
   return count === (event.type === "updated" ? FIELDS + 1 : FIELDS);
 }
 
-/** What an event says that not every candle event does. */
+/** The fields of an event that not every candle event has. */
 function restOf(event: CandleEvent): Values {
   const { type, candle, status, revision, live, lateBy, observedAt, series, ...rest } = event;
   if ("previous" in rest) delete (rest as { previous?: Candle }).previous;
@@ -183,15 +183,13 @@ function freshKernel(name: string, indicator: Indicator<unknown>): Kernel<unknow
   );
 }
 
-/** Freezes what an indicator gives, where it is an object that can be. */
-function frozen(result: unknown): unknown {
+/** Freezes the value of an indicator if it is an object that can be frozen. */
+function frozenValue(result: unknown): unknown {
   if (typeof result !== "object" || result === null || ArrayBuffer.isView(result)) return result;
   return Object.freeze(result);
 }
 
-/**
- * Whether two results of one indicator say the same; objects are compared by what they hold, one level deep.
- */
+/** Whether two results of one indicator are equal. Objects are compared by their fields, one level deep. */
 function isSameResult(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== "object" || a === null || typeof b !== "object" || b === null) return false;

@@ -1,17 +1,14 @@
 import type { CandleEvent } from "../candles/event.js";
 import type { Indicator } from "../indicators/kernel.js";
 
-/**
- * The values that a set of indicators gives, by the names that the set has for them; `undefined` while one
- * warms up.
- */
+/** The values of a set of indicators, by the names in that set; `undefined` while an indicator warms up. */
 export type IndicatorValues<I> = {
   readonly [K in keyof I]: I[K] extends Indicator<infer T> ? T | undefined : never;
 };
 
 /**
- * A candle event together with the values of indicators right after it; of a `removed` candle, the last ones
- * that it had. `V`: the type of `values`, such as `{ fast: number | undefined }`; `withIndicators` infers it.
+ * A candle event together with the values of the indicators right after it. A `removed` event has the last values that
+ * its candle had. `V`: the type of `values`, such as `{ fast: number | undefined }`; `withIndicators` infers it.
  *
  * ```ts
  * import type { IndicatorEvent } from "pairstream";
@@ -21,6 +18,6 @@ export type IndicatorValues<I> = {
  * ```
  */
 export type IndicatorEvent<V extends object = Readonly<Record<string, unknown>>> = CandleEvent & {
-  /** By name, each in the unit of its indicator; frozen. */
+  /** The values by name, each in the unit of its indicator; frozen. */
   readonly values: V;
 };

@@ -3,40 +3,43 @@ import { isInTime } from "../candles/lateness.js";
 import type { Timeframe } from "../contract/model.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 
-/** What an event says of when it came. */
+/** The fields of an event that say when it came. */
 export type Coming = Pick<CandleEvent, "live" | "lateBy" | "observedAt">;
 
 /**
- * Judges the events that follow from others by their own candle: how late they are, and whether they are live.
+ * Works out `lateBy` and `live` for events that follow from other events, by the candle that they are about.
  *
- * A candle is due at its interval's end, and as closed `settle` later. How long that is, is learned from what has closed:
- * `lateBy` counts from there.
+ * A candle is due at the end of its interval, as closed `settle` later, and as final once it has left the revision
+ * window. These lengths are learned from closes and finals, because their `lateBy` counts from the instant at which they
+ * were due.
  */
 export class Lateness {
-  /** Before it has heard of anything live, all is history. */
+  /** Until a live event has come, every event is history. */
   private hasBeenLive = false;
-  private settle = 0;
+  /** How long after its interval's end a candle is due with a status, in ms. */
+  private readonly dueAfter: Record<CandleStatus, number> = { open: 0, closed: 0, final: 0 };
   private timeframe: Timeframe | undefined;
   private intervals: Intervals | undefined;
 
   hear(event: CandleEvent): void {
     if (event.live) this.hasBeenLive = true;
-    if (event.status !== "closed") return;
-    const settle = event.observedAt - event.lateBy - this.endOf(event);
-    if (settle > this.settle) this.settle = settle;
+    const { status } = event;
+    if (status === "open") return;
+    const after = event.observedAt - event.lateBy - this.endOf(event);
+    if (after > this.dueAfter[status]) this.dueAfter[status] = after;
   }
 
   /** The end of the interval that an event is about. */
   endOf({ series: { timeframe }, candle }: CandleEvent): number {
     if (timeframe !== this.timeframe) this.intervals = intervalsOf(timeframe);
     this.timeframe = timeframe;
-    // By its length, and not by where weeks begin, which a series does not say.
+    // It goes by the length of a week, because a series does not say on which day weeks begin.
     return this.intervals!.shift(candle.timestamp, 1);
   }
 
-  /** Of an event that is about an interval with this end, and has this status. */
+  /** For an event with this status about the interval that ends at `end`. */
   judge(cause: CandleEvent, timeframe: Timeframe, end: number, status: CandleStatus): Coming {
-    const due = status === "open" ? end : end + this.settle;
+    const due = end + this.dueAfter[status === "open" ? "open" : "closed"];
     return this.coming(cause, timeframe, Math.max(0, this.receivedAt(cause) - due));
   }
 
@@ -48,10 +51,10 @@ export class Lateness {
     };
   }
 
-  /** What comes from memory was true before it is received. */
+  /** An event from memory was true before it is received. */
   private receivedAt(cause: CandleEvent): number {
     const { lateBy, observedAt, status } = cause;
     if (lateBy === 0) return observedAt;
-    return Math.max(observedAt, this.endOf(cause) + lateBy + (status === "closed" ? this.settle : 0));
+    return Math.max(observedAt, this.endOf(cause) + lateBy + this.dueAfter[status]);
   }
 }

@@ -4,7 +4,8 @@ import { checkNumber } from "../contract/input.js";
 import { mapBySeries } from "./by-series.js";
 
 /**
- * Emits the last `n` candles of the event's series, each as its newest event, ascending and frozen.
+ * Emits the last `n` candles of the event's series as a frozen list, ascending. Each candle is given as its newest
+ * event.
  *
  * ```marbles
  * events     a-b-c-d-e-f-|
@@ -16,13 +17,14 @@ import { mapBySeries } from "./by-series.js";
  * s: [12:01 = 9, 12:02 = 3]      t: [12:01 = 9, 12:02 = 3]      u: [12:01 = 9]
  * ```
  *
- * It emits after every event about one of them, also where only the status or the values have changed. There are fewer
- * than `n` until so many are known, and one fewer after a removal, until the next candle: what has left the window is
- * not kept. An event about a candle older than the window emits nothing.
+ * It emits after every event about one of these candles, even if only the status or the values have changed. The list
+ * is shorter until `n` candles are known. After a removal it is one shorter until the next candle comes, because a
+ * candle that has left the window is not kept. An event about a candle older than the window emits nothing.
  *
- * Series may be merged; each is on its own, and takes the memory of `n` events. An event about a candle no newer than a
- * final one begins its series anew where it is `new`, as after the service's clock was set back; any other is left out,
- * with a warning of the process. Throws an `InvalidInputError` where `n` is not a whole number of at least 1.
+ * Series may be merged; each is handled on its own and takes the memory of `n` events. If an event is about a candle
+ * that is no newer than a final one, a `new` event starts its series over, as after the service's clock was set back.
+ * Any other such event is left out, with a warning of the process. Throws an `InvalidInputError` if `n` is not a whole
+ * number of at least 1.
  *
  * ```ts
  * import { type CandleEvent, latest } from "pairstream";
@@ -40,18 +42,23 @@ export function latest<E extends CandleEvent>(n: number): OperatorFunction<E, re
   );
 }
 
-class EventWindow<E extends CandleEvent> {
+/** The newest candles of a series, each as its newest event. */
+export class EventWindow<E extends CandleEvent> {
   private readonly kept: E[] = [];
-  /** The newest timestamp that has left: older ones stay out, or there could be a hole between them and the rest. */
-  private leftUntil = Number.NEGATIVE_INFINITY;
+  #leftUntil = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly size: number) {}
+
+  /** The newest timestamp that has left the window. Older candles stay out, or the window could have a hole. */
+  get leftUntil(): number {
+    return this.#leftUntil;
+  }
 
   events(): readonly E[] {
     return Object.freeze([...this.kept]);
   }
 
-  /** Whether the event is about a candle in here. */
+  /** Whether the event is about a candle in the window. */
   apply(event: E): boolean {
     const { timestamp } = event.candle;
     const at = this.indexOf(timestamp);
@@ -64,14 +71,16 @@ class EventWindow<E extends CandleEvent> {
       this.kept[at] = event;
       return true;
     }
-    if (timestamp < this.leftUntil) return false;
+    if (timestamp < this.#leftUntil) return false;
     this.kept.splice(at, 0, event);
     if (this.kept.length <= this.size) return true;
-    this.leftUntil = this.kept.shift()!.candle.timestamp;
+    this.#leftUntil = this.kept.shift()!.candle.timestamp;
     return at > 0;
   }
 
-  /** Where the timestamp is or belongs; looked for from the end, where nearly all events are. */
+  /**
+   * The index at which the timestamp is or belongs. The search starts at the end, because nearly all events are there.
+   */
   private indexOf(timestamp: number): number {
     let at = this.kept.length;
     while (at > 0 && this.kept[at - 1]!.candle.timestamp >= timestamp) at -= 1;

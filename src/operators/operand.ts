@@ -7,8 +7,8 @@ import { InvalidInputError } from "../errors.js";
 export type CandlePath = `candle.${keyof Candle}`;
 
 /**
- * The paths to those values of an event that are numbers: `fast` for a value that is one, `bands.upper` for one that is
- * an object of them.
+ * The paths to the numbers among an event's values: `fast` if the value is a number, `bands.upper` if it is an object
+ * of numbers.
  */
 export type ValuePath<E> = E extends { readonly values: infer V }
   ? {
@@ -20,10 +20,10 @@ export type ValuePath<E> = E extends { readonly values: infer V }
     }[keyof V & string]
   : never;
 
-/** What has a number for each event: a path into it, or a function of it. */
+/** Gives a number for each event: a path into the event, or a function of it. */
 export type Line<E> = CandlePath | ValuePath<E> | ((event: E) => number | undefined);
 
-/** One of the two that `crosses` compares: a line, or a level. */
+/** One of the two sides that `crosses` compares: a line or a level. */
 export type Operand<E> = Line<E> | number;
 
 const FIELDS: Record<keyof Candle, true> = {
@@ -37,13 +37,14 @@ const FIELDS: Record<keyof Candle, true> = {
 };
 const CANDLE_PATHS = Object.keys(FIELDS).map((field) => `candle.${field}`);
 
-/** Reads an operand of an event; `undefined` while it has no value. */
+/** Reads the operand's value in an event; `undefined` while it has none. */
 export type ReadOperand = (event: CandleEvent) => number | undefined;
 
-/** Checks an operand as far as can be told without an event, and gives what reads it. */
-export function readerOf<E extends CandleEvent>(parameter: string, operand: Operand<E>): ReadOperand {
+/** Checks an operand as far as that is possible without an event, and returns its reader. */
+export function operandReader<E extends CandleEvent>(parameter: string, operand: Operand<E>): ReadOperand {
   if (typeof operand === "number" && Number.isFinite(operand)) return () => operand;
-  if (typeof operand === "function") return (event) => checkNumber(parameter, operand(event as E), "gives");
+  if (typeof operand === "function")
+    return (event) => numberOrNothing(parameter, operand(event as E), "gives");
   if (typeof operand === "string") {
     const [first, second, ...more] = operand.split(".");
     if (first === "candle" && CANDLE_PATHS.includes(operand)) {
@@ -74,18 +75,18 @@ function valueReader(parameter: string, path: string, name: string, field: strin
     if (value === undefined && Object.hasOwn(values, name)) return undefined;
     if (field === undefined && typeof value === "number") return value;
     if (field !== undefined && typeof value === "object" && value !== null && Object.hasOwn(value, field)) {
-      return checkNumber(parameter, (value as Record<string, unknown>)[field], `is "${path}", which is`);
+      return numberOrNothing(parameter, (value as Record<string, unknown>)[field], `is "${path}", which is`);
     }
     throw new InvalidInputError(parameter, allowedIn(values), `is "${path}"`);
   };
 }
 
-function checkNumber(parameter: string, value: unknown, said: string): number | undefined {
+function numberOrNothing(parameter: string, value: unknown, said: string): number | undefined {
   if (value === undefined || typeof value === "number") return value;
   throw new InvalidInputError(parameter, "what is a number, or undefined", `${said} ${show(value)}`);
 }
 
-/** The paths to values that are numbers, or are not known yet. */
+/** The paths to values that are numbers or not known yet. */
 function allowedIn(values: Readonly<Record<string, unknown>>): string {
   const paths = Object.entries(values).flatMap(([name, value]) => {
     if (typeof value !== "object" || value === null) return [name];

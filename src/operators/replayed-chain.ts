@@ -3,20 +3,17 @@ import { isSame, laterOf } from "../candles/live/book.js";
 import type { Candle } from "../contract/model.js";
 import { type Coming, Lateness } from "./lateness.js";
 
-/**
- * Something worked out candle after candle, each value on all the candles before; a kernel that is always
- * warm.
- */
+/** A value that is computed candle by candle, each from all the candles before. It is a kernel that is always warm. */
 export interface Recursion<V> {
   /** Commits the next candle and gives the value after it. */
   push(candle: Candle): V;
-  /** The value that pushing this candle would give; changes nothing. */
+  /** The value that pushing this candle would give. It changes nothing. */
   peek(candle: Candle): V;
   /** An independent copy. */
   fork(): Recursion<V>;
 }
 
-/** A candle that may still change, as it was last told. */
+/** A candle that may still change, as it was last emitted. */
 interface Pending<V> {
   candle: Candle;
   /** The last event about it. */
@@ -29,31 +26,30 @@ interface Pending<V> {
 const NOTHING: readonly never[] = [];
 
 /**
- * Keeps a value for every candle true while candles come, change, go and turn up late: after every event the
- * last values equal those of a batch over the candles as they now stand.
+ * Keeps the value of every candle correct while candles come, change, go and turn up late. After every event, the last
+ * values equal those of a batch over the candles as they now stand.
  *
- * It holds the recursion as of the newest final candle, and the candles after that one. What comes at the end
- * costs one push or one peek; only what changes before it goes back to the copy, and again through what
- * follows.
+ * It holds the recursion as of the newest final candle, and the candles after that one. A candle at the end costs one
+ * push or one peek. A change before the end starts from a copy of that recursion and replays the candles that follow.
  */
 export abstract class ReplayedChain<V, E extends CandleEvent> {
   private readonly lateness = new Lateness();
-  /** Whether what the recursion rests on, beside the candles, is another than before. */
+  /** Whether something other than the candles that the recursion depends on has changed. */
   private hasMoved = false;
   /** Candles that are not final, ascending. */
   private readonly pending: Pending<V>[] = [];
-  /** The recursion through all of them but the last; absent where that is the same as `base`. */
+  /** The recursion through all pending candles but the last; absent if that is the same as `base`. */
   private head: Recursion<V> | undefined;
 
-  /** `base`: the recursion through all final candles; none yet. */
+  /** `base`: the recursion through all final candles, of which there are none yet. */
   constructor(private readonly base: Recursion<V>) {}
 
-  /** The candle that an event is to show. */
+  /** The candle that an event shows. */
   protected abstract shown(candle: Candle, value: V): Candle;
   protected abstract isSameValue(a: V, b: V): boolean;
   /**
-   * `change`: what happened to the candle; of one that was updated, the version that was shown before. `event`: the last
-   * one about the candle; `coming`: when what is to be told comes.
+   * `change`: what happened to the candle; for an update, the candle that was shown before. `event`: the last event
+   * about the candle. `coming`: when the new event comes.
    */
   protected abstract eventOf(
     change: "new" | "removed" | Candle,
@@ -65,17 +61,17 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
     coming: Coming,
   ): E;
 
-  /** Whether two events about a candle say the same beside what is said of every candle. */
+  /** Whether two events about a candle agree in the fields that not every candle event has. */
   protected isSameRest(_a: CandleEvent, _b: CandleEvent): boolean {
     return true;
   }
 
   /**
-   * The events that follow from one: its own, then `updated` for each later candle whose value it has
-   * changed, ascending. A candle's first event is `new` and has the revision of the one that it follows from;
-   * each further one has one more than the last. No event is about a candle that is final.
+   * The events that follow from one event: its own, then an `updated` event for each later candle whose value has
+   * changed, ascending. A candle's first event is `new` and has the revision of the event that it follows from. Each
+   * further event has one more than the last. No event may be about a candle that is already final.
    *
-   * `hasMoved`: whether values may have changed without a candle that has.
+   * `hasMoved`: whether values may have changed although no candle has.
    */
   apply(event: CandleEvent, hasMoved = false): readonly E[] {
     this.lateness.hear(event);
@@ -88,14 +84,14 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
     return event.status === "final" ? this.settle(at, entry, event) : this.put(at, entry, event);
   }
 
-  /** What follows where values may have changed without an event about a candle of this series. */
+  /** The events that follow if values may have changed without an event about a candle of this series. */
   refresh(cause: CandleEvent): readonly E[] {
     return this.pending.length === 0 ? NOTHING : this.replay(0, this.base.fork(), undefined, cause);
   }
 
   private settle(at: number, entry: Pending<V> | undefined, event: CandleEvent): readonly E[] {
     const { base, pending } = this;
-    // Finals ascend: what is older and was not final by now is not heard of again.
+    // Candles become final in ascending order: no event follows about an older candle that is not final by now.
     for (let older = 0; older < at; older += 1) base.push(pending[older]!.candle);
     const isUnchanged = !this.hasMoved && entry !== undefined && isSame(entry.candle, event.candle);
     const value = base.push(event.candle);
@@ -139,7 +135,7 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
     return [told];
   }
 
-  /** A candle's own event; `entry`: the candle as it was last told, where it was. */
+  /** A candle's own event. `entry`: the candle as it was last emitted, if it was. */
   private tell(entry: Pending<V> | undefined, event: CandleEvent, value: V): E | undefined {
     return entry === undefined ? this.begin(event, value) : this.change(entry, event, value);
   }
@@ -150,7 +146,7 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
     return this.eventOf("new", this.shown(candle, value), value, status, revision, event, event);
   }
 
-  /** What an event changes about its candle; nothing, where no more than what is not shown. */
+  /** The event for a change of a known candle; `undefined` if nothing changes that is shown. */
   private change(entry: Pending<V>, event: CandleEvent, value: V): E | undefined {
     const status = laterOf(entry.status, event.status);
     const before = this.shown(entry.candle, entry.value);
@@ -177,8 +173,8 @@ export abstract class ReplayedChain<V, E extends CandleEvent> {
   }
 
   /**
-   * Works out anew the values of the pending candles from `from` on, with the recursion through those before;
-   * it becomes the head. `told`: the cause's own event, which comes first.
+   * Computes the values of the pending candles again from index `from` on. `recursion` has gone through the candles
+   * before, and becomes the head. `told`: the cause's own event, which comes first.
    */
   private replay(from: number, recursion: Recursion<V>, told: E | undefined, cause: CandleEvent): E[] {
     const { pending } = this;

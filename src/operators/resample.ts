@@ -8,7 +8,7 @@ import { Resampler } from "./resampler.js";
 
 /** How to resample. */
 export interface ResampleOptions {
-  /** Where `1w` begins, in the source too; default `"monday"`. */
+  /** The day on which `1w` begins, in the source too; default `"monday"`. */
   weekStart?: WeekStart;
 }
 
@@ -25,28 +25,30 @@ export interface ResampleOptions {
  * s: updated 12:00 = 1→2, closed                                   t: new 12:05 = 6, open
  * ```
  *
- * Open is that of the first candle and close that of the last one, high and low are the outermost, volume and
- * swaps are sums, added up anew after each change. `timeframe` is one in which the source's nests: longer or
- * the same, and 1w not in 1M. A candle of the longer timeframe carries corrections and removals through: it
- * is `removed` with its last candle, and `new` with revision 0 should one come back. `observedAt` is that of
- * the event that it follows from; `lateBy` and `live` are its own: it is due with its interval's end, and as closed
- * the source's `settle` later. An event that changes neither its values nor its status emits nothing.
+ * Open comes from the first candle and close from the last one. High and low are the highest and the lowest of all.
+ * Volume and swaps are sums, added up again after each change. The source's timeframe has to nest in `timeframe`: that
+ * is longer or the same, and 1w does not nest in 1M. Corrections and removals carry through to the longer candle: it is
+ * `removed` with its last candle, and `new` with revision 0 if one comes back. `observedAt` is that of the event that
+ * it follows from. `lateBy` and `live` are its own: it is due at the end of its interval, and its close is due the
+ * source's `settle` later. An event that changes neither its values nor its status emits nothing.
  *
- * - *Open* while a candle in it is open, or its end is not known to have passed.
+ * - *Open* while one of its candles is open, or while its end is not known to have passed.
  * - *Closed* once none in it is open, and the candle of its last interval has closed or any event of a later
  *   one has come. Where its last intervals hold no candle it closes with that event, as late as the next
  *   swap, or on time over a source with `fillGaps`. What comes after it has closed is a correction.
  * - *Final* once a candle of its last interval or of a later one is final; before that one a late candle
  *   could still turn up.
  *
- * Where the source begins inside an interval its first candle holds the part that was seen; let `since` be
- * the start of one. Do not filter out the final events before it: what is not final is held.
+ * If the source begins inside an interval, the first longer candle holds only the part that was seen; to avoid that,
+ * let `since` be the start of an interval. The operator holds every candle until it is final, so do not filter out the
+ * final events before it.
  *
- * Series may be merged; each is on its own. An event about a candle no newer than a final one begins its series anew
- * where it is `new`, as after the service's clock was set back; any other is left out, with a warning of the process.
+ * Series may be merged; each is handled on its own. If an event is about a candle that is no newer than a final one, a
+ * `new` event starts its series over, as after the service's clock was set back. Any other such event is left out, with
+ * a warning of the process.
  *
- * Throws an `InvalidInputError` for what is no timeframe or week start. The stream fails with one at the first event of
- * a series whose candles do not nest.
+ * Throws an `InvalidInputError` for an unknown timeframe or week start. The stream fails with that error at the first
+ * event of a series whose candles do not nest.
  *
  * ```ts
  * import { type CandleEvent, closes, resample } from "pairstream";

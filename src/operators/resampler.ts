@@ -11,24 +11,24 @@ interface Part {
   status: CandleStatus;
 }
 
-/** An interval of the target that is not final. */
+/** An interval of the target timeframe that is not final. */
 interface Bucket {
   readonly start: number;
   readonly end: number;
   /** The start of the last interval of the source in it. */
   readonly lastStart: number;
-  /** Its final candles in one; all of them are older than its parts. */
+  /** Its final candles, merged into one. All of them are older than its parts. */
   settled: Candle | undefined;
   /** Its other candles, ascending. */
   readonly parts: Part[];
-  /** What was last told of it. */
+  /** The last event about it. */
   shown: { readonly candle: Candle; readonly status: CandleStatus; readonly revision: number } | undefined;
 }
 
-/** Turns the events of a series into those of a longer timeframe; it holds the candles that are not final. */
+/** Turns the events of a series into those of a longer timeframe. It holds the candles that are not final. */
 export class Resampler {
   private readonly lateness = new Lateness();
-  /** The newest candle that is final; no event is about it, or about one before it. */
+  /** The newest final candle. No event may be about it or about a candle before it. */
   private finalUntil = Number.NEGATIVE_INFINITY;
   private readonly intervals: Intervals;
   private source: { readonly intervals: Intervals; readonly target: Series } | undefined;
@@ -44,7 +44,9 @@ export class Resampler {
     this.intervals = intervalsOf(timeframe, weekStart);
   }
 
-  /** The events that follow from one, ascending: of older buckets, where it ends them, then of its own. */
+  /**
+   * The events that follow from one event, ascending: first of the older buckets that it ends, then of its own bucket.
+   */
   apply(event: CandleEvent): readonly CandleEvent[] {
     this.lateness.hear(event);
     this.source ??= this.sourceOf(event);
@@ -71,7 +73,7 @@ export class Resampler {
       buckets.splice(at, 0, bucket);
     }
     if (!change(bucket, event)) return events;
-    if (isFinal) settle(bucket, timestamp);
+    if (isFinal) settleBucket(bucket, timestamp);
     if (bucket.settled === undefined && bucket.parts.length === 0) {
       const { candle, status, revision } = bucket.shown!;
       const { target } = this.source;
@@ -84,7 +86,7 @@ export class Resampler {
     return events;
   }
 
-  /** Adds the event that says how a bucket now is, where that differs from what was told last. */
+  /** Adds an event for the bucket if it differs from what was last emitted. */
   private tell(bucket: Bucket, candle: Candle, cause: CandleEvent, events: CandleEvent[]): void {
     const { shown } = bucket;
     const { target } = this.source!;
@@ -98,19 +100,20 @@ export class Resampler {
     );
   }
 
-  /** When an event comes that tells a bucket with this status; asked before that becomes what is shown. */
+  /** When the event of a bucket with this status comes. It is asked for before the bucket shows that status. */
   private comingOf({ end, lastStart, shown }: Bucket, status: CandleStatus, cause: CandleEvent): Coming {
     const { timeframe, lateness } = this;
     if (cause.series.timeframe === timeframe) return cause;
     const hasSkipped = shown === undefined || shown.status === "open" || cause.status !== "final";
     if (status !== "final" || hasSkipped) return lateness.judge(cause, timeframe, end, status);
-    // It becomes final with its last candle, and later by as much as one of after it stands behind that.
+    // A bucket becomes final with its last candle. If a later candle makes it final, it is late by the distance between
+    // the two.
     const behind = Math.max(0, cause.candle.timestamp - lastStart);
     return lateness.coming(cause, timeframe, cause.lateBy + behind);
   }
 
   private statusOf({ parts, lastStart, end }: Bucket): CandleStatus {
-    // Finals ascend: before the newest of them nothing can come any more.
+    // Candles become final in ascending order: nothing can come before the newest final one.
     if (this.finalUntil >= lastStart) return "final";
     for (let at = 0; at < parts.length; at += 1) if (parts[at]!.status === "open") return "open";
     const isWhole = parts.length > 0 && parts[parts.length - 1]!.candle.timestamp === lastStart;
@@ -147,8 +150,8 @@ export function nests(source: Timeframe, target: Timeframe): boolean {
 }
 
 /**
- * Takes in what an event says of its candle; `false` where it says nothing: the removal of one that is not
- * known.
+ * Takes in what an event says about its candle. Returns `false` for the removal of an unknown candle, which says
+ * nothing.
  */
 function change({ parts }: Bucket, { type, candle, status }: CandleEvent): boolean {
   const { timestamp } = candle;
@@ -168,8 +171,8 @@ function change({ parts }: Bucket, { type, candle, status }: CandleEvent): boole
   return true;
 }
 
-/** Folds up the candles that cannot change any more: those until a final one. */
-function settle(bucket: Bucket, finalUntil: number): void {
+/** Merges the candles up to a final one, because they can no longer change. */
+function settleBucket(bucket: Bucket, finalUntil: number): void {
   const { parts } = bucket;
   let count = 0;
   while (count < parts.length && parts[count]!.candle.timestamp <= finalUntil) count += 1;
@@ -177,7 +180,7 @@ function settle(bucket: Bucket, finalUntil: number): void {
   parts.splice(0, count);
 }
 
-/** The final candles of a bucket and the first `count` others in one. */
+/** The final candles of a bucket and the first `count` others, merged into one. */
 function candleOf({ start, settled, parts }: Bucket, count: number): Candle {
   if (settled !== undefined && count === 0) return settled;
   let { open, high, low, close, volume, swaps } = settled ?? parts[0]!.candle;

@@ -1,31 +1,31 @@
 import type { CandleEvent } from "../candles/event.js";
 import type { Series } from "../contract/model.js";
 
-interface Entry<S> {
+interface SeriesEntry<S> {
   state: S;
-  /** The newest candle that is final: it and all before it are not heard of again. */
+  /** The newest final candle. No event may follow about it or about a candle before it. */
   finalUntil: number;
   hasReported: boolean;
 }
 
 /**
- * What an operator remembers, of each series apart, so that any number of them can be merged.
+ * What an operator remembers of each series, so that any number of series can be merged.
  *
- * What is final is folded up and forgotten, so no event can follow on one about a candle no newer than that. Where it is
- * `new` the series begins anew, as after the service's clock was set back, or with a history that is told again. Any
- * other is left out, and reported once.
+ * Final candles are folded up and forgotten, so an event about a candle no newer than a final one cannot be applied. If
+ * such an event is `new`, the series begins anew, as after the service's clock was set back or when a history is
+ * emitted again. Any other such event is left out, and reported once.
  */
 export class SeriesStates<S extends object> {
-  // Events of one series come in rows, and nearly always with one object for their series.
+  // Events of one series mostly come one after another, and nearly always share one series object.
   private series: Series | undefined;
-  private entry: Entry<S> | undefined;
-  private readonly byObject = new WeakMap<Series, Entry<S>>();
-  private readonly byName = new Map<string, Entry<S>>();
+  private entry: SeriesEntry<S> | undefined;
+  private readonly byObject = new WeakMap<Series, SeriesEntry<S>>();
+  private readonly byName = new Map<string, SeriesEntry<S>>();
 
-  /** `make`: the state of a series that begins; `former`: the one that it had before, where it begins anew. */
+  /** `make`: makes the state of a series that begins. `former`: the state that it had before, if it begins anew. */
   constructor(private readonly make: (former?: S) => S) {}
 
-  /** The state of the event's series; `undefined` where the event is to be left out. */
+  /** The state of the event's series; `undefined` if the event has to be left out. */
   admit(event: CandleEvent): S | undefined {
     const entry = event.series === this.series ? this.entry! : this.find(event.series);
     const { timestamp } = event.candle;
@@ -43,7 +43,7 @@ export class SeriesStates<S extends object> {
     return entry.state;
   }
 
-  private find(series: Series): Entry<S> {
+  private find(series: Series): SeriesEntry<S> {
     let entry = this.byObject.get(series);
     if (entry === undefined) {
       const name = nameOf(series);
@@ -65,8 +65,8 @@ function nameOf({ network, pairAddress, timeframe, currency }: Series): string {
 }
 
 /**
- * Says that an event was left out, where neither an error may end the stream nor a client is at hand: on Node as a
- * warning of the process, which prints it and hands it to who listens; elsewhere in the console.
+ * Reports that an event was left out. An error would end the stream, and an operator has no client to report to. On
+ * Node it is a warning of the process, which prints it and passes it to listeners; elsewhere it goes to the console.
  */
 function report({ type, candle, series }: CandleEvent, finalUntil: number): void {
   const [about, final] = [candle.timestamp, finalUntil].map((instant) => new Date(instant).toISOString());

@@ -1,16 +1,17 @@
 import { defer, filter, finalize, from, map, merge, type OperatorFunction, Subject } from "rxjs";
 
-/** Takes one value after another, and says what follows from each. */
+/** Takes one value after another, and returns what follows from each. */
 export interface Reducer<In, Out> {
   apply(value: In): readonly Out[];
 }
 
 /**
- * Emits, for every value, what a reducer makes of it, in order and at once; each subscription has a reducer
- * of its own. What the reducer throws is the stream's error.
+ * Emits what a reducer makes of each value, at once and in order. Each subscription has its own reducer. If the reducer
+ * throws, the stream fails with that error.
  *
- * `concatMap` keeps the same promises, and takes four times as long by itself: with it `withIndicators` of one `ema(9)`
- * takes 2 to 2.5 times as long an event, `resample` 1.7 to 1.9 times. (`mergeMap` is no faster, and tells out of order.)
+ * `concatMap` keeps the same promises, but alone takes four times as long. With it, `withIndicators` of one `ema(9)`
+ * takes 2 to 2.5 times as long per event, and `resample` 1.7 to 1.9 times. (`mergeMap` is no faster, and emits out of
+ * order.)
  */
 export function throughReducer<In, Out extends object>(
   makeReducer: () => Reducer<In, Out>,
@@ -18,9 +19,9 @@ export function throughReducer<In, Out extends object>(
   return (source) =>
     defer(() => {
       const reducer = makeReducer();
-      // Nearly always there is one result: it takes the short way, and only those before it the other one.
+      // Nearly always there is one result. It goes out directly; only results before the last go through the queue.
       const earlier = new Subject<Out>();
-      /** What is still to be told; a value that comes from whoever is being told waits behind it. */
+      /** Results that still have to be emitted. A value that a subscriber sends back meanwhile waits behind them. */
       let untold: Out[] | undefined;
       const tellAllButLast = (results: readonly Out[]): Out => {
         untold = [...results];

@@ -16,7 +16,7 @@ const NOTHING: readonly never[] = [];
 
 /** The events of one series, joined with values of a longer timeframe. */
 class Joined {
-  /** The end of the newest candle that is final. */
+  /** The end of the newest final candle. */
   finalUntil = Number.NEGATIVE_INFINITY;
   private readonly intervals: Intervals;
   private readonly chain: IndicatorChain;
@@ -42,15 +42,19 @@ class Joined {
   }
 }
 
-/** Adds to the events of one series values of a longer timeframe that is made of themselves. */
+/**
+ * Adds values of a longer timeframe to the events of one series. The longer candles are made from these same events.
+ */
 export class OwnTimeframe implements Reducer<CandleEvent, IndicatorEvent>, ValuesHolder {
   readonly values: TimeframeValues;
   private readonly resampler: Resampler;
   private readonly intervals: Intervals;
   private joined: Joined | undefined;
-  /** The start of the first bucket that was seen; it may lack its beginning, and older ones any part. */
+  /**
+   * The start of the first bucket that was seen. That bucket may lack its beginning, and older ones may lack any part.
+   */
   private first = Number.POSITIVE_INFINITY;
-  /** No bucket counts that begins before. */
+  /** Buckets that begin earlier do not count. */
   private from = Number.POSITIVE_INFINITY;
 
   constructor(
@@ -80,22 +84,25 @@ export class OwnTimeframe implements Reducer<CandleEvent, IndicatorEvent>, Value
   }
 }
 
-/** The candles of a pair in the longer timeframe, and the series of it that are joined with them. */
-interface Pair extends ValuesHolder {
+/** The candles of a pair in the longer timeframe, and the pair's series that are joined with them. */
+interface PairState extends ValuesHolder {
   longer: Timeframe | undefined;
   readonly joined: Set<Joined>;
 }
 
-/** Adds to the events of any number of series values of a longer timeframe that comes beside them. */
+/**
+ * Adds values of a longer timeframe to the events of any number of series. The longer candles come from a stream of
+ * their own.
+ */
 export class OtherTimeframe implements Reducer<{ event: CandleEvent; isLonger: boolean }, IndicatorEvent> {
-  private readonly pairs = new Map<string, Pair>();
+  private readonly pairs = new Map<string, PairState>();
   private readonly longer: SeriesStates<TimeframeValues>;
   private readonly series: SeriesStates<{ joined?: Joined }>;
 
   constructor(private readonly indicators: Indicators) {
     this.longer = new SeriesStates(() => new TimeframeValues(indicators));
     this.series = new SeriesStates((former) => {
-      if (former?.joined !== undefined) (former.joined.holder as Pair).joined.delete(former.joined);
+      if (former?.joined !== undefined) (former.joined.holder as PairState).joined.delete(former.joined);
       return {};
     });
   }
@@ -114,7 +121,7 @@ export class OtherTimeframe implements Reducer<{ event: CandleEvent; isLonger: b
       throw new InvalidInputError("timeframe", "a stream of one timeframe for each pair", problem);
     }
     pair.longer = timeframe;
-    // Another where the longer series has begun anew.
+    // It is a new object after the longer series has begun anew.
     const isAnew = pair.values !== values;
     pair.values = values;
     const hasMoved = values.apply(event);
@@ -143,7 +150,7 @@ export class OtherTimeframe implements Reducer<{ event: CandleEvent; isLonger: b
     return told;
   }
 
-  private pairOf({ network, pairAddress, currency }: Series): Pair {
+  private pairOf({ network, pairAddress, currency }: Series): PairState {
     const name = `${network} ${pairAddress} ${currency}`;
     let pair = this.pairs.get(name);
     if (pair === undefined) {

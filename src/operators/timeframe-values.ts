@@ -5,20 +5,25 @@ import { type Intervals, intervalsOf } from "../timeframe.js";
 import { IndicatorChain, KernelSet, type Values } from "./indicator-chain.js";
 import type { Recursion } from "./replayed-chain.js";
 
-/** How many buckets are kept for candles that have not been told yet, as of a history that is read more slowly. */
+/**
+ * How many buckets are kept for candles that are still to come, such as those of a history that is read more slowly.
+ */
 const MOST_KEPT = 100_000;
 
-interface Bucket {
+interface ValuesBucket {
   readonly start: number;
   readonly end: number;
   values: Values;
 }
 
-/** The values after each closed candle of a longer timeframe, as long as a candle of the shorter one may ask for them. */
+/**
+ * The values after each closed candle of a longer timeframe, kept as long as a candle of the shorter one may ask for
+ * them.
+ */
 export class TimeframeValues {
   private readonly chain: IndicatorChain;
   /** Ascending. */
-  private readonly buckets: Bucket[] = [];
+  private readonly buckets: ValuesBucket[] = [];
   private readonly unknown: Values;
 
   constructor(indicators: ReadonlyMap<string, Indicator<unknown>>) {
@@ -27,9 +32,9 @@ export class TimeframeValues {
     this.unknown = Object.freeze(Object.fromEntries(names.map((name) => [name, undefined])));
   }
 
-  /** Takes in an event of the longer timeframe; whether values have changed by it. */
+  /** Takes in an event of the longer timeframe. Returns whether it has changed any values. */
   apply(event: CandleEvent): boolean {
-    // A running candle does not count, nor does it go with anything that does.
+    // A running candle does not count here, and neither does its removal.
     if (event.status === "open") return false;
     const told = this.chain.apply(event);
     const intervals = intervalsOf(event.series.timeframe);
@@ -49,7 +54,7 @@ export class TimeframeValues {
     return this.unknown;
   }
 
-  /** Forgets what no candle that ends later than this can ask for. */
+  /** Forgets the values that no candle can ask for if it ends later than this. */
   forget(until: number): void {
     let count = 0;
     while (count + 1 < this.buckets.length && this.buckets[count + 1]!.end <= until) count += 1;
@@ -72,12 +77,15 @@ export class TimeframeValues {
   }
 }
 
-/** What has the values of a longer timeframe. */
+/** Something that knows the values of a longer timeframe. */
 export interface ValuesHolder {
   values: TimeframeValues;
 }
 
-/** The values of a longer timeframe as a recursion over candles of a shorter one: those known by each candle's end. */
+/**
+ * The values of a longer timeframe as a recursion over candles of a shorter one. Each candle has the values known by
+ * its end.
+ */
 export class ValuesAt implements Recursion<Values> {
   constructor(
     private readonly holder: ValuesHolder,

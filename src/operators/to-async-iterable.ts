@@ -3,9 +3,12 @@ import { checkNumber } from "../contract/input.js";
 import { checkNames } from "../contract/names.js";
 import { PairstreamError } from "../errors.js";
 
-/** How a stream is read with `for await`. */
+/** Options for reading a stream with `for await`. */
 export interface AsyncIterableOptions {
-  /** Ends the reading: the loop throws its reason, and the stream is left. Default: only the loop ends it. */
+  /**
+   * Ends the reading when it aborts: the stream is unsubscribed, and the loop throws the signal's reason. Default: only
+   * the loop ends it.
+   */
   signal?: AbortSignal;
   /** How many events may wait to be read; default 100,000. */
   buffer?: number;
@@ -14,11 +17,12 @@ export interface AsyncIterableOptions {
 /**
  * Reads a stream with `for await`.
  *
- * Each loop subscribes for itself, when it begins, and leaves the stream when it is left. What comes meanwhile waits, in
- * order; where more than `buffer` wait, the stream is left, and the loop throws a `PairstreamError` after the last that
- * waited: nothing is lost without a word. It ends with the stream, and throws its error.
+ * Each loop subscribes on its own when it begins, and unsubscribes when it is left. Events that come while the loop is
+ * busy wait in order. If more than `buffer` events wait, the stream is unsubscribed, and the loop throws a
+ * `PairstreamError` after the last waiting event, so nothing is lost silently. The loop ends with the stream, and
+ * throws the stream's error.
  *
- * Throws an `InvalidInputError` where `buffer` is not a whole number of at least 1.
+ * Throws an `InvalidInputError` if `buffer` is not a whole number of at least 1.
  *
  * ```ts
  * import { type CandleEvent, closes, toAsyncIterable } from "pairstream";
@@ -49,10 +53,10 @@ interface Waiting<T> {
 const DONE = { done: true, value: undefined } as const;
 
 class Reading<T> implements AsyncIterator<T, undefined> {
-  /** What has come and was not read yet, from `read` on. */
+  /** Events that have come and are not read yet: those from index `read` on. */
   private unread: T[] = [];
   private read = 0;
-  /** Those who wait for what has not come yet. */
+  /** The readers that wait for the next event. */
   private readonly waiting: Waiting<T>[] = [];
   private ended: { readonly error?: unknown } | undefined;
   private readonly leave: () => void;
@@ -85,7 +89,7 @@ class Reading<T> implements AsyncIterator<T, undefined> {
     if (this.read < this.unread.length) {
       const value = this.unread[this.read]!;
       this.read += 1;
-      // Now and then, so that each costs the same however many wait.
+      // The list is cut only now and then, so that a read costs the same however many events wait.
       if (this.read * 2 >= this.unread.length) {
         this.unread = this.unread.slice(this.read);
         this.read = 0;

@@ -1,13 +1,14 @@
 import type { OperatorFunction } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
 import { InvalidInputError } from "../errors.js";
-import { type Indicator, isIndicator } from "../indicators/kernel.js";
+import type { Indicator } from "../indicators/kernel.js";
+import { checkSet } from "../indicators/set.js";
 import { reduceBySeries } from "./by-series.js";
 import { IndicatorChain, KernelSet } from "./indicator-chain.js";
 import type { IndicatorValues } from "./indicator-event.js";
 
 /**
- * Adds to every candle event the values of indicators right after it, corrections included.
+ * Adds the values of indicators to every candle event, corrections included.
  *
  * ```marbles
  * events                            a-b-c-d---|
@@ -20,29 +21,30 @@ import type { IndicatorValues } from "./indicator-event.js";
  * t: updated 12:01 = 6, open, mean 5
  * ```
  *
- * `indicators` names them, and `values` has these names; a value is `undefined` while its indicator warms up.
- * Each is in the unit that its indicator says. Intervals without a candle are left out: where they should
- * count, watch with `fillGaps`.
+ * `indicators` gives each indicator a name, and `values` has the same names. A value is `undefined` while its indicator
+ * warms up. Each value is in the unit that its indicator documents. Intervals without a candle do not count; to count
+ * them, watch with `fillGaps`.
  *
- * After every event the last values of each candle are those of a batch over the candles as they now stand. A
- * correction, a removal or a candle that turns up late is therefore followed, at once, by `updated` for each
- * later candle whose values it changes, ascending, with the `observedAt` of its cause, and `lateBy` and `live` as its own candle has them; its
- * `previous` is its `candle` then. Values that are objects are compared by what they hold, one level deep.
- * Revisions are its own: a candle's first event has that of the event it follows from (0 at birth), each
- * further one has one more than the last. What is final stays. What else an event holds stays on it,
- * values of a `withIndicators` before this one, too. Events, `values` and the objects in them are
+ * After every event the last values of each candle are those of a batch over the candles as they are then. A
+ * correction, a removal or a late candle is therefore followed at once by an `updated` event for each later candle
+ * whose values it changes, ascending. Such an event has the `observedAt` of its cause; `lateBy` and `live` are those of
+ * its own candle, and `previous` equals `candle`. Values that are objects are compared by their fields, one level deep.
+ * Revisions are counted by this operator: a candle's first event has the revision of the event that it follows from (0
+ * for a new candle), and each further event has one more than the last. Final candles do not change. All other fields
+ * of an event stay on it, as do the values of an earlier `withIndicators`. Events, `values` and the objects in them are
  * frozen.
  *
- * It keeps the candles that are not final yet, and the indicators as of the newest final one, so do not
- * filter out the final events before it. Where the `new` of a candle was missed, the first event about it
- * comes out as `new`.
+ * The operator keeps the candles that are not final yet, and the indicators as of the newest final one, so do not
+ * filter out the final events before it. If the `new` event of a candle was missed, the first event about it is emitted
+ * as `new`.
  *
- * Series may be merged; each is on its own. An event about a candle no newer than a final one begins its series anew
- * where it is `new`, as after the service's clock was set back; any other is left out, with a warning of the process.
+ * Series may be merged; each is handled on its own. If an event is about a candle that is no newer than a final one, a
+ * `new` event starts its series over, as after the service's clock was set back. Any other such event is left out, with
+ * a warning of the process.
  *
- * Throws an `InvalidInputError` where `indicators` is not an object of indicators, and where a name is `candle` or holds
- * a dot, which `crosses` could not tell from a path. The stream fails with one where a name is that of a value which is
- * there already, and with whatever an indicator throws.
+ * Throws an `InvalidInputError` if `indicators` is not an object of indicators, or if a name is `candle` or contains a
+ * dot, because `crosses` would take it for a path. The stream fails with that error if an event already has a value of
+ * that name. It also fails with any error that an indicator throws.
  *
  * ```ts
  * import { type CandleEvent, ema, rsi, withIndicators } from "pairstream";
@@ -68,32 +70,18 @@ export function withIndicators<
   return operator as unknown as OperatorFunction<E, E & { readonly values: IndicatorValues<I> }>;
 }
 
-/** Checks indicators by name, and keeps them as they are now. */
+/** Checks the indicators, and copies them as they are now. */
 export function checkIndicators(
   indicators: Record<string, Indicator<unknown>>,
 ): ReadonlyMap<string, Indicator<unknown>> {
-  if (typeof indicators !== "object" || indicators === null || Array.isArray(indicators)) {
+  const checked = checkSet(indicators);
+  for (const name of checked.keys()) {
+    if (name !== "candle" && !name.includes(".")) continue;
     throw new InvalidInputError(
       "indicators",
-      "an object of indicators by name, such as { fast: ema(9) }",
-      `is ${indicators === null ? "null" : Array.isArray(indicators) ? "an array" : typeof indicators}`,
+      "names without a dot, and not candle",
+      `has the name "${name}"`,
     );
-  }
-  const checked = new Map(Object.entries(indicators));
-  for (const [name, indicator] of checked) {
-    if (name === "__proto__") {
-      throw new InvalidInputError("indicators", "names other than __proto__", "has a name that objects keep");
-    }
-    if (name === "candle" || name.includes(".")) {
-      throw new InvalidInputError(
-        "indicators",
-        "names without a dot, and not candle",
-        `has the name "${name}"`,
-      );
-    }
-    if (isIndicator(indicator)) continue;
-    const problem = typeof indicator === "function" ? "is a function that is none" : `is ${typeof indicator}`;
-    throw new InvalidInputError(`indicators.${name}`, "an indicator, such as ema(9)", problem);
   }
   return checked;
 }

@@ -33,25 +33,26 @@ import { checkIndicators } from "./with-indicators.js";
  * t: new 12:05 = 6, open, trend 2
  * ```
  *
- * They are those after the last candle of the longer timeframe that has closed and that had ended by the end of the
- * event's own candle: never of the running one, and of an older candle never what came after it. A longer candle counts
- * from the event that closes it on, so the last close inside it has its values. `timeframe` is one in which the events'
- * own nests. Weeks begin on Monday; for others hand in `events.pipe(resample("1w", { weekStart: "thursday" }))`.
+ * The values are those after the last longer candle that has closed and that ended no later than the event's own
+ * candle. A running longer candle never counts, and an older candle never gets values that came after it. A longer
+ * candle counts from the event that closes it, so the last close inside it has its values. The timeframe of the events
+ * has to nest in `timeframe`. Weeks begin on Monday; for another day pass `events.pipe(resample("1w", { weekStart:
+ * "thursday" }))`.
  *
- * The longer candles are made of the events themselves, as `resample` makes them; the first is left out unless an event
- * about its first interval is seen, as it may lack its beginning. In place of `timeframe` a stream of the longer candles
- * will do, such as `watchCandles` of `1d` with a history: an EMA of 200 days out of minutes would want 288,000 of them.
- * It is subscribed to before the events, goes by network, pair and currency, and may be of several pairs; its error ends
- * the stream, its end does not.
+ * The longer candles are made from the events themselves, as `resample` makes them. The first one may lack its
+ * beginning, so it is left out unless an event about its first interval is seen. Instead of `timeframe` you may pass a
+ * stream of the longer candles, such as `watchCandles` of `1d` with a history: an EMA of 200 days needs 288,000
+ * minutes. That stream is subscribed to before the events. It is matched by network, pair and currency, and may hold
+ * several pairs. Its error ends the result, its end does not.
  *
- * A correction carries through: where it changes values, it is followed by `updated` for each later candle that has them
- * and is not final, as in `withIndicators`. So does a longer candle of a stream that closes after an event that would
- * have had its values. Values that are there already stay. Series may be merged; each is on its own. An event about a
- * candle no newer than a final one begins its series anew where it is `new`; any other is left out, with a warning of
- * the process.
+ * A correction carries through: if it changes values, an `updated` event follows for each later candle that has them
+ * and is not final, as in `withIndicators`. The same happens if a longer candle of a stream closes after an event that
+ * should have had its values. Values that an event already has stay. Series may be merged; each is handled on its own.
+ * If an event is about a candle that is no newer than a final one, a `new` event starts its series over. Any other such
+ * event is left out, with a warning of the process.
  *
- * Throws an `InvalidInputError` where `timeframe` is none, and for indicators as `withIndicators` does. The stream fails
- * with one where a name is that of a value which is there already, and at the first event that does not nest.
+ * Throws an `InvalidInputError` if `timeframe` is unknown, and for indicators as `withIndicators` does. The stream
+ * fails with that error if an event already has a value of that name, and at the first event that does not nest.
  *
  * ```ts
  * import { bollinger, type CandleEvent, closes, ema, withIndicators, withTimeframe } from "pairstream";

@@ -18,21 +18,24 @@ export interface Slot {
   readonly kind: "close" | "refresh";
 }
 
+function paceOf(every: number | "close"): number {
+  return every === "close" ? Number.POSITIVE_INFINITY : every;
+}
+
 /** Polls every `every` ms from the start of each interval, and `settle` ms after its end in any case. */
 export function candleSchedule(intervals: Intervals, every: number | "close", settle: number): Schedule {
-  const hasRefreshes = every !== "close" && every < intervals.shortest;
+  const pace = paceOf(every);
   return {
     closeEvery: intervals.shortest,
-    refreshEvery: hasRefreshes ? every : Number.POSITIVE_INFINITY,
+    refreshEvery: pace < intervals.shortest ? pace : Number.POSITIVE_INFINITY,
     nextClose: (after) => intervals.end(after - settle) + settle,
     nextRefresh: (after) => {
-      if (every === "close") return Number.POSITIVE_INFINITY;
       const start = intervals.start(after);
       const end = intervals.end(after);
-      const next = nextMultiple(start, every, after);
+      const next = nextMultiple(start, pace, after);
       if (next < end) return next;
       // At the very end the closing poll comes.
-      return end + every < intervals.end(end) ? end + every : Number.POSITIVE_INFINITY;
+      return end + pace < intervals.end(end) ? end + pace : Number.POSITIVE_INFINITY;
     },
   };
 }
@@ -43,10 +46,11 @@ export function candleSchedule(intervals: Intervals, every: number | "close", se
  */
 export function plainPace(intervals: Intervals, every: number | "close", settle: number): number | "close" {
   const { shortest, longest } = intervals;
-  if (every === "close" || every >= longest) return "close";
+  const pace = paceOf(every);
+  if (pace >= longest) return "close";
   // Intervals of different lengths have no pace that fits each of them once or twice.
-  if (shortest !== longest || settle % shortest !== every || 3 * every < shortest) return every;
-  return 2 * every < shortest ? 2 * every : "close";
+  if (shortest !== longest || settle % shortest !== pace || 3 * pace < shortest) return pace;
+  return 2 * pace < shortest ? 2 * pace : "close";
 }
 
 /** Polls every `every` ms, counted from `first`. */

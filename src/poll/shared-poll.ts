@@ -1,6 +1,7 @@
 import { BehaviorSubject, defer, Observable, type Subscriber, type Subscription, share, tap } from "rxjs";
 import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
 import type { CallKind } from "../client/limits/quota.js";
+import type { PolledFeed, RunningPoll } from "../client/metering.js";
 import { safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
 import { callAt } from "../client/timers.js";
 import { PairstreamError, QuotaExceededError } from "../errors.js";
@@ -31,6 +32,7 @@ export interface Poll<State> {
   readonly schedule: Schedule;
   readonly look: Look<State>;
   readonly kind: CallKind;
+  readonly feed: PolledFeed;
 }
 
 /** One look: asks as often as it takes, and gives the state after each answer. */
@@ -41,7 +43,7 @@ export interface LookOptions {
   readonly signal: AbortSignal;
   /** Whether this is the first look or one at the end of an interval. */
   readonly isClosing: boolean;
-  /** Whether it comes right after another look: a cache may give the same answer. */
+  /** Whether a request sent at `sentAt` comes so soon after the last look's that a cache may give the same answer. */
   readonly isRepeat: (sentAt: number) => boolean;
 }
 
@@ -68,7 +70,7 @@ const SECOND_LOOKS = 2;
 
 /** How wrong the first guess of the service's clock can be, in ms. */
 const CLOCK_SLACK = 2_000;
-/** A closing poll is tried so often if its answer does not prove that the interval is over. */
+/** How often a closing poll is sent while no answer proves that the interval is over. */
 const CLOSING_TRIES = 2;
 
 const UNASKED = { isFresh: false, isLate: false, failures: 0 };
@@ -116,9 +118,11 @@ function sharedPoll<State>(core: ClientCore, key: string, make: () => Poll<State
     const leave = core.spending.join({ ...poll.schedule, kind: poll.kind });
     const poller = new Poller(core, poll, views, subscriber);
     shared.poller = poller;
+    core.metering.polls.add(poller);
     poller.look();
     return () => {
       leave();
+      core.metering.polls.delete(poller);
       connections -= 1;
       if (connections === 0 && core.shared.get(key) === shared) core.shared.delete(key);
       poller.stop();
@@ -130,7 +134,7 @@ function sharedPoll<State>(core: ClientCore, key: string, make: () => Poll<State
 }
 
 /** Looks once for every slot. There may be thousands: between two looks each is little more than a timer. */
-class Poller<State> {
+class Poller<State> implements RunningPoll {
   readonly #core: ClientCore;
   readonly #poll: Poll<State>;
   readonly #views: ReadonlySet<MissingPair>;
@@ -163,6 +167,15 @@ class Poller<State> {
     this.#views = views;
     this.#subscriber = subscriber;
     this.#slot = { at: serviceNow(this.#core), kind: "refresh" };
+  }
+
+  get feed(): PolledFeed {
+    return this.#poll.feed;
+  }
+
+  get state(): RunningPoll["state"] {
+    const { state, isLate } = this.#feed;
+    return state === undefined ? "starting" : isLate ? "stalled" : "live";
   }
 
   /** Looks at once; further looks follow. */
@@ -297,8 +310,11 @@ class Poller<State> {
   #nextSlot(): Slot {
     const { schedule } = this.#poll;
     const stretch = this.#core.spending.pollThrottle();
-    const polled = polledUntil(this.#slot, serviceNow(this.#core));
-    let next = nextSlot(schedule, this.#observedAt, polled, stretch);
+    const now = serviceNow(this.#core);
+    const polled = polledUntil(this.#slot, now);
+    // If the last answer's instant lies ahead of the clock, the clock was set back since: the instant proves nothing.
+    const proven = this.#observedAt > now + CLOCK_SLACK ? polled : this.#observedAt;
+    let next = nextSlot(schedule, proven, polled, stretch);
     const isAgain = next.at === this.#slot.at && this.#tries >= CLOSING_TRIES;
     // If the service's clock is further behind than thought, a later answer can still prove the closing.
     const mayWait = safeSendTimeFor(this.#core.serviceClock(), next.at) > this.#core.scheduler.now();

@@ -76,17 +76,29 @@ export function assertNoLookahead<T>(
   if (typeof knownAt !== "function") {
     throw new InvalidInputError("knownAt", "a function of an output", `is of type ${typeof knownAt}`);
   }
-  const events = eventsOf(candles, options);
+  if (checkBeginnings(operator, eventsOf(candles, options), prefixes, knownAt) > 0) return;
+  throw new InvalidInputError("candles", "enough for the operator to emit", "let it emit nothing");
+}
+
+/**
+ * The same for events of any kind: throws if an operator looks ahead. Returns how many outputs it has compared; of none,
+ * nothing can be said.
+ */
+export function checkBeginnings<T>(
+  operator: OperatorFunction<CandleEvent, T>,
+  events: readonly CandleEvent[],
+  prefixes: number,
+  knownAt: (output: T) => number | undefined = observedAtOf,
+): number {
   const outputs = outputsOf(operator, events);
-  if (outputs.length === 0) {
-    throw new InvalidInputError("candles", "enough for the operator to emit", "let it emit nothing");
-  }
+  if (outputs.length === 0) return 0;
   checkClaims(outputs, events, knownAt);
   // The whole history runs twice: an operator whose outputs differ by themselves, such as random ones, is not looking
   // ahead.
   for (const length of [events.length, ...lengthsBelow(events.length, prefixes)]) {
     checkBeginning(operator, events, length, outputs);
   }
+  return outputs.length;
 }
 
 /** Throws if an output was altered after it was emitted, or came later than it claims. */
@@ -101,7 +113,7 @@ function checkClaims<T>(
     const claim = knownAt(value);
     const newest = events[given - 1];
     if (claim !== undefined && newest !== undefined && claim < newest.observedAt) {
-      throw lateness(claim, newest);
+      throw lookedAhead(claim, newest);
     }
   }
 }
@@ -243,7 +255,7 @@ function changeOf(
   if (Object.is(whole, part) || (typeof whole === "function" && typeof part === "function")) return undefined;
   const isNoObject = typeof whole !== "object" || typeof part !== "object" || whole === null || part === null;
   if (isNoObject || isIterable(whole) !== isIterable(part))
-    return `${path}is ${shown(part)}, then ${shown(whole)}`;
+    return `${path}is ${shownOutput(part)}, then ${shownOutput(whole)}`;
   if (seen.get(whole) === part) return undefined;
   seen.set(whole, part);
   const [before, after] = [contentsOf(part), contentsOf(whole)];
@@ -267,12 +279,12 @@ function contentsOf(value: object): Map<unknown, unknown> {
   return new Map<unknown, unknown>(isIterable(value) ? [...value].entries() : Object.entries(value));
 }
 
-function shown(value: unknown): string {
+function shownOutput(value: unknown): string {
   if (value === undefined) return "missing";
   return typeof value === "object" && isIterable(value) ? "a list" : show(value);
 }
 
-function lateness(claim: number, { candle, observedAt }: CandleEvent): PairstreamError {
+function lookedAhead(claim: number, { candle, observedAt }: CandleEvent): PairstreamError {
   const claimed = `claims to have been known at ${isoOf(claim)}`;
   const came = `came only with the candle of ${isoOf(candle.timestamp)}, at ${isoOf(observedAt)}`;
   return new PairstreamError(`The operator looks ahead: an output ${claimed}, but ${came}`);

@@ -3,17 +3,20 @@ import type { Candle } from "../contract/model.js";
 import { shortened } from "../contract/quote.js";
 import { InvalidInputError } from "../errors.js";
 import { candleError, flawOf, frozenCandle } from "./candle-flaw.js";
+import { type CsvRow, csvColumns, isCsvHeader } from "./csv-columns.js";
 
 /**
- * Reads candles from lines of JSON (NDJSON), one candle per line as `JSON.stringify` writes it: ascending, each once,
- * frozen. It reads one line at a time, so a file may be larger than memory.
+ * Reads candles from lines of JSON (NDJSON), one candle per line as `JSON.stringify` writes it, or of CSV: ascending,
+ * each once, frozen. It reads one line at a time, so a file may be larger than memory.
  *
- * `timestamp` is in ms since the epoch; prices and volume are from 0 to 1e100. Blank lines and unknown fields are
- * skipped. It can be iterated as often as `lines` can. Leaving early closes `lines`.
+ * CSV begins with a header, which names `date` or `timestamp`, `open`, `high`, `low`, `close`, `volume` and `swaps` in any
+ * order; values hold no commas and no quotes. `timestamp` is in ms since the epoch, in CSV also ISO 8601 with a zone;
+ * prices and volume are from 0 to 1e100. Blank lines and unknown fields are skipped. It can be iterated as often as
+ * `lines` can. Leaving early closes `lines`.
  *
  * Throws an `InvalidInputError` if `lines` is not iterable. Reading fails with one that names the line, counted from 1,
- * if the line is not JSON, is not a candle, or is not newer than the candle before. Errors of `lines` itself pass
- * through.
+ * and the field, if the line is neither JSON nor a row of CSV, is not a candle, or is not newer than the candle before.
+ * Errors of `lines` itself pass through.
  *
  * ```ts
  * import { readCandles } from "pairstream";
@@ -36,10 +39,17 @@ export function readCandles(lines: Iterable<string> | AsyncIterable<string>): As
 async function* parseCandles(lines: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Candle> {
   let number = 0;
   let newest = Number.NEGATIVE_INFINITY;
+  let parse: CsvRow | typeof jsonOf | undefined;
   for await (const line of lines) {
     number += 1;
-    const value = parseLine(line, number);
-    if (value === undefined) continue;
+    const text = textOf(line, number);
+    if (text === "") continue;
+    if (parse === undefined) {
+      const isCsv = isCsvHeader(text);
+      parse = isCsv ? csvColumns(text, number) : jsonOf;
+      if (isCsv) continue;
+    }
+    const value = parse(text, number);
     const flaw = flawOf(value, newest);
     if (flaw !== undefined) throw candleError(`line ${number}`, flaw);
     const candle = frozenCandle(value as Candle);
@@ -48,19 +58,19 @@ async function* parseCandles(lines: Iterable<string> | AsyncIterable<string>): A
   }
 }
 
-/** The value on a line; `undefined` for a blank line. */
-function parseLine(line: unknown, number: number): unknown {
-  const allowed = "one candle as JSON, and nothing else";
-  if (typeof line !== "string") {
-    throw new InvalidInputError(`line ${number}`, allowed, "is not text; split a stream into lines first");
-  }
-  // `trim` removes a byte order mark too.
-  const text = line.trim();
-  if (text === "") return undefined;
+const ALLOWED = "one candle as JSON, and nothing else";
+
+/** Without what surrounds it: `trim` removes a byte order mark too. */
+function textOf(line: unknown, number: number): string {
+  if (typeof line === "string") return line.trim();
+  throw new InvalidInputError(`line ${number}`, ALLOWED, "is not text; split a stream into lines first");
+}
+
+function jsonOf(text: string, number: number): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
-    throw new InvalidInputError(`line ${number}`, allowed, `is not JSON: "${shortened(text, 40)}"`, {
+    throw new InvalidInputError(`line ${number}`, ALLOWED, `is not JSON: "${shortened(text, 40)}"`, {
       cause,
     });
   }

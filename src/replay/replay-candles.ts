@@ -80,10 +80,7 @@ export function replayCandles(
   const intervals = intervalsOf(series.timeframe, checkWeekStart(options.weekStart));
   const isFilled = checkFlag("fillGaps", options.fillGaps);
   const newPace = checkPace(options);
-  if (typeof source !== "object" || !(isIterable(source) || isAsyncIterable(source))) {
-    const allowed = "an iterable of candles, async or not";
-    throw new InvalidInputError("source", allowed, "is not iterable");
-  }
+  checkSource(source);
   return defer(() => {
     const maker = new EventMaker(series, intervals, isFilled);
     const pace = newPace?.();
@@ -91,6 +88,25 @@ export function replayCandles(
     if (pace !== undefined) return onTime(maker.all(source), pace);
     return isFilled ? from(maker.all(source)) : from(source).pipe(map((candle) => maker.eventOf(candle)));
   });
+}
+
+/**
+ * Makes the events that `replayCandles` emits, one at a time: for whoever puts those of several series in order.
+ * `parameter` names the source in errors.
+ */
+export function candleReader(
+  series: Series,
+  weekStart: WeekStart,
+  parameter: string,
+): (candle: Candle) => CandleEvent {
+  const maker = new EventMaker(series, intervalsOf(series.timeframe, weekStart), false, parameter);
+  return (candle) => maker.eventOf(candle);
+}
+
+export function checkSource(source: Iterable<Candle> | AsyncIterable<Candle>, parameter = "source"): void {
+  if (typeof source === "object" && source !== null && (isIterable(source) || isAsyncIterable(source)))
+    return;
+  throw new InvalidInputError(parameter, "an iterable of candles, async or not", "is not iterable");
 }
 
 function checkPace({ speed, scheduler }: ReplayCandlesOptions): (() => Pace) | undefined {
@@ -111,11 +127,13 @@ class EventMaker {
   readonly #series: Series;
   readonly #intervals: Intervals;
   readonly #filler: GapFiller | undefined;
+  readonly #parameter: string;
   #count = 0;
   #newest = Number.NEGATIVE_INFINITY;
 
-  constructor(series: Series, intervals: Intervals, isFilled: boolean) {
+  constructor(series: Series, intervals: Intervals, isFilled: boolean, parameter = "source") {
     this.#series = series;
+    this.#parameter = parameter;
     this.#intervals = intervals;
     this.#filler = isFilled ? new GapFiller(intervals) : undefined;
   }
@@ -141,7 +159,7 @@ class EventMaker {
 
   eventOf(candle: Candle): CandleEvent {
     const flaw = flawOf(candle, this.#newest);
-    if (flaw !== undefined) throw candleError(`source[${this.#count}]`, flaw);
+    if (flaw !== undefined) throw candleError(`${this.#parameter}[${this.#count}]`, flaw);
     const { timestamp } = candle;
     if (this.#intervals.start(timestamp) !== timestamp) throw this.#misplaced(timestamp);
     this.#count += 1;
@@ -157,7 +175,11 @@ class EventMaker {
   #misplaced(timestamp: number): InvalidInputError {
     const { timeframe } = this.#series;
     const allowed = `the start of a ${timeframe} interval${timeframe === "1w" ? " (see weekStart)" : ""}`;
-    return candleError(`source[${this.#count}]`, { field: "timestamp", allowed, problem: `is ${timestamp}` });
+    return candleError(`${this.#parameter}[${this.#count}]`, {
+      field: "timestamp",
+      allowed,
+      problem: `is ${timestamp}`,
+    });
   }
 }
 

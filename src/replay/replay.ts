@@ -3,7 +3,7 @@ import { type FetchLike, SESSION, type SessionRequest, STALE } from "../client/s
 import { printable } from "../contract/quote.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
 import { routeOf, sessionOf } from "./record.js";
-import { LATENESS, type Lateness, land, SessionClock } from "./session-clock.js";
+import { LATENESS, land, SessionClock, type TurnLateness } from "./session-clock.js";
 import { type LateTurn, readTape, type TapeFailure, type TapeLine } from "./tape.js";
 import { VirtualClock } from "./virtual-clock.js";
 
@@ -115,7 +115,7 @@ interface PendingRequest {
 class Player {
   readonly clock: TapeClock;
   /** Makes timers as late as they were in the recording. */
-  readonly #lateness: Lateness;
+  readonly #lateness: TurnLateness;
   /** The clocks of the clients in this replay. */
   readonly #sessions: SessionClock[] = [];
   /** The exchanges in the order in which they ended. */
@@ -197,12 +197,21 @@ class Player {
       // If the request is missing, an action from outside has yet to make it. Such an action runs before anything else
       // that is due then.
       if (!this.#pending.has(line)) await this.#advance(line.ended + MOMENT);
-      if (line.ended < before) await this.#setBack(line);
+      if (line.ended < before || this.#isSentLater(line)) await this.#setBack(line);
       before = line.ended;
       this.#deliver(line);
     }
     await this.#advance(this.clock.now());
     if (this.#cut !== undefined) throw this.#cut;
+  }
+
+  /** Whether a request before the line's end went out later than that: the clock was set back in between. */
+  #isSentLater({ ended, asks }: TapeLine): boolean {
+    for (const { request, sent } of this.#unasked.values()) {
+      if (request >= asks) return false;
+      if (sent > ended) return true;
+    }
+    return false;
   }
 
   /** Lets time pass until the clock was set back. The number of requests by then shows when that was. */

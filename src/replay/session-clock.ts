@@ -1,5 +1,6 @@
 import { type SchedulerAction, type SchedulerLike, Subscription } from "rxjs";
 import type { SessionRequest } from "../client/send/transport.js";
+import type { PairstreamError } from "../errors.js";
 import { afterPromises } from "./event-loop.js";
 import type { LateTurn } from "./tape.js";
 import { type Timer, TimerAction, TimerQueue } from "./timers.js";
@@ -15,7 +16,7 @@ const AFTER_TIMERS = 2 ** 52;
 /**
  * The lateness of timers and arrivals, as far as it affects a session. A recording writes it down; a replay repeats it.
  */
-export interface Lateness {
+export interface TurnLateness {
   /** Reports a turn that is out of time, or that is still to come when somebody acts from outside. */
   tell(turn: Omit<LateTurn, "ended">): void;
   /**
@@ -46,11 +47,13 @@ interface QueuedTurn extends Timer {
  */
 export class SessionClock implements SchedulerLike {
   readonly #scheduler: SchedulerLike;
-  readonly #lateness: Lateness;
+  readonly #lateness: TurnLateness;
   readonly #queue = new TimerQueue<QueuedTurn>();
   #born = 0;
   /** The instant of the current turn, until all promises that it settled are done. */
   #instant: number | undefined;
+  /** Why turns have no end here. */
+  #failure: PairstreamError | undefined;
   /** The instant of the last turn, which later turns do not precede. */
   #latest = Number.NEGATIVE_INFINITY;
   /**
@@ -58,12 +61,14 @@ export class SessionClock implements SchedulerLike {
    */
   #taken = { due: Number.NaN, count: 0 };
 
-  constructor(scheduler: SchedulerLike, lateness: Lateness) {
+  constructor(scheduler: SchedulerLike, lateness: TurnLateness) {
     this.#scheduler = scheduler;
     this.#lateness = lateness;
   }
 
+  /** Throws where no turn has an end, as the platform does not tell when promises have settled. */
   now(): number {
+    if (this.#failure !== undefined) throw this.#failure;
     if (this.#instant === undefined) this.#enter();
     return this.#instant!;
   }
@@ -197,9 +202,14 @@ export class SessionClock implements SchedulerLike {
     const isSetBack = this.#scheduler.now() < this.#latest;
     this.#latest = isSetBack ? instant : Math.max(this.#latest, instant);
     if (this.#instant === undefined) {
-      afterPromises(() => {
-        this.#instant = undefined;
-      });
+      afterPromises(
+        () => {
+          this.#instant = undefined;
+        },
+        (error) => {
+          this.#failure = error;
+        },
+      );
     }
     this.#instant = this.#latest;
   }

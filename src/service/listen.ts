@@ -1,3 +1,4 @@
+import { type Closing, closing } from "../closing.js";
 import { checkNumber } from "../contract/input.js";
 import { checkNames } from "../contract/names.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
@@ -11,8 +12,8 @@ export interface ListenOptions {
   hostname?: string;
 }
 
-/** A listening service. */
-export interface Listening {
+/** A listening service. `await using` closes it when its block is left. */
+export interface Listening extends Closing {
   /** Its base URL, such as `http://127.0.0.1:43121`. */
   readonly url: string;
   /** Stops listening and closes every open connection at once. Further calls do nothing more. */
@@ -57,16 +58,16 @@ export async function listen(service: PairService, options: ListenOptions): Prom
   });
   const address = server.address();
   const actualPort = typeof address === "object" && address !== null ? address.port : port;
-  let closing: Promise<void> | undefined;
-  return Object.freeze({
+  let closed: Promise<void> | undefined;
+  return closing({
     url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${actualPort}`,
     close: () => {
-      closing ??= new Promise<void>((resolve) => {
+      closed ??= new Promise<void>((resolve) => {
         server.close(() => resolve());
         // Idle keep-alive connections would hold the server open until they time out.
         if ("closeAllConnections" in server) server.closeAllConnections();
       });
-      return closing;
+      return closed;
     },
   });
 }

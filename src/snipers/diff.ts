@@ -149,8 +149,9 @@ export function readReport(
 
 /** The present state for a late subscriber: one `wallet-added` event per wallet, none before the first report. */
 export function snapshot(book: SniperBook): readonly SniperEvent[] {
-  const { pairAddress, observedAt } = book;
-  if (observedAt === undefined) return Object.freeze([]);
+  const { pairAddress } = book;
+  // Whoever has wallets has had a report.
+  const observedAt = book.observedAt!;
   return Object.freeze(
     [...book.wallets.values()].map(({ wallet }) =>
       Object.freeze({ type: "wallet-added" as const, wallet, pairAddress, initial: true, observedAt }),
@@ -203,7 +204,7 @@ function compareWallet(known: KnownWallet, sniper: Sniper | undefined, evidence:
   const changed =
     sniper === undefined ? [] : SNIPER_TOTALS.filter((total) => !isSameTotal(wallet[total], sniper[total]));
   // If no total counts as changed, the old ones stay: the book always equals the fold of its events.
-  const totals = sniper === undefined || changed.length === 0 ? wallet : sniper;
+  const totals = changed.length === 0 ? wallet : sniper!;
   const next =
     changes.length === 0 && changed.length === 0
       ? wallet

@@ -99,6 +99,7 @@ export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observa
     schedule: steadySchedule(watch.every, serviceNow(core)),
     look: sniperLook(core, watch.query),
     kind: "snipers",
+    feed: watch.query,
   });
   return sharedFeed(core, watch.pollKey, make, watch.whenMissing);
 }

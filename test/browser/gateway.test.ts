@@ -1,25 +1,24 @@
-import { createClient, VirtualClock } from "pairstream";
+import { type ClientOptions, createClient, VirtualClock } from "pairstream";
 import { createPairService } from "pairstream/service";
+import { memoryStore } from "pairstream/store";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
-  createGateway,
-  type Gateway,
-  type GatewayOptions,
-  keyOf,
+  type ChartGateway,
+  type ChartOptions,
+  createChartGateway,
 } from "../../examples/live-chart/gateway.js";
 import { serveChart } from "../../examples/live-chart/serve.js";
 import { HandMadeMarket, PAIR } from "./hand-made-market.js";
 
 const START = Date.UTC(2026, 0, 5, 12, 0, 2);
-const EVENTS = `/events?pair=${PAIR}&timeframe=10s&currency=usd`;
-const SERIES = keyOf({ pairAddress: PAIR, timeframe: "10s", currency: "usd" });
+const EVENTS = `/candles?network=mainnet&pairAddress=${PAIR}&timeframe=10s&currency=usd&every=2000`;
 const ELSEWHERE = "https://elsewhere.example";
 const MANY = 2_000;
 
 describe("the gateway of the live chart", () => {
   let clock: VirtualClock;
   let requests: number;
-  let gateway: Gateway;
+  let gateway: ChartGateway;
   const open: ReadableStreamDefaultReader<Uint8Array>[] = [];
 
   beforeEach(() => {
@@ -29,15 +28,16 @@ describe("the gateway of the live chart", () => {
   });
   afterEach(async () => {
     for (const reader of open.splice(0)) await reader.cancel();
-    gateway.close();
+    await gateway.close();
+    await clock.advanceBy(0);
     expect(clock.pending).toBe(0);
   });
 
-  function gatewayWith(options: { origins?: readonly string[]; grace?: number }): Gateway {
-    return createGateway({ ...relayed(), ...options });
+  function gatewayWith(options: { origins?: readonly string[]; linger?: number }): ChartGateway {
+    return createChartGateway({ ...relayed(), ...options });
   }
 
-  function relayed(): GatewayOptions {
+  function relayed(stored: Pick<ClientOptions, "store"> = {}): ChartOptions {
     const market = new HandMadeMarket(START - 60_000);
     for (let at = START - 60_000; at < START; at += 1_000) market.trade(at, 2);
     const { fetch } = createPairService({ source: market, clock: () => clock.now() });
@@ -50,8 +50,9 @@ describe("the gateway of the live chart", () => {
       apiKey: "key",
       fetch: counted,
       scheduler: clock,
+      ...stored,
     });
-    return { client, network: "mainnet", pairs: [PAIR], every: 2_000, grace: 1 };
+    return { client, network: "mainnet", pairs: [PAIR], every: 2_000, linger: 0 };
   }
 
   const get = async (path: string, headers: Record<string, string> = {}, host = "127.0.0.1:8080") =>
@@ -71,9 +72,15 @@ describe("the gateway of the live chart", () => {
     return reader;
   }
 
-  /** Waits for a timer of the gateway. */
-  async function until(holds: () => boolean): Promise<void> {
-    while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+  /** How many watch each of the channels that are open. */
+  async function viewers(): Promise<readonly number[]> {
+    const { channels } = (await (await get("/status")).json()) as { channels: { viewers: number }[] };
+    return channels.map((channel) => channel.viewers);
+  }
+
+  /** Waits until so many watch; what is due happens meanwhile. */
+  async function until(expected: readonly number[]): Promise<void> {
+    while (JSON.stringify(await viewers()) !== JSON.stringify(expected)) await clock.advanceBy(0);
   }
 
   it("tells what can be chosen", async () => {
@@ -93,39 +100,60 @@ describe("the gateway of the live chart", () => {
     expect(ofOne).toBeGreaterThan(9);
 
     for (let more = 0; more < 20; more += 1) await view("event: ready");
-    expect(gateway.viewers()).toEqual(new Map([[SERIES, 21]]));
+    expect(await viewers()).toEqual([21]);
     const before = requests;
     await clock.advanceBy(20_000);
     const ofMany = requests - before;
     expect(ofMany).toBeLessThanOrEqual(ofOne);
 
     for (const reader of open.splice(0)) await reader.cancel();
-    await until(() => gateway.viewers().size === 0);
+    await until([]);
     const atEnd = requests;
     await clock.advanceBy(60_000);
     expect(requests).toBe(atEnd);
   });
 
-  it("keeps a channel for a viewer who comes back within the grace", async () => {
-    gateway.close();
-    gateway = gatewayWith({ grace: 600_000 });
+  it("keeps a channel for a viewer who comes back in time", async () => {
+    await gateway.close();
+    gateway = gatewayWith({ linger: 600_000 });
     const reader = await view("event: ready");
     await reader.cancel();
-    await until(() => gateway.viewers().get(SERIES) === 0);
+    await until([0]);
     const before = requests;
     await view("event: ready");
-    expect(gateway.viewers()).toEqual(new Map([[SERIES, 1]]));
+    expect(await viewers()).toEqual([1]);
+    expect(requests).toBe(before);
+  });
+
+  it("gives older candles, out of the client's store where there is one", async () => {
+    await gateway.close();
+    const store = memoryStore();
+    const until = START - 20_000 - (START % 10_000);
+    const history = EVENTS.replace("/candles", "/history").replace("&every=2000", `&to=${until}&count=3`);
+    const read = async () => {
+      gateway = createChartGateway(relayed({ store }));
+      const asked = get(history);
+      await clock.advanceBy(2_000);
+      return (await asked).json();
+    };
+    const first = await read();
+    expect(first.candles).toHaveLength(3);
+    const before = requests;
+    expect(before).toBeGreaterThan(0);
+    expect(await read()).toEqual(first);
     expect(requests).toBe(before);
   });
 
   it.each([
-    ["another pair", `/events?pair=other&timeframe=10s&currency=usd`],
-    ["another timeframe", `/events?pair=${PAIR}&timeframe=7min&currency=usd`],
-    ["no currency", `/events?pair=${PAIR}&timeframe=10s`],
-  ])("refuses %s, and opens nothing", async (_, path) => {
+    ["another pair", EVENTS.replace(PAIR, "other"), 403],
+    ["another network", EVENTS.replace("mainnet", "devnet"), 403],
+    ["another timeframe", EVENTS.replace("10s", "7min"), 400],
+    ["a faster pace", EVENTS.replace("2000", "1000"), 400],
+    ["no currency", EVENTS.replace("&currency=usd", ""), 400],
+  ])("refuses %s, and opens nothing", async (_, path, status) => {
     const answer = await get(path);
-    expect(answer.status).toBe(400);
-    expect(gateway.viewers().size).toBe(0);
+    expect(answer.status).toBe(status);
+    expect(await viewers()).toEqual([]);
   });
 
   it.each([
@@ -145,11 +173,11 @@ describe("the gateway of the live chart", () => {
   it("refuses a name that was pointed at this machine", async () => {
     expect((await get("/choices", {}, "elsewhere.example:8080")).status).toBe(403);
     expect((await get(EVENTS, {}, "elsewhere.example")).status).toBe(403);
-    expect(gateway.viewers().size).toBe(0);
+    expect(await viewers()).toEqual([]);
   });
 
   const uninvited: [string, RequestInit & { headers?: Record<string, string> }, number][] = [
-    ["HEAD", { method: "HEAD" }, 405],
+    ["HEAD", { method: "HEAD" }, 200],
     ["POST", { method: "POST", body: "" }, 405],
     ["another site, as an image", fromSite("cross-site", "no-cors"), 403],
     ["another site, by HEAD", { method: "HEAD", ...fromSite("cross-site", "no-cors") }, 403],
@@ -182,10 +210,10 @@ describe("the gateway of the live chart", () => {
       const answer = await ask(EVENTS, init);
       expect(answer.status).toBe(status);
     }
-    expect(gateway.viewers().size).toBe(0);
+    expect(await viewers()).toEqual([]);
     expect(clock.pending).toBe(0);
     expect(requests).toBe(0);
-    expect((await ask("/choices", init)).status).toBe(status);
+    if (init.method === undefined) expect((await ask("/choices", init)).status).toBe(status);
   });
 
   it.each([
@@ -196,7 +224,7 @@ describe("the gateway of the live chart", () => {
     const { headers } = fromSite(site, "cors");
     const answer = await get(EVENTS, origin === undefined ? headers : { ...headers, origin });
     expect(answer.status).toBe(200);
-    expect(gateway.viewers()).toEqual(new Map([[SERIES, 1]]));
+    expect(await viewers()).toEqual([1]);
     await answer.body!.cancel();
   });
 
@@ -211,9 +239,9 @@ describe("the gateway of the live chart", () => {
       await ask(EVENTS, { signal: abort.signal });
       after(abort);
     }
-    expect(gateway.viewers()).toEqual(new Map([[SERIES, 1]]));
+    expect(await viewers()).toEqual([1]);
     await one.cancel();
-    await until(() => gateway.viewers().size === 0);
+    await until([]);
     expect(clock.pending).toBe(0);
   });
 
@@ -221,30 +249,31 @@ describe("the gateway of the live chart", () => {
     const abort = new AbortController();
     abort.abort();
     await ask(EVENTS, { signal: abort.signal });
-    await until(() => gateway.viewers().size === 0);
+    await until([]);
     expect(clock.pending).toBe(0);
   });
 
   it("leaves nothing behind on a real connection, either", async () => {
     const served = await serveChart({ ...relayed(), port: 0, files: new Map() });
     const url = new URL(EVENTS, served.url);
+    const isWatched = async () => (await (await fetch(new URL("status", url))).json()).channels.length > 0;
     for (let count = 0; count < 50; count += 1) {
       const head = await fetch(url, { method: "HEAD" });
-      expect(head.status).toBe(405);
-      if (count === 0) expect(served.gateway.viewers().size).toBe(0);
+      expect(head.status).toBe(200);
+      if (count === 0) expect(await isWatched()).toBe(false);
       const abort = new AbortController();
       const asked = fetch(url, { signal: abort.signal });
       if (count % 2 === 0) await asked;
       abort.abort();
       await asked.catch(() => {});
     }
-    await until(() => served.gateway.viewers().size === 0);
+    while (await isWatched()) await clock.advanceBy(0);
     expect(clock.pending).toBe(0);
     await served.close();
   });
 
   it("lets in the origins that it is given", async () => {
-    gateway.close();
+    await gateway.close();
     gateway = gatewayWith({ origins: ["https://chart.example"] });
     expect((await get("/choices", { origin: "https://chart.example" })).status).toBe(200);
     expect((await get("/choices", {}, "chart.example")).status).toBe(200);

@@ -20,7 +20,7 @@ export const STEP = 10_000;
 export const CREATED = Date.UTC(2026, 0, 5, 11, 50);
 /** Where the clock of the service stands at first: two seconds into a candle. */
 const START = Date.UTC(2026, 0, 5, 12, 0, 2);
-const DEADLINE = 20_000;
+const DEADLINE = 50_000;
 
 /** A market, its service, a gateway and a page; time passes at the service only when told. */
 export class World {
@@ -34,8 +34,14 @@ export class World {
   readonly addresses: string[] = [];
   readonly relay: Relay;
   readonly page: Page;
+  /** Whether the service refuses the key of the gateway. */
+  isKeyRefused = false;
   readonly #files: ReadonlyMap<string, PageFile>;
   readonly #service: FetchLike;
+  /** How many requests the service has not answered yet. */
+  #unanswered = 0;
+  /** How many requests for older candles have been answered. */
+  #histories = 0;
   chart!: ServedChart;
 
   private constructor(relay: Relay, page: Page, files: ReadonlyMap<string, PageFile>) {
@@ -44,12 +50,21 @@ export class World {
     this.#files = files;
     page.on("pageerror", (error) => this.errors.push(error));
     page.on("request", (request) => this.addresses.push(request.url()));
+    page.on("requestfinished", (request) => {
+      if (new URL(request.url()).pathname === "/history") this.#histories += 1;
+    });
     const { clock, market } = this;
     const { fetch } = createPairService({ source: market, clock: () => clock.now(), apiKeys: [KEY] });
-    this.#service = (url, init) => {
+    this.#service = async (url, init) => {
+      if (this.isKeyRefused) return Response.json({ message: "Unauthorized" }, { status: 401 });
       const timeframe = new URL(url).searchParams.get("timeframe");
       if (timeframe !== null) this.asked.push(timeframe);
-      return fetch(url, init);
+      this.#unanswered += 1;
+      try {
+        return await fetch(url, init);
+      } finally {
+        this.#unanswered -= 1;
+      }
     };
     // Ten minutes of candles of 10 s, each with its own prices; the last of them has just begun.
     for (let at = CREATED; at < START; at += STEP) {
@@ -58,20 +73,30 @@ export class World {
     }
   }
 
-  static async open(browser: Browser, files: ReadonlyMap<string, PageFile>): Promise<World> {
+  /** `history`: how many candles the page begins with. */
+  static async open(
+    browser: Browser,
+    files: ReadonlyMap<string, PageFile>,
+    history?: number,
+  ): Promise<World> {
     const page = await browser.newPage();
     const world = new World(await Relay.open(), page, files);
-    await world.startGateway();
+    await world.startGateway(history);
     await page.goto(world.relay.url);
     await world.shows(
       "history",
       (chart) => chart.drawn.candles.length > 40 && chart.status?.state === "live",
     );
+    // Ten minutes of candles leave room in the view: the page asks for older ones.
+    await world.until("snipers are polled, too, and older candles have been asked for", async () => {
+      const isPolled = (await world.viewers()).includes("snipers  1") && world.#unanswered === 0;
+      return isPolled && world.#histories > 0;
+    });
     return world;
   }
 
   /** Starts a gateway with a client of its own. */
-  async startGateway(): Promise<void> {
+  async startGateway(history = 300): Promise<void> {
     this.chart = await serveChart({
       client: this.#client(),
       network: "mainnet",
@@ -80,8 +105,10 @@ export class World {
       every: 2_000,
       snipersEvery: 2_000,
       revisionWindow: 8,
-      heartbeat: 1_000,
-      grace: 50,
+      history,
+      // They come by the service's clock, which stands still for long.
+      heartbeat: 600_000,
+      linger: 0,
       files: this.#files,
     });
     this.relay.target = Number(new URL(this.chart.url).port);
@@ -142,6 +169,16 @@ export class World {
     for await (const { result } of this.#client().ohlcvPages({ ...series, ...range }))
       candles.push(...result);
     return candles.sort((a, b) => a.timestamp - b.timestamp);
+  }
+
+  /** What is watched at the gateway, and by how many, in alphabetical order. */
+  async viewers(): Promise<readonly string[]> {
+    const { channels } = (await (await fetch(new URL("status", this.chart.url))).json()) as {
+      channels: { type: string; viewers: number; options: { timeframe?: string } }[];
+    };
+    return channels
+      .map(({ type, viewers, options: { timeframe = "" } }) => `${type} ${timeframe} ${viewers}`)
+      .sort();
   }
 
   async close(): Promise<void> {

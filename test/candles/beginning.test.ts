@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TIMEFRAMES } from "../../src/contract/model.js";
 import { type DateLike, fetchCandles, type Timeframe, watchCandles } from "../../src/index.js";
 import { intervalsOf } from "../../src/timeframe.js";
-import { answered, at, MINUTES, World } from "../world.js";
+import { answered, at, MINUTES, time, World, withRows } from "../world.js";
 
 const DAY = 86_400_000;
 const NOW = at("12:00:10");
@@ -120,3 +120,42 @@ describe("every way to say the beginning of time", () => {
     expect(counts[0]).toEqual(counts[1]);
   });
 });
+
+describe.each(["start", "both", "neither"] as const)(
+  "a candle in whose interval the pair was created, bounds: %s",
+  (inclusive) => {
+    it.each([1, 2, 3, 5])("is shown again, though %i answers were empty at random", async (empty) => {
+      const createdAt = at("11:40:30");
+      const world = new World({ start: NOW, createdAt, hasDate: true, quirks: { inclusive } });
+      world.swapsEvery(60_000, createdAt, at("13:00:00"));
+      let left = empty;
+      world.interfere = ({ url }, answer) =>
+        url.pathname.endsWith("/ohlcv") && left-- > 0 ? withRows(answer, () => []) : undefined;
+      const shown = new Set<number>();
+      const options = { ...MINUTES, timeframe: "1h", since: at("11:00:00"), every: 60_000 } as const;
+      watchCandles(world.client, options).subscribe(({ type, candle }) => {
+        if (type === "removed") shown.delete(candle.timestamp);
+        else shown.add(candle.timestamp);
+      });
+      await world.clock.advanceTo(at("12:02:30"));
+      left = empty;
+      await world.clock.advanceTo(at("12:10:30"));
+      expect([...shown].sort()).toEqual([at("11:00:00"), at("12:00:00")]);
+    });
+
+    it("is read, though the answers from before it and from its start on were empty at random", async () => {
+      const createdAt = at("11:40:30");
+      const world = new World({ start: NOW, createdAt, hasDate: true, quirks: { inclusive } });
+      world.swapsEvery(60_000, createdAt, at("13:00:00"));
+      let left = 2;
+      world.interfere = ({ url }, answer) =>
+        url.pathname.endsWith("/ohlcv") && left-- > 0 ? withRows(answer, () => []) : undefined;
+      const candles: number[] = [];
+      fetchCandles(world.client, { ...MINUTES, from: at("11:00:00"), to: at("11:45:00") }).subscribe(
+        ({ timestamp }) => candles.push(timestamp),
+      );
+      await world.clock.advanceBy(30_000);
+      expect(candles.map(time)).toEqual(["11:40:00", "11:41:00", "11:42:00", "11:43:00", "11:44:00"]);
+    });
+  },
+);

@@ -146,3 +146,30 @@ describe("a candle whose row breaks while it is open", () => {
     expect(final.map(({ timestamp }) => timestamp)).toEqual(minutesFinal(2));
   });
 });
+
+describe("an interval whose row has broken answers", () => {
+  it.each([1, 2])(
+    "is not filled where %i of them were refused and the next one lacks the row",
+    async (refused) => {
+      const world = new World({ start: at("12:10:10"), client: { retry: false } });
+      world.swapsEvery(2 * MINUTE, at("11:00:00"), at("12:30:00"));
+      world.swap(BROKEN, 7);
+      let broken = 0;
+      world.interfere = (_, answer) =>
+        withRows(answer, (rows) => {
+          const others = rows.filter(({ timestamp }) => timestamp !== new Date(BROKEN).toISOString());
+          const hasRow = others.length < rows.length;
+          if (hasRow && broken === refused) return others;
+          if (hasRow) broken += 1;
+          return rows.map((row) => (others.includes(row) ? row : { ...row, close: null }));
+        });
+      const shown = new Set<number>();
+      const options = { ...MINUTES, since: at("11:30:00"), fillGaps: true };
+      watchCandles(world.client, options).subscribe(({ candle }) => shown.add(candle.timestamp));
+      await world.clock.advanceTo(at("12:20:30"));
+      const minutes = Array.from({ length: 50 }, (_, minute) => at("11:30:00") + minute * MINUTE);
+      expect(broken).toBe(refused);
+      expect(minutes.filter((minute) => !shown.has(minute))).toEqual([BROKEN]);
+    },
+  );
+});

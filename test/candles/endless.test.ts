@@ -112,3 +112,13 @@ describe.each(WALKS)("pages of one row and a new cursor each, %s", (_, walk) => 
     expect(births).toHaveLength(36);
   });
 });
+
+it("pages of rows beside an interval's start lead a watch to no third one", async () => {
+  const world = new World({ start: NOON + 10_000 });
+  endless(world, "1min", (index, { last }) => page(index, last + 5 - (index % 5)));
+  watchCandles(world.client, { ...MINUTES, every: 10_000 }).subscribe();
+  await world.clock.advanceBy(180_000);
+  const cursors = world.candleRequests().map(({ url }) => url.searchParams.get("cursor"));
+  expect(cursors).toContain("next-0");
+  expect(cursors).not.toContain("next-1");
+});

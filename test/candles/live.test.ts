@@ -1,5 +1,17 @@
+import { filter, type Observable } from "rxjs";
 import { describe, expect, it } from "vitest";
-import { type CandleEvent, type Timeframe, type WatchOptions, watchCandles } from "../../src/index.js";
+import {
+  type CandleEvent,
+  closes,
+  ema,
+  heikinAshi,
+  resample,
+  type Timeframe,
+  type WatchOptions,
+  watchCandles,
+  withIndicators,
+  withTimeframe,
+} from "../../src/index.js";
 import { withFaults } from "../../src/service/index.js";
 import { intervalsOf } from "../../src/timeframe.js";
 import { at, MINUTES, time, World } from "../world.js";
@@ -74,6 +86,53 @@ describe.each(LENGTHS)("an outage of two hours, in candles of %s", (timeframe, l
       expect(event.candle.timestamp).toBe(intervals.start(when - 1_000) - length);
       expect(event.lateBy).toBeLessThanOrEqual(Math.min(60_000, Math.max(5_000, length / 2)));
     }
+  });
+});
+
+/** What stands between a watch and the bot, and how many ms its candles last. */
+const OPERATORS: readonly (readonly [
+  string,
+  number,
+  (events: Observable<CandleEvent>) => Observable<CandleEvent>,
+])[] = [
+  ["nothing", 60_000, (events) => events],
+  ["withIndicators", 60_000, withIndicators({ fast: ema(3) })],
+  ["heikinAshi", 60_000, heikinAshi()],
+  ["withTimeframe", 60_000, withTimeframe("10min", { trend: ema(2) })],
+  ["resample", 300_000, resample("5min")],
+  [
+    "resample and withIndicators",
+    300_000,
+    (events) => events.pipe(resample("5min"), withIndicators({ fast: ema(3) })),
+  ],
+];
+
+describe.each(OPERATORS)("behind an outage and %s", (_, length, operator) => {
+  it.each([
+    [1, 0],
+    [1, 2],
+    [40, 2],
+  ])("a swap every %i min leads to one late decision at most, window %i", async (minutes, revisionWindow) => {
+    const world = new World({ start: at("09:30:00"), hasDate: true });
+    world.swapsEvery(minutes * 60_000, at("08:00:00"), at("14:00:00"));
+    cut(world, at("10:00:10"), at("12:00:10"));
+    const acted: CandleEvent[] = [];
+    watchCandles(world.client, { ...MINUTES, every: "close", revisionWindow })
+      .pipe(
+        operator,
+        closes(),
+        filter(({ live }) => live),
+      )
+      .subscribe((event) => acted.push(event));
+    await world.clock.advanceTo(at("12:20:30"));
+    // Of what ended during the outage at most the newest.
+    const missed = acted.filter(({ candle: { timestamp } }) => {
+      const end = timestamp + length;
+      return end > at("10:00:10") && end <= at("12:00:00");
+    });
+    expect(missed.length).toBeLessThanOrEqual(1);
+    for (const { lateBy } of acted) expect(lateBy).toBeLessThanOrEqual(length / 2);
+    if (minutes === 1) expect(acted.length).toBeGreaterThan((40 * 60_000) / length);
   });
 });
 

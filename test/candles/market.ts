@@ -113,6 +113,8 @@ export interface Scene {
   readonly isRepeat?: boolean;
   /** Whether nothing proves that an answer without rows, or with one that cannot be placed, is whole. */
   readonly isUnproven?: boolean;
+  /** By how many minutes what an answer without rows proves ends before its range does. */
+  readonly unprovenEnd?: number;
 }
 
 export interface Look {
@@ -152,6 +154,7 @@ export function scenes(
     ),
     isRepeat: may("repeat", false, fc.constant(true)),
     isUnproven: troubles.includes("unproven") ? fc.boolean() : fc.constant(false),
+    unprovenEnd: may("unproven", 0, fc.integer({ min: 0, max: 3 })),
   });
   return fc.array(scene, { minLength: 1, maxLength: 30 });
 }
@@ -199,6 +202,7 @@ export function play(rules: CandleRules, list: readonly Scene[]): Look[] {
       hasUnidentifiedRow,
       observedAt: now,
       epoch: 0,
+      provenUntil: isSilent ? Math.max(from, intervals.shift(to, -(scene.unprovenEnd ?? 0))) : to,
       ...doubts,
     };
     const before = freezeDeep(book);

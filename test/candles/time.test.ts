@@ -189,6 +189,37 @@ it("a clock that was set while nobody watched delays nothing: the interval runs 
   expect([...timestamps]).toEqual([at("11:03:00"), at("11:04:00"), at("11:05:00")]);
 });
 
+it.each([-60_000, -9_000_000])(
+  "a machine's clock that is set by %i ms while answers have no Date stops no poll",
+  async (by) => {
+    let isSet = false;
+    const world = new World({
+      start: at("12:00:10"),
+      hasDate: true,
+      schedulerOf: (clock) => ({
+        now: () => clock.now() + (isSet ? by : 0),
+        schedule: clock.schedule.bind(clock),
+      }),
+    });
+    world.swapsEvery(10_000, at("11:00:00"), at("13:00:00"));
+    const closed: number[] = [];
+    watchCandles(world.client, { ...MINUTES, every: "close" }).subscribe(({ status, candle }) => {
+      if (status === "closed") closed.push(candle.timestamp);
+    });
+    await world.clock.advanceTo(at("12:05:30"));
+    isSet = true;
+    world.interfere = async (_asked, answer) => {
+      const { status, headers, text } = await answer();
+      return { status, text, headers: { get: (name) => (name === "date" ? null : headers.get(name)) } };
+    };
+    // The answer by which the clock is found again has to be asked for without one.
+    await world.clock.advanceTo(at("12:07:30"));
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("12:11:30"));
+    expect(closed.slice(-3)).toEqual([at("12:08:00"), at("12:09:00"), at("12:10:00")]);
+  },
+);
+
 it("a clock that becomes known through another stream puts no poll off", async () => {
   const offset = -3 * 365 * 86_400_000;
   const world = new World({ start: at("12:00:10"), offset, hasDate: true });
@@ -212,6 +243,14 @@ describe("a Date that is wrong for a while", () => {
   const HOUR = 3_600_000;
   const since = at("11:57:00");
 
+  const datedBy =
+    (by: number): World["interfere"] =>
+    async (_asked, answer) => {
+      const { status, headers, text } = await answer();
+      const date = new Date(Date.parse(headers.get("date")!) + by).toUTCString();
+      return { status, text, headers: { get: (name) => (name === "date" ? date : headers.get(name)) } };
+    };
+
   /** What a subscriber is told of a market of three swaps a minute, and what minute runs at the end. */
   async function eventsAround(by: number, minutes: number, more: Partial<WatchOptions> = {}) {
     const world = new World({ start: at("12:00:10"), hasDate: true });
@@ -219,11 +258,7 @@ describe("a Date that is wrong for a while", () => {
     const events: CandleEvent[] = [];
     watchCandles(world.client, { ...MINUTES, since, ...more }).subscribe((event) => events.push(event));
     await world.clock.advanceTo(at("12:05:30"));
-    world.interfere = async (_asked, answer) => {
-      const { status, headers, text } = await answer();
-      const date = new Date(Date.parse(headers.get("date")!) + by).toUTCString();
-      return { status, text, headers: { get: (name) => (name === "date" ? date : headers.get(name)) } };
-    };
+    world.interfere = datedBy(by);
     await world.clock.advanceBy(minutes * 60_000);
     world.interfere = () => undefined;
     await world.clock.advanceBy(5 * 60_000);
@@ -261,4 +296,41 @@ describe("a Date that is wrong for a while", () => {
     const closed = events.filter(({ status }) => status === "closed").map(({ candle }) => candle);
     expect(closed.at(-1)).toMatchObject({ timestamp: running - 60_000, swaps: 3 });
   });
+
+  it.each([
+    [16_000, 1],
+    [10 * 60_000, 3],
+    [2 * HOUR, 10],
+  ])(
+    "by %i ms, for %i minutes, goes on filling a silence: each flat candle closes in time, once",
+    async (by, minutes) => {
+      const world = new World({ start: at("12:00:10"), hasDate: true });
+      world.swapsEvery(20_000, at("09:00:00"), at("12:04:00"));
+      const flats: { readonly timestamp: number; readonly now: number; readonly status: string }[] = [];
+      watchCandles(world.client, { ...MINUTES, since, fillGaps: true, every: "close" }).subscribe(
+        ({ candle: { timestamp, swaps }, status }) => {
+          if (swaps === 0) flats.push({ timestamp, now: world.clock.now(), status });
+        },
+      );
+      await world.clock.advanceTo(at("12:06:30"));
+      world.interfere = datedBy(by);
+      await world.clock.advanceBy(minutes * 60_000);
+      world.interfere = () => undefined;
+      const isSet = world.clock.now() + 120_000;
+      await world.clock.advanceBy(10 * 60_000);
+      const minutesTo = (from: number, to: number) =>
+        Array.from({ length: (to - from) / 60_000 }, (_, minute) => from + minute * 60_000);
+      const end = at("12:16:00") + minutes * 60_000;
+      const closed = flats.filter(({ status }) => status === "closed");
+      const inTime = closed.filter(({ timestamp, now }) => now > isSet && now - timestamp < 62_000);
+      const firstInTime = Math.ceil(isSet / 60_000 - 1) * 60_000;
+      expect(inTime.map(({ timestamp }) => timestamp)).toEqual(minutesTo(firstInTime, end));
+      // A minute that was over was told, and is not told again.
+      const over = flats.filter(({ timestamp, now }) => now - timestamp >= 60_000);
+      for (const timestamp of minutesTo(at("12:04:00"), end - 60_000)) {
+        const statuses = over.filter((flat) => flat.timestamp === timestamp).map(({ status }) => status);
+        expect(new Set(statuses).size, new Date(timestamp).toISOString()).toBe(statuses.length);
+      }
+    },
+  );
 });

@@ -246,6 +246,31 @@ describe.each([0, 1, 2])(
       expect(statuses.at(-1)).toMatchObject({ state: "live", coveredUntil: at("12:22:00") });
     });
 
+    it("covers no minute by one answer after its end, though its candle was missing before", async () => {
+      const world = new World({ start: at("12:00:10"), createdAt: at("11:50:00") });
+      // Only the running minute ever has a candle.
+      world.swapsEvery(MINUTE, at("12:10:02"), at("12:10:59"));
+      const statuses: FeedStatus[] = [];
+      watchFeedStatus(world.client, { ...MINUTES, every: 20_000, revisionWindow }).subscribe((status) =>
+        statuses.push(status),
+      );
+      await world.clock.advanceTo(at("12:10:25"));
+      let empty = 1;
+      world.interfere = ({ url }, answer) => {
+        if (!url.pathname.endsWith("/ohlcv")) return undefined;
+        return empty-- > 0 ? withRows(answer, () => []) : Promise.reject(new Error("lost"));
+      };
+      await world.clock.advanceTo(at("12:11:02"));
+      const asked = world.candleRequests().length;
+      world.interfere = ({ url }, answer) =>
+        url.pathname.endsWith("/ohlcv") ? withRows(answer, () => []) : undefined;
+      while (world.candleRequests().length === asked) await world.clock.advanceBy(10);
+      await world.clock.advanceBy(100);
+      expect(statuses.at(-1)!.coveredUntil).toBe(at("12:10:00"));
+      await world.clock.advanceTo(at("12:14:30"));
+      expect(statuses.at(-1)!.coveredUntil).toBeGreaterThanOrEqual(at("12:13:00"));
+    });
+
     it.each([1, 2, 3, 10])("loses nothing, %d times", async (empty) => {
       const { world, births } = await begun("devnet", empty);
       await world.clock.advanceTo(at("12:20:30"));

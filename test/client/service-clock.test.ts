@@ -237,6 +237,34 @@ describe("the service's clock", () => {
     });
   });
 
+  it.each([600, 700, 766, 800])(
+    "of two machines that are %i ms apart is not that of the one ahead",
+    (skew) => {
+      for (let offset = 0; offset < 3_000; offset += 100) {
+        let clock = learn(unknownClock, exchange(NOW + 7 * offset, 20, 20, offset).trip);
+        let now = NOW + 30_000;
+        let [answers, early, again] = [0, 0, 0];
+        for (let slot = 0; slot < 600; slot += 1) {
+          const settle = slot % 2 === 0 ? 0 : 1_000;
+          const target = Math.ceil((now + offset + 500) / 30_000) * 30_000 + settle;
+          for (let isProven = false; !isProven; answers += 1) {
+            const ahead = answers % 2 === 0 ? 0 : skew;
+            const [there, back] = [5 + ((answers * 5) % 7), 5 + ((answers * 3) % 8)];
+            const sent = Math.max(now, sendTimeFor(clock, target));
+            const { trip, truth } = exchange(sent, there, back, offset + ahead);
+            clock = learn(clock, trip);
+            isProven = earliestAnswerTime(clock, trip) >= target;
+            now = isProven ? trip.received : Math.max(trip.received, safeSendTimeFor(clock, target));
+            if (slot < 60) continue;
+            if (!isProven) again += 1;
+            else if (truth - ahead < target) early += 1;
+          }
+        }
+        expect([early, again]).toEqual([0, 0]);
+      }
+    },
+  );
+
   it("that was set by up to two seconds costs few requests more", () => {
     const steps = fc.integer({ min: 100, max: 2_000 }).chain((by) => fc.constantFrom(by, -by));
     const ways = fc.array(fc.integer({ min: 5, max: 35 }), { minLength: 160, maxLength: 160 });

@@ -1,4 +1,5 @@
 import { type ChannelEvent, isCandleEvent, isFeedStatus } from "../../src/adapters/sse/index.js";
+import type { Finding } from "../../src/adapters/store/index.js";
 import { SNIPER_TOTALS } from "../../src/contract/model.js";
 import type {
   Candle,
@@ -36,6 +37,11 @@ export function indicatorText(event: IndicatorEvent): string {
 /** `up at 12:01, 3 and 2`. */
 export function crossingText({ direction, event, a, b }: Crossing): string {
   return `${direction} at ${timeOf(event.candle.timestamp)}, ${a} and ${b}`;
+}
+
+/** `differs at 12:00`. */
+export function findingText({ type, timestamp }: Finding): string {
+  return `${type} at ${timeOf(timestamp)}`;
 }
 
 /** `live until 12:00`, or `stalled, 1 failed`. */

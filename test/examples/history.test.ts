@@ -1,31 +1,17 @@
-import { appendFile, readFile, stat, writeFile } from "node:fs/promises";
+import { appendFile, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Candle, createClient, fetchCandles, type Series } from "pairstream";
-import { createPairService, listen, type PairService, simulatedMarket } from "pairstream/service";
+import { type Candle, fetchCandles } from "pairstream";
 import { lastValueFrom, NEVER, of, toArray } from "rxjs";
-import { afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { recoverCandles } from "../../examples/history/candle-file.js";
 import { CandleWriter } from "../../examples/history/candle-writer.js";
 import { download, startAfter } from "../../examples/history/download.js";
 import { readOptions } from "../../examples/history/options.js";
 import { UsageError } from "../../examples/terminal/command-line.js";
 import { temporaryFolder } from "./files.js";
-import { endAll, expectRefusal, type Program, run } from "./program.js";
+import { client, FROM, history, KEY, SERIES, serve, TIMEOUT, TO } from "./past.js";
+import { endAll, expectRefusal, run } from "./program.js";
 
-const TIMEOUT = 60_000;
-const KEY = "key-0815";
-const FROM = Date.UTC(2025, 0, 2);
-const TO = FROM + 36 * 3_600_000;
-const SERIES: Series = { network: "mainnet", pairAddress: "pair1", timeframe: "10s", currency: "usd" };
-
-const market = simulatedMarket({ seed: 5, createdAt: "2025-01-01", pairs: ["pair1"] });
-const service = createPairService({ source: market, apiKeys: [KEY] });
-const client = createClient({
-  baseUrl: "http://localhost",
-  apiKey: KEY,
-  fetch: service.fetch,
-  rateLimit: false,
-});
 /** What one run without interruption writes. */
 let candles: Candle[];
 let whole: string;
@@ -38,39 +24,6 @@ beforeAll(async () => {
 afterEach(endAll);
 
 const linesOf = (some: readonly Candle[]) => some.map((candle) => `${JSON.stringify(candle)}\n`).join("");
-
-/** A service that holds its answer to one request until it is let go. */
-async function serve({ holds = Number.POSITIVE_INFINITY } = {}) {
-  let arrive = () => {};
-  let release = () => {};
-  const arrived = new Promise<void>((resolve) => {
-    arrive = resolve;
-  });
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  let requests = 0;
-  const fetch = async (request: Request) => {
-    requests += 1;
-    if (requests === holds) {
-      arrive();
-      await released;
-    }
-    return service.fetch(request);
-  };
-  const { url, close } = await listen({ fetch } as PairService, { port: 0 });
-  onTestFinished(async () => {
-    release();
-    await close();
-  });
-  return { url, arrived, release, requests: () => requests };
-}
-
-function history(url: string, args: readonly string[], environment = { PAIRSTREAM_API_KEY: KEY }): Program {
-  const range = ["--from", new Date(FROM).toISOString(), "--to", new Date(TO).toISOString()];
-  const place = ["--base-url", url, "--pair", "pair1", "--timeframe", "10s"];
-  return run("examples/history.ts", [...place, ...range, ...args], environment);
-}
 
 describe("a download", { timeout: TIMEOUT }, () => {
   it("writes the candles of a range, oldest first, and nothing on stderr without a terminal", async () => {
@@ -157,10 +110,12 @@ describe("an interrupted download", { timeout: TIMEOUT }, () => {
 describe("a download that cannot be written", { timeout: TIMEOUT }, () => {
   it("says that there is no room", async () => {
     const { url } = await serve();
-    const program = history(url, ["--output", "/dev/full"]);
+    const full = join(await temporaryFolder(), "full.ndjson");
+    await symlink("/dev/full", full);
+    const program = history(url, ["--output", full]);
     expect(await program.ended).toBe(1);
     expect(program.errors()).toBe(
-      "error: no room is left for /dev/full; make room, and start again to go on\n",
+      `error: no room is left for ${full}; make room, and start again to go on\n`,
     );
   });
 
@@ -184,9 +139,12 @@ describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
     [["--pair", "pair1"], /needs --base-url$/],
     [["--base-url", "https://service.test"], /needs --pair/],
     [["--to", "tomorrow"], /an instant with a zone/],
+    ...["month.txt", "month", ".csv", "month.csv.gz", "month.json", "ndjson", "month.", "/dev/null"].map(
+      (file) => [["--output", file], /It has to end in \.ndjson, \.csv, \.parquet or \.db\.$/] as const,
+    ),
     [["--key", KEY], /unknown option '--key'$/],
     [["--seed", "1", "--base-url", "https://service.test"], /cannot be used with/],
-  ])("%j are refused", (args, message) => {
+  ] as const)("%j are refused", (args, message) => {
     expect(() => readOptions(args, { PAIRSTREAM_API_KEY: KEY }, TO)).toThrow(
       expect.objectContaining({ constructor: UsageError, message: expect.stringMatching(message) }),
     );
@@ -231,7 +189,7 @@ describe("recoverCandles", () => {
       expect(await recoverCandles(file)).toEqual({ count: 3, first: candles[0], last: candles[2] });
       expect(await readFile(file, "utf8")).toBe(lines);
     }
-    for (const torn of ["", "{", "x".repeat(200_000)]) {
+    for (const torn of ["", "{", `{"timestamp":${"1".repeat(200_000)}`]) {
       await writeFile(file, torn);
       expect(await recoverCandles(file)).toEqual({ count: 0, first: undefined, last: undefined });
       expect(await readFile(file, "utf8")).toBe("");
@@ -244,6 +202,17 @@ describe("recoverCandles", () => {
     await appendFile(file, "{}\n");
     await expect(recoverCandles(file)).rejects.toThrow(/line 3/);
     expect(await readFile(file, "utf8")).toBe(`${linesOf(candles.slice(0, 2))}{}\n`);
+  });
+
+  it("leaves alone what is something else", async () => {
+    const file = join(await temporaryFolder(), "candles.ndjson");
+    for (const text of ["some notes", "{ }\n", "date,open,high,low,close,volume,swaps\n", '["torn']) {
+      await writeFile(file, text);
+      await expect(recoverCandles(file)).rejects.toThrow(
+        /candles\.ndjson does not begin with \{"timestamp":,/,
+      );
+      expect(await readFile(file, "utf8")).toBe(text);
+    }
   });
 
   it("finds nothing in a device", async () => {

@@ -1,21 +1,26 @@
 import { connect } from "node:net";
+import { join } from "node:path";
 import {
   applyCandleEvent,
   applySniperEvent,
   type Candle,
   type CandleEvent,
+  type ClientActivity,
   emptyReport,
   type FeedStatus,
   type SniperEvent,
 } from "pairstream";
 import { createPairService, listen, simulatedMarket } from "pairstream/service";
+import { Subject } from "rxjs";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { clientOf, linesOf } from "../../examples/live/follow.js";
 import { readOptions } from "../../examples/live/options.js";
 import { openPlace } from "../../examples/live/place.js";
+import { Tally } from "../../examples/live/tally.js";
 import type { Choices } from "../../examples/live-chart/gateway.js";
 import { UsageError } from "../../examples/terminal/command-line.js";
-import { swapLine, tapeOf } from "./files.js";
+import { openStore } from "../../examples/terminal/store-file.js";
+import { swapLine, tapeOf, temporaryFolder } from "./files.js";
 import { endAll, expectRefusal, type Program, run } from "./program.js";
 
 type PrintedEvent =
@@ -51,7 +56,7 @@ describe("without arguments", { timeout: TIMEOUT }, () => {
     await program.line((line) => /status +candles starting$/.test(line));
     await program.line((line) => /status +candles live, covered from .* until /.test(line));
     await program.line((line) => /status +snipers live, as of /.test(line));
-    await program.line((line) => /^ +snipers \d+ so far: sniped for \$/.test(line));
+    await program.line((line) => /^\d\d:\d\d:\d\d snipers \d+ so far: sniped for \$/.test(line));
     const candle = await program.line(isCandle);
     // Time, event, status, date and time of the candle, four prices, volume, swaps.
     expect(candle.trim().split(/ +/)).toHaveLength(11);
@@ -61,6 +66,29 @@ describe("without arguments", { timeout: TIMEOUT }, () => {
 
     expect(await stop(program)).toBe(0);
     expect(program.errors()).toBe("");
+    expect(program.lines.at(-1)).toMatch(
+      /^Followed for \d+ s: \d+ candles, \d+ closed live, \d+ corrected, \d+ removed; \d+ snipers; \d+ requests, [\d,]+ units$/,
+    );
+  });
+
+  it("begins every line below the headings with a time, and shows no sniper before the candles", async () => {
+    const program = live(["--no-page"]);
+    await program.line((line) => / updated open /.test(line));
+    expect(await stop(program)).toBe(0);
+    const lines = program.lines.slice(program.lines.indexOf("Ctrl-C stops") + 1, -1);
+    const heading = lines.findIndex((line) => line.startsWith("UTC      event "));
+    const odd = lines.filter(
+      (line) => !/^(\d\d:\d\d:\d\d|--:--:--|UTC {5}) \S/.test(line) || / $/.test(line),
+    );
+    expect(odd).toEqual([]);
+    expect(lines.slice(0, heading).every((line) => / starting$/.test(line))).toBe(true);
+    const snipers = lines.findIndex((line) => /snipers \d+ so far/.test(line));
+    expect(snipers).toBeGreaterThan(lines.findLastIndex((line) => / new +final /.test(line)));
+    const headed = lines[heading]!;
+    const candle = lines[heading + 1]!;
+    expect(candle.length).toBe(headed.length);
+    const holders = lines.filter((line) => / holds \S+, +sold /.test(line) && / snipers /.test(line));
+    expect(new Set(holders.map((line) => line.indexOf("realized"))).size).toBe(1);
   });
 
   it("ends at SIGTERM, and at a second Ctrl-C while it ends", async () => {
@@ -81,6 +109,50 @@ describe("without arguments", { timeout: TIMEOUT }, () => {
     program.child.stdout?.destroy();
     expect(await program.ended).toBe(0);
     expect(program.errors()).toBe("");
+  });
+});
+
+describe("the last line", () => {
+  it("counts candles, closes in time, corrections, removals, snipers and what they took", () => {
+    const activity = new Subject<ClientActivity>();
+    const tally = new Tally({ activity }, 1_000);
+    const [at, series] = [
+      0,
+      { network: "mainnet", pairAddress: "p", timeframe: "1s", currency: "usd" } as const,
+    ];
+    const candleAt = (timestamp: number, close: number): Candle => {
+      return { timestamp, open: 1, high: 9, low: 1, close, volume: 1, swaps: 1 };
+    };
+    const common = { stream: "candle", revision: 0, lateBy: 0, observedAt: at, series } as const;
+    const candle = candleAt(0, 2);
+    const corrected = candleAt(0, 3);
+    tally.count({ ...common, type: "new", status: "final", live: false, candle: candleAt(-1_000, 1) });
+    tally.count({ ...common, type: "new", status: "open", live: true, candle });
+    tally.count({ ...common, type: "updated", status: "closed", live: true, candle, previous: candle });
+    tally.count({
+      ...common,
+      type: "updated",
+      status: "closed",
+      live: true,
+      candle: corrected,
+      previous: candle,
+    });
+    tally.count({
+      ...common,
+      type: "updated",
+      status: "final",
+      live: true,
+      candle: corrected,
+      previous: corrected,
+    });
+    tally.count({ ...common, type: "removed", status: "final", live: true, candle: corrected });
+    const response = { type: "response", url: "/", attempt: 1, at, duration: 1 } as const;
+    activity.next({ type: "request", url: "/", attempt: 1, priority: "close", at });
+    activity.next({ ...response, status: 200, weight: 1_150 });
+    activity.next({ ...response, status: 503 });
+    expect(tally.line(32_000)).toBe(
+      "Followed for 31 s: 2 candles, 1 closed live, 1 corrected, 1 removed; 1 requests, 1,150 units",
+    );
   });
 });
 
@@ -142,8 +214,8 @@ describe("the page", { timeout: TIMEOUT }, () => {
     const { pairAddress, timeframe, currency } = choices.first;
     expect(choices.pairs[0]).toBe(pairAddress);
     const leave = new AbortController();
-    const query = new URLSearchParams({ pair: pairAddress, timeframe, currency });
-    const { body } = await fetch(new URL(`events?${query}`, url), leave);
+    const query = new URLSearchParams({ network: choices.network, pairAddress, timeframe, currency });
+    const { body } = await fetch(new URL(`candles?${query}`, url), leave);
     const decoder = new TextDecoder();
     let text = "";
     for await (const piece of body!) {
@@ -161,9 +233,9 @@ describe("the page", { timeout: TIMEOUT }, () => {
     // A server that is polite waits a minute for the rest of this.
     const halfRequest = connect(Number(new URL(url).port), "127.0.0.1").on("error", () => {});
     halfRequest.write("GET / HTTP/1.1\r\n");
-    const { first } = (await (await fetch(new URL("choices", url))).json()) as Choices;
-    const { pairAddress: pair, timeframe, currency } = first;
-    const events = await fetch(new URL(`events?${new URLSearchParams({ pair, timeframe, currency })}`, url));
+    const { network, first } = (await (await fetch(new URL("choices", url))).json()) as Choices;
+    const query = new URLSearchParams({ network, ...first });
+    const events = await fetch(new URL(`candles?${query}`, url));
     const page = fetch(url).catch(() => undefined);
     expect(await stop(program)).toBe(0);
     await Promise.all([page, events.text().catch(() => {})]);
@@ -256,6 +328,32 @@ describe("a service elsewhere", { timeout: TIMEOUT }, () => {
     }
   });
 
+  it("is asked for what is missing alone where a store has the rest", async () => {
+    const { baseUrl } = await serve("key");
+    const file = join(await temporaryFolder(), "candles.db");
+    const args = ["--base-url", baseUrl, "--pair", "pair1", "--since", "100", "--no-page", "--store", file];
+    const key = { PAIRSTREAM_API_KEY: "key" };
+    const first = live(args, key);
+    await first.line((line) => /candles live, covered from/.test(line));
+    await first.line(isCandle);
+    expect(await stop(first)).toBe(0);
+    const store = await openStore(file);
+    const { candles, covered } = await store.read(
+      {
+        ...{ service: baseUrl, network: "mainnet", pairAddress: "pair1", timeframe: "10s", currency: "usd" },
+        weekStart: "monday",
+      },
+      { from: 0, to: Date.now() },
+    );
+    store.close();
+    expect(covered).toHaveLength(1);
+    expect(candles.length).toBeGreaterThan(50);
+    const second = live(args, key);
+    await second.line(isCandle);
+    expect(await stop(second)).toBe(0);
+    expect(first.errors() + second.errors()).not.toContain("store");
+  });
+
   it("ends it with exit code 1 where it refuses the key, which is not shown", async () => {
     const { baseUrl } = await serve("key");
     const program = live(["--base-url", baseUrl, "--pair", "pair1"], { PAIRSTREAM_API_KEY: "wrong-0815" });
@@ -278,6 +376,8 @@ describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
     [["--since", "yesterday"], /a number of candles, or an instant with a zone/],
     [["--from", "2024-01-01"], /needs --tape$/],
     [["--minimum-usd", "1"], /needs --tape$/],
+    [["--store", "candles.db"], /--store is for a service elsewhere: it needs --base-url$/],
+    [["--store", "candles.db", "--tape", "file", "--from", "2024-01-01"], /it needs --base-url$/],
     [["--page-port", "70000"], /It has to be a port, from 0 to 65535/],
     [["--base-url", "https://service.test"], /needs --pair/],
     [["--seed", "1", "--tape", "file"], /cannot be used with/],
@@ -313,6 +413,7 @@ describe("--help", { timeout: TIMEOUT }, () => {
       "timeframe",
       "currency",
       "since",
+      "store",
       "json",
     ]) {
       expect(text).toContain(`--${name}`);

@@ -1,9 +1,23 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { openStore } from "../../examples/terminal/store-file.js";
 import { type Market, openMarket } from "../adapters/nats/market.js";
-import { hasServer, type NatsServer, startServer } from "../adapters/nats/servers.js";
+import { hasServer, type NatsServer, startServer, until } from "../adapters/nats/servers.js";
+import { temporaryFolder } from "./files.js";
 import { endAll, run } from "./program.js";
 
 const PAIR = "one";
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
 
 describe.skipIf(!hasServer)("a collector and a bot over NATS", { timeout: 60_000 }, () => {
   let server: NatsServer;
@@ -24,12 +38,13 @@ describe.skipIf(!hasServer)("a collector and a bot over NATS", { timeout: 60_000
   it("give the bot candles, also after another collector has been handed the work", async () => {
     const elsewhere = [...shared, "--base-url", market.url, "--pair", PAIR];
     const key = { PAIRSTREAM_API_KEY: "test" };
-    const first = run("examples/collector.ts", elsewhere, key);
+    const store = join(await temporaryFolder(), "candles.db");
+    const first = run("examples/collector.ts", [...elsewhere, "--store", store], key);
     await first.line((line) => line.includes(" started pairstream.candles."));
     const bot = run("examples/bot-on-nats.ts", [...shared, "--pair", PAIR, "--lines", "8"]);
     await bot.line((line) => line === "The feed is live");
     await bot.line((line) => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d closed at \d/.test(line));
-    const second = run("examples/collector.ts", elsewhere, key);
+    const second = run("examples/collector.ts", [...elsewhere, "--store", store], key);
     await second.line((line) => line.includes(" started pairstream."));
     first.child.kill("SIGINT");
     expect(await first.ended).toBe(0);
@@ -39,6 +54,26 @@ describe.skipIf(!hasServer)("a collector and a bot over NATS", { timeout: 60_000
     expect(bot.lines).toHaveLength(8);
     second.child.kill("SIGTERM");
     expect(await second.ended).toBe(0);
+    expect(second.errors()).toBe("");
+    const kept = await openStore(store);
+    const of = { network: "mainnet", pairAddress: PAIR, timeframe: "1s", currency: "usd" } as const;
+    const storeKey = { ...of, service: market.url, weekStart: "monday" } as const;
+    expect((await kept.read(storeKey, { from: 0, to: Date.now() })).candles.length).toBeGreaterThan(5);
+    kept.close();
+  });
+
+  it("serve the collector's metrics where a port is named, and end with it", async () => {
+    const port = await freePort();
+    const collector = run("examples/collector.ts", [...shared, "--metrics", String(port)]);
+    await collector.line((line) => line.includes(" started pairstream.candles."));
+    const address = `http://127.0.0.1:${port}/metrics`;
+    const scraped = async () => (await fetch(address)).text();
+    await until("polls", async () => /^pairstream_feeds\{.*kind="candles".*\} \d+$/m.test(await scraped()));
+    expect(await scraped()).toMatch(/^pairstream_collector_slots\{.*group="default".*\} 16$/m);
+    collector.child.kill("SIGINT");
+    expect(await collector.ended).toBe(0);
+    expect(collector.errors()).toBe("");
+    await expect(fetch(address)).rejects.toThrow();
   });
 
   it("bring a market of their own, and go on until Ctrl-C", async () => {
@@ -52,10 +87,12 @@ describe.skipIf(!hasServer)("a collector and a bot over NATS", { timeout: 60_000
   it("say in one line what they cannot do", async () => {
     const refused = [
       run("examples/collector.ts", [...shared, "--base-url", "https://service.test"]),
+      run("examples/collector.ts", [...shared, "--store", "candles.db"]),
+      run("examples/collector.ts", [...shared, "--metrics", "70000"]),
       run("examples/bot-on-nats.ts", [...shared, "--pair", ""]),
       run("examples/bot-on-nats.ts", ["--servers", "127.0.0.1:1"]),
     ];
-    expect(await Promise.all(refused.map(({ ended }) => ended))).toEqual([2, 2, 1]);
+    expect(await Promise.all(refused.map(({ ended }) => ended))).toEqual([2, 2, 2, 2, 1]);
     for (const { errors } of refused) expect(errors()).toMatch(/^error: .+\n$/);
   });
 });

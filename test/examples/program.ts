@@ -1,16 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
+import { read, root } from "../documents/blocks.js";
 
 /** A running example. */
 export interface Program {
   readonly child: ChildProcess;
   /** Lines of stdout so far, the last one only once it is whole. */
   readonly lines: string[];
-  /** All of stderr so far. */
+  /** All of stderr so far, but for what some versions of Node say of their driver for SQLite. */
   errors(): string;
   /** The first line that passes; rejects when the program ends, or the deadline passes, without one. */
   line(passes: (line: string) => boolean): Promise<string>;
@@ -18,7 +16,11 @@ export interface Program {
   readonly ended: Promise<number | NodeJS.Signals>;
 }
 
+const { scripts } = JSON.parse(read("package.json")) as {
+  readonly scripts: Readonly<Record<string, string>>;
+};
 const DEADLINE = 20_000;
+const YOUNG_DRIVER = /^\(node:\d+\) ExperimentalWarning: SQLite .*\n\(Use `node.*\n/m;
 const running = new Set<ChildProcess>();
 
 /** Runs an example as `npm start` does, without a shell between. */
@@ -28,7 +30,7 @@ export function run(
   environment: NodeJS.ProcessEnv = {},
 ): Program {
   const { PAIRSTREAM_API_KEY: _key, PAIRSTREAM_BASE_URL: _url, ...inherited } = process.env;
-  const child = spawn(process.execPath, ["--import", "tsx", example, ...args], {
+  const child = spawn(process.execPath, [...commandOf(example), ...args], {
     cwd: root,
     env: { ...inherited, NO_COLOR: "1", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
@@ -83,7 +85,13 @@ export function run(
       check();
     });
 
-  return { child, lines, errors: () => errors, line, ended };
+  return { child, lines, errors: () => errors.replace(YOUNG_DRIVER, ""), line, ended };
+}
+
+/** What follows `exec node` in the script that runs it. */
+function commandOf(example: string): readonly string[] {
+  const script = Object.values(scripts).find((each) => each.endsWith(` ${example}`));
+  return script?.split(" ").slice(2) ?? ["--import", "tsx", example];
 }
 
 /** Expects a program to end at once with exit code 2, and to say why in one line that passes. */

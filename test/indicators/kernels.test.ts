@@ -3,11 +3,13 @@ import type { Candle } from "../../src/contract/model.js";
 import { sma } from "../../src/indicators/averages/sma.js";
 import { candleIndicator, candleResultIndicator } from "../../src/indicators/candle-kernel.js";
 import type { Indicator } from "../../src/indicators/kernel.js";
+import type { CandleColumns } from "../../src/indicators/rows.js";
 import {
   type SeriesKernel,
   seriesIndicator,
   seriesResultIndicator,
 } from "../../src/indicators/series-kernel.js";
+import { expectColumnsAsStreamed } from "./by-column.js";
 import { describeIndicator } from "./contract.js";
 import { marketOf } from "./market.js";
 
@@ -24,6 +26,10 @@ class Echo<T> {
 
   peek(given: Candle | number): T {
     return this.push(given);
+  }
+
+  fill(): never {
+    throw new Error("An echo is asked one by one.");
   }
 
   fork(): Echo<T> {
@@ -54,8 +60,8 @@ describe("what is not there yet", () => {
   });
 
   it.each([
-    ["seriesResultIndicator", seriesResultIndicator(() => new Echo(oddOnes), undefined)],
-    ["candleResultIndicator", candleResultIndicator(() => new Echo(oddOnes))],
+    ["seriesResultIndicator", seriesResultIndicator(() => new Echo(oddOnes), ["odd"], undefined)],
+    ["candleResultIndicator", candleResultIndicator(() => new Echo(oddOnes), ["odd"])],
   ])("is undefined where a kernel of %s says so", (_, made) => {
     expect(valuesOf(made, [1, 2])).toEqual([
       [{ odd: 1 }, { odd: 1 }],
@@ -71,7 +77,7 @@ describe("what is not there yet", () => {
       [1, 2, 3, 4],
     );
     valuesOf(
-      seriesResultIndicator(() => results, { source }),
+      seriesResultIndicator(() => results, ["odd"], { source }),
       [1, 2, 3, 4],
     );
     expect([numbers.given, results.given]).toEqual([
@@ -91,12 +97,21 @@ it("gives a kernel the candle that its number was taken from", () => {
       return this.push(value, given);
     }
 
+    fill(values: Float64Array, out: Float64Array, { swaps }: CandleColumns): void {
+      for (let at = 0; at < values.length; at += 1) out[at] = values[at]! * swaps![at]!;
+    }
+
     fork(): Swaps {
       return new Swaps();
     }
   }
   const kernel = seriesIndicator(() => new Swaps(), { source: "high" }, "low")();
   expect(kernel.push({ ...candle(5), high: 20, swaps: 7 })).toBe(140);
+  expectColumnsAsStreamed(
+    "swaps",
+    seriesIndicator(() => new Swaps(), {}),
+    marketOf(3, 9),
+  );
   expect(seriesIndicator(() => new Swaps(), {}, "low")().peek({ ...candle(5), low: 2, swaps: 7 })).toBe(14);
 });
 
@@ -107,6 +122,10 @@ class Body {
 
   push(given: Candle): number {
     return this.peek(given);
+  }
+
+  fill({ open, close }: CandleColumns, out: Float64Array): void {
+    for (let at = 0; at < out.length; at += 1) out[at] = Math.abs(close[at]! - open[at]!);
   }
 
   fork(): Body {
@@ -121,6 +140,17 @@ class Shape {
 
   push(given: Candle): { body: number; foot: number; flow: number } {
     return this.peek(given);
+  }
+
+  fill(
+    { open, close, low, volume }: CandleColumns,
+    out: { body: Float64Array; foot: Float64Array; flow: Float64Array },
+  ): void {
+    for (let at = 0; at < open.length; at += 1) {
+      out.body[at] = Math.abs(close[at]! - open[at]!);
+      out.foot[at] = Math.min(open[at]!, close[at]!) - low[at]!;
+      out.flow[at] = close[at]! * volume[at]!;
+    }
   }
 
   fork(): Shape {
@@ -141,7 +171,7 @@ describeIndicator({
 
 describeIndicator({
   name: "a kernel of objects over candles",
-  indicator: candleResultIndicator(() => new Shape()),
+  indicator: candleResultIndicator(() => new Shape(), ["body", "foot", "flow"]),
   ...NO_WARM_UP,
   scaling: { body: 1, foot: 1, flow: 1 },
   volumeScaling: { body: 0, foot: 0, flow: 1 },

@@ -39,6 +39,25 @@ export function marketOf(seed: number, length: number, price = 100): Candle[] {
   return candles;
 }
 
+/**
+ * Candles without sense, at the ends of what is allowed: prices of 0, below it, tiny, huge, and the same again; lows
+ * above highs; no volume.
+ */
+export function extremesOf(seed: number, length: number): Candle[] {
+  const random = randomOf(seed);
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)]!;
+  const price = () => pick([0, -0, 1, 1, 7, -3, 1e-320, 1e-300, 1e-9, 1e15, 1e100, 1 + random(), random()]);
+  const volume = () => pick([0, 0, -0, 5e-324, 1e-9, 1, 1e100, random()]);
+  let last = 1;
+  return Array.from({ length }, (_, at) => {
+    // Still for a while, now and then: windows get to hold equal numbers.
+    if (random() < 0.5) last = price();
+    const still = random() < 0.3;
+    const [open, high, low, close] = still ? [last, last, last, last] : [last, price(), price(), price()];
+    return Object.freeze({ timestamp: at * 60_000, open, high, low, close, volume: volume(), swaps: at % 7 });
+  });
+}
+
 /** Candles that all stand still at one price. */
 export function flatMarket(length: number, price: number, volume = 5): Candle[] {
   return Array.from({ length }, (_, at) =>

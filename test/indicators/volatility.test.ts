@@ -98,6 +98,9 @@ for (const [n, k] of [
     memory: n,
     scaling: { upper: 1, middle: 1, lower: 1, percentB: 0, width: 0 },
     flat: (price) => ({ upper: price, middle: price, lower: price, percentB: 0.5, width: 0 }),
+    // Each middle is off by at most n + 2 roundings of a number about its size: n of the sum and the mean, one of the band,
+    // one of the distance to it. `percentB` holds that against the distance of the bands, which is `width` middles.
+    rounding: ({ width }) => ({ percentB: width === 0 ? 0 : ((n + 2) * Number.EPSILON) / width }),
     reference: (candles) => {
       const closes = closesOf(candles);
       const means = windowed(closes, n, meanOf);

@@ -84,4 +84,22 @@ describe("how late what follows is", () => {
     const skipped = [coming("new", 4, "open", -9_000), { ...final, type: "new" as const }];
     expect(comingsOf(emitted(resample("5min"), skipped)).at(-1)).toEqual([0, "final", false, 121_500]);
   });
+
+  it("counts from when an event is received, which from memory is later than it was observed", () => {
+    const finalAfter = 2 * MINUTE + SETTLE;
+    const final = (type: CandleEvent["type"], at: number, late: number): CandleEvent => ({
+      ...coming(type, at, "final", finalAfter),
+      lateBy: late,
+    });
+    const known = [
+      coming("new", 4, "closed", 1_500),
+      final("updated", 4, 0),
+      coming("new", 6, "closed", 1_500),
+    ];
+    // Observed two minutes after its end, and received 10 minutes after that, it ends the bucket before it.
+    const remembered = final("new", 11, 10 * MINUTE);
+    const told = emitted(resample("5min"), [...known, remembered]);
+    const received = 12 * MINUTE + finalAfter + 10 * MINUTE;
+    expect(comingsOf(told).at(-2)).toEqual([5, "final", false, received - (10 * MINUTE + SETTLE)]);
+  });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { map, of, Subject } from "rxjs";
-import { describe, expect, it } from "vitest";
+import { map, type Observable, of, Subject } from "rxjs";
+import { describe, expect, expectTypeOf, it } from "vitest";
 import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
 import type { Candle } from "../../src/contract/model.js";
 import { InvalidInputError } from "../../src/errors.js";
@@ -120,4 +120,9 @@ describe("latest", () => {
       }),
     );
   });
+});
+
+it("keeps the type of the events", () => {
+  const tagged = of({ ...EVENTS.a, tag: 1 }).pipe(latest(2));
+  expectTypeOf(tagged).toExtend<Observable<readonly { tag: number }[]>>();
 });

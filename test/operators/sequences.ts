@@ -79,7 +79,7 @@ function subscribe(
   const hasHistory = minutes > 0;
   const start = hasHistory ? seam - minutes * MINUTE : MINUTES.start(now);
   const since = hasHistory ? start : undefined;
-  const poll = { every: 1_000, whenMissing: "fail", pollKey: "" } as const;
+  const poll = { every: 1_000, weekStart: "monday", whenMissing: "fail", pollKey: "" } as const;
   const watch = { series: SERIES, rules, since, fillGaps: isFilled, ...poll };
   const view = new CandleView(watch, { start, hasHistory });
   const events: CandleEvent[] = [];

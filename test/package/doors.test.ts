@@ -8,6 +8,8 @@ import { openService, PAIR } from "./local-service.js";
 
 const shipped = inject("shipped");
 const { folders } = shipped;
+/** The declarations of the NATS client name what is Node's. */
+const NODE = { types: ["node"] };
 const FORMATS = ["mjs", "cjs"] as const;
 
 /** What a program says, once as an ES module and once as CommonJS. */
@@ -51,12 +53,50 @@ describe("a door, as an ES module and as CommonJS, with no optional peers but it
     expect(await said(folder, "sse")).toEqual([closings, closings]);
   });
 
+  it("pairstream/react has its hooks", async () => {
+    const folder = await compile({ folder: folders.react, programs: ["react"], resolution: "node16" });
+    const hooks = { useCandles: "function", useSnipers: "function" };
+    expect(await said(folder, "react")).toEqual([hooks, hooks]);
+  });
+
+  it("pairstream/tradingview has a datafeed, with no package but rxjs", async () => {
+    const programs = ["tradingview"];
+    const folder = await compile({ folder: folders.tradingview, programs, resolution: "node16" });
+    expect(await said(folder, "tradingview")).toEqual([
+      ["1S", "1M"],
+      ["1S", "1M"],
+    ]);
+  });
+
+  it("pairstream/backtest sweeps in workers, over a module of either kind", async () => {
+    const programs = ["sweep", "swept"];
+    const folder = await compile({ folder: folders.backtest, programs, resolution: "node16" });
+    const [first, ...others] = [
+      ...(await said(folder, "sweep", ["swept.mjs"])),
+      ...(await said(folder, "sweep", ["swept.cjs"])),
+    ];
+    expect(first).toEqual([
+      { parameters: { fast: 3, slow: 9 }, orders: expect.any(Number), end: expect.any(Number) },
+      { parameters: { fast: 5, slow: 9 }, orders: expect.any(Number), end: expect.any(Number) },
+    ]);
+    for (const { orders } of first as { orders: number }[]) expect(orders).toBeGreaterThan(10);
+    expect(others).toEqual([first, first, first]);
+  });
+
+  it("pairstream/otel meters a client, with no package but the API", async () => {
+    const folder = await compile({ folder: folders.otel, programs: ["otel"], resolution: "node16" });
+    expect(await said(folder, "otel")).toEqual([
+      [false, true],
+      [false, true],
+    ]);
+  });
+
   it("pairstream/nats publishes and reads, where there is a server", async () => {
     const folder = await compile({
       folder: folders.nats,
       programs: ["nats"],
       resolution: "node16",
-      types: ["node"],
+      names: NODE,
     });
     if (!hasServer) return;
     const server = await startServer();
@@ -70,8 +110,13 @@ describe("the doors together", () => {
   let folder: string;
 
   beforeAll(async () => {
-    const programs = ["errors", "missing-peers", "import-only"];
-    folder = await compile({ folder: folders.all, programs, resolution: "node16", types: ["node"] });
+    const programs = ["errors", "missing-peers", "import-only", "await-using"];
+    folder = await compile({ folder: folders.all, programs, resolution: "node16", names: NODE });
+  });
+
+  it("close what await using leaves", async () => {
+    const closed = { open: [404, 200], service: "closed", channel: 503 };
+    expect(await said(folder, "await-using")).toEqual([closed, closed]);
   });
 
   it("throw errors that the classes of the root door catch", async () => {
@@ -92,6 +137,7 @@ describe("the doors together", () => {
         "fromServerSentEvents needs the package eventsource-parser: npm install eventsource-parser",
       publishCandles: nats,
       watchPublishedCandles: nats,
+      indexedDbStore: "indexedDbStore needs the package idb: npm install idb",
     };
     expect(await said(bare, "missing-peers")).toEqual([told, told]);
   });

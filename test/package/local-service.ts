@@ -13,8 +13,10 @@ export const PAIR = "pair-with-a-swap-a-second";
 const SERIES = { network: "mainnet", pairAddress: PAIR, timeframe: "1s", currency: "usd" } as const;
 const MINUTE = 60_000;
 
+type Opened = Pick<Service.Listening, "url" | "close">;
+
 /** The local service of the package as shipped, with that pair. */
-export function openService({ folders }: Shipped): Promise<Service.Listening> {
+export function openService({ folders }: Shipped): Promise<Opened> {
   const installed = createRequire(join(folders.service, "package.json"));
   const { createPairService, listen, swapTape } = installed("pairstream/service") as typeof Service;
   const start = Math.floor(Date.now() / MINUTE - 1) * MINUTE;
@@ -37,7 +39,7 @@ function swapLine(timestamp: number, number: number): string {
 }
 
 /** A gateway of the package as shipped, which relays that pair's candles from a service. */
-export async function openGateway({ folders }: Shipped, baseUrl: string): Promise<Service.Listening> {
+export async function openGateway({ folders }: Shipped, baseUrl: string): Promise<Opened> {
   const installed = createRequire(join(folders.all, "package.json"));
   const { createClient, watchCandles } = installed("pairstream") as typeof Root;
   const { createEventChannel } = installed("pairstream/sse") as typeof Sse;

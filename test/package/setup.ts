@@ -7,6 +7,9 @@ import { ROOT, run } from "./commands.js";
 
 const SSE = ["eventsource-parser"];
 const SERVICE = ["hono", "@hono/node-server"];
+const STORE = ["idb"];
+const REACT = ["react"];
+const OTEL = ["@opentelemetry/api"];
 const NATS = ["@nats-io/transport-node", "@nats-io/jetstream", "@nats-io/kv"];
 
 /** What each folder has besides the tarball and rxjs. */
@@ -15,7 +18,11 @@ const FOLDERS = {
   service: SERVICE,
   sse: SSE,
   nats: [...NATS, "@types/node"],
-  all: [...SERVICE, ...SSE, ...NATS, "@types/node", "typescript"],
+  react: REACT,
+  tradingview: [],
+  backtest: [],
+  otel: OTEL,
+  all: [...SERVICE, ...SSE, ...STORE, ...REACT, ...OTEL, ...NATS, "@types/node", "typescript"],
 } satisfies Record<string, readonly string[]>;
 
 /** The other TypeScript that the types are tried with; the first is the project's own. */

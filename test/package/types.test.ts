@@ -3,20 +3,50 @@ import { basename, join } from "node:path";
 import ts from "typescript";
 import { describe, expect, inject, it } from "vitest";
 import { ROOT } from "./commands.js";
-import { compile } from "./compile.js";
+import { compile, tryToCompile } from "./compile.js";
 
 const { folders } = inject("shipped");
 const programs = readdirSync(join(ROOT, "test/package/programs")).map((file) => basename(file, ".ts"));
 
 describe("the declarations", () => {
   it.each([
-    ["the project's TypeScript", "node16", ROOT],
-    ["the project's TypeScript", "bundler", ROOT],
-    ["an older TypeScript", "node16", folders.all],
-    ["an older TypeScript", "bundler", folders.all],
-  ] as const)("compile with %s and %s resolution, themselves included", async (_, resolution, typescript) => {
+    ["the project's TypeScript", "node16", "Node", ROOT, { types: ["node"] }],
+    ["the project's TypeScript", "bundler", "a page and Node", ROOT, { lib: ["dom"], types: ["node"] }],
+    ["an older TypeScript", "node16", "a page and Node", folders.all, { lib: ["dom"], types: ["node"] }],
+    ["an older TypeScript", "bundler", "Node", folders.all, { types: ["node"] }],
+  ] as const)("compile with %s, %s resolution and the names of %s, themselves included", async (...given) => {
+    const [, resolution, , typescript, names] = given;
     const folder = mkdtempSync(join(folders.all, "types-"));
-    await compile({ folder, programs, resolution, typescript, types: ["node"] });
+    await compile({ folder, programs, resolution, typescript, names });
+  });
+
+  it("compile with the names of a worker, and without exactOptionalPropertyTypes", async () => {
+    const folder = mkdtempSync(join(folders.all, "types-"));
+    await compile({
+      folder,
+      programs: ["root", "service", "sse", "no-names"],
+      resolution: "bundler",
+      names: { lib: ["webworker"] },
+      exactOptionalPropertyTypes: false,
+    });
+  });
+
+  it("name of a platform what each one has that has a timer, as RxJS needs it", async () => {
+    const folder = mkdtempSync(join(folders.all, "types-"));
+    const { problems } = await tryToCompile({
+      folder,
+      programs: ["no-names"],
+      resolution: "bundler",
+      names: {},
+    });
+    const missing = problems.map((problem) => {
+      const [, owner, name] = /node_modules\/([\w-]+)\/.*Cannot find name '(\w+)'/.exec(problem) ?? [];
+      return name === undefined ? problem : `${owner}: ${name}`;
+    });
+    expect([...new Set(missing)].sort()).toEqual([
+      ...["pairstream: AbortSignal", "pairstream: Request", "pairstream: Response", "pairstream: URL"],
+      "rxjs: setTimeout",
+    ]);
   });
 
   it("leave no type open", () => {

@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TIMEFRAMES } from "../../src/contract/model.js";
-import { candleSchedule, nextSlot, type Schedule, steadySchedule } from "../../src/poll/schedule.js";
+import {
+  candleSchedule,
+  nextSlot,
+  plainPace,
+  type Schedule,
+  steadySchedule,
+} from "../../src/poll/schedule.js";
 import { intervalsOf } from "../../src/timeframe.js";
 
 const SECOND = 1_000;
@@ -46,7 +52,9 @@ describe("the polls of a candle", () => {
   });
 
   it.each(["close" as const, MINUTE, 7 * MINUTE])("come at its end only, at a pace of %s", (every) => {
-    expect(slots(minutes(every, SECOND), 4)).toEqual(["close 1", "close 61", "close 121", "close 181"]);
+    const schedule = minutes(every, SECOND);
+    expect(slots(schedule, 4)).toEqual(["close 1", "close 61", "close 121", "close 181"]);
+    expect(schedule).toMatchObject({ closeEvery: MINUTE, refreshEvery: Number.POSITIVE_INFINITY });
   });
 
   it("are ever later, at a pace of fractions of a ms too", () => {
@@ -99,6 +107,18 @@ describe("the polls of a candle", () => {
     ]);
     expect(schedule.nextClose(Date.UTC(2024, 1, 10))).toBe(Date.UTC(2024, 2, 1) + SECOND);
     expect(schedule.nextRefresh(Date.UTC(2024, 1, 25))).toBe(Date.UTC(2024, 2, 21));
+    // A pace that only longer months have room for has no length of its own, and still polls in those.
+    const rare = candleSchedule(intervalsOf("1M"), 30 * DAY, SECOND);
+    expect(rare.refreshEvery).toBe(Number.POSITIVE_INFINITY);
+    expect(slots(rare, 4, Date.UTC(2024, 0, 1) + SECOND)).toEqual([
+      `refresh ${30 * 86_400 - 1}`,
+      `close ${31 * 86_400}`,
+      `close ${60 * 86_400}`,
+      `refresh ${90 * 86_400 - 1}`,
+    ]);
+    const february = { at: Date.UTC(2024, 1, 1) + SECOND, kind: "close" };
+    const closings = { refresh: Number.POSITIVE_INFINITY, close: 1 };
+    expect(nextSlot(schedule, Date.UTC(2024, 0, 2), Date.UTC(2024, 0, 2), closings)).toEqual(february);
   });
 
   it("are fewer where a quota stretches them, and none where it leaves none", () => {
@@ -119,6 +139,19 @@ describe("the polls of a candle", () => {
   });
 });
 
+it.each([
+  ["15 s", "1min", 15 * SECOND, 15 * SECOND],
+  ["20 s", "1min", 20 * SECOND, 40 * SECOND],
+  ["29 s", "1min", 29 * SECOND, 58 * SECOND],
+  ["30 s", "1min", 30 * SECOND, "close"],
+  ["20 days, in months of different lengths,", "1M", 20 * DAY, 20 * DAY],
+] as const)(
+  "a pace of %s whose first poll is the closing is as plain as it can be",
+  (_, timeframe, every, plain) => {
+    expect(plainPace(intervalsOf(timeframe), every, every)).toBe(plain);
+  },
+);
+
 describe("a steady pace", () => {
   it("counts from its first poll and never closes anything", () => {
     expect(slots(steadySchedule(25 * SECOND, START + 10 * SECOND), 3)).toEqual([
@@ -126,6 +159,10 @@ describe("a steady pace", () => {
       "refresh 35",
       "refresh 60",
     ]);
+    const schedule = steadySchedule(25 * SECOND, START);
+    const closings = { refresh: Number.POSITIVE_INFINITY, close: 1 };
+    expect(nextSlot(schedule, START, START, closings).at).toBe(Number.POSITIVE_INFINITY);
+    expect(schedule.nextClose(START)).toBe(Number.POSITIVE_INFINITY);
   });
 });
 
@@ -157,7 +194,8 @@ it("refreshes inside intervals only, a whole number of paces from the start, at 
       (name, share, some) => {
         const intervals = intervalsOf(name);
         const every = Math.max(250, Math.round(share * intervals.shortest));
-        const { nextRefresh } = candleSchedule(intervals, every, SECOND);
+        const { nextRefresh, refreshEvery } = candleSchedule(intervals, every, SECOND);
+        expect(refreshEvery).toBe(every < intervals.shortest ? every : Number.POSITIVE_INFINITY);
         let after = some;
         for (let step = 0; step < 3; step += 1) {
           const next = nextRefresh(after);

@@ -116,6 +116,89 @@ describe("readCandles", () => {
     expect(error).toMatchObject({ parameter, message: expect.stringContaining(problem) });
   });
 
+  it("gives back what is written as CSV, whatever the order of its columns", async () => {
+    const names = ["timestamp", "open", "high", "low", "close", "volume", "swaps", "exchange"] as const;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer(),
+        fc.nat(20),
+        fc.shuffledSubarray([...names], { minLength: 8 }),
+        fc.boolean(),
+        async (seed, length, columns, isIso) => {
+          const candles = marketOf(seed, length);
+          const rows = candles.map((candle) =>
+            columns
+              .map((name) => {
+                if (name === "exchange") return "x";
+                return isIso && name === "timestamp" ? new Date(candle[name]).toISOString() : candle[name];
+              })
+              .join(),
+          );
+          const header = columns.map((name) => (isIso && name === "timestamp" ? "date" : name));
+          expect(await read([header.join(), ...rows])).toEqual(candles);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it.each([
+    [
+      "as pandas writes it",
+      ",date,open,high,low,close,volume,swaps",
+      "0,1970-01-01 00:01:00+00:00,2,3,1,2,1,1",
+    ],
+    ["with names in capitals", "Date, Open, High, Low, Close, Volume, Swaps", "60000, 2, 3, 1, 2, 1, 1"],
+    ["after a byte order mark", "\uFEFFdate,open,high,low,close,volume,swaps\r", "60000,2,3,1,2e0,1.0,1\r"],
+    ["with both names for time", "date,timestamp,open,high,low,close,volume,swaps", "x,60000,2,3,1,2,1,1"],
+  ])("reads CSV %s", async (_, header, row) => {
+    const candle = { timestamp: 60_000, open: 2, high: 3, low: 1, close: 2, volume: 1, swaps: 1 };
+    const candles = await read(["", header, "", row, ""]);
+    expect(candles).toEqual([candle]);
+    expect(candles.every(Object.isFrozen)).toBe(true);
+  });
+
+  it.each([
+    ["no column for time", "open,high,low,close,volume,swaps", "line 1", "has no date"],
+    ["no swaps", "date,open,high,low,close,volume", "line 1", "has no swaps"],
+    ["a column twice", "date,open,open,high,low,close,volume,swaps", "line 1", "has open twice"],
+    ["other separators", "date;open;high;low;close;volume;swaps", "line 1", "is not JSON"],
+    ["no names", "60000,2,3,1,2,1,1", "line 1", "is not JSON"],
+  ])("names what a header lacks: %s", async (_, header, parameter, problem) => {
+    const { error } = await readUntilFailure([header, "60000,2,3,1,2,1,1"]);
+    expect(error).toBeInstanceOf(InvalidInputError);
+    expect(error).toMatchObject({ parameter, message: expect.stringContaining(problem) });
+  });
+
+  it.each([
+    ["too few values", "120000,2,3,1,2,1", "line 4", "has 6"],
+    ["too many values", "120000,2,3,1,2,1,1,", "line 4", "has 8"],
+    ["an empty value", "120000,2,3,1,,1,1", "close of line 4", "is missing"],
+    ["a gap of pandas", "120000,2,3,1,nan,1,1", "close of line 4", 'is "nan"'],
+    ["infinity", "120000,2,3,1,2,Infinity,1", "volume of line 4", "is Infinity"],
+    ["a negative price", "120000,2,3,-1,2,1,1", "low of line 4", "is -1"],
+    ["half a swap", "120000,2,3,1,2,1,0.5", "swaps of line 4", "is 0.5"],
+    ["quotes", '120000,"2",3,1,2,1,1', "open of line 4", 'is "\\"2\\""'],
+    [
+      "an instant without a zone",
+      "1970-01-01 00:02:00,2,3,1,2,1,1",
+      "date of line 4",
+      'is "1970-01-01 00:02',
+    ],
+    ["30 February", "2024-02-30T00:00:00Z,2,3,1,2,1,1", "date of line 4", 'is "2024-02-30'],
+    ["no time", ",2,3,1,2,1,1", "timestamp of line 4", "is missing"],
+    ["a time before 1970", "1969-12-31T23:59:00Z,2,3,1,2,1,1", "timestamp of line 4", "is -60000"],
+    ["a duplicate", "60000,2,3,1,2,1,1", "timestamp of line 4", "(60000) repeats the candle before"],
+    ["a second header", "date,open,high,low,close,volume,swaps", "date of line 4", 'is "date"'],
+    ["JSON", lineOf(5), "date of line 4", 'is "{\\"timestamp'],
+  ])("names line and column of CSV with %s", async (_, row, parameter, problem) => {
+    const header = "date,open,high,low,close,volume,swaps";
+    const { candles, error } = await readUntilFailure([header, "60000,2,3,1,2,1,1", "", row]);
+    expect(candles).toHaveLength(1);
+    expect(error).toBeInstanceOf(InvalidInputError);
+    expect(error).toMatchObject({ parameter, message: expect.stringContaining(problem) });
+  });
+
   it("tells of a stream that is not split into lines", async () => {
     const pieces = [new Uint8Array(3)] as unknown as string[];
     expect((await readUntilFailure(pieces)).error).toMatchObject({ parameter: "line 1" });

@@ -5,7 +5,9 @@ import {
   PairstreamError,
   recordExchanges,
   replayExchanges,
+  type Series,
   VirtualClock,
+  type WatchOptions,
   watchCandles,
   watchFeedStatus,
 } from "../../src/index.js";
@@ -15,6 +17,7 @@ import {
   drawing,
   KEY,
   live,
+  PAIR,
   replay,
   type Session,
   START,
@@ -38,6 +41,14 @@ async function livedTwice(seed: number, trouble: Trouble) {
   expect(lines.join()).not.toContain(KEY);
   return { lines, seen: answeredPart(seen), again: answeredPart(again.seen) };
 }
+
+const SECONDS: Series & WatchOptions = {
+  network: "mainnet",
+  pairAddress: PAIR,
+  timeframe: "1s",
+  currency: "usd",
+  every: 250,
+};
 
 /** All until the last answer or failure: whether a timer that was late had its turn after that is on no tape. */
 function answeredPart(seen: readonly string[]): readonly string[] {
@@ -115,6 +126,28 @@ describe("a session is replayed byte for byte", () => {
     );
     const again = await replay({ ...session, length: Number.NEGATIVE_INFINITY }, lines);
     expect(answeredPart(again.seen)).toEqual(answeredPart(seen));
+  });
+
+  it("where somebody sets the clock back a little, at any instant of a request", async () => {
+    const session: Session = {
+      options: {},
+      acts: [{ at: 0, leaves: 1e9, act: subscribed("seconds", (client) => watchCandles(client, SECONDS)) }],
+      length: 30_000,
+    };
+    for (let seed = 1; seed <= 15; seed += 1) {
+      const random = drawing(seed);
+      const trouble: Trouble = {
+        late: 40,
+        set: { at: START + 15_000 + Math.floor(5_000 * random()), by: -Math.ceil(900 * random()) },
+      };
+      const { lines, seen } = await live(
+        session,
+        (clock) => troubledService(1, clock, trouble),
+        (clock) => new TroubledMachine(clock, random, trouble),
+      );
+      const again = await replay({ ...session, length: Number.NEGATIVE_INFINITY }, lines);
+      expect(answeredPart(again.seen), `seed ${seed}`).toEqual(answeredPart(seen));
+    }
   });
 
   it("where the service answers at once, in the same process", async () => {
@@ -203,7 +236,6 @@ async function shortTape() {
   });
   return { session, lines, seen };
 }
-const PAIR = "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d";
 
 describe("a replay fails", () => {
   it("at the first request that differs, saying both", async () => {

@@ -18,7 +18,7 @@ import { type Arm, ArmedAction } from "../armed-action.js";
 
 export const KEY = "k3y-that-nobody-may-see";
 export const START = Date.UTC(2024, 0, 31, 23, 58, 3, 210);
-const PAIR = "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d";
+export const PAIR = "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d";
 
 /** Numbers from 0 to 1 that follow from a seed. */
 export function drawing(seed: number): () => number {

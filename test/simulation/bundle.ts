@@ -2,6 +2,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import type { runNatsSeed } from "./nats/run-seed.js";
 import type { PlantedFault } from "./planted-faults.js";
 import type { runSeed } from "./run-seed.js";
 
@@ -11,9 +12,23 @@ const outputs = join(root, "node_modules/.cache/pairstream-planted");
 
 /** The whole simulation in one file, a fault planted or none; ready to play seeds. */
 export async function bundled(fault?: PlantedFault): Promise<typeof runSeed> {
+  const { runSeed: run } = await bundledFrom<{ runSeed: typeof runSeed }>("run-seed.ts", fault);
+  return run;
+}
+
+/** The same of the simulation of collectors. */
+export async function bundledNats(fault?: PlantedFault): Promise<typeof runNatsSeed> {
+  const { runNatsSeed: run } = await bundledFrom<{ runNatsSeed: typeof runNatsSeed }>(
+    "nats/run-seed.ts",
+    fault,
+  );
+  return run;
+}
+
+async function bundledFrom<T>(entry: string, fault: PlantedFault | undefined): Promise<T> {
   const target = fault && join(root, "src", fault.file);
   const { outputFiles } = await build({
-    entryPoints: [join(root, "test/simulation/run-seed.ts")],
+    entryPoints: [join(root, "test/simulation", entry)],
     bundle: true,
     write: false,
     platform: "node",
@@ -33,12 +48,11 @@ export async function bundled(fault?: PlantedFault): Promise<typeof runSeed> {
     ],
   });
   await mkdir(outputs, { recursive: true });
-  const name = (fault?.name ?? "as it is").replace(/\W+/g, "-");
+  const name = `${entry} ${fault?.name ?? "as it is"}`.replace(/\W+/g, "-");
   const file = join(outputs, `${name}-${process.pid}.mjs`);
   await writeFile(file, outputFiles[0]!.contents);
   try {
-    const bundle = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as { runSeed: typeof runSeed };
-    return bundle.runSeed;
+    return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as T;
   } finally {
     await rm(file);
   }

@@ -8,14 +8,15 @@ import { watchJumps } from "./monitors/jumps.js";
 import { watchLateness } from "./monitors/lateness.js";
 import { watchLives } from "./monitors/lives.js";
 import { foundAt, watchMissing } from "./monitors/missing.js";
-import type { Context, Monitor } from "./monitors/monitor.js";
+import type { Context, Monitor, SeriesName } from "./monitors/monitor.js";
 import { watchRequests } from "./monitors/requests.js";
 import { watchSecrets } from "./monitors/secrets.js";
 import { watchSlots } from "./monitors/slots.js";
 import { watchSnipers } from "./monitors/snipers.js";
 import { watchStatuses } from "./monitors/status.js";
+import { watchStore } from "./monitors/store.js";
 import type { FeedPlan } from "./plan.js";
-import { looksOf } from "./reads.js";
+import { type Look, looksOf, refusalsOf } from "./reads.js";
 import type { Breach, RunLog } from "./run-log.js";
 
 /** How long a hint of the service is obeyed, ms. */
@@ -36,6 +37,7 @@ const MONITORS: Readonly<Record<string, Monitor>> = {
   snipers: watchSnipers,
   secrets: watchSecrets,
   economy: watchEconomy,
+  store: watchStore,
 };
 
 /** The promises that a run has broken. */
@@ -52,21 +54,32 @@ export async function check(log: RunLog): Promise<Breach[]> {
 
 /**
  * Two machines whose clocks are so many ms apart are told from each other by so many answers, of which so many of each
- * have no clock in common, by so many ms.
+ * have no clock in common, by so many ms. Those lie so close together that no clock drifts as far in between.
  */
-const TOLD_APART = { ahead: 1_300, answers: 100, ofEach: 3, by: 250 };
+const TOLD_APART = { ahead: 1_300, answers: 100, ofEach: 3, by: 400, within: 300_000 };
 
 /** After so many exchanges two machines have been told apart: before that all answers may come from one clock. */
 function toldApartAfter({ told }: RunLog): number {
   let answers = 0;
-  let lows: number[] = [];
-  let highs: number[] = [];
-  for (const [order, { sent, received, headers, old }] of told.entries()) {
-    if (headers.date === undefined || old > 0 || received === undefined) continue;
+  let recent: { readonly received: number; readonly low: number; readonly high: number }[] = [];
+  for (const [
+    order,
+    {
+      sent,
+      received,
+      headers: { date },
+      old,
+    },
+  ] of told.entries()) {
+    if (date === undefined || old > 0 || received === undefined) continue;
     answers += 1;
-    lows = [...lows, headers.date - received].sort((a, b) => b - a).slice(0, TOLD_APART.ofEach);
-    highs = [...highs, headers.date + 1_000 - sent].sort((a, b) => a - b).slice(0, TOLD_APART.ofEach);
-    if (answers >= TOLD_APART.answers && lows.at(-1)! - highs.at(-1)! > TOLD_APART.by) return order + 1;
+    recent = recent.filter((answer) => received - answer.received <= TOLD_APART.within);
+    recent.push({ received, low: date - received, high: date + 1_000 - sent });
+    if (answers < TOLD_APART.answers || recent.length < 2 * TOLD_APART.ofEach) continue;
+    const lows = recent.map(({ low }) => low).sort((a, b) => b - a);
+    const highs = recent.map(({ high }) => high).sort((a, b) => a - b);
+    const at = TOLD_APART.ofEach - 1;
+    if (lows[at]! - highs[at]! > TOLD_APART.by) return order + 1;
   }
   return Number.POSITIVE_INFINITY;
 }
@@ -76,7 +89,9 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
   const { start, offset, hasDate, machines } = plan.world;
   const toldApartAt = toldApartAfter(log);
   const looks = looksOf(log);
-  const feeds = new Map(plan.feeds.map((feed) => [seriesOf(feed), feed]));
+  const refusals = refusalsOf(log);
+  const memories = new Memories(log);
+  const feeds = new Map(plan.feeds.map((feed) => [seriesOf(feed.series), feed]));
   const lie = log.told.findIndex(
     ({ faults }) => faults.includes("wrongDate") || faults.includes("jumpingDate"),
   );
@@ -97,9 +112,12 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
   );
   return {
     breach,
-    looksAt: (feed) => looks.get(seriesOf(feed)) ?? [],
+    looksAt: ({ series }) => looks.get(seriesOf(series)) ?? [],
+    refusalsAt: ({ series }) => refusals.get(seriesOf(series)) ?? [],
+    answersOf: (series) => memories.of(seriesOf(series)).answers,
+    memoriesOf: (series) => memories.of(seriesOf(series)).memories,
     feedOf: (series) => feeds.get(series),
-    foundAt: (feed) => foundAt(log, seriesOf(feed)),
+    foundAt: (feed) => foundAt(log, seriesOf(feed.series)),
     serviceClock: (at) => at + offset,
     isTrusted: (order) => (lie < 0 || order <= lie) && !isUndated,
     knowsTime: (order) =>
@@ -151,8 +169,40 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
   };
 }
 
-function seriesOf({ series }: FeedPlan): string {
-  return `${series.pairAddress} ${series.timeframe} ${series.currency}`;
+/** The looks of a life, and of those before it, from which a store may have been filled. */
+class Memories {
+  readonly #lives: readonly { readonly log: RunLog; readonly looks: ReadonlyMap<string, readonly Look[]> }[];
+  readonly #known = new Map<string, { answers: readonly Look[]; memories: readonly (readonly Look[])[] }>();
+
+  constructor(log: RunLog) {
+    this.#lives = [...log.earlier, log].map((life) => ({ log: life, looks: looksOf(life) }));
+  }
+
+  of(series: string) {
+    let known = this.#known.get(series);
+    if (known !== undefined) return known;
+    const memories: Look[][] = [];
+    const answers: Look[] = [];
+    for (const [at, { log, looks }] of this.#lives.entries()) {
+      const isEarlier = at < this.#lives.length - 1;
+      const own = looks.get(series) ?? [];
+      const joins = log.stays.filter(
+        ({ plan }) => "timeframe" in plan.options && seriesOf(plan.options) === series,
+      );
+      // What was answered in another life was answered before all of this one.
+      const shown = isEarlier ? own.map((look) => ({ ...look, order: 0 })) : own;
+      answers.push(...shown);
+      for (const joined of new Set(joins.map(({ joinedOrder }) => joinedOrder)))
+        memories.push(shown.filter((_, index) => own[index]!.order > joined));
+    }
+    known = { answers, memories };
+    this.#known.set(series, known);
+    return known;
+  }
+}
+
+function seriesOf({ pairAddress, timeframe, currency }: SeriesName): string {
+  return `${pairAddress} ${timeframe} ${currency}`;
 }
 
 /** The instants about another one at which a poll is due, ascending. */

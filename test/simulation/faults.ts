@@ -1,20 +1,26 @@
 import type { FaultKind } from "../../src/service/index.js";
 import type { Draw } from "./draw.js";
+import type { StoreFault } from "./store-faults.js";
 import type { WorldPlan } from "./world-plan.js";
 
 /** What may go wrong with single answers: the faults of the field, and answers that end a stream or a day. */
 export type AnswerFault = FaultKind | "400" | "401" | "403" | "404" | "424" | "spent quota" | "key told";
 
 /** Something that goes wrong for a while; times in ms after the start of the run. */
-export type Fault = { readonly from: number; readonly until: number } & (
+export type Fault = WorldFault | StoreFault;
+
+/** What goes wrong in the world around a client. */
+type WorldFault = { readonly from: number; readonly until: number } & (
   | { readonly kind: AnswerFault; readonly rate: number }
+  /** What the service has of so many intervals breaks the contract, in every answer. */
+  | { readonly kind: "bad rows"; readonly rate: number; readonly share: number }
   /** The process sleeps: nothing of it runs, and when it wakes its clock has gone on. */
   | { readonly kind: "asleep"; readonly keepsTimers: boolean }
   /** Somebody sets the machine's clock, by so many ms. */
   | { readonly kind: "clock set"; readonly by: number }
 );
 
-const KINDS: Readonly<Record<Fault["kind"], number>> = {
+const KINDS: Readonly<Record<Exclude<WorldFault["kind"], "bad rows">, number>> = {
   delay: 4,
   hang: 4,
   reset: 6,
@@ -59,8 +65,8 @@ const DAY = 86_400_000;
 export function drawFaults(
   draw: Draw,
   { world, length, healthyFrom }: { world: WorldPlan; length: number; healthyFrom: number },
-): Fault[] {
-  const faults: Fault[] = [];
+): WorldFault[] {
+  const faults: WorldFault[] = [];
   const hours = length / 3_600_000;
   for (
     let left = draw.chance(0.1) ? 0 : draw.whole(1, 4 + Math.min(12, Math.ceil(2 * hours)));
@@ -107,4 +113,12 @@ export function drawFaults(
     }
   }
   return faults.sort((a, b) => a.from - b.from);
+}
+
+/** A row that is broken is mostly so whenever it is asked for. */
+export function drawBadRows(draw: Draw, healthyFrom: number): WorldFault[] {
+  if (draw.chance(0.9)) return [];
+  const from = draw.chance(0.6) ? 0 : Math.round(draw.between(0, healthyFrom));
+  const until = draw.chance(0.6) ? healthyFrom : Math.round(draw.between(from, healthyFrom));
+  return [{ kind: "bad rows", from, until, rate: 1, share: draw.scaled(2, 60) / 100 }];
 }

@@ -20,7 +20,7 @@ export const TOLD_KEYS: readonly string[] = [
   escapedBy((character) => `%${hexOf(character)}`),
 ];
 
-export type TimedFault = Extract<Fault, { kind: AnswerFault }>;
+export type TimedFault = Extract<Fault, { rate: number }>;
 
 const refusal = (status: number, message: string | string[]) =>
   answerOf(status, JSON.stringify({ message, statusCode: status }));
@@ -44,6 +44,14 @@ export function struckBy(
   fetch: Fetch,
   { seed, scheduler }: { seed: number; scheduler: SchedulerLike },
 ): Fetch {
+  if (fault.kind === "bad rows") {
+    return async (url, init) => {
+      const answer = await fetch(url, init);
+      const text = async () =>
+        withBadRows(await answer.text(), (row) => chanceOf(seed, "bad", row) < fault.share);
+      return { ...answer, text };
+    };
+  }
   const { kind } = fault;
   if (isOfField(kind)) {
     const own = Math.floor(chanceOf(seed, kind, fault.from) * 2 ** 32);
@@ -63,4 +71,19 @@ export function struckBy(
 
 function isOfField(kind: AnswerFault): kind is FaultKind {
   return (FAULT_KINDS as readonly string[]).includes(kind);
+}
+
+/** The same candles, some of them without a close. */
+function withBadRows(body: string, isBad: (timestamp: string) => boolean): string {
+  try {
+    const page = JSON.parse(body) as { result: { timestamp?: unknown }[] };
+    const result = page.result.map((row) => {
+      const { timestamp } = row;
+      return typeof timestamp === "string" && isBad(timestamp) ? { ...row, close: null } : row;
+    });
+    return JSON.stringify({ ...page, result });
+  } catch {
+    // Another fault has left no page of it.
+    return body;
+  }
 }

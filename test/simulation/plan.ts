@@ -1,6 +1,7 @@
 import type { Series, SniperWatch, Timeframe, WatchOptions, WeekStart } from "../../src/index.js";
 import { Draw } from "./draw.js";
-import { drawFaults, type Fault } from "./faults.js";
+import { drawBadRows, drawFaults, type Fault } from "./faults.js";
+import { drawStoreFaults } from "./store-faults.js";
 import { drawWorld, type WorldPlan } from "./world-plan.js";
 
 const HOUR = 3_600_000;
@@ -49,6 +50,8 @@ export interface Plan {
   readonly world: WorldPlan;
   /** How long the service keeps an idle connection, ms; for ever where it is absent. */
   readonly keepAlive: number | undefined;
+  /** Whether what is final is kept, beyond the life of a client. */
+  readonly hasStore: boolean;
   readonly feeds: readonly FeedPlan[];
   readonly watchers: readonly WatcherPlan[];
   readonly faults: readonly Fault[];
@@ -98,12 +101,40 @@ export function drawPlan(seed: number, hours: number): Plan {
     ...drawSnipers(draw.fork("snipers"), { world, length, healthyFrom }),
     ...drawCalls(draw.fork("calls"), { world, length, healthyFrom }),
   ];
+  const store = draw.fork("store");
+  const hasStore = store.chance(0.25);
   const faults = [
     ...drawFaults(draw.fork("faults"), { world, length, healthyFrom }),
+    ...drawBadRows(draw.fork("bad rows"), healthyFrom),
     ...drawLateIndexing(draw.fork("indexed"), watchers, healthyFrom),
+    ...(hasStore ? drawStoreFaults(store, { feeds, healthyFrom }) : []),
   ].sort((a, b) => a.from - b.from);
   const keepAlive = drawKeepAlive(draw.fork("connections"), feeds, world);
-  return { seed, hours, length, healthyFrom, world, keepAlive, feeds, watchers, faults };
+  return { seed, hours, length, healthyFrom, world, keepAlive, hasStore, feeds, watchers, faults };
+}
+
+/** One client of a run, from its beginning to its end, in ms after the start of the run. */
+export interface Life extends Stay {
+  readonly watchers: readonly WatcherPlan[];
+  /** How its process ends, where another one follows. */
+  readonly restart: Extract<Fault, { kind: "restart" }> | undefined;
+}
+
+/** The clients of a run, one after another: whoever watches when a process ends does so again with the next one. */
+export function livesOf({ length, watchers, faults }: Plan): Life[] {
+  const restarts = faults.filter((fault) => fault.kind === "restart");
+  return [...restarts, undefined].map((restart, at) => {
+    const from = restarts[at - 1]?.until ?? 0;
+    const until = restart?.from ?? length;
+    const own = watchers
+      .filter((watcher) => watcher.from < until && watcher.until > from)
+      .map((watcher) => ({
+        ...watcher,
+        from: Math.max(watcher.from, from),
+        until: Math.min(watcher.until, until),
+      }));
+    return { from, until, watchers: restart === undefined && at === 0 ? watchers : own, restart };
+  });
 }
 
 /** Often just so long that the next poll meets the instant at which its connection is closed. */

@@ -150,6 +150,22 @@ export function looksOf(log: RunLog): ReadonlyMap<string, readonly Look[]> {
   return looks;
 }
 
+/**
+ * The answers at each series that were refused as rows of them were broken. The client remembers these rows: where the next
+ * answer lacks one of them, that interval may hold a candle all the same.
+ */
+export function refusalsOf(log: RunLog): ReadonlyMap<string, readonly Read[]> {
+  const refusals = new Map<string, Read[]>();
+  for (const exchange of log.told) {
+    if (exchange.told?.isGood) continue;
+    const asked = askedBy(exchange.url);
+    const read = asked.kind === "ohlcv" ? readBody(exchange, asked) : undefined;
+    if (read === undefined || read.broken.size === 0) continue;
+    refusals.set(asked.series, [...(refusals.get(asked.series) ?? []), read]);
+  }
+  return refusals;
+}
+
 function lookOf(pages: readonly Read[]): Look {
   const first = pages[0]!;
   const last = pages.at(-1)!.exchange;
@@ -187,13 +203,15 @@ export function isSameCandle(a: Candle, b: Candle): boolean {
 
 /**
  * Whether looks say that an interval has no candle, so that a client may take their word: one with other rows, or two
- * without any that no cache has given alike. One that lacks a candle before it which was known, and is there in `truth`, is not whole, and shows that.
+ * without any that no cache has given alike. One that lacks a candle before it which was known, and is there in `truth`, is
+ * not whole, and shows that. `maySay`: whether a look can say so at all, as it came late enough; default: each can.
  */
 export function isSaidAbsent(
   looks: readonly Look[],
   timestamp: number,
   truth: ReadonlyMap<number, unknown>,
   intervals: Intervals,
+  maySay: (look: Look) => boolean = () => true,
 ): boolean {
   /** The first answer without any. */
   let empty: Look | undefined;
@@ -215,7 +233,7 @@ export function isSaidAbsent(
       margin,
     );
     if (covers(look, timestamp) && look.broken.has(timestamp)) return true;
-    if (covers(look, timestamp) && !look.rows.has(timestamp) && isWhole) {
+    if (covers(look, timestamp) && !look.rows.has(timestamp) && isWhole && maySay(look)) {
       if (look.rows.size > 0 || look.hasUnidentifiedRow || look.broken.size > 0) return true;
       if (empty !== undefined && isAnother(empty, look)) return true;
       empty ??= look;

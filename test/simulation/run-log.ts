@@ -1,5 +1,6 @@
 import type { Candle, CandleEvent, ClientActivity, FeedStatus, SniperEvent } from "../../src/index.js";
 import type { SwapSource } from "../../src/service/index.js";
+import type { StoreLog } from "./disk.js";
 import type { Exchange } from "./exchanges.js";
 import type { Plan, WatcherPlan } from "./plan.js";
 
@@ -31,9 +32,15 @@ export interface StayLog {
   ended: (Seen<unknown> & { readonly isError: boolean }) | undefined;
 }
 
-/** All that happened in a run. */
+/** All that happened in the life of a client; a run has one, or more of them with one store. */
 export interface RunLog {
+  /** Of the watchers those of this life. */
   readonly plan: Plan;
+  /** The lives before it. */
+  readonly earlier: readonly RunLog[];
+  /** Whether it is the last of its run. */
+  readonly isLast: boolean;
+  readonly store: StoreLog | undefined;
   readonly source: SwapSource;
   readonly exchanges: readonly Exchange[];
   /** Those that the client has told of, in that order. */

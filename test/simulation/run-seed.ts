@@ -34,8 +34,12 @@ export interface Outcome {
 /** Plays and checks a seed. */
 export async function runSeed(seed: number, hours: number, selection: Selection = {}): Promise<Outcome> {
   const plan = select(drawPlan(seed, hours), selection);
-  const log = await play(plan);
-  return { seed, breaches: await check(log), counts: await countsOf(log) };
+  const logs = await play(plan);
+  const breaches: Breach[] = [];
+  for (const log of logs) breaches.push(...(await check(log)));
+  let counts = { ...NOTHING, runs: 1, hours };
+  for (const log of logs) counts = sum(counts, await countsOf(log));
+  return { seed, breaches, counts };
 }
 
 function select(plan: Plan, { faults, watchers }: Selection): Plan {
@@ -70,6 +74,9 @@ export function sum(a: RunCounts, b: RunCounts): RunCounts {
   };
 }
 
+/** Those that do not strike single calls. */
+const WHOLE_FAULTS: readonly string[] = ["asleep", "clock set", "restart"];
+
 async function countsOf(log: RunLog): Promise<RunCounts> {
   const { plan, exchanges, stays } = log;
   const faults: Record<string, number> = {};
@@ -77,11 +84,14 @@ async function countsOf(log: RunLog): Promise<RunCounts> {
     faults[kind] = (faults[kind] ?? 0) + 1;
   };
   for (const exchange of exchanges) for (const kind of exchange.faults) strike(kind);
-  for (const { kind } of plan.faults) if (kind === "asleep" || kind === "clock set") strike(kind);
+  if (log.isLast) {
+    for (const { kind } of plan.faults) if (WHOLE_FAULTS.includes(kind)) strike(kind);
+  }
+  for (const { ended } of log.store?.calls ?? []) if (ended?.isGood === false) strike("store fails");
   const accounts = await accountsOf(log);
   return {
-    runs: 1,
-    hours: plan.hours,
+    runs: 0,
+    hours: 0,
     // A poll begins with a request that is no retry, no further page and no history.
     polls: exchanges.filter(
       ({ attempt, priority, url, faults: struck }) =>
@@ -96,7 +106,11 @@ async function countsOf(log: RunLog): Promise<RunCounts> {
 }
 
 /** All that a run has shown to the outside, byte for byte. */
-export function transcript({ exchanges, activities, stays }: RunLog): string {
-  const shown = exchanges.map(({ signal: _, told, ...exchange }) => ({ ...exchange, told: told?.order }));
-  return textOf({ exchanges: shown, activities, stays });
+export function transcript(logs: readonly RunLog[]): string {
+  return logs
+    .map(({ exchanges, activities, stays, store }) => {
+      const shown = exchanges.map(({ signal: _, told, ...exchange }) => ({ ...exchange, told: told?.order }));
+      return textOf({ exchanges: shown, activities, stays, ...(store && { calls: store.calls }) });
+    })
+    .join("\n");
 }

@@ -9,21 +9,54 @@ import {
   watchFeedStatus,
   watchSnipers,
 } from "../../src/index.js";
+import type { SwapSource } from "../../src/service/index.js";
+import { Disk } from "./disk.js";
 import { chanceOf } from "./draw.js";
 import type { Exchange } from "./exchanges.js";
 import { KEY } from "./interference.js";
 import { Machine } from "./machine.js";
 import { marketOf } from "./market.js";
 import { Network } from "./network.js";
-import type { Plan, WatcherPlan } from "./plan.js";
+import { type Life, livesOf, type Plan, type WatcherPlan } from "./plan.js";
 import type { RunLog, Seen, StayLog } from "./run-log.js";
 
-/** Plays a plan from the first subscription until an hour after the last one has left. */
-export async function play(plan: Plan): Promise<RunLog> {
+/** Plays a plan from the first subscription until an hour after the last one has left; gives the life of each client. */
+export async function play(plan: Plan): Promise<readonly RunLog[]> {
   const { world } = plan;
   const clock = new VirtualClock(world.start);
   const machine = new Machine(clock, plan.faults);
   const source = marketOf(world, plan.seed, plan.length);
+  const disk = plan.hasStore ? new Disk(plan, clock, machine) : undefined;
+  const logs: RunLog[] = [];
+  for (const life of livesOf(plan)) {
+    if (life.from > 0) await clock.advanceTo(world.start + life.from);
+    const log = await live({ ...plan, watchers: life.watchers }, life, { clock, machine, source, disk });
+    logs.push({ ...log, earlier: [...logs] });
+  }
+  await clock.advanceBy(3_600_000);
+  return logs;
+}
+
+interface Surroundings {
+  readonly clock: VirtualClock;
+  readonly machine: Machine;
+  readonly source: SwapSource;
+  readonly disk: Disk | undefined;
+}
+
+/** Plays the life of one client. */
+async function live(
+  plan: Plan,
+  { until, restart }: Life,
+  { clock, machine, source, disk }: Surroundings,
+): Promise<Omit<RunLog, "earlier">> {
+  const { world } = plan;
+  const told: Exchange[] = [];
+  const process = await disk?.open(() => told.length);
+  const ends = world.start + until;
+  // Whoever is killed does not write any more what it had not written yet.
+  if (restart !== undefined && restart.how !== "waits")
+    clock.schedule(() => void process?.end(restart.how, restart.loses), ends - clock.now());
   const network = new Network(plan, source, clock, machine);
   const client = createClient({
     ...world.client,
@@ -31,8 +64,8 @@ export async function play(plan: Plan): Promise<RunLog> {
     apiKey: KEY,
     scheduler: machine,
     fetch: network.fetch,
+    ...(process === undefined ? {} : { store: process }),
   });
-  const told: Exchange[] = [];
   const activities: Seen<ClientActivity>[] = [];
   const seen = <T>(value: T): Seen<T> => ({ at: clock.now(), order: told.length, value });
   client.activity.subscribe((activity) => {
@@ -49,7 +82,7 @@ export async function play(plan: Plan): Promise<RunLog> {
   });
 
   const { stays, open } = attend(plan, { client, clock, told: () => told.length });
-  await clock.advanceTo(world.start + plan.length);
+  await clock.advanceTo(ends);
   for (const subscription of open) subscription.unsubscribe();
 
   const requestsBefore = network.exchanges.length;
@@ -58,10 +91,12 @@ export async function play(plan: Plan): Promise<RunLog> {
   );
   // Whoever has left takes no turn of the clock; what aborted requests leave behind does.
   await clock.advanceBy(0);
+  await process?.end("waits", 0);
   const pendingTimers = clock.pending;
-  await clock.advanceBy(3_600_000);
   return {
     plan,
+    isLast: restart === undefined,
+    store: process && { calls: process.calls, before: process.before, after: await disk!.held() },
     source,
     exchanges: network.exchanges,
     told,

@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { drawPlan } from "./plan.js";
 import type { Breach } from "./run-log.js";
 import { runSeed, type Selection } from "./run-seed.js";
+import { smallestOf } from "./smallest.js";
 
 export interface Shrunk {
   readonly selection: Required<Selection>;
@@ -11,21 +11,12 @@ export interface Shrunk {
 /** The fewest faults and watchers of a failing seed with which it still breaks the promise that it broke first. */
 export async function shrink(seed: number, hours: number, promise: number): Promise<Shrunk> {
   const plan = drawPlan(seed, hours);
-  const all = (list: readonly unknown[]) => list.map((_, at) => at);
-  const everything: [number[], number[]] = [all(plan.faults), all(plan.watchers)];
-  let smallest: Shrunk = { selection: { faults: everything[0], watchers: everything[1] }, breaches: [] };
-  const property = fc.asyncProperty(
-    fc.subarray(everything[0]),
-    fc.subarray(everything[1], { minLength: Math.min(1, everything[1].length) }),
-    async (faults, watchers) => {
-      const { breaches } = await runSeed(seed, hours, { faults, watchers });
-      if (!breaches.some((breach) => breach.promise === promise)) return true;
-      smallest = { selection: { faults, watchers }, breaches };
-      return false;
-    },
-  );
-  await fc.check(property, { examples: [everything], numRuns: 1, seed: 1 });
-  return smallest;
+  const counts = { faults: plan.faults.length, watchers: plan.watchers.length, leastWatchers: 1 };
+  const { faults, watchers, shown } = await smallestOf(counts, async (faults, watchers) => {
+    const { breaches } = await runSeed(seed, hours, { faults, watchers });
+    return breaches.some((breach) => breach.promise === promise) ? breaches : undefined;
+  });
+  return { selection: { faults, watchers }, breaches: shown ?? [] };
 }
 
 /** What to tell of a failing seed, and how to see it again. */
@@ -37,7 +28,7 @@ export function describeFailure(seed: number, hours: number, { selection, breach
     ...breaches
       .slice(0, 5)
       .map(({ promise, monitor, what, at }) => `  ${promise} (${monitor}) at ${at} ms: ${what}`),
-    "with these faults:",
+    `with these faults${plan.hasStore ? ", and a store" : ""}:`,
     ...faults.map((at) => `  ${at}: ${JSON.stringify(plan.faults[at])}`),
     "and these watchers:",
     ...watchers.map((at) => {

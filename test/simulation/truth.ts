@@ -34,7 +34,8 @@ export async function candlesAt(
     const query = new URLSearchParams({
       timeframe,
       currency,
-      fromDate: String(Math.floor(from / 1_000)),
+      // The week of 1970-01-01 begins before what can be asked for.
+      fromDate: String(Math.max(0, Math.floor(from / 1_000))),
       toDate: String(Math.ceil(to / 1_000)),
       limit: "1000",
       ...(cursor === undefined ? {} : { cursor }),

@@ -117,13 +117,13 @@ describe("first report", () => {
   });
 
   it("takes the later place of a hash listed at two places, whatever the order", () => {
-    for (const both of [
-      [tx("1", 5, 9), tx("1", 6, 1)],
-      [tx("1", 6, 1), tx("1", 5, 9)],
-    ]) {
-      expect(
-        new Reader().read([walletOf("a", { sellTransactions: both })]).present[0]?.sellTransactions,
-      ).toEqual([tx("1", 6, 1)]);
+    // By time, then by block; a block that is not known is before any.
+    const places = [5, 6].flatMap((time) => [null, 0, 1, 9].map((block) => tx("1", time, block)));
+    for (const [at, one] of places.entries()) {
+      for (const [otherAt, other] of places.entries()) {
+        const reader = new Reader().read([walletOf("a", { sellTransactions: [one, other] })]);
+        expect(reader.present[0]?.sellTransactions).toEqual([places[Math.max(at, otherAt)]]);
+      }
     }
   });
 });
@@ -293,6 +293,17 @@ describe("what is handed out", () => {
       expect(Object.isFrozen(value)).toBe(true);
     }
     expect(Object.isFrozen(previous)).toBe(true);
+  });
+
+  it("is the same object for as long as nothing in it changes", () => {
+    const row = () => walletOf("a", { snipedTransactions: [tx("1", 1)], sellTransactions: [tx("2", 2)] });
+    const reader = new Reader().read([row()]);
+    const [before] = reader.present;
+    expect(reader.read([row()]).present[0]).toBe(before);
+    const [after] = reader.read([{ ...row(), totalSoldUsd: 1 }]).present;
+    expect(after).not.toBe(before);
+    expect(after!.snipedTransactions[0]).toBe(before!.snipedTransactions[0]);
+    expect(after!.sellTransactions[0]).toBe(before!.sellTransactions[0]);
   });
 
   it("leaves an earlier book as it was", () => {

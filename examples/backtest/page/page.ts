@@ -1,61 +1,58 @@
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import type { Backtest } from "../backtest.js";
-import type { Report } from "../report.js";
-import { drawdownsOf } from "../statistics.js";
-import type { PageData } from "./data.js";
+import type { Trade } from "pairstream/backtest";
+import { amount, dateAndTime, prices, shortened } from "../../live/text.js";
+import { chartLicence } from "../../page/chart-licence.js";
+import { type Bin, type Cell, duration, percent, type Row } from "../figures.js";
+import type { Report, Run } from "../report.js";
+import { documentOf, escaped, items } from "./html.js";
+import { dataOf } from "./page-data.js";
 
 /** One HTML page that needs nothing else, and asks nobody for anything. */
-export async function pageOf(result: Backtest, report: Report): Promise<string> {
-  const [script, style, licence] = await Promise.all([
-    bundle(),
-    readFile(beside("page.css"), "utf8"),
-    chartLicence(),
-  ]);
-  const data = JSON.stringify(dataOf(result)).replaceAll("<", "\\u003c");
-  const { title, subject, columns, rows, assumptions } = report;
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:">
-<title>${escaped(title)}</title>
-<style>
-${style}</style>
-</head>
-<body>
-<header>
-<h1>${escaped(title)}</h1>
-${subject.map((line) => `<p>${escaped(line)}</p>`).join("\n")}
-</header>
-<main>
-<table>
-<thead><tr><th></th>${columns.map((name) => `<th scope="col">${escaped(name)}</th>`).join("")}</tr></thead>
-<tbody>
-${rows
-  .map(({ name, values }) => {
-    const cells = values.map((value) => `<td>${escaped(value)}</td>`).join("");
-    return `<tr><th scope="row">${escaped(name)}</th>${cells}</tr>`;
-  })
-  .join("\n")}
-</tbody>
-</table>
+export async function pageOf(run: Run, report: Report): Promise<string> {
+  const [script, licence, data] = await Promise.all([bundle(), chartLicence(), dataOf(run)]);
+  const json = JSON.stringify(data).replaceAll("<", "\\u003c");
+  const { title, subject, verdict, notes, rows, assumptions } = report;
+  const body = `<main>
+<section aria-label="In short">
+<dl class="tiles">${TILES.map((name) => tile(rows.find((row) => row.name === name)!)).join("")}</dl>
+<p class="verdict">${escaped(verdict)}</p>
+<ul class="notes">${items(notes)}</ul>
+</section>
 <figure>
 <figcaption>
-<span class="price">Price, <b class="buy">▲</b> bought, <b class="sell">▼</b> sold</span>
-<span>Equity: <i class="strategy"></i> strategy, <i class="held"></i> buy and hold</span>
+<span>${pairChoice(run)}<b class="buy">▲</b> bought <b class="buy">▼</b> sold</span>
+<span><i class="strategy"></i> strategy <i class="held"></i> buy and hold</span>
 <span><i class="drawdown"></i> drawdown of the strategy</span>
+<span class="ranges"><button data-days="0">All</button><button data-days="30">30 days</button><button data-days="7">7 days</button><button data-days="1">1 day</button></span>
 </figcaption>
+<p id="legend" class="legend" aria-hidden="true">&nbsp;</p>
 <div id="chart" role="img" aria-label="Price with entries and exits, equity, drawdown"></div>
+<div id="print" aria-hidden="true"></div>
 </figure>
-<ul>
-${assumptions.map((assumption) => `<li>${escaped(assumption)}</li>`).join("\n")}
-</ul>
+<section class="figures">
+<h2>Figures</h2>
+${figures(report)}
+</section>
+<section class="assumptions">
+<h2>What this holds for</h2>
+<ul>${items(assumptions)}</ul>
+<details><summary>How each figure is worked out</summary>
+<dl class="formulas">${rows.map(({ name, formula }) => `<dt>${escaped(name)}</dt><dd>${escaped(formula)}</dd>`).join("")}</dl>
+</details>
+</section>
+<section class="months">
+<h2>Months</h2>
+${months(report)}
+</section>
+<section class="distribution">
+<h2>Gains of the closed trades</h2>
+${distribution(report.distribution)}
+</section>
+<section class="trades">
+<h2>Trades</h2>
+${trades(report.trades, run.past.pairs.length > 1)}
+</section>
 </main>
 <footer>
 TradingView Lightweight Charts™, copyright (c) TradingView, Inc. <a href="https://www.tradingview.com/">https://www.tradingview.com/</a>,
@@ -63,26 +60,140 @@ under the <a href="https://www.apache.org/licenses/LICENSE-2.0">Apache License 2
 </footer>
 <script type="text/plain">
 ${licence.replaceAll("<", "&lt;")}</script>
-<script id="data" type="application/json">${data}</script>
+<script id="data" type="application/json">${json}</script>
 <script>
-${script}</script>
-</body>
-</html>
-`;
+${script}</script>`;
+  return documentOf({ title, subject, tools: THEME, body });
 }
 
-function dataOf({ candles, fills, strategy, buyAndHold }: Backtest): PageData {
-  // Five digits of the lowest price, at least two decimals; no more than the charts can take.
-  const lowest = candles.reduce((least, { low }) => Math.min(least, low), Number.POSITIVE_INFINITY);
-  const magnitude = Math.floor(Math.log10(lowest));
-  return {
-    candles: candles.map(({ timestamp, open, high, low, close }) => [timestamp, open, high, low, close]),
-    decimals: Number.isFinite(magnitude) ? Math.min(15, Math.max(2, 4 - magnitude)) : 2,
-    fills: fills.map(({ candle, order }) => ({ at: candle, side: order.side })),
-    equity: strategy.equity,
-    held: buyAndHold.equity,
-    drawdown: drawdownsOf(strategy),
+const THEME = `<button id="theme" type="button" class="icon"><svg viewBox="0 0 16 16" aria-hidden="true"><circle cx="8" cy="8" r="6" /><path d="M8 2a6 6 0 0 1 0 12z" /></svg></button>
+`;
+
+/** What is looked at first. */
+const TILES = ["return", "max drawdown", "Sharpe", "profit factor", "trades"];
+
+function tile({ name, cells: [own, held] }: Row): string {
+  const beside = held === undefined ? "" : `<small>held: ${escaped(held.text)}</small>`;
+  const why = own.reason === undefined ? beside : `<small>${escaped(own.reason)}</small>`;
+  return `<div><dt>${escaped(name)}</dt><dd${classOf(own)}>${escaped(own.text)}</dd>${why}</div>`;
+}
+
+const classOf = ({ sign = 0 }: Cell) => (sign === 0 ? "" : ` class="${sign > 0 ? "up" : "down"}"`);
+
+function pairChoice({ past: { pairs } }: Run): string {
+  if (pairs.length < 2) return "";
+  const option = (name: string, at: number) => `<option value="${at}">${escaped(name)}</option>`;
+  const names = pairs.map(({ series }) => shortened(series.pairAddress));
+  return `<select id="pair" aria-label="Pair">${names.map(option).join("")}</select>`;
+}
+
+function figures({ columns, rows }: Report): string {
+  const cell = (of: Cell | undefined) => {
+    if (of === undefined) return "<td></td>";
+    const reason = of.reason === undefined ? "" : `<small>${escaped(of.reason)}</small>`;
+    return `<td${classOf(of)}>${escaped(of.text)}${reason}</td>`;
   };
+  const line = ({ name, cells: [own, held], formula }: Row) =>
+    `<tr title="${escaped(formula)}"><th scope="row">${escaped(name)}</th>${cell(own)}${cell(held)}</tr>`;
+  const groups = ["return", "risk", "trades", "costs"] as const;
+  return `<table>
+<thead><tr><th></th>${columns.map((name) => `<th scope="col">${escaped(name)}</th>`).join("")}</tr></thead>
+${groups
+  .map(
+    (group) =>
+      `<tbody>${rows
+        .filter((row) => row.group === group)
+        .map(line)
+        .join("\n")}</tbody>`,
+  )
+  .join("\n")}
+</table>`;
+}
+
+const NAMES = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** A year a row; darker is more. */
+function months({ months }: Report): string {
+  const years = [...new Set(months.map(({ own }) => own.year))];
+  const most = Math.max(...months.map(({ own }) => Math.abs(own.gain)), Number.MIN_VALUE);
+  const cell = (year: number, month: number) => {
+    const found = months.find(({ own }) => own.year === year && own.month === month);
+    if (found === undefined) return "<td></td>";
+    const { own, held } = found;
+    const heat = Math.round((60 * Math.abs(own.gain)) / most);
+    const part = own.isWhole ? "" : "<small>in part</small>";
+    return (
+      `<td class="heat ${own.gain < 0 ? "down" : "up"}" style="--heat:${heat}%">` +
+      `${(100 * own.gain).toFixed(1)}<small>${(100 * held.gain).toFixed(1)}</small>${part}</td>`
+    );
+  };
+  const line = (year: number) =>
+    `<tr><th scope="row">${year}</th>${NAMES.map((_, at) => cell(year, at + 1)).join("")}</tr>`;
+  return `<div class="scroll"><table>
+<thead><tr><th></th>${NAMES.map((name) => `<th scope="col">${name}</th>`).join("")}</tr></thead>
+<tbody>${years.map(line).join("\n")}</tbody>
+</table></div>
+<p class="hint">Per cent, UTC; below, buy and hold.</p>`;
+}
+
+const [WIDE, HIGH] = [600, 180];
+
+function distribution(bins: readonly Bin[]): string {
+  if (bins.length === 0) return '<p class="hint">No closed trade.</p>';
+  const most = Math.max(...bins.map(({ count }) => count));
+  const step = WIDE / bins.length;
+  const bars = bins.map(({ from, to, count }, at) => {
+    const height = (count / most) * (HIGH - 40);
+    const name = `${percent(from)} to ${percent(to)}: ${count}`;
+    const place = `x="${(at * step + 1).toFixed(1)}" width="${(step - 2).toFixed(1)}"`;
+    const label =
+      count === 0
+        ? ""
+        : `<text x="${((at + 0.5) * step).toFixed(1)}" y="${(HIGH - 24 - height).toFixed(1)}" text-anchor="middle">${count}</text>`;
+    return `<g><title>${name}</title><rect class="${from < 0 ? "down" : "up"}" ${place} y="${(HIGH - 20 - height).toFixed(1)}" height="${height.toFixed(1)}"/>${label}</g>`;
+  });
+  const every = Math.ceil(bins.length / 8);
+  const zero = bins.findIndex(({ from }) => from >= 0);
+  const edges = [...bins.map(({ from }) => from), bins.at(-1)!.to].flatMap((edge, at) => {
+    if ((at - Math.max(zero, 0)) % every !== 0) return [];
+    const anchor = at === 0 ? "start" : at === bins.length ? "end" : "middle";
+    return `<text x="${(at * step).toFixed(1)}" y="${HIGH - 4}" text-anchor="${anchor}">${Number((100 * edge).toFixed(2))} %</text>`;
+  });
+  return `<svg viewBox="0 0 ${WIDE} ${HIGH}" role="img" aria-label="How many trades gained how much">${bars.join("")}${edges.join("")}</svg>
+<p class="hint">Trades by their gain after costs.</p>`;
+}
+
+function trades(all: readonly Trade[], hasPairs: boolean): string {
+  if (all.length === 0) return '<p class="hint">None.</p>';
+  const columns = ["#", ...(hasPairs ? ["pair"] : []), "side", "opened, UTC", "held for", "entry", "exit"];
+  const names = [...columns, "value", "profit", "gain", "fees"];
+  const line = (trade: Trade, at: number) => {
+    const { series, side, from, to, entry, exit, quantity, profit, gain, fees } = trade;
+    const tone = profit === undefined ? "" : ` class="${profit < 0 ? "down" : "up"}"`;
+    const [entered, exited] = prices([entry, ...(exit === undefined ? [] : [exit])]);
+    // By the key a column is sorted; by its text, where it has none.
+    const cell = (text: string, key?: number, tone = "") =>
+      `<td${key === undefined ? "" : ` data-key="${key}"`}${tone}>${escaped(text)}</td>`;
+    const cells = [
+      ...(hasPairs ? [cell(shortened(series.pairAddress))] : []),
+      cell(side),
+      cell(dateAndTime(from).slice(0, 16), from),
+      to === undefined ? cell("open", Number.MAX_SAFE_INTEGER) : cell(duration(to - from), to - from),
+      cell(entered!, entry),
+      cell(exited ?? "", exit),
+      cell(amount(entry * quantity), entry * quantity),
+      cell(profit === undefined ? "" : amount(profit), profit, tone),
+      cell(gain === undefined ? "" : percent(gain, { signed: true }), gain, tone),
+      cell(amount(fees), fees),
+    ];
+    const number = `<th scope="row" data-key="${at}"><button title="Show it in the chart">${at + 1}</button></th>`;
+    return `<tr data-trade="${at}">${number}${cells.join("")}</tr>`;
+  };
+  return `<p class="hint">Choose one to see it in the chart, or an arrow in the chart to see it here.</p>
+<div class="scroll tall"><table id="trades">
+<thead><tr>${names.map((name) => `<th scope="col"><button type="button">${name}</button></th>`).join("")}</tr></thead>
+<tbody>${all.map(line).join("\n")}</tbody>
+</table></div>`;
 }
 
 /** The script of the page with the production build of its charts in it, which brings its own notice. */
@@ -100,17 +211,6 @@ async function bundle(): Promise<string> {
   return outputFiles[0]!.text.replaceAll("</script", "<\\/script");
 }
 
-async function chartLicence(): Promise<string> {
-  const charts = dirname(createRequire(import.meta.url).resolve("lightweight-charts/package.json"));
-  return readFile(join(charts, "LICENSE"), "utf8");
-}
-
 function beside(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));
-}
-
-const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => ENTITIES[character]!);
 }

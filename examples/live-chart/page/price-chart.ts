@@ -1,6 +1,6 @@
 import {
+  type BarData,
   CandlestickSeries,
-  type CandlestickSeriesPartialOptions,
   ColorType,
   CrosshairMode,
   createChart,
@@ -10,101 +10,139 @@ import {
   type ISeriesApi,
   LineSeries,
   LineStyle,
+  type MouseEventParams,
+  PriceScaleMode,
   type SeriesMarker,
   type SeriesType,
+  TickMarkType,
   type Time,
   type UTCTimestamp,
 } from "lightweight-charts";
-import { amountText, decimalsFor, priceText } from "./figures.js";
-import type { Changes, Correction, Row, ShownCandles } from "./shown-candles.js";
-import { colour } from "./theme.js";
+import type { Candle, CandleEvent, Timeframe } from "pairstream";
+import { drawCandles } from "pairstream/lightweight-charts";
+import type { Observable, Subscription } from "rxjs";
+import { amountText, dayText, isoText, timeText, type Zone } from "../../page/figures.js";
+import { colour } from "../../page/theme.js";
+import { LINES, type LineId, type SwitchId } from "./indicators.js";
+import { type Correction, MOST, type Row } from "./shown-candles.js";
+import type { SniperSwap } from "./sniper-order.js";
 
 const TIGHT = { priceLineVisible: false, lastValueVisible: false, crosshairMarkerVisible: false } as const;
+const VOLUME = { type: "custom", formatter: amountText, minMove: 0.01 } as const;
+/** So many candles stay in view, however far it is scrolled. */
+const IN_VIEW = 8;
+/** Of the room, in bars, right of the newest candle. */
+const ROOM = 6;
+const RSI_LINES = { 70: "overbought", 30: "oversold" } as const;
+/** Of the scale of the RSI only the labels of its lines are read: those of its steps would lie under them. */
+const STRENGTH = {
+  type: "custom",
+  minMove: 0.1,
+  formatter: (strength: number) => strength.toFixed(1),
+  tickmarksFormatter: (steps: readonly number[]) => steps.map(() => ""),
+} as const;
+const LINE_COLOURS: Readonly<Record<LineId, string>> = {
+  ...{ fast: "fast", slow: "slow", vwap: "vwap", strength: "strength" },
+  ...{ upper: "bands", middle: "bands", lower: "bands" },
+};
 
-type Point = { readonly time: UTCTimestamp; readonly [field: string]: unknown };
+/** How the chart shows what it is given. */
+export interface ChartView {
+  readonly isOn: (id: SwitchId) => boolean;
+  readonly isLog: boolean;
+  readonly zone: Zone;
+}
 
-/** Candles, volume, two averages and the strength below; drawn from what is held elsewhere. */
+/** Candles, volume, lines over them, and the strength below. */
 export class PriceChart {
   readonly #chart: IChartApi;
   readonly #candles: ISeriesApi<"Candlestick">;
   readonly #volume: ISeriesApi<"Histogram">;
-  readonly #fast: ISeriesApi<"Line">;
-  readonly #slow: ISeriesApi<"Line">;
-  readonly #strength: ISeriesApi<"Line">;
+  readonly #lines: Readonly<Record<LineId, ISeriesApi<"Line">>>;
   readonly #markers: ReturnType<typeof createSeriesMarkers<Time>>;
   readonly #bounds: ReturnType<ISeriesApi<"Line">["createPriceLine"]>[];
-  #decimals = 2;
-  /** The newest point drawn. */
-  #last = Number.NEGATIVE_INFINITY;
+  #hovered: MouseEventParams["seriesData"] = new Map();
+  #timeframe: Timeframe = "10s";
+  #view: ChartView = { isOn: () => true, isLog: false, zone: "utc" };
 
-  /** `onHover` is told the start of the candle under the pointer. */
-  constructor(element: HTMLElement, onHover: (timestamp: number | undefined) => void) {
+  /** `onHover` is told the start of the candle under the pointer; `onDraw` is called when candles have been drawn. */
+  constructor(element: HTMLElement, onHover: (timestamp: number | undefined) => void, onDraw: () => void) {
     const chart = createChart(element, {
       autoSize: true,
       crosshair: { mode: CrosshairMode.Normal },
       rightPriceScale: { borderVisible: false, minimumWidth: 84 },
-      timeScale: { borderVisible: false, timeVisible: true, rightOffset: 6, barSpacing: 7, minBarSpacing: 1 },
+      timeScale: {
+        ...{ borderVisible: false, timeVisible: true, rightOffset: ROOM, barSpacing: 7, minBarSpacing: 1 },
+        tickMarkFormatter: (time: Time, type: TickMarkType) => this.#tickText(Number(time) * 1_000, type),
+      },
       // The page below scrolls; a chart that takes every drag would be a trap on a phone.
       handleScroll: { vertTouchDrag: false },
-      localization: { locale: "en-GB" },
+      localization: { locale: "en-GB", timeFormatter: (time: Time) => this.timeText(Number(time) * 1_000) },
     });
     this.#chart = chart;
     this.#candles = chart.addSeries(CandlestickSeries, { borderVisible: false });
-    this.#candles.priceScale().applyOptions({ scaleMargins: { top: 0.08, bottom: 0.24 } });
     this.#volume = chart.addSeries(HistogramSeries, {
       ...TIGHT,
       priceScaleId: "volume",
       priceFormat: VOLUME,
     });
     this.#volume.priceScale().applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
-    this.#fast = chart.addSeries(LineSeries, { ...TIGHT, lineWidth: 2 });
-    this.#slow = chart.addSeries(LineSeries, { ...TIGHT, lineWidth: 2 });
-    this.#strength = chart.addSeries(
-      LineSeries,
-      {
-        ...TIGHT,
-        lastValueVisible: true,
-        lineWidth: 2,
-        priceFormat: { type: "price", precision: 1, minMove: 0.1 },
-      },
-      1,
-    );
-    this.#strength.applyOptions({
+    const line = (pane = 0) => chart.addSeries(LineSeries, { ...TIGHT, lineWidth: 2 }, pane);
+    this.#lines = {
+      ...{ upper: line(), middle: line(), lower: line(), vwap: line(), fast: line(), slow: line() },
+      strength: line(1),
+    };
+    for (const id of ["upper", "middle", "lower"] as const) this.#lines[id].applyOptions({ lineWidth: 1 });
+    this.#lines.middle.applyOptions({ lineStyle: LineStyle.Dashed });
+    this.#lines.strength.applyOptions({
+      lastValueVisible: true,
+      priceFormat: STRENGTH,
       autoscaleInfoProvider: () => ({ priceRange: { minValue: 0, maxValue: 100 } }),
     });
-    this.#strength.priceScale().applyOptions({ scaleMargins: { top: 0.08, bottom: 0.08 } });
-    this.#bounds = [30, 70].map((price) =>
-      this.#strength.createPriceLine({
-        price,
-        lineStyle: LineStyle.Dotted,
-        lineWidth: 1,
-        axisLabelVisible: false,
+    this.#bounds = Object.entries(RSI_LINES).map(([price, title]) =>
+      this.#lines.strength.createPriceLine({
+        ...{ price: Number(price), title, axisLabelVisible: true },
+        ...{ lineStyle: LineStyle.Dotted, lineWidth: 1 },
       }),
     );
-    const [upper, lower] = chart.panes();
-    upper?.setStretchFactor(4);
-    lower?.setStretchFactor(1);
     this.#markers = createSeriesMarkers(this.#candles, []);
-    chart.subscribeCrosshairMove(({ time }) => onHover(typeof time === "number" ? time * 1_000 : undefined));
+    this.#candles.subscribeDataChanged(onDraw);
+    chart.subscribeCrosshairMove(({ time, seriesData }) => {
+      this.#hovered = seriesData;
+      onHover(typeof time === "number" ? time * 1_000 : undefined);
+    });
+    chart.timeScale().subscribeVisibleLogicalRangeChange(() => this.#stayAtCandles());
     this.paint();
   }
 
   /** What is drawn, as the chart has it. */
   get drawn() {
     const dataOf = (series: ISeriesApi<SeriesType>) => series.data();
+    const { fast, slow, strength, upper, middle, lower, vwap } = this.#lines;
     return {
       candles: dataOf(this.#candles),
       volume: dataOf(this.#volume),
-      fast: dataOf(this.#fast),
-      slow: dataOf(this.#slow),
-      strength: dataOf(this.#strength),
+      ...{ fast: dataOf(fast), slow: dataOf(slow), strength: dataOf(strength), vwap: dataOf(vwap) },
+      ...{ upper: dataOf(upper), middle: dataOf(middle), lower: dataOf(lower) },
       markers: this.#markers.markers(),
+    };
+  }
+
+  /** What is seen of it: the range in bars, how many panes there are, what is switched off. */
+  get seen() {
+    const scale = this.#chart.timeScale();
+    return {
+      range: scale.getVisibleLogicalRange(),
+      position: scale.scrollPosition(),
+      panes: this.#chart.panes().length,
+      isLog: this.#candles.priceScale().options().mode === PriceScaleMode.Logarithmic,
+      hidden: Object.entries(this.#lines).flatMap(([id, line]) => (line.options().visible ? [] : [id])),
     };
   }
 
   /** Takes the colours of the theme. */
   paint(): void {
-    const [text, line, surface] = [colour("text-quiet"), colour("line"), colour("surface")];
+    const [text, line, surface] = [colour("muted"), colour("line"), colour("surface")];
     this.#chart.applyOptions({
       layout: {
         background: { type: ColorType.Solid, color: surface },
@@ -119,101 +157,196 @@ export class PriceChart {
     });
     const [up, down] = [colour("up"), colour("down")];
     this.#candles.applyOptions({ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down });
-    this.#fast.applyOptions({ color: colour("fast") });
-    this.#slow.applyOptions({ color: colour("slow") });
-    this.#strength.applyOptions({ color: colour("strength") });
-    for (const bound of this.#bounds) bound.applyOptions({ color: text });
+    for (const [id, series] of Object.entries(this.#lines)) {
+      series.applyOptions({ color: colour(LINE_COLOURS[id as LineId]) });
+    }
+    for (const bound of this.#bounds) {
+      bound.applyOptions({ color: colour("edge"), axisLabelColor: line, axisLabelTextColor: text });
+    }
   }
 
-  /** Draws what has changed; the time scale stays where it is. */
-  draw(shown: ShownCandles, changes: Changes): void {
-    const { newest } = shown;
-    if (newest !== undefined) this.#adaptPrecision(newest.candle.close);
-    if (changes === "all") this.#drawAll(shown.all());
-    else for (const row of changes) this.#drawRow(row);
-    this.#markers.setMarkers(markersOf(shown.corrections));
+  /** Shows what is switched on, on the scale and by the clock that are chosen. */
+  show(view: ChartView): void {
+    this.#view = view;
+    for (const { id, by } of LINES) this.#lines[id].applyOptions({ visible: view.isOn(by) });
+    this.#volume.applyOptions({ visible: view.isOn("volume") });
+    const room = view.isOn("volume") ? 0.24 : 0.08;
+    this.#candles.priceScale().applyOptions({
+      mode: view.isLog ? PriceScaleMode.Logarithmic : PriceScaleMode.Normal,
+      scaleMargins: { top: 0.08, bottom: room },
+    });
+    const { strength } = this.#lines;
+    const pane = Number(view.isOn("strength"));
+    if (strength.getPane().paneIndex() !== pane) strength.moveToPane(pane);
+    if (pane === 1) {
+      strength.priceScale().applyOptions({ scaleMargins: { top: 0.08, bottom: 0.08 } });
+      for (const [at, share] of [4, 1].entries()) this.#chart.panes()[at]?.setStretchFactor(share);
+    }
+    // The labels of the time scale are made anew.
+    this.#chart.applyOptions({ localization: { locale: "en-GB" } });
+    this.setTimeframe(this.#timeframe);
   }
 
-  /** Shows the newest candles. */
-  toNewest(): void {
-    this.#chart.timeScale().resetTimeScale();
+  /** Draws a series, in place of the one before. */
+  draw(
+    events: Observable<CandleEvent>,
+    olderFrom: (before: number, count: number) => Promise<readonly Candle[]>,
+  ): Subscription {
+    const [chart, volume] = [this.#chart, this.#volume];
+    const drawing = drawCandles(chart, this.#candles, events, { volume, olderFrom, keep: MOST });
+    for (const { id, draw } of LINES) drawing.add(draw(chart, this.#lines[id], events));
+    return drawing;
+  }
+
+  /** Marks what has been corrected, and who swapped; `startOf` gives the candle of an instant. */
+  mark(
+    corrections: readonly Correction[],
+    swaps: readonly SniperSwap[],
+    startOf: (instant: number) => number,
+  ): void {
+    const bars = this.#candles.data();
+    const [first, last] = [bars[0], bars.at(-1)].map((bar) => Number(bar?.time) * 1_000);
+    const isOn = this.#view.isOn;
+    this.#markers.setMarkers(
+      [
+        ...(isOn("corrections") ? corrections.map(correctionMark) : []),
+        // The chart would pile up what is older than its candles at the first of them.
+        ...(isOn("snipers") ? swapMarks(swaps, startOf, first ?? Number.NaN, last ?? Number.NaN) : []),
+      ].sort((a, b) => Number(a.time) - Number(b.time)),
+    );
+  }
+
+  /** The candle under the pointer, and its lines, as they are drawn: of older candles the events tell nothing. */
+  hovered(): Pick<Row, "candle" | "values"> | undefined {
+    const bar = this.#hovered.get(this.#candles) as BarData | undefined;
+    if (bar === undefined) return undefined;
+    const drawnValue = (series: ISeriesApi<SeriesType>) =>
+      (this.#hovered.get(series) as { value?: number } | undefined)?.value;
+    const { fast, slow, vwap, strength, ...bands } = this.#lines;
+    const { open, high, low, close } = bar;
+    const volume = drawnValue(this.#volume) ?? 0;
+    const [upper, middle, lower] = [
+      drawnValue(bands.upper),
+      drawnValue(bands.middle),
+      drawnValue(bands.lower),
+    ];
+    const hasBands = upper !== undefined && middle !== undefined && lower !== undefined;
+    return {
+      candle: { timestamp: Number(bar.time) * 1_000, ...{ open, high, low, close, volume, swaps: 0 } },
+      values: {
+        ...{
+          fast: drawnValue(fast),
+          slow: drawnValue(slow),
+          vwap: drawnValue(vwap),
+          strength: drawnValue(strength),
+        },
+        bands: hasBands ? { upper, middle, lower, percentB: Number.NaN, width: Number.NaN } : undefined,
+      },
+    };
+  }
+
+  /** A price as the scale shows it. */
+  priceText(price: number): string {
+    return this.#candles.priceFormatter().format(price);
+  }
+
+  /** The start of a candle in words; a day begins at 00:00 UTC, whatever the clock. */
+  timeText(instant: number): string {
+    const { zone } = this.#view;
+    if (/[dwM]$/.test(this.#timeframe)) return isoText(instant).slice(0, 10);
+    const end = this.#timeframe.endsWith("s") ? 8 : 5;
+    return `${dayText(instant, zone)} ${timeText(instant, zone).slice(0, end)}`;
   }
 
   /** Says how long a candle is, for the labels of the time scale. */
-  setTimeframe(timeframe: string): void {
+  setTimeframe(timeframe: Timeframe): void {
+    this.#timeframe = timeframe;
     this.#chart.timeScale().applyOptions({ secondsVisible: timeframe.endsWith("s") });
   }
 
-  #drawAll(rows: readonly Row[]): void {
-    for (const [series, point] of this.#parts()) series.setData(rows.map(point) as never[]);
-    this.#last = rows.at(-1)?.candle.timestamp ?? Number.NEGATIVE_INFINITY;
+  toPresent(): void {
+    this.#chart.timeScale().scrollToPosition(ROOM, false);
   }
 
-  #drawRow(row: Row): void {
-    const { timestamp } = row.candle;
-    const isHistory = timestamp < this.#last;
-    for (const [series, point] of this.#parts()) {
-      const drawn = point(row);
-      // A point of a line that is not warm yet has nothing to correct.
-      if (isHistory && Object.keys(drawn).length === 1) continue;
-      series.update(drawn as never, isHistory);
-    }
-    this.#last = Math.max(this.#last, timestamp);
+  /** Moves the view by so many bars, to the past where it is negative. */
+  scrollBy(bars: number): void {
+    const scale = this.#chart.timeScale();
+    scale.scrollToPosition(scale.scrollPosition() + bars, false);
   }
 
-  #parts(): [ISeriesApi<SeriesType>, (row: Row) => Point][] {
-    const [up, down] = [colour("up-quiet"), colour("down-quiet")];
-    const timeOf = ({ candle }: Row) => (candle.timestamp / 1_000) as UTCTimestamp;
-    const line = (name: keyof Row["values"]) => (row: Row) => {
-      const value = row.values[name];
-      return value === undefined ? { time: timeOf(row) } : { time: timeOf(row), value };
-    };
-    return [
-      [
-        this.#candles,
-        (row) => {
-          const { open, high, low, close } = row.candle;
-          return { time: timeOf(row), open, high, low, close };
-        },
-      ],
-      [
-        this.#volume,
-        (row) => {
-          const { open, close, volume } = row.candle;
-          return { time: timeOf(row), value: volume, color: close < open ? down : up };
-        },
-      ],
-      [this.#fast, line("fast")],
-      [this.#slow, line("slow")],
-      [this.#strength, line("strength")],
-    ];
+  /** Makes candles wider or narrower by a factor. */
+  zoomBy(factor: number): void {
+    const scale = this.#chart.timeScale();
+    const { barSpacing, minBarSpacing } = scale.options();
+    scale.applyOptions({ barSpacing: Math.min(60, Math.max(minBarSpacing, barSpacing * factor)) });
   }
 
-  #adaptPrecision(price: number): void {
-    const decimals = decimalsFor(price);
-    // A price that goes to and fro around a power of ten does not make the scale jump.
-    if (decimals === this.#decimals || decimals === this.#decimals - 1) return;
-    this.#decimals = decimals;
-    const priceFormat: CandlestickSeriesPartialOptions["priceFormat"] = {
-      type: "custom",
-      formatter: (value: number) => priceText(value, decimals),
-      minMove: 10 ** -decimals,
-      base: 10 ** decimals,
-    };
-    for (const series of [this.#candles, this.#fast, this.#slow]) series.applyOptions({ priceFormat });
+  /** Nobody gets lost where there are no candles. */
+  #stayAtCandles(): void {
+    const scale = this.#chart.timeScale();
+    const range = scale.getVisibleLogicalRange();
+    const { length } = this.#candles.data();
+    if (range === null || length === 0) return;
+    const kept = Math.min(IN_VIEW, length);
+    const position = scale.scrollPosition();
+    const most = Math.max(ROOM, range.to - range.from - kept);
+    const wanted = Math.min(most, Math.max(kept - length, position));
+    if (Math.abs(wanted - position) > 0.01) scale.scrollToPosition(wanted, false);
+  }
+
+  #tickText(instant: number, type: TickMarkType): string {
+    const { zone } = this.#view;
+    const isDays = /[dwM]$/.test(this.#timeframe);
+    const iso = isoText(instant, isDays ? "utc" : zone);
+    const day = dayText(instant, isDays ? "utc" : zone);
+    if (isDays && type > TickMarkType.DayOfMonth) return day;
+    const isMidnight = isDays || iso.slice(11, 16) === "00:00";
+    if (type === TickMarkType.TimeWithSeconds) return iso.slice(11, 19);
+    // By a clock elsewhere a day does not begin where the scale has its mark.
+    if (type === TickMarkType.Time || !isMidnight) return iso.slice(11, 16);
+    if (type === TickMarkType.Year) return iso.slice(0, 4);
+    return type === TickMarkType.Month ? day.replace(/^\d+ /, "") : day;
   }
 }
 
-const VOLUME = { type: "custom", formatter: amountText, minMove: 0.01 } as const;
+function correctionMark({ timestamp, kind }: Correction): SeriesMarker<Time> {
+  const shapes = { corrected: "circle", late: "circle", removed: "square" } as const;
+  const colours = { corrected: "warning", late: "accent", removed: "strength" } as const;
+  const time = (timestamp / 1_000) as UTCTimestamp;
+  // Where a candle is gone, its neighbour carries the mark.
+  return {
+    id: kind,
+    time,
+    position: "aboveBar",
+    shape: shapes[kind],
+    color: colour(colours[kind]),
+    size: 0.8,
+  };
+}
 
-function markersOf(corrections: readonly Correction[]): SeriesMarker<Time>[] {
-  const shapes = { corrected: "circle", late: "arrowUp", removed: "square" } as const;
-  return corrections
-    .map(({ timestamp, kind }): SeriesMarker<Time> => {
-      const time = (timestamp / 1_000) as UTCTimestamp;
-      // Where a candle is gone, its neighbour carries the mark.
-      const position = kind === "late" ? "belowBar" : "aboveBar";
-      return { id: kind, time, position, shape: shapes[kind], color: colour(kind), size: 0.8 };
-    })
-    .sort((a, b) => Number(a.time) - Number(b.time));
+/** One mark a candle and side, with a number where there were several swaps. */
+function swapMarks(
+  swaps: readonly SniperSwap[],
+  startOf: (instant: number) => number,
+  first: number,
+  last: number,
+): SeriesMarker<Time>[] {
+  const counts = { buy: new Map<number, number>(), sell: new Map<number, number>() };
+  for (const { side, transaction } of swaps) {
+    const start = startOf(transaction.transactionTimestamp);
+    if (start >= first && start <= last) counts[side].set(start, (counts[side].get(start) ?? 0) + 1);
+  }
+  const marks = (side: SniperSwap["side"]) =>
+    [...counts[side]].map(
+      ([start, count]): SeriesMarker<Time> => ({
+        id: side === "buy" ? "bought" : "sold",
+        time: (start / 1_000) as UTCTimestamp,
+        position: side === "buy" ? "belowBar" : "aboveBar",
+        shape: side === "buy" ? "arrowUp" : "arrowDown",
+        color: colour(side === "buy" ? "up" : "down"),
+        size: 0.8,
+        ...(count > 1 && { text: String(count) }),
+      }),
+    );
+  return [...marks("buy"), ...marks("sell")];
 }

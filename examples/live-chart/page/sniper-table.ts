@@ -1,9 +1,19 @@
 import type { Sniper, SniperEvent, SniperReport } from "pairstream";
-import { dollarText, instantText, shortened } from "./figures.js";
+import { dollarText, instantText, percentText, shortened, type Zone } from "../../page/figures.js";
+import { sortByHeadings } from "../../page/sorted-headings.js";
+import {
+  COLUMNS,
+  FIRST_ORDER,
+  lastSwapOf,
+  type Order,
+  ordered,
+  profitPercent,
+  startsDescending,
+} from "./sniper-order.js";
 
-const MOST_ROWS = 40;
+const MOST_ROWS = 60;
 
-/** The snipers of a pair, whoever swapped last on top; a row lights up when its wallet buys or sells. */
+/** The snipers of a pair, in the order of the heading that was clicked; a row lights up when its wallet swaps. */
 export class SniperTable {
   readonly #body: HTMLElement;
   readonly #count: HTMLElement;
@@ -12,11 +22,22 @@ export class SniperTable {
   readonly #rows = new Map<string, HTMLTableRowElement>();
   /** What is to light up at the next drawing. */
   readonly #lit = new Map<string, "bought" | "sold">();
+  #order: Order = FIRST_ORDER;
 
-  constructor(body: HTMLElement, count: HTMLElement, note: HTMLElement) {
-    this.#body = body;
+  /** `onSort` is called when another order is asked for. */
+  constructor(table: HTMLTableElement, count: HTMLElement, note: HTMLElement, onSort: () => void) {
+    this.#body = table.tBodies[0]!;
     this.#count = count;
     this.#note = note;
+    sortByHeadings(table, {
+      columns: COLUMNS,
+      first: FIRST_ORDER,
+      startsDescending,
+      onSort: (order) => {
+        this.#order = order;
+        onSort();
+      },
+    });
   }
 
   /** Remembers whom to light up; those of the first report are no news. */
@@ -27,15 +48,12 @@ export class SniperTable {
     if (event.type === "wallet-added") this.#lit.set(event.wallet.walletAddress, "bought");
   }
 
-  draw({ result }: SniperReport, now: number): void {
-    const snipers = result
-      .map((sniper) => ({ sniper, last: lastSwapOf(sniper) }))
-      .sort((a, b) => b.last - a.last)
-      .slice(0, MOST_ROWS);
-    const rows = snipers.map(({ sniper, last }) => this.#row(sniper, last, now));
-    for (const [address, row] of this.#rows) {
-      if (!rows.includes(row)) this.#rows.delete(address);
-    }
+  draw({ result }: SniperReport, now: number, zone: Zone): void {
+    const rows = ordered(result, this.#order)
+      .slice(0, MOST_ROWS)
+      .map((sniper) => this.#row(sniper, now, zone));
+    const kept = new Set(rows);
+    for (const [address, row] of this.#rows) if (!kept.has(row)) this.#rows.delete(address);
     // Rows that stay where they are keep their light and their place under the pointer.
     const isInPlace = rows.every((row, at) => this.#body.children[at] === row);
     if (!isInPlace || this.#body.children.length !== rows.length) this.#body.replaceChildren(...rows);
@@ -43,27 +61,28 @@ export class SniperTable {
     this.#lit.clear();
     const rest = result.length - rows.length;
     this.#count.textContent = result.length === 0 ? "" : String(result.length);
-    this.#note.textContent =
-      result.length === 0 ? "None so far" : rest > 0 ? `and ${rest} who swapped longer ago` : "";
+    this.#note.textContent = result.length === 0 ? "None so far" : rest > 0 ? `and ${rest} more` : "";
   }
 
-  #row(sniper: Sniper, last: number, now: number): HTMLTableRowElement {
+  #row(sniper: Sniper, now: number, zone: Zone): HTMLTableRowElement {
     const { walletAddress, currentBalanceUsdValue, totalSoldUsd, realizedProfitUsd } = sniper;
     const row = this.#rows.get(walletAddress) ?? emptyRow(walletAddress);
     this.#rows.set(walletAddress, row);
+    const last = lastSwapOf(sniper);
     const profit = realizedProfitUsd ?? 0;
     const cells = [
       shortened(walletAddress),
-      last > 0 ? instantText(last, now) : "–",
+      last === null ? "–" : instantText(last, now, zone),
       dollarText(currentBalanceUsdValue),
       dollarText(totalSoldUsd),
       dollarText(realizedProfitUsd, { signed: true }),
+      percentText(profitPercent(sniper)),
     ];
     cells.forEach((text, at) => {
       const cell = row.children[at] as HTMLElement;
       if (cell.textContent !== text) cell.textContent = text;
+      if (at >= 4) cell.className = profit > 0 ? "gain" : profit < 0 ? "loss" : "";
     });
-    (row.lastElementChild as HTMLElement).className = profit > 0 ? "gain" : profit < 0 ? "loss" : "";
     return row;
   }
 
@@ -72,13 +91,12 @@ export class SniperTable {
     if (row === undefined) return;
     row.dataset.lit = side;
     for (const animation of row.getAnimations()) animation.cancel();
-    row.animate(
-      [
-        { backgroundColor: `var(--${side === "sold" ? "down" : "up"}-light)` },
-        { backgroundColor: "transparent" },
-      ],
-      { duration: 4_000, easing: "ease-in" },
-    ).onfinish = () => {
+    const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const colour = `color-mix(in srgb, var(--${side === "sold" ? "down" : "up"}) 30%, transparent)`;
+    row.animate([{ backgroundColor: colour }, { backgroundColor: isCalm ? colour : "transparent" }], {
+      duration: 4_000,
+      easing: "ease-in",
+    }).onfinish = () => {
       delete row.dataset.lit;
     };
   }
@@ -90,11 +108,6 @@ function emptyRow(walletAddress: string): HTMLTableRowElement {
   const heading = document.createElement("th");
   heading.scope = "row";
   heading.title = walletAddress;
-  row.append(heading, ...Array.from({ length: 4 }, () => document.createElement("td")));
+  row.append(heading, ...Array.from({ length: 5 }, () => document.createElement("td")));
   return row;
-}
-
-function lastSwapOf({ snipedTransactions, sellTransactions }: Sniper): number {
-  const instants = [...snipedTransactions, ...sellTransactions].map((one) => one.transactionTimestamp);
-  return instants.reduce((last, instant) => Math.max(last, instant), 0);
 }

@@ -1,52 +1,64 @@
-import type { FeedStatus } from "pairstream";
-import { instantText, timeText } from "./figures.js";
+import { AuthenticationError, type FeedStatus } from "pairstream";
+import { instantText, timeText, type Zone } from "../../page/figures.js";
 
-const NAMES = { starting: "Starting", live: "Live", stalled: "Stalled" } as const;
-
-/** How the stream stands, in words, and as `data-state` of the element. */
+/** How the stream stands: a word in the header, and over the chart what is wrong, in full. */
 export class StatusBadge {
   readonly #element: HTMLElement;
   readonly #state: HTMLElement;
-  readonly #detail: HTMLElement;
-  readonly #reason: HTMLElement;
+  readonly #notice: HTMLElement;
+  readonly #market: HTMLElement;
   #stalledSince: number | undefined;
   #coveredUntil: number | undefined;
 
-  constructor(element: HTMLElement) {
+  /** `market`: what is dimmed by the style sheet; `notice`: what lies over it. */
+  constructor(element: HTMLElement, notice: HTMLElement, market: HTMLElement) {
     this.#element = element;
     this.#state = element.querySelector<HTMLElement>(".state")!;
-    this.#detail = element.querySelector<HTMLElement>(".detail")!;
-    this.#reason = element.querySelector<HTMLElement>(".reason")!;
+    this.#notice = notice;
+    this.#market = market;
   }
 
-  show({ state, coveredUntil, lastError }: FeedStatus, now: number): void {
+  show({ state, coveredUntil, lastError }: FeedStatus, now: number, zone: Zone): void {
     this.#stalledSince = state === "stalled" ? (this.#stalledSince ?? now) : undefined;
     // A connection that is lost does not know what was covered; what is shown still is.
     this.#coveredUntil = coveredUntil ?? this.#coveredUntil;
-    const since = this.#stalledSince === undefined ? "" : ` since ${timeText(this.#stalledSince)}`;
+    if (state === "live") {
+      this.#write("live", "Live", "");
+      return;
+    }
+    const reason = lastError?.message ?? "";
+    if (state === "starting") {
+      this.#write("starting", "Connecting", reason);
+      return;
+    }
     const until = this.#coveredUntil;
-    const covered = until === undefined ? "" : `covered until ${instantText(until, now)}`;
-    this.#write(state, `${NAMES[state]}${since}`, covered, lastError?.message ?? "");
+    const known =
+      until === undefined ? "" : `The chart shows what was known at ${instantText(until, now, zone)}. `;
+    const why = reason === "" ? "The data is late: no answer has come yet." : reason;
+    this.#write("stalled", `Delayed since ${timeText(this.#stalledSince!, zone)}`, `${known}${why}`);
   }
 
-  /** The stream has ended with an error. */
+  /** The stream has ended with an error; it is tried again. */
   fail(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
-    this.#write("failed", "Failed", "tries again soon", message);
+    const key = error instanceof AuthenticationError ? "The service refuses the API key. " : "";
+    this.#write(
+      "failed",
+      "No data",
+      `${key}${message}${/[.!?]$/.test(message) ? "" : "."} It is tried again every few seconds.`,
+    );
   }
 
   reset(): void {
     this.#stalledSince = undefined;
     this.#coveredUntil = undefined;
-    this.#write("starting", NAMES.starting, "", "");
+    this.#write("starting", "Connecting", "");
   }
 
-  #write(state: string, name: string, detail: string, reason: string): void {
+  #write(state: string, name: string, notice: string): void {
     this.#element.dataset.state = state;
-    this.#state.textContent = name;
-    this.#detail.textContent = detail;
-    this.#reason.textContent = reason;
-    // All of it, where it is cut off.
-    this.#reason.title = reason;
+    this.#market.dataset.state = state;
+    if (this.#state.textContent !== name) this.#state.textContent = name;
+    if (this.#notice.textContent !== notice) this.#notice.textContent = notice;
   }
 }

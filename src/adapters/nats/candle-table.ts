@@ -6,44 +6,50 @@ import { toldAt } from "../wire/due.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import { REREAD } from "./consumer.js";
 import type { CandleRecord, StatusRecord } from "./message.js";
-import { isNewer, isStale, type PlacedMessage, type Takeover, takeoversOf } from "./records.js";
+import { isNewer, isOutdated, type PlacedMessage, type Takeover, takeoversOf } from "./records.js";
 
 /** A message about a candle, and when it was stored. */
 export interface PlacedCandle extends CandleRecord {
   readonly time: number;
 }
 
-/** Where what a subscriber is shown begins: an instant, so many candles before the running one, or the running interval. */
+/**
+ * Where a subscriber's candles begin: at an instant, so many candles before the running one, or at the running
+ * interval.
+ */
 export type TableStart = number | { readonly candles: number } | undefined;
 
 /**
- * What one subscriber knows of a published series: what is stored comes first, as a history, then what changes.
+ * What one subscriber knows of a published series. The stored candles come first, as a history, then the changes.
  *
- * Messages may come in any order, and more than once. It holds the candles that can still change, and the others for as
- * long as they may come again.
+ * Messages may come in any order, and more than once. The table holds the candles that can still change, and other
+ * candles for as long as a message about them may come again.
  */
 export class CandleTable {
   readonly #series: Series;
   readonly #intervals: Intervals;
   readonly #since: TableStart;
-  /** By timestamp, also those that are gone. */
+  /** Candles by timestamp, removed ones included. */
   readonly #known = new Map<number, PlacedCandle>();
   #isReading = true;
   readonly #now: () => number;
-  /** The service's clock, by what has come since all that is stored was read; before, as the server's clock has it. */
+  /**
+   * The service's clock, learned from messages that come after all stored ones were read. Until then it is estimated
+   * from the server's clock.
+   */
   readonly #clock = new HeardClock();
   readonly #stored = new HeardClock();
   #hasHeard = false;
   /** Nothing older is shown. */
   #start = Number.NEGATIVE_INFINITY;
-  /** The latest instant of the service's clock that a message tells of. */
+  /** The latest instant of the service's clock in any message. */
   #observedAt = Number.NEGATIVE_INFINITY;
   /** When the newest message was stored. */
   #storedAt = Number.NEGATIVE_INFINITY;
   #status: PlacedMessage | undefined;
   #takeovers: readonly Takeover[] = [];
   #coveredUntil: number | undefined;
-  /** As `#storedAt` was then. */
+  /** The value of `#storedAt` when candles were last forgotten. */
   #prunedAt = Number.NEGATIVE_INFINITY;
 
   /** `now`: the reader's own clock. */
@@ -63,7 +69,7 @@ export class CandleTable {
       this.#known.set(timestamp, message);
       return [];
     }
-    if (timestamp < this.#start || isStale(message, this.#takeovers)) return [];
+    if (timestamp < this.#start || isOutdated(message, this.#takeovers)) return [];
     this.#hasHeard = true;
     this.#clock.hear(message.observedAt, this.#now());
     const events = this.#change(known, message);
@@ -71,30 +77,31 @@ export class CandleTable {
     return events;
   }
 
-  /** Takes a message about how the series stands. */
+  /** Takes a message about the status of the series. */
   status(message: StatusRecord & { readonly time: number }): readonly CandleEvent[] {
     if (this.#status !== undefined && !isNewer(message, this.#status)) return [];
     this.#status = message;
     this.#takeovers = takeoversOf(message);
     const { coveredFrom, coveredUntil } = message.status;
     this.#observedAt = Math.max(this.#observedAt, coveredUntil ?? Number.NEGATIVE_INFINITY);
-    // What was stored while this subscriber was away, and is not any more, cannot be told from what it still holds.
+    // If the covered range begins after the end of the range before, messages in between were dropped before this
+    // subscriber got them. What they said of candles that were not final is lost, so these candles are removed.
     const hasHole =
       (coveredFrom ?? Number.NEGATIVE_INFINITY) > (this.#coveredUntil ?? Number.POSITIVE_INFINITY);
     this.#coveredUntil = coveredUntil ?? this.#coveredUntil;
     if (this.#isReading) return [];
     const isLost = ({ candle, status }: PlacedCandle) =>
       hasHole && status !== "final" && candle.timestamp < coveredFrom!;
-    const gone = this.#shown((known) => isLost(known) || isStale(known, this.#takeovers));
+    const gone = this.#shown((known) => isLost(known) || isOutdated(known, this.#takeovers));
     return gone.map((known) => this.#remove(known, known.observedAt, known.time));
   }
 
-  /** All that is stored has come; `now` stands in for the service's clock where that is nothing. */
+  /** Notes that all stored messages have come. If there were none, `now` stands in for the service's clock. */
   caughtUp(now: number): readonly CandleEvent[] {
     if (!this.#isReading) return [];
     this.#isReading = false;
     for (const [timestamp, message] of this.#known) {
-      if (isStale(message, this.#takeovers)) this.#known.delete(timestamp);
+      if (isOutdated(message, this.#takeovers)) this.#known.delete(timestamp);
       else this.#note(message);
     }
     const stored = this.#shown();
@@ -110,7 +117,7 @@ export class CandleTable {
     return events;
   }
 
-  /** The first interval to show, by the newest instant that is known of the service's clock. */
+  /** The first interval to show, by the newest known instant of the service's clock. */
   #startOf(stored: readonly PlacedCandle[], now: number): number {
     const since = this.#since;
     if (typeof since === "number") return since;
@@ -120,7 +127,7 @@ export class CandleTable {
     return older[Math.max(0, older.length - since.candles)]?.candle.timestamp ?? running;
   }
 
-  /** Those that are there, and are looked for, ascending. */
+  /** The candles from `#start` on that exist and that `isLookedFor` accepts, ascending. */
   #shown(isLookedFor: (known: PlacedCandle) => boolean = () => true): PlacedCandle[] {
     const isThere = ({ isRemoved, candle }: PlacedCandle) => !isRemoved && candle.timestamp >= this.#start;
     return [...this.#known.values()]
@@ -138,13 +145,19 @@ export class CandleTable {
     if (isRemoved) return [this.#remove(known, observedAt, time)];
     const isEcho = isSame(known.candle, candle) && (known.status === status || known.status === "final");
     if (isEcho || known.status === "final") {
-      // What was shown stays the same object; and what was shown as final stays as it is.
-      this.#known.set(candle.timestamp, { ...message, candle: known.candle, status: known.status });
+      // A candle that was shown stays the same object, and one that was shown as final does not change. Where the stream
+      // was lost, and stored again, revisions may have begun anew.
+      const shown = { candle: known.candle, status: known.status };
+      this.#known.set(candle.timestamp, {
+        ...message,
+        ...shown,
+        revision: Math.max(known.revision, revision),
+      });
       return [];
     }
     this.#known.set(candle.timestamp, message);
     if (revision > known.revision) return [this.#event(known.candle, message)];
-    // It went and came back, and only the last of that is left.
+    // The candle was removed and came back, and only the last message about it is left.
     const gone = { ...known, revision: known.revision + 1, observedAt };
     return [this.#event("removed", gone), this.#event("new", message)];
   }
@@ -161,7 +174,7 @@ export class CandleTable {
     this.#stored.hear(observedAt, time);
   }
 
-  /** Forgets what neither changes nor comes again. */
+  /** Forgets candles that can neither change nor come again. */
   #prune(): void {
     if (this.#known.size <= LEAST_PRUNED || this.#storedAt < this.#prunedAt + REREAD) return;
     this.#prunedAt = this.#storedAt;
@@ -188,5 +201,5 @@ export class CandleTable {
   }
 }
 
-/** So few are not worth looking through. */
+/** With no more candles than this, a search for forgettable ones is not worth its cost. */
 const LEAST_PRUNED = 64;

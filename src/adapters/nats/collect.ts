@@ -12,13 +12,13 @@ import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type StreamOptions } from "./options.js";
 import { candleSubjects, type FeedSubjects, sniperSubjects } from "./subjects.js";
 
-/** How collectors share their work; the same for all of a group. */
+/** How collectors share their work. All collectors of a group need the same options, except `signal`. */
 export interface CollectOptions extends Omit<StreamOptions, "scheduler"> {
   /** The collectors that share one key: 1 to 32 letters, digits, `_` or `-`; default `"default"`. */
   group?: string;
   /**
-   * The key's limit, of which each collector gets the part that its slots are of all: at most `requests` (1 to 10,000) in
-   * any window of `per` ms, over all collectors; default 40 per 1,000.
+   * The key's limit, shared among the collectors in proportion to their slots: at most `requests` (1 to 10,000) in any
+   * window of `per` ms, over all collectors; `false` for no limit; default 40 per 1,000.
    */
   rateLimit?:
     | {
@@ -28,11 +28,18 @@ export interface CollectOptions extends Omit<StreamOptions, "scheduler"> {
         per: number;
       }
     | false;
-  /** ms within which others take over the work of a collector that has died, from 1,000; default 15,000. */
+  /**
+   * The time within which others take over the work of a collector that has died, in ms, from 1,000; default 15,000.
+   */
   lease?: number;
-  /** Into how many parts work and rate limit are cut, from 1 up to `rateLimit.requests`; default 16, or as many as that. */
+  /**
+   * The number of slots into which the work and the rate limit are divided, from 1 to `rateLimit.requests` (without a
+   * limit from 1); default 16, or `rateLimit.requests` if that is less.
+   */
   slots?: number;
-  /** Hands its slots on when it aborts; the stream completes once the others know. Default: none. */
+  /**
+   * When it aborts, the collector hands its slots over, and the stream completes once the others know. Default: none.
+   */
   signal?: AbortSignal;
 }
 
@@ -43,9 +50,9 @@ const DEFAULT_SLOTS = 16;
 const COLLECT_NAMES = ["replicas", "retention", "group", "rateLimit", "lease", "slots", "signal"];
 
 /**
- * Polls the service and publishes what it finds, together with any number of other collectors of the same group, as long
- * as anyone subscribes: every feed is worked on by exactly one of them, and when one dies the others take over its feeds
- * within `lease` ms, from where it has left them.
+ * Polls the service and publishes the results while it is subscribed to. Any number of collectors of the same group
+ * share the work: exactly one of them works on each feed. If one dies, the others take over its feeds within `lease`
+ * ms, and go on where it stopped.
  *
  * ```marbles
  * another collector                   ----x---y-----
@@ -55,18 +62,21 @@ const COLLECT_NAMES = ["replicas", "retention", "group", "rateLimit", "lease", "
  * a: started    b: holds 16 slots    c: stopped    d: holds 8 slots
  * ```
  *
- * The work is cut into slots, and the rate limit with it: a collector that holds n of N slots asks at most n/N of what the
- * key allows, whatever the limit of `client` itself, which has to be the key's as well. A slot that changes hands counts
- * for its new holder once a window of the limit has passed and, unless its holder has left, the client's `timeout`: nothing
- * that was sent before counts any more then, so that the sum holds in every moment. All clients need the same `timeout`.
- * Direct calls of the client are counted, but not held back; a `quota` is each client's own, so give each its part.
+ * The work and the rate limit are divided into slots. A collector that holds n of N slots sends at most n/N of the
+ * requests that the key allows. The limit of `client` itself has to be the key's too. When a slot changes hands, its
+ * new holder must wait before it may use its part of the limit: one window of the limit if the old holder has left and
+ * had waited its own time, otherwise the client's `timeout` plus one window. By then no earlier request counts any more, so the sum never
+ * exceeds the key's limit. All clients need the same `timeout`. Direct calls of the client are counted, but never
+ * delayed. A `quota` belongs to one client, so give each client its part.
  *
- * `feeds`: what `watchCandles` and `watchSnipers` take, the same list for all collectors; `since` counts for a series of
- * which nothing is stored yet, and `fillGaps` is the subscriber's affair. All timers are those of the client's scheduler.
+ * `feeds`: options of `watchCandles` and `watchSnipers`, the same list for all collectors. `since` counts only for a
+ * series of which nothing is stored yet. `fillGaps` is refused, because only the service's own candles are collected, and
+ * a reader cannot fill the gaps either; `publishCandles` publishes a filled stream. All timers use the client's scheduler.
  *
- * It errors with a `PairstreamError` where others of the group go by other rules, or where a stream is set up otherwise,
- * and with a `NetworkError` once the connection is closed for good. Leaving hands the slots on, too, but does not tell when
- * that is done: a program that ends aborts `signal` first. Throws an `InvalidInputError` at the call.
+ * The stream fails with a `PairstreamError` if others of the group follow different rules or a stream is set up
+ * differently, and with a `NetworkError` once the connection is closed for good. Unsubscribing hands the slots over
+ * too, but does not say when that is done, so a program that ends should abort `signal` first. Throws an
+ * `InvalidInputError` at the call.
  *
  * ```ts
  * import { connect } from "@nats-io/transport-node";
@@ -141,7 +151,7 @@ function checkRules(
   };
 }
 
-/** By the key of their subjects. */
+/** Feeds by the key of their subjects. */
 function checkFeeds(name: string, feeds: readonly CollectedWatch[]) {
   if (!Array.isArray(feeds) || feeds.length === 0) {
     throw new InvalidInputError("feeds", "a list of what watchCandles and watchSnipers take", "is none");
@@ -162,7 +172,9 @@ function checkFeed(name: string, watch: CollectedWatch): FeedSubjects {
   if (isSnipers) return sniperSubjects(name, checkSniperWatch(watch).query);
   const { series, fillGaps } = checkWatch(watch);
   if (fillGaps) {
-    throw new InvalidInputError("fillGaps", "false, as gaps are filled where they are looked at", "is true");
+    const allowed =
+      "false, as only the service's own candles are collected; publishCandles takes a filled stream";
+    throw new InvalidInputError("fillGaps", allowed, "is true");
   }
   return candleSubjects(name, series);
 }

@@ -1,35 +1,38 @@
 import { fromEvent, lastValueFrom, Observable, Subscription, takeUntil, takeWhile, toArray } from "rxjs";
 import type { FeedStatus } from "../../feed-status.js";
 import { type ConsumerSignal, consume } from "./consumer.js";
-import { type AskingMeans, type CollectedWatch, type FeedKind, kindOf } from "./feed-kinds.js";
+import { type AskingMeans, type CollectedWatch, type FeedKind, feedKindOf } from "./feed-kinds.js";
 import { readStatusMessage, type StatusRecord, statusBody } from "./message.js";
 import { FeedPublisher, type Lanes, type Publication, type PublisherMeans } from "./publisher.js";
 import { TAKEOVERS_KEPT, type Takeover, takeoversOf } from "./records.js";
-import { carriedStatus, failedStatus, takenOverStatus } from "./statuses.js";
+import { carriedStatus, coveredFromStatus, failedStatus, takenOverStatus } from "./statuses.js";
 import { persist } from "./store.js";
 import { type FeedSubjects, STATUS, splitSubject } from "./subjects.js";
 
-/** What the feeds of a collector share. */
+/** What all feeds of a collector share. */
 export interface CollectingMeans extends PublisherMeans, AskingMeans {
-  /** Who it is, to those who ask whether it is alive. */
+  /** The collector's name for readers who ask whether it is alive. */
   readonly publisher: string;
-  /** For reading what is stored. */
+  /** Lanes that limit how many feeds are read from the stream at once. */
   readonly readers: Lanes;
-  /** Tells when messages may be stored again. */
+  /** Emits when messages may be stored again. */
   readonly resumed: Observable<void>;
+  /** Called if a feed holds a message of a later lease than the one under which it is worked on. */
+  outranked(feed: FeedSubjects, epoch: number): void;
 }
 
 /** A message that can still change. */
 interface OpenRecord {
-  /** What is stored where it is gone. */
+  /** The message to store if it is gone. */
   readonly removal: string;
-  /** Until when the service's answers are known to lack it; two in a row remove it. */
+  /** The `coveredUntil` of the first answer of the service that lacked it. A second such answer removes it. */
   missedUntil?: number;
 }
 
 /**
- * Works on one feed under a lease: reads where the collector before has left it, asks the service from there on, and
- * publishes, as long as anyone subscribes. It errors with what the service's stream errors with, once that is published.
+ * Works on one feed under a lease while it is subscribed to. It finds out from the stored messages where the previous
+ * collector stopped, asks the service from there on, and publishes. If the service's stream fails, it publishes the
+ * error and then fails with it.
  */
 export function collectFeed(
   feed: FeedSubjects,
@@ -44,7 +47,7 @@ export function collectFeed(
   });
 }
 
-/** What there is to work on, with what, and under which lease. */
+/** The feed, the means to work on it, and the lease. */
 interface FeedOrder {
   readonly feed: FeedSubjects;
   readonly watch: CollectedWatch;
@@ -59,31 +62,36 @@ class FeedWork {
   /** Ends the work with an error. */
   readonly #end: (error: unknown) => void;
   readonly #abort = new AbortController();
-  /** The service's streams, and what goes on beside them. */
+  /** The subscriptions to the service's streams, and the timer that stores messages again. */
   readonly #following = new Subscription();
   #resuming = Subscription.EMPTY;
   #teller: StatusTeller | undefined;
   #hasBegun = false;
+  /** Candles of intervals before this are gone from the stream. */
+  #goneUntil = Number.NEGATIVE_INFINITY;
 
   constructor(order: FeedOrder, end: (error: unknown) => void) {
     const { feed, watch, means } = order;
     this.#order = order;
     this.#end = end;
-    this.#kind = kindOf(watch, means);
+    this.#kind = feedKindOf(watch, means);
     const own: PublisherMeans = {
       ...means,
       fail: (error) => this.#fail(error),
       tell: (publication) => this.#tell(publication),
+      lost: (open) => this.#lose(open),
     };
     this.#publisher = new FeedPublisher(own, feed, this.#kind.read);
   }
 
   start(): void {
-    const { feed, means } = this.#order;
+    const { feed, means, epoch } = this.#order;
     const { signal } = this.#abort;
     this.#resuming = means.resumed.subscribe(() => this.#publisher.resume());
     readStored(feed, this.#kind, means, this.#publisher, signal).then(
       (stored) => {
+        const { status } = stored;
+        if (status !== undefined && status.epoch > epoch) means.outranked(feed, status.epoch);
         if (!signal.aborted) this.#follow(stored);
       },
       (error) => this.#end(error),
@@ -108,16 +116,25 @@ class FeedWork {
     const { offered, statuses } = this.#kind.follow(start);
     const error = (failure: unknown) => this.#fail(failure);
     this.#following.add(publisher.refreshEvery(means.retention / 3, epoch));
-    // What a status speaks of is offered before it.
+    // Changes are offered before the status that covers them.
     this.#following.add(offered.subscribe({ next: (last) => open.delete(last), error }));
     const next = (own: FeedStatus) => {
       if (own.state === "live") removeMissing(publisher, open, own, epoch);
-      teller.tell(this.#kind.kept(carriedStatus(before, own)));
+      teller.tell(coveredFromStatus(this.#kind.kept(carriedStatus(before, own)), this.#goneUntil));
     };
     if (!this.#following.closed) this.#following.add(statuses.subscribe({ next, error }));
   }
 
-  /** Ends with an error once that is published, or at once where it cannot be. */
+  /** Narrows what is covered to the candles that are stored again. */
+  #lose(open: readonly string[]): void {
+    const last = this.#teller?.last;
+    if (last?.coveredUntil === undefined) return;
+    const timestamps = open.map(Number).filter((timestamp) => timestamp < last.coveredUntil!);
+    this.#goneUntil = Math.max(this.#goneUntil, Math.min(last.coveredUntil, ...timestamps));
+    this.#teller!.tell(coveredFromStatus(last, this.#goneUntil));
+  }
+
+  /** Ends with an error, after publishing it if that is possible. */
   #fail(error: unknown): void {
     const isSecond = this.#following.closed;
     this.#following.unsubscribe();
@@ -136,7 +153,7 @@ class FeedWork {
     if (isBeginning) this.#noteBeginning().catch(() => {});
   }
 
-  /** Once the first status is stored, the later ones say when that was. */
+  /** Once the first status is stored, later ones say when it was stored. */
   async #noteBeginning(): Promise<void> {
     this.#hasBegun = true;
     const { feed, means, epoch } = this.#order;
@@ -159,10 +176,13 @@ interface StoredFeed {
   readonly open: Map<string, OpenRecord>;
 }
 
-/** Servers of version 2.9 that were killed have been seen to number the same messages differently, by a few. */
+/**
+ * How many messages before `from` the reading begins. After a crash, servers of version 2.9 may number the same
+ * messages differently, by a few.
+ */
 const SEQUENCES_APART = 1_000;
 
-/** Reads what is stored of a feed as far as it can still change; the publisher learns it. */
+/** Reads the stored messages of a feed that can still change, and passes them to the publisher. */
 async function readStored(
   feed: FeedSubjects,
   kind: FeedKind,
@@ -173,7 +193,7 @@ async function readStored(
   await readers.turn();
   try {
     const { key, stream } = feed;
-    // Where the stream is gone there may be no one else to make it again.
+    // If the stream is gone, there may be nobody else to create it again.
     const onTrouble = (error: unknown) => {
       if (store.isStreamGone(error)) ensureStream().catch(() => {});
     };
@@ -198,13 +218,14 @@ async function readStored(
       if (last === STATUS || removal !== undefined) publisher.learn(last, sequence, text());
       if (removal !== undefined) open.set(last, { removal });
     }
-    return { status, open };
+    // A status that has gone since it was read, as by a purge, covers messages that have gone with it.
+    return { status: newest.has(STATUS) ? status : undefined, open };
   } finally {
     readers.leave();
   }
 }
 
-/** Publishes how a feed stands under one lease. */
+/** Publishes the status of a feed under one lease. */
 class StatusTeller {
   last: FeedStatus | undefined;
   readonly #publisher: FeedPublisher;
@@ -238,7 +259,7 @@ class StatusTeller {
   }
 }
 
-/** Removes what was stored before and two answers in a row have lacked. */
+/** Removes stored candles or wallets that two answers in a row have lacked. */
 function removeMissing(
   publisher: FeedPublisher,
   open: Map<string, OpenRecord>,
@@ -247,7 +268,7 @@ function removeMissing(
 ): void {
   if (coveredUntil === undefined) return;
   for (const [last, record] of open) {
-    // Snipers have no range that is covered: a report tells of all of them.
+    // Snipers have no covered range, because a report contains all of them.
     const timestamp = Number(last);
     const isCovered = coveredFrom === undefined || (coveredFrom <= timestamp && timestamp < coveredUntil);
     if (!isCovered || record.missedUntil === coveredUntil) continue;

@@ -1,5 +1,6 @@
 import { Subject, type Subscriber, Subscription } from "rxjs";
-import type { Client } from "../../client/core.js";
+import { type Client, coreOf } from "../../client/core.js";
+import type { Metering, RunningCollector, Told } from "../../client/metering.js";
 import { callAt } from "../../client/timers.js";
 import { PairstreamError } from "../../errors.js";
 import { type CollectingMeans, collectFeed } from "./collected-feed.js";
@@ -10,13 +11,16 @@ import {
   emptyTable,
   type GroupRules,
   heldBy,
+  isAllQuiet,
   type LeaseTable,
   nextMove,
   nothingSeen,
   PARTS,
+  restoredTable,
   type Sightings,
   shareOf,
   sight,
+  waitAfterLosses,
   withoutCollector,
 } from "./leases.js";
 import { answerForLife } from "./liveness.js";
@@ -27,28 +31,28 @@ import { SharedLimit } from "./shared-limit.js";
 import { failureOver, openStream } from "./store.js";
 import { type FeedSubjects, slotOf, streamsOf } from "./subjects.js";
 
-/** What a collector does, for logs and meters. */
+/** What a collector does, for logs and metrics. */
 export type CollectorActivity =
   | {
-      /** Which slots are its own has changed. */
+      /** The collector's slots have changed. */
       readonly type: "slots";
       /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
-      /** The numbers of its slots, from 0. */
+      /** The numbers of its slots, starting at 0. */
       readonly held: readonly number[];
     }
   | {
-      /** It has begun to work on a feed, or has left it to others. */
+      /** The collector has begun to work on a feed, or has left it to others. */
       readonly type: "started" | "stopped";
       /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
       /** What the subjects of the feed begin with. */
       readonly feed: string;
-      /** Of the lease under which it works: a whole number, higher for each later holder. */
+      /** The epoch of the lease under which it works: a whole number, higher for each later holder. */
       readonly epoch: number;
     }
   | {
-      /** A feed has failed for good: retrying cannot mend it. It stays so as long as this collector has it. */
+      /** A feed has failed for good, because no retry can help. It stays failed as long as this collector has it. */
       readonly type: "failed";
       /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
@@ -58,7 +62,7 @@ export type CollectorActivity =
       readonly error: unknown;
     }
   | {
-      /** A newer message was there already, and stays. */
+      /** A newer message was already stored, and stays. */
       readonly type: "superseded";
       /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
@@ -66,7 +70,7 @@ export type CollectorActivity =
       readonly subject: string;
     }
   | {
-      /** A stream or the leases could not be reached, or a message not stored, and it is tried again. */
+      /** A stream or the leases could not be reached, or a message could not be stored. The collector tries again. */
       readonly type: "trouble";
       /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
@@ -74,7 +78,7 @@ export type CollectorActivity =
       readonly error: unknown;
     };
 
-/** What a collector is made with, checked. */
+/** The checked options of a collector. */
 export interface CollectorSetup {
   readonly connection: NatsConnection;
   readonly client: Client;
@@ -87,43 +91,64 @@ export interface CollectorSetup {
 /** A slot that this collector works on. */
 interface HeldSlot {
   readonly epoch: number;
-  /** From when on its part of the rate limit may be used. */
+  /** The instant of the limit's clock from which its part of the rate limit may be used. */
   readonly countsFrom: number;
   readonly working: Subscription;
 }
 
-/** So many writes in a row may come too late before the next one waits for its time. */
+/** After so many writes in a row that came too late, the next one waits for its turn. */
 const WRITES_AT_ONCE = 3;
 const READERS_AT_ONCE = 32;
 
-/** One of the collectors of a group: keeps its leases, and works on the feeds of the slots that it holds. */
-export class Collector {
+/** One of the collectors of a group. It renews its leases, and works on the feeds of the slots that it holds. */
+export class Collector implements RunningCollector {
   readonly #setup: CollectorSetup;
   readonly #subscriber: Subscriber<CollectorActivity>;
+  readonly #metering: Metering;
   readonly #limit: SharedLimit;
   readonly #running = new Subscription();
   readonly #stop = new AbortController();
   readonly #held = new Map<number, HeldSlot>();
-  /** Told when it may act again. */
+  /** Emits when the collector may act again. */
   readonly #resumed = new Subject<void>();
   #timer = Subscription.EMPTY;
   #seen: Sightings = nothingSeen;
-  /** The slots that were told of last. */
+  /** The renewal of the leases that is under way, or was last. */
+  #renewal: Promise<unknown> = Promise.resolve();
+  /** How often in a row others have written the leases first. */
+  #losses = 0;
+  /** The last table that this collector has written. */
+  #written: LeaseTable | undefined;
+  /** The slots that were reported last. */
   #told = "";
   #id = "";
+  /** No new lease has an epoch below this. */
+  #leastEpoch = 0;
   #bucket: LeaseBucket | undefined;
-  /** By stream. */
+  /** What the feeds of one stream share, by stream. */
   readonly #means = new Map<string, CollectingMeans>();
 
   constructor(setup: CollectorSetup, subscriber: Subscriber<CollectorActivity>) {
     const { client, rules } = setup;
     this.#setup = setup;
     this.#subscriber = subscriber;
+    this.#metering = coreOf(client).metering;
     const per = rules.limit?.per ?? 0;
     this.#limit = new SharedLimit(client, { share: (parts) => shareOf(rules, parts), per });
   }
 
+  get group(): string {
+    return this.#setup.group;
+  }
+
+  get slots(): number {
+    return this.#held.size;
+  }
+
   start(): void {
+    this.#metering.collectors.add(this);
+    this.#meter((group) => ({ type: "collector", group }));
+    this.#running.add(() => this.#metering.collectors.delete(this));
     this.#running.add(() => this.#limit.close());
     this.#open().then(
       () => this.#tick(),
@@ -131,14 +156,20 @@ export class Collector {
     );
   }
 
-  /** Ends all work at once; resolves once the others know that, if they can be reached. */
+  /** Ends all work at once. Resolves once the others know, if they can be reached. */
   async stop(): Promise<void> {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort();
     this.#timer.unsubscribe();
+    const now = this.#limit.now();
+    const counting = new Map(
+      [...this.#held].flatMap(([slot, { epoch, countsFrom }]) => (countsFrom <= now ? [[slot, epoch]] : [])),
+    );
     for (const slot of [...this.#held.keys()]) this.#drop(slot);
     this.#running.unsubscribe();
-    await this.#leave().catch(() => {});
+    // A table that is on its way would name this collector again.
+    await this.#renewal.catch(() => {});
+    await this.#leave(counting).catch(() => {});
   }
 
   async #open(): Promise<void> {
@@ -163,18 +194,27 @@ export class Collector {
         mayPublish: () => this.#limit.mayAct(),
         tell: (publication) => this.#tellOf(publication),
         fail: (error) => this.#fail(error),
+        outranked: (feed, epoch) => this.#giveUp(slotOf(feed.key, this.#setup.rules.slots), epoch),
       });
     }
     if (!this.#stop.signal.aborted) this.#running.add(answerForLife(connection, settings.name, this.#id));
   }
 
-  /** Shows a sign of life, every so often. */
+  /**
+   * Renews its leases again and again. Collectors that write at the same moment would get in each other's way every
+   * time: so one that comes second goes on from its own write, and one that has lost tries again sooner, after a wait that varies.
+   */
   async #tick(): Promise<void> {
     const { settings, rules } = this.#setup;
     const { scheduler } = settings;
-    const next = scheduler.now() + rules.lease * PARTS.renew;
+    const every = rules.lease * PARTS.renew;
+    let next = scheduler.now() + every;
     try {
-      await this.#renew();
+      const renewing = this.#renew();
+      this.#renewal = renewing;
+      const sent = await renewing;
+      this.#losses = sent === undefined ? this.#losses + 1 : 0;
+      next = sent === undefined ? scheduler.now() + waitAfterLosses(rules, this.#losses) : sent + every;
     } catch (error) {
       if (this.#stop.signal.aborted) return;
       if (!this.#means.values().next().value?.store.isPassing(error)) {
@@ -186,54 +226,62 @@ export class Collector {
     if (!this.#stop.signal.aborted) this.#timer = callAt(scheduler, next, () => void this.#tick());
   }
 
-  async #renew(): Promise<void> {
+  /** Resolves with when the table was sent that is written now, or with `undefined` if others were faster. */
+  async #renew(): Promise<number | undefined> {
     const { settings, rules } = this.#setup;
     const { scheduler } = settings;
     for (let writes = 0; writes < WRITES_AT_ONCE; writes++) {
       const read = await this.#bucket!.read();
-      if (this.#stop.signal.aborted) return;
       const now = scheduler.now();
+      if (this.#stop.signal.aborted) return now;
       const before = this.#seen;
-      this.#seen = sight(before, read.table ?? emptyTable(rules), now);
-      const table = this.#agreed(read.table, before);
-      if (table === undefined) return;
+      // If the table was lost, the others may still act by it.
+      const lost = this.#written && restoredTable(this.#written);
+      const known = read.table ?? lost ?? emptyTable(rules, read.revision === 0);
+      this.#seen = sight(before, known, now);
+      const table = this.#agreed(known, before);
+      if (table === undefined) return now;
       this.#adopt(table);
       const held = new Map([...this.#held].map(([slot, { epoch }]) => [slot, epoch]));
-      const move = nextMove(table, this.#seen, { id: this.#id, held }, now);
-      // Others may take them as soon as that is written.
+      const move = nextMove(table, this.#seen, { id: this.#id, held, leastEpoch: this.#leastEpoch }, now);
+      // Others may take these slots as soon as the table is written.
       for (const slot of move.released) this.#drop(slot);
       this.#count();
       const sent = scheduler.now();
       const isWritten = await this.#bucket!.write(move.table, read.revision);
-      if (this.#stop.signal.aborted) return;
+      if (this.#stop.signal.aborted) return sent;
       if (!isWritten) continue;
+      this.#written = move.table;
       const couldAct = this.#limit.mayAct();
       this.#limit.actUntil(sent + rules.lease * PARTS.act);
       this.#adopt(move.table, "takes");
       if (!couldAct) this.#resumed.next();
-      return;
+      return sent;
     }
+    return undefined;
   }
 
-  /** The table, where its rules are ours; `undefined` while others may go by other ones. */
-  #agreed(table: LeaseTable | undefined, before: Sightings): LeaseTable | undefined {
+  /**
+   * The table if it has our rules. If it has other rules: an empty table, or `undefined` while collectors with these
+   * rules may be alive. Throws a `PairstreamError` once one of them shows a sign of life.
+   */
+  #agreed(table: LeaseTable, before: Sightings): LeaseTable | undefined {
     const { rules, group, settings } = this.#setup;
-    if (table === undefined) return emptyTable(rules);
-    if (isSame(table.rules, rules)) return table;
+    if (areSameRules(table.rules, rules)) return table;
     this.#adopt(emptyTable(rules));
     for (const [id, beat] of Object.entries(table.beats)) {
       const known = before.beats.get(id);
       if (known !== undefined && known.beat !== beat) {
         const theirs = JSON.stringify(table.rules);
-        throw new PairstreamError(`The collectors of group ${group} go by other rules: ${theirs}`);
+        throw new PairstreamError(`The collectors of group ${group} follow different rules: ${theirs}`);
       }
       const since = this.#seen.beats.get(id)?.since ?? 0;
       if (settings.scheduler.now() - since < table.rules.lease * PARTS.dead) return undefined;
     }
-    return emptyTable(rules);
+    return emptyTable(rules, isAllQuiet(table));
   }
 
-  /** Gives up the slots that a table does not give us, and begins with those that it does. */
+  /** Leaves the slots that the table does not give to this collector; with `takes`, begins work on those it gives. */
   #adopt(table: LeaseTable, mode?: "takes"): void {
     const { scheduler } = this.#setup.settings;
     const ours = heldBy(table, this.#id);
@@ -257,31 +305,50 @@ export class Collector {
     const { settings, rules, feeds } = this.#setup;
     const { scheduler } = settings;
     const working = new Subscription();
-    this.#held.set(slot, { epoch, working, countsFrom: scheduler.now() + countsAfter(rules, lease) });
+    this.#meter((group) => ({ type: "slot", group, change: "taken" }));
+    this.#held.set(slot, { epoch, working, countsFrom: this.#limit.now() + countsAfter(rules, lease) });
     for (const { feed, watch } of feeds.values()) {
       if (slotOf(feed.key, rules.slots) !== slot) continue;
       const { key } = feed;
       this.#tell({ type: "started", at: scheduler.now(), feed: key, epoch });
       working.add(() => this.#tell({ type: "stopped", at: scheduler.now(), feed: key, epoch }));
-      const fail = (error: unknown) => this.#tell({ type: "failed", at: scheduler.now(), feed: key, error });
+      const fail = (error: unknown) => {
+        this.#meter((group) => ({ type: "trouble", group, what: "feed" }));
+        this.#tell({ type: "failed", at: scheduler.now(), feed: key, error });
+      };
       working.add(collectFeed(feed, watch, this.#means.get(feed.stream)!, epoch).subscribe({ error: fail }));
     }
   }
 
-  #drop(slot: number): void {
-    this.#held.get(slot)?.working.unsubscribe();
-    this.#held.delete(slot);
+  /**
+   * Drops a slot for which there are messages of a later lease, as after the leases were lost and a collector whose clock
+   * is behind has begun new ones. The next renewal takes it again, under a lease that is later still.
+   */
+  #giveUp(slot: number, epoch: number): void {
+    this.#leastEpoch = Math.max(this.#leastEpoch, epoch + 1);
+    this.#drop(slot);
+    this.#count();
   }
 
-  async #leave(): Promise<void> {
+  #drop(slot: number): void {
+    const held = this.#held.get(slot);
+    if (held === undefined) return;
+    held.working.unsubscribe();
+    this.#held.delete(slot);
+    this.#meter((group) => ({ type: "slot", group, change: "given-up" }));
+  }
+
+  /** `counting`: the slots whose part of the limit it could use, with their epochs. */
+  async #leave(counting: ReadonlyMap<number, number>): Promise<void> {
     for (let writes = 0; writes < WRITES_AT_ONCE && this.#bucket !== undefined; writes++) {
       const { table, revision } = await this.#bucket.read();
       if (table === undefined || !(this.#id in table.beats)) return;
-      if (await this.#bucket.write(withoutCollector(table, this.#id), revision)) return;
+      if (await this.#bucket.write(withoutCollector(table, this.#id, counting), revision)) return;
     }
   }
 
   #tellOf(publication: Publication): void {
+    this.#meter((group) => ({ type: "message", group, outcome: publication.type }));
     if (publication.type === "superseded") {
       const at = this.#setup.settings.scheduler.now();
       this.#tell({ type: "superseded", at, subject: publication.subject });
@@ -291,7 +358,12 @@ export class Collector {
   }
 
   #tellTrouble(error: unknown): void {
+    this.#meter((group) => ({ type: "trouble", group, what: "connection" }));
     this.#tell({ type: "trouble", at: this.#setup.settings.scheduler.now(), error });
+  }
+
+  #meter(make: (group: string) => Told): void {
+    this.#metering.tell(() => make(this.#setup.group));
   }
 
   #tell(activity: CollectorActivity): void {
@@ -305,6 +377,6 @@ export class Collector {
   }
 }
 
-function isSame(a: GroupRules, b: GroupRules): boolean {
+function areSameRules(a: GroupRules, b: GroupRules): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }

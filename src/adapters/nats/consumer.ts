@@ -4,7 +4,7 @@ import { Observable, type SchedulerLike, Subscription } from "rxjs";
 import { callAt } from "../../client/timers.js";
 import { asPairstreamError, closedError, type Store } from "./store.js";
 
-/** What a consumer of a stream tells. */
+/** What a consumer of a stream emits. */
 export type ConsumerSignal =
   | {
       readonly type: "message";
@@ -14,27 +14,27 @@ export type ConsumerSignal =
       readonly time: number;
       text(): string;
     }
-  /** From here on every message will come, and so many that are there. */
+  /** From here on every message will come, starting with so many that are already stored. */
   | { readonly type: "attached"; readonly stored: number }
-  /** What was stored before has come. */
+  /** All messages that were stored before have come. */
   | { readonly type: "caught-up" };
 
-/** What to read, and from where on. */
+/** What to read, and where to start. */
 export interface ConsumerPlan {
   readonly stream: string;
-  /** Absent for all of the stream. */
+  /** Absent for the whole stream. */
   readonly filter?: string;
-  /** The last message of each subject, those from a sequence on, or only what comes from now on. */
+  /** The last message of each subject, the messages from a sequence on, or only new messages. */
   readonly from: "stored" | "now" | number;
   readonly scheduler: SchedulerLike;
 }
 
 /**
- * By how much what was read before is read again, in ms of the server's clock, where a consumer was lost. Sequences would be
- * exact, if the next server numbered the messages as the last one did.
+ * How far back messages are read again after a consumer was lost, in ms of the server's clock. Sequences would be
+ * exact, but the next server may number the messages differently.
  */
 export const REREAD = 60_000;
-/** Without a message the server says this often that there is none, in ms; a silence of two means that it is gone. */
+/** How often the server sends a heartbeat when there are no messages, in ms. If two are missing, a consumer is lost. */
 const HEARTBEAT = 2_000;
 const LONGEST_SILENCE = 2.5 * HEARTBEAT;
 /** How long a server keeps a consumer that nobody listens to, in ms. */
@@ -44,11 +44,12 @@ const FIRST_RETRY = 50;
 const LONGEST_RETRY = 1_000;
 
 /**
- * The messages of a stream, each at least once, in their order but for those that are read again, as long as anyone
- * subscribes.
+ * The messages of a stream while it is subscribed to. Each comes at least once and in order, except for those that are
+ * read again.
  *
- * The server pushes, as fast as it is read here. A consumer that has fallen silent or has left out a message is made again;
- * one that cannot be made is tried again until the connection is closed for good.
+ * The server pushes messages as fast as they are read here. A consumer that falls silent or skips a message is created
+ * again, as often as needed. The stream fails with a `NetworkError` once the connection is closed for good, and with a
+ * `PairstreamError` if no retry can help.
  */
 export function consume(store: Store, plan: ConsumerPlan): Observable<ConsumerSignal> {
   return new Observable((subscriber) => {
@@ -73,16 +74,16 @@ class Consumer {
   readonly #scheduler: SchedulerLike;
   #statuses: { stop?(): void } | undefined;
   #isStopped = false;
-  /** Counts the consumers that were made: what an earlier one still sends is not for us. */
+  /** Counts the consumers that were created, to ignore what an earlier one still sends. */
   #generation = 0;
   #listening: Listening | undefined;
   #name: string | undefined;
   #timer = Subscription.EMPTY;
   #failures = 0;
   #heardAt = 0;
-  /** All that was stored before has come, by the server's clock. */
+  /** All messages that were stored before this instant of the server's clock have come. */
   #readUntil: number | undefined;
-  /** How many came from this consumer, and how many it had found when it was made. */
+  /** How many messages came from this consumer, and how many there were when it was created. */
   #delivered = 0;
   #found = Number.POSITIVE_INFINITY;
   #isAttached = false;
@@ -106,7 +107,7 @@ class Consumer {
     this.#detach();
   }
 
-  /** A consumer lives on one server; after a reconnection it is made again at once. */
+  /** A consumer lives on one server, so it is created again at once after a reconnection. */
   async #followConnection(): Promise<void> {
     const { connection } = this.#store;
     const statuses = connection.status();
@@ -196,7 +197,7 @@ class Consumer {
 
   #startOf(): { deliver_policy: DeliverPolicy; opt_start_seq?: number; opt_start_time?: string } {
     const { from } = this.#plan;
-    // What was stored is read from its beginning until it has come as a whole.
+    // The stored messages are read from the beginning until all of them have come.
     const isResumed = this.#readUntil !== undefined && (from === "now" || this.#isCaughtUp);
     if (isResumed) {
       const start = new Date(Math.max(0, this.#readUntil! - REREAD)).toISOString();
@@ -211,7 +212,8 @@ class Consumer {
     this.#heardAt = this.#scheduler.now();
     const { headers } = message;
     if (headers?.code === 100) {
-      // A request to say that all before it has been read, or a sign of life, which may carry such a request.
+      // It is a flow control request, which asks to confirm that everything before it was read, or a heartbeat, which
+      // may carry such a request.
       const stalled = headers.get("Nats-Consumer-Stalled");
       if (message.reply) message.respond();
       else if (stalled !== "") this.#store.connection.publish(stalled);
@@ -252,7 +254,7 @@ class Consumer {
     });
   }
 
-  /** Tries again, the sooner the longer the attempt that began then has taken. */
+  /** Tries again later. The time that the failed attempt took, which began at `begun`, counts as part of the wait. */
   #retry(begun: number): void {
     this.#detach();
     this.#failures += 1;
@@ -267,11 +269,14 @@ class Consumer {
   }
 }
 
-/** Where a message stands, as its reply subject tells: in the stream, among those delivered, and how many follow. */
+/**
+ * The position of a message, read from its reply subject: in the stream, among the delivered messages, and how many
+ * follow.
+ */
 function readPlace(reply: string | undefined) {
   const parts = reply?.split(".") ?? [];
   if (parts[0] !== "$JS" || parts[1] !== "ACK") return undefined;
-  // Later servers put a domain and an account before the stream, and a random part at the end.
+  // Newer servers put a domain and an account before the stream name, and a random part at the end.
   const first = parts.length === 9 ? 4 : 6;
   const [, sequence, delivery, nanoseconds, pending] = parts.slice(first).map(Number);
   return { sequence: sequence!, delivery: delivery!, time: nanoseconds! / 1e6, pending: pending! };

@@ -13,28 +13,30 @@ import type { FeedPublisher, RecordReader } from "./publisher.js";
 import { keptStatus } from "./statuses.js";
 import { walletToken } from "./subjects.js";
 
-/** What `watchCandles` or `watchSnipers` is to be asked for. */
+/** The options for `watchCandles` or `watchSnipers`. */
 export type CollectedWatch = (Series & WatchOptions) | SniperWatch;
 
-/** With what the service is asked. */
+/** The means to ask the service. */
 export interface AskingMeans {
-  /** Asks within the collector's share of the rate limit. */
+  /** A client that keeps within the collector's share of the rate limit. */
   readonly client: Client;
   readonly scheduler: SchedulerLike;
-  /** How long the stream keeps a message, in ms; 0 for ever. */
+  /** How long the stream keeps a message, in ms; 0 means forever. */
   readonly retention: number;
 }
 
-/** What a feed of candles, or of snipers, has of its own. */
+/** The parts in which feeds of candles and feeds of snipers differ. */
 export interface FeedKind {
   readonly read: RecordReader;
-  /** What is stored where that is gone which a message speaks of; `undefined` where nothing can follow it. */
+  /**
+   * The message to store if the candle or wallet of a message is gone; `undefined` if nothing can follow that message.
+   */
   removalOf(text: string): string | undefined;
-  /** The instant at which a reading that is not late has to have come to. */
+  /** The instant that a reading must have reached, if it is not late. */
   dueUntil(): number;
-  /** What a status may claim of what is kept. */
+  /** The status, limited to what is still kept. */
   kept(status: FeedStatus): FeedStatus;
-  /** Goes on after what is stored: offers what comes, and tells on which subjects. */
+  /** Goes on after the stored messages: offers what comes, and names the subjects. */
   follow(start: FeedStart): {
     readonly offered: Observable<string>;
     readonly statuses: Observable<FeedStatus>;
@@ -44,13 +46,13 @@ export interface FeedKind {
 interface FeedStart {
   readonly publisher: FeedPublisher;
   readonly epoch: number;
-  /** The subjects on which more may follow. */
+  /** The subjects on which further messages may follow. */
   readonly open: readonly string[];
-  /** How the feed stood. */
+  /** The last status of the feed. */
   readonly before: FeedStatus | undefined;
 }
 
-export function kindOf(watch: CollectedWatch, means: AskingMeans): FeedKind {
+export function feedKindOf(watch: CollectedWatch, means: AskingMeans): FeedKind {
   return "timeframe" in watch ? candleKind(watch, means) : sniperKind(watch, means);
 }
 
@@ -68,9 +70,13 @@ function candleKind(watch: Series & WatchOptions, { client, retention, scheduler
     dueUntil: () => intervals.start(now() - rules.settle),
     kept: (status) => keptStatus(status, intervals, retention),
     follow: ({ publisher, epoch, open, before }) => {
-      // All before the first candle that can still change is final, and so is all that is covered where none can.
-      const first = open.length > 0 ? Math.min(...open.map(Number)) : before?.coveredUntil;
-      const options = first === undefined ? watch : { ...watch, since: first };
+      // The intervals that may still change: those of stored candles, and those without a candle that were in the
+      // revision window when the covered range was told.
+      const changeable = open.map(Number);
+      if (before?.coveredUntil !== undefined) {
+        changeable.push(intervals.shift(before.coveredUntil, -rules.revisionWindow));
+      }
+      const options = changeable.length === 0 ? watch : { ...watch, since: Math.min(...changeable) };
       return {
         offered: watchCandles(client, options).pipe(
           tap((event) => offerCandle(publisher, event, epoch)),

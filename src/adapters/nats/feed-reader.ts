@@ -1,12 +1,12 @@
 import { defer, from, Observable, type SchedulerLike, Subscription, switchMap } from "rxjs";
 import { type ConsumerSignal, consume } from "./consumer.js";
 import { Histories } from "./histories.js";
-import type { NatsConnection } from "./nats.js";
+import { type NatsConnection, SharedOnConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
 import { Store } from "./store.js";
 import { type FeedSubjects, STATUS, splitSubject } from "./subjects.js";
 
-/** What a reader of one feed is told. */
+/** What a reader of one feed receives. */
 export type FeedSignal =
   | {
       readonly type: "message";
@@ -16,17 +16,19 @@ export type FeedSignal =
       readonly time: number;
       text(): string;
     }
-  /** All that is stored has come. */
+  /** All stored messages have come. */
   | { readonly type: "caught-up" };
 
-/** What of a feed is read: all of it, or only how it stands. */
+/** Which part of a feed is read: all of it, or only its status. */
 export type FeedPart = "all" | "status";
 
 /**
- * What is stored of a feed, and what is stored from now on; in any order, and what is new in between maybe twice.
+ * The stored messages of a feed, and the ones that are stored from now on. They come in any order, and messages that
+ * are new in between may come twice.
  *
- * All readers on a connection share one consumer for what comes: servers of version 2.9 compare every message with every
- * consumer of its stream, one after another. What is stored is read by others, which end with that.
+ * All readers with one scheduler on a connection share one consumer for the new messages of a stream: servers of version
+ * 2.9 compare every message with every consumer of its stream, one after another. Stored messages are read by
+ * short-lived consumers.
  */
 export function readFeed(
   connection: NatsConnection,
@@ -39,31 +41,30 @@ export function readFeed(
   );
 }
 
-const tails = new WeakMap<NatsConnection, Map<string, Promise<Tail>>>();
+const tails = new SharedOnConnection<Promise<Tail>>();
 
 function tailOf(connection: NatsConnection, stream: string, scheduler: SchedulerLike): Promise<Tail> {
-  const known = tails.get(connection) ?? new Map<string, Promise<Tail>>();
-  tails.set(connection, known);
+  const known = tails.of(connection, scheduler);
   const tail =
     known.get(stream) ?? Store.open(connection).then((store) => new Tail(store, stream, scheduler));
   known.set(stream, tail);
   return tail;
 }
 
-interface Reader {
-  /** From here on every message will come. */
+interface FeedObserver {
+  /** From here on, every message will come. */
   attached(): void;
   next(message: FeedSignal): void;
   error(error: unknown): void;
 }
 
-/** What comes from now on in a stream, for all its readers on a connection. */
+/** The new messages of a stream, for all its readers with one scheduler on a connection. */
 class Tail {
   readonly #store: Store;
   readonly #stream: string;
   readonly #scheduler: SchedulerLike;
   readonly #histories: Histories;
-  readonly #readers = new Map<string, Set<Reader>>();
+  readonly #readers = new Map<string, Set<FeedObserver>>();
   #following = Subscription.EMPTY;
   #isAttached = false;
 
@@ -77,7 +78,7 @@ class Tail {
   read(key: string, part: FeedPart): Observable<FeedSignal> {
     return new Observable((subscriber) => {
       let history = Subscription.EMPTY;
-      const reader: Reader = {
+      const reader: FeedObserver = {
         attached: () => {
           history = this.#histories.read({
             key,
@@ -101,14 +102,14 @@ class Tail {
     });
   }
 
-  #enter(key: string, reader: Reader): void {
+  #enter(key: string, reader: FeedObserver): void {
     const isFirst = this.#readers.size === 0;
     const readers = this.#readers.get(key) ?? new Set();
     this.#readers.set(key, readers.add(reader));
     if (isFirst) this.#follow();
   }
 
-  #leave(key: string, reader: Reader): void {
+  #leave(key: string, reader: FeedObserver): void {
     const readers = this.#readers.get(key);
     readers?.delete(reader);
     if (readers?.size === 0) this.#readers.delete(key);
@@ -135,7 +136,7 @@ class Tail {
     });
   }
 
-  #all(): Reader[] {
+  #all(): FeedObserver[] {
     return [...this.#readers.values()].flatMap((readers) => [...readers]);
   }
 }

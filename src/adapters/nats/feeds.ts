@@ -22,7 +22,10 @@ export class Publishers {
   readonly #publishers = new Map<string, FeedPublisher>();
   readonly #refreshing = new Subscription();
 
-  /** `refresh`: every how many ms all that may change still is stored again, 0 for never, and under which lease. */
+  /**
+   * `refresh`: how often all messages that may still change are stored again, in ms (0 for never), and under which
+   * lease.
+   */
   constructor(means: PublisherMeans, refresh: { readonly every: number; readonly epoch: number }) {
     this.#means = means;
     this.#refresh = refresh;
@@ -39,7 +42,7 @@ export class Publishers {
     return publisher;
   }
 
-  /** Calls back, once, when everything is stored. */
+  /** Calls back once, when everything is stored. */
   whenIdle(callback: () => void): void {
     const busy = new Set(this.#publishers.values());
     if (busy.size === 0) callback();
@@ -56,7 +59,7 @@ export class Publishers {
   }
 }
 
-/** Has the candle of an event stored as it stands. */
+/** Stores the present state of an event's candle. */
 export function offerCandle(publisher: FeedPublisher, event: CandleEvent, epoch: number): void {
   const { type, candle, status, observedAt } = event;
   const isRemoval = type === "removed";
@@ -68,7 +71,7 @@ export function offerCandle(publisher: FeedPublisher, event: CandleEvent, epoch:
   publisher.offer(String(candle.timestamp), proposal, isLast);
 }
 
-/** Has the wallet of an event stored as it stands after it; `known` holds the wallets of the pair, and follows. */
+/** Stores the state of an event's wallet after the event. `known` holds the wallets of the pair, and is updated. */
 export function offerSniper(
   publisher: FeedPublisher,
   known: Map<string, Sniper>,

@@ -3,34 +3,35 @@ import { type ConsumerSignal, consume } from "./consumer.js";
 import type { Store } from "./store.js";
 import { splitSubject } from "./subjects.js";
 
-/** One who is told what is stored of a feed, and when that is all. */
+/** A reader that gets the stored messages of a feed, and is told when these are all. */
 export interface HistoryReader {
   /** What the subjects of the feed begin with. */
   readonly key: string;
-  /** The subjects that it needs; it may be told of others of the feed. */
+  /** The subjects that it needs. It may get messages of other subjects of the feed too. */
   readonly filter: string;
   next(signal: Exclude<ConsumerSignal, { type: "attached" }>): void;
   error(error: unknown): void;
 }
 
-/** Every subject of the stream: servers give the last message of each only by a filter. */
+/** A filter for every subject of the stream, because servers give the last message per subject only with a filter. */
 const ALL = ">";
-/** So many are read at once, each by a consumer of its own. */
+/** How many feeds are read at once, each by its own consumer. */
 const AT_ONCE = 32;
-/** So many messages are read in the time in which a server makes a consumer and takes it down. */
+/** How many messages can be read in the time that a server needs to create and delete a consumer. */
 const MESSAGES_A_CONSUMER = 1_000;
 
 /**
- * Reads what is stored of feeds in one stream, for each who asks.
+ * Reads the stored messages of feeds in one stream, for every reader that asks.
  *
- * Servers make consumers slowly. So where many wait, all of the stream is read for them together, unless that is too much.
+ * Servers create consumers slowly. So if many readers wait, the whole stream is read for all of them at once, unless it
+ * is too large.
  */
 export class Histories {
   readonly #store: Store;
   readonly #stream: string;
   readonly #scheduler: SchedulerLike;
   readonly #waiting = new Set<HistoryReader>();
-  /** How those leave who are being read for. */
+  /** The functions that end the readings under way. */
   readonly #leaving = new Map<HistoryReader, () => void>();
   #turns = 0;
   #isTooMuch = false;
@@ -41,7 +42,7 @@ export class Histories {
     this.#scheduler = scheduler;
   }
 
-  /** Reads for someone as soon as it is their turn, until that is done or unsubscribed. */
+  /** Reads for one reader as soon as it is its turn, until the reading is complete or unsubscribed. */
   read(reader: HistoryReader): Subscription {
     this.#waiting.add(reader);
     this.#next();
@@ -58,7 +59,7 @@ export class Histories {
 
   #begin(): void {
     this.#turns += 1;
-    // The first of many that come at once are read for before the others have come.
+    // If many readers come at once, reading for the first ones begins before the others have come.
     const isForAll = this.#waiting.size > AT_ONCE && !this.#isTooMuch;
     const [first] = this.#waiting;
     const readers = new Set(isForAll ? this.#waiting : [first!]);

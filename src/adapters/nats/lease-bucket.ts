@@ -3,18 +3,18 @@ import { type LeaseTable, readTable } from "./leases.js";
 import type { NatsSettings } from "./options.js";
 import type { Store } from "./store.js";
 
-/** What JetStream says where a key has changed since it was read. */
+/** The error code of JetStream for a key that has changed since it was read. */
 const WRONG_LAST_SEQUENCE = 10_071;
 
 /** A lease table as it was read. */
 export interface ReadLeases {
-  /** Absent where there is none yet. */
+  /** Absent if there is none yet. */
   readonly table: LeaseTable | undefined;
-  /** What to name when it is written. */
+  /** The revision to name when the table is written. */
   readonly revision: number;
 }
 
-/** The leases of a group of collectors: one value of a bucket. */
+/** The leases of a group of collectors, stored as one value of a bucket. */
 export class LeaseBucket {
   readonly #store: Store;
   readonly #settings: NatsSettings;
@@ -29,13 +29,17 @@ export class LeaseBucket {
 
   async read(): Promise<ReadLeases> {
     const bucket = await this.#open();
-    const entry = await bucket.get(this.#key);
+    const entry = await bucket.get(this.#key).catch((error) => {
+      // The next call creates the bucket again.
+      if (this.#store.isStreamGone(error)) this.#bucket = undefined;
+      throw error;
+    });
     if (entry === null) return { table: undefined, revision: 0 };
     const table = entry.operation === "PUT" ? readTable(entry.string()) : undefined;
     return { table, revision: entry.revision };
   }
 
-  /** Writes the table if nobody has since it was read; resolves with whether that is so. */
+  /** Writes the table, unless somebody else has written it since it was read. Resolves with whether it was written. */
   async write(table: LeaseTable, revision: number): Promise<boolean> {
     const bucket = await this.#open();
     try {

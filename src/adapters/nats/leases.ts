@@ -1,22 +1,28 @@
 import * as z from "zod/mini";
 import { ContractError } from "../../errors.js";
 
-/** What all collectors of a group go by. */
+/** The rules that all collectors of a group follow. */
 export interface GroupRules {
-  /** How many parts the work and the rate limit are cut into. */
+  /** The number of slots into which the work and the rate limit are divided. */
   readonly slots: number;
-  /** ms within which the slots of a collector that died have moved. */
+  /** The time within which the slots of a dead collector move to others, in ms. */
   readonly lease: number;
-  /** The key's limit: at most `requests` in any window of `per` ms, each given up after `timeout` ms; `null` for none. */
+  /**
+   * The key's limit: at most `requests` in any window of `per` ms; `null` for no limit. A request is given up after
+   * `timeout` ms.
+   */
   readonly limit: { readonly requests: number; readonly per: number; readonly timeout: number } | null;
 }
 
-/** One part of the work, and whose it is. */
-interface Slot {
+/** One part of the work, and its holder. */
+interface LeaseSlot {
   readonly holder: string | null;
-  /** Raised whenever it passes to another one; what a later holder publishes goes before what an earlier one does. */
+  /**
+   * It grows whenever the slot passes to another collector. Messages of a later holder win over those of an earlier
+   * one.
+   */
   readonly epoch: number;
-  /** Whether all was ended that earlier holders had sent, when the last of them gave it up. */
+  /** Whether all requests of earlier holders had ended when the last of them gave the slot up. */
   readonly isQuiet: boolean;
 }
 
@@ -24,40 +30,49 @@ interface Slot {
 export interface LeaseTable {
   readonly version: 1;
   readonly rules: GroupRules;
-  /** By collector, a number that grows with every sign of life. */
+  /** A number for each collector, which grows with every sign of life. */
   readonly beats: Readonly<Record<string, number>>;
-  readonly slots: readonly Slot[];
+  readonly slots: readonly LeaseSlot[];
 }
 
 /**
- * Of a lease: how often it is renewed, how long after a renewal its holder may act, and after how long without one others
- * take it. A holder stops before others begin, by a quarter of the lease, and nobody compares the clocks of two machines.
+ * Parts of a lease: how often it is renewed, how soon again at most where others were faster, how long after a renewal its
+ * holder may act, and how long after the last renewal others take it. A holder stops a quarter of the lease before others begin, so nobody has to compare the
+ * clocks of two machines.
  */
-export const PARTS = { renew: 1 / 8, act: 1 / 2, dead: 3 / 4 } as const;
+export const PARTS = { renew: 1 / 8, again: 1 / 16, act: 1 / 2, dead: 3 / 4 } as const;
 
-/** The table of a group that nobody has joined yet. */
-export function emptyTable(rules: GroupRules): LeaseTable {
-  const slots = Array.from({ length: rules.slots }, () =>
-    Object.freeze({ holder: null, epoch: 0, isQuiet: true }),
-  );
+/** The table of a group that nobody has joined yet. `isQuiet`: whether no request of an earlier group can count. */
+export function emptyTable(rules: GroupRules, isQuiet = true): LeaseTable {
+  const slots = Array.from({ length: rules.slots }, () => Object.freeze({ holder: null, epoch: 0, isQuiet }));
   return { version: 1, rules, beats: {}, slots };
+}
+
+/** Whether all requests of a group had ended when the last of its collectors left. */
+export function isAllQuiet({ beats, slots }: LeaseTable): boolean {
+  return Object.keys(beats).length === 0 && slots.every(({ isQuiet }) => isQuiet);
+}
+
+/** The table that takes the place of a lost one: an earlier one, after which slots may have changed hands. */
+export function restoredTable(table: LeaseTable): LeaseTable {
+  return { ...table, slots: table.slots.map((slot) => ({ ...slot, isQuiet: false })) };
 }
 
 /** What one collector has seen of the others, by its own clock. */
 export interface Sightings {
   /** When the table was last read. */
   readonly readAt: number;
-  /** The last beat of each collector, and since when that has been its last. */
+  /** The last beat of each collector, and when it was first seen. */
   readonly beats: ReadonlyMap<string, { readonly beat: number; readonly since: number }>;
 }
 
 export const nothingSeen: Sightings = { readAt: Number.NEGATIVE_INFINITY, beats: new Map() };
 
 /**
- * Takes note of a table that was read at `now`.
+ * Records a table that was read at `now`.
  *
- * While the table could not be read, nobody could show a sign of life either: that time counts against no one. The same
- * goes where the clock was set back.
+ * While the table could not be read, nobody could show a sign of life, so that time counts against no collector. The
+ * same holds if the clock was set back.
  */
 export function sight(seen: Sightings, table: LeaseTable, now: number): Sightings {
   const gap = now - seen.readAt;
@@ -71,27 +86,32 @@ export function sight(seen: Sightings, table: LeaseTable, now: number): Sighting
   return { readAt: now, beats };
 }
 
-/** What a collector is to do next. */
+/** What a collector has to do next. */
 export interface LeaseMove {
   /** The table that it writes. */
   readonly table: LeaseTable;
-  /** Slots that it must have stopped working on before it writes that. */
+  /** Slots on which it must stop working before it writes the table. */
   readonly released: readonly number[];
-  /** Slots that are its own once that is written. */
+  /** Slots that it holds once the table is written. */
   readonly taken: readonly number[];
 }
 
 /**
- * What a collector writes next: a sign of life, the slots of the dead and free ones up to its fair share taken, and those
- * beyond it released.
+ * What a collector writes next: a sign of life, and its slots. It takes free slots and those of dead collectors up to
+ * its fair share, and releases slots beyond it.
  *
- * `held`: the slots that it works on, with their epochs; one that is its own by the table alone is taken anew, as the table
- * may be an old one. `now`: by its own clock, in ms since the epoch, so that epochs grow even where the bucket was lost.
+ * `held`: the slots that it works on, with their epochs. A slot that only the table gives to it is taken again, because
+ * the table may be an old one. `now`: its own clock, in ms since the epoch, so that lease epochs grow even if the
+ * bucket was lost. `leastEpoch`: new leases have none below it, whatever that clock says; default 0.
  */
 export function nextMove(
   table: LeaseTable,
   seen: Sightings,
-  { id: me, held: working }: { readonly id: string; readonly held: ReadonlyMap<number, number> },
+  {
+    id: me,
+    held: working,
+    leastEpoch = 0,
+  }: { readonly id: string; readonly held: ReadonlyMap<number, number>; readonly leastEpoch?: number },
   now: number,
 ): LeaseMove {
   const { rules } = table;
@@ -104,8 +124,8 @@ export function nextMove(
   const released: number[] = [];
   const taken: number[] = [];
   let held = 0;
-  const slots = table.slots.map((slot, number): Slot => {
-    const { holder, epoch, isQuiet } = slot;
+  const slots = table.slots.map((slot, number): LeaseSlot => {
+    const { holder, epoch } = slot;
     const isOurs = holder === me && working.get(number) === epoch;
     if (isOurs && held < share) {
       held += 1;
@@ -113,32 +133,41 @@ export function nextMove(
     }
     if (isOurs) released.push(number);
     if (holder === null || (holder !== me && alive.includes(holder))) return slot;
-    // One that is ours by the table alone was never worked on.
-    const wasUsed = isOurs || holder !== me;
-    return { holder: null, epoch, isQuiet: isQuiet && !wasUsed };
+    // Requests of its holder may be on their way. That may be us, if we released it in a table that was not written.
+    return { holder: null, epoch, isQuiet: false };
   });
-  // From a place of its own, so that several that take at once do not all reach for the same.
+  // Each collector starts at a different slot, so that several that take slots at once do not all reach for the same
+  // one.
   const first = Math.floor((rank * rules.slots) / alive.length);
   for (let step = 0; step < slots.length && held < share; step++) {
     const number = (first + step) % slots.length;
     const slot = slots[number]!;
     if (slot.holder !== null || released.includes(number)) continue;
-    slots[number] = { ...slot, holder: me, epoch: Math.max(slot.epoch + 1, Math.floor(now)) };
+    slots[number] = { ...slot, holder: me, epoch: Math.max(slot.epoch + 1, Math.floor(now), leastEpoch) };
     taken.push(number);
     held += 1;
   }
-  // One that was taken for dead and comes back must not beat as it did when it was last seen.
+  // A collector that was taken for dead and comes back must not repeat the beat with which it was last seen.
   const beat = Math.max((table.beats[me] ?? 0) + 1, Math.floor(now));
   const beats = Object.fromEntries(alive.map((id) => [id, id === me ? beat : table.beats[id]!]));
   return { table: { ...table, beats, slots }, released, taken };
 }
 
-/** The table after a collector has left of its own accord. */
-export function withoutCollector(table: LeaseTable, me: string): LeaseTable {
+/**
+ * The table after a collector has left on purpose, all its requests ended. `counting`: the slots whose part of the limit
+ * it could use by then, with their epochs: no request of an earlier holder counts there any more.
+ */
+export function withoutCollector(
+  table: LeaseTable,
+  me: string,
+  counting: ReadonlyMap<number, number>,
+): LeaseTable {
   const { [me]: _left, ...beats } = table.beats;
-  const slots = table.slots.map((slot) =>
-    slot.holder === me ? { ...slot, holder: null, isQuiet: true } : slot,
-  );
+  const slots = table.slots.map((slot, number): LeaseSlot => {
+    const { holder, epoch, isQuiet } = slot;
+    if (holder !== me) return slot;
+    return { holder: null, epoch, isQuiet: isQuiet || counting.get(number) === epoch };
+  });
   return { ...table, beats, slots };
 }
 
@@ -149,16 +178,28 @@ export function heldBy(table: LeaseTable, me: string): ReadonlyMap<number, numbe
   );
 }
 
-/** How many requests of each window are the due of one who holds so many slots. */
+/** Its multiples, without their whole parts, spread evenly over 0 to 1, however many there are. */
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+
+/**
+ * How long a collector waits after others were faster, in ms. `losses`: how often in a row that has happened.
+ *
+ * Others renew at a steady pace. With a steady wait, a collector could meet them at every try, until it is taken for dead.
+ */
+export function waitAfterLosses({ lease }: GroupRules, losses: number): number {
+  return lease * PARTS.again * ((losses * GOLDEN) % 1);
+}
+
+/** How many requests of each window a collector with so many slots may send. */
 export function shareOf({ limit, slots }: GroupRules, held: number): number {
   return limit === null ? Number.POSITIVE_INFINITY : Math.floor((limit.requests * held) / slots);
 }
 
 /**
- * How long the part of the limit that belongs to a slot does not count yet, in ms: until what its last holder had sent does
- * not count any more, which may have been under way for as long as a request is waited for.
+ * How long a slot's part of the limit may not be used yet, in ms. That is until the requests of earlier holders no
+ * longer count, which may have been under way for a whole `timeout`.
  */
-export function countsAfter({ limit }: GroupRules, slot: Slot | undefined): number {
+export function countsAfter({ limit }: GroupRules, slot: LeaseSlot | undefined): number {
   if (limit === null) return 0;
   return slot?.isQuiet ? limit.per : limit.timeout + limit.per;
 }
@@ -175,7 +216,7 @@ const schema = z.object({
   slots: z.array(z.object({ holder: z.nullable(z.string()), epoch: count, isQuiet: z.boolean() })),
 });
 
-/** Reads a table; throws a `ContractError` where it is none of this version's. */
+/** Reads a table. Throws a `ContractError` if it is not a table of this version. */
 export function readTable(text: string): LeaseTable {
   let value: unknown;
   try {

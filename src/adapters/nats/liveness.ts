@@ -1,6 +1,6 @@
 import { Observable, ReplaySubject, type SchedulerLike, Subscription, share } from "rxjs";
 import { callAt } from "../../client/timers.js";
-import type { NatsConnection } from "./nats.js";
+import { type NatsConnection, SharedOnConnection } from "./nats.js";
 import { aliveSubject } from "./subjects.js";
 
 /** Answers whoever asks whether a publisher is alive, until unsubscribed. */
@@ -13,14 +13,15 @@ export function answerForLife(connection: NatsConnection, name: string, publishe
   return new Subscription(() => answering.unsubscribe());
 }
 
-/** So many questions in a row that nobody answers mean that the publisher is dead. */
+/** After so many unanswered questions in a row, the publisher counts as dead. */
 const QUESTIONS = 2;
 
-const followed = new WeakMap<NatsConnection, Map<string, Observable<boolean>>>();
+const followed = new SharedOnConnection<Observable<boolean>>();
 
 /**
- * Whether a publisher is alive: once that is known, and whenever it changes. It is asked every `every` ms by all who want
- * to know on a connection together, and again after a quarter of that where it does not answer within half of it.
+ * Whether a publisher is alive: emitted once that is known, and whenever it changes. All subscribers with one
+ * scheduler on a connection share one question every `every` ms. If no answer comes within half of that, they ask again
+ * a quarter of it later.
  */
 export function signsOfLife(
   connection: NatsConnection,
@@ -31,8 +32,7 @@ export function signsOfLife(
     scheduler,
   }: { name: string; publisher: string; every: number; scheduler: SchedulerLike },
 ): Observable<boolean> {
-  const known = followed.get(connection) ?? new Map<string, Observable<boolean>>();
-  followed.set(connection, known);
+  const known = followed.of(connection, scheduler);
   const key = `${name} ${publisher} ${every}`;
   const running = known.get(key);
   if (running !== undefined) return running;

@@ -8,7 +8,7 @@ import { candle, listOf, wallet } from "../wire/model.js";
 import { readWire } from "../wire/read.js";
 import type { StoredRecord, Takeover } from "./records.js";
 
-/** Raised with every change that an older reader would misread. */
+/** The version of the messages. It grows with every change that an older reader would misread. */
 const VERSION = 2;
 
 const count = z.int().check(z.nonnegative());
@@ -38,36 +38,36 @@ const statusMessage = z.object({
   }),
 });
 
-/** What a message says of itself: under which lease, when that was true, and how many came before it. */
+/** What a message says about itself: its lease, when it was true, and how many changes came before it. */
 interface Stamped {
   readonly epoch: number;
   readonly observedAt: number;
   readonly revision: number;
 }
 
-/** A candle as it stands; as last known where it `isRemoved`. */
+/** The present candle, or the last known one if it `isRemoved`. */
 export interface CandleRecord extends Stamped {
   readonly candle: Candle;
   readonly status: CandleStatus;
   readonly isRemoved: boolean;
-  /** When it was due, by the service's clock; absent where its publisher does not know. */
+  /** When it was due, by the service's clock; absent if its publisher does not know. */
   readonly due?: number | undefined;
-  /** Whether it was not live as its publisher got it. */
+  /** Whether it was not live when its publisher got it. */
   readonly isLate?: boolean | undefined;
 }
 
-/** A wallet as it stands; as last known where it `isRemoved`. */
+/** The present wallet, or the last known one if it `isRemoved`. */
 export interface WalletRecord extends Stamped {
   readonly wallet: Sniper;
   readonly isRemoved: boolean;
 }
 
-/** How a feed stands, and who says so. */
+/** The status of a feed, and its publisher. */
 export interface StatusRecord extends Stamped {
   readonly status: FeedStatus;
-  /** Whom to ask for a sign of life. */
+  /** The name under which the publisher can be asked whether it is alive. */
   readonly publisher: string;
-  /** Of the leases, the last ones. */
+  /** The beginnings of the last leases. */
   readonly takeovers: readonly Takeover[];
   /** The sequence of the first message about a candle, or a wallet, that can still change. */
   readonly from: number | undefined;
@@ -87,7 +87,7 @@ export function candleBody({
   });
 }
 
-/** Transactions by time, so that the same wallet always makes the same text. */
+/** The same for a wallet. Its transactions are sorted by time already, so equal wallets give equal texts. */
 export function walletBody({ wallet, isRemoved }: Pick<WalletRecord, "wallet" | "isRemoved">): string {
   const { walletAddress, snipedTransactions, sellTransactions } = wallet;
   const totals = Object.fromEntries(SNIPER_TOTALS.map((name) => [name, wallet[name]]));
@@ -128,7 +128,7 @@ export function statusBody({
   });
 }
 
-/** The message that says what a body says. */
+/** The text of a message: its stamp, then the content of its body. */
 export function writeMessage({
   epoch,
   observedAt,
@@ -142,7 +142,7 @@ export function writeMessage({
   return `${JSON.stringify(stamp).slice(0, -1)},${body.slice(1)}`;
 }
 
-/** Reads a message about a candle; throws a `ContractError` where it is none of this version's. */
+/** Reads a message about a candle. Throws a `ContractError` if it is not a message of this version. */
 export function readCandleMessage(text: string): CandleRecord {
   const { candle, status, removed, due, late, ...rest } = readWire(candleMessage, text);
   const timing = due === undefined ? {} : { due, isLate: late === true };
@@ -155,7 +155,7 @@ export function readWalletMessage(text: string): WalletRecord {
   return { ...stampOf(rest), wallet, isRemoved: removed === true };
 }
 
-/** Reads a message about how a feed stands; throws like `readCandleMessage`. */
+/** Reads a message about the status of a feed; throws like `readCandleMessage`. */
 export function readStatusMessage(text: string): StatusRecord {
   const { status, publisher, takeovers, from, ...rest } = readWire(statusMessage, text);
   const { state, coveredFrom, coveredUntil, failures, lastError } = status;
@@ -174,7 +174,7 @@ export function readStatusMessage(text: string): StatusRecord {
   };
 }
 
-/** A frozen status without what is absent. */
+/** A frozen status without its absent fields. */
 export function makeStatus({
   state,
   coveredFrom,

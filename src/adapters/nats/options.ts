@@ -4,21 +4,21 @@ import { checkNames } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import type { NatsConnection } from "./nats.js";
 
-/** Where feeds are published, and by which clock. */
+/** The names under which feeds are published, and the clock. */
 export interface NatsOptions {
-  /** What all subjects, streams and buckets begin with: 1 to 32 letters, digits, `_` or `-`; default `"pairstream"`. */
+  /** The beginning of all names of subjects, streams and buckets: 1 to 32 letters, digits, `_` or `-`; default `"pairstream"`. */
   name?: string;
-  /** Every timer and every `now()` of this library's comes from it; default `asyncScheduler`. */
+  /** The clock of every timer and every `now()` of this library; default `asyncScheduler`. */
   scheduler?: SchedulerLike;
 }
 
 /** How the streams that keep what is published are set up. */
 export interface StreamOptions extends NatsOptions {
-  /** On how many nodes of a cluster each message is kept, 1 to 5; default 1, or what the stream has already. */
+  /** The number of nodes of a cluster that keep each message, 1 to 5; default 1, or what the stream has already. */
   replicas?: number;
   /**
    * How long a candle is kept after it last changed, in ms, from 1,000; default: forever, or what the stream has already.
-   * Candles that can still change are kept in any case.
+   * Candles that can still change are kept as long as somebody publishes them.
    */
   retention?: number;
 }
@@ -33,7 +33,7 @@ export interface NatsSettings {
 
 const NAME = /^[A-Za-z0-9_-]{1,32}$/;
 
-/** Checks options, whose names are these and `more`; throws an `InvalidInputError`. */
+/** Checks options, which may be `name` and those in `more`. Throws an `InvalidInputError`. */
 export function checkNatsOptions(options: StreamOptions, more: readonly string[]): NatsSettings {
   checkNames(options, ["name", ...more]);
   const { name = "pairstream", scheduler = asyncScheduler, replicas, retention } = options;

@@ -30,24 +30,24 @@ import { failureOver, openStream } from "./store.js";
 import { candleSubjects, type StreamSubjects, sniperSubjects, streamsOf } from "./subjects.js";
 import { subjectsOf } from "./watch.js";
 
-/** How to publish. */
+/** Options for publishing. */
 export interface PublishOptions extends StreamOptions {
   /**
-   * Of the lease under which this publisher works, a whole number from 0; default 0. Of two messages on a subject the one
-   * of the higher epoch stays, then the one observed later.
+   * The epoch of the lease under which this publisher works, a whole number from 0; default 0. Of two messages on a
+   * subject, the one with the higher epoch stays; with equal epochs, the one that was observed later.
    */
   epoch?: number;
 }
 
-/** How to publish snipers. */
+/** Options for publishing snipers. */
 export interface PublishSnipersOptions extends PublishOptions {
-  /** How many blocks the snipers were asked for with, 0 to 1000; default: as where none were named. */
+  /** The `blocksAfterCreation` that the snipers were asked for with, 0 to 1,000; default: none, the service chooses. */
   blocksAfterCreation?: number;
 }
 
 /**
- * Publishes candle events, of any number of series, while subscribed: each candle as it stands, on a subject of its own,
- * of which the stream keeps the last message.
+ * Publishes candle events of any number of series while it is subscribed to. Each candle has its own subject, on which
+ * the stream keeps the last message: the present candle.
  *
  * ```marbles
  * events                              a-b-c-|
@@ -57,14 +57,14 @@ export interface PublishSnipersOptions extends PublishOptions {
  * p: stored as 1            q: stored as 2                  r: stored as 3
  * ```
  *
- * It is cold: nothing is stored before someone subscribes, and leaving ends it. What the servers do not take at present
- * waits, the newest version of each candle, and is sent again. It errors with what `events` errors with, with a
- * `PairstreamError` where the stream is set up otherwise or may not be written, and with a `NetworkError` where something
- * is to be stored and the connection is closed; it completes once `events` has and all is stored. Throws an
- * `InvalidInputError` at the call.
+ * It is cold: nothing is stored before it is subscribed to, and unsubscribing ends it. If the servers take nothing at
+ * present, the newest version of each candle waits and is sent again. It fails with the error of `events`, with a
+ * `PairstreamError` if the stream is set up differently or may not be written, and with a `NetworkError` if there is
+ * something to store and the connection is closed. It completes once `events` has completed and everything is stored.
+ * Throws an `InvalidInputError` at the call.
  *
- * One publisher a series: of two, the later observation of each candle stays, but what one of them believes to be there
- * it does not send again. `collect` shares series among several.
+ * Use one publisher per series. With two, the later observation of each candle stays, but neither sends again what it
+ * believes to be stored. `collect` shares series among several.
  *
  * ```ts
  * import { connect } from "@nats-io/transport-node";
@@ -94,8 +94,8 @@ export function publishCandles(
 }
 
 /**
- * Publishes sniper events, of any number of pairs, while subscribed: each wallet as it stands, on a subject of its own.
- * What else is to be said of `publishCandles` goes for it too.
+ * Publishes sniper events of any number of pairs while it is subscribed to. Each wallet has its own subject, which
+ * holds the present wallet. Everything else is as with `publishCandles`.
  *
  * ```marbles
  * events                              a-b-c-|
@@ -143,9 +143,9 @@ export function publishSnipers(
 }
 
 /**
- * Publishes how a feed stands while subscribed, and answers those who ask whether it is alive: `watchPublishedFeedStatus`
- * tells it, and `stalled` once nobody answers any more. Where `statuses` errors it publishes that the feed is stalled, and
- * errors too. What else is to be said of `publishCandles` goes for it too.
+ * Publishes the status of a feed while it is subscribed to, and answers when somebody asks whether it is alive.
+ * `watchPublishedFeedStatus` emits that status, and `stalled` once nobody answers any more. If `statuses` fails, it
+ * publishes that the feed is stalled, and fails too. Everything else is as with `publishCandles`.
  *
  * ```marbles
  * statuses                                       s-l-m-|
@@ -218,10 +218,10 @@ function checkPublishing(
   return { settings, epoch: checkNumber("epoch", options.epoch ?? 0, { min: 0, integer: true }) };
 }
 
-/** What becomes of the events of a source. */
+/** How the events of a source are handled. */
 interface Taker<T> {
   next(event: T): void;
-  /** Told before the stream errors. */
+  /** Called before the stream fails. */
   error?(error: unknown): void;
   readonly running?: Subscription;
 }
@@ -253,7 +253,7 @@ function publishing<T>(
       }
     };
     let opened: [Publishers, Taker<T>] | undefined;
-    // What comes before the stream is there waits for it.
+    // Events that come before the stream exists wait for it.
     const following = source
       .pipe(
         materialize(),

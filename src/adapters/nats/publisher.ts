@@ -1,7 +1,7 @@
 import { type SchedulerLike, Subscription, timer } from "rxjs";
 import { callAt } from "../../client/timers.js";
 import { writeMessage } from "./message.js";
-import { decide, nextRevision, type Proposal, type StoredRecord } from "./records.js";
+import { decide, nextRevision, observedOver, type Proposal, type StoredRecord } from "./records.js";
 import { asPairstreamError, type Store } from "./store.js";
 import { type FeedSubjects, STATUS } from "./subjects.js";
 
@@ -16,7 +16,7 @@ export type Publication =
       readonly sequence: number;
     }
   | {
-      /** A newer one was there already, and stays. */
+      /** A newer message was already stored, and stays. */
       readonly type: "superseded";
       /** The subject of the message. */
       readonly subject: string;
@@ -32,28 +32,33 @@ export type Publication =
       readonly error: unknown;
     };
 
-/** Reads what a subject of a feed holds; throws a `ContractError` where that is none of this version's messages. */
+/** Reads the message on a subject of a feed. Throws a `ContractError` if it is not a message of this version. */
 export type RecordReader = (last: string, text: string) => Omit<StoredRecord, "sequence" | "isOwn">;
 
-/** What the publishers of one connection share. */
+/** What the publishers of one collector share, or those of one call of `publishCandles` and the like. */
 export interface PublisherMeans {
   readonly store: Store;
   readonly scheduler: SchedulerLike;
   readonly lanes: Lanes;
-  /** Makes the stream again where it is gone. */
+  /** Creates the stream again if it is gone. */
   ensureStream(): Promise<unknown>;
-  /** Whether anything may be stored now; `resume` tells when it may again. */
+  /** Whether anything may be stored now. If not, somebody calls `FeedPublisher.resume` when it may again. */
   mayPublish(): boolean;
   tell(publication: Publication): void;
   fail(error: unknown): void;
+  /**
+   * Called if stored messages turn out to be gone, as after a purge. `open`: the last parts of the subjects on which more
+   * may follow; their messages are stored again.
+   */
+  lost?(open: readonly string[]): void;
 }
 
 interface Offer {
   readonly last: string;
   readonly proposal: Proposal;
-  /** Whether nothing more will be said on this subject. */
+  /** Whether this is the last message on its subject. */
   readonly isLast: boolean;
-  /** Whether to store it even where it says what is there already. */
+  /** Whether to store it even if an equal message is already stored. */
   readonly isForced: boolean;
   readonly number: number;
 }
@@ -61,13 +66,13 @@ interface Offer {
 /** The waits before a message is sent again, in ms. */
 const FIRST_RETRY = 50;
 const LONGEST_RETRY = 1_000;
-/** After so many failures in a row the stream is set up again, in case that it is gone. */
+/** After so many failures in a row, the stream is set up again in case it is gone. */
 const FAILURES_BEFORE_SETUP = 5;
 
-/** So many messages of a connection wait for their acknowledgement at once. */
+/** How many messages that share their lanes may wait for their acknowledgement at once. */
 export const MESSAGES_AT_ONCE = 256;
 
-/** Places for so many at once. */
+/** Lanes, of which a fixed number may be taken at once. */
 export class Lanes {
   readonly #most: number;
   readonly #waiting = new Set<() => void>();
@@ -77,7 +82,7 @@ export class Lanes {
     this.#most = most;
   }
 
-  /** Takes a lane; where none is free, `retry` is called once one is. */
+  /** Takes a lane. If none is free, `retry` is called once one is. */
   enter(retry: () => void): boolean {
     if (this.#taken >= this.#most) {
       this.#waiting.add(retry);
@@ -99,36 +104,41 @@ export class Lanes {
 
   leave(): void {
     this.#taken -= 1;
-    const [next] = this.#waiting;
-    if (next === undefined) return;
-    this.#waiting.delete(next);
-    next();
+    // Whoever is called may take no lane, or take one and wait for another.
+    while (this.#taken < this.#most) {
+      const [next] = this.#waiting;
+      if (next === undefined) return;
+      this.#waiting.delete(next);
+      next();
+    }
   }
 }
 
 /**
- * Stores what is said of one feed: the newest on each subject, one message on its way at a time there, and each only over
- * the message that is known to be there. How the feed stands follows what came before it.
+ * Stores the messages of one feed: the newest on each subject. At most one message per subject is on its way, and it
+ * replaces only the message that is known to be stored. A status is stored after everything that was offered before it.
  *
- * What cannot be stored at present waits, one message a subject.
+ * Messages that cannot be stored at present wait, one per subject.
  */
 export class FeedPublisher {
   readonly #means: PublisherMeans;
   readonly #feed: FeedSubjects;
   readonly #read: RecordReader;
-  /** What is stored on the subjects that more may be said on, by their last part. */
+  /** The stored messages on subjects on which more may follow, by the last part of the subject. */
   readonly #stored = new Map<string, StoredRecord>();
-  /** Subjects on which it is not certain, as something was sent that nobody has acknowledged. */
+  /** Messages that are gone and not stored again yet. Their revisions go on. */
+  readonly #gone = new Map<string, StoredRecord>();
+  /** Subjects whose stored message is uncertain, because a message was sent and not acknowledged. */
   readonly #doubtful = new Set<string>();
   readonly #waiting = new Map<string, Offer>();
   readonly #sending = new Map<string, Offer>();
   #isStopped = false;
-  /** After a failure nothing is sent for a while. */
+  /** Whether nothing is sent for a while, after a failure. */
   #isPausing = false;
   #pause = Subscription.EMPTY;
   #failures = 0;
   #status: { readonly make: () => Proposal; readonly isForced: boolean; readonly after: number } | undefined;
-  /** How the feed stands, as told last. */
+  /** The last status of the feed. */
   #makeStatus: (() => Proposal) | undefined;
   #count = 0;
   #idle: (() => void) | undefined;
@@ -140,17 +150,17 @@ export class FeedPublisher {
     this.#read = read;
   }
 
-  /** Learns what a subject holds. */
+  /** Records which message a subject holds. */
   learn(last: string, sequence: number, text: string): void {
     this.#stored.set(last, { ...this.#read(last, text), sequence, isOwn: false });
   }
 
-  /** What is stored on a subject on which more may be said. */
+  /** The stored message on a subject on which more may follow. */
   stored(last: string): StoredRecord | undefined {
     return this.#stored.get(last);
   }
 
-  /** The first message of those on whose subjects more may be said; `undefined` where there is none. */
+  /** The sequence of the first message on a subject on which more may follow; `undefined` if there is none. */
   get firstOpen(): number | undefined {
     let first: number | undefined;
     for (const [last, { sequence }] of this.#stored) {
@@ -159,16 +169,16 @@ export class FeedPublisher {
     return first;
   }
 
-  /** Has something stored on a subject; `isLast`: that nothing will follow there. */
+  /** Offers a message for a subject. `isLast`: whether nothing will follow there. */
   offer(last: string, proposal: Proposal, isLast: boolean, isForced = false): void {
     this.#count += 1;
-    // One that waits keeps its place, so that a subject that changes all the time does not wait for ever.
+    // A waiting message keeps its place, so that a subject that changes all the time does not wait forever.
     const { number } = this.#waiting.get(last) ?? { number: this.#count };
     this.#waiting.set(last, { last, proposal, isLast, isForced, number });
     this.#pump();
   }
 
-  /** Has it stored how the feed stands, once what was offered before is stored; `make` is called then. */
+  /** Stores a status once everything that was offered before is stored. `make` is called then. */
   offerStatus(make: () => Proposal, isForced = false): void {
     this.#makeStatus = make;
     this.#status = { make, isForced, after: this.#count };
@@ -176,15 +186,15 @@ export class FeedPublisher {
   }
 
   /**
-   * Stores again, unchanged, all on which more may be said, so that it does not grow too old to be kept: every so many ms,
-   * until unsubscribed; never where that is 0.
+   * Stores again, unchanged, all messages that may still be replaced, so that they do not grow too old to be kept. It
+   * does so every `ms` until unsubscribed, or never if that is 0.
    */
   refreshEvery(ms: number, epoch: number): Subscription {
     if (ms === 0) return Subscription.EMPTY;
     return timer(ms, ms, this.#means.scheduler).subscribe(() => this.#refresh(epoch));
   }
 
-  /** What an earlier lease has left is stored under this one: under its own it would be too late to count. */
+  /** A message of an earlier lease is stored under this one. Under its own lease it would now count as too late. */
   #refresh(epoch: number): void {
     for (const [last, stored] of this.#stored) {
       const isUnderWay = this.#waiting.has(last) || this.#sending.has(last);
@@ -194,12 +204,12 @@ export class FeedPublisher {
     if (this.#makeStatus !== undefined) this.offerStatus(this.#makeStatus, true);
   }
 
-  /** Goes on where nothing could be stored for a while. */
+  /** Goes on after a time in which nothing could be stored. */
   resume(): void {
     this.#pump();
   }
 
-  /** Gives up what is not stored yet. */
+  /** Gives up all messages that are not stored yet. */
   stop(): void {
     this.#isStopped = true;
     this.#pause.unsubscribe();
@@ -258,7 +268,10 @@ export class FeedPublisher {
       });
   }
 
-  /** Sends it again, the sooner the longer the attempt that began then has taken, with all that waits meanwhile. */
+  /**
+   * Sends it again later, together with everything that waits by then. The time that the failed attempt took, which
+   * began at `begun`, counts as part of the wait.
+   */
   #fail(offer: Offer, error: unknown, begun: number): void {
     const { store, scheduler, tell, fail, ensureStream } = this.#means;
     if (this.#isStopped) return;
@@ -279,18 +292,18 @@ export class FeedPublisher {
       this.#pump();
     };
     this.#pause = callAt(scheduler, begun + wait, () => {
-      // Where the stream is gone nobody answers on its subjects.
+      // If the stream is gone, nobody answers on its subjects.
       if (this.#failures % FAILURES_BEFORE_SETUP === 0) ensureStream().then(resume, resume);
       else resume();
     });
   }
 
   /**
-   * Stores an offer over what is there, unless that is newer.
+   * Stores an offer over the stored message, unless that is newer.
    *
-   * What is there is read first where it is not known: a cluster of version 2.9 counts a message that is refused for what it
-   * expected, and a server that was killed does not know of that count when it comes back. What has just begun to be is
-   * not looked for: at the turn of an interval that would be a question for every series.
+   * If the stored message is not known, it is read first. A write that the server refuses would be worse: a cluster of
+   * version 2.9 counts the refused message, and a server that crashed has lost that count when it comes back. A candle
+   * that has just begun is not read first: at the start of an interval that would take a request for every series.
    */
   async #store({ last, proposal, isLast, isForced }: Offer): Promise<void> {
     const { store, tell } = this.#means;
@@ -302,30 +315,34 @@ export class FeedPublisher {
       if (!isKnown) {
         const message = await store.last(this.#feed.stream, subject);
         if (this.#isStopped) return;
+        const isGone = message === undefined && stored !== undefined && this.#stored.get(last) === stored;
+        if (isGone) this.#restore(proposal.epoch);
+        else if (message !== undefined) this.#gone.delete(last);
         stored = message && { ...this.#read(last, message.text), sequence: message.sequence, isOwn: false };
       }
       const decision = decide(stored, proposal);
       if (decision === "keep") tell({ type: "superseded", subject, sequence: stored!.sequence });
       if (decision === "done" && !mustStore && this.#doubtful.has(last)) {
-        // It was stored, and nobody has heard of that.
+        // The message was stored, but its acknowledgement was lost.
         stored = { ...stored!, isOwn: true };
         tell({ type: "stored", subject, sequence: stored.sequence });
       }
       if (decision === "keep" || (decision === "done" && !mustStore)) break;
-      const { epoch, observedAt, body, isRemoval, due, isLate } = proposal;
+      const { epoch, body, isRemoval, due, isLate } = proposal;
       const record = {
         epoch,
-        observedAt,
+        observedAt: observedOver(stored, proposal),
         body,
         isRemoval,
         due,
         isLate,
-        revision: nextRevision(stored, proposal),
+        revision: nextRevision(stored ?? this.#gone.get(last), proposal),
       };
       const sequence = await store.publish(subject, writeMessage(record), stored?.sequence ?? 0);
       if (this.#isStopped) return;
       if (sequence !== undefined) {
         stored = { ...record, sequence, isOwn: true };
+        this.#gone.delete(last);
         tell({ type: "stored", subject, sequence });
         break;
       }
@@ -336,6 +353,18 @@ export class FeedPublisher {
     const isOver = isLast || (stored?.isRemoval === true && last !== STATUS);
     if (isOver || stored === undefined) this.#stored.delete(last);
     else this.#stored.set(last, stored);
+  }
+
+  /** Stores again what may still be replaced, after finding that stored messages are gone. */
+  #restore(epoch: number): void {
+    const gone = [...this.#stored].filter(([last]) => last !== STATUS);
+    this.#stored.clear();
+    for (const [last, stored] of gone) {
+      this.#gone.set(last, stored);
+      const isUnderWay = this.#waiting.has(last) || this.#sending.has(last);
+      if (!isUnderWay) this.offer(last, { ...stored, epoch, isBeginning: false }, false);
+    }
+    this.#means.lost?.(gone.map(([last]) => last));
   }
 
   #putBack(offer: Offer): void {

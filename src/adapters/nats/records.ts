@@ -1,41 +1,41 @@
-/** Which of two looks at the same thing is the newer one: that of the later lease, then the later one. */
+/** Orders two looks at the same thing: the one of the later lease is newer; within a lease, the later one. */
 interface Stamp {
-  /** Of the lease under which it was published; 0 without one. */
+  /** The epoch of the lease under which it was published; 0 without a lease. */
   readonly epoch: number;
-  /** The service's clock: when it was true, in ms since the epoch. */
+  /** When it was true by the service's clock, in ms since the epoch. */
   readonly observedAt: number;
 }
 
-/** What a publisher wants to be stored on a subject. */
+/** The message that a publisher wants to store on a subject. */
 export interface Proposal extends Stamp {
-  /** What it says, as text; equal texts say the same. */
+  /** Its content as text. Equal texts mean equal contents. */
   readonly body: string;
-  /** Whether it says that what was there is gone. */
+  /** Whether it says that the candle or wallet is gone. */
   readonly isRemoval: boolean;
-  /** Whether it has just begun to be, so that most likely nothing is stored yet; default false. */
+  /** Whether the candle has just begun, so that most likely nothing is stored yet; default false. */
   readonly isBeginning?: boolean;
-  /** Of a candle: when it was due, by the service's clock, and whether it was not live by then. */
+  /** For a candle: when it was due by the service's clock, and whether it was not live when its publisher got it. */
   readonly due?: number | undefined;
   readonly isLate?: boolean | undefined;
 }
 
-/** What is stored on a subject, as far as a publisher knows. */
+/** The stored message on a subject, as far as a publisher knows. */
 export interface StoredRecord extends Proposal {
-  /** Of the message in its stream. */
+  /** The sequence of the message in its stream. */
   readonly sequence: number;
-  /** 0 for the first message of a life, more with each one after it. */
+  /** 0 for the first message of a life; it grows with each change. */
   readonly revision: number;
-  /** Whether this publisher has stored it, and not found it there. */
+  /** Whether this publisher stored it itself, and did not find it there. */
   readonly isOwn: boolean;
 }
 
 /**
- * What to do about a proposal where that is stored: nothing, as it is there (`done`) or what is there is newer (`keep`), or
- * `store` it.
+ * What to do with a proposal. `done`: nothing, because it is already stored. `keep`: nothing, because the stored
+ * message is newer. `store`: store it.
  *
- * What a publisher has to say under a lease is newer than what it has said under it before. What another lease has stored
- * is stored again even where nothing has changed: a message of its holder that is still on the way expects the old one to
- * be there, and fails.
+ * A publisher's proposal is newer than its earlier messages under the same lease. A message of an earlier lease is
+ * stored again even if nothing has changed. Then a message that the earlier holder still has on the way fails, because
+ * it expects the old one.
  */
 export function decide(stored: StoredRecord | undefined, proposal: Proposal): "done" | "keep" | "store" {
   if (stored === undefined) return "store";
@@ -46,14 +46,14 @@ export function decide(stored: StoredRecord | undefined, proposal: Proposal): "d
   return isSame && order === 0 ? "done" : "store";
 }
 
-/** The revision under which a proposal is stored over what is there. */
+/** The revision under which a proposal is stored over the stored message. */
 export function nextRevision(stored: StoredRecord | undefined, proposal: Proposal): number {
   if (stored === undefined) return 0;
   if (stored.isRemoval && !proposal.isRemoval) return 0;
   return stored.body === proposal.body ? stored.revision : stored.revision + 1;
 }
 
-/** A message, with what tells it from others on its subject. */
+/** A message, with the fields that order it among the messages on its subject. */
 export interface PlacedMessage extends Stamp {
   readonly revision: number;
   /** When it was stored, by the server's clock, in ms since the epoch. */
@@ -63,37 +63,54 @@ export interface PlacedMessage extends Stamp {
 /**
  * Whether a message was stored on its subject after another one.
  *
- * Sequences do not tell: servers of version 2.9 that were killed have been seen to number the same messages differently.
+ * Sequences cannot tell: after a crash, servers of version 2.9 may number the same messages differently. Nor can the
+ * server's clock alone, as the next leader's may be behind. Publishers see to it that under one lease the instants of
+ * observation on a subject do not go back.
  */
 export function isNewer(message: PlacedMessage, known: PlacedMessage): boolean {
-  if (message.epoch !== known.epoch) return message.epoch > known.epoch;
-  // Either clock may have been set back between the two: the server's with its leader, the service's with a correction.
-  if (message.time > known.time || message.observedAt > known.observedAt) return true;
-  const isSameInstant = message.time === known.time && message.observedAt === known.observedAt;
-  return isSameInstant && message.revision > known.revision;
+  const order =
+    message.epoch - known.epoch ||
+    message.observedAt - known.observedAt ||
+    message.time - known.time ||
+    message.revision - known.revision;
+  return order > 0;
 }
 
-/** The beginning of a lease, as the feed's messages show it. */
+/**
+ * The instant of observation under which a proposal is stored over the stored message: its own, but under one lease none
+ * before that of the stored message, as the service's clock may have been set back.
+ */
+export function observedOver(stored: StoredRecord | undefined, { epoch, observedAt }: Proposal): number {
+  return stored?.epoch === epoch ? Math.max(stored.observedAt, observedAt) : observedAt;
+}
+
+/** The beginning of a lease, as seen in the feed's messages. */
 export interface Takeover {
   readonly epoch: number;
   /** When its first message was stored, by the server's clock. */
   readonly at: number;
 }
 
-/** So many of the last takeovers are remembered. */
+/** How many takeovers are remembered, the last ones. */
 export const TAKEOVERS_KEPT = 8;
-/** In ms; servers' clocks differ, and what was on its way at a handing over is not old. */
+/**
+ * How long after a takeover a message of the earlier lease still counts, in ms. The clocks of servers differ, and a
+ * message on its way at the takeover is not stale.
+ */
 const STALE_AFTER = 1_000;
 
 /**
- * Whether a message counts as never sent: one of an older lease that was stored after a newer one had begun, as that of a
- * collector which slept, or was cut off, with the message on its way.
+ * Whether a message counts as never sent. That is a message of an older lease that was stored after a newer lease had
+ * begun: its collector slept or was cut off while the message was on its way.
  */
-export function isStale(message: { epoch: number; time: number }, takeovers: readonly Takeover[]): boolean {
+export function isOutdated(
+  message: { epoch: number; time: number },
+  takeovers: readonly Takeover[],
+): boolean {
   return takeovers.some(({ epoch, at }) => message.epoch < epoch && message.time > at + STALE_AFTER);
 }
 
-/** The takeovers that a status message tells of; the first message of a lease begins it. */
+/** The takeovers in a status message, its own included. A lease begins with its first message. */
 export function takeoversOf({
   epoch,
   time,

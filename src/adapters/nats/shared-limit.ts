@@ -12,17 +12,17 @@ import type { Allowance } from "../../client/limits/places.js";
 import { walkOf } from "../../client/send/walk.js";
 import { callAt } from "../../client/timers.js";
 
-/** How many requests of a window a number of parts is worth. */
+/** How many requests per window belong to a number of parts. */
 export type ShareRule = (parts: number) => number;
 
-/** What a place was given for, and was taken back before the client let it start. */
+/** The result of a request whose place was taken back before the client let it start. */
 const TAKEN_BACK = Symbol();
 
 /**
- * A client of which a collector may use a part, as large as its share of the key's rate limit.
+ * A client that keeps within the collector's share of the key's rate limit.
  *
- * The client's own budget does not know of the other collectors. So every single attempt needs a place here first, and then
- * one in the client's budget.
+ * The client's own budget does not know the other collectors. So every attempt needs a place here first, and then one
+ * in the client's budget.
  */
 export class SharedLimit implements BudgetPart {
   readonly client: Client;
@@ -30,15 +30,17 @@ export class SharedLimit implements BudgetPart {
   readonly #scheduler: SchedulerLike;
   readonly #share: ShareRule;
   readonly #budget: Budget;
-  /** From when on each part of the share counts, ascending. */
+  /** The instants of `now()` from which the parts of the share count, ascending. */
   #parts: readonly number[] = [];
-  /** Ends what waits in the client's budget, by when it was given its place. */
+  /** One controller for each request that waits in the client's budget, in the order in which they got their places. */
   readonly #unsent = new Set<AbortController>();
   #actsUntil = Number.NEGATIVE_INFINITY;
   #latest = Number.NEGATIVE_INFINITY;
+  /** By how much the scheduler's clock was set back so far, in ms. */
+  #setBack = 0;
   #end = Subscription.EMPTY;
 
-  /** `share`: what a number of parts is worth, in requests of a window of `per` ms. */
+  /** `share`: how many requests per window of `per` ms belong to a number of parts. */
   constructor(client: Client, { share, per }: { share: ShareRule; per: number }) {
     this.#core = coreOf(client);
     this.#scheduler = this.#core.scheduler;
@@ -54,21 +56,25 @@ export class SharedLimit implements BudgetPart {
     this.#core.parts.add(this);
   }
 
-  /** Ends it; what waits does so for ever, as those have left who asked. */
+  /** Ends the limit. Requests that wait are never started, because those who asked have left. */
   close(): void {
     this.#core.parts.delete(this);
     this.#end.unsubscribe();
     this.hold([]);
   }
 
-  /** The parts that are this collector's, by the instant from which each counts. */
+  /** The present instant of a clock that stands still where the scheduler's is set back. */
+  now(): number {
+    return this.#now() + this.#setBack;
+  }
+
+  /** Sets the collector's parts, each given as the instant of `now()` from which it counts. */
   hold(parts: Iterable<number>): void {
-    this.#now();
     this.#parts = [...parts].sort((a, b) => a - b);
     this.#changed();
   }
 
-  /** Lets requests go out until an instant of the scheduler's clock, and none after it. */
+  /** Lets requests go out until an instant of the scheduler's clock, but not after it. */
   actUntil(instant: number): void {
     this.#actsUntil = instant;
     this.#end.unsubscribe();
@@ -76,7 +82,7 @@ export class SharedLimit implements BudgetPart {
     this.#changed();
   }
 
-  /** Whether requests may go out now; where not, those that have a place and wait in the client lose it. */
+  /** Whether requests may go out now. If not, requests that wait in the client lose their places. */
   mayAct(): boolean {
     const mayAct = this.#now() < this.#actsUntil;
     if (!mayAct) this.#takeBack(0);
@@ -103,7 +109,10 @@ export class SharedLimit implements BudgetPart {
     return this.#budget.count();
   }
 
-  /** Starts what has its place here in the client's budget; `TAKEN_BACK` where it has lost that before. */
+  /**
+   * Starts a request that has a place here in the client's budget. Gives `TAKEN_BACK` if it lost its place before it
+   * started.
+   */
   async #through<T>(
     whole: Starter,
     priority: Parameters<Starter>[0],
@@ -133,23 +142,30 @@ export class SharedLimit implements BudgetPart {
 
   #rooms(): readonly Allowance[] {
     if (!this.mayAct()) return [];
-    const now = this.#latest;
-    const counting = this.#parts.filter((from) => from <= now).length;
+    const counting = this.#counting();
     const later = this.#parts.slice(counting);
     return [
-      { from: now, requests: this.#share(counting) },
-      ...later.map((from, at) => ({ from, requests: this.#share(counting + at + 1) })),
+      { from: this.#latest, requests: this.#share(counting) },
+      ...later.map((from, at) => ({
+        from: from - this.#setBack,
+        requests: this.#share(counting + at + 1),
+      })),
     ];
   }
 
   #changed(): void {
-    const now = this.#now();
-    // What waits in the client may do so for long, where the client pauses.
-    this.#takeBack(this.#share(this.#parts.filter((from) => from <= now).length));
+    // Requests may wait long in a client that pauses. Those beyond the present share lose their places.
+    this.#takeBack(this.#share(this.#counting()));
     this.#budget.serve();
   }
 
-  /** Leaves so many their places that have not started yet, the first ones; the others ask for another. */
+  /** How many parts count now. */
+  #counting(): number {
+    const now = this.now();
+    return this.#parts.filter((from) => from <= now).length;
+  }
+
+  /** Of the requests that have not started, lets the first `most` keep their places. The others ask for a new one. */
   #takeBack(most: number): void {
     for (const unsent of [...this.#unsent].slice(most)) unsent.abort();
   }
@@ -157,8 +173,8 @@ export class SharedLimit implements BudgetPart {
   #now(): number {
     const now = this.#scheduler.now();
     if (now < this.#latest) {
-      // How long the lease has lasted cannot be told any more; the next renewal says it anew.
-      this.#parts = this.#parts.map((from) => from - (this.#latest - now));
+      this.#setBack += this.#latest - now;
+      // It is not known any more how long the lease has lasted. The next renewal sets it again.
       this.#actsUntil = Number.NEGATIVE_INFINITY;
     }
     this.#latest = now;

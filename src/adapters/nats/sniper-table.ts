@@ -2,7 +2,7 @@ import type { SniperEvent } from "../../snipers/diff.js";
 import { walletChanges } from "../wire/wallets.js";
 import { REREAD } from "./consumer.js";
 import type { StatusRecord, WalletRecord } from "./message.js";
-import { isNewer, isStale, type PlacedMessage, type Takeover, takeoversOf } from "./records.js";
+import { isNewer, isOutdated, type PlacedMessage, type Takeover, takeoversOf } from "./records.js";
 
 /** A message about a wallet, and when it was stored. */
 export interface PlacedWallet extends WalletRecord {
@@ -10,12 +10,12 @@ export interface PlacedWallet extends WalletRecord {
 }
 
 /**
- * What one subscriber knows of the published snipers of a pair: what is stored comes first, then what changes. Messages
- * may come in any order, and more than once.
+ * What one subscriber knows of the published snipers of a pair. The stored wallets come first, then the changes.
+ * Messages may come in any order, and more than once.
  */
 export class SniperTable {
   readonly #pairAddress: string;
-  /** By address; also those that are gone, as long as they may come again. */
+  /** Wallets by address. Removed ones are included as long as a message about them may come again. */
   readonly #known = new Map<string, PlacedWallet>();
   #isReading = true;
   #status: PlacedMessage | undefined;
@@ -30,7 +30,7 @@ export class SniperTable {
     const { walletAddress } = message.wallet;
     const known = this.#known.get(walletAddress);
     if (known !== undefined && !isNewer(message, known)) return [];
-    if (!this.#isReading && isStale(message, this.#takeovers)) return [];
+    if (!this.#isReading && isOutdated(message, this.#takeovers)) return [];
     this.#known.set(walletAddress, message);
     if (this.#isReading) return [];
     for (const [address, { isRemoved, time }] of this.#known) {
@@ -39,23 +39,23 @@ export class SniperTable {
     return this.#changes(known === undefined ? [] : [known], [message], message.observedAt, false);
   }
 
-  /** Takes a message about how the snipers of the pair stand. */
+  /** Takes a message about the status of the pair's snipers. */
   status(message: StatusRecord & { readonly time: number }): readonly SniperEvent[] {
     if (this.#status !== undefined && !isNewer(message, this.#status)) return [];
     this.#status = message;
     this.#takeovers = takeoversOf(message);
     if (this.#isReading) return [];
-    const stale = [...this.#known.values()].filter((known) => isStale(known, this.#takeovers));
+    const stale = [...this.#known.values()].filter((known) => isOutdated(known, this.#takeovers));
     for (const { wallet } of stale) this.#known.delete(wallet.walletAddress);
     return stale.length === 0 ? [] : this.#changes(stale, [], message.observedAt, false);
   }
 
-  /** All that is stored has come. */
+  /** Notes that all stored messages have come. */
   caughtUp(): readonly SniperEvent[] {
     if (!this.#isReading) return [];
     this.#isReading = false;
     for (const [address, message] of this.#known) {
-      if (isStale(message, this.#takeovers)) this.#known.delete(address);
+      if (isOutdated(message, this.#takeovers)) this.#known.delete(address);
     }
     const present = [...this.#known.values()];
     const observedAt = Math.max(0, ...present.map((message) => message.observedAt));

@@ -4,10 +4,11 @@ import type { Intervals } from "../../timeframe.js";
 import { makeStatus } from "./message.js";
 
 /**
- * How a feed stands that a collector has taken over, from how it stood and how the collector's own reading stands.
+ * The status of a feed that a collector has taken over, made from the status before and the status of the collector's
+ * own reading.
  *
- * While that begins, the feed as a whole stands as it did. What was covered before and joins what is covered now is
- * covered still.
+ * While the own reading is starting, the status stays as it was, but it is `stalled` if the reading fails. If the range
+ * that was covered before meets the range that is covered now, both count as covered.
  */
 export function carriedStatus(before: FeedStatus | undefined, own: FeedStatus): FeedStatus {
   if (before === undefined) return own;
@@ -20,22 +21,28 @@ export function carriedStatus(before: FeedStatus | undefined, own: FeedStatus): 
   return joins ? makeStatus({ ...own, coveredFrom: Math.min(coveredFrom, own.coveredFrom!) }) : own;
 }
 
-/** How a feed stands at the moment in which it is taken over: it is late where answers were due since it was told. */
+/** The status of a feed at the moment of a takeover. It is stalled if answers have been due since the last status. */
 export function takenOverStatus(before: FeedStatus, dueUntil: number): FeedStatus {
   if (before.state !== "live" || (before.coveredUntil ?? dueUntil) >= dueUntil) return before;
   return makeStatus({ ...before, state: "stalled" });
 }
 
-/** A status that claims no more than what is still kept of a series whose candles are kept for `retention` ms. */
+/** A status that covers only what the stream still keeps of a series, whose candles are kept for `retention` ms. */
 export function keptStatus(status: FeedStatus, intervals: Intervals, retention: number): FeedStatus {
   const { coveredFrom, coveredUntil } = status;
   if (retention === 0 || coveredFrom === undefined || coveredUntil === undefined) return status;
-  // A candle was stored last after its interval had begun; this status may be read until about an interval later.
-  const keptFrom = Math.min(coveredUntil, intervals.shift(intervals.end(coveredUntil - retention), 1));
-  return keptFrom <= coveredFrom ? status : makeStatus({ ...status, coveredFrom: keptFrom });
+  // A candle was last stored after its interval had begun, and this status may be read for about one more interval.
+  return coveredFromStatus(status, intervals.shift(intervals.end(coveredUntil - retention), 1));
 }
 
-/** How a feed stands whose publisher does not answer. */
+/** A status that covers nothing before an instant. */
+export function coveredFromStatus(status: FeedStatus, from: number): FeedStatus {
+  const { coveredFrom, coveredUntil } = status;
+  if (coveredFrom === undefined || coveredUntil === undefined || from <= coveredFrom) return status;
+  return makeStatus({ ...status, coveredFrom: Math.min(coveredUntil, from) });
+}
+
+/** The status of a feed whose publisher does not answer. */
 export function stalledStatus(last: FeedStatus | undefined, lastError: PairstreamError): FeedStatus {
   const { coveredFrom, coveredUntil, failures = 0 } = last ?? {};
   return makeStatus({
@@ -58,9 +65,9 @@ export function failedStatus(last: FeedStatus | undefined, error: unknown): Feed
 export interface Heard {
   readonly status: FeedStatus | undefined;
   readonly publisher: string | undefined;
-  /** Whether the publisher has said so since this subscriber listens. */
+  /** Whether the status has come since this subscriber began to listen. */
   readonly isFresh: boolean;
-  /** Whether it answers; `undefined` while that is not known. */
+  /** Whether the publisher answers; `undefined` until that is known. */
   readonly isAlive: boolean | undefined;
 }
 
@@ -71,9 +78,9 @@ export const nothingHeard: Heard = {
   isAlive: undefined,
 };
 
-/** How a feed stands by what a subscriber has heard; `silence`: the error to tell of where nobody answers. */
+/** The status of a feed by what a subscriber has heard. `silence`: the error to report if nobody answers. */
 export function heardStatus({ status, isFresh, isAlive }: Heard, silence: NetworkError): FeedStatus {
-  // What it has failed of is worth more than that it is silent since.
+  // The error with which it failed says more than the silence after it.
   if (isAlive === false) return stalledStatus(status, status?.lastError ?? silence);
   if (status !== undefined && (isAlive === true || isFresh)) return status;
   return makeStatus({ state: "starting", failures: 0 });

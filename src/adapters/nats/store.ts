@@ -15,19 +15,22 @@ export interface StoredMessage {
   readonly text: string;
 }
 
-/** What JetStream says where a stream, a message or a consumer is not there, and where a subject held another one. */
+/** Error codes of JetStream: a stream or a message does not exist, or a subject holds another message than expected. */
 const STREAM_NOT_FOUND = 10_059;
 const MESSAGE_NOT_FOUND = 10_037;
 const WRONG_LAST_SEQUENCE = 10_071;
-/** Of the failures that JetStream calls its own those that last: an impossible configuration, or replicas without a cluster. */
+/**
+ * Error codes that JetStream reports as its own failures, but that last: an impossible configuration, or replicas
+ * without a cluster.
+ */
 const LASTING: ReadonlySet<number> = new Set([10_052, 10_074]);
 
-/** How long the servers may take to answer, in ms: what went to one that has died just then is lost, and asked again. */
+/** How long the servers may take to answer, in ms. A request to a server that has just died is lost, and sent again. */
 const TIMEOUT = 1_000;
-/** How long they may take to set something up, which a cluster first agrees on. */
+/** How long the servers may take to set something up, in ms, because a cluster has to agree on it first. */
 const SETUP_TIMEOUT = 5_000;
 
-/** What the NATS client calls the failures that asking again can mend. */
+/** The NATS client's names for failures that may pass if it asks again. */
 const PASSING: ReadonlySet<string> = new Set([
   "TimeoutError",
   "RequestError",
@@ -39,12 +42,12 @@ const PASSING: ReadonlySet<string> = new Set([
 /** The wait before JetStream is asked again, in ms. */
 const RETRY = 1_000;
 
-/** Opens a stream, made or changed where that is needed; waits as long as JetStream is not to be had. */
+/** Opens a stream, and creates or changes it if needed. Waits as long as JetStream is not available. */
 export async function openStream(
   connection: NatsConnection,
   settings: NatsSettings,
   subjects: StreamSubjects,
-  waiting: Omit<Waiting, "scheduler">,
+  waiting: Omit<WaitOptions, "scheduler">,
 ): Promise<{ store: Store; retention: number }> {
   const store = await Store.open(connection);
   const { scheduler } = settings;
@@ -55,18 +58,18 @@ export async function openStream(
 }
 
 /** How to wait for JetStream. */
-interface Waiting {
+interface WaitOptions {
   readonly scheduler: SchedulerLike;
-  /** Ends it. */
+  /** Ends the waiting. */
   readonly signal: AbortSignal;
-  /** Hears why it is asked again. */
+  /** Called with the reason for each new attempt. */
   readonly onTrouble?: (error: unknown) => void;
 }
 
-/** Asks JetStream until it answers; rejects where asking again cannot help, and with the signal's reason. */
+/** Asks JetStream until it answers. Rejects if asking again cannot help, or with the signal's reason if that aborts. */
 export async function persist<T>(
   store: Store,
-  { scheduler, signal, onTrouble }: Waiting,
+  { scheduler, signal, onTrouble }: WaitOptions,
   ask: () => Promise<T>,
 ): Promise<T> {
   for (;;) {
@@ -81,7 +84,7 @@ export async function persist<T>(
   }
 }
 
-/** What went wrong over a connection: that it is closed, where it is. */
+/** The error for a failure on a connection. If the connection is closed, the error says so. */
 export function failureOver(connection: NatsConnection, what: string, cause: unknown): PairstreamError {
   return connection.isClosed() ? closedError(cause) : asPairstreamError(what, cause);
 }
@@ -90,7 +93,7 @@ export function closedError(cause: unknown): NetworkError {
   return new NetworkError("The NATS connection was closed", cause ? { cause } : {});
 }
 
-/** What went wrong, as an error of the library. */
+/** The failure as an error of this library. */
 export function asPairstreamError(what: string, cause: unknown): PairstreamError {
   if (cause instanceof PairstreamError) return cause;
   const reason = cause instanceof Error ? cause.message : String(cause);
@@ -133,7 +136,10 @@ export class Store {
     }
   }
 
-  /** Makes a stream, or gives one that is there what was asked for; resolves with its retention in ms, 0 for ever. */
+  /**
+   * Creates a stream, or changes an existing one to what was asked for. Resolves with its retention in ms, 0 for
+   * forever. Rejects with a `PairstreamError` if the existing one keeps something else.
+   */
   async ensureStream({ stream, subjects }: StreamSubjects, settings: NatsSettings): Promise<number> {
     const { nanos } = this.library;
     const asked = {
@@ -155,14 +161,14 @@ export class Store {
     }
     const { config } = existing;
     if (config.max_msgs_per_subject !== 1 || !config.subjects.includes(subjects)) {
-      const problem = `is there, but does not keep one message a subject of ${subjects}`;
+      const problem = `exists, but does not keep one message per subject of ${subjects}`;
       throw new PairstreamError(`The stream ${stream} ${problem}: edit it, or choose another name`);
     }
     const isAsAsked =
       (asked.num_replicas ?? config.num_replicas) === config.num_replicas &&
       (asked.max_age ?? config.max_age) === config.max_age;
     if (isAsAsked) return config.max_age / 1e6;
-    // Messages are told apart for as long as they are kept, at most.
+    // The server recognizes duplicates at most for as long as it keeps messages.
     const age = asked.max_age ?? config.max_age;
     const window = age === 0 ? config.duplicate_window : Math.min(config.duplicate_window, age);
     const updated = await this.#setup.streams.update(stream, {
@@ -174,8 +180,8 @@ export class Store {
   }
 
   /**
-   * Stores a message if the last one on its subject has the expected sequence (0: if there is none); resolves with its
-   * own, or with `undefined` where another one is there.
+   * Stores a message if the last one on its subject has the expected sequence (0: if there is none). Resolves with the
+   * new sequence, or with `undefined` if another message is stored there.
    */
   async publish(subject: string, text: string, expected: number): Promise<number | undefined> {
     try {
@@ -203,8 +209,8 @@ export class Store {
   }
 
   /**
-   * Makes a consumer; resolves with its name, how many messages wait for it, and when it was made by the server's clock;
-   * with `undefined` where there is no stream.
+   * Creates a consumer. Resolves with its name, how many messages wait for it, and when it was created by the server's
+   * clock; or with `undefined` if there is no stream.
    */
   async addConsumer(
     stream: string,
@@ -219,12 +225,15 @@ export class Store {
     }
   }
 
-  /** Takes a consumer down; one that cannot be reached ends by itself once nobody listens. */
+  /** Deletes a consumer. If it cannot be reached, it ends by itself because nobody listens. */
   removeConsumer(stream: string, name: string): void {
     this.#manager.consumers.delete(stream, name).catch(() => {});
   }
 
-  /** A bucket of keys and values, made where it is not there; read from its leader, never from one that lags. */
+  /**
+   * A bucket of keys and values, created if it does not exist. It is read from its leader, never from a replica that
+   * lags behind.
+   */
   async bucket(name: string, replicas: number | undefined): Promise<KV> {
     const options = { history: 1, allow_direct: false, ...(replicas === undefined ? {} : { replicas }) };
     const bucket = await new this.library.Kvm(this.#client).create(name, options);
@@ -236,7 +245,7 @@ export class Store {
     return bucket;
   }
 
-  /** Whether asking again can help: where JetStream has no leader, no room or no answer at present. */
+  /** Whether asking again can help, because JetStream has no leader, no room or no answer at present. */
   isPassing(error: unknown): boolean {
     if (this.connection.isClosed() || error instanceof PairstreamError) return false;
     if (error instanceof this.library.JetStreamApiError) {
@@ -247,12 +256,12 @@ export class Store {
     return PASSING.has(error.name) && !isForbidden;
   }
 
-  /** Whether the stream is not there, which is made again. */
+  /** Whether the stream does not exist; then it is created again. */
   isStreamGone(error: unknown): boolean {
     return this.#codeOf(error) === STREAM_NOT_FOUND;
   }
 
-  /** An inbox of its own, where the connection may have one. */
+  /** A new inbox, with the prefix that the connection is allowed to use. */
   inbox(): string {
     const { options } = this.connection as { options?: { inboxPrefix?: string } };
     return this.library.createInbox(options?.inboxPrefix);

@@ -1,18 +1,18 @@
 import type { Series, SniperQuery } from "../../contract/model.js";
 import { ContractError } from "../../errors.js";
 
-/** Where the messages of one published feed go: a subject a candle or wallet, and one for how the feed stands. */
+/** Where the messages of one published feed go: one subject for each candle or wallet, and one for the status. */
 export interface FeedSubjects {
-  /** What the subjects of all its messages begin with, without the dot that follows. */
+  /** The prefix of the subjects of all its messages, without the dot that follows. */
   readonly key: string;
   /** The JetStream stream that keeps them. */
   readonly stream: string;
 }
 
-/** The last part of the subject on which a feed tells how it stands. */
+/** The last part of the subject of a feed's status. */
 export const STATUS = "status";
 
-/** The streams that a deployment of a name has, and which subjects each of them keeps. */
+/** The streams of a deployment with this name, and the subjects that each of them keeps. */
 export function streamsOf(name: string): {
   readonly candles: StreamSubjects;
   readonly snipers: StreamSubjects;
@@ -44,7 +44,7 @@ export function sniperSubjects(
   return { key, stream: streamsOf(name).snipers.stream };
 }
 
-/** Where a publisher answers whoever asks whether it is alive; no stream keeps that. */
+/** The subject on which a publisher answers whether it is alive. No stream keeps its messages. */
 export function aliveSubject(name: string, publisher: string): string {
   return `${name}.alive.${token(publisher)}`;
 }
@@ -52,7 +52,7 @@ export function aliveSubject(name: string, publisher: string): string {
 /** NATS ends a connection on which a subject is longer than a few kilobytes. */
 const LONGEST_ADDRESS = 256;
 
-/** The last part of the subject of a wallet; throws a `ContractError` for an address that no chain has. */
+/** The last part of the subject of a wallet. Throws a `ContractError` for an address longer than any chain's. */
 export function walletToken(address: string): string {
   if (address.length > LONGEST_ADDRESS) {
     throw new ContractError(["walletAddress"], `longer than ${LONGEST_ADDRESS} characters`);
@@ -60,13 +60,16 @@ export function walletToken(address: string): string {
   return address === STATUS ? `%${hex(address)}${address.slice(1)}` : token(address);
 }
 
-/** The feed and the last part of a subject. */
+/** Splits a subject into its feed and its last part. */
 export function splitSubject(subject: string): { readonly key: string; readonly last: string } {
   const dot = subject.lastIndexOf(".");
   return { key: subject.slice(0, dot), last: subject.slice(dot + 1) };
 }
 
-/** A text as one part of a subject: what is no letter, digit or one of `_ : -` by its UTF-16 code, as `%002e`. */
+/**
+ * Encodes a text as one part of a subject. A character other than letters, digits and `_ : -` becomes its UTF-16 code,
+ * such as `%002e`.
+ */
 export function token(text: string): string {
   return text.replace(/[^A-Za-z0-9_:-]/g, (unit) => `%${hex(unit)}`);
 }

@@ -35,36 +35,36 @@ import { SniperTable } from "./sniper-table.js";
 import { type Heard, heardStatus, nothingHeard } from "./statuses.js";
 import { candleSubjects, type FeedSubjects, STATUS, sniperSubjects } from "./subjects.js";
 
-/** How to watch the published candles of a series. */
+/** Options for watching the published candles of a series. */
 export interface PublishedCandlesOptions extends NatsOptions {
   /**
-   * Where the history begins that comes first: an instant, floored to its interval, or so many candles before the newest
-   * interval that is published, 1 to 100,000. Default: no history, that interval comes first.
+   * The start of the history, which comes first: a point in time, rounded down to the start of its interval, or a number of
+   * candles before the newest published interval, 1 to 100,000. Default: no history; the stream begins with that interval.
    */
   since?:
     | DateLike
     | {
-        /** How many, a whole number from 1 to 100,000. */
+        /** The number of candles, a whole number from 1 to 100,000. */
         candles: number;
       };
   /** Where `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
 }
 
-/** How to watch how a published feed stands. */
+/** Options for watching the status of a published feed. */
 export interface PublishedStatusOptions extends NatsOptions {
-  /** ms between two questions to the publisher whether it is alive, from 250; default 5,000. */
+  /** Time between two checks that the publisher is alive, in ms, from 250; default 5,000. */
   heartbeat?: number;
 }
 
 /**
- * The candles of a series as a collector publishes them: history first where `since` asks for it, then live, without hole
- * or duplicate, as `watchCandles` gives them.
+ * The candles of a series as a collector publishes them, in the same form as `watchCandles`. With `since` the history comes
+ * first, and then the live candles, without a hole or a duplicate.
  *
- * Two things differ: a revision grows, but not by one, and stages may be skipped, as a reader that is slow or was away
- * gets the newest version of each candle. Reconnections and failing servers pass unnoticed, but for the time that they
- * take; the stream errors with a `NetworkError` once the connection is closed for good, and with a `ContractError` where
- * another version publishes. Throws an `InvalidInputError` at the call.
+ * Two things differ, because a reader that is slow or was away gets only the newest version of each candle: a revision
+ * may grow by more than one, and statuses may be skipped. Reconnections and failing servers only delay. The
+ * stream fails with a `NetworkError` once the connection is closed for good, and with a `ContractError` if another
+ * version publishes. Throws an `InvalidInputError` at the call.
  *
  * ```marbles
  * first publisher                            a-b-x-----
@@ -97,7 +97,7 @@ export function watchPublishedCandles(
   const checked = checkSeries(series);
   const settings = checkNatsOptions(options, ["scheduler", "since", "weekStart"]);
   const intervals = intervalsOf(checked.timeframe, checkWeekStart(options.weekStart));
-  const since = checkSince(options.since, intervals.start);
+  const since = checkTableStart(options.since, intervals.start);
   const feed = candleSubjects(settings.name, checked);
   return defer(() => {
     const table = new CandleTable(checked, intervals, since, () => settings.scheduler.now());
@@ -112,7 +112,10 @@ export function watchPublishedCandles(
   });
 }
 
-function checkSince(since: PublishedCandlesOptions["since"], floor: (instant: number) => number): TableStart {
+function checkTableStart(
+  since: PublishedCandlesOptions["since"],
+  floor: (instant: number) => number,
+): TableStart {
   if (since === undefined) return undefined;
   if (typeof since === "object" && since !== null && !(since instanceof Date)) {
     return { candles: checkNumber("since.candles", since.candles, { min: 1, max: 100_000, integer: true }) };
@@ -121,7 +124,7 @@ function checkSince(since: PublishedCandlesOptions["since"], floor: (instant: nu
 }
 
 /**
- * What changes among the published snipers of a pair, as `watchSnipers` gives it: the wallets that are stored come first,
+ * The changes among the published snipers of a pair, in the same form as `watchSnipers`. The stored wallets come first,
  * with `initial: true`.
  *
  * ```marbles
@@ -132,8 +135,8 @@ function checkSince(since: PublishedCandlesOptions["since"], floor: (instant: nu
  * p: wallet-added ann, initial
  * ```
  *
- * A reader that is slow or was away gets what has changed meanwhile at once. It errors as `watchPublishedCandles` does.
- * Throws an `InvalidInputError` at the call.
+ * A reader that is slow or was away gets everything that has changed meanwhile at once. It fails as
+ * `watchPublishedCandles` does. Throws an `InvalidInputError` at the call.
  *
  * ```ts
  * import { connect } from "@nats-io/transport-node";
@@ -167,7 +170,7 @@ export function watchPublishedSnipers(
 }
 
 /**
- * How a published feed stands: at once, then at each change.
+ * The status of a published feed: at once, then at each change.
  *
  * ```marbles
  * first publisher                             l---x-----
@@ -178,10 +181,11 @@ export function watchPublishedSnipers(
  * l: live until 12:00    m: live until 12:01
  * ```
  *
- * It is what the collector says of it, as long as that answers; `stalled`, with a `NetworkError`, where it does not (found
- * out after a quarter more than `heartbeat` where it has ended, after twice and a quarter of it where it hangs), until it
- * does again or another one has taken over; `starting` until one of the two is known. It errors as `watchPublishedCandles`
- * does. Throws an `InvalidInputError` at the call.
+ * While the collector answers, this is the collector's status. If the collector does not answer, the status is
+ * `stalled` until it answers again or another one has taken over. Its `lastError` is then the collector's last one, or
+ * a `NetworkError` if there is none. A collector that has ended is noticed after at most 1.25 times `heartbeat`, one
+ * that hangs after at most 2.25 times. Until the collector has answered or published, the status is `starting`. It
+ * fails as `watchPublishedCandles` does. Throws an `InvalidInputError` at the call.
  *
  * ```ts
  * import { connect } from "@nats-io/transport-node";
@@ -236,7 +240,7 @@ export function watchPublishedFeedStatus(
   });
 }
 
-/** The subjects of a feed by what `watchCandles` or `watchSnipers` would be asked for; checks it. */
+/** Checks a series or a sniper query, and gives the subjects of its feed. */
 export function subjectsOf(name: string, feed: Series | SniperQuery): FeedSubjects {
   const isSeries = typeof feed !== "object" || feed === null || "timeframe" in feed || "currency" in feed;
   return isSeries
@@ -244,7 +248,7 @@ export function subjectsOf(name: string, feed: Series | SniperQuery): FeedSubjec
     : sniperSubjects(name, checkSniperQuery(feed));
 }
 
-/** Keeps what a feed's last status message says. */
+/** Keeps the content of a feed's last status message. */
 class StatusListener {
   publisher: string | undefined;
   #isReading = true;

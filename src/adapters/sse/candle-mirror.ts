@@ -2,34 +2,34 @@ import { type CandleEvent, type CandleStatus, frozenEvent } from "../../candles/
 import { isSame, laterOf } from "../../candles/live/book.js";
 import type { Candle, Series } from "../../contract/model.js";
 import { toldAt } from "../wire/due.js";
-import { CandleTable } from "./candle-table.js";
+import { CandleRows } from "./candle-rows.js";
 import type { CandleMessage, DataOf } from "./wire.js";
 
 interface KnownCandle {
   readonly candle: Candle;
   readonly status: CandleStatus;
   readonly revision: number;
-  /** When it was due with that status, by the service's clock. */
+  /** When the candle was due with this status, by the service's clock. */
   readonly due: number;
-  /** Absent where another channel told of it. */
+  /** Absent if another channel sent it. */
   life: number | undefined;
 }
 
-/** How far the candles of a snapshot reach. */
-type Place = Pick<DataOf<"snapshot">["series"][number], "after" | "observedAt" | "isSettled">;
+/** The range of the candles in a snapshot. */
+type SnapshotFacts = Pick<DataOf<"snapshot">["series"][number], "after" | "observedAt" | "isSettled">;
 
 /**
- * One series as a receiver has told it to its subscriber: makes events out of what a channel says, each consistent
- * with those before it, and after a fresh start those that lead from what the subscriber has to what the channel has.
+ * One series as the subscriber of a receiver knows it. It turns a channel's messages into events that are consistent
+ * with the events before. After a fresh start, its events lead from what the subscriber has to what the channel has.
  */
 export class CandleMirror {
   readonly #series: Series;
-  readonly #table: CandleTable<KnownCandle>;
-  /** Candles from before a fresh start that the channel has not come to yet. */
+  readonly #table: CandleRows<KnownCandle>;
+  /** Candles from before a fresh start that the channel has not confirmed or replaced yet. */
   readonly #stale = new Set<number>();
-  /** Whether the channel has told of a candle since the fresh start; before that nobody knows where it begins. */
+  /** Whether the channel has sent a candle since the fresh start. Until then, nobody knows where its series begins. */
   #isPlaced = true;
-  /** Whether all has been told that was there at first. */
+  /** Whether everything that was there at first has been emitted. */
   #isLive = false;
   readonly #now: () => number;
 
@@ -37,7 +37,7 @@ export class CandleMirror {
   constructor(series: Series, keep: number, now: () => number) {
     this.#series = series;
     this.#now = now;
-    this.#table = new CandleTable(roomFor(keep));
+    this.#table = new CandleRows(roomFor(keep));
   }
 
   take(message: CandleMessage): CandleEvent[] {
@@ -48,7 +48,7 @@ export class CandleMirror {
     }
     const passed: CandleEvent[] = [];
     if (this.#isPlaced) {
-      // A history comes ascending, and what is stale is kept so: whatever it passes over is gone.
+      // A history comes in ascending order, and the stale candles are held in it. A stale candle that it skips is gone.
       for (const timestamp of this.#stale) {
         if (timestamp >= candle.timestamp) break;
         passed.push(...this.#remove(timestamp, observedAt));
@@ -57,15 +57,15 @@ export class CandleMirror {
     return [...passed, ...this.#apply(message)];
   }
 
-  /** The history has been told to its end: what it has not come to is gone. */
+  /** The history is complete: stale candles that it did not contain are gone. */
   settle(observedAt: number): CandleEvent[] {
     this.#isLive = true;
     return [...this.#stale].flatMap((timestamp) => this.#remove(timestamp, observedAt));
   }
 
-  /** A fresh start; the channel may be another one. */
+  /** Begins a fresh start; the channel may be another one. */
   restart(keep: number, isForeign: boolean): void {
-    // All that a channel knows must fit in beside what is known already.
+    // The table must hold all candles of the channel beside the ones that are known already.
     this.#table.resize(keep);
     this.#table.resize(roomFor(keep));
     this.#stale.clear();
@@ -77,18 +77,22 @@ export class CandleMirror {
   }
 
   /** The channel's candles, ascending, after a fresh start. */
-  adopt(messages: readonly CandleMessage[], place: Place): CandleEvent[] {
+  adopt(messages: readonly CandleMessage[], place: SnapshotFacts): CandleEvent[] {
     const events = newestCloseAlone(this.#reconcile(messages, place));
     if (place.isSettled) this.#isLive = true;
     return events;
   }
 
   /**
-   * What leads to a channel's candles, which begin after `after`, or with the first of them where that is `null`.
+   * The events that lead to a channel's candles. These begin after `after`, or with the first of them if that is
+   * `null`.
    *
-   * What another channel told before that beginning is kept where the two meet, so that there is never a hole.
+   * Older candles of another channel are kept only if the two ranges meet, so that there is never a hole.
    */
-  #reconcile(messages: readonly CandleMessage[], { after, observedAt, isSettled }: Place): CandleEvent[] {
+  #reconcile(
+    messages: readonly CandleMessage[],
+    { after, observedAt, isSettled }: SnapshotFacts,
+  ): CandleEvent[] {
     const first = messages[0]?.candle.timestamp;
     const start = after ?? first;
     this.#isPlaced = start !== undefined;
@@ -98,7 +102,7 @@ export class CandleMirror {
     const isGone = ({ candle: { timestamp }, life }: KnownCandle) => {
       if (told.has(timestamp)) return false;
       if (after !== null && timestamp <= after) return newest < after;
-      // This very channel told of it, and has it no more.
+      // This same channel sent the candle earlier, and no longer has it.
       if (life !== undefined) return true;
       if (after === null && first !== undefined && timestamp < first) return newest < first;
       return until !== undefined && timestamp <= until;
@@ -111,7 +115,7 @@ export class CandleMirror {
       }
     }
     const removals = gone.flatMap((timestamp) => this.#remove(timestamp, observedAt));
-    return inOrder([...removals, ...messages.flatMap((message) => this.#apply(message))]);
+    return byTimestamp([...removals, ...messages.flatMap((message) => this.#apply(message))]);
   }
 
   #apply(message: CandleMessage): CandleEvent[] {
@@ -125,7 +129,7 @@ export class CandleMirror {
     if (known.life !== undefined && known.life !== life) {
       return [...this.#remove(timestamp, observedAt), ...this.#add(message)];
     }
-    // Another gateway may be behind the one that closed the candle.
+    // This gateway may lag behind the one that closed the candle.
     const later = laterOf(known.status, status);
     if (later === known.status && isSame(known.candle, candle)) {
       known.life = life;
@@ -143,7 +147,7 @@ export class CandleMirror {
     return [this.#event("new", known, live, observedAt)];
   }
 
-  /** `told`: how the channel says that it is gone, where it does. */
+  /** `told`: the channel's message about the removal, if there is one. */
   #remove(timestamp: number, observedAt: number, told?: CandleMessage): CandleEvent[] {
     const known = this.#table.get(timestamp);
     this.#stale.delete(timestamp);
@@ -154,7 +158,7 @@ export class CandleMirror {
     return [this.#event("removed", gone, live, observedAt)];
   }
 
-  /** `mayBeLive`: whether it was live as the channel got it. */
+  /** `mayBeLive`: whether the event was live when the channel got it. */
   #event(
     change: "new" | "removed" | Candle,
     { candle, status, revision, due }: KnownCandle,
@@ -168,7 +172,7 @@ export class CandleMirror {
   }
 }
 
-/** Of the closes that are told at once only the newest is live. */
+/** If several closes are emitted at once, only the newest is live. */
 function newestCloseAlone(events: readonly CandleEvent[]): CandleEvent[] {
   const isClose = ({ type, status }: CandleEvent) => type !== "removed" && status !== "open";
   const newest = events.findLast(isClose);
@@ -181,7 +185,7 @@ function roomFor(keep: number): number {
   return 2 * keep;
 }
 
-/** Ascending by candle; of one candle in the order given. */
-function inOrder(events: CandleEvent[]): CandleEvent[] {
+/** Sorted by candle, ascending; changes of one candle keep their order. */
+function byTimestamp(events: CandleEvent[]): CandleEvent[] {
   return events.sort((a, b) => a.candle.timestamp - b.candle.timestamp);
 }

@@ -6,10 +6,10 @@ import type { SniperEvent } from "../../snipers/diff.js";
 import { toWireError } from "../wire/error.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import { addressOf, foldWallet, isNews, walletChanges } from "../wire/wallets.js";
-import { CandleTable } from "./candle-table.js";
+import { CandleRows } from "./candle-rows.js";
 import { ReplayLog } from "./replay-log.js";
 import {
-  keyOf,
+  seriesKeyOf,
   seriesOf,
   WIRE_VERSION,
   writeCandle,
@@ -19,30 +19,30 @@ import {
   writeWallet,
 } from "./wire.js";
 
-/** What is sent, as the protocol has it. */
+/** A message in the text format of the protocol. */
 export interface Message {
   readonly text: string;
 }
 
-/** What a channel does not change. */
+/** The settings of a channel, which never change. */
 export interface ChannelSettings {
-  /** Names this channel among all that there are and were. */
+  /** Identifies this channel among all channels, past ones included. */
   readonly channel: string;
-  /** How many changes can be told again. */
+  /** How many changes can be sent again. */
   readonly buffer: number;
-  /** How many candles of a series are known. */
+  /** How many candles of a series the channel keeps. */
   readonly keep: number;
-  /** ms. */
+  /** Time between two heartbeats, in ms. */
   readonly heartbeat: number;
   readonly hasStatus: boolean;
   now(): number;
 }
 
-type Entry = CandleEntry | SniperEntry | (Message & { readonly kind: "settled" | "status" });
+type ChannelEntry = ChannelCandle | SniperEntry | (Message & { readonly kind: "settled" | "status" });
 
-interface CandleEntry extends Message {
+interface ChannelCandle extends Message {
   readonly kind: "candle";
-  /** Names the candle among all of the channel. */
+  /** Identifies the candle among all candles of the channel. */
   readonly key: string;
   readonly timestamp: number;
 }
@@ -51,14 +51,14 @@ interface SniperEntry {
   readonly kind: "sniper";
   readonly pair: PairState;
   readonly address: string;
-  /** Absent where the change has no event of its own. */
+  /** Absent if the change has no event of its own. */
   readonly event?: SniperEvent;
 }
 
 interface SeriesState {
   readonly key: string;
   readonly series: Series;
-  readonly table: CandleTable<CandleRow>;
+  readonly table: CandleRows<CandleRow>;
   /** The instant of the last event. */
   observedAt: number;
   /** Whether its history has been delivered. */
@@ -84,22 +84,22 @@ interface PairState {
 const READY: Message = { text: writeMessage("ready", {}) };
 
 /**
- * What the sources of a channel have told so far, folded, and the last changes by number.
+ * The present state of a channel's sources, and its last changes by number.
  *
- * Bounded by `keep` candles a series, `buffer` changes and the wallets that there are, however many receivers there
- * may be and however slowly they read.
+ * Its size is bounded by `keep` candles per series, `buffer` changes and the number of wallets. It does not depend on
+ * how many receivers there are or how slowly they read.
  */
 export class ChannelState {
   readonly #settings: ChannelSettings;
-  readonly #log: ReplayLog<Entry>;
+  readonly #log: ReplayLog<ChannelEntry>;
   readonly #series = new Map<string, SeriesState>();
   readonly #pairs = new Map<string, PairState>();
   readonly #clock = new HeardClock();
   #status: { readonly isLive: boolean; readonly message: Message } | undefined;
   #ending: Message | undefined;
-  /** The last snapshot, which all receivers that come before the next change share. */
+  /** The last snapshot. All receivers that connect before the next change share it. */
   #snapshot: { readonly head: number; readonly batch: readonly Message[] } | undefined;
-  /** The last text of a sniper event, for which every connection asks in turn. */
+  /** The text of the last sniper event, kept because every connection asks for it in turn. */
   #sniperText: { readonly event: SniperEvent; readonly text: string } | undefined;
 
   constructor(settings: ChannelSettings) {
@@ -112,7 +112,7 @@ export class ChannelState {
     return this.#log.head;
   }
 
-  /** What is sent last; absent while the sources go on. */
+  /** The last message; absent while the sources go on. */
   get ending(): Message | undefined {
     return this.#ending;
   }
@@ -126,7 +126,7 @@ export class ChannelState {
     const now = this.#settings.now();
     this.#clock.hear(event.observedAt, now);
     const received = this.#clock.at(now);
-    // A close that is handed over after a history may be live, while the running candle is still to come.
+    // After a history, a close may be live although the running candle is still to come.
     if (event.live && (status === "open" || event.lateBy === 0)) this.#settleSeries(known);
     const row = table.get(timestamp);
     if (event.type === "removed") {
@@ -146,7 +146,10 @@ export class ChannelState {
     if (!table.isForgotten(timestamp)) this.#log.append(message);
   }
 
-  /** `true` where it is the first of its pair, which is to be settled once all that come with it have been taken. */
+  /**
+   * Returns `true` for the first event of a pair. Then `settlePair` has to be called once all events of the same report
+   * are taken.
+   */
   takeSniper(event: SniperEvent): boolean {
     const isFirst = !this.#pairs.has(event.pairAddress);
     this.#foldSniper(this.#pairOf(event), event);
@@ -161,7 +164,7 @@ export class ChannelState {
     if (isNews(before, event)) {
       this.#log.append({ kind: "sniper", pair, address, event });
     } else {
-      const changes = walletChanges(listOf(before), listOf(after), event);
+      const changes = walletChanges(oneOrNone(before), oneOrNone(after), event);
       if (changes.events.length === 0) return;
       this.#log.append({ kind: "sniper", pair, address });
     }
@@ -169,7 +172,7 @@ export class ChannelState {
     else pair.wallets.set(address, after);
   }
 
-  /** Says that the first report about the snipers of a pair has been told to its end. */
+  /** Notes that the first report about the snipers of a pair is complete. */
   settlePair(pairAddress: string): void {
     const pair = this.#pairs.get(pairAddress);
     if (pair === undefined || pair.isSettled) return;
@@ -186,7 +189,7 @@ export class ChannelState {
     this.#log.append(message);
   }
 
-  /** Ends the channel, with an error where there is one. */
+  /** Ends the channel, with an error if there is one. */
   end(ending: { error: unknown } | "complete"): void {
     if (ending === "complete") {
       for (const series of this.#series.values()) this.#settleSeries(series);
@@ -205,7 +208,7 @@ export class ChannelState {
     return { text: writeMessage("hello", { version: WIRE_VERSION, ...rest }) };
   }
 
-  /** The number of the change after which a `Last-Event-ID` asks to go on; `undefined` where that cannot be done. */
+  /** The number of the change after which a `Last-Event-ID` asks to go on; `undefined` if that is not possible. */
   resumable(lastEventId: string | null): number | undefined {
     const { channel } = this.#settings;
     if (!lastEventId?.startsWith(`${channel}-`)) return undefined;
@@ -215,17 +218,18 @@ export class ChannelState {
   }
 
   /**
-   * What has changed since the change of a number: of each candle and each wallet the last, candles ascending, then
-   * wallets, then the status. `undefined` where the log does not reach back so far.
+   * The changes since the change with this number. Of each candle and each wallet it gives only the last change:
+   * candles ascending, then wallets, then what is settled, then the status. It is `undefined` if the log does not reach
+   * back that far.
    *
-   * As with all that follows, the last message carries the id of the state to which they lead.
+   * As in the methods below, the last message carries the id of the state to which the messages lead.
    */
   since(number: number): readonly Message[] | undefined {
     const entries = this.#log.after(number);
     return entries === undefined ? undefined : this.#identified(this.#conflate(entries));
   }
 
-  /** The same for a receiver that has just connected, which is told the status in any case, and where this ends. */
+  /** The same for a receiver that has just connected. It always gets the status, and a message that marks the end. */
   resume(number: number): readonly Message[] {
     const messages = this.#conflate(this.#log.after(number) ?? []);
     const status = this.#status?.message;
@@ -250,8 +254,8 @@ export class ChannelState {
     return messages;
   }
 
-  #conflate(entries: readonly Entry[]): Message[] {
-    const candles = new Map<string, CandleEntry>();
+  #conflate(entries: readonly ChannelEntry[]): Message[] {
+    const candles = new Map<string, ChannelCandle>();
     const wallets = new Map<PairState, Map<string, Message>>();
     const settled: Message[] = [];
     let status: Message | undefined;
@@ -264,7 +268,7 @@ export class ChannelState {
           const { pair, address } = entry;
           const ofPair = wallets.get(pair) ?? new Map<string, Message>();
           wallets.set(pair, ofPair);
-          // What has changed more than once is told as it now is.
+          // If a wallet has changed more than once, only its present state is sent.
           const isFirst = !ofPair.delete(address);
           ofPair.set(address, isFirst ? this.#messageOf(entry) : this.#walletNow(pair, address));
           break;
@@ -281,7 +285,7 @@ export class ChannelState {
       ...[...candles.values()].sort((a, b) => a.timestamp - b.timestamp),
       ...[...wallets.values()].flatMap((ofPair) => [...ofPair.values()]),
       ...settled,
-      ...listOf(status),
+      ...oneOrNone(status),
     ];
   }
 
@@ -298,7 +302,7 @@ export class ChannelState {
       { text: opening },
       ...series.flatMap(({ table }) => table.rows.map(({ message }) => message)),
       ...pairs.flatMap((pair) => [...pair.wallets.keys()].map((address) => this.#walletNow(pair, address))),
-      ...listOf(this.#status?.message),
+      ...oneOrNone(this.#status?.message),
       READY,
     ];
   }
@@ -319,10 +323,10 @@ export class ChannelState {
   }
 
   #seriesOf({ series, observedAt }: CandleEvent): SeriesState {
-    const key = keyOf(series);
+    const key = seriesKeyOf(series);
     const known = this.#series.get(key);
     if (known !== undefined) return known;
-    const table = new CandleTable<CandleRow>(this.#settings.keep);
+    const table = new CandleRows<CandleRow>(this.#settings.keep);
     const state: SeriesState = { key, series: seriesOf(series), table, observedAt, isSettled: false };
     this.#series.set(key, state);
     if (this.#status?.isLive) this.#settleSeries(state);
@@ -353,6 +357,6 @@ function lazily(write: () => string): Message {
   };
 }
 
-function listOf<T>(value: T | undefined): T[] {
+function oneOrNone<T>(value: T | undefined): T[] {
   return value === undefined ? [] : [value];
 }

@@ -1,14 +1,15 @@
-import { EMPTY, merge, type Observable, tap } from "rxjs";
+import { EMPTY, merge, type Observable, Subscription, tap } from "rxjs";
+import { type Closing, closing } from "../../closing.js";
 import { ChannelState } from "./channel-state.js";
 import { Connections } from "./connections.js";
 import { checkChannelOptions, type EventChannelOptions } from "./options.js";
 import { Outlet } from "./outlet.js";
 
-/** One set of streams, for any number of receivers. */
-export interface EventChannel {
+/** One set of streams, for any number of receivers. `await using` closes it when its block is left. */
+export interface EventChannel extends Closing {
   /**
-   * Answers a receiver's request with a stream of events: the present state, then the changes. If the request carries
-   * the `Last-Event-ID` of this channel, it gets the missed changes, as far as the channel still has them. Answers 405
+   * Answers a receiver's request with a stream of events: the present state, then the changes. If the request has a
+   * `Last-Event-ID` of this channel, the receiver gets the missed changes, as far as the channel still has them. Answers 405
    * for methods other than GET, and 503 once the channel is closed.
    */
   respond(request: Request): Response;
@@ -21,7 +22,8 @@ const RETRY = 1_000;
 
 /**
  * Relays streams to browsers and other programs as server-sent events, so the API key stays in this program. It
- * subscribes once to each stream, from this call until `close`, for any number of receivers.
+ * subscribes once to each stream, from the first request until `close`, for any number of receivers. Before that request
+ * it does nothing, so a module may open a channel when it is imported.
  *
  * Every receiver gets the present state, then the changes. A slow reader gets fewer events, but not older ones: all
  * changes of a candle or wallet since its last read become one change, and nothing is queued for it. So a revision may
@@ -55,58 +57,109 @@ const RETRY = 1_000;
  * ```
  */
 export function createEventChannel(options: EventChannelOptions): EventChannel {
+  const channel = openChannel(options);
+  return closing({
+    respond: (request: Request) => channel.respond(request),
+    close: () => channel.close(),
+  });
+}
+
+/** A channel that says when a receiver has left. */
+export interface WatchedChannel {
+  /**
+   * As `EventChannel` has it. `onLeave` is called once, when the receiver has left or its response has ended; at once
+   * where there is none.
+   */
+  respond(request: Request, onLeave?: () => void): Response;
+  /** Whether its timers stand still, so that it tells nothing. */
+  readonly standsStill: boolean;
+  close(): void;
+}
+
+/** `patience`: after how many heartbeats a receiver that does not read is left; default: it never is. */
+export function openChannel(
+  options: EventChannelOptions,
+  patience = Number.POSITIVE_INFINITY,
+): WatchedChannel {
   const { candles, snipers, status, scheduler, ...rest } = checkChannelOptions(options);
-  const channel = globalThis.crypto.randomUUID();
-  const state = new ChannelState({
-    ...rest,
-    channel,
-    hasStatus: status !== undefined,
-    now: () => scheduler.now(),
-  });
-  const connections = new Connections(scheduler, rest.heartbeat, RETRY);
-  let isClosed = false;
+  const connections = new Connections(scheduler, { heartbeat: rest.heartbeat, retry: RETRY, patience });
+  const streams = new Subscription();
+  let state: ChannelState | undefined;
 
-  /** The events of one report come in one go: a microtask later the first of them has been told to its end. */
-  const settleLater = (pairAddress: string) =>
-    queueMicrotask(() => {
-      state.settlePair(pairAddress);
-      connections.flush();
+  // Only a request may begin this: Workers refuse timers and random numbers during an import, and `next build` imports
+  // every route.
+  const start = (): ChannelState => {
+    const started = new ChannelState({
+      ...rest,
+      channel: globalThis.crypto.randomUUID(),
+      hasStatus: status !== undefined,
+      now: () => scheduler.now(),
     });
-  const subscription = merge(
-    taken(candles, (event) => state.takeCandle(event)),
-    taken(snipers, (event) => {
-      if (state.takeSniper(event)) settleLater(event.pairAddress);
-    }),
-    taken(status, (event) => state.takeStatus(event)),
-  ).subscribe({
-    next: () => connections.flush(),
-    error: (error: unknown) => {
-      state.end({ error });
+    state = started;
+    connections.startHeartbeats();
+    const end = (how: Parameters<ChannelState["end"]>[0]) => {
+      started.end(how);
       connections.flush();
-    },
-    complete: () => {
-      state.end("complete");
-      connections.flush();
-    },
-  });
+      connections.stopHeartbeats();
+    };
+    /** The events of one report come in one synchronous run, so a microtask later the first report is complete. */
+    const settleLater = (pairAddress: string) =>
+      queueMicrotask(() => {
+        started.settlePair(pairAddress);
+        connections.flush();
+      });
+    const events = merge(
+      taken(candles, (event) => started.takeCandle(event)),
+      taken(snipers, (event) => {
+        if (started.takeSniper(event)) settleLater(event.pairAddress);
+      }),
+      taken(status, (event) => started.takeStatus(event)),
+    );
+    streams.add(
+      events.subscribe({
+        next: () => connections.flush(),
+        error: (error: unknown) => end({ error }),
+        complete: () => end("complete"),
+      }),
+    );
+    return started;
+  };
 
-  return Object.freeze({
-    respond(request: Request): Response {
-      if (request.method !== "GET") return refusal(405, "Only GET is answered here", { allow: "GET" });
-      if (isClosed) return refusal(503, "The channel is closed", { "retry-after": String(RETRY / 1_000) });
-      const connection = connections.open(new Outlet(state, request.headers.get("last-event-id")));
+  const refusalOf = ({ method }: Request): Response | undefined => {
+    if (method !== "GET") return refusal(405, "Only GET is answered here", { allow: "GET" });
+    const retry = { "retry-after": String(RETRY / 1_000) };
+    if (streams.closed) return refusal(503, "The channel is closed", retry);
+    return connections.standsStill ? refusal(503, STANDS_STILL, retry) : undefined;
+  };
+
+  return {
+    get standsStill() {
+      return connections.standsStill;
+    },
+    respond(request: Request, onLeave = () => {}): Response {
+      const refused = refusalOf(request);
+      if (refused !== undefined) {
+        onLeave();
+        return refused;
+      }
+      const outlet = new Outlet(state ?? start(), request.headers.get("last-event-id"));
+      const connection = connections.open(outlet, onLeave);
       const { signal } = request;
       if (signal?.aborted) connection.close();
       else signal?.addEventListener("abort", () => connection.close(), { once: true });
       return new Response(connection.body, { headers: HEADERS });
     },
     close(): void {
-      isClosed = true;
-      subscription.unsubscribe();
+      streams.unsubscribe();
       connections.close();
     },
-  });
+  };
 }
+
+/** On Workers a request's timers end with it, those of the streams too. */
+const STANDS_STILL =
+  "The channel's timers stand still. On Workers it has to live in a Durable Object, as timers end with the request " +
+  "that has set them";
 
 const HEADERS = {
   "content-type": "text/event-stream",

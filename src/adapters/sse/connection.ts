@@ -1,24 +1,35 @@
 import type { Outlet } from "./outlet.js";
 
-/** How many bytes wait for a reader before changes are conflated, and about how many go out in one piece. */
+/** How many bytes may wait for a reader before changes are conflated. */
 const WAITING = 65_536;
+/** About how many characters go out in one piece. */
 const PIECE = 16_384;
 const SIGN_OF_LIFE = ":\n\n";
 
-const encoder = new TextEncoder();
-
-/** One response: hands on what its reader asks for, and no more. */
+/** One response. It sends what its reader asks for, and no more. */
 export class Connection {
   readonly body: ReadableStream<Uint8Array>;
+  readonly #encoder = new TextEncoder();
   readonly #outlet: Outlet;
   readonly #onLeave: (connection: Connection) => void;
+  readonly #patience: number;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   #isOpen = true;
+  /** How many heartbeats in a row have found no room. */
+  #unread = 0;
 
-  /** `retry`: how long the receiver is to wait before it comes back, in ms. */
-  constructor(outlet: Outlet, retry: number, onLeave: (connection: Connection) => void) {
+  /**
+   * `retry`: how long the receiver has to wait before it reconnects, in ms. `patience`: how many heartbeats in a row may
+   * find no room until its reader counts as gone. `onLeave` is called once.
+   */
+  constructor(
+    outlet: Outlet,
+    { retry, patience }: { readonly retry: number; readonly patience: number },
+    onLeave: (connection: Connection) => void,
+  ) {
     this.#outlet = outlet;
     this.#onLeave = onLeave;
+    this.#patience = patience;
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -37,7 +48,7 @@ export class Connection {
     return this.#isOpen;
   }
 
-  /** Sends what there is, as far as the reader keeps up. */
+  /** Sends what is waiting, as far as the reader keeps up. */
   flush(): void {
     while (this.#isOpen && this.#hasRoom()) {
       const text = this.#outlet.take(PIECE);
@@ -47,12 +58,22 @@ export class Connection {
     }
   }
 
-  /** Shows that the connection lives; a reader that has something to read needs no sign. */
+  /** Sends a heartbeat, unless there is no room because the reader has too much left to read. */
   beat(): void {
-    if (this.#isOpen && this.#hasRoom()) this.#send(SIGN_OF_LIFE);
+    if (!this.#isOpen) return;
+    if (this.#hasRoom()) {
+      this.#unread = 0;
+      this.#send(SIGN_OF_LIFE);
+      return;
+    }
+    this.#unread += 1;
+    if (this.#unread <= this.#patience) return;
+    // What waits is let go of with it: one who does not read would keep it for ever.
+    this.#controller.error(new Error("Nobody reads this response"));
+    this.#leave();
   }
 
-  /** Ends the response, once what waits has been read. */
+  /** Ends the response once everything that waits has been read. */
   close(): void {
     if (!this.#isOpen) return;
     this.#controller.close();
@@ -64,10 +85,11 @@ export class Connection {
   }
 
   #send(text: string): void {
-    this.#controller.enqueue(encoder.encode(text));
+    this.#controller.enqueue(this.#encoder.encode(text));
   }
 
   #leave(): void {
+    if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#onLeave(this);
   }

@@ -2,53 +2,80 @@ import { type SchedulerLike, Subscription } from "rxjs";
 import { Connection } from "./connection.js";
 import type { Outlet } from "./outlet.js";
 
-/** The open responses of one channel, and their signs of life: no timer while there is none. */
+/** After how many heartbeats that are due and have not come the timers stand still. */
+const MOST_MISSED = 2.5;
+
+/** The open responses of one channel, and their heartbeats. */
 export class Connections {
   readonly #scheduler: SchedulerLike;
   readonly #heartbeat: number;
-  readonly #retry: number;
+  readonly #terms: { readonly retry: number; readonly patience: number };
   readonly #open = new Set<Connection>();
   #heartbeats = Subscription.EMPTY;
+  #beatAt = 0;
 
-  /** `heartbeat`: ms between two signs of life; `retry`: how long a receiver is to wait before it comes back, in ms. */
-  constructor(scheduler: SchedulerLike, heartbeat: number, retry: number) {
+  /**
+   * `heartbeat`: ms between two heartbeats. `retry`: how long a receiver has to wait before it reconnects, in ms.
+   * `patience`: after how many heartbeats one who does not read is left.
+   */
+  constructor(
+    scheduler: SchedulerLike,
+    { heartbeat, ...terms }: { heartbeat: number; retry: number; patience: number },
+  ) {
     this.#scheduler = scheduler;
     this.#heartbeat = heartbeat;
-    this.#retry = retry;
+    this.#terms = terms;
   }
 
-  /** Opens a response to one receiver. */
-  open(outlet: Outlet): Connection {
-    const connection = new Connection(outlet, this.#retry, (left) => this.#leave(left));
-    // It may have had nothing to send but an end.
-    if (connection.isOpen) {
-      this.#open.add(connection);
-      this.#beat();
-    }
+  /**
+   * Whether heartbeats have failed to come, for longer than a receiver waits for one. Then the streams, which were started
+   * together with them, tell nothing either.
+   */
+  get standsStill(): boolean {
+    if (this.#heartbeats.closed) return false;
+    return this.#scheduler.now() - this.#beatAt > MOST_MISSED * this.#heartbeat;
+  }
+
+  /** Opens a response to one receiver. `onLeave` is called once: when the receiver has left, or the response has ended. */
+  open(outlet: Outlet, onLeave: () => void): Connection {
+    const connection = new Connection(outlet, this.#terms, (left) => {
+      this.#open.delete(left);
+      onLeave();
+    });
+    // The channel may have ended already, so that the response ends at once.
+    if (connection.isOpen) this.#open.add(connection);
     return connection;
   }
 
-  /** Sends what there is, as far as the readers keep up. */
+  /** Sends what is waiting, as far as the readers keep up. */
   flush(): void {
     for (const connection of this.#open) connection.flush();
   }
 
   /** Ends all responses. */
   close(): void {
+    this.stopHeartbeats();
     for (const connection of this.#open) connection.close();
   }
 
-  #beat(): void {
-    if (!this.#heartbeats.closed) return;
-    const [connections, heartbeat] = [this.#open, this.#heartbeat];
+  /**
+   * Heartbeats come from one timer, however receivers come and go. So they stop with the streams' timers, which were set
+   * at the same time, where a platform ends these.
+   */
+  startHeartbeats(): void {
+    const beat = () => {
+      this.#beatAt = this.#scheduler.now();
+      for (const connection of this.#open) connection.beat();
+    };
+    this.#beatAt = this.#scheduler.now();
+    const heartbeat = this.#heartbeat;
     this.#heartbeats = this.#scheduler.schedule(function () {
-      for (const connection of connections) connection.beat();
+      beat();
       this.schedule(undefined, heartbeat);
     }, heartbeat);
   }
 
-  #leave(connection: Connection): void {
-    this.#open.delete(connection);
-    if (this.#open.size === 0) this.#heartbeats.unsubscribe();
+  stopHeartbeats(): void {
+    this.#heartbeats.unsubscribe();
   }
 }

@@ -13,15 +13,15 @@ import type { ParsedMessage } from "./mirror.js";
 import type { ReceiverOptions } from "./options.js";
 import { SilenceWatch } from "./silence.js";
 
-/** How much of a refusal's body an error holds, in characters. */
+/** How much of the body of a refusal an error holds, in characters. */
 const LONGEST_BODY = 1_000;
-/** The longest message that is read, in characters. */
+/** The longest message that is accepted, in characters. */
 const LONGEST_MESSAGE = 32 * 1024 * 1024;
-/** The most lines of a message; those of a channel have three. */
+/** The most lines that a message may have; a channel's messages have three. */
 const MOST_LINES = 1_000;
-/** How much of a transport's message an error repeats. */
+/** How much of a transport's error message an error repeats, in characters. */
 const LONGEST_REASON = 300;
-/** How long silence is borne before the channel has told of its heartbeat, in ms. */
+/** How long silence is accepted until the channel has announced its heartbeat, in ms. */
 const FIRST_SILENCE = 37_500;
 /** How many heartbeats may be missing. */
 const PATIENCE = 2.5;
@@ -69,12 +69,12 @@ export class Link {
     return this.#retry;
   }
 
-  /** Learns how often there is a sign of life, in ms. */
+  /** Sets the time between two heartbeats, in ms. */
   expect(heartbeat: number): void {
     if (this.#options.silence === undefined) this.#silence.bear(PATIENCE * heartbeat);
   }
 
-  /** The messages that come next, perhaps none; or what has ended the connection. */
+  /** The next messages, possibly none; or the reason why the connection has ended. */
   async read(): Promise<readonly ParsedMessage[] | PairstreamError> {
     try {
       this.#reader ??= await this.#open();
@@ -99,7 +99,7 @@ export class Link {
   /** Leaves the connection. */
   close(): void {
     this.#silence.end();
-    // A body that did not come from the request is not ended by its signal.
+    // The signal of the request does not end a body that another source has made.
     this.#reader?.cancel().catch(() => {});
   }
 
@@ -111,7 +111,7 @@ export class Link {
     const init = { headers: { ...asked, ...resumed }, cache: "no-store", signal } as const;
     const answer = Promise.resolve(fetch(url, init));
     answer.then(
-      // One that comes although nobody waits for it any more.
+      // Leaves a response that comes after nobody waits for it any more.
       ({ body }) => {
         if (signal.aborted) body?.cancel().catch(() => {});
       },
@@ -129,7 +129,7 @@ export class Link {
     return reader;
   }
 
-  /** Where it was asked, without the query, which may hold secrets. */
+  /** The address of the request, without the query, which may hold secrets. */
   get #address(): string {
     const { origin, pathname } = new URL(this.#options.url);
     return origin + pathname;
@@ -154,10 +154,13 @@ export class Link {
   }
 }
 
-/** Refuses a message of very many lines, each of which costs the parser many times its length; comments cost nothing. */
+/**
+ * Refuses a message of very many lines, because each line costs the parser many times its length. Comments cost
+ * nothing.
+ */
 class LineCount {
   #lines = 0;
-  /** The line that has begun: whether it holds anything yet, and whether that is a comment. */
+  /** The line that has begun: whether it is still empty, and whether it is a comment. */
   #line: "empty" | "comment" | "field" = "empty";
   #isAfterReturn = false;
 

@@ -1,80 +1,95 @@
+import type { Candle } from "../../contract/model.js";
 import { ContractError, PairstreamError } from "../../errors.js";
 import { type FeedStatus, isSameStatus } from "../../feed-status.js";
 import { fromWireError } from "../wire/error.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import { CandleMirror } from "./candle-mirror.js";
-import type { ChannelEvent } from "./events.js";
+import { type ChannelEvent, isCandleEvent } from "./events.js";
 import { SniperMirror } from "./sniper-mirror.js";
 import {
   type CandleMessage,
   type ChannelMessage,
   type DataOf,
-  keyOf,
   readMessage,
   readStatus,
+  seriesKeyOf,
   type WalletMessage,
 } from "./wire.js";
 
-/** A message as a parser of the protocol gives it. */
+/** A message, as the parser of the protocol gives it. */
 export interface ParsedMessage {
   readonly id?: string | undefined;
   readonly event?: string | undefined;
   readonly data: string;
 }
 
-/** What some messages have led to. */
+/** The result of some messages. */
 export interface Turn {
   readonly events: readonly ChannelEvent[];
-  /** Whether there is nothing more to come; with an error where that is the reason. */
+  /** Whether nothing more will come, with the error if that is the reason. */
   readonly isOver: boolean;
   readonly error?: PairstreamError;
 }
 
-const STARTING: FeedStatus = Object.freeze({ state: "starting", failures: 0 });
+/**
+ * Where what is told begins, by what a channel has for a subscriber who comes to it: its candles, ascending, whose history
+ * is complete. `now`: the service's clock.
+ */
+export type StartRule = (candles: readonly Candle[], now: number) => number;
+
+export const STARTING: FeedStatus = Object.freeze({ state: "starting", failures: 0 });
 const LIVE: FeedStatus = Object.freeze({ state: "live", failures: 0 });
 
-/** The longest identifier of a message; a channel's have some thirty characters. */
+/** The longest id of a message, in characters; a channel's ids have about forty. */
 const LONGEST_ID = 200;
 
-/** Refuses what no request could name again in its header. */
+/** Refuses an id that a request could not send back in its header. */
 function checkId(id: string): string {
   if (id.length <= LONGEST_ID && /^[ -~]*$/.test(id)) return id;
   throw new ContractError(["id"], `not of at most ${LONGEST_ID} visible ASCII characters`);
 }
 
-/** The channel as a receiver has told it to its subscriber, from one connection to the next. */
+/** The channel as the subscriber of a receiver knows it, across connections. */
 export class Mirror {
   readonly #series = new Map<string, CandleMirror>();
   readonly #pairs = new Map<string, SniperMirror>();
   #lastEventId: string | undefined;
   /** The channel whose state this is. */
   #channel: string | undefined;
-  /** What this connection has opened with. */
+  /** The first message of this connection. */
   #hello: DataOf<"hello"> | undefined;
-  /** What has come of a snapshot that is not complete yet. */
+  /** The part of an incomplete snapshot that has come so far. */
   #snapshot: Snapshot | undefined;
-  /** How the channel's stream stands, as far as is known. */
+  /** The last known status of the channel's stream. */
   #status: FeedStatus | undefined;
-  /** Whether this connection has told. */
+  /** Whether this connection has sent a status. */
   #isStatusNew = false;
-  /** The last status that the subscriber was told. */
+  /** The last status that the subscriber got. */
   #told: FeedStatus | undefined;
-  /** The service's clock, by what this connection has told. */
+  /** The service's clock, as far as this connection has told it. */
   #clock = new HeardClock();
   /** The receiver's own clock. */
   #now = 0;
+  readonly #startAt: StartRule;
+  /** No older candle is told; `undefined` until the first state has come. */
+  #start: number | undefined;
 
-  /** What the next connection is to go on after. */
+  /** `startAt`: where what is told begins; default: with all that the channel has. */
+  constructor(startAt: StartRule = () => Number.NEGATIVE_INFINITY) {
+    this.#startAt = startAt;
+  }
+
+  /** The id after which the next connection asks to go on. */
   get lastEventId(): string | undefined {
     return this.#lastEventId;
   }
 
-  /** ms between two signs of life; `undefined` while this connection has not told. */
+  /** Time between two heartbeats in ms; `undefined` until this connection has announced it. */
   get heartbeat(): number | undefined {
     return this.#hello?.heartbeat;
   }
 
-  /** A connection begins. */
+  /** Notes that a connection begins. */
   connect(): void {
     this.#hello = undefined;
     this.#snapshot = undefined;
@@ -82,7 +97,7 @@ export class Mirror {
     this.#clock = new HeardClock();
   }
 
-  /** The connection is lost, or does not come about, for the `failures`th time in a row. */
+  /** Notes that a connection was lost or could not be made, for the `failures`th time in a row. */
   lose(lastError: PairstreamError, failures: number): FeedStatus {
     const { coveredFrom, coveredUntil } = this.#status ?? {};
     this.#told = Object.freeze({
@@ -95,7 +110,7 @@ export class Mirror {
     return this.#told;
   }
 
-  /** Takes what has come by `now` of the receiver's own clock. */
+  /** Takes messages that have come by `now` on the receiver's own clock. */
   take(messages: readonly ParsedMessage[], now: number): Turn {
     this.#now = now;
     const events: ChannelEvent[] = [];
@@ -104,7 +119,7 @@ export class Mirror {
         const message = readMessage(event, data);
         if (message.name === "complete") return { events, isOver: true };
         if (message.name === "error") return { events, isOver: true, error: fromWireError(message.data) };
-        for (const change of this.#takeOne(message)) events.push(change);
+        for (const change of this.#takeOne(message)) if (this.#isTold(change)) events.push(change);
         if (id !== undefined) this.#lastEventId = checkId(id);
       }
       return { events, isOver: false };
@@ -112,6 +127,10 @@ export class Mirror {
       if (error instanceof PairstreamError) return { events, isOver: true, error };
       throw error;
     }
+  }
+
+  #isTold(event: ChannelEvent): boolean {
+    return !isCandleEvent(event) || event.candle.timestamp >= (this.#start ?? Number.NEGATIVE_INFINITY);
   }
 
   #takeOne(message: ChannelMessage): readonly ChannelEvent[] {
@@ -122,10 +141,13 @@ export class Mirror {
     switch (message.name) {
       case "candle": {
         const { data } = message;
+        if (snapshot !== undefined) {
+          // When the channel got these tells nothing of how long they were on their way.
+          snapshot.candles.push(data);
+          return [];
+        }
         this.#clock.hear(data.received, this.#now);
-        if (snapshot === undefined) return this.#seriesOf(data, keep).take(data);
-        snapshot.candles.push(data);
-        return [];
+        return this.#seriesOf(data, keep).take(data);
       }
       case "sniper":
         return this.#pairOf(message.data).take(message.data);
@@ -167,25 +189,36 @@ export class Mirror {
     const snapshot = this.#snapshot;
     const events: ChannelEvent[] = [];
     if (snapshot !== undefined) {
+      this.#start ??= this.#startOf(snapshot, hello);
       const isForeign = hello.channel !== this.#channel;
       this.#snapshot = undefined;
       this.#channel = hello.channel;
       for (const change of this.#adopt(snapshot, hello.keep, isForeign)) events.push(change);
     }
-    // A channel that has no status of its own, or none yet, ends a stall all the same.
+    // A channel without a status, or without one yet, still ends a stall.
     const restored = this.#told?.state === "stalled" ? (hello.hasStatus ? STARTING : LIVE) : undefined;
     const status = this.#isStatusNew ? this.#status : restored;
     return status === undefined ? events : [...events, ...this.#tell(status)];
   }
 
+  /** A channel whose history is not complete has begun with this subscriber, or just before: it has nothing older. */
+  #startOf({ places, candles }: Snapshot, { now }: DataOf<"hello">): number {
+    const isComplete = now !== null && places.series.some(({ isSettled }) => isSettled);
+    if (!isComplete) return Number.NEGATIVE_INFINITY;
+    return this.#startAt(
+      candles.map(({ candle }) => candle),
+      now,
+    );
+  }
+
   #adopt({ places, candles, wallets }: Snapshot, keep: number, isForeign: boolean): readonly ChannelEvent[] {
     for (const mirror of this.#series.values()) mirror.restart(keep, isForeign);
     for (const mirror of this.#pairs.values()) mirror.restart();
-    const ofSeries = groupBy(candles, ({ series }) => keyOf(series));
+    const ofSeries = groupBy(candles, ({ series }) => seriesKeyOf(series));
     const ofPair = groupBy(wallets, ({ pairAddress }) => pairAddress);
     return [
       ...places.series.flatMap((place) =>
-        this.#seriesOf(place, keep).adopt(ofSeries.get(keyOf(place.series)) ?? [], place),
+        this.#seriesOf(place, keep).adopt(ofSeries.get(seriesKeyOf(place.series)) ?? [], place),
       ),
       ...places.pairs.flatMap((place) =>
         this.#pairOf(place).adopt(ofPair.get(place.pairAddress) ?? [], place),
@@ -200,7 +233,7 @@ export class Mirror {
   }
 
   #seriesOf({ series }: Pick<CandleMessage, "series">, keep: number): CandleMirror {
-    const key = keyOf(series);
+    const key = seriesKeyOf(series);
     const mirror = this.#series.get(key) ?? new CandleMirror(series, keep, () => this.#clock.at(this.#now));
     this.#series.set(key, mirror);
     return mirror;

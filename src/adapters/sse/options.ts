@@ -20,7 +20,7 @@ export interface EventChannelOptions {
   keep?: number;
   /** Time between two heartbeats in ms, 100 to 600,000; default 15,000. */
   heartbeat?: number;
-  /** The clock of every timer; default `asyncScheduler`. */
+  /** The clock of every timer and every `now()`; default `asyncScheduler`. */
   scheduler?: SchedulerLike;
 }
 
@@ -41,6 +41,21 @@ export type StreamingFetch = (
   init: { headers: Record<string, string>; cache: "no-store"; signal: AbortSignal },
 ) => Response | Promise<Response>;
 
+/**
+ * The part of `fetch` that `gatewaySource` uses. Its responses have bodies that can be read as they arrive. Without
+ * `cache`, a browser caches as the answer says.
+ */
+export type GatewayFetch = (
+  url: string,
+  init: { headers: Record<string, string>; cache?: "no-store"; signal: AbortSignal },
+) => Response | Promise<Response>;
+
+/** The options of `gatewaySource`, besides the address. */
+export interface GatewaySourceOptions extends Omit<ServerSentEventsOptions, "fetch"> {
+  /** The function that sends requests; default the global `fetch`. */
+  fetch?: GatewayFetch;
+}
+
 /** The options of `fromServerSentEvents`, besides the address. */
 export interface ServerSentEventsOptions {
   /** The function that sends requests; default the global `fetch`. */
@@ -57,11 +72,11 @@ export interface ServerSentEventsOptions {
 }
 
 /** The options of a receiver, checked and complete. */
-export interface ReceiverOptions {
+export interface ReceiverOptions<Fetch extends StreamingFetch = StreamingFetch> {
   readonly url: string;
-  readonly fetch: StreamingFetch;
+  readonly fetch: Fetch;
   readonly headers: Readonly<Record<string, string>>;
-  /** `undefined`: as the channel's heartbeat has it. */
+  /** `undefined`: it follows from the channel's heartbeat. */
   readonly silence: number | undefined;
   readonly scheduler: SchedulerLike;
 }
@@ -99,10 +114,13 @@ export function checkChannelOptions(options: EventChannelOptions): ChannelOption
 }
 
 /** Throws an `InvalidInputError`. */
-export function checkReceiverOptions(url: string | URL, options: ServerSentEventsOptions): ReceiverOptions {
+export function checkReceiverOptions<Fetch extends StreamingFetch = StreamingFetch>(
+  url: string | URL,
+  options: Omit<ServerSentEventsOptions, "fetch"> & { fetch?: Fetch },
+): ReceiverOptions<Fetch> {
   if (typeof options !== "object" || options === null) throw refused("options", "an object", options);
   checkNames(options, ["fetch", "headers", "silence", "scheduler"]);
-  const { fetch = globalFetch, silence } = options;
+  const { fetch = globalFetch as Fetch, silence } = options;
   if (typeof fetch !== "function") throw refused("fetch", "a function like the global fetch", fetch);
   return {
     url: checkUrl(url),
@@ -114,7 +132,7 @@ export function checkReceiverOptions(url: string | URL, options: ServerSentEvent
   };
 }
 
-/** A browser's own is to be called on nothing else. */
+/** A browser's `fetch` must not be called as a method of another object. */
 const globalFetch: StreamingFetch = (url, init) => globalThis.fetch(url, init);
 
 /** Errors do not show the value: it may hold credentials. */

@@ -1,21 +1,22 @@
 import type { ChannelState, Message } from "./channel-state.js";
 
 /**
- * What one receiver is still to be sent: no queue of its own but a place in the log of the channel, so that one who
- * reads slowly costs no memory.
+ * What one receiver still has to get. It is not a queue but a position in the channel's log, so a slow reader costs no
+ * memory.
  *
- * What has gathered until it asks is conflated; where the log does not reach back so far, it gets the whole state.
+ * Changes that gather until the receiver asks are conflated. If the log does not reach back that far, the receiver gets
+ * the whole state.
  */
 export class Outlet {
   readonly #state: ChannelState;
   #opening: string;
-  /** Messages that lead to the state as of `#position`, and how many of them have been taken. */
+  /** The messages that lead to the state as of `#position`, and how many of them have been taken. */
   #batch: readonly Message[];
   #taken = 0;
   #position: number;
   #hasEnding = false;
 
-  /** `lastEventId`: what the receiver asks to go on after. */
+  /** `lastEventId`: the id after which the receiver asks to go on. */
   constructor(state: ChannelState, lastEventId: string | null) {
     const number = state.resumable(lastEventId);
     this.#state = state;
@@ -24,12 +25,14 @@ export class Outlet {
     this.#position = state.head;
   }
 
-  /** Whether the channel has ended and all of it been taken. */
+  /** Whether the channel has ended and everything was taken. */
   get isDone(): boolean {
     return this.#hasEnding;
   }
 
-  /** The next messages, until they have at least `length` characters or there are none for now; may be empty. */
+  /**
+   * The next messages: at least `length` characters of them, or fewer if there are no more for now. It may be empty.
+   */
   take(length: number): string {
     let text = this.#opening;
     this.#opening = "";
@@ -44,7 +47,7 @@ export class Outlet {
     return text;
   }
 
-  /** Takes up what has happened since the last batch; `false` where that is nothing. */
+  /** Takes up the changes since the last batch. Returns `false` if there are none. */
   #load(): boolean {
     const { head, ending } = this.#state;
     if (this.#position < head) {

@@ -3,10 +3,10 @@ import { sleepUntil } from "../../client/timers.js";
 import { ContractError, HttpError, PairstreamError, RateLimitError } from "../../errors.js";
 import type { ChannelEvent } from "./events.js";
 import { type CreateParser, Link } from "./link.js";
-import { Mirror } from "./mirror.js";
+import { Mirror, type StartRule } from "./mirror.js";
 import { checkReceiverOptions, type ReceiverOptions, type ServerSentEventsOptions } from "./options.js";
 
-/** Waits before a connection is tried again, in ms. */
+/** The shortest, the first and the longest wait before a connection is tried again, in ms. */
 const SHORTEST_WAIT = 100;
 const FIRST_WAIT = 1_000;
 const LONGEST_WAIT = 30_000;
@@ -30,15 +30,15 @@ const LONGEST_HINT = 300_000;
  * `isCandleEvent`, `isSniperEvent` and `isFeedStatus` tell the events apart. Known candles come first, with `live:
  * false`, and known wallets with `initial: true`. If a connection is refused, closed, or silent for too long, the
  * status is `stalled`, with its own `failures` and `lastError`. It reconnects after 1 s, doubling up to 30 s, and then
- * emits the channel's status again (`live` if the channel has none). Missed changes come as the present state, and are as late as that is
- * then: a revision may grow by more than one, `final` may come without `closed`, and what is gone is `removed`. Candles that
- * the channel no longer reaches back to are removed too, so there is never a gap.
+ * emits the channel's status again (`live` if the channel has none). Missed changes come as the present state, with a
+ * `lateBy` as of then: a revision may grow by more than one, `final` may come without `closed`, and what is gone is
+ * `removed`. Candles that the channel no longer reaches back to are removed too, so there is never a gap.
  *
  * Completes when the channel's streams have completed. Errors with the channel's error when one of them has failed;
  * with a `ContractError` for an invalid message, as from a gateway of another version; and with an `HttpError` for a
- * 4xx status, except 404, 408, 425 and 429. Until a connection has succeeded, any other answer below 500 that is not an
- * event stream is an error too, of either kind. Each subscription has a connection of its own: use `share` for several.
- * Needs the package `eventsource-parser`. Throws an `InvalidInputError` at the call.
+ * 4xx status, except 404, 408, 425 and 429. Until a connection has succeeded, a 404 is an error too, and so is an
+ * answer below 400 that is not an event stream, of either kind. Each subscription has a connection of its own: use
+ * `share` for several. Needs the package `eventsource-parser`. Throws an `InvalidInputError` at the call.
  *
  * ```ts
  * import { type Candle, applyCandleEvent } from "pairstream";
@@ -56,10 +56,14 @@ export function fromServerSentEvents(
   url: string | URL,
   options: ServerSentEventsOptions = {},
 ): Observable<ChannelEvent> {
-  const checked = checkReceiverOptions(url, options);
+  return receiverOf(checkReceiverOptions(url, options));
+}
+
+/** What `fromServerSentEvents` gives, its input checked. `startAt`: where what is told begins. */
+export function receiverOf(checked: ReceiverOptions, startAt?: StartRule): Observable<ChannelEvent> {
   return defer(() => {
     const abort = new AbortController();
-    return from(receive(checked, abort.signal)).pipe(
+    return from(receive(checked, startAt, abort.signal)).pipe(
       concatAll(),
       finalize(() => abort.abort()),
     );
@@ -68,14 +72,15 @@ export function fromServerSentEvents(
 
 async function* receive(
   options: ReceiverOptions,
+  startAt: StartRule | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<readonly ChannelEvent[]> {
   const { scheduler } = options;
   const createParser = await loadParser();
-  const mirror = new Mirror();
+  const mirror = new Mirror(startAt);
   let hasOpened = false;
   let firstWait = FIRST_WAIT;
-  /** Connections in a row that did not last. */
+  /** How many connections in a row did not last. */
   let brief = 0;
   for (let failures = 0; !signal.aborted; ) {
     const begun = scheduler.now();
@@ -96,26 +101,29 @@ async function* receive(
     } finally {
       link.close();
     }
-    if (isFatal(read, hasOpened)) throw read;
+    if (endsReceiver(read, hasOpened)) throw read;
     failures += 1;
     yield [mirror.lose(read, failures)];
     firstWait = Math.max(SHORTEST_WAIT, link.retry ?? firstWait);
-    // A gateway that asks for haste may hang up each time as soon as it has answered.
+    // A gateway that asks for a short wait may hang up each time right after its answer.
     brief = firstWait < FIRST_WAIT && scheduler.now() - begun < FIRST_WAIT ? brief + 1 : 0;
     const wait = waitAfter(read, Math.max(failures, brief), firstWait);
     await sleepUntil(scheduler, scheduler.now() + wait, signal).catch(() => {});
   }
 }
 
-/** Whether another attempt cannot mend it. An address that has answered well once is right, whatever it says later. */
-function isFatal(error: PairstreamError, hasOpened: boolean): boolean {
+/**
+ * Whether another attempt cannot help. If an address has answered well once, it is the right one, whatever it answers
+ * later.
+ */
+function endsReceiver(error: PairstreamError, hasOpened: boolean): boolean {
   if (!(error instanceof HttpError)) return error instanceof ContractError && !hasOpened;
   const { status } = error;
   if (status >= 500 || [408, 425, 429].includes(status)) return false;
   return !hasOpened || (status >= 400 && status !== 404);
 }
 
-/** How long to wait after the given failure in a row, in ms. */
+/** How long to wait after so many failures in a row, in ms. */
 function waitAfter(error: PairstreamError, failures: number, firstWait: number): number {
   const wait = Math.min(firstWait * 2 ** (failures - 1), LONGEST_WAIT);
   const hint = error instanceof RateLimitError ? (error.retryAfter ?? 0) : 0;

@@ -19,7 +19,10 @@ export class ReplayLog<Entry> {
     this.#head += 1;
   }
 
-  /** What came after an entry, in order; `undefined` where not all of it is kept, or the number is of the future. */
+  /**
+   * The entries after the one with this number, in order; `undefined` if some of them are no longer kept, or if the
+   * number is still to come.
+   */
   after(number: number): Entry[] | undefined {
     const count = this.#head - number;
     if (count < 0 || count > this.#ring.length) return undefined;

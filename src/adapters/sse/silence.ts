@@ -1,7 +1,10 @@
 import { type SchedulerLike, Subscription } from "rxjs";
 import { callAt } from "../../client/timers.js";
 
-/** Aborts its signal with `reason` once nothing has been heard for `limit` ms, or when the outer signal aborts. */
+/**
+ * Aborts its signal with the outcome of `reasonOf` once nothing has been heard for `limit` ms, or with the reason of
+ * the outer signal when that aborts.
+ */
 export class SilenceWatch {
   readonly #scheduler: SchedulerLike;
   readonly #outer: AbortSignal;
@@ -30,19 +33,22 @@ export class SilenceWatch {
     return this.#controller.signal;
   }
 
-  /** Something was heard. */
+  /** Notes that something was heard. */
   hear(): void {
     this.#heardAt = this.#scheduler.now();
   }
 
-  /** Changes how long silence is borne. */
+  /** Changes how long silence is accepted. */
   bear(limit: number): void {
     if (limit === this.#limit) return;
     this.#limit = limit;
     this.#arm();
   }
 
-  /** What the promise gives, or the abortion, whichever comes first: not every source heeds a signal. */
+  /**
+   * Settles as the promise does, or rejects when the signal aborts, whichever comes first, because not every source
+   * obeys a signal.
+   */
   race<T>(promise: Promise<T>): Promise<T> {
     const { signal } = this.#controller;
     return new Promise<T>((resolve, reject) => {
@@ -53,7 +59,7 @@ export class SilenceWatch {
     });
   }
 
-  /** Ends the watch, and with it whatever its signal holds. */
+  /** Ends the watch, and releases everything that its signal holds. */
   end(reason?: unknown): void {
     this.#timer.unsubscribe();
     this.#outer.removeEventListener("abort", this.#leave);

@@ -3,13 +3,13 @@ import type { SniperEvent } from "../../snipers/diff.js";
 import { addressOf, foldWallet, isNews, walletChanges } from "../wire/wallets.js";
 import type { DataOf, WalletMessage } from "./wire.js";
 
-/** The snipers of one pair as a receiver has told them to its subscriber; see `CandleMirror`. */
+/** The snipers of one pair as the subscriber of a receiver knows them; see `CandleMirror`. */
 export class SniperMirror {
   readonly #pairAddress: string;
   readonly #wallets = new Map<string, Sniper>();
-  /** Wallets from before a fresh start that the channel has not come to yet. */
+  /** Wallets from before a fresh start that the channel has not confirmed or replaced yet. */
   readonly #stale = new Set<string>();
-  /** Whether a first report has been told to its end. */
+  /** Whether a first report is complete. */
   #isKnown = false;
 
   constructor(pairAddress: string) {
@@ -29,14 +29,14 @@ export class SniperMirror {
     return this.#become(walletAddress, wallet ?? undefined, observedAt);
   }
 
-  /** The first report has been told to its end: what it has not come to is gone. */
+  /** The first report is complete: stale wallets that it did not contain are gone. */
   settle(observedAt: number): readonly SniperEvent[] {
     const events = [...this.#stale].flatMap((address) => this.#become(address, undefined, observedAt));
     this.#isKnown = true;
     return events;
   }
 
-  /** A fresh start. */
+  /** Begins a fresh start. */
   restart(): void {
     for (const address of this.#wallets.keys()) this.#stale.add(address);
   }

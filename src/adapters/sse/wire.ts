@@ -65,22 +65,22 @@ const SCHEMAS = {
   /** Opens every response. */
   hello: z.object({
     version: z.literal(WIRE_VERSION),
-    /** Names this channel among all that there are and were. */
+    /** Identifies this channel among all channels, past ones included. */
     channel: text,
-    /** ms between two signs of life. */
+    /** Time between two heartbeats, in ms. */
     heartbeat: z.number().check(z.positive()),
-    /** How many candles of a series the channel knows. */
+    /** How many candles of a series the channel keeps. */
     keep: count.check(z.positive()),
     hasStatus: z.boolean(),
-    /** Whether it goes on after the request's `Last-Event-ID`; a `snapshot` follows where it does not. */
+    /** Whether the channel goes on after the request's `Last-Event-ID`. If not, a `snapshot` follows. */
     isResumed: z.boolean(),
-    /** The service's clock; `null` while the channel has not heard of it. */
+    /** The service's clock; `null` until the channel knows it. */
     now: z.nullable(z.number()),
   }),
   /** A candle as it now is, or its removal. */
   candle: z.object({
     type: z.enum(["new", "updated", "removed"]),
-    /** Differs between the lives of a candle that was removed and came back. */
+    /** Tells apart the lives of a candle that was removed and came back. */
     life: count,
     candle,
     status: z.enum(["open", "closed", "final"]),
@@ -94,20 +94,20 @@ const SCHEMAS = {
   }),
   /** A change of a wallet whose state before is known. */
   sniper,
-  /** A wallet as it now is; `null` where it is gone. */
+  /** A wallet as it now is; `null` if it is gone. */
   wallet: z.object({
     pairAddress: text,
     observedAt: z.number(),
     walletAddress: text,
     wallet: z.nullable(wallet),
   }),
-  /** The history of a series, or the first report about a pair, has been told to its end. */
+  /** The history of a series, or the first report about a pair, is complete. */
   settled: z.union([
     z.object({ series, observedAt: z.number() }),
     z.object({ pairAddress: text, observedAt: z.number() }),
   ]),
   status,
-  /** The state as a whole: the messages from here to `ready`. */
+  /** Begins the whole state, which is all messages from here to `ready`. */
   snapshot: z.object({
     series: listOf(
       z.object({
@@ -120,7 +120,7 @@ const SCHEMAS = {
     ),
     pairs: listOf(z.object({ pairAddress: text, observedAt: z.number(), isSettled: z.boolean() })),
   }),
-  /** What the receiver has is the channel's state. */
+  /** The receiver now has the channel's state. */
   ready: z.object({}),
   /** The last message of a channel whose source has failed. */
   error: wireError,
@@ -134,7 +134,7 @@ export type CandleMessage = DataOf<"candle">;
 export type WalletMessage = DataOf<"wallet">;
 export type ChannelMessage = { [N in Name]: { readonly name: N; readonly data: DataOf<N> } }[Name];
 
-/** One message as the protocol has it, without its `id`. */
+/** One message in the text format of the protocol, without its `id`. */
 export function writeMessage<N extends Name>(name: N, data: z.input<(typeof SCHEMAS)[N]>): string {
   return write(name, JSON.stringify(data));
 }
@@ -143,7 +143,7 @@ function write(name: Name, json: string): string {
   return `event: ${name}\ndata: ${json}\n\n`;
 }
 
-/** Reads a message; throws a `ContractError` where it is none of this version's. */
+/** Reads a message. Throws a `ContractError` if it is not a message of this version. */
 export function readMessage(name: string | undefined, data: string): ChannelMessage {
   if (name === undefined || !Object.hasOwn(SCHEMAS, name)) {
     throw new ContractError(
@@ -154,7 +154,10 @@ export function readMessage(name: string | undefined, data: string): ChannelMess
   return { name, data: readWire(SCHEMAS[name as Name], data, [name]) } as ChannelMessage;
 }
 
-/** What is sent of an event about a candle: neither what it was before, which the receiver knows, nor extras. */
+/**
+ * The part of a candle event that is sent. It leaves out the candle before, which the receiver knows, and any extra
+ * fields.
+ */
 export function writeCandle(
   event: CandleEvent,
   type: CandleEvent["type"],
@@ -177,13 +180,13 @@ export function writeCandle(
   });
 }
 
-/** A series without whatever else its object holds. */
+/** A series without any other fields of its object. */
 export function seriesOf({ network, pairAddress, timeframe, currency }: Series): Series {
   return { network, pairAddress, timeframe, currency };
 }
 
-/** Names a series among all that go through a channel. */
-export function keyOf({ network, pairAddress, timeframe, currency }: Series): string {
+/** Identifies a series among all series of a channel. */
+export function seriesKeyOf({ network, pairAddress, timeframe, currency }: Series): string {
   return `${network} ${pairAddress} ${timeframe} ${currency}`;
 }
 
@@ -195,7 +198,7 @@ export function writeWallet(message: Omit<WalletMessage, "wallet"> & { wallet: S
   return write("wallet", JSON.stringify(message, SNIPER_FIELDS));
 }
 
-/** All that is sent about snipers, at any depth. */
+/** The names of all fields that are sent about snipers, at any depth. */
 const SNIPER_FIELDS = [
   "pairAddress",
   "initial",

@@ -85,13 +85,9 @@ export function applyRead(rules: CandleRules, book: CandleBook, read: CandleRead
   for (; at < book.entries.length; at++) comparison.miss(book.entries[at]!);
 
   const { entries, changes, unconfirmedFrom, needsSecondLook } = comparison;
-  const finalUntil = Math.max(book.finalUntil, Math.min(changeable, read.to, unconfirmedFrom));
-  const { coveredFrom, coveredUntil } = coverage(
-    rules,
-    book,
-    read,
-    Math.min(settled, read.to, unconfirmedFrom),
-  );
+  const known = Math.min(read.to, read.provenUntil ?? read.to, unconfirmedFrom);
+  const finalUntil = Math.max(book.finalUntil, Math.min(changeable, known));
+  const { coveredFrom, coveredUntil } = coverage(rules, book, read, Math.min(settled, known));
   const { epoch } = read;
   return {
     book: { entries, finalUntil, coveredFrom, coveredUntil, observedAt, epoch },
@@ -100,10 +96,13 @@ export function applyRead(rules: CandleRules, book: CandleBook, read: CandleRead
   };
 }
 
+const UNCHANGED: readonly CandleChange[] = [];
+
 /** A read held against a book, candle by candle, ascending. */
 class Comparison {
   readonly entries: CandleEntry[] = [];
-  readonly changes: CandleChange[] = [];
+  /** An array takes room for seventeen with its first `push`, and most reads change one candle. */
+  private told: CandleChange[] | undefined;
   /** The first interval whose candle is missing without proof that it is gone. */
   unconfirmedFrom = Number.POSITIVE_INFINITY;
   needsSecondLook = false;
@@ -116,17 +115,21 @@ class Comparison {
     private readonly changeable: number,
   ) {}
 
+  get changes(): readonly CandleChange[] {
+    return this.told ?? UNCHANGED;
+  }
+
   /** Takes in a candle that was read; `entry` is what the book has of it. */
   show(candle: Candle, entry: CandleEntry | undefined): void {
     const status = laterOf(entry?.status, this.statusNow(candle.timestamp));
     if (entry === undefined) {
-      this.changes.push({ type: "new", candle, status, revision: 0 });
+      this.tell({ type: "new", candle, status, revision: 0 });
       this.keep({ candle, status, revision: 0, isMissing: false });
     } else if (status === entry.status && isSame(candle, entry.candle)) {
       this.keep(entry.isMissing ? { ...entry, isMissing: false } : entry);
     } else {
       const revision = entry.revision + 1;
-      this.changes.push({ type: "updated", candle, previous: entry.candle, status, revision });
+      this.tell({ type: "updated", candle, previous: entry.candle, status, revision });
       this.keep({ candle, status, revision, isMissing: false });
     }
   }
@@ -145,7 +148,7 @@ class Comparison {
         this.keep(isMissing ? { ...entry, isMissing: false } : entry);
       else if (status === "closed") this.finish(entry);
     } else if (isMissing && !read.hasUnidentifiedRow && !read.isRepeat) {
-      this.changes.push({ type: "removed", candle, status, revision: revision + 1 });
+      this.tell({ type: "removed", candle, status, revision: revision + 1 });
     } else {
       this.unconfirmedFrom = Math.min(this.unconfirmedFrom, timestamp);
       if (!read.hasUnidentifiedRow) this.needsSecondLook = true;
@@ -155,7 +158,12 @@ class Comparison {
 
   /** Makes a closed candle final as it was last read, because its row cannot be read any more. */
   private finish({ candle, revision }: CandleEntry): void {
-    this.changes.push({ type: "updated", candle, previous: candle, status: "final", revision: revision + 1 });
+    this.tell({ type: "updated", candle, previous: candle, status: "final", revision: revision + 1 });
+  }
+
+  private tell(change: CandleChange): void {
+    if (this.told === undefined) this.told = [change];
+    else this.told.push(change);
   }
 
   private keep(entry: CandleEntry): void {
@@ -172,15 +180,18 @@ class Comparison {
 function coverage({ intervals }: CandleRules, book: CandleBook, read: CandleRead, knownUntil: number) {
   let { coveredFrom, coveredUntil } = book;
   let until = knownUntil;
-  while (read.unreadable.has(intervals.shift(until, -1))) until = intervals.shift(until, -1);
+  const isReadable = read.unreadable.size === 0;
+  while (!isReadable && read.unreadable.has(intervals.shift(until, -1))) until = intervals.shift(until, -1);
   if (until > coveredUntil && !read.hasUnidentifiedRow) {
     if (read.from > coveredUntil) coveredFrom = read.from;
     coveredUntil = until;
   } else if (until < knownUntil) {
     coveredUntil = Math.min(coveredUntil, until);
   }
-  for (const timestamp of read.unreadable) {
-    if (timestamp < coveredUntil) coveredFrom = Math.max(coveredFrom, intervals.end(timestamp));
+  if (!isReadable) {
+    for (const timestamp of read.unreadable) {
+      if (timestamp < coveredUntil) coveredFrom = Math.max(coveredFrom, intervals.end(timestamp));
+    }
   }
   coveredFrom = Math.min(coveredFrom, coveredUntil);
   return { coveredFrom, coveredUntil };

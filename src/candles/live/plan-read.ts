@@ -17,6 +17,8 @@ export interface KnownSeries {
   readonly seenUntil: number;
   /** Where the first look by a confirmed clock began. What that look fails to read is caught up like an outage. */
   readonly firstLook: { readonly from: number; readonly epoch: number } | undefined;
+  /** Until where all was final in a book that ran ahead, once another has taken its place. */
+  readonly ranAheadUntil?: number | undefined;
 }
 
 export const UNKNOWN_SERIES: KnownSeries = {
@@ -47,7 +49,8 @@ export function knownAtLook(rules: CandleRules, known: KnownSeries, clock: Clock
 export function knownAtRead(rules: CandleRules, known: KnownSeries, clock: ClockReading): KnownSeries {
   const { book, seenUntil } = known;
   if (book === undefined || !isAheadOfTime(rules, book, clock)) return known;
-  return { ...known, book: emptyBook(Math.min(seenUntil, windowStart(rules, clock.now))) };
+  const ranAheadUntil = known.ranAheadUntil ?? book.finalUntil;
+  return { ...known, book: emptyBook(Math.min(seenUntil, windowStart(rules, clock.now))), ranAheadUntil };
 }
 
 /**
@@ -65,27 +68,31 @@ export interface ReadRange {
   readonly to: number;
   /** Whether the book holds no candle that may still change. */
   readonly isBlank: boolean;
-  /** Whether no candle of the series was ever read. Until one is, nothing becomes final. */
+  /** Whether what lies before the first candles is not read. Until it is, nothing becomes final. */
   readonly isUnseen: boolean;
   /** Whether the range may not fit one page: what has left the revision window is read first, in slices. */
   readonly isFarBehind: boolean;
 }
 
-/** From what may still change to the end of the running interval; `hasCandles`: whether any candle was ever read. */
+/**
+ * From what may still change to the end of the running interval; `hasCandles`: whether any candle was ever read;
+ * `isCutOff`: whether what lies before the first ones could not be read yet. Then the range that has shown them is read
+ * again, as long as it fits one page.
+ */
 export function rangeToRead(
   rules: CandleRules,
   book: CandleBook | undefined,
   hasCandles: boolean,
   now: number,
+  isCutOff = false,
 ): ReadRange {
   const changeable = windowStart(rules, now);
   const isBlank = book === undefined || book.entries.length === 0;
-  const isUnseen = isBlank && !hasCandles;
-  let from = changeable;
-  if (book !== undefined) {
-    const { finalUntil, coveredUntil } = book;
-    from = isUnseen ? Math.max(finalUntil, Math.min(changeable, coveredUntil)) : finalUntil;
-  }
+  const { finalUntil, coveredUntil } = book ?? emptyBook(changeable);
+  const silentUntil = Math.max(finalUntil, Math.min(changeable, coveredUntil));
+  const isNear = rules.intervals.count(silentUntil, changeable) <= FULL_PAGE / 2;
+  const isUnseen = (isBlank && !hasCandles) || (isCutOff && silentUntil > finalUntil && isNear);
+  const from = isUnseen ? silentUntil : finalUntil;
   const to = rules.intervals.end(Math.max(now, from));
   return { from, to, isBlank, isUnseen, isFarBehind: !isUnseen && isFarBehind(rules, book, changeable) };
 }
@@ -179,6 +186,12 @@ function shownOnlyBefore(
   return before.candles.filter((candle) => isWithin(after, candle) && !shown.has(candle.timestamp));
 }
 
+/** An answer with the values that a later one has for its candles. */
+export function asShownBy(before: SeriesRead, after: SeriesRead): SeriesRead {
+  const shown = new Map(after.candles.map((candle) => [candle.timestamp, candle]));
+  return { ...before, candles: before.candles.map((candle) => shown.get(candle.timestamp) ?? candle) };
+}
+
 function isSilent({ candles, unreadable, hasUnidentifiedRow }: SeriesRead): boolean {
   return candles.length === 0 && unreadable.size === 0 && !hasUnidentifiedRow;
 }
@@ -200,6 +213,8 @@ export interface Silence {
 export interface CountedRead {
   /** The end of what counts. */
   readonly to: number;
+  /** The end of what is proven. From there to `to` known candles are missing, and nothing else is known. */
+  readonly provenUntil: number;
   readonly silence: Silence | undefined;
 }
 
@@ -215,12 +230,14 @@ export function countedRead(
   isRepeat: boolean,
   lacksUntil = from,
 ): CountedRead {
-  if (!isUnproven) return { to, silence: undefined };
+  if (!isUnproven) return { to, provenUntil: to, silence: undefined };
   const known = silence?.epoch === epoch ? silence : undefined;
   const confirmedUntil = isRepeat ? known?.confirmedUntil : known?.until;
   const until = Math.min(settledUntil(rules, observedAt), to);
+  const provenUntil = Math.min(to, confirmedUntil ?? from);
   return {
-    to: Math.max(lacksUntil, Math.min(to, confirmedUntil ?? from)),
+    to: Math.max(lacksUntil, provenUntil),
+    provenUntil,
     silence: { until, confirmedUntil, epoch },
   };
 }

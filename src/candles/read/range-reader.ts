@@ -5,16 +5,17 @@ import type { Candle, Series } from "../../contract/model.js";
 import { ohlcvRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody } from "../../contract/wire.js";
 import { ContractError, type PairstreamError } from "../../errors.js";
-import { countRefusals, type RefusalCounts, skipRows } from "../../poll/refused-rows.js";
+import { skipRows } from "../../poll/refused-rows.js";
 import { SECOND_LOOK } from "../../poll/shared-poll.js";
 import type { Intervals } from "../../timeframe.js";
+import { BrokenRows } from "./broken-rows.js";
+import { fullest, orderOf } from "./page-candles.js";
 import { type SearchOptions, SeriesStart } from "./series-start.js";
+import { Witnesses } from "./witnesses.js";
 
 const MAX_LIMIT = 1_000;
 /** The pause between two light probes, in ms: it doubles from the first to the last. */
 const PROBE_PAUSE = { first: 60_000, last: 3_600_000 };
-/** How many candles before a range are remembered. If the service loses the newest, the oldest takes its place. */
-const WITNESSES = 4;
 /** Candles an answer may hold beyond its range: a margin of one on both sides, one for inclusive bounds, a witness. */
 const MARGIN = 4;
 /** The longest range that takes one page. A full page may promise a next one without rows, so it is not full. */
@@ -69,6 +70,8 @@ export interface CandleRead {
   readonly isRepeat?: boolean;
   /** Whether candles may be missing in it, which only another answer can tell. Nothing becomes final by it. */
   readonly isUnproven?: boolean;
+  /** The end of what it proves, default `to`. Beyond that it only lacks known candles: nothing there is covered or final. */
+  readonly provenUntil?: number;
 }
 
 /** The answer to a range, with what tells how far to believe it. */
@@ -79,6 +82,8 @@ export interface SeriesRead extends CandleRead {
   readonly lacks: number | undefined;
   /** Whether the answer holds a candle beyond the range, and every known one that was asked for. */
   readonly isWitnessed: boolean;
+  /** Whether it comes from the client's store, and not from the service. */
+  readonly isStored?: true;
 }
 
 /** Reads ranges of candles of one series, and learns where the series starts. */
@@ -89,18 +94,10 @@ export class SeriesReader {
   readonly #intervals: Intervals;
   /** Whether a row that keeps breaking the contract is skipped in the end. If not, it fails the read. */
   readonly #skipsRows: boolean;
-  readonly #refusals: RefusalCounts<number> = new Map();
-  /** How many reads of a range have refused rows without a timestamp; such a row may be on any page of the range. */
-  #unidentified: readonly { readonly from: number; readonly to: number; readonly reads: number }[] = [];
+  readonly #broken = new BrokenRows();
+  readonly #witnesses = new Witnesses();
   /** When the last light probe was, by the service's clock, and how long to wait for the next. */
   #probed = { at: Number.NEGATIVE_INFINITY, pause: PROBE_PAUSE.first };
-  /** The timestamps of the last answer with candles, and the newest ones before those, ascending. */
-  #shown: readonly number[] = [];
-  #before: readonly number[] = [];
-  /** A candle that the last answer lacked although it was known. */
-  #doubted: number | undefined;
-  /** The same candle, once an answer about it alone has shown it. */
-  #confirmed: number | undefined;
   /** The order in which candles come, mostly newest first: an answer that is cut then lacks the oldest. */
   #order: "descending" | "other" | undefined;
 
@@ -120,7 +117,7 @@ export class SeriesReader {
 
   /** Whether a candle of the series was ever read. */
   get hasCandles(): boolean {
-    return this.#shown.length > 0 || this.#before.length > 0;
+    return this.#witnesses.hasAny;
   }
 
   /** Whether an answer that holds a known candle also holds all after it. */
@@ -135,7 +132,7 @@ export class SeriesReader {
    * an answer that `lacks` that one is not whole.
    */
   async read(from: number, to: number, options: ReadOptions): Promise<SeriesRead | undefined> {
-    const known = this.#newestBefore(from);
+    const known = this.#witnesses.before(from, this.seriesStart.newest);
     const start = this.#withMargin(from, to, known);
     const read = await this.#ask(from, to, start, known, options);
     if (read === undefined || read.candles.length > 0 || (known !== undefined && read.lacks === known))
@@ -148,7 +145,8 @@ export class SeriesReader {
       return read;
     if (probes === "lightly") {
       const { at, pause } = this.#probed;
-      if (Math.abs(read.observedAt - at) < pause) return read;
+      const isTooSoon = Math.abs(read.observedAt - at) < pause;
+      if (isTooSoon && !this.seriesStart.contradictsSeen(start, to)) return read;
       this.#probed = { at: read.observedAt, pause: Math.min(2 * pause, PROBE_PAUSE.last) };
     }
     // A range that starts before the pair's creation can come back empty although it holds candles.
@@ -157,24 +155,40 @@ export class SeriesReader {
       // With an older candle the next answer proves what it does not hold.
       const older = await this.seriesStart.candleBefore(from, options);
       if (older !== undefined) {
-        this.#before = [older];
+        this.#witnesses.replace(older);
         return this.#ask(from, to, this.#withMargin(from, to, older), older, options);
       }
     }
     const { createdAt } = this.seriesStart;
     if (createdAt === undefined) return probes === "lightly" ? this.#readLast(read, start, options) : read;
-    // From the interval of the creation on, or else from its very second.
-    for (const opening of new Set([this.#intervals.start(createdAt), Math.ceil(createdAt / 1_000) * 1_000])) {
-      if (opening <= start || opening >= to) continue;
-      const again = await this.#ask(from, to, opening, undefined, options);
-      if (again?.candles.length === 0) continue;
-      // From within an interval its own candle may be cut off: not for good, as it may only have been late.
-      if (this.#intervals.start(opening) === opening) this.seriesStart.firstAnswered = opening;
+    const isEmpty = (answer: SeriesRead | undefined) => answer?.candles.length === 0;
+    const readFrom = async (opening: number) =>
+      opening <= start || opening >= to ? read : this.#ask(from, to, opening, undefined, options);
+    const interval = this.#intervals.start(createdAt);
+    const readFromInterval = async () => {
+      const again = await readFrom(interval);
+      if (again === undefined || isEmpty(again)) return again;
+      if (this.seriesStart.isInclusive) this.seriesStart.firstAnswered = interval;
+      else if (again.candles[0]?.timestamp !== interval) {
+        // If bounds are exclusive, the interval's own candle shows only in a range that starts before it.
+        const earlier = await readFrom(interval - 1_000);
+        return isEmpty(earlier) ? again : earlier;
+      }
       return again;
-    }
-    return read;
+    };
+    // From the interval of the creation on, or else from its very second. If only the second answers, the interval is asked
+    // once more: answers that are empty at random must not cut off its own candle for good.
+    const second = Math.ceil(createdAt / 1_000) * 1_000;
+    const fromInterval = await readFromInterval();
+    if (!isEmpty(fromInterval) || second === interval) return fromInterval;
+    const fromSecond = await readFrom(second);
+    if (isEmpty(fromSecond)) return read;
+    const again = await readFromInterval();
+    return isEmpty(again) ? fromSecond : again;
   }
 
+  readWhole(from: number, to: number, options: ReadOptions & { maxCandles?: never }): Promise<SeriesRead>;
+  readWhole(from: number, to: number, options: ReadOptions): Promise<SeriesRead | undefined>;
   /**
    * Like `read`, but asks once more if the answer is not whole or its cursors lead nowhere, and rejects with a
    * `ContractError` if the second answer is no better. It accepts an answer that is not whole if the range starts before
@@ -208,38 +222,20 @@ export class SeriesReader {
    * instead. If it still lacks the doubted one, an answer about that one alone decides.
    */
   doubt(lacks: number): void {
-    this.#doubted = lacks;
-    this.#before = this.#before.slice(0, 1);
-    this.#shown = [];
+    this.#witnesses.doubt(lacks);
   }
 
   /** The error after two answers that lack a known candle. If an answer about it alone lacks it, too, it is forgotten. */
   async unfinished(lacks: number, options: SearchOptions): Promise<UnfinishedError> {
-    const isGone = lacks !== this.#confirmed && !(await this.seriesStart.holds(lacks, options));
-    if (isGone) this.#forget(lacks);
-    else this.#remember([lacks]);
-    this.#confirmed = undefined;
-    return new UnfinishedError(lacks, isGone);
+    const isThere = this.#witnesses.takeConfirmed(lacks) || (await this.seriesStart.holds(lacks, options));
+    if (isThere) this.#witnesses.remember([lacks]);
+    else this.#forget(lacks);
+    return new UnfinishedError(lacks, !isThere);
   }
 
   #forget(lacks: number): void {
     this.seriesStart.forget(lacks);
-    this.#before = this.#before.filter((timestamp) => timestamp !== lacks);
-    this.#shown = this.#shown.filter((timestamp) => timestamp !== lacks);
-  }
-
-  #newestBefore(from: number): number | undefined {
-    this.#remember(this.#shown.filter((timestamp) => timestamp < from));
-    const { newest } = this.seriesStart;
-    if (this.#before.length === 0 && newest !== undefined && newest < from) this.#before = [newest];
-    return this.#before.findLast((timestamp) => timestamp < from);
-  }
-
-  /** Keeps the newest of the candles before a range. */
-  #remember(timestamps: readonly number[]): void {
-    const newer = timestamps.filter((timestamp) => !this.#before.includes(timestamp));
-    if (newer.length === 0) return;
-    this.#before = [...this.#before, ...newer].sort((a, b) => a - b).slice(-WITNESSES);
+    this.#witnesses.forget(lacks);
   }
 
   /** Reads an empty range again, from where candles show, if one of its last intervals holds some. */
@@ -307,8 +303,14 @@ export class SeriesReader {
       this.#order = orderOf(value.page.result) ?? this.#order;
       if (cursor !== undefined && candles.size >= maxCandles) return undefined;
     }
-    if (!hasUnidentifiedRow)
-      this.#unidentified = this.#unidentified.filter((range) => range.from >= to || range.to <= from);
+    const isThere = (key: number) => {
+      const start = this.#intervals.start(key);
+      return candles.has(start) || broken.has(start);
+    };
+    // What was there before may be there still. One answer that lacks it proves no silence; the next one does.
+    for (const key of this.#broken.takeAbsent({ from, to }, isThere))
+      unreadable.add(this.#intervals.start(key));
+    if (!hasUnidentifiedRow) this.#broken.forgetUnplaced({ from, to });
     const inRange = [...candles.values()].filter(({ timestamp }) => timestamp >= from && timestamp < to);
     inRange.sort((a, b) => a.timestamp - b.timestamp);
     if (unreadable.size > 0) for (const { timestamp } of inRange) unreadable.delete(timestamp);
@@ -316,18 +318,17 @@ export class SeriesReader {
     // A row that cannot be read, or placed, may be that of any candle.
     const isLacking = (timestamp: number) => !candles.has(timestamp) && !broken.has(timestamp);
     let lacks = hasUnidentifiedRow ? undefined : witnesses.find(isLacking);
-    const doubted = this.#doubted;
-    if (lacks === undefined && doubted !== undefined && doubted >= start && doubted < end) {
-      this.#doubted = undefined;
-      if (!hasUnidentifiedRow && isLacking(doubted)) {
-        if (await this.seriesStart.holds(doubted, options)) lacks = this.#confirmed = doubted;
-        else this.#forget(doubted);
-      }
+    const doubted = lacks === undefined ? this.#witnesses.settle(start, end) : undefined;
+    if (doubted !== undefined && !hasUnidentifiedRow && isLacking(doubted)) {
+      if (await this.seriesStart.holds(doubted, options)) {
+        this.#witnesses.confirm(doubted);
+        lacks = doubted;
+      } else this.#forget(doubted);
     }
     const isWitnessed = lacks === undefined && (witnesses.length > 0 || candles.size > inRange.length);
     if (lacks === undefined) {
-      if (inRange.length > 0) this.#shown = inRange.map(({ timestamp }) => timestamp);
-      this.#remember([...candles.keys()].filter((timestamp) => timestamp < from));
+      this.#witnesses.show(inRange.map(({ timestamp }) => timestamp));
+      this.#witnesses.remember([...candles.keys()].filter((timestamp) => timestamp < from));
     }
     const answer = { candles: inRange, unreadable, hasUnidentifiedRow, refusal, lacks, isWitnessed };
     return { from, to, ...answer, ...first! };
@@ -351,57 +352,18 @@ export class SeriesReader {
     const isStart = (instant: number) => this.#intervals.start(instant) === instant;
     const { page, refused } = readOhlcvBody(text, this.#series, isStart, most);
     const inRange = refused.filter(({ key }) => key === undefined || (key >= from && key < to));
-    const refusals = this.#refusals;
-    countRefusals(refusals, inRange, page.result, ({ timestamp }) => timestamp);
-    if (refusals.has(undefined)) refusals.set(undefined, this.#refuseUnplaced(from, to));
+    this.#broken.count(inRange, page.result, { from, to });
     if (inRange.length > 0) {
       const url = ohlcvRoute({ ...this.#series, from, to });
-      skipRows(this.#core, url, inRange, (key) => (this.#skipsRows ? refusals.get(key)! : 0));
+      skipRows(this.#core, url, inRange, (key) => (this.#skipsRows ? this.#broken.readsOf(key) : 0));
     }
-    const broken = refused.flatMap(({ key }) => (key === undefined ? [] : this.#intervals.start(key)));
-    return { page, served: pageFactsOf(page, refused), skipped: inRange, broken };
-  }
-
-  #refuseUnplaced(from: number, to: number): number {
-    const before = this.#unidentified.find((range) => range.from < to && range.to > from);
-    const reads = (before?.reads ?? 0) + 1;
-    this.#unidentified = [...this.#unidentified.filter((range) => range !== before), { from, to, reads }];
-    return reads;
+    const places = refused.map(({ key }) => ({ key: key && this.#intervals.start(key) }));
+    const broken = places.flatMap(({ key }) => key ?? []);
+    return { page, served: pageFactsOf(page, places), skipped: inRange, broken };
   }
 
   /** Forgets the broken rows of intervals that will not be read again. */
   forgetBefore(timestamp: number): void {
-    for (const key of this.#refusals.keys())
-      if (key !== undefined && key < timestamp) this.#refusals.delete(key);
-    this.#unidentified = this.#unidentified.filter(({ to }) => to > timestamp);
+    this.#broken.forgetBefore(timestamp);
   }
-}
-
-/** One candle an interval: of several, the one with the most swaps. */
-function fullest(candles: readonly Candle[]): Iterable<Candle> {
-  if (isDescending(candles)) return candles;
-  const best = new Map<number, Candle>();
-  for (const candle of candles) {
-    const other = best.get(candle.timestamp);
-    const isFuller =
-      other === undefined ||
-      candle.swaps > other.swaps ||
-      (candle.swaps === other.swaps && candle.volume > other.volume);
-    if (isFuller) best.set(candle.timestamp, candle);
-  }
-  return best.values();
-}
-
-/** Whether candles come newest first, each once, as services usually serve them. */
-function isDescending(candles: readonly Candle[]): boolean {
-  for (let at = 1; at < candles.length; at++) {
-    if (candles[at]!.timestamp >= candles[at - 1]!.timestamp) return false;
-  }
-  return true;
-}
-
-/** The order of a page's candles; `undefined` if it has fewer than two. */
-function orderOf(candles: readonly Candle[]): "descending" | "other" | undefined {
-  if (candles.length < 2) return undefined;
-  return isDescending(candles) ? "descending" : "other";
 }

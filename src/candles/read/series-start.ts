@@ -18,6 +18,12 @@ const SECOND = 1_000;
 /** No chain with token pairs is older. */
 export const EARLIEST = Date.UTC(2009, 0, 1);
 
+const NO_SILENCE = {
+  from: Number.POSITIVE_INFINITY,
+  to: Number.NEGATIVE_INFINITY,
+  end: Number.NEGATIVE_INFINITY,
+};
+
 export interface SearchOptions {
   readonly priority: Priority;
   readonly signal: AbortSignal;
@@ -35,17 +41,20 @@ export class SeriesStart {
   readonly #core: ClientCore;
   readonly #series: Series;
   readonly #intervals: Intervals;
-  #firstAnsweredSoFar = Number.POSITIVE_INFINITY;
+  readonly #learned = new SearchMemory();
   #isInclusive = false;
+  #contradicted: number | undefined;
   #reportedAt = Number.NEGATIVE_INFINITY;
   /** What is known of the pair, shared by all who read it. */
   readonly #facts: PairFacts;
+  readonly #newestKey: `${Timeframe} ${Currency}`;
 
   constructor(core: ClientCore, series: Series, intervals: Intervals) {
     this.#core = core;
     this.#series = series;
     this.#intervals = intervals;
     this.#facts = core.pairs.of(series);
+    this.#newestKey = `${series.timeframe} ${series.currency}`;
   }
 
   /** When the pair was created, by its sniper report; the same for every timeframe. */
@@ -77,13 +86,9 @@ export class SeriesStart {
     if (this.newest === timestamp) this.#facts.newest[this.#newestKey] = undefined;
   }
 
-  get #newestKey(): `${Timeframe} ${Currency}` {
-    return `${this.#series.timeframe} ${this.#series.currency}`;
-  }
-
   /** The earliest start that has answered so far; an earlier one may answer, too. */
   get firstAnsweredSoFar(): number {
-    return this.#firstAnsweredSoFar;
+    return this.#learned.answered;
   }
 
   /** Whether the service is known to include the candle at the very start of a range. */
@@ -93,7 +98,7 @@ export class SeriesStart {
 
   /** Notes that a range from `start` on answered, with its first row at `first`. */
   note(start: number, first: number): void {
-    this.#firstAnsweredSoFar = Math.min(this.#firstAnsweredSoFar, start);
+    this.#learned.noteAnswered(start, first);
     this.#isInclusive ||= first === start;
   }
 
@@ -101,8 +106,16 @@ export class SeriesStart {
   isProof(start: number): boolean {
     return (
       this.firstAnswered !== undefined ||
-      start >= Math.min(this.#firstAnsweredSoFar, this.createdAt ?? Infinity)
+      start >= Math.min(this.#learned.answered, this.createdAt ?? Infinity)
     );
+  }
+
+  /** Whether an empty answer to a range contradicts one that has held a row of it; said once of each start that answered. */
+  contradictsSeen(start: number, end: number): boolean {
+    const answered = this.#learned.answeredBefore(end);
+    if (answered <= start || answered >= end || answered === this.#contradicted) return false;
+    this.#contradicted = answered;
+    return true;
   }
 
   /** Asks the sniper report, which only mainnet has, when the pair was created; `at`: the service's time. */
@@ -175,12 +188,29 @@ export class SeriesStart {
    * A galloping search: asks for ranges up to `end` that start further and further before `to`, but after `from`, and
    * gives the first start that answers. It misses a pair whose whole life lies between two of these starts, such as one
    * that has been silent for half of its age, or an old one that has been silent for a quarter.
+   *
+   * One that fails goes on where it stopped, as does the search that follows it.
    */
   async gallop(from: number, to: number, end: number, options: SearchOptions): Promise<number | undefined> {
+    const learned = this.#learned;
+    const known = learned.answeredBefore(end);
+    if (known > from && known <= to) return known;
+    const newest = learned.silence.to;
+    if (newest > to) learned.endSilence();
+    else if (newest > from && learned.silence.end < end) {
+      // What has come since a search failed shows from its first start on.
+      if (await this.answers(newest, end, options)) return newest;
+      learned.noteSilent(newest, end);
+    }
     for (let back = 1; ; back *= back < STRIDE.nearUntil ? STRIDE.near : STRIDE.far) {
       const start = this.#intervals.shift(to, -back);
-      if (start <= from) return undefined;
-      if (await this.answers(start, end, options)) return start;
+      if (start > from && start >= learned.silence.from && start <= learned.silence.to) continue;
+      if (start > from && !(await this.answers(start, end, options))) {
+        learned.noteSilent(start, end);
+        continue;
+      }
+      learned.endSilence();
+      return start > from ? start : undefined;
     }
   }
 
@@ -195,30 +225,111 @@ export class SeriesStart {
     end: number,
     options: SearchOptions,
   ): Promise<number | undefined> {
+    const learned = this.#learned;
+    const edge = learned.edgeWithin(from, end) ?? (await this.#findEdge(from, answered, end, options));
+    if (edge === undefined) return undefined;
+    learned.edge = edge;
+    const { start, tooEarly } = edge;
+    // A single answer that is empty at random would cut the series short for good.
+    for (; edge.confirmations < CONFIRMATIONS; edge.confirmations += 1) {
+      if (!(await this.answers(start, end, options)) || (await this.answers(tooEarly, end, options))) {
+        learned.forget();
+        return undefined;
+      }
+    }
+    learned.edge = undefined;
+    this.firstAnswered = start;
+    return this.#intervals.start(start);
+  }
+
+  /** The two starts between which ranges begin to answer; `undefined` if all after `from` do. */
+  async #findEdge(
+    from: number,
+    answered: number,
+    end: number,
+    options: SearchOptions,
+  ): Promise<Edge | undefined> {
     const answers = (start: number) => this.answers(start, end, options);
-    let visible = answered;
+    const learned = this.#learned;
+    const known = learned.answeredBefore(end);
+    let visible = known > from ? Math.min(answered, known) : answered;
     while (visible > from) {
-      let hidden = from;
+      let hidden = learned.hidden < visible ? Math.max(from, learned.hidden) : from;
       while (this.#intervals.count(hidden, visible) > 1) {
         const half = Math.floor(this.#intervals.count(hidden, visible) / 2);
         const middle = this.#intervals.shift(hidden, half);
         if (await answers(middle)) visible = middle;
-        else hidden = middle;
+        else {
+          hidden = middle;
+          learned.hidden = middle;
+        }
       }
       // If bounds are exclusive, a candle shows only in ranges that start before it.
       const inside = visible - SECOND;
       const isInside = await answers(inside);
       if (!isInside || (inside > hidden && !(await answers(hidden)))) {
         const [start, tooEarly] = isInside ? [inside, hidden] : [visible, inside];
-        // A single answer that is empty at random would cut the series short for good.
-        for (let times = 0; times < CONFIRMATIONS; times += 1) {
-          if (!(await answers(start)) || (await answers(tooEarly))) return undefined;
-        }
-        this.firstAnswered = start;
-        return this.#intervals.start(start);
+        return { start, tooEarly, end, confirmations: 0 };
       }
       visible = hidden;
     }
     return undefined;
+  }
+}
+
+/** The first start that seems to answer, and one that is too early, for ranges up to `end`. */
+interface Edge {
+  readonly start: number;
+  readonly tooEarly: number;
+  readonly end: number;
+  confirmations: number;
+}
+
+/**
+ * What searches have learned, so that one that fails does not begin anew. Any of it may rest on an answer that was empty
+ * at random: an answer to an earlier start takes it back, and the edge is confirmed in any case.
+ */
+class SearchMemory {
+  /** The earliest start that has answered, and a row that its answer held. */
+  answered = Number.POSITIVE_INFINITY;
+  #row = Number.POSITIVE_INFINITY;
+  /** The latest start that came back empty although rows followed. */
+  hidden = Number.NEGATIVE_INFINITY;
+  edge: Edge | undefined;
+  /** The starts of a gallop that came back empty, and the end of their ranges. */
+  silence = NO_SILENCE;
+
+  noteAnswered(start: number, row: number): void {
+    if (start <= Math.max(this.hidden, this.edge?.tooEarly ?? this.hidden)) {
+      this.hidden = Number.NEGATIVE_INFINITY;
+      this.edge = undefined;
+    }
+    if (start <= this.answered) this.#row = start < this.answered ? row : Math.min(row, this.#row);
+    this.answered = Math.min(this.answered, start);
+  }
+
+  /** The earliest start that has answered with a row from before an instant; infinite where none has. */
+  answeredBefore(end: number): number {
+    return this.#row < end ? this.answered : Number.POSITIVE_INFINITY;
+  }
+
+  edgeWithin(from: number, end: number): Edge | undefined {
+    return this.edge !== undefined && this.edge.start > from && this.edge.end <= end ? this.edge : undefined;
+  }
+
+  noteSilent(start: number, end: number): void {
+    const { from, to } = this.silence;
+    this.silence = { from: Math.min(from, start), to: Math.max(to, start), end };
+  }
+
+  endSilence(): void {
+    this.silence = NO_SILENCE;
+  }
+
+  /** Answers have contradicted each other. */
+  forget(): void {
+    this.hidden = Number.NEGATIVE_INFINITY;
+    this.edge = undefined;
+    this.#row = Number.POSITIVE_INFINITY;
   }
 }

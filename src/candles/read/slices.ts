@@ -104,11 +104,11 @@ async function silenceOf(
   const to = Math.min(held.to, intervals.end(held.observedAt));
   // Any candle will do, of after the range too.
   const end = intervals.end(candlesBefore ?? Math.max(held.to, held.observedAt));
+  if (await seriesStart.answers(from, end, options)) return held.from;
   const answered =
     candlesBefore === undefined
       ? await seriesStart.gallop(from, to, end, options)
       : intervals.shift(held.to, -1);
-  if (await seriesStart.answers(from, end, options)) return held.from;
   const found =
     answered === undefined ? undefined : await seriesStart.findFirstAnswered(from, answered, end, options);
   return found === undefined ? held.to : Math.max(held.from, found);
@@ -167,8 +167,15 @@ export async function readLast(
           continue;
         }
       } else {
+        const { lacks } = read;
         const from = intervals.shift(start, -1);
         const last = intervals.end(witness ?? askedUntil!);
+        // A witness that comes from a store is no answer: it may be hidden, or the service may have nothing to say now.
+        const isUnseen = lacks !== undefined && lacks < seriesStart.firstAnsweredSoFar;
+        if (isUnseen && !(await seriesStart.answers(lacks, last, options))) {
+          const error = await reader.unfinished(lacks, options);
+          if (error.isGone) throw error;
+        }
         const found = await seriesStart.findFirstAnswered(
           from,
           seriesStart.firstAnsweredSoFar,

@@ -47,9 +47,26 @@ export class GapFiller {
   #next = Number.NEGATIVE_INFINITY;
   /** The last close before it. */
   #close: number | undefined;
+  /** The filler before gave flat candles from `#next` until here, with this close. */
+  #given: { readonly until: number; readonly close?: number | undefined } = {
+    until: Number.NEGATIVE_INFINITY,
+  };
 
   constructor(intervals: Intervals) {
     this.#intervals = intervals;
+  }
+
+  /**
+   * The filler from `next` on, for a service's clock that had run ahead. Since `next` this one has given flat candles
+   * only. Those before `running`, the interval that runs by the right clock, are not given again unless they change;
+   * the others were of a time that had not come.
+   */
+  setBack(next: number, running: number): GapFiller {
+    const filler = new GapFiller(this.#intervals);
+    filler.#next = next;
+    filler.#close = this.#close;
+    filler.#given = { until: Math.min(this.#next, running), close: this.#close };
+    return filler;
   }
 
   /** Gives what a step changes, gaps filled, ascending; must be read to its end before the next step. */
@@ -72,7 +89,7 @@ export class GapFiller {
     let timestamp = isStarted ? this.#next : Math.max(this.#next, first);
     while (timestamp < step.coveredUntil || timestamp <= last) {
       const wanted = this.#wanted(timestamp, close, step);
-      yield* this.#turn(timestamp, wanted);
+      if (!this.#wasGiven(timestamp, wanted)) yield* this.#turn(timestamp, wanted);
       close = wanted?.candle.close ?? close;
       const isFinal = timestamp < step.finalUntil;
       timestamp = this.#intervals.end(timestamp);
@@ -100,6 +117,13 @@ export class GapFiller {
     const status = timestamp < step.finalUntil ? "final" : "closed";
     const candle = { timestamp, open: close, high: close, low: close, close, volume: 0, swaps: 0 };
     return { candle: Object.freeze(candle), status, revision: 0, isKnown };
+  }
+
+  /** Whether the filler before gave this flat candle, and nothing has come in its place. */
+  #wasGiven(timestamp: number, wanted: Shown | undefined): boolean {
+    const { until, close } = this.#given;
+    if (timestamp >= until || this.#shown.has(timestamp) || this.#real.has(timestamp)) return false;
+    return wanted?.candle.close === close;
   }
 
   *#turn(timestamp: number, wanted: Shown | undefined): Generator<CandleChange> {

@@ -31,19 +31,19 @@ export function historiesOf(core: ClientCore, watch: CandleWatch): ReadonlySet<H
 export function enterHistory(core: ClientCore, watch: CandleWatch): [HistoryProgress, () => void] {
   const progress: HistoryProgress = new BehaviorSubject<HistoryState>({ failures: 0 });
   const histories = entriesOf(core, watch) ?? new Set();
-  core.shared.set(keyOf(watch), histories.add(progress));
+  core.shared.set(historyKeyOf(watch), histories.add(progress));
   const leave = () => {
     histories.delete(progress);
-    if (histories.size === 0) core.shared.delete(keyOf(watch));
+    if (histories.size === 0) core.shared.delete(historyKeyOf(watch));
     progress.complete();
   };
   return [progress, leave];
 }
 
 function entriesOf(core: ClientCore, watch: CandleWatch): Set<HistoryProgress> | undefined {
-  return core.shared.get(keyOf(watch)) as Set<HistoryProgress> | undefined;
+  return core.shared.get(historyKeyOf(watch)) as Set<HistoryProgress> | undefined;
 }
 
-function keyOf({ pollKey, since }: CandleWatch): string {
+function historyKeyOf({ pollKey, since }: CandleWatch): string {
   return `histories ${pollKey} ${JSON.stringify(since)}`;
 }

@@ -2,8 +2,8 @@ import type { Series } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
 import { type CandleEvent, frozenEvent } from "../event.js";
 import { dueAt, isInTime, lateness } from "../lateness.js";
-import type { CandleBook, CandleChange, CandleEntry } from "../live/book.js";
-import type { CandleState } from "../live/poll-candles.js";
+import type { CandleChange, CandleEntry } from "../live/book.js";
+import type { CandleState, ClockJump } from "../live/poll-candles.js";
 import type { CandleWatch } from "../options.js";
 import type { CandleRead } from "../read/range-reader.js";
 import type { CandleRules } from "../rules.js";
@@ -86,35 +86,34 @@ export class CandleView {
 
   /** What a state changes: all that stands where it is the first. */
   #follow(state: CandleState): readonly CandleChange[] {
-    const before = this.#state?.book;
-    const { book, changes } = state;
+    const isFirst = this.#state === undefined;
+    const { book, changes, jump } = state;
     this.#state = state;
-    if (before === undefined) {
-      // What an outage at the beginning has made final is in no book.
+    if (isFirst) {
+      // Candles that became final during the first catch-up are only in `changes`.
       const finals = this.#held === undefined ? changes.filter(isFinal) : [];
       return [...finals, ...book.entries].map(asNew);
     }
-    if (book.epoch === before.epoch) return changes;
+    if (jump === undefined) return changes;
     const shownFrom = this.#start;
-    this.#followClock(book, before);
+    this.#followJump(jump, book.observedAt);
     const uncovered = book.entries.filter(({ candle }) => candle.timestamp < shownFrom).map(asNew);
     return [...uncovered, ...changes.filter(({ candle }) => candle.timestamp >= shownFrom)];
   }
 
-  /** Moves the start where the service's clock has jumped. */
-  #followClock({ finalUntil, observedAt }: CandleBook, before: CandleBook): void {
+  /** Moves the start where the service's clock has jumped, and begins anew where the book has. */
+  #followJump({ ranAheadUntil }: ClockJump, observedAt: number): void {
     const running = this.#intervals.start(observedAt);
     // Where it was set back, the running interval may lie before the subscription by the old clock.
     this.#start = Math.min(this.#start, running, this.#startAnew?.() ?? running);
     this.#startAnew = undefined;
-    const hasBegunAnew = finalUntil < before.finalUntil;
-    if (hasBegunAnew) this.#finalUntil = Math.min(before.finalUntil, this.#newest + 1);
+    if (ranAheadUntil !== undefined) this.#finalUntil = Math.min(ranAheadUntil, this.#newest + 1);
     // By this clock what was final is still to come: it is shown again, or nothing would be heard until then.
     if (this.#finalUntil > this.#intervals.end(observedAt)) return;
     this.#start = Math.max(this.#start, this.#finalUntil);
-    // Its flats are of a time that had not come.
-    if (hasBegunAnew) this.#filler &&= new GapFiller(this.#intervals);
-    if (hasBegunAnew) this.#closed.clear();
+    if (ranAheadUntil === undefined) return;
+    this.#filler = this.#filler?.setBack(this.#finalUntil, running);
+    this.#closed.clear();
   }
 
   #history(read: CandleRead): Iterable<CandleEvent> {
@@ -129,7 +128,7 @@ export class CandleView {
   }
 
   #handOver(received = this.#state!.book.observedAt): Iterable<CandleEvent> {
-    const changes = [...(this.#held?.values() ?? [])];
+    const changes = [...this.#held!.values()];
     this.#held = undefined;
     changes.sort((a, b) => a.candle.timestamp - b.candle.timestamp);
     return this.#present(changes, received);
@@ -156,7 +155,7 @@ export class CandleView {
       const isFirstClose = this.#noteClose(change);
       const event = this.#eventOf(change, delivery, isFirstClose);
       if (isFirstClose && event.live) {
-        if (waiting.length > 0) yield* overtaken(waiting);
+        yield* overtaken(waiting);
         waiting = [event];
       } else if (waiting.length > 0) waiting.push(event);
       else yield event;

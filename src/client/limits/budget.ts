@@ -78,7 +78,7 @@ export class Budget {
         this.#scheduler.now();
         queue.delete(waiter);
         if (this.#first() === undefined) this.#disarm();
-        reject(signal?.reason);
+        reject(signal!.reason);
       };
       const waiter: Waiter = (sent) => {
         queue.delete(waiter);
@@ -86,7 +86,7 @@ export class Budget {
         resolve(this.#follow(sent, begin));
       };
       queue.add(waiter);
-      signal?.addEventListener("abort", leave, { once: true });
+      signal?.addEventListener("abort", leave);
       this.serve();
     });
   }
@@ -150,7 +150,7 @@ export class Budget {
     // If the clock was set back since, the instant may lie in its future.
     const until = at === undefined ? undefined : Math.min(at, now) + this.#limit!.per;
     this.#places = ended(this.#places, until);
-    if (this.#first() !== undefined) this.serve();
+    this.serve();
   }
 
   #opensAt(now: number): number {

@@ -36,8 +36,7 @@ export function ended(places: Places, until: number | undefined): Places {
   const underWay = places.underWay - 1;
   if (until === undefined) return { ...places, underWay };
   const { leaving } = places;
-  let at = leaving.length;
-  while (at > 0 && leaving[at - 1]! > until) at -= 1;
+  const at = leaving.findLastIndex((other) => other <= until) + 1;
   return { underWay, leaving: [...leaving.slice(0, at), until, ...leaving.slice(at)] };
 }
 

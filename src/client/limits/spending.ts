@@ -61,6 +61,14 @@ export class Spending {
     return () => this.#demands.delete(demand);
   }
 
+  /** The units of the quota, and what is left of them in this period; `undefined` without a quota. Changes nothing. */
+  balance(): { readonly units: number; readonly left: number } | undefined {
+    if (this.#quota === undefined) return undefined;
+    const { units } = this.#quota;
+    const { spent } = ledgerAt(this.#ledger, this.#quota, this.#now().earliest, this.#costUnderWay());
+    return { units, left: Math.max(0, units - spent) };
+  }
+
   /** How much longer polls have to wait so that the units last until the end of the period. */
   pollThrottle(): PollThrottle {
     if (this.#quota === undefined) return UNTHROTTLED;
@@ -134,13 +142,17 @@ export class Spending {
 
   #ledgerNow(quota: Quota): Ledger {
     const before = this.#ledger;
-    let underWay = 0;
-    for (const { cost, isAhead } of this.#underWay) if (!isAhead) underWay += cost;
-    this.#ledger = ledgerAt(before, quota, this.#now().earliest, underWay);
+    this.#ledger = ledgerAt(before, quota, this.#now().earliest, this.#costUnderWay());
     if (before !== undefined && this.#ledger.period !== before.period) {
       for (const charge of this.#underWay) charge.period = this.#ledger.period;
     }
     return this.#ledger;
+  }
+
+  #costUnderWay(): number {
+    let underWay = 0;
+    for (const { cost, isAhead } of this.#underWay) if (!isAhead) underWay += cost;
+    return underWay;
   }
 
   #enter(phase: string, { refresh, close }: PollThrottle): void {

@@ -5,7 +5,7 @@ export interface Span {
 }
 
 /** A character that a place of a text can be read as, and where it ends there. */
-type Reading = readonly [code: number, end: number];
+type DecodedCharacter = readonly [code: number, end: number];
 
 /** How often a character may be escaped: `%25252B` is one of three times. Backslashes count for nothing. */
 const LEVELS = 3;
@@ -77,7 +77,7 @@ export class SecretFinder {
     const found: Span[] = [];
     let past = 0;
     if (this.#secret.length === 0) return [];
-    const known = new Map<number, Reading[]>();
+    const known = new Map<number, DecodedCharacter[]>();
     const starts = this.#starts;
     starts.lastIndex = 0;
     for (let match = starts.exec(lower); match !== null && match.index < until; match = starts.exec(lower)) {
@@ -94,7 +94,7 @@ export class SecretFinder {
   }
 
   /** Where the secret ends that begins at a place; `undefined` where none does. */
-  #endOf(text: string, start: number, known: Map<number, Reading[]>): number | undefined {
+  #endOf(text: string, start: number, known: Map<number, DecodedCharacter[]>): number | undefined {
     let ends = [start];
     for (const code of this.#secret) {
       const next: number[] = [];
@@ -146,7 +146,7 @@ function mayEscape(text: string, mark: number, at: number): boolean {
 }
 
 /** What a place can be read as, which is often asked again where a secret looks like a text. */
-function knownReadings(text: string, at: number, known: Map<number, Reading[]>): Reading[] {
+function knownReadings(text: string, at: number, known: Map<number, DecodedCharacter[]>): DecodedCharacter[] {
   let found = known.get(at);
   if (found === undefined) {
     if (known.size >= MOST_KNOWN) known.clear();
@@ -157,10 +157,10 @@ function knownReadings(text: string, at: number, known: Map<number, Reading[]>):
 }
 
 /** What a place can be read as: as it stands, or what is escaped there. */
-function readings(text: string, at: number, depth: number): Reading[] {
+function readings(text: string, at: number, depth: number): DecodedCharacter[] {
   const code = text.codePointAt(at);
   if (code === undefined) return [];
-  const found: Reading[] = [[code, at + (code > 0xffff ? 2 : 1)]];
+  const found: DecodedCharacter[] = [[code, at + (code > 0xffff ? 2 : 1)]];
   if (depth === 0 || !mayEscape(text, code, at + 1)) return found;
   // What one escape stands for may begin another.
   let index = 0;
@@ -174,7 +174,7 @@ function readings(text: string, at: number, depth: number): Reading[] {
 }
 
 /** Adds what an escape stands for whose mark ends at a place, if it is one. */
-function addEscaped(text: string, mark: number, at: number, depth: number, found: Reading[]): void {
+function addEscaped(text: string, mark: number, at: number, depth: number, found: DecodedCharacter[]): void {
   if (mark === AMPERSAND) {
     const reference = referenceAt(text, at, depth);
     if (reference === undefined) return;
@@ -192,7 +192,7 @@ function addEscaped(text: string, mark: number, at: number, depth: number, found
   if (read !== undefined) add(found, ...read);
 }
 
-function add(found: Reading[], code: number, end: number): void {
+function add(found: DecodedCharacter[], code: number, end: number): void {
   if (code > 0x10ffff) return;
   const lower = code < 0x80 ? (code > 0x40 && code < 0x5b ? code + 0x20 : code) : foldedCode(code);
   found.push([lower, end]);
@@ -212,7 +212,7 @@ function firstReading(
   at: number,
   depth: number,
   isMeant: (code: number) => boolean,
-): Reading | undefined {
+): DecodedCharacter | undefined {
   const code = text.charCodeAt(at);
   if (isMeant(code)) return [code, at + 1];
   if (depth === 0) return undefined;
@@ -255,7 +255,7 @@ function run(
 }
 
 /** A number of so many hexadecimal digits. */
-function hexAt(text: string, at: number, count: number, depth: number): Reading | undefined {
+function hexAt(text: string, at: number, count: number, depth: number): DecodedCharacter | undefined {
   let number = 0;
   let end = at;
   for (let index = 0; index < count; index += 1) {
@@ -272,7 +272,7 @@ function hexAt(text: string, at: number, count: number, depth: number): Reading 
 }
 
 /** After `%`: a byte, or the first of several. */
-function percentAt(text: string, at: number, depth: number): Reading | undefined {
+function percentAt(text: string, at: number, depth: number): DecodedCharacter | undefined {
   const first = hexAt(text, at, 2, depth);
   if (first === undefined || first[0] < 0x80) return first;
   const more = first[0] >= 0xf0 ? 3 : first[0] >= 0xe0 ? 2 : 1;
@@ -289,7 +289,7 @@ function percentAt(text: string, at: number, depth: number): Reading | undefined
 }
 
 /** After `u`: four digits, or eight, or any number in braces; two of four for characters beyond. */
-function unicodeAt(text: string, at: number, depth: number): Reading | undefined {
+function unicodeAt(text: string, at: number, depth: number): DecodedCharacter | undefined {
   const open = take(text, at, depth, OPEN);
   if (open !== undefined) {
     const digits = run(text, open, LONGEST_REFERENCE, depth, isHex);
@@ -318,7 +318,7 @@ function unicodeAt(text: string, at: number, depth: number): Reading | undefined
 }
 
 /** After `&`: a number or a name, without its semicolon. */
-function referenceAt(text: string, at: number, depth: number): Reading | undefined {
+function referenceAt(text: string, at: number, depth: number): DecodedCharacter | undefined {
   const hash = take(text, at, depth, HASH);
   if (hash === undefined) return nameAt(text, at, depth);
   const x = take(text, hash, depth, X);
@@ -327,12 +327,12 @@ function referenceAt(text: string, at: number, depth: number): Reading | undefin
   return [Number.parseInt(digits.text, x === undefined ? 10 : 16), digits.ends.at(-1)!];
 }
 
-function nameAt(text: string, at: number, depth: number): Reading | undefined {
+function nameAt(text: string, at: number, depth: number): DecodedCharacter | undefined {
   let read = "";
-  let bare: Reading | undefined;
+  let bare: DecodedCharacter | undefined;
   for (let end = at; ; ) {
     if (Object.hasOwn(NAMED, read)) {
-      const found: Reading = [NAMED[read]!.charCodeAt(0), end];
+      const found: DecodedCharacter = [NAMED[read]!.charCodeAt(0), end];
       if (take(text, end, depth, SEMICOLON) !== undefined) return found;
       if (BARE.has(read)) bare = found;
     }

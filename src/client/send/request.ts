@@ -94,7 +94,7 @@ export class Sender {
     const { scheduler, retry } = this.#settings;
     let resends = 0;
     for (let attempt = 1; ; ) {
-      this.spending.check(kindOf(ask.route));
+      this.spending.check(callKindOf(ask.route));
       const start = ask.within?.within(this.#start) ?? this.#start;
       const verdict = await start(ask.priority, ask.signal, (now, end) =>
         this.#attempt(ask, attempt, now, end),
@@ -128,7 +128,7 @@ export class Sender {
     end: (at: number) => void,
   ): Promise<JudgedAttempt<T>> {
     const { route, priority, signal, within } = ask;
-    const kind = kindOf(route);
+    const kind = callKindOf(route);
     // Others may have spent the rest while this call waited for its turn.
     this.spending.check(kind);
     const settle = this.spending.charge(kind);
@@ -159,7 +159,10 @@ export class Sender {
       url: route,
       attempt,
       duration: ended.at - sent,
-      ...(answer === undefined ? {} : { status: answer.status, weight }),
+      // A tape holds the body without the key, and its replay has to tell the same.
+      ...(answer === undefined
+        ? {}
+        : { status: answer.status, weight, bytes: bytesOf(this.#redact.text(answer.text)) }),
       ...("error" in verdict ? { error: verdict.error } : {}),
     }));
     if (answer !== undefined) this.#pauseAfter429(answer, sent, ended.at);
@@ -256,8 +259,19 @@ export class Sender {
   }
 }
 
-function kindOf(route: string): CallKind {
+function callKindOf(route: string): CallKind {
   return /\/snipers(\?|$)/.test(route) ? "snipers" : "ohlcv";
+}
+
+/** How long a text is in UTF-8; there may be no `TextEncoder`. */
+function bytesOf(text: string): number {
+  let bytes = text.length;
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at);
+    // Two units of a surrogate pair are four bytes.
+    if (unit >= 0x80) bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2;
+  }
+  return bytes;
 }
 
 /** The cost of a call; `undefined` if the answer does not name it. */

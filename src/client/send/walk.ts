@@ -60,7 +60,7 @@ export function mostPagesOf(intervals: Intervals, from: number, to: number): num
 /** What a page says of itself to a walk. */
 export function pageFactsOf(
   { cursor, result }: OhlcvPage,
-  refused: readonly RefusedRow<number>[],
+  refused: readonly Pick<RefusedRow<number>, "key">[],
 ): PageFacts {
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;

@@ -45,6 +45,10 @@ class DoubleAverage implements SeriesKernel<number> {
     return 2 * once - this.second.peek(once);
   }
 
+  fill(values: Float64Array, out: Float64Array): void {
+    for (let at = 0; at < values.length; at += 1) out[at] = this.push(values[at]!);
+  }
+
   fork(): DoubleAverage {
     return new DoubleAverage(this.first.fork(), this.second.fork());
   }

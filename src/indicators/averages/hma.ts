@@ -45,6 +45,10 @@ class HullAverage implements SeriesKernel<number> {
     return this.smooth.peek(2 * this.half.peek(value) - this.whole.peek(value));
   }
 
+  fill(values: Float64Array, out: Float64Array): void {
+    for (let at = 0; at < values.length; at += 1) out[at] = this.push(values[at]!);
+  }
+
   fork(): HullAverage {
     return new HullAverage(this.half.fork(), this.whole.fork(), this.smooth.fork());
   }

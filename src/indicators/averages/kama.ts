@@ -62,6 +62,10 @@ class AdaptiveAverage implements SeriesKernel<number> {
     return average;
   }
 
+  fill(values: Float64Array, out: Float64Array): void {
+    for (let at = 0; at < values.length; at += 1) out[at] = this.push(values[at]!);
+  }
+
   fork(): AdaptiveAverage {
     const copy = new AdaptiveAverage(this.n, this.weights, this.history.fork(), this.path.fork());
     copy.average = this.average;

@@ -1,5 +1,6 @@
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { ColumnsOf } from "../rows.js";
 import { type SeriesKernel, seriesResultIndicator } from "../series-kernel.js";
 import type { SourceOptions } from "../source.js";
 import { SlidingRegression } from "../windows/regression.js";
@@ -35,7 +36,11 @@ export interface LinearRegression {
  */
 export function linearRegression(n = 14, options?: SourceOptions): Indicator<LinearRegression> {
   checkPeriod("n", n);
-  return seriesResultIndicator(() => new RegressionLine(n, new SlidingRegression(n)), options);
+  return seriesResultIndicator(
+    () => new RegressionLine(n, new SlidingRegression(n)),
+    ["value", "slope", "rSquared"],
+    options,
+  );
 }
 
 class RegressionLine implements SeriesKernel<LinearRegression | undefined> {
@@ -61,6 +66,15 @@ class RegressionLine implements SeriesKernel<LinearRegression | undefined> {
     const result = this.peek(value);
     this.line.push(value);
     return result;
+  }
+
+  fill(values: Float64Array, { value, slope, rSquared }: ColumnsOf<LinearRegression>): void {
+    for (let at = 0; at < values.length; at += 1) {
+      const result = this.push(values[at]!);
+      value[at] = result?.value ?? Number.NaN;
+      slope[at] = result?.slope ?? Number.NaN;
+      rSquared[at] = result?.rSquared ?? Number.NaN;
+    }
   }
 
   fork(): RegressionLine {

@@ -46,6 +46,10 @@ class TripleAverage implements SeriesKernel<number> {
     return 3 * (once - twice) + this.third.peek(twice);
   }
 
+  fill(values: Float64Array, out: Float64Array): void {
+    for (let at = 0; at < values.length; at += 1) out[at] = this.push(values[at]!);
+  }
+
   fork(): TripleAverage {
     return new TripleAverage(this.first.fork(), this.second.fork(), this.third.fork());
   }

@@ -1,6 +1,7 @@
 import type { Candle } from "../../contract/model.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { CandleColumns } from "../rows.js";
 import { type SeriesKernel, seriesIndicator } from "../series-kernel.js";
 import type { SourceOptions } from "../source.js";
 import { SlidingSum } from "../windows/sum.js";
@@ -35,12 +36,16 @@ class VolumeWeightedAverage implements SeriesKernel<number> {
   ) {}
 
   // Without volume this is 0 / 0: NaN, which means no value.
-  push(value: number, { volume }: Candle): number {
+  push(value: number, { volume }: Pick<Candle, "volume">): number {
     return this.amounts.push(value * volume) / this.volumes.push(volume);
   }
 
-  peek(value: number, { volume }: Candle): number {
+  peek(value: number, { volume }: Pick<Candle, "volume">): number {
     return this.amounts.peek(value * volume) / this.volumes.peek(volume);
+  }
+
+  fill(values: Float64Array, out: Float64Array, { volume }: CandleColumns): void {
+    for (let at = 0; at < values.length; at += 1) out[at] = this.push(values[at]!, { volume: volume[at]! });
   }
 
   fork(): VolumeWeightedAverage {

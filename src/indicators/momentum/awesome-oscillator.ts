@@ -46,6 +46,10 @@ class DistanceOfMeans implements SeriesKernel<number> {
     return this.fast.peek(value) - this.slow.peek(value);
   }
 
+  fill(values: Float64Array, out: Float64Array): void {
+    for (let at = 0; at < values.length; at += 1) out[at] = this.push(values[at]!);
+  }
+
   fork(): DistanceOfMeans {
     return new DistanceOfMeans(this.fast.fork(), this.slow.fork());
   }

@@ -52,6 +52,10 @@ class ChannelIndex implements SeriesKernel<number> {
     return index;
   }
 
+  fill(values: Float64Array, out: Float64Array): void {
+    for (let at = 0; at < values.length; at += 1) out[at] = this.push(values[at]!);
+  }
+
   fork(): ChannelIndex {
     return new ChannelIndex(this.n, this.mean.fork(), this.history.fork());
   }

@@ -33,14 +33,22 @@ class MomentumBalance implements SeriesKernel<number> {
   constructor(private readonly strength: RelativeStrength) {}
 
   push(value: number): number {
-    return 2 * this.strength.push(value) - 100;
+    return this.next(value, true);
   }
 
   peek(value: number): number {
-    return 2 * this.strength.peek(value) - 100;
+    return this.next(value, false);
+  }
+
+  fill(values: Float64Array, out: Float64Array): void {
+    for (let at = 0; at < values.length; at += 1) out[at] = this.push(values[at]!);
   }
 
   fork(): MomentumBalance {
     return new MomentumBalance(this.strength.fork());
+  }
+
+  private next(value: number, commits: boolean): number {
+    return 2 * this.strength.next(value, commits) - 100;
   }
 }

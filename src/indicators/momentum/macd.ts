@@ -1,7 +1,8 @@
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { ColumnsOf } from "../rows.js";
 import { type SeriesKernel, seriesResultIndicator } from "../series-kernel.js";
-import { ExponentialAverage } from "../smoothing.js";
+import { ExponentialAverage, faded } from "../smoothing.js";
 import type { SourceOptions } from "../source.js";
 
 /** The difference of two averages, its own average, and the difference of both; all in the unit of the source. */
@@ -40,7 +41,11 @@ export function macd(fast = 12, slow = 26, signal = 9, options?: SourceOptions):
   checkPeriod("fast", fast, { max: slow });
   checkPeriod("signal", signal);
   const { ofSpan } = ExponentialAverage;
-  return seriesResultIndicator(() => new Convergence(ofSpan(fast), ofSpan(slow), ofSpan(signal)), options);
+  return seriesResultIndicator(
+    () => new Convergence(ofSpan(fast), ofSpan(slow), ofSpan(signal)),
+    ["macd", "signal", "histogram"],
+    options,
+  );
 }
 
 class Convergence implements SeriesKernel<Macd | undefined> {
@@ -52,17 +57,51 @@ class Convergence implements SeriesKernel<Macd | undefined> {
 
   push(value: number): Macd | undefined {
     const distance = this.fast.push(value) - this.slow.push(value);
-    const signal = this.signal.push(distance);
-    return Number.isNaN(signal) ? undefined : { macd: distance, signal, histogram: distance - signal };
+    return resultOf(distance, this.signal.push(distance));
   }
 
   peek(value: number): Macd | undefined {
     const distance = this.fast.peek(value) - this.slow.peek(value);
-    const signal = this.signal.peek(distance);
-    return Number.isNaN(signal) ? undefined : { macd: distance, signal, histogram: distance - signal };
+    return resultOf(distance, this.signal.peek(distance));
+  }
+
+  /** The lines of `next` again: its object would be made after all, and take as long as the rest. */
+  fill(values: Float64Array, { macd, signal, histogram }: ColumnsOf<Macd>): void {
+    let at = 0;
+    for (; at < values.length && !this.isSteady; at += 1) {
+      const result = this.push(values[at]!);
+      macd[at] = result?.macd ?? Number.NaN;
+      signal[at] = result?.signal ?? Number.NaN;
+      histogram[at] = result?.histogram ?? Number.NaN;
+    }
+    const [fastKeep, slowKeep, signalKeep] = [this.fast.keep, this.slow.keep, this.signal.keep];
+    let fast = this.fast.average;
+    let slow = this.slow.average;
+    let average = this.signal.average;
+    for (; at < values.length; at += 1) {
+      const value = values[at]!;
+      fast = faded(fast, value, fastKeep);
+      slow = faded(slow, value, slowKeep);
+      const distance = fast - slow;
+      average = faded(average, distance, signalKeep);
+      macd[at] = distance;
+      signal[at] = average;
+      histogram[at] = distance - average;
+    }
+    this.fast.average = fast;
+    this.slow.average = slow;
+    this.signal.average = average;
   }
 
   fork(): Convergence {
     return new Convergence(this.fast.fork(), this.slow.fork(), this.signal.fork());
   }
+
+  private get isSteady(): boolean {
+    return this.fast.isSteady && this.slow.isSteady && this.signal.isSteady;
+  }
+}
+
+function resultOf(distance: number, signal: number): Macd | undefined {
+  return Number.isNaN(signal) ? undefined : { macd: distance, signal, histogram: distance - signal };
 }

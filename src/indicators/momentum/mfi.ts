@@ -1,7 +1,7 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { CandleColumns, HighLowCloseVolume } from "../rows.js";
 import { SlidingSum } from "../windows/sum.js";
 
 /**
@@ -43,7 +43,7 @@ class MoneyFlow implements CandleKernel<number> {
     private readonly falling: SlidingSum,
   ) {}
 
-  peek(candle: Candle): number {
+  peek(candle: HighLowCloseVolume): number {
     const typical = (candle.high + candle.low + candle.close) / 3;
     const flow = typical * candle.volume;
     const direction = directionOf(this.last, typical);
@@ -53,7 +53,7 @@ class MoneyFlow implements CandleKernel<number> {
     );
   }
 
-  push(candle: Candle): number {
+  push(candle: HighLowCloseVolume): number {
     const typical = (candle.high + candle.low + candle.close) / 3;
     const flow = typical * candle.volume;
     const direction = directionOf(this.last, typical);
@@ -62,6 +62,11 @@ class MoneyFlow implements CandleKernel<number> {
       this.rising.push((flow * (Math.abs(direction) + direction)) / 2),
       this.falling.push((flow * (Math.abs(direction) - direction)) / 2),
     );
+  }
+
+  fill({ high, low, close, volume }: CandleColumns, out: Float64Array): void {
+    for (let at = 0; at < out.length; at += 1)
+      out[at] = this.push({ high: high[at]!, low: low[at]!, close: close[at]!, volume: volume[at]! });
   }
 
   fork(): MoneyFlow {

@@ -41,6 +41,10 @@ class Distance implements SeriesKernel<number> {
     return distance;
   }
 
+  fill(values: Float64Array, out: Float64Array): void {
+    for (let at = 0; at < values.length; at += 1) out[at] = this.push(values[at]!);
+  }
+
   fork(): Distance {
     return new Distance(this.n, this.history.fork());
   }

@@ -1,5 +1,6 @@
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { ColumnsOf } from "../rows.js";
 import { type SeriesKernel, seriesResultIndicator } from "../series-kernel.js";
 import { ExponentialAverage } from "../smoothing.js";
 import type { SourceOptions } from "../source.js";
@@ -43,6 +44,7 @@ export function ppo(fast = 12, slow = 26, signal = 9, options?: SourceOptions): 
   const { ofSpan } = ExponentialAverage;
   return seriesResultIndicator(
     () => new PercentConvergence(ofSpan(fast), ofSpan(slow), ofSpan(signal)),
+    ["ppo", "signal", "histogram"],
     options,
   );
 }
@@ -56,17 +58,28 @@ class PercentConvergence implements SeriesKernel<Ppo | undefined> {
 
   push(value: number): Ppo | undefined {
     const distance = percentChange(this.fast.push(value), this.slow.push(value));
-    const signal = this.signal.push(distance);
-    return Number.isNaN(signal) ? undefined : { ppo: distance, signal, histogram: distance - signal };
+    return resultOf(distance, this.signal.push(distance));
   }
 
   peek(value: number): Ppo | undefined {
     const distance = percentChange(this.fast.peek(value), this.slow.peek(value));
-    const signal = this.signal.peek(distance);
-    return Number.isNaN(signal) ? undefined : { ppo: distance, signal, histogram: distance - signal };
+    return resultOf(distance, this.signal.peek(distance));
+  }
+
+  fill(values: Float64Array, { ppo, signal, histogram }: ColumnsOf<Ppo>): void {
+    for (let at = 0; at < values.length; at += 1) {
+      const result = this.push(values[at]!);
+      ppo[at] = result?.ppo ?? Number.NaN;
+      signal[at] = result?.signal ?? Number.NaN;
+      histogram[at] = result?.histogram ?? Number.NaN;
+    }
   }
 
   fork(): PercentConvergence {
     return new PercentConvergence(this.fast.fork(), this.slow.fork(), this.signal.fork());
   }
+}
+
+function resultOf(distance: number, signal: number): Ppo | undefined {
+  return Number.isNaN(signal) ? undefined : { ppo: distance, signal, histogram: distance - signal };
 }

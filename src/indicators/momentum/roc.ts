@@ -43,6 +43,10 @@ class RateOfChange implements SeriesKernel<number> {
     return change;
   }
 
+  fill(values: Float64Array, out: Float64Array): void {
+    for (let at = 0; at < values.length; at += 1) out[at] = this.push(values[at]!);
+  }
+
   fork(): RateOfChange {
     return new RateOfChange(this.n, this.history.fork());
   }

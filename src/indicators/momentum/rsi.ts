@@ -44,26 +44,16 @@ export class RelativeStrength implements SeriesKernel<number> {
     return new RelativeStrength(n, ExponentialAverage.ofWilder(n), ExponentialAverage.ofWilder(n));
   }
 
-  peek(value: number): number {
-    const change = value - this.last;
-    const size = Math.abs(change);
-    return this.strengthOf(
-      change,
-      this.gains.peek((size + change) / 2),
-      this.losses.peek((size - change) / 2),
-    );
+  push(value: number): number {
+    return this.next(value, true);
   }
 
-  push(value: number): number {
-    const change = value - this.last;
-    const size = Math.abs(change);
-    this.last = value;
-    this.strength = this.strengthOf(
-      change,
-      this.gains.push((size + change) / 2),
-      this.losses.push((size - change) / 2),
-    );
-    return this.strength;
+  peek(value: number): number {
+    return this.next(value, false);
+  }
+
+  fill(values: Float64Array, out: Float64Array): void {
+    for (let at = 0; at < values.length; at += 1) out[at] = this.push(values[at]!);
   }
 
   fork(): RelativeStrength {
@@ -71,6 +61,19 @@ export class RelativeStrength implements SeriesKernel<number> {
     copy.last = this.last;
     copy.strength = this.strength;
     return copy;
+  }
+
+  next(value: number, commits: boolean): number {
+    const change = value - this.last;
+    const size = Math.abs(change);
+    const gain = this.gains.next((size + change) / 2, commits);
+    const loss = this.losses.next((size - change) / 2, commits);
+    const strength = this.strengthOf(change, gain, loss);
+    if (commits) {
+      this.last = value;
+      this.strength = strength;
+    }
+    return strength;
   }
 
   private strengthOf(change: number, gain: number, loss: number): number {

@@ -1,5 +1,6 @@
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { ColumnsOf } from "../rows.js";
 import { type SeriesKernel, seriesResultIndicator } from "../series-kernel.js";
 import type { SourceOptions } from "../source.js";
 import { RelativeStrength } from "./rsi.js";
@@ -40,6 +41,7 @@ export function stochRsi(
   checkPeriod("d", d);
   return seriesResultIndicator(
     () => new StochasticOfStrength(RelativeStrength.over(rsi), RangePosition.over(stochastic, k, d)),
+    ["k", "d"],
     options,
   );
 }
@@ -58,6 +60,12 @@ class StochasticOfStrength implements SeriesKernel<Stochastic | undefined> {
   peek(value: number): Stochastic | undefined {
     const strength = this.strength.peek(value);
     return this.position.peek(strength, strength, strength);
+  }
+
+  fill(values: Float64Array, out: ColumnsOf<Stochastic>): void {
+    const strengths = new Float64Array(values.length);
+    this.strength.fill(values, strengths);
+    this.position.fill(strengths, strengths, strengths, out);
   }
 
   fork(): StochasticOfStrength {

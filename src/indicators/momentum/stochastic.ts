@@ -1,7 +1,8 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleResultIndicator } from "../candle-kernel.js";
+import { LARGEST } from "../finite.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { CandleColumns, ColumnsOf, HighLowClose } from "../rows.js";
 import { SlidingExtreme } from "../windows/extreme.js";
 import { SlidingMean } from "../windows/mean.js";
 
@@ -38,18 +39,22 @@ export function stochastic(k = 14, smooth = 3, d = 3): Indicator<Stochastic> {
   checkPeriod("k", k);
   checkPeriod("smooth", smooth);
   checkPeriod("d", d);
-  return candleResultIndicator(() => new StochasticOfCandles(RangePosition.over(k, smooth, d)));
+  return candleResultIndicator(() => new StochasticOfCandles(RangePosition.over(k, smooth, d)), ["k", "d"]);
 }
 
 class StochasticOfCandles implements CandleKernel<Stochastic | undefined> {
   constructor(private readonly position: RangePosition) {}
 
-  push({ high, low, close }: Candle): Stochastic | undefined {
+  push({ high, low, close }: HighLowClose): Stochastic | undefined {
     return this.position.push(high, low, close);
   }
 
-  peek({ high, low, close }: Candle): Stochastic | undefined {
+  peek({ high, low, close }: HighLowClose): Stochastic | undefined {
     return this.position.peek(high, low, close);
+  }
+
+  fill({ high, low, close }: CandleColumns, out: ColumnsOf<Stochastic>): void {
+    this.position.fill(high, low, close, out);
   }
 
   fork(): StochasticOfCandles {
@@ -85,6 +90,29 @@ export class RangePosition {
     const k = this.smooth.peek(positionIn(this.highest.peek(high), this.lowest.peek(low), value));
     const d = this.signal.peek(k);
     return Number.isNaN(d) ? undefined : { k, d };
+  }
+
+  /** The lines of `push` again, window by window; `k` and `d` hold what goes from one to the next. */
+  fill(highs: Float64Array, lows: Float64Array, values: Float64Array, { k, d }: ColumnsOf<Stochastic>): void {
+    this.highest.fill(highs, k);
+    this.lowest.fill(lows, d);
+    let total = 0;
+    for (let at = 0; at < values.length; at += 1) {
+      const position = positionIn(k[at]!, d[at]!, values[at]!);
+      d[at] = position;
+      total += Number.isNaN(position) ? 0 : Math.abs(position);
+    }
+    if (total <= LARGEST) {
+      this.smooth.fill(d, k);
+      this.signal.fill(k, d);
+    } else {
+      // Numbers far outside of a tiny range: a mean of them may be none.
+      for (let at = 0; at < values.length; at += 1) {
+        k[at] = this.smooth.push(d[at]!);
+        d[at] = this.signal.push(k[at]!);
+      }
+    }
+    for (let at = 0; at < values.length; at += 1) if (Number.isNaN(d[at])) k[at] = Number.NaN;
   }
 
   fork(): RangePosition {

@@ -49,6 +49,10 @@ class SmoothedSlope implements SeriesKernel<number> {
     return percentChange(this.third.peek(this.second.peek(this.first.peek(value))), this.last);
   }
 
+  fill(values: Float64Array, out: Float64Array): void {
+    for (let at = 0; at < values.length; at += 1) out[at] = this.push(values[at]!);
+  }
+
   fork(): SmoothedSlope {
     const copy = new SmoothedSlope(this.first.fork(), this.second.fork(), this.third.fork());
     copy.last = this.last;

@@ -1,8 +1,8 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
 import { rangeSince } from "../range-since.js";
+import type { CandleColumns, HighLowClose } from "../rows.js";
 import { SlidingSum } from "../windows/sum.js";
 
 /**
@@ -44,21 +44,26 @@ class WeightedShares implements CandleKernel<number> {
     private readonly long: BuyingShare,
   ) {}
 
-  push(candle: Candle): number {
+  push(candle: HighLowClose): number {
     const pressure = candle.close - Math.min(candle.low, this.last);
-    const range = rangeSince(candle, this.last);
+    const range = rangeSince(candle.high, candle.low, this.last);
     this.last = candle.close;
     const short = this.short.push(pressure, range);
     const medium = this.medium.push(pressure, range);
     return 100 * ((4 * short + 2 * medium + this.long.push(pressure, range)) / 7);
   }
 
-  peek(candle: Candle): number {
+  peek(candle: HighLowClose): number {
     const pressure = candle.close - Math.min(candle.low, this.last);
-    const range = rangeSince(candle, this.last);
+    const range = rangeSince(candle.high, candle.low, this.last);
     const short = this.short.peek(pressure, range);
     const medium = this.medium.peek(pressure, range);
     return 100 * ((4 * short + 2 * medium + this.long.peek(pressure, range)) / 7);
+  }
+
+  fill({ high, low, close }: CandleColumns, out: Float64Array): void {
+    for (let at = 0; at < out.length; at += 1)
+      out[at] = this.push({ high: high[at]!, low: low[at]!, close: close[at]! });
   }
 
   fork(): WeightedShares {

@@ -1,7 +1,7 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { CandleColumns, HighLowClose } from "../rows.js";
 import { SlidingExtreme } from "../windows/extreme.js";
 
 /**
@@ -33,12 +33,17 @@ class DepthInRange implements CandleKernel<number> {
     private readonly lowest: SlidingExtreme,
   ) {}
 
-  push({ high, low, close }: Candle): number {
+  push({ high, low, close }: HighLowClose): number {
     return depthOf(close, this.highest.push(high), this.lowest.push(low));
   }
 
-  peek({ high, low, close }: Candle): number {
+  peek({ high, low, close }: HighLowClose): number {
     return depthOf(close, this.highest.peek(high), this.lowest.peek(low));
+  }
+
+  fill({ high, low, close }: CandleColumns, out: Float64Array): void {
+    for (let at = 0; at < out.length; at += 1)
+      out[at] = this.push({ high: high[at]!, low: low[at]!, close: close[at]! });
   }
 
   fork(): DepthInRange {

@@ -1,8 +1,8 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleResultIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
 import { rangeSince } from "../range-since.js";
+import type { CandleColumns, ColumnsOf, HighLowClose } from "../rows.js";
 import { ExponentialAverage } from "../smoothing.js";
 
 /** The strength of a trend and of each direction; all from 0 to 100. */
@@ -41,7 +41,10 @@ export interface DirectionalMovement {
  */
 export function adx(n = 14): Indicator<DirectionalMovement> {
   checkPeriod("n", n);
-  return candleResultIndicator(() => new DirectionalSums(n, ExponentialAverage.ofWilder(n)));
+  return candleResultIndicator(
+    () => new DirectionalSums(n, ExponentialAverage.ofWilder(n)),
+    ["adx", "plusDi", "minusDi"],
+  );
 }
 
 /** Below this a range is only rounding: nothing was added to it for ten thousand candles. */
@@ -69,34 +72,34 @@ class DirectionalSums implements CandleKernel<DirectionalMovement | undefined> {
     this.keep = (n - 1) / n;
   }
 
-  push(candle: Candle): DirectionalMovement | undefined {
-    if (this.seen < this.n) return this.pushFirst(candle);
-    const { keep } = this;
-    const rise = positivePart(candle.high - this.high);
-    const fall = positivePart(this.low - candle.low);
-    this.plus = keep * this.plus + largerOnly(rise, fall);
-    this.minus = keep * this.minus + largerOnly(fall, rise);
-    this.range = keep * this.range + rangeSince(candle, this.close);
-    this.high = candle.high;
-    this.low = candle.low;
-    this.close = candle.close;
+  push({ high, low, close }: HighLowClose): DirectionalMovement | undefined {
+    const adx = this.next(high, low, close);
+    if (Number.isNaN(adx)) return undefined;
     const scale = percentScale(this.range);
-    const plusDi = scale * this.plus;
-    const minusDi = scale * this.minus;
-    const adx = this.index.push(directionalIndex(plusDi, minusDi));
-    return Number.isNaN(adx) ? undefined : { adx, plusDi, minusDi };
+    return { adx, plusDi: scale * this.plus, minusDi: scale * this.minus };
   }
 
-  peek(candle: Candle): DirectionalMovement | undefined {
+  /** The lines of `next` again: written once, with a flag, it takes a tenth longer, and `fill` two thirds. */
+  peek(candle: HighLowClose): DirectionalMovement | undefined {
     if (this.seen < this.n) return undefined;
     const { keep } = this;
     const rise = positivePart(candle.high - this.high);
     const fall = positivePart(this.low - candle.low);
-    const scale = percentScale(keep * this.range + rangeSince(candle, this.close));
+    const scale = percentScale(keep * this.range + rangeSince(candle.high, candle.low, this.close));
     const plusDi = scale * (keep * this.plus + largerOnly(rise, fall));
     const minusDi = scale * (keep * this.minus + largerOnly(fall, rise));
     const adx = this.index.peek(directionalIndex(plusDi, minusDi));
     return Number.isNaN(adx) ? undefined : { adx, plusDi, minusDi };
+  }
+
+  fill({ high, low, close }: CandleColumns, { adx, plusDi, minusDi }: ColumnsOf<DirectionalMovement>): void {
+    for (let at = 0; at < high.length; at += 1) {
+      const index = this.next(high[at]!, low[at]!, close[at]!);
+      const scale = Number.isNaN(index) ? index : percentScale(this.range);
+      adx[at] = index;
+      plusDi[at] = scale * this.plus;
+      minusDi[at] = scale * this.minus;
+    }
   }
 
   fork(): DirectionalSums {
@@ -111,17 +114,25 @@ class DirectionalSums implements CandleKernel<DirectionalMovement | undefined> {
     return copy;
   }
 
-  private pushFirst(candle: Candle): undefined {
+  /** Takes the candle in, and returns the average of the indexes. */
+  private next(high: number, low: number, close: number): number {
+    // The first candle has none before it; those until the n-th are summed up.
+    const keep = this.seen < this.n ? 1 : this.keep;
     const isFirst = this.seen === 0;
-    const rise = positivePart(candle.high - this.high);
-    const fall = positivePart(this.low - candle.low);
-    this.plus = isFirst ? 0 : this.plus + largerOnly(rise, fall);
-    this.minus = isFirst ? 0 : this.minus + largerOnly(fall, rise);
-    this.range = isFirst ? 0 : this.range + rangeSince(candle, this.close);
-    this.high = candle.high;
-    this.low = candle.low;
-    this.close = candle.close;
-    this.seen += 1;
+    const rise = positivePart(high - this.high);
+    const fall = positivePart(this.low - low);
+    this.plus = isFirst ? 0 : keep * this.plus + largerOnly(rise, fall);
+    this.minus = isFirst ? 0 : keep * this.minus + largerOnly(fall, rise);
+    this.range = isFirst ? 0 : keep * this.range + rangeSince(high, low, this.close);
+    this.high = high;
+    this.low = low;
+    this.close = close;
+    if (this.seen < this.n) {
+      this.seen += 1;
+      return Number.NaN;
+    }
+    const scale = percentScale(this.range);
+    return this.index.push(directionalIndex(scale * this.plus, scale * this.minus));
   }
 }
 

@@ -1,7 +1,7 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleResultIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { CandleColumns, ColumnsOf, HighLow } from "../rows.js";
 import { SlidingExtremeAge } from "../windows/extreme-age.js";
 
 /** How recent the extremes are, from 0, `n` candles old, to 100, the newest candle. */
@@ -37,6 +37,7 @@ export function aroon(n = 14): Indicator<Aroon> {
   checkPeriod("n", n);
   return candleResultIndicator(
     () => new ExtremeFreshness(n, SlidingExtremeAge.ofHighest(n + 1), SlidingExtremeAge.ofLowest(n + 1)),
+    ["up", "down", "oscillator"],
   );
 }
 
@@ -47,12 +48,21 @@ class ExtremeFreshness implements CandleKernel<Aroon | undefined> {
     private readonly lowest: SlidingExtremeAge,
   ) {}
 
-  push(candle: Candle): Aroon | undefined {
+  push(candle: HighLow): Aroon | undefined {
     return this.resultOf(this.highest.push(candle.high), this.lowest.push(candle.low));
   }
 
-  peek(candle: Candle): Aroon | undefined {
+  peek(candle: HighLow): Aroon | undefined {
     return this.resultOf(this.highest.peek(candle.high), this.lowest.peek(candle.low));
+  }
+
+  fill({ high, low }: CandleColumns, { up, down, oscillator }: ColumnsOf<Aroon>): void {
+    for (let at = 0; at < high.length; at += 1) {
+      const result = this.push({ high: high[at]!, low: low[at]! });
+      up[at] = result?.up ?? Number.NaN;
+      down[at] = result?.down ?? Number.NaN;
+      oscillator[at] = result?.oscillator ?? Number.NaN;
+    }
   }
 
   fork(): ExtremeFreshness {

@@ -1,7 +1,7 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleResultIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { CandleColumns, ColumnsOf, HighLow } from "../rows.js";
 import { SlidingExtreme } from "../windows/extreme.js";
 
 /** Four lines of the Ichimoku chart, all of them prices, none displaced. */
@@ -46,7 +46,10 @@ export function ichimoku(conversion = 9, base = 26, span = 52): Indicator<Ichimo
   checkPeriod("base", base);
   checkPeriod("span", span);
   const { of } = MiddleOfExtremes;
-  return candleResultIndicator(() => new MiddleLines(of(conversion), of(base), of(span)));
+  return candleResultIndicator(
+    () => new MiddleLines(of(conversion), of(base), of(span)),
+    ["conversion", "base", "spanA", "spanB"],
+  );
 }
 
 class MiddleLines implements CandleKernel<Ichimoku | undefined> {
@@ -56,12 +59,22 @@ class MiddleLines implements CandleKernel<Ichimoku | undefined> {
     private readonly span: MiddleOfExtremes,
   ) {}
 
-  push(candle: Candle): Ichimoku | undefined {
+  push(candle: HighLow): Ichimoku | undefined {
     return linesOf(this.conversion.push(candle), this.base.push(candle), this.span.push(candle));
   }
 
-  peek(candle: Candle): Ichimoku | undefined {
+  peek(candle: HighLow): Ichimoku | undefined {
     return linesOf(this.conversion.peek(candle), this.base.peek(candle), this.span.peek(candle));
+  }
+
+  fill({ high, low }: CandleColumns, { conversion, base, spanA, spanB }: ColumnsOf<Ichimoku>): void {
+    for (let at = 0; at < high.length; at += 1) {
+      const result = this.push({ high: high[at]!, low: low[at]! });
+      conversion[at] = result?.conversion ?? Number.NaN;
+      base[at] = result?.base ?? Number.NaN;
+      spanA[at] = result?.spanA ?? Number.NaN;
+      spanB[at] = result?.spanB ?? Number.NaN;
+    }
   }
 
   fork(): MiddleLines {
@@ -75,7 +88,7 @@ function linesOf(conversion: number, base: number, spanB: number): Ichimoku | un
 }
 
 /** The midpoint of the highest high and the lowest low of the last `n` candles; NaN until there are `n`. */
-class MiddleOfExtremes implements CandleKernel<number> {
+class MiddleOfExtremes {
   private constructor(
     private readonly highest: SlidingExtreme,
     private readonly lowest: SlidingExtreme,
@@ -85,11 +98,11 @@ class MiddleOfExtremes implements CandleKernel<number> {
     return new MiddleOfExtremes(SlidingExtreme.highest(n), SlidingExtreme.lowest(n));
   }
 
-  push({ high, low }: Candle): number {
+  push({ high, low }: HighLow): number {
     return (this.highest.push(high) + this.lowest.push(low)) / 2;
   }
 
-  peek({ high, low }: Candle): number {
+  peek({ high, low }: HighLow): number {
     return (this.highest.peek(high) + this.lowest.peek(low)) / 2;
   }
 

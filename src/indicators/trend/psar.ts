@@ -1,7 +1,7 @@
 import { checkNumber } from "../../contract/input.js";
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
+import type { CandleColumns, HighLow } from "../rows.js";
 
 /**
  * The parabolic stop and reverse (Wilder 1978; TA-Lib's `SAR`): a stop that follows the trend at a growing speed, and
@@ -54,7 +54,7 @@ class ParabolicStop implements CandleKernel<number> {
     private readonly max: number,
   ) {}
 
-  push(candle: Candle): number {
+  push(candle: HighLow): number {
     const { side, stop } = this;
     if (side === 0) return this.pushFirst(candle);
     const near = side > 0 ? candle.low : -candle.high;
@@ -68,12 +68,16 @@ class ParabolicStop implements CandleKernel<number> {
     return side * stop;
   }
 
-  peek(candle: Candle): number {
+  peek(candle: HighLow): number {
     const { side, stop } = this;
     if (side === 0) return this.fork().push(candle);
     const near = side > 0 ? candle.low : -candle.high;
     if (near > stop) return side * stop;
     return side * Math.max(this.extreme, this.far, side > 0 ? candle.high : -candle.low);
+  }
+
+  fill({ high, low }: CandleColumns, out: Float64Array): void {
+    for (let at = 0; at < out.length; at += 1) out[at] = this.push({ high: high[at]!, low: low[at]! });
   }
 
   fork(): ParabolicStop {
@@ -107,7 +111,7 @@ class ParabolicStop implements CandleKernel<number> {
     return side * stop;
   }
 
-  private pushFirst(candle: Candle): number {
+  private pushFirst(candle: HighLow): number {
     const { low, high } = candle;
     const [lowBefore, highBefore] = [this.near, this.far];
     const isSecond = !Number.isNaN(lowBefore);

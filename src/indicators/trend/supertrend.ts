@@ -1,7 +1,7 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleResultIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkFactor, checkPeriod } from "../parameters.js";
+import type { CandleColumns, ColumnsOf, HighLowClose } from "../rows.js";
 import { ExponentialAverage } from "../smoothing.js";
 import { AverageTrueRange } from "../volatility/atr.js";
 
@@ -41,7 +41,7 @@ export function supertrend(n = 10, factor = 3): Indicator<Supertrend> {
   checkFactor("factor", factor);
   return candleResultIndicator(() => {
     return new TrendBands(factor, new AverageTrueRange(ExponentialAverage.ofWilder(n)));
-  });
+  }, ["value", "direction"]);
 }
 
 class TrendBands implements CandleKernel<Supertrend | undefined> {
@@ -57,26 +57,20 @@ class TrendBands implements CandleKernel<Supertrend | undefined> {
     private readonly range: AverageTrueRange,
   ) {}
 
-  push(candle: Candle): Supertrend | undefined {
-    const reach = this.factor * this.range.push(candle);
-    const upper = this.nextUpper(candle, reach);
-    const lower = this.nextLower(candle, reach);
-    const direction = this.nextDirection(candle.close, upper, lower);
-    this.close = candle.close;
-    if (Number.isNaN(reach)) return undefined;
-    this.upper = upper;
-    this.lower = lower;
-    this.direction = direction;
-    return { value: direction > 0 ? lower : upper, direction };
+  push(candle: HighLowClose): Supertrend | undefined {
+    return this.next(candle, true);
   }
 
-  peek(candle: Candle): Supertrend | undefined {
-    const reach = this.factor * this.range.peek(candle);
-    if (Number.isNaN(reach)) return undefined;
-    const upper = this.nextUpper(candle, reach);
-    const lower = this.nextLower(candle, reach);
-    const direction = this.nextDirection(candle.close, upper, lower);
-    return { value: direction > 0 ? lower : upper, direction };
+  peek(candle: HighLowClose): Supertrend | undefined {
+    return this.next(candle, false);
+  }
+
+  fill({ high, low, close }: CandleColumns, { value, direction }: ColumnsOf<Supertrend>): void {
+    for (let at = 0; at < high.length; at += 1) {
+      const result = this.push({ high: high[at]!, low: low[at]!, close: close[at]! });
+      value[at] = result?.value ?? Number.NaN;
+      direction[at] = result?.direction ?? Number.NaN;
+    }
   }
 
   fork(): TrendBands {
@@ -88,12 +82,27 @@ class TrendBands implements CandleKernel<Supertrend | undefined> {
     return copy;
   }
 
-  private nextUpper({ high, low }: Candle, reach: number): number {
+  private next(candle: HighLowClose, commits: boolean): Supertrend | undefined {
+    const reach = this.factor * this.range.next(candle.high, candle.low, candle.close, commits);
+    const upper = this.nextUpper(candle, reach);
+    const lower = this.nextLower(candle, reach);
+    const direction = this.nextDirection(candle.close, upper, lower);
+    if (commits) this.close = candle.close;
+    if (Number.isNaN(reach)) return undefined;
+    if (commits) {
+      this.upper = upper;
+      this.lower = lower;
+      this.direction = direction;
+    }
+    return { value: direction > 0 ? lower : upper, direction };
+  }
+
+  private nextUpper({ high, low }: HighLowClose, reach: number): number {
     const upper = (high + low) / 2 + reach;
     return this.close > this.upper ? upper : Math.min(upper, this.upper);
   }
 
-  private nextLower({ high, low }: Candle, reach: number): number {
+  private nextLower({ high, low }: HighLowClose, reach: number): number {
     const lower = (high + low) / 2 - reach;
     return this.close < this.lower ? lower : Math.max(lower, this.lower);
   }

@@ -1,9 +1,9 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
 import { rangeSince } from "../range-since.js";
-import { ExponentialAverage } from "../smoothing.js";
+import type { CandleColumns, HighLowClose } from "../rows.js";
+import { ExponentialAverage, faded } from "../smoothing.js";
 
 /**
  * The average true range: Wilder's average of the `trueRange` (TA-Lib's `ATR`).
@@ -34,19 +34,40 @@ export class AverageTrueRange implements CandleKernel<number> {
 
   constructor(private readonly average: ExponentialAverage) {}
 
-  push(candle: Candle): number {
-    const range = rangeSince(candle, this.previousClose);
-    this.previousClose = candle.close;
-    return this.average.push(range);
+  push({ high, low, close }: HighLowClose): number {
+    return this.next(high, low, close, true);
   }
 
-  peek(candle: Candle): number {
-    return this.average.peek(rangeSince(candle, this.previousClose));
+  peek({ high, low, close }: HighLowClose): number {
+    return this.next(high, low, close, false);
+  }
+
+  fill({ high, low, close }: CandleColumns, out: Float64Array): void {
+    let at = 0;
+    for (; at < out.length && !this.average.isSteady; at += 1) {
+      out[at] = this.next(high[at]!, low[at]!, close[at]!, true);
+    }
+    const { keep } = this.average;
+    let { average } = this.average;
+    let { previousClose } = this;
+    for (; at < out.length; at += 1) {
+      average = faded(average, rangeSince(high[at]!, low[at]!, previousClose), keep);
+      previousClose = close[at]!;
+      out[at] = average;
+    }
+    this.average.average = average;
+    this.previousClose = previousClose;
   }
 
   fork(): AverageTrueRange {
     const copy = new AverageTrueRange(this.average.fork());
     copy.previousClose = this.previousClose;
     return copy;
+  }
+
+  next(high: number, low: number, close: number, commits: boolean): number {
+    const range = rangeSince(high, low, this.previousClose);
+    if (commits) this.previousClose = close;
+    return this.average.next(range, commits);
   }
 }

@@ -1,5 +1,6 @@
 import type { Indicator } from "../kernel.js";
 import { checkFactor, checkPeriod } from "../parameters.js";
+import type { ColumnsOf } from "../rows.js";
 import { type SeriesKernel, seriesResultIndicator } from "../series-kernel.js";
 import type { SourceOptions } from "../source.js";
 import { SlidingVariance } from "../windows/variance.js";
@@ -46,7 +47,11 @@ export interface BollingerBands {
 export function bollinger(n = 20, k = 2, options?: SourceOptions): Indicator<BollingerBands> {
   checkPeriod("n", n);
   checkFactor("k", k);
-  return seriesResultIndicator(() => new Bands(k, new SlidingVariance(n)), options);
+  return seriesResultIndicator(
+    () => new Bands(k, new SlidingVariance(n)),
+    ["upper", "middle", "lower", "percentB", "width"],
+    options,
+  );
 }
 
 class Bands implements SeriesKernel<BollingerBands | undefined> {
@@ -72,6 +77,22 @@ class Bands implements SeriesKernel<BollingerBands | undefined> {
       percentB: reach === 0 ? 0.5 : 0.5 + (value - middle) / (2 * reach),
       width: middle === 0 ? 0 : (2 * reach) / middle,
     };
+  }
+
+  /**
+   * The lines of `peek` again, without its object; `width` holds the variances until they are used. Functions for both
+   * would cost `peek` a quarter of its speed.
+   */
+  fill(values: Float64Array, { upper, middle, lower, percentB, width }: ColumnsOf<BollingerBands>): void {
+    this.window.fill(values, middle, width);
+    for (let at = 0; at < values.length; at += 1) {
+      const mean = middle[at]!;
+      const reach = this.k * Math.sqrt(width[at]!);
+      upper[at] = mean + reach;
+      lower[at] = mean - reach;
+      percentB[at] = reach === 0 ? 0.5 : 0.5 + (values[at]! - mean) / (2 * reach);
+      width[at] = mean === 0 ? 0 : (2 * reach) / mean;
+    }
   }
 
   fork(): Bands {

@@ -1,7 +1,7 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleResultIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { CandleColumns, ColumnsOf, HighLow } from "../rows.js";
 import { SlidingExtreme } from "../windows/extreme.js";
 
 /** The range of the last candles; all in the unit of the price. */
@@ -38,6 +38,7 @@ export function donchian(n = 20): Indicator<DonchianChannel> {
   checkPeriod("n", n);
   return candleResultIndicator(
     () => new ExtremesChannel(SlidingExtreme.highest(n), SlidingExtreme.lowest(n)),
+    ["upper", "middle", "lower"],
   );
 }
 
@@ -47,12 +48,21 @@ class ExtremesChannel implements CandleKernel<DonchianChannel | undefined> {
     private readonly lows: SlidingExtreme,
   ) {}
 
-  push({ high, low }: Candle): DonchianChannel | undefined {
+  push({ high, low }: HighLow): DonchianChannel | undefined {
     return between(this.lows.push(low), this.highs.push(high));
   }
 
-  peek({ high, low }: Candle): DonchianChannel | undefined {
+  peek({ high, low }: HighLow): DonchianChannel | undefined {
     return between(this.lows.peek(low), this.highs.peek(high));
+  }
+
+  fill({ high, low }: CandleColumns, { upper, middle, lower }: ColumnsOf<DonchianChannel>): void {
+    for (let at = 0; at < high.length; at += 1) {
+      const result = this.push({ high: high[at]!, low: low[at]! });
+      upper[at] = result?.upper ?? Number.NaN;
+      middle[at] = result?.middle ?? Number.NaN;
+      lower[at] = result?.lower ?? Number.NaN;
+    }
   }
 
   fork(): ExtremesChannel {

@@ -1,6 +1,6 @@
-import type { Candle } from "../../contract/model.js";
 import type { Indicator } from "../kernel.js";
 import { checkFactor, checkPeriod } from "../parameters.js";
+import type { CandleColumns, ColumnsOf, HighLowClose } from "../rows.js";
 import { type SeriesKernel, seriesResultIndicator } from "../series-kernel.js";
 import { ExponentialAverage } from "../smoothing.js";
 import type { SourceOptions } from "../source.js";
@@ -41,10 +41,14 @@ export function keltner(n = 20, factor = 2, atr = 10, options?: SourceOptions): 
   checkPeriod("n", n);
   checkFactor("factor", factor);
   checkPeriod("atr", atr);
-  return seriesResultIndicator(() => {
-    const range = new AverageTrueRange(ExponentialAverage.ofWilder(atr));
-    return new RangeChannel(factor, ExponentialAverage.ofSpan(n), range);
-  }, options);
+  return seriesResultIndicator(
+    () => {
+      const range = new AverageTrueRange(ExponentialAverage.ofWilder(atr));
+      return new RangeChannel(factor, ExponentialAverage.ofSpan(n), range);
+    },
+    ["upper", "middle", "lower"],
+    options,
+  );
 }
 
 class RangeChannel implements SeriesKernel<KeltnerChannel | undefined> {
@@ -54,12 +58,25 @@ class RangeChannel implements SeriesKernel<KeltnerChannel | undefined> {
     private readonly range: AverageTrueRange,
   ) {}
 
-  push(value: number, candle: Candle): KeltnerChannel | undefined {
+  push(value: number, candle: HighLowClose): KeltnerChannel | undefined {
     return this.channel(this.average.push(value), this.range.push(candle));
   }
 
-  peek(value: number, candle: Candle): KeltnerChannel | undefined {
+  peek(value: number, candle: HighLowClose): KeltnerChannel | undefined {
     return this.channel(this.average.peek(value), this.range.peek(candle));
+  }
+
+  fill(
+    values: Float64Array,
+    { upper, middle, lower }: ColumnsOf<KeltnerChannel>,
+    { high, low, close }: CandleColumns,
+  ): void {
+    for (let at = 0; at < values.length; at += 1) {
+      const result = this.push(values[at]!, { high: high[at]!, low: low[at]!, close: close[at]! });
+      upper[at] = result?.upper ?? Number.NaN;
+      middle[at] = result?.middle ?? Number.NaN;
+      lower[at] = result?.lower ?? Number.NaN;
+    }
   }
 
   fork(): RangeChannel {

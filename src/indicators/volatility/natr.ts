@@ -1,7 +1,7 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { CandleColumns, HighLowClose } from "../rows.js";
 import { ExponentialAverage } from "../smoothing.js";
 import { AverageTrueRange } from "./atr.js";
 
@@ -30,12 +30,17 @@ export function natr(n = 14): Indicator<number> {
 class NormalizedRange implements CandleKernel<number> {
   constructor(private readonly range: AverageTrueRange) {}
 
-  push(candle: Candle): number {
+  push(candle: HighLowClose): number {
     return percentOfClose(this.range.push(candle), candle.close);
   }
 
-  peek(candle: Candle): number {
+  peek(candle: HighLowClose): number {
     return percentOfClose(this.range.peek(candle), candle.close);
+  }
+
+  fill({ high, low, close }: CandleColumns, out: Float64Array): void {
+    for (let at = 0; at < out.length; at += 1)
+      out[at] = this.push({ high: high[at]!, low: low[at]!, close: close[at]! });
   }
 
   fork(): NormalizedRange {

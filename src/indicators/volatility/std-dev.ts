@@ -40,6 +40,10 @@ class StandardDeviation implements SeriesKernel<number> {
     return Math.sqrt(this.window.variance(value));
   }
 
+  fill(values: Float64Array, out: Float64Array): void {
+    for (let at = 0; at < values.length; at += 1) out[at] = this.push(values[at]!);
+  }
+
   fork(): StandardDeviation {
     return new StandardDeviation(this.window.fork());
   }

@@ -1,7 +1,7 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { rangeSince } from "../range-since.js";
+import type { CandleColumns, HighLowClose } from "../rows.js";
 
 /**
  * The true range: how far the price moved since the previous close (Wilder; TA-Lib's `TRANGE`).
@@ -26,14 +26,19 @@ export function trueRange(): Indicator<number> {
 class TrueRange implements CandleKernel<number> {
   private previousClose = Number.NaN;
 
-  push(candle: Candle): number {
-    const range = rangeSince(candle, this.previousClose);
+  push(candle: HighLowClose): number {
+    const range = rangeSince(candle.high, candle.low, this.previousClose);
     this.previousClose = candle.close;
     return range;
   }
 
-  peek(candle: Candle): number {
-    return rangeSince(candle, this.previousClose);
+  peek(candle: HighLowClose): number {
+    return rangeSince(candle.high, candle.low, this.previousClose);
+  }
+
+  fill({ high, low, close }: CandleColumns, out: Float64Array): void {
+    for (let at = 0; at < out.length; at += 1)
+      out[at] = this.push({ high: high[at]!, low: low[at]!, close: close[at]! });
   }
 
   fork(): TrueRange {

@@ -1,6 +1,6 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
+import type { CandleColumns, HighLowCloseVolume } from "../rows.js";
 import { moneyFlow } from "./money-flow.js";
 import { RunningTotal } from "./running-total.js";
 
@@ -30,12 +30,17 @@ export function adl(): Indicator<number> {
 class FlowTotal implements CandleKernel<number> {
   constructor(private readonly total: RunningTotal) {}
 
-  push(candle: Candle): number {
+  push(candle: HighLowCloseVolume): number {
     return this.total.push(moneyFlow(candle));
   }
 
-  peek(candle: Candle): number {
+  peek(candle: HighLowCloseVolume): number {
     return this.total.peek(moneyFlow(candle));
+  }
+
+  fill({ high, low, close, volume }: CandleColumns, out: Float64Array): void {
+    for (let at = 0; at < out.length; at += 1)
+      out[at] = this.push({ high: high[at]!, low: low[at]!, close: close[at]!, volume: volume[at]! });
   }
 
   fork(): FlowTotal {

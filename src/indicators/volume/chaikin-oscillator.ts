@@ -1,7 +1,7 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { CandleColumns, HighLowCloseVolume } from "../rows.js";
 import { moneyFlow } from "./money-flow.js";
 
 /**
@@ -50,7 +50,7 @@ class AverageLags implements CandleKernel<number> {
     this.keepSlow = (slow - 1) / (slow + 1);
   }
 
-  push(candle: Candle): number {
+  push(candle: HighLowCloseVolume): number {
     const flow = moneyFlow(candle);
     const isFirst = this.seen === 0;
     this.overFast = isFirst ? 0 : this.keepFast * (this.overFast + flow);
@@ -59,11 +59,16 @@ class AverageLags implements CandleKernel<number> {
     return this.seen < this.slow ? Number.NaN : this.overSlow - this.overFast;
   }
 
-  peek(candle: Candle): number {
+  peek(candle: HighLowCloseVolume): number {
     if (this.seen + 1 < this.slow) return Number.NaN;
     if (this.seen === 0) return 0;
     const flow = moneyFlow(candle);
     return this.keepSlow * (this.overSlow + flow) - this.keepFast * (this.overFast + flow);
+  }
+
+  fill({ high, low, close, volume }: CandleColumns, out: Float64Array): void {
+    for (let at = 0; at < out.length; at += 1)
+      out[at] = this.push({ high: high[at]!, low: low[at]!, close: close[at]!, volume: volume[at]! });
   }
 
   fork(): AverageLags {

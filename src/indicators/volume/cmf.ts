@@ -1,7 +1,7 @@
-import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { CandleColumns, HighLowCloseVolume } from "../rows.js";
 import { SlidingSum } from "../windows/sum.js";
 import { moneyFlow } from "./money-flow.js";
 
@@ -35,12 +35,17 @@ class FlowShare implements CandleKernel<number> {
     private readonly volumes: SlidingSum,
   ) {}
 
-  push(candle: Candle): number {
+  push(candle: HighLowCloseVolume): number {
     return flowShare(this.flows.push(moneyFlow(candle)), this.volumes.push(candle.volume));
   }
 
-  peek(candle: Candle): number {
+  peek(candle: HighLowCloseVolume): number {
     return flowShare(this.flows.peek(moneyFlow(candle)), this.volumes.peek(candle.volume));
+  }
+
+  fill({ high, low, close, volume }: CandleColumns, out: Float64Array): void {
+    for (let at = 0; at < out.length; at += 1)
+      out[at] = this.push({ high: high[at]!, low: low[at]!, close: close[at]!, volume: volume[at]! });
   }
 
   fork(): FlowShare {

@@ -1,6 +1,7 @@
 import type { Candle } from "../../contract/model.js";
 import { type CandleKernel, candleIndicator } from "../candle-kernel.js";
 import type { Indicator } from "../kernel.js";
+import type { CandleColumns } from "../rows.js";
 import { RunningTotal } from "./running-total.js";
 
 /**
@@ -33,14 +34,19 @@ class VolumeBalance implements CandleKernel<number> {
 
   constructor(private readonly total: RunningTotal) {}
 
-  push({ close, volume }: Candle): number {
+  push({ close, volume }: Pick<Candle, "close" | "volume">): number {
     const signed = Math.sign(close - this.close) * volume;
     this.close = close;
     return this.total.push(signed);
   }
 
-  peek({ close, volume }: Candle): number {
+  peek({ close, volume }: Pick<Candle, "close" | "volume">): number {
     return this.total.peek(Math.sign(close - this.close) * volume);
+  }
+
+  fill({ close, volume }: CandleColumns, out: Float64Array): void {
+    for (let at = 0; at < out.length; at += 1)
+      out[at] = this.push({ close: close[at]!, volume: volume[at]! });
   }
 
   fork(): VolumeBalance {

@@ -7,6 +7,7 @@ import { vwma } from "../averages/vwma.js";
 
 import type { Indicator } from "../kernel.js";
 import { checkPeriod } from "../parameters.js";
+import type { CandleColumns } from "../rows.js";
 import { type SeriesKernel, seriesIndicator } from "../series-kernel.js";
 import type { SourceOptions } from "../source.js";
 
@@ -81,7 +82,7 @@ class SessionAverage implements SeriesKernel<number> {
 
   constructor(private readonly sessions: Intervals) {}
 
-  push(price: number, candle: Candle): number {
+  push(price: number, candle: Pick<Candle, "timestamp" | "volume">): number {
     if (!this.isIn(candle)) this.begin(price, candle);
     const { anchor } = this;
     this.amount += (price - anchor) * candle.volume;
@@ -90,10 +91,16 @@ class SessionAverage implements SeriesKernel<number> {
     return anchor + this.amount / this.volume;
   }
 
-  peek(price: number, candle: Candle): number {
+  peek(price: number, candle: Pick<Candle, "timestamp" | "volume">): number {
     const { volume } = candle;
     if (!this.isIn(candle)) return volume === 0 ? Number.NaN : price;
     return this.anchor + (this.amount + (price - this.anchor) * volume) / (this.volume + volume);
+  }
+
+  fill(values: Float64Array, out: Float64Array, { timestamp, volume }: CandleColumns): void {
+    for (let at = 0; at < values.length; at += 1) {
+      out[at] = this.push(values[at]!, { timestamp: timestamp[at]!, volume: volume[at]! });
+    }
   }
 
   fork(): SessionAverage {
@@ -106,11 +113,11 @@ class SessionAverage implements SeriesKernel<number> {
     return copy;
   }
 
-  private isIn({ timestamp }: Candle): boolean {
+  private isIn({ timestamp }: Pick<Candle, "timestamp" | "volume">): boolean {
     return timestamp >= this.from && timestamp < this.to;
   }
 
-  private begin(price: number, { timestamp }: Candle): void {
+  private begin(price: number, { timestamp }: Pick<Candle, "timestamp" | "volume">): void {
     this.from = this.sessions.start(timestamp);
     this.to = this.sessions.end(timestamp);
     this.anchor = price;

@@ -34,6 +34,39 @@ export class SlidingMean {
     return mean;
   }
 
+  /**
+   * `push` for every value; NaN only before the first number, and `out` another array. A block stands in `values` as it
+   * is, so while its means are written, its sums are taken from the end as well, and wait in `out` for the next block.
+   */
+  fill(values: Float64Array, out: Float64Array): void {
+    const { block, inverse } = this;
+    const width = this.n - 1;
+    const end = values.length - width;
+    let row = 0;
+    for (; row < values.length && (this.at > 0 || Number.isNaN(values[row])); row += 1) {
+      out[row] = this.push(values[row]!);
+    }
+    if (width > 0 && row + width <= end) {
+      let { anchor } = this;
+      for (let at = 0; at < width; at += 1) out[row + at] = block[at]!;
+      for (; row + width <= end; row += width) {
+        const last = values[row + width - 1]!;
+        let sum = 0;
+        let rest = 0;
+        for (let at = row, back = row + width - 1; back >= row; at += 1, back -= 1) {
+          sum += values[at]! - anchor;
+          out[at] = anchor + (out[at]! + sum) * inverse;
+          rest += values[back]! - last;
+          out[back + width] = rest;
+        }
+        anchor = last;
+      }
+      this.anchor = anchor;
+      for (let at = 0; at < width; at += 1) block[at] = out[row + at]!;
+    }
+    for (; row < values.length; row += 1) out[row] = this.push(values[row]!);
+  }
+
   fork(): SlidingMean {
     const copy = new SlidingMean(this.n, this.block.slice());
     copy.at = this.at;

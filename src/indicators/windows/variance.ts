@@ -51,6 +51,55 @@ export class SlidingVariance {
     if (at + 4 >= block.length) this.turn();
   }
 
+  /** What is asked, then `push`, for every value, block by block, as in `SlidingMean`, under the same conditions. */
+  fill(values: Float64Array, means: Float64Array, variances: Float64Array): void {
+    const { block, inverse } = this;
+    const width = this.n - 1;
+    const end = values.length - width;
+    let row = 0;
+    for (; row < values.length && this.at > 0; row += 1) this.ask(values[row]!, means, variances, row);
+    if (width > 0 && row + width <= end) {
+      let { anchor } = this;
+      for (let at = 0; at < width; at += 1) {
+        means[row + at] = block[2 * at]!;
+        variances[row + at] = block[2 * at + 1]!;
+      }
+      for (; row + width <= end; row += width) {
+        const last = values[row + width - 1]!;
+        let sum = 0;
+        let squares = 0;
+        let restSum = 0;
+        let restSquares = 0;
+        for (let at = row, back = row + width - 1; back >= row; at += 1, back -= 1) {
+          const distance = values[at]! - anchor;
+          sum += distance;
+          squares += distance * distance;
+          const mean = (means[at]! + sum) * inverse;
+          means[at] = anchor + mean;
+          variances[at] = Math.max(0, (variances[at]! + squares) * inverse - mean * mean);
+          const restDistance = values[back]! - last;
+          restSum += restDistance;
+          restSquares += restDistance * restDistance;
+          means[back + width] = restSum;
+          variances[back + width] = restSquares;
+        }
+        anchor = last;
+      }
+      this.anchor = anchor;
+      for (let at = 0; at < width; at += 1) {
+        block[2 * at] = means[row + at]!;
+        block[2 * at + 1] = variances[row + at]!;
+      }
+    }
+    for (; row < values.length; row += 1) this.ask(values[row]!, means, variances, row);
+  }
+
+  private ask(value: number, means: Float64Array, variances: Float64Array, row: number): void {
+    means[row] = this.mean(value);
+    variances[row] = this.variance(value);
+    this.push(value);
+  }
+
   fork(): SlidingVariance {
     const copy = new SlidingVariance(this.n, this.block.slice());
     copy.at = this.at;

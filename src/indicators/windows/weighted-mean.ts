@@ -43,6 +43,10 @@ export class SlidingWeightedMean {
     return mean;
   }
 
+  fill(values: Float64Array, out: Float64Array): void {
+    for (let at = 0; at < values.length; at += 1) out[at] = this.push(values[at]!);
+  }
+
   fork(): SlidingWeightedMean {
     const copy = new SlidingWeightedMean(this.n, this.block.slice());
     copy.at = this.at;

@@ -59,6 +59,17 @@ const short = ({ type, candle, status, revision, live }: CandleEvent) =>
 const NOW = 100 * MINUTE;
 
 describe("the table of a published series", () => {
+  it("tells growing revisions where the stream was lost, and what it held is stored again from the first", () => {
+    const one = table();
+    one.candle(candle(1, { revision: 3, status: "closed", time: 2 }));
+    one.caughtUp(NOW);
+    const again = candle(1, { epoch: 1, revision: 0, status: "closed", time: 3 });
+    const events = [again, { ...again, revision: 1, status: "final" as const, time: 4 }].flatMap(
+      (message) => [...one.candle(message)],
+    );
+    expect(events.map(short)).toEqual(["removed 1=1 closed r4", "new 1=1 final r1"]);
+  });
+
   it("begins with what is stored, ascending, whatever the order in which it was", () => {
     const one = table();
     const held = [
@@ -134,8 +145,9 @@ describe("the table of a published series", () => {
     one.candle(candle(1));
     one.caughtUp(NOW);
     expect(one.candle(candle(1, { time: 2, epoch: 8, observedAt: 99 * MINUTE }))).toEqual([]);
-    expect(one.candle(candle(1, { time: 3, epoch: 8, revision: 4 }))).toEqual([]);
-    expect(one.candle(candle(1, { time: 4, epoch: 8, revision: 5, price: 2 })).map(short)).toEqual([
+    const later = { epoch: 8, observedAt: 99 * MINUTE };
+    expect(one.candle(candle(1, { ...later, time: 3, revision: 4 }))).toEqual([]);
+    expect(one.candle(candle(1, { ...later, time: 4, revision: 5, price: 2 })).map(short)).toEqual([
       "updated 1=2 open r5",
     ]);
   });
@@ -241,6 +253,65 @@ describe("the table of a published series", () => {
     const after = reader.candle({ ...closed(due + 100), revision: 1, time: 2 });
     expect(after).toMatchObject([{ type: "updated", live: false }]);
     expect(after[0]!.lateBy).toBe(2 * 60 * MINUTE - 31_000);
+  });
+
+  describe("told to a reader whose own clock is not the service's", () => {
+    /** Reads closes as they come: their minutes, how far the reader's clock is ahead, and for how long they were held up. */
+    function read(closes: readonly { minute: number; own?: number; held?: number }[]) {
+      let [now, time] = [0, 0];
+      const one = new CandleTable(SERIES, intervalsOf("1min"), undefined, () => now);
+      one.caughtUp(0);
+      return closes.flatMap(({ minute, own = 0, held = 0 }) => {
+        const due = (minute + 1) * MINUTE + 1_000;
+        time += 1;
+        now = due + held + own;
+        return one.candle(candle(minute, { status: "closed", due, observedAt: due, isLate: false, time }));
+      });
+    }
+    const minutes = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at);
+
+    it("are live again soon after its clock was set forward, by however much, and however seldom they come", () => {
+      const often = read([
+        ...minutes(0, 10).map((minute) => ({ minute, own: -10 * MINUTE })),
+        ...minutes(10, 10).map((minute) => ({ minute })),
+      ]);
+      expect(often.map(({ live }) => live)).toEqual(minutes(0, 20).map((at) => at < 10 || at >= 15));
+      expect(often.slice(10, 15).map(({ lateBy }) => lateBy)).toEqual(Array(5).fill(10 * MINUTE));
+      expect(often.slice(15).map(({ lateBy }) => lateBy)).toEqual(Array(5).fill(0));
+      const seldom = read([{ minute: 0, own: -10 * MINUTE }, { minute: 1 }, { minute: 1_441 }]);
+      expect(seldom.map(({ live }) => live)).toEqual([true, false, true]);
+    });
+
+    it("are live at once after its clock was set back", () => {
+      const told = read([...minutes(0, 5).map((minute) => ({ minute, own: 10 * MINUTE })), { minute: 5 }]);
+      expect(told.map(({ live, lateBy }) => [live, lateBy])).toEqual(Array(6).fill([true, 0]));
+    });
+
+    it("are live for a month while its clock runs fast by 50 ppm", () => {
+      const told = read(minutes(0, 43_200).map((minute) => ({ minute, own: minute * MINUTE * 5e-5 })));
+      expect(Math.max(...told.map(({ lateBy }) => lateBy))).toBeLessThan(50);
+    });
+
+    it("are late by how long they were held up, after any outage, and before any word from after it", () => {
+      const outage = 120;
+      const told = read([
+        ...minutes(0, 10).map((minute) => ({ minute })),
+        ...minutes(10, outage).map((minute) => ({ minute, held: (10 + outage - minute) * MINUTE })),
+      ]);
+      expect(told.slice(10).map(({ lateBy }) => lateBy)).toEqual(
+        minutes(0, outage).map((at) => (outage - at) * MINUTE),
+      );
+      expect(told.slice(10).filter(({ live }) => live)).toEqual([]);
+    });
+
+    it("are late where it catches up slowly after an outage", () => {
+      const backlog = minutes(10, 40).map((minute) => ({ minute, held: (60 - minute) * MINUTE }));
+      const told = read([
+        ...minutes(0, 10).map((minute) => ({ minute })),
+        ...backlog.map(({ minute, held }) => ({ minute, held: held + (minute - 10) * 10_000 })),
+      ]);
+      expect(told.slice(10).filter(({ live }) => live)).toEqual([]);
+    });
   });
 
   it("gives events in the order of the contract, frozen, that fold to what is stored", () => {

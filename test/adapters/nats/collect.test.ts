@@ -11,9 +11,9 @@ import {
   watchPublishedFeedStatus,
   watchPublishedSnipers,
 } from "../../../src/adapters/nats/index.js";
+import { emptyTable, type LeaseTable } from "../../../src/adapters/nats/leases.js";
 import {
   applySniperEvent,
-  type Client,
   createClient,
   emptyReport,
   type FeedStatus,
@@ -100,11 +100,12 @@ describe.skipIf(!hasServer)("collectors", () => {
   function start(
     options: CollectOptions = {},
     watches: Parameters<typeof collect>[2] = feeds,
-    client?: Client,
+    client = clientOf(),
+    over = connection,
   ) {
     const told: CollectorActivity[] = [];
     const collector = { told, held: () => told.findLast(({ type }) => type === "slots"), ended: "" };
-    const collecting = collect(connection, client ?? clientOf(), watches, {
+    const collecting = collect(over, client, watches, {
       name,
       rateLimit: false,
       ...options,
@@ -122,11 +123,11 @@ describe.skipIf(!hasServer)("collectors", () => {
     );
     return collector;
   }
-  async function collectorsInTable(): Promise<number> {
+  async function leases(): Promise<LeaseTable> {
     const bucket = await new Kvm(connection).open(`${name}-leases`);
-    const { beats } = (await bucket.get("default"))!.json<{ beats: object }>();
-    return Object.keys(beats).length;
+    return (await bucket.get("default"))!.json();
   }
+  const collectorsInTable = async () => Object.keys((await leases()).beats).length;
   const slotsOf = ({ held }: ReturnType<typeof start>) => {
     const activity = held();
     return activity?.type === "slots" ? activity.held.length : 0;
@@ -148,6 +149,36 @@ describe.skipIf(!hasServer)("collectors", () => {
     expect(first.told.filter(({ type }) => type === "stopped")).toHaveLength(started);
   });
 
+  it("leave nothing in the leases where they are told to leave while their first write is on its way", async () => {
+    const stopping = new AbortController();
+    const earlier = start({ signal: stopping.signal });
+    await until("there is a table", () => slotsOf(earlier) > 0);
+    stopping.abort();
+    await until("it is empty", () => earlier.ended);
+    let isSent = false;
+    let letThrough = () => {};
+    const delayed = new Promise<void>((resolve) => {
+      letThrough = resolve;
+    });
+    const slow = Object.assign(Object.create(connection), {
+      async request(subject: string, ...rest: unknown[]) {
+        if (subject.startsWith("$KV.")) {
+          isSent = true;
+          await delayed;
+        }
+        return (connection.request as (...all: unknown[]) => unknown)(subject, ...rest);
+      },
+    });
+    const leaving = new AbortController();
+    const late = start({ signal: leaving.signal }, feeds, clientOf(), slow);
+    await until("its first write", () => isSent);
+    leaving.abort();
+    letThrough();
+    await until("its end", () => late.ended);
+    expect(late.ended).toBe("completed");
+    expect(await collectorsInTable()).toBe(0);
+  });
+
   it("end at once where they are told to leave before they begin", async () => {
     const collector = start({ signal: AbortSignal.abort() });
     await until("its end", () => collector.ended);
@@ -159,8 +190,53 @@ describe.skipIf(!hasServer)("collectors", () => {
     await until("the first has all", () => slotsOf(first) === 4);
     const second = start({ slots: 5, lease: 4_000 });
     await until("the second gives up", () => second.ended);
-    expect(second.ended).toContain("other rules");
+    expect(second.ended).toContain("different rules");
     expect(slotsOf(first)).toBe(4);
+  });
+
+  it.each([
+    ["called so by one who left", [], true, true],
+    ["not called so by one who left", [], false, false],
+    ["those of one that has died", ["dead"], true, false],
+  ])(
+    "take the slots of other rules for quiet only where they are: %s",
+    async (_, alive, wasQuiet, isQuiet) => {
+      const limit = { requests: 40, per: 1_000, timeout: 10_000 };
+      const { slots, ...table } = emptyTable({ slots: 5, lease: 1_000, limit });
+      const left = slots.map((slot) => ({ ...slot, isQuiet: wasQuiet }));
+      const beats = Object.fromEntries(alive.map((id) => [id, 1]));
+      const bucket = await new Kvm(connection).create(`${name}-leases`, { history: 1 });
+      await bucket.put("default", JSON.stringify({ ...table, beats, slots: left }));
+      const collector = start({ slots: 4, lease: 1_000, rateLimit: { requests: 40, per: 1_000 } });
+      await until("it has all", () => slotsOf(collector) === 4);
+      const taken = await leases();
+      expect(taken.slots.map((slot) => slot.isQuiet)).toEqual(Array(4).fill(isQuiet));
+    },
+  );
+
+  it.each([
+    ["the table", async () => (await new Kvm(connection).open(`${name}-leases`)).purge("default")],
+    ["its bucket", async () => (await jetstreamManager(connection)).streams.delete(`KV_${name}-leases`)],
+  ])("go on with the slots they have where somebody deletes %s", async (_, destroy) => {
+    const rules = { slots: 4, lease: 4_000, rateLimit: { requests: 40, per: 1_000 } };
+    const both = [start(rules), start(rules)];
+    await until("both have two", () => both.every((one) => slotsOf(one) === 2));
+    const renewedSince = async (earlier: LeaseTable, ms: number) => {
+      const { beats } = earlier;
+      let table = earlier;
+      await until("both have renewed their leases", async () => {
+        table = await leases();
+        return Object.keys(beats).every((id) => table.beats[id]! > beats[id]! + ms);
+      });
+      return table;
+    };
+    const before = await renewedSince(await leases(), 0);
+    const told = both.map((one) => one.told.filter(({ type }) => type !== "trouble"));
+    await destroy();
+    const after = await renewedSince(before, rules.lease / 2);
+    const holders = ({ slots }: LeaseTable) => slots.map(({ holder, epoch }) => ({ holder, epoch }));
+    expect(holders(after)).toEqual(holders(before));
+    expect(both.map((one) => one.told.filter(({ type }) => type !== "trouble"))).toEqual(told);
   });
 
   it("tell of what keeps them from beginning", async () => {

@@ -24,6 +24,8 @@ export class FakeStream {
   readonly order: string[] = [];
   readonly publications: Publication[] = [];
   readonly failures: unknown[] = [];
+  /** The subjects that were told of each time when stored messages were gone. */
+  readonly losses: (readonly string[])[] = [];
   fates: Fate[] = [];
   mayPublish = true;
   setups = 0;
@@ -43,7 +45,7 @@ export class FakeStream {
     return kept && readRecord(last, kept.text);
   }
 
-  publisher(lanes = 256): FeedPublisher {
+  publisher(lanes = new Lanes(256)): FeedPublisher {
     const store = {
       publish: (subject: string, text: string, expected: number) => this.#publish(subject, text, expected),
       last: async (_: string, subject: string) => {
@@ -55,13 +57,14 @@ export class FakeStream {
     const means: PublisherMeans = {
       store: store as unknown as Store,
       scheduler: this.clock,
-      lanes: new Lanes(lanes),
+      lanes,
       ensureStream: async () => {
         this.setups += 1;
       },
       mayPublish: () => this.mayPublish,
       tell: (publication) => this.publications.push(publication),
       fail: (error) => this.failures.push(error),
+      lost: (open) => this.losses.push(open),
     };
     return new FeedPublisher(means, FEED, readRecord);
   }

@@ -1,8 +1,18 @@
+import fc from "fast-check";
 import { asyncScheduler, firstValueFrom } from "rxjs";
 import { expect, it } from "vitest";
-import { kindOf } from "../../../src/adapters/nats/feed-kinds.js";
+import { feedKindOf } from "../../../src/adapters/nats/feed-kinds.js";
 import type { FeedPublisher } from "../../../src/adapters/nats/publisher.js";
-import { createClient } from "../../../src/index.js";
+import {
+  applyCandleEvent,
+  type Candle,
+  type CandleEvent,
+  createClient,
+  type FeedStatus,
+  VirtualClock,
+  watchCandles,
+  watchFeedStatus,
+} from "../../../src/index.js";
 import { openMarket, seriesOf, WATCH } from "./market.js";
 
 it("a series goes on with its first candle that can still change, also where that has begun before what is kept", async () => {
@@ -12,7 +22,7 @@ it("a series goes on with its first candle that can still change, also where tha
   const publisher = { offer: () => {} } as unknown as FeedPublisher;
   const second = Math.floor(Date.now() / 1_000) * 1_000;
   const open = [second - 9_000, second - 10_000].map(String);
-  const { offered } = kindOf({ ...seriesOf("pair"), ...WATCH }, means).follow({
+  const { offered } = feedKindOf({ ...seriesOf("pair"), ...WATCH }, means).follow({
     publisher,
     epoch: 1,
     open,
@@ -20,4 +30,105 @@ it("a series goes on with its first candle that can still change, also where tha
   });
   expect(await firstValueFrom(offered)).toBe(open[1]);
   await market.close();
+});
+
+const MINUTE = 60_000;
+const NOON = Date.UTC(2026, 0, 1, 12);
+const MINUTES = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" } as const;
+
+/** A service whose candles appear at given instants; `appearances`: by the number of the minute after noon. */
+function clientOf(clock: VirtualClock, appearances: ReadonlyMap<number, number>) {
+  const fetch = async (url: string) => {
+    const asked = new URL(url).searchParams;
+    const [from, to] = ["fromDate", "toDate"].map((name) => Number(asked.get(name)) * 1_000);
+    const result = [...appearances]
+      .map(([minute, at]) => ({ minute, at, start: NOON + minute * MINUTE }))
+      .filter(({ start, at }) => start >= from! && start <= to! && at <= clock.now())
+      .sort((a, b) => b.start - a.start)
+      .map(({ minute, start }) => {
+        const prices = { open: 1 + minute, high: 1 + minute, low: 1 + minute, close: 1 + minute };
+        return { timestamp: new Date(start).toISOString(), ...prices, volume: 1, swaps: 1 };
+      });
+    const body = { ...MINUTES, cursor: null, page: 1, tokenAddress: "token", result };
+    const headers = {
+      get: (name: string) => (/^date$/i.test(name) ? new Date(clock.now()).toUTCString() : null),
+    };
+    return { status: 200, headers, text: async () => JSON.stringify(body) };
+  };
+  return createClient({ baseUrl: "https://service.test", apiKey: "key", fetch, scheduler: clock });
+}
+
+/** What is published where one collector works until `diesAt`, and another one from `takenOverAt` on. */
+async function publishedOver(
+  appearances: ReadonlyMap<number, number>,
+  { window, settle, diesAt, takenOverAt }: Record<"window" | "settle" | "diesAt" | "takenOverAt", number>,
+) {
+  const clock = new VirtualClock(NOON + 2 * MINUTE);
+  const watch = { ...MINUTES, every: 20_000, settle, revisionWindow: window };
+  const first = clientOf(clock, appearances);
+  const ranOn = new Map<number, Candle>();
+  const published = new Map<number, Candle>();
+  const open = new Set<string>();
+  let before: FeedStatus | undefined;
+  const took = (event: CandleEvent) => {
+    applyCandleEvent(ranOn, event);
+    if (clock.now() >= diesAt) return;
+    applyCandleEvent(published, event);
+    const last = String(event.candle.timestamp);
+    if (event.type === "removed" || event.status === "final") open.delete(last);
+    else open.add(last);
+  };
+  const since = NOON;
+  const running = watchCandles(first, { ...watch, since }).subscribe(took);
+  running.add(
+    watchFeedStatus(first, { ...watch, since }).subscribe((status) => {
+      if (clock.now() < diesAt) before = status;
+    }),
+  );
+  await clock.advanceTo(takenOverAt);
+  const publisher = {
+    offer: (last: string, { body }: { body: string }) => published.set(Number(last), JSON.parse(body).candle),
+  } as unknown as FeedPublisher;
+  const means = { client: clientOf(clock, appearances), scheduler: clock, retention: 0 };
+  const { offered, statuses } = feedKindOf(watch, means).follow({
+    publisher,
+    epoch: 2,
+    open: [...open],
+    before,
+  });
+  running.add(offered.subscribe());
+  running.add(statuses.subscribe());
+  await clock.advanceTo(NOON + 16 * MINUTE);
+  running.unsubscribe();
+  return { ranOn, published };
+}
+
+it("a series loses no candle to a takeover, however late that appears", async () => {
+  const late = fc.record({
+    minute: fc.integer({ min: 2, max: 9 }),
+    by: fc.integer({ min: 0, max: 4 * MINUTE }),
+  });
+  const takeover = fc.record({
+    window: fc.integer({ min: 0, max: 3 }),
+    settle: fc.constantFrom(0, 1_000, 90_000),
+    diesAt: fc.integer({ min: NOON + 3 * MINUTE, max: NOON + 8 * MINUTE }),
+    pause: fc.integer({ min: 0, max: 2 * MINUTE }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(late, { maxLength: 8 }), takeover, async (candles, { pause, ...rest }) => {
+      const appearances = new Map([[0, NOON]]);
+      for (const { minute, by } of candles) appearances.set(minute, NOON + minute * MINUTE + by);
+      const takenOverAt = rest.diesAt + pause;
+      const { ranOn, published } = await publishedOver(appearances, { ...rest, takenOverAt });
+      expect([...published.keys()]).toEqual(expect.arrayContaining([...ranOn.keys()]));
+      for (const [timestamp, candle] of ranOn) expect(published.get(timestamp)).toEqual(candle);
+    }),
+    {
+      numRuns: 40,
+      examples: [[7], []].map((minutes) => [
+        [{ minute: 6, by: 80_000 }, ...minutes.map((minute) => ({ minute, by: 0 }))],
+        { window: 2, settle: 1_000, diesAt: NOON + 7 * MINUTE + 2_000, pause: 3_000 },
+      ]),
+    },
+  );
 });

@@ -25,7 +25,7 @@ export const LIMIT = { requests: 30, per: 1_000 } as const;
 export const SLOTS = 6;
 
 /** Several swaps a second for each pair, at prices that a number of each makes up. */
-function busyMarket(pairs: readonly string[], createdAt: number): SwapSource {
+export function busyMarket(pairs: readonly string[], createdAt: number): SwapSource {
   const swapsOf =
     (pairAddress: string, number: number) =>
     ({ from, to, asOf }: Record<"from" | "to" | "asOf", number>) => {

@@ -9,7 +9,17 @@ import {
   watchPublishedFeedStatus,
 } from "../../../src/adapters/nats/index.js";
 import { writeMessage } from "../../../src/adapters/nats/message.js";
-import { type CandleEvent, createClient, type FeedStatus, watchCandles } from "../../../src/index.js";
+import {
+  applyCandleEvent,
+  type Candle,
+  type CandleEvent,
+  createClient,
+  type FeedStatus,
+  fetchCandles,
+  VirtualClock,
+  watchCandles,
+} from "../../../src/index.js";
+import { createPairService, type Swap } from "../../../src/service/index.js";
 import { breachOf, openMarket, seriesOf, WATCH } from "./market.js";
 import { event, live, MINUTE, type OnServer, onServer, SERIES } from "./published-world.js";
 import { Follower, openWay } from "./rig.js";
@@ -17,6 +27,14 @@ import { connectTo, hasServer, until } from "./servers.js";
 
 const short = ({ type, candle, status, live: isLive }: CandleEvent) =>
   `${type} ${candle.timestamp / MINUTE}=${candle.close} ${status}${isLive ? "" : " history"}`;
+
+/** One swap in each of these minutes, at a price of its own. */
+const swapsAt = (start: number, minutes: readonly number[]) =>
+  minutes.map((minute): Swap => {
+    const timestamp = start + minute * MINUTE + 9_000;
+    const common = { walletAddress: "wallet", side: "buy", tokenAmount: 1, nativeAmount: 1 } as const;
+    return { ...common, blockNumber: minute, timestamp, transactionHash: `${minute}`, usdAmount: 1 + minute };
+  });
 
 describe.skipIf(!hasServer)("published over a server", () => {
   let { server, publishing, watching, name } = {} as OnServer;
@@ -161,6 +179,49 @@ describe.skipIf(!hasServer)("published over a server", () => {
       for (const one of publishers) one.unsubscribe();
       follower.leave();
       await market.close();
+    });
+
+    it("of a filled stream are filled for its readers, also after its publisher was away", async () => {
+      const start = Date.UTC(2026, 0, 1);
+      const clock = new VirtualClock(start + 3 * MINUTE);
+      const all = swapsAt(start, [0, 2, 3, 7, 8, 12, 19, 31, 33]);
+      const swaps = ({ from, to, asOf }: Record<"from" | "to" | "asOf", number>) =>
+        all.filter(({ timestamp }) => timestamp >= from && timestamp < to && timestamp <= asOf);
+      const pair = { tokenAddress: "token", createdAt: start, swaps };
+      const service = createPairService({ source: { pair: () => pair }, clock: () => clock.now() });
+      const client = createClient({
+        baseUrl: "http://localhost",
+        apiKey: "k",
+        fetch: service.fetch,
+        scheduler: clock,
+      });
+      const { told, leave } = watched(start);
+      for (const [since, until] of [
+        [start, 22],
+        [start + 5 * MINUTE, 40],
+      ] as const) {
+        await clock.advanceTo(start + (until - 10) * MINUTE);
+        const events: CandleEvent[] = [];
+        const watching = watchCandles(client, { ...SERIES, since, fillGaps: true });
+        const following = watching.subscribe((one) => events.push(one));
+        await clock.advanceTo(start + until * MINUTE + 2_000);
+        following.unsubscribe();
+        await store(events);
+      }
+      const candles = new Map<number, Candle>();
+      const filled = lastValueFrom(
+        fetchCandles(client, { ...SERIES, from: start, fillGaps: true }).pipe(toArray()),
+      );
+      await clock.advanceBy(MINUTE / 2);
+      await until("the last close", () =>
+        told.some(({ candle, status }) => candle.timestamp === start + 39 * MINUTE && status === "closed"),
+      );
+      for (const one of told) applyCandleEvent(candles, one);
+      expect((await filled).length).toBe(40);
+      expect([...candles.values()].sort((a, b) => a.timestamp - b.timestamp).slice(0, 40)).toEqual(
+        await filled,
+      );
+      leave();
     });
 
     it("reach a subscriber that could not read for a while, in the end in their newest versions", async () => {

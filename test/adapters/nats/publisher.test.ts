@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { Lanes } from "../../../src/adapters/nats/publisher.js";
 import type { Proposal } from "../../../src/adapters/nats/records.js";
 import { FakeStream, type Fate } from "./fake-stream.js";
 
@@ -161,7 +162,7 @@ describe("a publisher", () => {
     // By a clock that was set back meanwhile it is older, and newer all the same.
     publisher.offer("a", proposalOf(2, { observedAt: -5 }), false);
     await stream.clock.advanceBy(1_000);
-    expect(stream.read("a")).toMatchObject({ revision: 1, observedAt: -5 });
+    expect(stream.read("a")).toMatchObject({ revision: 1, observedAt: 1 });
   });
 
   it("waits longer after each failure, up to a second, and sets the stream up again after five", async () => {
@@ -236,7 +237,7 @@ describe("a publisher", () => {
 
   it("has no more on its way than there are lanes, and serves subjects in turn", async () => {
     const stream = new FakeStream();
-    const publisher = stream.publisher(2);
+    const publisher = stream.publisher(new Lanes(2));
     for (const last of ["a", "b", "c", "d"]) publisher.offer(last, proposalOf(1), false);
     await stream.clock.advanceBy(5);
     publisher.offer("a", proposalOf(2), false);
@@ -244,6 +245,25 @@ describe("a publisher", () => {
     expect(stream.order).toEqual(["a", "b", "c", "d", "a"]);
     expect(stream.most).toEqual({ subject: 1, all: 2 });
   });
+
+  it.each(["was stopped", "pauses after a failure"])(
+    "gets the lane that another one leaves free, who waited before it and %s",
+    async (reason) => {
+      const stream = new FakeStream();
+      const lanes = new Lanes(1);
+      const [first, other, last] = [0, 1, 2].map(() => stream.publisher(lanes));
+      if (reason !== "was stopped") {
+        stream.fates = ["lost"];
+        other!.offer("x", proposalOf(1, { isBeginning: true }), false);
+      }
+      first!.offer("a", proposalOf(1, { isBeginning: true }), false);
+      other!.offer("b", proposalOf(1, { isBeginning: true }), false);
+      last!.offer("c", proposalOf(1, { isBeginning: true }), false);
+      if (reason === "was stopped") other!.stop();
+      await stream.clock.advanceBy(35);
+      expect(stream.order).toEqual(["a", "c"]);
+    },
+  );
 
   it("stores again, unchanged, what may change still, when it is told to", async () => {
     const stream = new FakeStream();
@@ -273,6 +293,32 @@ describe("a publisher", () => {
     expect(stream.read("a")).toMatchObject({ epoch: 2, revision: 4, observedAt: 3 });
     expect(stream.order).toEqual(["a", "b", "a"]);
     refreshing.unsubscribe();
+  });
+
+  it("stores again what may change still where it finds that all is gone, and says so once", async () => {
+    const stream = new FakeStream();
+    const publisher = stream.publisher();
+    for (const last of ["a", "b", "c"]) publisher.offer(last, proposalOf(0), false);
+    await stream.clock.advanceBy(100);
+    for (const last of ["a", "b", "c"]) publisher.offer(last, proposalOf(1), false);
+    publisher.offer("d", proposalOf(1), true);
+    await stream.clock.advanceBy(100);
+    stream.kept.clear();
+    publisher.offer("b", proposalOf(2, { epoch: 3 }), false);
+    await stream.clock.advanceBy(100);
+    expect(stream.losses).toEqual([["a", "b", "c"]]);
+    expect(["a", "b", "c", "d"].map((last) => stream.read(last)?.body)).toEqual([
+      proposalOf(1).body,
+      proposalOf(2).body,
+      proposalOf(1).body,
+      undefined,
+    ]);
+    expect(["a", "b", "c"].map((last) => stream.read(last)?.epoch)).toEqual([3, 3, 3]);
+    // A reader knows the revisions from before.
+    expect(["a", "b", "c"].map((last) => stream.read(last)?.revision)).toEqual([1, 2, 1]);
+    publisher.offer("a", proposalOf(3, { epoch: 3 }), false);
+    await stream.clock.advanceBy(100);
+    expect(stream.losses).toHaveLength(1);
   });
 
   it("ends with the newest of each subject stored, whatever is lost on the way", async () => {
@@ -323,6 +369,38 @@ describe("a publisher", () => {
         },
       ),
       { numRuns: 150 },
+    );
+  });
+});
+
+describe("lanes", () => {
+  it("leave nobody waiting while one is free, whoever takes none", () => {
+    const step = fc.record({ isLeaving: fc.boolean(), takes: fc.boolean() });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 3 }), fc.array(step, { maxLength: 40 }), (most, steps) => {
+        const lanes = new Lanes(most);
+        let taken = 0;
+        let waiting = 0;
+        for (const { isLeaving, takes } of steps) {
+          if (isLeaving) {
+            if (taken === 0) continue;
+            taken -= 1;
+            lanes.leave();
+          } else {
+            const enter = () => {
+              if (lanes.enter(retry)) taken += 1;
+              else waiting += 1;
+            };
+            const retry = () => {
+              waiting -= 1;
+              if (takes) enter();
+            };
+            enter();
+          }
+          expect(taken).toBeLessThanOrEqual(most);
+          expect(taken === most || waiting === 0).toBe(true);
+        }
+      }),
     );
   });
 });

@@ -190,6 +190,30 @@ describe("a share of a client's rate limit", () => {
     expect(limit.mayAct()).toBe(true);
   });
 
+  it("counts its parts from the same moment on where the clock is set back, and they are held anew", async () => {
+    let offset = 0;
+    const world = new World({
+      start: START,
+      schedulerOf: (clock) => {
+        const schedule: SchedulerLike["schedule"] = (work, delay, state) =>
+          clock.schedule(work as Parameters<typeof clock.schedule>[0], delay, state);
+        return { now: () => clock.now() + offset, schedule };
+      },
+    });
+    world.interfere = () => answered(200, "fine");
+    const limit = new SharedLimit(world.client, { share, per: LIMIT.per });
+    const part = limit.now() + 1_000;
+    limit.hold([part]);
+    offset = -3_600_000;
+    limit.hold([part]);
+    limit.actUntil(START + offset + 60_000);
+    void coreOf(limit.client).send({ route: "/a", priority: "refresh", parse: (text) => text });
+    await world.clock.advanceBy(900);
+    expect(world.asked).toHaveLength(0);
+    await world.clock.advanceBy(200);
+    expect(world.asked).toHaveLength(1);
+  });
+
   it("leaves a call whose caller leaves, wherever it is", async () => {
     const { world, limit, ask, sent } = shared();
     const reasons = [new Error("waiting"), new Error("under way"), new Error("between attempts")];

@@ -4,23 +4,42 @@ import { concat, NEVER, Observable, of, throwError } from "rxjs";
 import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
 import type { FeedStatus } from "../../../src/feed-status.js";
+import { BentClock } from "../../bent-clock.js";
 import { SERIES } from "../../candles/market.js";
 import { walletOf } from "../../snipers/wallets.js";
 import { Gateway, names, open, Reading, request } from "./gateway.js";
 import { candleOf, eventOf } from "./market.js";
 
 describe("the streams of a channel", () => {
-  it("are subscribed to once, at the call, however many receivers there are, and left at the end", () => {
-    let [subscribed, left] = [0, 0];
+  /** Counts how often it is subscribed to, and left. */
+  function counted() {
+    const counts = { subscribed: 0, left: 0 };
     const source = new Observable<CandleEvent>(() => {
-      subscribed += 1;
-      return () => (left += 1);
+      counts.subscribed += 1;
+      return () => {
+        counts.left += 1;
+      };
     });
+    return { counts, source };
+  }
+
+  it("are subscribed to once, for the first receiver, however many there are, and left at the end", () => {
+    const { counts, source } = counted();
     const channel = createEventChannel({ candles: source });
+    channel.respond(request(undefined, { method: "HEAD" }));
+    expect(counts).toEqual({ subscribed: 0, left: 0 });
     for (let count = 0; count < 5; count += 1) channel.respond(request());
-    expect([subscribed, left]).toEqual([1, 0]);
+    expect(counts).toEqual({ subscribed: 1, left: 0 });
     channel.close();
-    expect([subscribed, left]).toEqual([1, 1]);
+    expect(counts).toEqual({ subscribed: 1, left: 1 });
+  });
+
+  it("are left alone where the channel is closed before anybody comes", () => {
+    const { counts, source } = counted();
+    const channel = createEventChannel({ candles: source });
+    channel.close();
+    expect(channel.respond(request()).status).toBe(503);
+    expect(counts).toEqual({ subscribed: 0, left: 0 });
   });
 
   it("end the responses when they have completed, all of them, after what they have told", async () => {
@@ -35,6 +54,23 @@ describe("the streams of a channel", () => {
     const late = await new Reading(channel.respond(request())).until("end");
     expect(names(late)).toEqual(["hello", "snapshot", "candle", "status", "ready", "complete"]);
     expect(late[1]!.data.series).toMatchObject([{ isSettled: true }]);
+  });
+
+  it("are told with the service's clock, also after the channel's own clock was set forward", async () => {
+    const clock = new BentClock();
+    const gateway = new Gateway({ scheduler: clock });
+    const told: number[] = [];
+    for (let minute = 0; minute < 20; minute += 1) {
+      // Not just before a receiver comes: until its next heartbeat the channel's timers seem to have ended.
+      if (minute === 10) clock.back = -600_000;
+      await clock.advanceBy(60_000);
+      const observedAt = minute * 60_000;
+      gateway.candles.next(eventOf("new", minute, { observedAt, status: "final" }));
+      const state = await open(gateway).until("ready");
+      told.push(state.at(-2)!.data.received - observedAt);
+    }
+    expect(told.slice(0, 10)).toEqual(Array(10).fill(0));
+    expect(told.slice(15)).toEqual(Array(5).fill(0));
   });
 
   it("end the responses with their error", async () => {

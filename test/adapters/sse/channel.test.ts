@@ -1,5 +1,6 @@
+import { VirtualClock } from "pairstream";
 import { createEventChannel } from "pairstream/sse";
-import { Subject } from "rxjs";
+import { NEVER, of, Subject } from "rxjs";
 import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
 import { SERIES } from "../../candles/market.js";
@@ -157,9 +158,8 @@ describe("a response", () => {
 });
 
 describe("heartbeats", () => {
-  it("come while somebody is connected, and leave no timer behind", async () => {
+  it("come from one timer, whoever comes and goes, until the channel is closed", async () => {
     const gateway = new Gateway({ heartbeat: 1_000 });
-    expect(gateway.clock.pending).toBe(0);
     const [one, other] = [open(gateway), open(gateway)];
     await one.until("ready");
     const before = one.text.length;
@@ -169,11 +169,11 @@ describe("heartbeats", () => {
     await one.next();
     expect(one.text.slice(before)).toBe(":\n\n:\n\n:\n\n");
     await one.cancel();
-    expect(gateway.clock.pending).toBe(1);
     await other.cancel();
-    expect(gateway.clock.pending).toBe(0);
-    open(gateway);
+    await gateway.pass(3_500);
     expect(gateway.clock.pending).toBe(1);
+    gateway.channel.close();
+    expect(gateway.clock.pending).toBe(0);
   });
 
   it("do not gather for one who does not read", async () => {
@@ -210,12 +210,41 @@ describe("closing", () => {
     const abort = new AbortController();
     const reading = new Reading(gateway.channel.respond(request(undefined, { signal: abort.signal })));
     await reading.until("ready");
-    expect(gateway.clock.pending).toBe(1);
     abort.abort();
-    expect(gateway.clock.pending).toBe(0);
-    await reading.until("end");
-    gateway.channel.respond(request(undefined, { signal: abort.signal }));
-    expect(gateway.clock.pending).toBe(0);
+    gateway.candles.next(eventOf("new", 1));
+    expect(names(await reading.until("end"))).toEqual([]);
+    const late = new Reading(gateway.channel.respond(request(undefined, { signal: abort.signal })));
+    expect(names(await late.until("end")).at(-1)).toBe("ready");
+  });
+});
+
+describe("a channel whose timers do not fire", () => {
+  it("answers 503 and says why, until they do, rather than tell what it knew once", async () => {
+    const clock = new VirtualClock();
+    let ahead = 0;
+    const scheduler = { now: () => clock.now() + ahead, schedule: clock.schedule.bind(clock) };
+    const channel = createEventChannel({ candles: NEVER, heartbeat: 1_000, scheduler });
+    const answer = () => channel.respond(request());
+    ahead = 10_000;
+    expect(answer().status).toBe(200);
+    ahead += 2_500;
+    expect(answer().status).toBe(200);
+    ahead += 1;
+    const refusal = answer();
+    expect([refusal.status, refusal.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await refusal.text()).toMatch(/timers stand still.*Workers.*Durable Object/);
+    await clock.advanceBy(1_000);
+    expect(answer().status).toBe(200);
+  });
+
+  it("has nothing to fire once its streams have ended", async () => {
+    const clock = new VirtualClock();
+    const channel = createEventChannel({ candles: of(eventOf("new", 1)), scheduler: clock });
+    const read = () => new Reading(channel.respond(request())).until("end");
+    expect(names(await read()).at(-1)).toBe("complete");
+    expect(clock.pending).toBe(0);
+    await clock.advanceBy(1_000_000);
+    expect(names(await read()).at(-1)).toBe("complete");
   });
 });
 

@@ -66,7 +66,14 @@ export class Gateway {
     this.snipers = new Subject();
     this.status = new Subject();
     const { candles, snipers, status, clock } = this;
-    this.channel = createEventChannel({ candles, snipers, status, scheduler: clock, ...this.#options });
+    this.channel = begun(
+      createEventChannel({ candles, snipers, status, scheduler: clock, ...this.#options }),
+    );
+  }
+
+  /** How many timers there are besides that of the channel's heartbeats. */
+  get timers(): number {
+    return this.clock.pending - 1;
   }
 
   /** Cuts every connection. */
@@ -125,6 +132,12 @@ export class Gateway {
     await this.clock.advanceBy(ms);
     await this.settle();
   }
+}
+
+/** A channel that listens to its streams, as somebody has been there. */
+export function begun(channel: EventChannel): EventChannel {
+  void channel.respond(request()).body!.cancel();
+  return channel;
 }
 
 /** The messages of a text, without heartbeats: name, id and data. */

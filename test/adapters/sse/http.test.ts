@@ -12,10 +12,10 @@ import {
   type ServerSentEventsOptions,
 } from "pairstream/sse";
 import { Subject, type Subscription } from "rxjs";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
 import { CheckedFold } from "./checked-fold.js";
-import { messagesIn } from "./gateway.js";
+import { begun, messagesIn } from "./gateway.js";
 import { candleOf, eventOf } from "./market.js";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -36,7 +36,7 @@ class HttpGateway {
   readonly #server: ServerType;
 
   constructor() {
-    this.channel = createEventChannel({ candles: this.candles, scheduler: this.clock });
+    this.channel = begun(createEventChannel({ candles: this.candles, scheduler: this.clock }));
     const app = new Hono().get("/events", (context) => this.channel.respond(context.req.raw));
     this.#server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false });
     cleanups.push(() => this.kill());
@@ -104,9 +104,16 @@ describe("over HTTP", () => {
     gateway.candles.next(update);
     await until(() => receiver.candles.length === 2);
     expect(receiver.candles[1]).toEqual(update);
-    expect(gateway.clock.pending).toBe(1);
     receiver.subscription.unsubscribe();
-    await until(() => gateway.clock.pending === 0);
+    const written = vi.spyOn(TextEncoder.prototype, "encode");
+    cleanups.push(() => written.mockRestore());
+    let revision = 1;
+    await until(() => {
+      written.mockClear();
+      revision += 1;
+      gateway.candles.next(eventOf("updated", 1, { price: revision, revision }));
+      return written.mock.calls.length === 0;
+    });
     expect(receiver.clock.pending).toBe(0);
   });
 

@@ -324,6 +324,63 @@ describe("what a receiver has missed", () => {
   });
 });
 
+describe("a receiver whose own clock is not the service's", () => {
+  const MINUTE = 60_000;
+  const minutes = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at);
+  /** Reads closes over one connection: how far its own clock is ahead, and for how long they were held up. */
+  function read(closes: readonly { minute: number; own?: number; held?: number }[]) {
+    const mirror = new Mirror();
+    const { minute: first, own: ownFirst = 0 } = closes[0]!;
+    mirror.connect();
+    const now = (first + 1) * MINUTE;
+    mirror.take([hello("a", { now }), snapshot({ isSettled: true }), ready()], now + ownFirst);
+    return closes.flatMap(({ minute, own = 0, held = 0 }) => {
+      const due = (minute + 1) * MINUTE + 1_000;
+      const close = candle(minute, { status: "closed", live: true, due, received: due });
+      return mirror.take([close], due + held + own).events.filter(isCandleEvent);
+    });
+  }
+
+  it("tells events as live again soon after its clock was set forward, and at once after it was set back", () => {
+    const told = read([
+      ...minutes(0, 10).map((minute) => ({ minute, own: -10 * MINUTE })),
+      ...minutes(10, 10).map((minute) => ({ minute })),
+      { minute: 20, own: -10 * MINUTE },
+    ]);
+    expect(told.map(({ live }) => live)).toEqual(minutes(0, 21).map((at) => at < 10 || at >= 15));
+    expect(told.slice(15).map(({ lateBy }) => lateBy)).toEqual(Array(6).fill(0));
+  });
+
+  it("tells no event as late for a week while its clock runs fast by 50 ppm", () => {
+    const told = read(minutes(0, 10_080).map((minute) => ({ minute, own: minute * MINUTE * 5e-5 })));
+    expect(Math.max(...told.map(({ lateBy }) => lateBy))).toBeLessThan(50);
+  });
+
+  it("tells as late what lay in the connection, however slowly it then comes", () => {
+    const backlog = minutes(10, 40).map((minute) => ({ minute, held: (60 - minute) * MINUTE }));
+    const told = read([
+      ...minutes(0, 10).map((minute) => ({ minute })),
+      ...backlog.map(({ minute, held }) => ({ minute, held: held + (minute - 10) * 10_000 })),
+    ]);
+    expect(told.slice(0, 10).every(({ live }) => live)).toBe(true);
+    expect(told.slice(10).filter(({ live }) => live)).toEqual([]);
+  });
+
+  it("does not learn of its own clock from what a channel tells afresh", () => {
+    const mirror = new Mirror();
+    mirror.connect();
+    const now = 60 * MINUTE;
+    const close = (minute: number) => {
+      const due = (minute + 1) * MINUTE + 1_000;
+      return candle(minute, { status: "closed", live: true, due, received: due });
+    };
+    mirror.take([hello("a", { now }), snapshot({ isSettled: true }), close(49), ready()], now);
+    // This one is held up for as long as the last one of the snapshot is old, which proves nothing.
+    const late = mirror.take([close(79)], 90 * MINUTE).events;
+    expect(late).toMatchObject([{ live: false, lateBy: 10 * MINUTE - 1_000 }]);
+  });
+});
+
 describe("a connection", () => {
   it("goes on after the last id, not after what came of the next batch", () => {
     const mirror = new Mirror();

@@ -193,7 +193,7 @@ describe("a subscription", () => {
     for (const subscription of subscriptions) subscription.unsubscribe();
     await gateway.settle();
     expect(gateway.asked.every(({ signal }) => signal.aborted)).toBe(true);
-    expect(gateway.clock.pending).toBe(0);
+    expect(gateway.timers).toBe(0);
     await gateway.pass(100_000);
     expect(gateway.asked).toHaveLength(2);
   });
@@ -214,7 +214,7 @@ describe("a subscription", () => {
     gateway.answer = () => new Response("", { status: 500 });
     (await gateway.receive()).subscription.unsubscribe();
     await gateway.settle();
-    expect(gateway.clock.pending).toBe(0);
+    expect(gateway.timers).toBe(0);
     expect(gateway.asked).toHaveLength(3);
   });
 
@@ -270,7 +270,7 @@ describe("a subscription", () => {
     gateway.candles.next(eventOf("new", 1));
     await gateway.settle();
     expect(errors).toEqual([thrown]);
-    expect(gateway.clock.pending).toBe(0);
+    expect(gateway.timers).toBe(0);
   });
 });
 

@@ -26,7 +26,7 @@ describe("what another attempt cannot mend", () => {
     expect(events).toEqual([]);
     expect(error).toBeInstanceOf(type);
     expect(error).toMatchObject({ status, body: status === 204 ? "" : "x".repeat(1_000) });
-    expect(gateway.clock.pending).toBe(0);
+    expect(gateway.timers).toBe(0);
   });
 
   it.each([[401], [403], [400], [410]])("is a status %i later", async (status) => {
@@ -85,7 +85,7 @@ describe("what another attempt cannot mend", () => {
     const { error } = await gateway.receive();
     expect(error).toBeInstanceOf(ContractError);
     expect(error).toMatchObject({ path });
-    expect(gateway.clock.pending).toBe(0);
+    expect(gateway.timers).toBe(0);
   });
 
   it("comes after what is good before it", async () => {

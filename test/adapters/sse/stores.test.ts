@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CandleTable } from "../../../src/adapters/sse/candle-table.js";
+import { CandleRows } from "../../../src/adapters/sse/candle-rows.js";
 import { ReplayLog } from "../../../src/adapters/sse/replay-log.js";
 import type { Candle } from "../../../src/contract/model.js";
 import { candleOf } from "./market.js";
 
-const timestamps = (table: CandleTable<{ candle: Candle }>) =>
+const timestamps = (table: CandleRows<{ candle: Candle }>) =>
   table.rows.map(({ candle }) => candle.timestamp / 60_000);
 
 describe("the candle table", () => {
@@ -17,7 +17,7 @@ describe("the candle table", () => {
     fc.assert(
       fc.property(fc.array(step), fc.integer({ min: 1, max: 8 }), (steps, size) => {
         let keep = size;
-        const table = new CandleTable<{ candle: Candle }>(keep);
+        const table = new CandleRows<{ candle: Candle }>(keep);
         let known = new Map<number, number>();
         let after = -1;
         for (const { do: action, minute, price } of steps) {

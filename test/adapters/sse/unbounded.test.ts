@@ -40,7 +40,7 @@ describe("a gateway that means harm", () => {
     const { error } = await gateway.receive();
     expect(error).toBeInstanceOf(ContractError);
     expect(error).toMatchObject({ path: ["id"] });
-    expect(gateway.clock.pending).toBe(0);
+    expect(gateway.timers).toBe(0);
   });
 
   it("is named its ids again where they are good", async () => {

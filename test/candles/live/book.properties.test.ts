@@ -234,6 +234,16 @@ it("makes nothing final by an answer that nothing proves whole", () => {
   });
 });
 
+it("covers nothing and makes nothing final beyond what an answer proves", () => {
+  holdsFor((_, looks) => {
+    for (const { read, before, turn } of looks) {
+      const proven = read.provenUntil ?? read.to;
+      expect(turn.book.coveredUntil).toBeLessThanOrEqual(Math.max(before.coveredUntil, proven));
+      expect(turn.book.finalUntil).toBeLessThanOrEqual(Math.max(before.finalUntil, proven));
+    }
+  });
+});
+
 it("makes final what has closed and cannot be read as it leaves the window, and not what was open", () => {
   // After every scene a minute passes, and old rows break.
   const breaking = scenes("unreadable", "unplaced", "repeat").map((list) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { applyRead, emptyBook } from "../../../src/candles/live/book.js";
+import { applyRead, emptyBook, laterOf } from "../../../src/candles/live/book.js";
 import type { CandleRead } from "../../../src/candles/read/range-reader.js";
 import { type CandleRules, windowStart } from "../../../src/candles/rules.js";
 import { intervalsOf } from "../../../src/timeframe.js";
@@ -330,6 +330,9 @@ describe("what is covered", () => {
     expect(seen.finalUntil).toBe(7);
     seen.see(9, 30, {}, { range: [7, 10] });
     expect(seen.covered).toEqual([0, 9]);
+    // Of what is still to settle nothing is covered, and what was covered stays so.
+    seen.see(9, 31, {}, { range: [10, 12] });
+    expect(seen.covered).toEqual([0, 9]);
   });
 
   it("begins anew after a hole, behind which nothing is final", () => {
@@ -365,12 +368,32 @@ describe("the service's clock", () => {
     ]);
     expect(seen.finalUntil).toBe(6);
     expect(seen.covered).toEqual([0, 8]);
+    expect(seen.book.observedAt).toBe(6.5 * MINUTE);
     expect(seen.see(9, 1, { 6: 2, 7: 1, 8: 2 }, jumped)).toEqual([
       "updated 6=2 final r2",
       "updated 7=1 closed r1",
       "updated 8=2 closed r2",
     ]);
   });
+});
+
+it("takes no candle from outside the range that was asked for", () => {
+  const seen = observe();
+  expect(seen.see(9, 30, { 3: 1, 4: 1, 6: 1, 7: 1, 8: 1 }, { range: [4, 7] })).toEqual([
+    "new 4=1 closed r0",
+    "new 6=1 closed r0",
+  ]);
+  expect(seen.kept).toEqual([4, 6]);
+});
+
+it("never goes back to an earlier status", () => {
+  const statuses = ["open", "closed", "final"] as const;
+  for (const [at, before] of statuses.entries()) {
+    expect(laterOf(undefined, before)).toBe(before);
+    for (const [nowAt, now] of statuses.entries()) {
+      expect(laterOf(before, now)).toBe(statuses[Math.max(at, nowAt)]);
+    }
+  }
 });
 
 it("begins at the oldest interval that may still change, settled or in the window", () => {

@@ -2,8 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type CandleBook, emptyBook } from "../../../src/candles/live/book.js";
 import {
+  asShownBy,
   type ClockReading,
   countedRead,
+  isFarBehind,
   type KnownSeries,
   knownAtLook,
   knownAtRead,
@@ -20,9 +22,12 @@ import { windowStart } from "../../../src/candles/rules.js";
 import type { Candle } from "../../../src/contract/model.js";
 import { candleOf, freezeDeep, MINUTE, MINUTES, readOf, someRules } from "../market.js";
 
-/** All instants lie in these minutes, and candles in the last of them. */
+/** All instants lie in these minutes, half of them among the last ones, and so do all candles. */
 const [FIRST, LAST] = [1_000, 3_000];
-const instants = fc.integer({ min: FIRST * MINUTE, max: LAST * MINUTE });
+const instants = fc.oneof(
+  fc.integer({ min: FIRST * MINUTE, max: LAST * MINUTE }),
+  fc.integer({ min: (LAST - 8) * MINUTE, max: LAST * MINUTE }),
+);
 const minutes = fc.integer({ min: LAST - 8, max: LAST });
 const epochs = fc.constantFrom(0, 1);
 
@@ -54,12 +59,13 @@ const books: fc.Arbitrary<CandleBook> = fc
       }));
     return { ...emptyBook(start), coveredUntil: start + covered * MINUTE, entries: kept, epoch };
   });
-const maybe = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: undefined });
+const maybe = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: undefined, freq: 2 });
 
 const reads: fc.Arbitrary<SeriesRead> = fc
   .record({
     at: instants,
     length: fc.nat(8),
+    end: fc.constantFrom(LAST + 1, LAST + 1, LAST, LAST - 2),
     candles: fc.uniqueArray(minutes, { maxLength: 4 }),
     unreadable: fc.uniqueArray(minutes, { maxLength: 1 }),
     hasUnidentifiedRow: fc.boolean(),
@@ -67,9 +73,10 @@ const reads: fc.Arbitrary<SeriesRead> = fc
     lacks: maybe(minutes),
     epoch: epochs,
   })
-  .map(({ at, length, candles, unreadable, lacks, ...rest }) => {
-    const [from, to] = [LAST - length, LAST + 1];
-    const shown = Object.fromEntries(candles.filter((minute) => minute >= from).map((minute) => [minute, 1]));
+  .map(({ at, length, end, candles, unreadable, lacks, ...rest }) => {
+    const [from, to] = [end - 1 - length, end];
+    const inside = candles.filter((minute) => minute >= from && minute < to);
+    const shown = Object.fromEntries(inside.map((minute) => [minute, 1]));
     return {
       ...readOf(at, [from, to], shown, { unreadable: new Set(unreadable.map((minute) => minute * MINUTE)) }),
       ...rest,
@@ -115,6 +122,29 @@ describe("the range that a poll reads", () => {
       }),
     );
   });
+
+  it("is the same while the first candles are cut off from what lies before, as long as it fits one page", () => {
+    fc.assert(
+      fc.property(someRules, books, instants, (rules, book, now) => {
+        const range = rangeToRead(rules, freezeDeep(book), true, now, true);
+        const unseen = rangeToRead(rules, { ...book, entries: [] }, false, now);
+        const isNear = !isFarBehind(rules, { ...book, finalUntil: unseen.from }, windowStart(rules, now));
+        if (isNear && unseen.from > book.finalUntil) {
+          expect(range).toEqual({ ...unseen, isBlank: book.entries.length === 0 });
+          expect(MINUTES.count(range.from, range.to)).toBeLessThan(FULL_PAGE);
+        } else expect(range).toEqual(rangeToRead(rules, book, true, now));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+it("is far behind with more than half a page", () => {
+  const rules = { intervals: MINUTES, settle: 0, revisionWindow: 0 };
+  const half = Math.floor(FULL_PAGE / 2) * MINUTE;
+  expect(isFarBehind(rules, emptyBook(0), half)).toBe(false);
+  expect(isFarBehind(rules, emptyBook(0), half + MINUTE)).toBe(true);
+  expect(isFarBehind(rules, undefined, half + MINUTE)).toBe(false);
 });
 
 describe("what is known before a read", () => {
@@ -164,6 +194,26 @@ describe("what is known before a read", () => {
     );
   });
 
+  it("stays with a book that has an answer, and begins one that has none with a clock that is confirmed", () => {
+    fc.assert(
+      fc.property(someRules, known, fc.boolean(), clocks, (rules, drawn, isRead, clock) => {
+        const book = drawn.book && isRead ? { ...drawn.book, observedAt: FIRST * MINUTE } : drawn.book;
+        const before = freezeDeep({ ...drawn, book });
+        const { firstLook } = before;
+        const isOfThisClock = firstLook?.epoch === clock.epoch;
+        const after = knownAtLook(rules, before, clock);
+        if (!clock.isConfirmed || (book !== undefined && (isRead || isOfThisClock))) {
+          expect(after).toBe(before);
+        } else if (isOfThisClock) {
+          expect(after).toEqual({ ...before, book: emptyBook(firstLook!.from) });
+        } else {
+          const from = windowStart(rules, clock.now);
+          expect(after).toEqual({ ...before, book: undefined, firstLook: { from, epoch: clock.epoch } });
+        }
+      }),
+    );
+  });
+
   it("begins anew where the clock has jumped after the first look", () => {
     const first = knownAtLook(
       { intervals: MINUTES, settle: 0, revisionWindow: 0 },
@@ -192,46 +242,53 @@ describe("the verdict on an answer", () => {
       context: contexts,
       read: reads,
       clock: clocks,
-      asked: instants,
-      isTimely: fc.boolean(),
+      early: fc.oneof(fc.constant(0), fc.integer({ min: -5 * MINUTE, max: 5 * MINUTE })),
+      hadCandles: fc.boolean(),
     })
-    .map(({ rules, context, read, clock, asked, isTimely }) => {
-      const when = isTimely ? read.observedAt : asked;
-      const range = rangeToRead(rules, context.book, context.hasCandles, when);
+    .map(({ rules, context, read, clock, early, hadCandles }) => {
+      const range = rangeToRead(
+        rules,
+        context.book,
+        context.hasCandles && hadCandles,
+        read.observedAt - early,
+      );
       const full: ReadContext = { ...context, range };
       return { rules, context: full, read, clock, verdict: verdictOn(rules, read, full, clock) };
     });
 
-  it("asks again only while it may, and only where the time was wrong or is in doubt", () => {
+  it("asks again exactly where it may, and the time may have been wrong and has missed the present", () => {
     fc.assert(
-      fc.property(cases, ({ rules, context, read, clock, verdict }) => {
-        if (verdict !== "ask-again") return;
-        expect(context.mayRepeat).toBe(true);
-        const { range } = context;
-        const present = { from: windowStart(rules, read.observedAt), to: read.observedAt };
-        const isTimely = range.from <= present.from && range.to > present.to;
-        expect(clock.isContradicted || !isTimely).toBe(true);
+      fc.property(cases, ({ rules, context: { book, range, mayRepeat }, read, clock, verdict }) => {
+        const isAhead =
+          book !== undefined && clock.epoch !== book.epoch && book.finalUntil > MINUTES.start(clock.now);
+        const isTimely =
+          range.from <= windowStart(rules, read.observedAt) && range.to > MINUTES.start(read.observedAt);
+        expect(verdict === "ask-again").toBe(mayRepeat && (book === undefined || isAhead) && !isTimely);
       }),
+      { numRuns: 400 },
     );
   });
 
-  it("takes in no answer that lacks a known candle", () => {
+  it("takes in no answer that lacks a known candle, and asks again where its time is contradicted", () => {
     fc.assert(
-      fc.property(cases, ({ context, read, verdict }) => {
-        if (context.book === undefined || read.lacks === undefined) return;
-        if (verdict === "ask-again" || verdict === "take-part-and-ask-again") return;
-        expect(verdict).toBe("not-whole");
+      fc.property(cases, ({ context: { book, mayRepeat }, read, clock, verdict }) => {
+        if (verdict === "ask-again") return;
+        const lacking = mayRepeat && clock.isContradicted ? "take-part-and-ask-again" : "not-whole";
+        if (book !== undefined && read.lacks !== undefined) expect(verdict).toBe(lacking);
+        else expect(["not-whole", "take-part-and-ask-again"]).not.toContain(verdict);
       }),
+      { numRuns: 400 },
     );
   });
 
   it("reads first what lies before the first candles", () => {
     fc.assert(
       fc.property(cases, ({ context: { book, range, hasCandles }, verdict }) => {
-        if (typeof verdict === "string" && verdict !== "catch-up-first") return;
+        if (["ask-again", "take-part-and-ask-again", "not-whole"].some((other) => other === verdict)) return;
         const hasHole = range.isUnseen && hasCandles && book !== undefined && book.finalUntil < range.from;
         expect(verdict === "catch-up-first").toBe(hasHole);
       }),
+      { numRuns: 1_000 },
     );
   });
 
@@ -248,6 +305,7 @@ describe("the verdict on an answer", () => {
         const end = last === undefined || !verdict.isUnproven ? undefined : rules.intervals.end(last);
         expect(verdict.lacksUntil).toBe(end);
       }),
+      { numRuns: 1_000 },
     );
   });
 
@@ -263,23 +321,42 @@ describe("the verdict on an answer", () => {
 
   it("keeps what the answer just before has shown, unless something has settled in between", () => {
     fc.assert(
-      fc.property(someRules, books, reads, reads, fc.boolean(), (rules, book, first, second, isSameTime) => {
-        const firstSeen = isSameTime ? { ...first, observedAt: second.observedAt } : first;
+      fc.property(someRules, maybe(books), maybe(reads), reads, fc.boolean(), (rules, book, ...answers) => {
+        const [first, second, isSameTime] = answers;
+        const firstSeen = first && isSameTime ? { ...first, observedAt: second.observedAt } : first;
         const read = { ...second, lacks: undefined };
         const range = rangeToRead(rules, book, true, read.observedAt);
         const context = { book, range, hasCandles: true, firstSeen, mayRepeat: false };
         const verdict = verdictOn(rules, freezeDeep(read), context, steady(read.observedAt));
         const settled = ({ observedAt }: SeriesRead) => MINUTES.start(observedAt - rules.settle);
-        const isComparable = firstSeen.epoch === read.epoch && settled(firstSeen) >= settled(read);
         const times = (of: SeriesRead) => of.candles.map(({ timestamp }) => timestamp);
-        const inRange = times(firstSeen).filter((time) => time >= read.from && time < read.to);
+        const isComparable =
+          book !== undefined && firstSeen?.epoch === read.epoch && settled(firstSeen) >= settled(read);
+        const inRange = (firstSeen === undefined ? [] : times(firstSeen)).filter(
+          (time) => time >= read.from && time < read.to,
+        );
         const both = [...new Set([...inRange, ...times(read)])].sort((a, b) => a - b);
         if (isComparable && both.length > read.candles.length) {
           expect((verdict as readonly Candle[]).map(({ timestamp }) => timestamp)).toEqual(both);
         } else expect(isWhole(verdict)).toBe(true);
       }),
+      { numRuns: 400 },
     );
   });
+});
+
+it("gives an answer the values of a later one, and none of its other candles", () => {
+  fc.assert(
+    fc.property(reads, reads, (before, after) => {
+      const { candles, ...others } = asShownBy(freezeDeep(before), freezeDeep(after));
+      expect(others).toEqual({ ...before, candles: undefined });
+      expect(candles).toEqual(
+        before.candles.map(
+          (candle) => after.candles.find(({ timestamp }) => timestamp === candle.timestamp) ?? candle,
+        ),
+      );
+    }),
+  );
 });
 
 describe("what of an answer counts", () => {
@@ -309,19 +386,24 @@ describe("what of an answer counts", () => {
             sentAt: now,
             lacks: undefined,
           };
-          const counted = countedRead(rules, { ...read, isWitnessed: false }, silence, isRepeat);
+          const before = silence;
+          const counted = countedRead(rules, { ...read, isWitnessed: false }, before, isRepeat);
           silence = counted.silence;
           if (hasJumped || !isUnproven) shown = [];
           if (!isUnproven) {
-            expect(counted).toEqual({ to: read.to, silence: undefined });
+            expect(counted).toEqual({ to: read.to, provenUntil: read.to, silence: undefined });
             continue;
           }
           const until = Math.min(read.to, MINUTES.start(now - rules.settle));
           if (isRepeat && shown.length > 0) shown.at(-1)!.push(until);
           else shown.push([until]);
-          const before = shown.at(-2)?.at(-1);
-          const confirmed = before === undefined ? read.from : Math.min(before, read.to);
+          const shownBefore = shown.at(-2)?.at(-1);
+          const confirmed = shownBefore === undefined ? read.from : Math.min(shownBefore, read.to);
           expect(counted.to).toBe(Math.max(read.from, confirmed));
+          expect(counted.provenUntil).toBe(counted.to);
+          // What it lacks counts further than what it proves.
+          const lacking = countedRead(rules, { ...read, isWitnessed: false }, before, isRepeat, read.to);
+          expect(lacking).toEqual({ ...counted, to: read.to });
         }
       }),
     );

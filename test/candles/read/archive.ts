@@ -8,7 +8,7 @@ import { KnownPairs } from "../../../src/client/known-pairs.js";
 import { walkOf } from "../../../src/client/send/walk.js";
 import { unknownClock } from "../../../src/client/service-clock.js";
 import type { Series } from "../../../src/contract/model.js";
-import { ContractError, HttpError } from "../../../src/errors.js";
+import { ContractError, HttpError, NetworkError } from "../../../src/errors.js";
 import { VirtualClock } from "../../../src/replay/virtual-clock.js";
 import { intervalsOf } from "../../../src/timeframe.js";
 
@@ -33,6 +33,8 @@ export interface Habits {
   readonly strictBefore?: number;
   /** These requests for candles, counted from 0, are answered empty, for no reason. */
   readonly whims?: ReadonlySet<number>;
+  /** These, counted likewise, fail. */
+  readonly failures?: ReadonlySet<number>;
   /** What the sniper report says of the pair's creation; absent: 404. */
   readonly createdAt?: number | null;
   /** Another row in the place of one, by timestamp, or one more by a key of its own. */
@@ -110,7 +112,8 @@ export function archive(habits: Habits, now = NOW) {
       }
     }
   };
-  const core: Omit<ClientCore, "spending" | "timeout" | "parts"> = {
+  const core: Omit<ClientCore, "spending" | "timeout" | "parts" | "metering"> = {
+    service: "http://archive",
     scheduler: impatient(new VirtualClock(now)),
     retry: { attempts: 1, baseDelay: 1, maxDelay: 1 },
     serviceClock: () => unknownClock,
@@ -118,6 +121,7 @@ export function archive(habits: Habits, now = NOW) {
     walk: (walk) => walkOf(send, walk),
     report: (activity) => told.push(activity),
     shared: new Map(),
+    store: undefined,
     pairs: new KnownPairs(),
   };
   const reader = (options = { skipsRows: true }, of: Partial<Series> = {}) => {
@@ -130,9 +134,11 @@ export function archive(habits: Habits, now = NOW) {
 /** A clock on which whatever is waited for comes at once. */
 function impatient(clock: VirtualClock): VirtualClock {
   const { schedule } = clock;
+  let advanced = Promise.resolve();
   return Object.assign(clock, {
     schedule(...[work, delay = 0, state]: Parameters<typeof schedule>) {
-      queueMicrotask(() => clock.advanceBy(delay));
+      // What is waited for within a turn comes after it.
+      advanced = advanced.then(() => clock.advanceBy(delay));
       return schedule.call(clock, work, delay, state);
     },
   });
@@ -148,7 +154,9 @@ function pageOf(
   asked: { pages: number },
 ): string {
   const isWhim = habits.whims?.has(asked.pages);
+  const isFailure = habits.failures?.has(asked.pages);
   asked.pages += 1;
+  if (isFailure) throw new NetworkError("the service is gone");
   if (asked.pages > MOST_PAGES) throw new Error("asks without end");
   const { pageSize = 1_000, includesFrom = true, includesTo = false, strictBefore = 0 } = habits;
   const fromDate = Number(parameters.get("fromDate")) * 1_000;

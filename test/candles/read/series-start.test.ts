@@ -122,6 +122,30 @@ describe("a range that starts before the pair's creation", () => {
       expect((await reader().read(minute(4_980), minute(5_004), light)).candles).toHaveLength(2);
     });
 
+    it("is searched at once where rows have been seen that its answer should hold", async () => {
+      const habits: Habits = { times: run(5_000, 3), strictBefore: createdAt, series: { network: "devnet" } };
+      const { reader, asked } = archive(habits);
+      const one = reader();
+      expect((await one.read(minute(4_980), minute(5_000), light)).candles).toEqual([]);
+      expect((await one.read(minute(5_002), minute(5_003), light)).candles).toHaveLength(1);
+      expect((await one.read(minute(4_980), minute(5_003), light)).candles).toHaveLength(2);
+      expect(asked.pages).toBeLessThan(32);
+    });
+
+    it("is not searched again and again for rows that have gone", async () => {
+      const times = run(5_000, 3);
+      const habits: Habits = { times, strictBefore: createdAt, series: { network: "devnet" } };
+      const { reader, asked } = archive(habits);
+      const one = reader();
+      await one.read(minute(4_980), minute(5_000), light);
+      await one.read(minute(5_002), minute(5_003), light);
+      times.length = 0;
+      await one.read(minute(4_980), minute(5_003), light);
+      const { pages } = asked;
+      for (let read = 0; read < 5; read += 1) await one.read(minute(4_980), minute(5_003), light);
+      expect(asked.pages).toBe(pages + 5);
+    });
+
     it("costs one request where that is not asked for", async () => {
       const { reader, asked } = archive({ ...strict, createdAt });
       const never = { ...options, probes: "never" } as const;

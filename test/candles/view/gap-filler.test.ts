@@ -129,6 +129,21 @@ describe("flat candles", () => {
     ]);
   });
 
+  it("take the place of a real candle that goes after its interval was covered, though it is not by then", () => {
+    const filler = new GapFiller(MINUTES);
+    const see = (coveredUntil: number, changes: readonly CandleChange[]) => {
+      const extent = { finalUntil: 5 * MINUTE, coveredFrom: 0, coveredUntil: coveredUntil * MINUTE };
+      return [...filler.fill({ changes, ...extent })].map(flatLineOf);
+    };
+    const [first, second] = [5, 6].map(
+      (minute) => ({ candle: candleOf(minute, minute), status: "closed" }) as const,
+    );
+    const begun = [first!, second!].map((each) => ({ ...each, type: "new", revision: 0 }) as const);
+    expect(see(6, begun)).toEqual(["new 5=5 closed r0", "new 6=6 closed r0"]);
+    expect(see(7, [])).toEqual([]);
+    expect(see(6, [{ ...second!, type: "removed", revision: 1 }])).toEqual(["updated 6~5 closed r1"]);
+  });
+
   it("never lead back from closed to open", () => {
     const see = watch();
     see(7, 30, { 5: 7 });

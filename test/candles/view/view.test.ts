@@ -1,33 +1,19 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
-import { dueAt } from "../../../src/candles/lateness.js";
 import { applyRead, emptyBook } from "../../../src/candles/live/book.js";
 import type { CandleState } from "../../../src/candles/live/poll-candles.js";
 import type { CandleWatch } from "../../../src/candles/options.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import { CandleView } from "../../../src/candles/view/view.js";
-import type { Candle } from "../../../src/contract/model.js";
-import {
-  filledBatch,
-  type Look,
-  lineOf,
-  MINUTE,
-  MINUTES,
-  type Prices,
-  play,
-  readOf,
-  SERIES,
-  scenes,
-  someRules,
-  standing,
-} from "../market.js";
+import { intervalsOf } from "../../../src/timeframe.js";
+import { candleOf, lineOf, MINUTE, MINUTES, type Prices, readOf, SERIES } from "../market.js";
 
 const RULES: CandleRules = { intervals: MINUTES, settle: 1_000, revisionWindow: 2 };
 
 function watchOf(rules: CandleRules, more: Partial<CandleWatch> = {}): CandleWatch {
   const defaults = {
     every: 1_000,
+    weekStart: "monday",
     since: undefined,
     fillGaps: false,
     whenMissing: "fail",
@@ -36,13 +22,22 @@ function watchOf(rules: CandleRules, more: Partial<CandleWatch> = {}): CandleWat
   return { series: SERIES, rules, ...defaults, ...more };
 }
 
-/** States of a book that begins at minute 0. */
+/** States of a book that begins at minute 0; with `begin` a new one begins there, by a clock that has jumped. */
 function states() {
   let book = emptyBook(0);
-  return (at: number, seconds: number, prices: Prices): { type: "state"; state: CandleState } => {
-    const turn = applyRead(RULES, book, readOf(at * MINUTE + seconds * 1_000, [0, 100], prices));
+  let epoch = 0;
+  return (
+    at: number,
+    seconds: number,
+    prices: Prices,
+    jump?: { begin?: number },
+  ): { type: "state"; state: CandleState } => {
+    if (jump !== undefined) epoch += 1;
+    const ranAheadUntil = jump?.begin === undefined ? undefined : book.finalUntil;
+    if (jump?.begin !== undefined) book = emptyBook(jump.begin * MINUTE);
+    const turn = applyRead(RULES, book, readOf(at * MINUTE + seconds * 1_000, [0, 100], prices, { epoch }));
     book = turn.book;
-    return { type: "state", state: { book, changes: turn.changes } };
+    return { type: "state", state: { book, changes: turn.changes, jump: jump && { ranAheadUntil } } };
   };
 }
 
@@ -99,6 +94,204 @@ describe("without a history", () => {
   });
 });
 
+describe("how late something is", () => {
+  const options = { start: 5 * MINUTE, hasHistory: false };
+
+  it("counts from when it was received, and is live up to half an interval", () => {
+    for (const [seconds, isLive] of [
+      [31, true],
+      [31.001, false],
+    ] as const) {
+      const look = states();
+      const view = new CandleView(watchOf(RULES), options);
+      lines(view.take(look(5, 30, { 5: 1 })));
+      const received = 6 * MINUTE + seconds * 1_000;
+      const [close] = view.take({ ...look(6, 1, { 5: 1 }), received });
+      expect(close).toMatchObject({ live: isLive, lateBy: (seconds - 1) * 1_000 });
+    }
+  });
+
+  it("leaves of the closes of one answer only the newest live, and none where a later answer has newer ones", () => {
+    for (const endsEarly of [false, true]) {
+      const look = states();
+      const view = new CandleView(watchOf(RULES), options);
+      lines(view.take(look(5, 30, { 5: 1 })));
+      const { type, state } = look(7, 10, { 5: 1, 6: 1, 7: 1 });
+      expect(lines(view.take({ type, state: { ...state, endsEarly } }))).toEqual([
+        "updated 5=1 closed r1",
+        `new 6=1 closed r0${endsEarly ? "" : " live"}`,
+        "new 7=1 open r0 live",
+      ]);
+    }
+  });
+
+  it("shows in the first state what an outage before it has made final", () => {
+    const look = states();
+    look(5, 30, { 4: 1, 5: 1 });
+    const view = new CandleView(watchOf(RULES), options);
+    const [final, ...others] = lines(view.take(look(9, 30, { 4: 1, 5: 1, 8: 1, 9: 1 })));
+    expect(final).toBe("new 5=1 final r1");
+    expect(others).toEqual(["new 8=1 closed r0 live", "new 9=1 open r0 live"]);
+  });
+});
+
+describe("of the closes that one answer tells of", () => {
+  const intervals = intervalsOf("1s");
+  const rules: CandleRules = { intervals, settle: 1_000, revisionWindow: 9 };
+
+  function answers() {
+    let book = emptyBook(0);
+    const view = new CandleView(watchOf(rules), { start: 3_000, hasHistory: false });
+    return (at: number, seconds: readonly number[]) => {
+      const candles = seconds.map((second) => ({ ...candleOf(0), timestamp: second * 1_000 }));
+      const turn = applyRead(rules, book, readOf(at, [0, 1], {}, { to: 10_000, candles }));
+      book = turn.book;
+      return [...view.take({ type: "state", state: turn })].map(
+        ({ type, candle, status, live }) =>
+          `${type} ${candle.timestamp / 1_000} ${status}${live ? " live" : ""}`,
+      );
+    };
+  }
+
+  it("only the newest is live, though all are in time", () => {
+    const take = answers();
+    expect(take(3_500, [3])).toEqual(["new 3 open live"]);
+    expect(take(7_500, [3, 4, 5, 6, 7])).toEqual([
+      "updated 3 closed",
+      "new 4 closed",
+      "new 5 closed live",
+      "new 6 open live",
+      "new 7 open live",
+    ]);
+  });
+
+  it("one is that of a candle that has come back", () => {
+    const take = answers();
+    expect(take(5_100, [3, 4, 5])).toEqual(["new 3 closed live", "new 4 open live", "new 5 open live"]);
+    expect([...take(5_200, [4, 5]), ...take(5_300, [4, 5])]).toEqual(["removed 3 closed live"]);
+    expect(take(6_100, [3, 4, 5, 6])).toEqual(["new 3 closed", "updated 4 closed live", "new 6 open live"]);
+  });
+});
+
+describe("where the service's clock has jumped", () => {
+  const options = { start: 5 * MINUTE, hasHistory: false };
+
+  it("shows the running candle, though it is older than the subscription by the clock before", () => {
+    const look = states();
+    const view = new CandleView(watchOf(RULES), options);
+    lines(view.take(look(5, 30, { 4: 1, 5: 1 })));
+    expect(lines(view.take(look(3, 30, { 2: 1, 3: 2 }, { begin: 1 })))).toEqual(["new 3=2 open r0 live"]);
+    expect(lines(view.take(look(4, 1, { 2: 1, 3: 2, 4: 9 })))).toEqual([
+      "updated 3=2 closed r1 live",
+      "new 4=9 open r0 live",
+    ]);
+  });
+
+  it("shows again what was final and is still to come", () => {
+    const look = states();
+    const view = new CandleView(watchOf(RULES), options);
+    const before = look(60, 30, { 57: 1, 58: 1, 59: 1, 60: 1 });
+    lines(view.take(before));
+    const after = lines(view.take(look(5, 30, { 4: 1, 5: 1 }, { begin: 3 })));
+    const next = lines(view.take(look(6, 1, { 4: 1, 5: 1, 6: 1 })));
+    expect(after).toEqual(["new 5=1 open r0 live"]);
+    expect(next).toEqual(["updated 5=1 closed r1 live", "new 6=1 open r0 live"]);
+  });
+
+  it("begins where its start is by the new clock, which is asked for once", () => {
+    const look = states();
+    let asked = 0;
+    const startAnew = () => {
+      asked += 1;
+      return 4 * MINUTE;
+    };
+    const view = new CandleView(watchOf(RULES), { ...options, startAnew });
+    expect(lines(view.take(look(5, 30, { 3: 1, 4: 1, 5: 1 })))).toEqual(["new 5=1 open r0 live"]);
+    expect(lines(view.take(look(5, 31, { 3: 1, 4: 1, 5: 2 }, {})))).toEqual([
+      "new 4=1 closed r0 live",
+      "updated 5=2 open r1 live",
+    ]);
+    expect(lines(view.take(look(5, 32, { 3: 1, 4: 1, 5: 3 }, {})))).toEqual(["updated 5=3 open r2 live"]);
+    expect(asked).toBe(1);
+  });
+
+  it("shows what was closed as closed for the first time again", () => {
+    const look = states();
+    const view = new CandleView(watchOf(RULES), options);
+    for (const [at, prices] of [
+      [5, { 5: 1 }],
+      [6, { 5: 1, 6: 1 }],
+      [7, { 5: 1, 6: 1, 7: 1 }],
+    ] as const) {
+      lines(view.take(look(at, 30, prices)));
+    }
+    const events = [...view.take(look(6, 10, { 4: 1, 5: 1, 6: 1 }, { begin: 3 }))];
+    expect(lines(events)).toEqual(["new 5=1 closed r0 live", "new 6=1 open r0 live"]);
+    expect(events[0]!.lateBy).toBe(9_000);
+  });
+
+  it("forgets the flat candles of a time that has not come", () => {
+    const look = states();
+    const view = new CandleView(watchOf(RULES, { fillGaps: true }), options);
+    lines(view.take(look(5, 30, { 5: 7 })));
+    expect(lines(view.take(look(8, 30, { 5: 7 })))).toEqual([
+      "updated 5=7 final r1",
+      "new 6=7 closed r0",
+      "new 7=7 closed r0 live",
+    ]);
+    expect(lines(view.take(look(6, 30, { 5: 7, 6: 3 }, { begin: 4 })))).toEqual(["new 6=3 open r0 live"]);
+  });
+
+  it("goes on with flat candles, and tells those again whose time had not come", () => {
+    const look = states();
+    const view = new CandleView(watchOf(RULES, { fillGaps: true }), options);
+    lines(view.take(look(5, 30, { 5: 7 })));
+    expect(lines(view.take(look(10, 30, { 5: 7 })))).toEqual([
+      "updated 5=7 final r1",
+      "new 6=7 final r0",
+      "new 7=7 final r0",
+      "new 8=7 closed r0",
+      "new 9=7 closed r0 live",
+    ]);
+    // It is 7:30: 6 is over and was told, 7 runs still.
+    expect(lines(view.take(look(7, 30, { 5: 7 }, { begin: 5 })))).toEqual([]);
+    expect(lines(view.take(look(8, 30, { 5: 7 })))).toEqual(["new 7=7 closed r0 live"]);
+    expect(lines(view.take(look(9, 30, { 5: 7, 8: 3 })))).toEqual(["new 8=3 closed r0 live"]);
+  });
+
+  it("tells flat candles again where a candle before them has turned up", () => {
+    const look = states();
+    const view = new CandleView(watchOf(RULES, { fillGaps: true }), options);
+    lines(view.take(look(5, 30, { 5: 7 })));
+    lines(view.take(look(10, 30, { 5: 7 })));
+    expect(lines(view.take(look(8, 30, { 5: 7, 6: 3 }, { begin: 5 })))).toEqual([
+      "new 6=3 closed r0",
+      "new 7=3 closed r0 live",
+    ]);
+  });
+
+  it("shows nothing again that was final at the end of the running interval", () => {
+    const look = states();
+    const view = new CandleView(watchOf(RULES), options);
+    lines(view.take(look(5, 30, { 5: 1 })));
+    lines(view.take(look(9, 1, { 5: 1, 6: 1, 7: 1, 8: 1, 9: 1 })));
+    expect(lines(view.take(look(6, 30, { 5: 1, 6: 1 }, { begin: 4 })))).toEqual([]);
+    expect(lines(view.take(look(5, 30, { 5: 1 }, { begin: 3 })))).toEqual(["new 5=1 open r0 live"]);
+  });
+
+  it("keeps what was final where the book is the same", () => {
+    const look = states();
+    const view = new CandleView(watchOf(RULES, { fillGaps: true }), options);
+    lines(view.take(look(5, 30, { 5: 7 })));
+    lines(view.take(look(8, 30, { 5: 7, 8: 1 })));
+    expect(lines(view.take(look(9, 30, { 5: 7, 8: 1, 9: 2 }, {})))).toEqual([
+      "updated 6=7 final r1 live",
+      "updated 8=1 closed r1 live",
+      "new 9=2 open r0 live",
+    ]);
+  });
+});
+
 describe("with a history", () => {
   const history = (at: number, range: [number, number], prices: Prices) =>
     ({ type: "history", read: readOf(at * MINUTE, range, prices) }) as const;
@@ -132,6 +325,20 @@ describe("with a history", () => {
     expect(events.every(Object.isFrozen)).toBe(true);
   });
 
+  it.each([
+    ["all that has closed by its first state", 1, "new 7=1 closed r0"],
+    ["nothing that closes while it is read", 0, "new 7=1 closed r1 live"],
+  ])("counts %s for history", (_, second, close) => {
+    const look = states();
+    const view = new CandleView(watchOf(RULES, { since: 0 }), { start: 0, hasHistory: true });
+    lines(view.take(look(8, second, { 7: 1 })));
+    lines(view.take(look(8, 2, { 7: 1, 8: 1 })));
+    expect(lines(view.take({ type: "history-end", received: 8 * MINUTE + 3_000 }))).toEqual([
+      close,
+      "new 8=1 open r0",
+    ]);
+  });
+
   it("fills the gap between it and the book", () => {
     const look = states();
     const view = new CandleView(watchOf(RULES, { since: 0, fillGaps: true }), { start: 0, hasHistory: true });
@@ -146,132 +353,4 @@ describe("with a history", () => {
       "new 7=9 open r0",
     ]);
   });
-});
-
-interface Plan {
-  /** The look at which the subscriber comes. */
-  readonly at: number;
-  /** How many minutes of history it asks for before the book's; 0: none. */
-  readonly minutes: number;
-  /** The lengths of its slices, and how many states come before each of them. */
-  readonly slices: readonly { readonly minutes: number; readonly states: number }[];
-  /** A minute of the history whose row is broken. */
-  readonly broken: number;
-}
-
-const plan: fc.Arbitrary<Plan> = fc.record({
-  at: fc.nat(20),
-  minutes: fc.constantFrom(0, 1, 3, 10, 25),
-  slices: fc.array(fc.record({ minutes: fc.integer({ min: 1, max: 9 }), states: fc.nat(3) }), {
-    minLength: 1,
-  }),
-  broken: fc.nat(40),
-});
-
-/** Subscribes as planned, and tells what should have come of it. */
-function subscribe(
-  rules: CandleRules,
-  looks: readonly Look[],
-  { at, minutes, slices, broken }: Plan,
-  isFilled: boolean,
-) {
-  const first = Math.min(at, looks.length - 1);
-  const seam = looks[first]!.turn.book.finalUntil;
-  const start = minutes > 0 ? seam - minutes * MINUTE : MINUTES.start(looks[first]!.now);
-  const since = minutes > 0 ? start : undefined;
-  const watch = watchOf(rules, { since, fillGaps: isFilled });
-  const view = new CandleView(watch, { start, hasHistory: minutes > 0 });
-  const events: CandleEvent[] = [];
-  const expected = new Map<number, Candle>();
-  const known = new Set<number>();
-  const learn = (from: number, until: number) => {
-    for (let minute = from; minute < until; minute += MINUTE) known.add(minute);
-  };
-  let next = first;
-  const present = () => {
-    const { book, changes } = looks[next]!.turn;
-    learn(minutes > 0 ? Math.max(seam, book.coveredFrom) : book.coveredFrom, book.coveredUntil);
-    if (next === first) for (const { candle } of book.entries) expected.set(candle.timestamp, candle);
-    else {
-      for (const { type, candle } of changes) {
-        if (type === "removed") expected.delete(candle.timestamp);
-        else expected.set(candle.timestamp, candle);
-      }
-    }
-    events.push(...view.take({ type: "state", state: { book, changes } }));
-    next += 1;
-  };
-
-  present();
-  for (let from = start, slice = 0; minutes > 0 && from < seam; slice += 1) {
-    const { minutes: length, states } = slices[slice % slices.length]!;
-    for (let more = states; more > 0 && next < looks.length; more -= 1) present();
-    const { truth, now } = looks[next - 1]!;
-    const to = Math.min(seam, from + length * MINUTE);
-    const lost = start + broken * MINUTE;
-    const candles = [...truth.values()]
-      .filter(({ timestamp }) => timestamp >= from && timestamp < to && timestamp !== lost)
-      .sort((a, b) => a.timestamp - b.timestamp);
-    for (const candle of candles) expected.set(candle.timestamp, candle);
-    learn(from, to);
-    const unreadable = new Set(lost >= from && lost < to ? [lost] : []);
-    for (const one of unreadable) known.delete(one);
-    events.push(
-      ...view.take({ type: "history", read: { ...readOf(now, [0, 0], {}), from, to, candles, unreadable } }),
-    );
-    from = to;
-  }
-  if (minutes > 0) events.push(...view.take({ type: "history-end" }));
-  const handedOver = events.length;
-  while (next < looks.length) present();
-  for (const timestamp of expected.keys()) if (timestamp < start) expected.delete(timestamp);
-  return { events, handedOver, expected, known, end: looks.at(-1)!.now + 2 * MINUTE, first: looks[first]! };
-}
-
-it("joins history and book without hole or duplicate, however they interleave", () => {
-  fc.assert(
-    fc.property(someRules, scenes("unplaced", "unreadable"), plan, (rules, list, some) => {
-      const { events, handedOver, expected } = subscribe(rules, play(rules, list), some, false);
-      expect(standing(events)).toEqual([...expected.values()].sort((a, b) => a.timestamp - b.timestamp));
-
-      const known = new Map<number, CandleEvent>();
-      const closed = new Set<number>();
-      /** By when they were observed. */
-      const liveCloses = new Set<number>();
-      events.forEach((event, index) => {
-        const { timestamp } = event.candle;
-        const before = known.get(timestamp);
-        if (some.minutes > 0 && index < handedOver && event.status === "open") expect(event.live).toBe(false);
-        const isClose = event.type !== "removed" && event.status !== "open" && !closed.has(timestamp);
-        if (event.type === "removed" || event.status === "open") closed.delete(timestamp);
-        else closed.add(timestamp);
-        const due = dueAt(rules, timestamp, event.status, isClose);
-        if (index >= handedOver) expect(event.lateBy).toBe(Math.max(0, event.observedAt - due));
-        if (event.live) expect(event.lateBy).toBeLessThanOrEqual(MINUTE / 2);
-        if (event.live && isClose) {
-          expect(liveCloses.has(event.observedAt)).toBe(false);
-          liveCloses.add(event.observedAt);
-        }
-        expect(event.type === "new").toBe(before === undefined);
-        if (before !== undefined) expect(event.revision).toBe(before.revision + 1);
-        if (event.type === "removed") known.delete(timestamp);
-        else known.set(timestamp, event);
-        if (index > 0) expect(event.observedAt).toBeGreaterThanOrEqual(events[index - 1]!.observedAt);
-        if (index > 0 && index < handedOver) {
-          expect(timestamp).toBeGreaterThan(events[index - 1]!.candle.timestamp);
-        }
-      });
-    }),
-    { numRuns: 500 },
-  );
-});
-
-it("fills across the seam as a batch would", () => {
-  fc.assert(
-    fc.property(someRules, scenes(), plan, (rules, list, some) => {
-      const { events, expected, known, end } = subscribe(rules, play(rules, list), some, true);
-      expect(standing(events)).toEqual(filledBatch(expected, (at) => known.has(at), end));
-    }),
-    { numRuns: 500 },
-  );
 });

@@ -108,6 +108,118 @@ describe("the budget", () => {
     ]);
   });
 
+  it("serves the others on time where one of those who wait leaves", async () => {
+    const clock = new VirtualClock();
+    const { starts, ask } = budgetOn(clock, { requests: 1, per: 100 });
+    const controller = new AbortController();
+    void ask("a");
+    const leaving = ask("b", "close", controller.signal);
+    void ask("c");
+    controller.abort("gone");
+    await expect(leaving).rejects.toBe("gone");
+    await clock.advanceTo(1_000);
+    expect(starts.map(({ name, at }) => [name, at])).toEqual([
+      ["a", 0],
+      ["c", 100],
+    ]);
+  });
+
+  it("listens to a signal only while its request waits", async () => {
+    const clock = new VirtualClock();
+    const { ask } = budgetOn(clock, { requests: 1, per: 100 });
+    const { signal } = new AbortController();
+    const listeners = new Set<unknown>();
+    let added = 0;
+    signal.addEventListener = (_: string, listener: unknown) => {
+      added += 1;
+      listeners.add(listener);
+    };
+    signal.removeEventListener = (type: string, listener: unknown) => {
+      if (type === "abort") listeners.delete(listener);
+    };
+    void ask("a", "refresh", signal);
+    expect(added).toBe(0);
+    void ask("b", "refresh", signal);
+    expect([added, listeners.size]).toEqual([1, 1]);
+    await clock.advanceTo(100);
+    expect(listeners.size).toBe(0);
+  });
+
+  it("lets nobody pass those who wait, at the instant at which a place opens either", async () => {
+    const clock = new VirtualClock();
+    const { starts, ask } = budgetOn(clock, { requests: 1, per: 100 });
+    clock.schedule(() => void ask("late", "history"), 100);
+    void ask("a");
+    void ask("b");
+    await clock.advanceTo(1_000);
+    expect(starts.map(({ name, at }) => [name, at])).toEqual([
+      ["a", 0],
+      ["b", 100],
+      ["late", 200],
+    ]);
+  });
+
+  it("has one timer, for the instant at which a place opens by what is known", async () => {
+    const clock = new VirtualClock();
+    let timers = 0;
+    const scheduler = {
+      now: () => clock.now(),
+      schedule: ((...all: Parameters<VirtualClock["schedule"]>) => {
+        timers += 1;
+        return clock.schedule(...all);
+      }) as VirtualClock["schedule"],
+    };
+    const budget = new Budget(scheduler, { requests: 2, per: 1_000 }, () => {});
+    const starts: number[] = [];
+    const ask = (head: number, body: number) =>
+      budget.start("refresh", undefined, async (at, end) => {
+        starts.push(at);
+        await sleepUntil(clock, at + head + body);
+        end(at + head);
+      });
+    void ask(500, 0);
+    void ask(200, 800);
+    for (let waiting = 0; waiting < 5; waiting += 1) void ask(0, 0);
+    // Nobody knows yet when one of the two ends.
+    expect([timers, clock.pending]).toEqual([0, 2]);
+    await clock.advanceTo(999);
+    expect(timers).toBe(1);
+    // The second one ended later, but its head was there sooner: the first place is free earlier than was known.
+    await clock.advanceTo(1_300);
+    expect(starts).toEqual([0, 0, 1_200]);
+    expect(timers).toBe(3);
+  });
+
+  it("counts nothing for what was not sent, whatever else is counted", async () => {
+    const clock = new VirtualClock();
+    const { budget, starts, ask } = budgetOn(clock, { requests: 3, per: 1_000 });
+    void ask("a", "refresh", undefined, 400);
+    void ask("b", "refresh", undefined, 0, 500);
+    await clock.advanceTo(450);
+    await expect(budget.start("refresh", undefined, () => Promise.reject("refused"))).rejects.toBe("refused");
+    await clock.advanceTo(500);
+    void ask("c");
+    expect(starts.map(({ at }) => at)).toEqual([0, 0, 500]);
+  });
+
+  it("says anew why requests wait, where that has changed, and nothing of a pause that is over", async () => {
+    const clock = new VirtualClock();
+    const { budget, ask, told } = budgetOn(clock, { requests: 1, per: 1_000 });
+    void ask("a", "refresh", undefined, 500);
+    budget.pause(2_000);
+    void ask("b");
+    await clock.advanceTo(2_100);
+    void ask("c");
+    budget.pause(2_000);
+    await clock.advanceTo(10_000);
+    expect(told).toStrictEqual([
+      { until: 2_000, reason: "too-many-requests", waiting: 0 },
+      { reason: "rate-limit", waiting: 1 },
+      { until: 2_000, reason: "too-many-requests", waiting: 1 },
+      { until: 3_000, reason: "rate-limit", waiting: 1 },
+    ]);
+  });
+
   it("starts nothing during a pause, even without a limit", async () => {
     const clock = new VirtualClock();
     const { budget, starts, ask, told } = budgetOn(clock, undefined);
@@ -147,6 +259,27 @@ describe("the budget", () => {
     await clock.advanceBy(5_000);
     // When it ended by a clock that was set back meanwhile, it did so now.
     expect(starts).toEqual([10_000_000, 10_001_100]);
+  });
+
+  it.each([
+    ["window", (budget: Budget) => budget.start("refresh", undefined, async (now, end) => end(now))],
+    ["pause", (budget: Budget) => budget.pause(10_001_000)],
+  ])("makes a %s no longer where the clock is set back", async (_, begin) => {
+    const clock = new VirtualClock(10_000_000);
+    let back = 0;
+    const scheduler = { now: () => clock.now() - back, schedule: clock.schedule.bind(clock) };
+    const budget = new Budget(scheduler, { requests: 1, per: 1_000 }, () => {});
+    budget.count()(0); // It has looked at the clock.
+    await begin(budget);
+    await clock.advanceBy(50);
+    back = 3_600_000;
+    let startedAt = 0;
+    void budget.start("refresh", undefined, async () => {
+      startedAt = clock.now();
+    });
+    await clock.advanceBy(5_000);
+    // What has passed since the last look at the clock is not known.
+    expect(startedAt).toBe(10_001_050);
   });
 
   it("keeps every promise, for any arrivals, leavings and pauses", async () => {

@@ -201,14 +201,25 @@ describe("activity", () => {
     const [, , first, second] = activity;
     const url = `/token/mainnet/pairs/${PAIR}/ohlcv?timeframe=1min&currency=usd&fromDate=${START / 1_000 - 600}&toDate=${START / 1_000}`;
     const error = expect.any(HttpError);
+    const bytes = Buffer.byteLength(PAGE);
     expect(activity).toEqual([
       { type: "request", at: START, url, attempt: 1, priority: "refresh" },
       { type: "clock", at: START + 40, source: "scheduler", offset: 0, uncertainty: 0, jumped: false },
-      { type: "response", at: START + 40, url, attempt: 1, status: 503, duration: 40, weight: 7, error },
+      {
+        type: "response",
+        at: START + 40,
+        url,
+        attempt: 1,
+        status: 503,
+        duration: 40,
+        weight: 7,
+        bytes,
+        error,
+      },
       { type: "retry", at: START + 40, url, attempt: 1, delay: 500, error },
       { type: "request", at: START + 540, url, attempt: 2, priority: "refresh" },
       { type: "clock", at: START + 565, source: "date", offset: -52.5, uncertainty: 512.5, jumped: false },
-      { type: "response", at: START + 565, url, attempt: 2, status: 200, duration: 25, weight: 150 },
+      { type: "response", at: START + 565, url, attempt: 2, status: 200, duration: 25, weight: 150, bytes },
     ]);
     expect((first as { error?: unknown }).error).toBe((second as { error?: unknown }).error);
     expect(activity.every((entry) => Object.isFrozen(entry))).toBe(true);
@@ -229,7 +240,7 @@ describe("activity", () => {
     expect(await weights({ "x-request-weight": "much" }, false)).toEqual([150]);
   });
 
-  it("has neither status nor weight where no answer came", async () => {
+  it("has neither status, weight nor bytes where no answer came", async () => {
     const { client, clock, activity } = fakeClient(() => ({ failure: new Error("reset"), after: 3 }), {
       retry: false,
     });

@@ -23,6 +23,11 @@ async function main(): Promise<{ names: number; changed: string[]; timers: numbe
     await import("pairstream/service"),
     await import("pairstream/sse"),
     await import("pairstream/nats"),
+    await import("pairstream/store"),
+    await import("pairstream/react"),
+    await import("pairstream/tradingview"),
+    await import("pairstream/otel"),
+    await import("pairstream/backtest"),
   ];
   return {
     names: doors.flatMap((door) => Object.keys(door)).length,

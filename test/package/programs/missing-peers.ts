@@ -3,6 +3,7 @@ import { PairstreamError } from "pairstream";
 import { publishCandles, watchPublishedCandles } from "pairstream/nats";
 import { createPairService, listen, simulatedMarket } from "pairstream/service";
 import { fromServerSentEvents } from "pairstream/sse";
+import { indexedDbStore } from "pairstream/store";
 import { EMPTY, firstValueFrom } from "rxjs";
 
 const series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" } as const;
@@ -13,6 +14,7 @@ const uses: Record<string, () => Promise<unknown>> = {
   fromServerSentEvents: () => firstValueFrom(fromServerSentEvents("https://gateway.test/")),
   publishCandles: () => firstValueFrom(publishCandles(connection, EMPTY)),
   watchPublishedCandles: () => firstValueFrom(watchPublishedCandles(connection, series)),
+  indexedDbStore: () => indexedDbStore("candles"),
 };
 
 async function main(): Promise<Record<string, string>> {

@@ -1,15 +1,18 @@
 import type { Series } from "../../../src/index.js";
+import { type Span, withoutSpan } from "../../../src/spans.js";
 import { CLOSED } from "../connections.js";
+import type { StoreCall } from "../disk.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { Account } from "./allowed.js";
 import { pagesAfter, readOf } from "./answers.js";
 import { KnownClock } from "./clock.js";
+import { coveredAt } from "./covered.js";
 import { allowFailures } from "./failures.js";
 import { allowPolls } from "./polls.js";
 import { awakeSlots, isWithin, jumpsWithin, spansOf } from "./spans.js";
-import { allowWalks, type Walk } from "./walks.js";
+import { allowWalks, beginningOf, type Walk } from "./walks.js";
 
 const known = new WeakMap<RunLog, Promise<readonly Account[]>>();
 
@@ -69,9 +72,33 @@ class Ledger {
   }
 
   async #settleWalks(series: Series, stays: readonly StayLog[]): Promise<void> {
-    const walks = stays.flatMap((stay) => walkOf(this.#log, stay) ?? []);
+    const walks: Walk[] = [];
+    for (const stay of stays) {
+      const walk = walkOf(this.#log, stay);
+      if (walk !== undefined) walks.push({ ...walk, ...(await this.#missingIn(walk, stay)) });
+    }
     const [exchanges, account] = this.#open(`${keyOf(series)} history`, `histories of ${series.timeframe}`);
     this.#askReports(series, await allowWalks(this.#log, walks, exchanges, account));
+  }
+
+  /** What of a walk's range a store does not have when it begins, and how often that has failed, or let go of some, since. */
+  async #missingIn(walk: Walk, { joined, left, ended }: StayLog): Promise<Partial<Walk>> {
+    const { store } = this.#log;
+    if (store === undefined) return {};
+    const { pairAddress, timeframe, currency } = walk.series;
+    const name = `${pairAddress} ${timeframe} ${currency}`;
+    const calls = store.calls.filter(({ series }) => series === name);
+    const covered = coveredAt(store.before.get(name)?.covered ?? [], calls, joined);
+    const range = { from: await beginningOf(this.#log, walk), to: walk.to };
+    const until = left ?? ended?.at ?? Number.POSITIVE_INFINITY;
+    const troubles = calls.filter(
+      ({ operation, at, ended: end }) =>
+        at >= joined &&
+        at <= until &&
+        (operation === "forget" || (operation === "read" && !isAnswered(this.#log, { at, end }))),
+    ).length;
+    const missing = covered.reduce((left: readonly Span[], span) => withoutSpan(left, span), [range]);
+    return { missing: troubles > 0 ? [range] : missing, pieces: missing.length + troubles };
   }
 
   #askReports({ pairAddress }: Series, times: number): void {
@@ -159,6 +186,11 @@ function grouped<T>(list: readonly T[], keyOf: (one: T) => string): Map<string, 
   const groups = new Map<string, T[]>();
   for (const one of list) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);
   return groups;
+}
+
+/** Whether a store has answered in time. */
+function isAnswered({ plan }: RunLog, { at, end }: { at: number; end: StoreCall["ended"] }): boolean {
+  return end?.isGood === true && end.at - at < (plan.world.client.timeout ?? 10_000);
 }
 
 /** What somebody wants to have read besides the polls. */

@@ -10,6 +10,8 @@ const ALLOWED = {
   firstLook: 5,
   /** Whoever comes after all had left needs no more than the range again. */
   laterLook: 2,
+  /** A walk that asks before the time is known asks for its first page until two answers agree on that, three times at most. */
+  firstWalk: 2,
   /** A look after the service's clock has jumped is like a first one. */
   jump: 5,
   /** That there are two machines whose clocks differ shows by answers that contradict each other. */
@@ -28,7 +30,9 @@ const ALLOWED = {
   catchUp: 2,
   /** A light probe asks for a candle from before, and again with it, or for the last two intervals. */
   probe: 3,
-  /** A history or `fetchCandles` asks for its last slice again, and for the silence after it. */
+  /** An empty answer to a range from before a creation that a report tells is followed by one from its very second on. */
+  opening: 1,
+  /** Each piece of a history or `fetchCandles` that no store has: its last slice again, and the silence after it. */
   history: 3,
   /** A slice is begun again, and cut to what fits a page, where a walk failed for good, or its answer was struck or lacks something. */
   restart: 2,

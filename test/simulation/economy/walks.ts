@@ -1,6 +1,8 @@
 import type { Series, WeekStart } from "../../../src/index.js";
+import type { Span } from "../../../src/spans.js";
 import { type Intervals, intervalsOf } from "../../../src/timeframe.js";
 import type { Exchange } from "../exchanges.js";
+import type { Asked } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import type { Account } from "./allowed.js";
@@ -22,6 +24,9 @@ export interface Walk {
   readonly from: number | undefined;
   readonly to: number;
   readonly candles: number;
+  /** What of it no store has, in so many pieces, each of them read on its own; default: all of it, in one. */
+  readonly missing?: readonly Span[];
+  readonly pieces?: number;
 }
 
 /** The search for the beginning of a series in a range. */
@@ -54,9 +59,12 @@ export async function allowWalks(
   const lengths = intervals.count(range.from, range.to) / SLICE.first;
   const growth = Math.ceil(Math.log(Math.max(1, lengths)) / Math.log(SLICE.growth));
   for (const walk of walks) {
-    account.allow("history");
-    account.allow("page", growth + Math.floor((2 * (await sizeOf(log, walk))) / SLICE.candles));
+    const { pieces = 1 } = walk;
+    account.allow("history", pieces);
+    account.allow("page", pieces * growth + Math.floor((2 * (await sizeOf(log, walk))) / SLICE.candles));
   }
+
+  if (exchanges.some(({ told }) => told?.order === 0)) account.allow("firstWalk");
 
   const shown = new Shown(log, longest.series, longest.weekStart);
   let unproven = 0;
@@ -68,6 +76,7 @@ export async function allowWalks(
     if (shown.lacks(read)) restarts += 1;
     else if (exchange.faults.length > 0) account.allow("restart");
     if (read.served === 0 && isHidden(log, exchange)) unproven += 1;
+    if (read.served === 0 && beginsBefore(log, read.asked)) account.allow("opening");
   }
   restarts += allowFailures(log, exchanges, account, beginsAlike);
   account.allow("restart", restarts);
@@ -83,10 +92,29 @@ function startOf({ from = EARLIEST }: Walk): number {
 
 /** How many candles a walk has to read. */
 async function sizeOf(log: RunLog, walk: Walk): Promise<number> {
-  const { series, to, candles } = walk;
-  const born = intervalsOf(series.timeframe, walk.weekStart).start(log.plan.world.createdAt);
-  const { size } = await candlesAt(log, series, { from: Math.max(startOf(walk), born), to, at: to });
+  const { to, candles, missing = [{ from: startOf(walk), to }] } = walk;
+  let size = 0;
+  for (const span of missing) size += (await candlesOf(log, walk, span)).length;
   return Math.min(size, candles);
+}
+
+/** Where the candles begin that a walk wants. */
+export async function beginningOf(log: RunLog, walk: Walk): Promise<number> {
+  const from = startOf(walk);
+  if (!Number.isFinite(walk.candles)) return from;
+  return (await candlesOf(log, walk, { from, to: walk.to })).at(-walk.candles) ?? from;
+}
+
+/** The timestamps of the candles in a part of a walk's range, ascending. */
+async function candlesOf(log: RunLog, { series, weekStart, to: at }: Walk, { from, to }: Span) {
+  const born = intervalsOf(series.timeframe, weekStart).start(log.plan.world.createdAt);
+  const candles = await candlesAt(log, series, { from: Math.max(from, born), to, at });
+  return [...candles.keys()].sort((a, b) => a - b);
+}
+
+/** Whether a range begins before the pair's creation, and ends after it. */
+function beginsBefore({ plan: { world } }: RunLog, { from, to }: Asked): boolean {
+  return world.network === "mainnet" && from < world.createdAt && to > world.createdAt;
 }
 
 /** Whether no report tells where the series begins, so that an empty answer proves nothing. */

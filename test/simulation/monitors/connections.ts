@@ -34,7 +34,10 @@ export const watchConnections: Monitor = (log, context) => {
     const isHeld = log.activities.some(
       ({ at: when, value }) => value.type === "throttled" && when <= sent.at && when >= at - LONGEST_LIMIT,
     );
-    if (sent.at > at && !isHeld && !context.isThrottled(at)) breach(`is ${sent.at - at} ms late with`);
+    // A quota that is spent holds it back until its next period.
+    const quota = log.plan.world.client.quota?.per ?? 0;
+    const mayWait = isHeld || sent.at - at <= quota || context.isThrottled(at);
+    if (sent.at > at && !mayWait) breach(`is ${sent.at - at} ms late with`);
   }
 };
 

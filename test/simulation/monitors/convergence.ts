@@ -78,26 +78,23 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
     // Missing for the first time: the second look is on its way.
     if (has !== undefined && wanted === undefined && isDoubted(polls, timestamp)) continue;
     const mayBeFinal = own === undefined || own.status === "final";
-    // What others knew before is not known to the subscriber's own history.
-    const answers = looks.filter((look) => look.order > stay.joinedOrder);
     // By a wrong date, or a machine that is ahead, it can leave the window earlier.
     const isForGood = (look: Look) =>
       look.isTimeDoubtful || look.answeredAt + 300 + ahead >= leaves(timestamp);
-    const first = answers.findIndex(isForGood);
     // An absence is confirmed by the answer for good; those before it may have shown it first.
-    const isFirstAbsence = (at: number) => has === undefined && first >= 0 && at >= first - 2;
-    if (
-      !isUnsettled &&
-      mayBeFinal &&
-      wasAnsweredSo(
-        answers.filter((look, at) => isForGood(look) || isFirstAbsence(at)),
-        timestamp,
-        has,
-        truth,
-        intervals,
-      )
-    )
-      continue;
+    const forGood = (answers: readonly Look[]) => {
+      const first = answers.findIndex(isForGood);
+      const isFirstAbsence = (at: number) => has === undefined && first >= 0 && at >= first - 2;
+      return answers.filter((look, at) => isForGood(look) || isFirstAbsence(at));
+    };
+    // What others knew before is not known to the subscriber's own history, unless that comes from a store.
+    const memories =
+      log.store === undefined
+        ? [looks.filter((look) => look.order > stay.joinedOrder)]
+        : context.memoriesOf(series).map((known) => known.filter((look) => look.order <= order));
+    const wasSaid = (known: readonly Look[]) =>
+      wasAnsweredSo(forGood(known), timestamp, has, truth, intervals);
+    if (!isUnsettled && mayBeFinal && memories.some(wasSaid)) continue;
     const text = (candle: Candle | undefined) =>
       candle === undefined ? "nothing" : `close ${candle.close}, ${candle.swaps} swaps`;
     breach(
@@ -117,15 +114,21 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
         breach(12, `has not made ${new Date(timestamp).toISOString()} final`);
   }
 
+  // An answer proves no later time than that of the machine that is behind, and no more exactly than it was under way.
+  const provenAt = last.answeredAt - context.clockTolerance - (last.received - last.sent);
   // What rows that could not be read leave uncovered is not filled.
-  const isReadable = polls.every(
-    ({ hasUnidentifiedRow, broken }) => !hasUnidentifiedRow && broken.size === 0,
-  );
+  const refusals = context.refusalsAt(feed);
+  const isReadable =
+    polls.every(({ hasUnidentifiedRow, broken }) => !hasUnidentifiedRow && broken.size === 0) &&
+    refusals.every(({ exchange }) => exchange.priority === "history");
   if (options.fillGaps && isReadable)
     checkFilling(
       known,
-      { from: earliest(known), until: intervals.start(last.answeredAt - settle) },
+      { from: earliest(known), until: intervals.start(provenAt - settle) },
       intervals.end,
+      (timestamp) =>
+        looks.some((look) => covers(look, timestamp) && isUnreadable(look, timestamp)) ||
+        refusals.some(({ broken }) => broken.has(timestamp)),
       breach,
     );
 
@@ -188,12 +191,14 @@ function checkFilling(
   known: ReadonlyMap<number, { candle: Candle }>,
   { from, until }: { from: number; until: number },
   next: (timestamp: number) => number,
+  mayBeUnknown: (timestamp: number) => boolean,
   breach: (promise: number, what: string) => void,
 ) {
   let close: number | undefined;
   for (let timestamp = from; timestamp < until; timestamp = next(timestamp)) {
     const candle = known.get(timestamp)?.candle;
     if (candle === undefined) {
+      if (mayBeUnknown(timestamp)) continue;
       breach(6, `is not filled at ${new Date(timestamp).toISOString()}`);
       return;
     }

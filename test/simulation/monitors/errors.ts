@@ -1,6 +1,6 @@
-import { PairstreamError, type Timeframe } from "../../../src/index.js";
+import { type Candle, PairstreamError, type Timeframe } from "../../../src/index.js";
 import { intervalsOf } from "../../../src/timeframe.js";
-import { askedBy, isSameCandle, type Read, readBody } from "../reads.js";
+import { askedBy, isSameCandle, type Look, type Read, readBody } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import type { Context, Monitor } from "./monitor.js";
@@ -72,11 +72,22 @@ async function checkFetch(log: RunLog, stay: StayLog, context: Context) {
     if (timestamp >= intervals.start(context.serviceClock(stay.joined) - 1_500)) continue;
     const own = given.get(timestamp);
     if (own === undefined || !isSameCandle(own, candle)) {
+      // What was final when it was read is not read again.
+      if (log.store !== undefined && wasSaid(context.answersOf(options), timestamp, own)) continue;
       const has = own === undefined ? "lacks" : "has another";
       context.breach(5, `fetch ${stay.id} ${has} ${new Date(timestamp).toISOString()}`, stay.ended.at);
       return;
     }
   }
+}
+
+/** Whether an answer has said so of an interval. */
+function wasSaid(looks: readonly Look[], timestamp: number, candle: Candle | undefined): boolean {
+  return looks.some(({ asked, rows }) => {
+    if (timestamp < asked.from || timestamp >= asked.to) return false;
+    const own = rows.get(timestamp);
+    return candle === undefined ? own === undefined : own?.some((row) => isSameCandle(row, candle)) === true;
+  });
 }
 
 /** A row is given up only when three answers have had it broken. */
@@ -88,7 +99,8 @@ function checkDropped(log: RunLog, context: Context) {
       .slice(0, order + 1)
       .filter(
         ({ url, faults }) =>
-          url.includes(path!) && ["broken", "flood", "cached"].some((kind) => faults.includes(kind)),
+          url.includes(path!) &&
+          ["broken", "bad rows", "flood", "cached"].some((kind) => faults.includes(kind)),
       );
     if (struck.length < 3)
       context.breach(8, `a row of ${value.url} is dropped after ${struck.length} reads`, at);

@@ -1,5 +1,6 @@
 import type { CandleEvent } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../../../src/timeframe.js";
+import { isOfPast } from "../past.js";
 import type { FeedPlan } from "../plan.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { describe } from "./lives.js";
@@ -7,6 +8,8 @@ import type { Context, Monitor } from "./monitor.js";
 
 /** How far a client may be wrong about the service's clock between answers, ms. */
 const GUESS = 2_000;
+/** A `Date` is so far behind at most, ms. */
+const DATE_ERROR = 1_000;
 
 /** Promise 16: what comes late says so, by the service's clock, and of one answer's closes only the newest is live. */
 export const watchLateness: Monitor = (log, context) => {
@@ -15,7 +18,7 @@ export const watchLateness: Monitor = (log, context) => {
 
 function follow(log: RunLog, stay: StayLog, context: Context) {
   if (stay.plan.kind !== "candles" || stay.plan.feed === undefined) return;
-  const { feed, options } = stay.plan;
+  const { feed } = stay.plan;
   const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
   const { base, spread, spike } = log.plan.world.latency;
   const closed = new Set<number>();
@@ -24,7 +27,8 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
   const breach = ({ at, value }: Seen<CandleEvent>, what: string) =>
     context.breach(16, `stay ${stay.id} of ${feed.series.timeframe}, ${describe(value)}: ${what}`, at);
   const endDelivery = () => {
-    const newest = Math.max(...delivery.closes.map(({ value }) => value.candle.timestamp));
+    let newest = Number.NEGATIVE_INFINITY;
+    for (const { value } of delivery.closes) newest = Math.max(newest, value.candle.timestamp);
     for (const seen of delivery.closes) {
       const { live, candle } = seen.value;
       if (live && candle.timestamp < newest) breach(seen, "is live, and not the newest close of its answer");
@@ -40,6 +44,8 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
       endDelivery();
       delivery = { order, at, closes: [] };
     }
+    // A flat candle of a time that had not come is new once that comes.
+    if (type === "new") closed.delete(timestamp);
     const isFirstClose = type !== "removed" && status !== "open" && !closed.has(timestamp);
     if (type === "removed" || status === "open") closed.delete(timestamp);
     else closed.add(timestamp);
@@ -53,7 +59,7 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
           : finalPoll(feed, intervals, timestamp);
     // What the poll had when somebody came, and what a history hands over, comes from memory.
     const isJoining = at === stay.joined;
-    const isPast = options.since !== undefined && isOfPast(log, stay, seen);
+    const isPast = isOfPast(log, stay, seen);
     const late = (received: number) => Math.max(0, received - due);
     const isClose = (wanted: number, tolerance: number) => Math.abs(lateBy - wanted) <= tolerance;
     const isFresh = isClose(late(observedAt), 0.001);
@@ -62,7 +68,8 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     if (isJoining || isPast) {
       const isKnown = context.isTrusted(order) && context.knowsTime(order) && order > 0;
       const isHere = isClose(late(now), slack);
-      if (isKnown && !isHere && !(isFresh && !isJoining && status === "final")) {
+      const isOfAnswer = status === "final" || comesWith(seen, log, context);
+      if (isKnown && !isHere && !(isFresh && !isJoining && isOfAnswer)) {
         breach(seen, `is late by ${lateBy}, and comes ${late(now)} ms after it was due`);
       }
     } else if (!isFresh) {
@@ -92,16 +99,16 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
   }
 }
 
+/** Whether an event comes with the answer of a poll that has shown it, though it is the first that its subscriber gets. */
+function comesWith({ at, order, value }: Seen<CandleEvent>, { told }: RunLog, context: Context): boolean {
+  const answer = told[order - 1];
+  if (answer?.received !== at || answer.priority === "history") return false;
+  return value.observedAt >= context.serviceClock(answer.sent) - context.toleranceAt(order) - DATE_ERROR;
+}
+
 /** Whether a candle was due before its subscriber came. */
 function isOld(stay: StayLog, seen: Seen<CandleEvent>, due: number): boolean {
   return due < seen.value.observedAt - (seen.at - stay.joined);
-}
-
-/** Whether an event belongs to what its subscriber has asked for of the past, or is handed over after that. */
-function isOfPast(log: RunLog, stay: StayLog, { order, at }: Seen<CandleEvent>): boolean {
-  const first = stay.events[0]!;
-  const isFirst = first.order === order && first.at === at;
-  return isFirst || log.told[order - 1]?.priority === "history";
 }
 
 /** The first closing poll that finds an interval out of the revision window. */

@@ -1,5 +1,6 @@
 import type { Candle, CandleEvent } from "../../../src/index.js";
 import { intervalsOf } from "../../../src/timeframe.js";
+import { isOfPast } from "../past.js";
 import { covers, isSameCandle, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import type { Monitor } from "./monitor.js";
@@ -28,6 +29,7 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
   const { series, settle, weekStart, revisionWindow } = feed;
   const intervals = intervalsOf(series.timeframe, weekStart);
   const looks = context.looksAt(feed);
+  const answers = context.answersOf(series);
   const lives = new Map<number, Life>();
   const gone = new Set<number>();
   let newest = Number.NEGATIVE_INFINITY;
@@ -46,7 +48,8 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
     // By a clock that was ahead flats were told of a time that had not come: that ends with the clock's jump back.
     const life = type === "new" && lives.get(timestamp)?.isOfFuture ? undefined : lives.get(timestamp);
     const isFlat = candle.swaps === 0 && candle.volume === 0;
-    const isOfFuture = isFlat && status !== "open" && serviceNow + context.clockTolerance < end;
+    const early = context.isTrusted(order) ? context.clockTolerance : -context.clockTolerance;
+    const isOfFuture = isFlat && status !== "open" && serviceNow + early < end;
 
     // The life of a candle, and no echo.
     if (type === "new") {
@@ -80,9 +83,10 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
       newest = Math.max(newest, timestamp);
     }
     // Until its history is handed over one who has asked for it gets nothing else.
-    const isFirst = order === stay.events[0]!.order && seen.at === stay.events[0]!.at;
-    const isPast = options.since !== undefined && (isFirst || log.told[order - 1]?.priority === "history");
-    if (isPast && isPastOver && type === "new" && status === "final")
+    const isPast = isOfPast(log, stay, seen);
+    // Of what a store has given at that very instant it cannot be told who asked: an outage is caught up from it, too.
+    const mayBeLive = log.store !== undefined && log.told[order - 1]?.priority !== "history";
+    if (isPast && isPastOver && !mayBeLive && type === "new" && status === "final")
       breach(5, "is history, after what is not");
     isPastOver ||= !isPast;
 
@@ -113,7 +117,7 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
       const last = lastLook(looks, order);
       const isFromLook =
         !isPast && last?.order === order && covers(last, timestamp) && last.rows.has(timestamp);
-      const sources = isFromLook ? [last] : looks.filter((look) => look.order <= order);
+      const sources = isFromLook ? [last] : answers.filter((look) => look.order <= order);
       const isAnswered = sources.some(({ rows }) =>
         rows.get(timestamp)?.some((row) => isSameCandle(row, candle)),
       );
@@ -121,7 +125,7 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
       else if (!isAnswered && life?.status === status) breach(1, "is no answer of the service");
     }
     if (isFlat && type === "new" && context.isTrusted(order)) {
-      const isCovered = looks.some(
+      const isCovered = answers.some(
         (look) =>
           look.order <= order &&
           covers(look, timestamp) &&

@@ -66,7 +66,8 @@ function checkPace(
     const { received = 0, url } = answer;
     const next =
       answers[at + 1]?.sent ??
-      exchanges.find(({ sent, url: other }) => sent > received && isAlike(other, url))?.sent;
+      // Whoever comes when all have left asks at once.
+      exchanges.find(({ sent, url: other }) => sent > received && sent <= until && isAlike(other, url))?.sent;
     const asked = next ?? until;
     const there = stays.filter(
       ({ joined, left, ended }) => joined < asked && (left ?? ended?.at ?? asked) > received,

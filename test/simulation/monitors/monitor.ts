@@ -1,12 +1,21 @@
+import type { Series } from "../../../src/index.js";
 import type { FeedPlan } from "../plan.js";
-import type { Look } from "../reads.js";
+import type { Look, Read } from "../reads.js";
 import type { RunLog } from "../run-log.js";
+
+export type SeriesName = Pick<Series, "pairAddress" | "timeframe" | "currency">;
 
 /** What monitors need of a run beside its log. Instants are the run's clock where nothing else is said. */
 export interface Context {
   /** Notes that a promise was broken. */
   breach(promise: number, what: string, at: number): void;
   looksAt(feed: FeedPlan): readonly Look[];
+  /** The answers that were refused for their rows. */
+  refusalsAt(feed: FeedPlan): readonly Read[];
+  /** The looks at a series from which its candles may come: with a store those of earlier lives, too, as before all of this one. */
+  answersOf(series: SeriesName): readonly Look[];
+  /** The same looks as each who has read the series may know them: from when it came, those of its own life. */
+  memoriesOf(series: SeriesName): readonly (readonly Look[])[];
   feedOf(series: string): FeedPlan | undefined;
   /** When a feed was found whose pair had not been known: `Infinity` where it still is not, `-Infinity` where it always was. */
   foundAt(feed: FeedPlan): number;

@@ -1,4 +1,6 @@
+import { intervalsOf } from "../../../src/timeframe.js";
 import { slotsAbout } from "../check.js";
+import { MOST_LOOKS_A_SLOT } from "../economy/allowed.js";
 import { hasFalseDate } from "../exchanges.js";
 import { lacksOlder } from "../reads.js";
 import type { Monitor } from "./monitor.js";
@@ -19,8 +21,10 @@ export const watchSlots: Monitor = (log, context) => {
     // While the time is being learned, what no Date proves is asked for as a second turns.
     const isOdd = [feed.settle, feed.every].some((ms) => ms !== "close" && ms % 1_000 !== 0);
     const slack = usual + (machines !== undefined ? 1_000 : isOdd ? 500 : 0);
+    // A client that begins anew learns the time first.
+    const begins = log.earlier.length === 0 ? 0 : Math.min(...log.stays.map(({ joined }) => joined));
     const calmFrom =
-      Math.max(plan.world.start + plan.healthyFrom, context.foundAt(feed)) + context.graceOf(feed);
+      Math.max(plan.world.start + plan.healthyFrom, context.foundAt(feed), begins) + context.graceOf(feed);
     const looks = context.looksAt(feed).filter((look) => !look.isHistory);
     const polls = looks.filter((look) => look.sent > calmFrom);
     // Slots closer than what is not known of the clock cannot be told apart.
@@ -41,8 +45,11 @@ export const watchSlots: Monitor = (log, context) => {
       const isMisled = lies.some((told) => told < order) || context.clockWasSet(plan.world.start, look.sent);
       const joins = log.stays.some(({ joined }) => Math.abs(joined - look.sent) < 1_500);
       const isCalm = look.sent > calmFrom;
+      // What the first candle after a silence shows to be missing is read first.
+      const isCatchUp = look.asked.to <= intervalsOf(feed.series.timeframe, feed.weekStart).start(reached);
       if (
         isCalm &&
+        !isCatchUp &&
         Math.abs(away) > slack + (isMisled ? SKEW : 0) &&
         !doubts.includes(true) &&
         !joins &&
@@ -59,10 +66,14 @@ export const watchSlots: Monitor = (log, context) => {
       const before = looks.slice(Math.max(0, looks.indexOf(look) - 4), looks.indexOf(look));
       // An empty answer may need a second one, and so does one that lacks what was there.
       const isDoubtful =
-        look.rows.size === 0 || before.some(({ rows }) => lacksOlder(look, rows.keys(), look.answeredAt));
+        isCatchUp ||
+        look.rows.size === 0 ||
+        before.some(({ rows }) => lacksOlder(look, rows.keys(), look.answeredAt));
       doubts = [...doubts.slice(-4), isDoubtful];
     }
-    const extra = [...counts.values()].filter((count) => count > 4).length;
+    // Machines whose clocks differ are told apart by one slot's answers at times.
+    const most = machines === undefined ? 4 : MOST_LOOKS_A_SLOT;
+    const extra = [...counts.values()].filter((count) => count > most).length;
     if (extra > 0)
       context.breach(9, `polls one slot of ${feed.series.timeframe} again and again`, polls.at(-1)!.sent);
   }

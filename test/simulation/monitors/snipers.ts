@@ -76,7 +76,6 @@ async function followWallets(log: RunLog, stay: StayLog, context: Context) {
           !moved &&
           !areTwo(
             lacking(order, (row) => hashesOf(row).has(transactionHash), address),
-            log,
             context,
           )
         )
@@ -97,7 +96,6 @@ async function followWallets(log: RunLog, stay: StayLog, context: Context) {
         else if (
           !areTwo(
             lacking(order, () => true, address),
-            log,
             context,
           )
         )
@@ -155,14 +153,11 @@ async function compareWallets(
   }
 }
 
-/** Whether there are two among reports that no cache has given alike: a second apart, or the first in a slot that was late. */
-function areTwo(reports: RunLog["told"], { told }: RunLog, context: Context): boolean {
+/** Whether there are two among reports that no cache has given alike: a second look or the next slot, or one that was late. */
+function areTwo(reports: RunLog["told"], context: Context): boolean {
   const [first, last] = [reports[0], reports.at(-1)];
   if (first === undefined || last === undefined || first === last) return false;
-  const apart = last.sent - first.sent;
-  const before = told.slice(0, told.indexOf(first)).findLast(({ url }) => url === first.url);
-  const isAfterFailure = before?.told?.isGood === false && apart >= SOON;
-  return apart >= 950 || first.attempt !== 1 || isAfterFailure || context.clockWasSet(first.sent, last.sent);
+  return last.sent - first.sent >= SOON || first.attempt !== 1 || context.clockWasSet(first.sent, last.sent);
 }
 
 type RawWallet = Record<string, unknown> & {

@@ -77,10 +77,10 @@ async function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
   )
     return;
   let state: FeedStatus | undefined;
+  let wasShort = false;
   for (const seen of stay.statuses) {
-    const isWell =
-      plan.kind === "status" &&
-      (isShort(seen, stay, plan.feed, log, context) || (await isForked(seen, plan.feed, log, context)));
+    wasShort = plan.kind === "status" && isShort(seen, stay, plan.feed, log, context);
+    const isWell = wasShort || (plan.kind === "status" && (await isForked(seen, plan.feed, log, context)));
     if (seen.at > calmFrom && state?.state === "live" && seen.value.state !== "live" && !isWell) {
       context.breach(
         6,
@@ -89,10 +89,9 @@ async function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
       );
       return;
     }
-    if (seen.at <= calmFrom) state = seen.value;
-    else state = seen.value;
+    state = seen.value;
   }
-  if (state?.state !== "live" && !context.isThrottled(stay.left))
+  if (state?.state !== "live" && !wasShort && !context.isThrottled(stay.left))
     context.breach(6, `status ${stay.id} ends ${state?.state}: ${JSON.stringify(state)}`, stay.left);
 }
 
@@ -111,7 +110,10 @@ async function isForked({ at, value }: Seen<FeedStatus>, feed: FeedPlan, log: Ru
   return false;
 }
 
-/** Whether two polls are due so close to each other that the first is answered, and well, only after the second. */
+/**
+ * Whether two polls are due so close to each other that the first is answered, and well, only after the second. Whoever
+ * leaves before that has not seen whether it is.
+ */
 function isShort(
   seen: Seen<FeedStatus>,
   stay: StayLog,
@@ -133,12 +135,14 @@ function isShort(
   const now = context.serviceClock(at);
   const slots = slotsAbout(feed, now).filter((slot) => slot <= now + 1_000);
   const [before = 0, due = 0] = slots.slice(-2);
-  const next = stay.statuses[stay.statuses.indexOf(seen) + 1];
+  const next = stay.statuses
+    .slice(stay.statuses.indexOf(seen) + 1)
+    .find(({ value: { state } }) => state !== value.state);
   return (
     value.failures === 0 &&
     (areMachines || cache !== undefined || due - before < longestTrip) &&
-    next?.value.state === "live" &&
-    next.at - at < longestTrip
+    (next === undefined || next.value.state === "live") &&
+    (next?.at ?? stay.left ?? Number.POSITIVE_INFINITY) - at < longestTrip
   );
 }
 
@@ -186,6 +190,7 @@ function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Cont
 function checkCoverage(stay: StayLog, feed: FeedPlan, log: RunLog, context: Context) {
   const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
   const looks = context.looksAt(feed);
+  const answers = context.answersOf(feed.series);
   let until: number | undefined;
   for (const { at, order, value } of stay.statuses) {
     const { coveredFrom, coveredUntil } = value;
@@ -222,7 +227,7 @@ function checkCoverage(stay: StayLog, feed: FeedPlan, log: RunLog, context: Cont
     ) {
       budget -= 1;
       const needed = intervals.end(timestamp) + feed.settle;
-      const reads = looks.filter(
+      const reads = answers.filter(
         (look) =>
           look.order <= order &&
           covers(look, timestamp) &&

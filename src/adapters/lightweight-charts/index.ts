@@ -1,0 +1,8 @@
+/**
+ * Draws candles and lines from events on a chart of lightweight-charts 5, with all corrections, and keeps the view.
+ *
+ * @module pairstream/lightweight-charts
+ */
+
+export { type DrawOptions, drawCandles } from "./draw-candles.js";
+export { drawLine, type LineOptions } from "./draw-line.js";

@@ -1,0 +1,74 @@
+import { useMemo, useSyncExternalStore } from "react";
+import { Subscription } from "rxjs";
+import type { SniperReport } from "../../contract/model.js";
+import type { FeedStatus } from "../../feed-status.js";
+import { applySniperEvent, emptyReport } from "../../snipers/diff.js";
+import type { SniperWatch } from "../../snipers/watch.js";
+import type { PairSource } from "../../source.js";
+import { type Follow, type Lease, lease, storesOf } from "./shared-store.js";
+import { asError, STARTING } from "./stream-state.js";
+import { valueKey } from "./value-key.js";
+
+/** The snipers of a pair as of the last frame; frozen. */
+export interface SnipersState {
+  /** The wallets by address, ascending. The report's own block, time and hash are null, because no event has them. */
+  readonly report: SniperReport;
+  /** The status of the stream; `starting` until the stream reports one. */
+  readonly status: FeedStatus;
+  /** The error that ended the stream. Nothing comes after it. */
+  readonly error: Error | undefined;
+}
+
+const EMPTY: SnipersState = Object.freeze({ report: emptyReport, status: STARTING, error: undefined });
+
+/**
+ * The snipers of a pair, for a component: all wallets as they are now, the status of the stream, and its error.
+ *
+ * It shares subscriptions and renders as `useCandles` does. After an `error` nothing more comes. To try again, mount the
+ * component again, for example with another `key` on its element. Throws an `InvalidInputError` while rendering if the
+ * options are wrong.
+ *
+ * ```ts
+ * import type { PairSource } from "pairstream";
+ * import { useSnipers } from "pairstream/react";
+ *
+ * export function Holders({ source, pairAddress }: { source: PairSource; pairAddress: string }) {
+ *   const { report, status } = useSnipers(source, { pairAddress, every: 30_000 });
+ *   const holding = report.result.filter(({ currentBalance }) => (currentBalance ?? 0) > 0);
+ *   return `${holding.length} of ${report.result.length} snipers hold on (${status.state})`;
+ * }
+ * ```
+ */
+export function useSnipers(source: PairSource, options: SniperWatch): SnipersState {
+  const values = valueKey(options);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `values` stands for the options, by value.
+  const store = useMemo(() => snipersLease(source, options), [source, values]);
+  return useSyncExternalStore(store.subscribe, store.snapshot, store.empty);
+}
+
+function snipersLease(source: PairSource, options: SniperWatch): Lease<SnipersState> {
+  // Both check the options, and do nothing else until they are subscribed to.
+  const [events, statuses] = [source.snipers(options), source.status(options)];
+  const follow: Follow<SnipersState> = (publish, fail) => {
+    let state = EMPTY;
+    const all = new Subscription();
+    const become = (change: Partial<SnipersState>) => {
+      state = Object.freeze({ ...state, ...change });
+      publish(() => state);
+    };
+    const end = (thrown: unknown) => {
+      all.unsubscribe();
+      fail();
+      become({ error: asError(thrown) });
+    };
+    all.add(
+      events.subscribe({
+        next: (event) => become({ report: applySniperEvent(state.report, event) }),
+        error: end,
+      }),
+    );
+    if (!all.closed) all.add(statuses.subscribe({ next: (status) => become({ status }), error: end }));
+    return all;
+  };
+  return lease(storesOf<SnipersState>(source), `snipers ${valueKey(options)}`, EMPTY, follow);
+}

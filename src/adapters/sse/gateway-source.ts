@@ -1,0 +1,165 @@
+import {
+  BehaviorSubject,
+  defer,
+  distinctUntilChanged,
+  filter,
+  finalize,
+  map,
+  type Observable,
+  ReplaySubject,
+  startWith,
+  switchMap,
+  tap,
+} from "rxjs";
+import { type CandleWatch, checkWatch, WATCH_NAMES, type WatchOptions } from "../../candles/options.js";
+import type { Series } from "../../contract/model.js";
+import { SERIES_NAMES } from "../../contract/names.js";
+import { InvalidInputError } from "../../errors.js";
+import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
+import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
+import type { PairSource } from "../../source.js";
+import { type ChannelEvent, isCandleEvent, isFeedStatus, isSniperEvent } from "./events.js";
+import { readGatewayHistory } from "./history-request.js";
+import { STARTING, type StartRule } from "./mirror.js";
+import { checkReceiverOptions, type GatewayFetch, type GatewaySourceOptions } from "./options.js";
+import { receiverOf } from "./receiver.js";
+
+/**
+ * The streams of a gateway made by `createGateway`, for a page or a program without the key: the same as `clientSource`
+ * gives, over HTTP.
+ *
+ * `url` is the address of the gateway, without query; in a page it may be relative. Each subscription has its own
+ * connection, but a status shares that of candles or snipers with the same options. A lost connection is opened again, as
+ * `fromServerSentEvents` says. A refusal of the gateway is an `HttpError`, a `RateLimitError` or an `AuthenticationError`,
+ * with the gateway's JSON as `body`. An error of the service behind it has its own class, and no body. Needs the package
+ * `eventsource-parser`. Throws an `InvalidInputError` at the call.
+ *
+ * ```ts
+ * import { ema, withIndicators } from "pairstream";
+ * import { gatewaySource } from "pairstream/sse";
+ *
+ * const source = gatewaySource("https://example.com/pairs");
+ * const pairAddress = "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d";
+ * const series = { network: "mainnet", pairAddress, timeframe: "1min", currency: "usd" } as const;
+ * source
+ *   .candles({ ...series, since: { candles: 500 } })
+ *   .pipe(withIndicators({ fast: ema(9) }))
+ *   .subscribe(({ candle, values }) => console.log(candle.close, values.fast));
+ * ```
+ */
+export function gatewaySource(url: string | URL, options: GatewaySourceOptions = {}): PairSource {
+  const checked = checkReceiverOptions<GatewayFetch>(url, options);
+  const base = baseOf(checked.url);
+  const receive = (address: string, startAt?: StartRule) =>
+    receiverOf({ ...checked, url: base + address }, startAt);
+  const connections = new Connected();
+  return Object.freeze<PairSource>({
+    candles: (asked) => {
+      const watch = checkWatch(asked);
+      const address = candlesAddress(asked, watch);
+      return connections.shown(address, receive(address, startOf(watch))).pipe(filter(isCandleEvent));
+    },
+    snipers: (asked) => {
+      const address = snipersAddress(asked);
+      return connections.shown(address, receive(address)).pipe(filter(isSniperEvent));
+    },
+    status: (asked) => {
+      const isOfCandles = isCandleWatch(asked);
+      const address = isOfCandles ? candlesAddress(asked, checkWatch(asked)) : snipersAddress(asked);
+      return connections.statusOf(address, receive(address));
+    },
+    history: (query, callOptions = {}) =>
+      readGatewayHistory({ ...checked, url: `${base}/history` }, query, callOptions),
+  });
+}
+
+type Statuses = ReplaySubject<FeedStatus>;
+
+/** The connections that are open for events, by address: a status listens to one of them where there is one. */
+class Connected {
+  readonly #open = new Map<string, BehaviorSubject<readonly Statuses[]>>();
+
+  /** The same events; while somebody listens, a status of that address needs no connection of its own. */
+  shown(address: string, events: Observable<ChannelEvent>): Observable<ChannelEvent> {
+    return defer(() => {
+      const statuses: Statuses = new ReplaySubject(1);
+      const open = this.#at(address);
+      open.next([...open.value, statuses]);
+      return events.pipe(
+        tap({
+          next: (event) => {
+            if (isFeedStatus(event)) statuses.next(event);
+          },
+          error: (error) => statuses.error(error),
+        }),
+        finalize(() => {
+          open.next(open.value.filter((one) => one !== statuses));
+          this.#tidy(address);
+        }),
+      );
+    });
+  }
+
+  /** The status at an address; `own`: the events of a connection of its own, for as long as there is no other. */
+  statusOf(address: string, own: Observable<ChannelEvent>): Observable<FeedStatus> {
+    return defer(() =>
+      this.#at(address).pipe(
+        map(([first]) => first),
+        distinctUntilChanged(),
+        switchMap((statuses) => statuses ?? own.pipe(filter(isFeedStatus))),
+        startWith(STARTING),
+        distinctUntilChanged(isSameStatus),
+        finalize(() => this.#tidy(address)),
+      ),
+    );
+  }
+
+  #at(address: string): BehaviorSubject<readonly Statuses[]> {
+    const known = this.#open.get(address) ?? new BehaviorSubject<readonly Statuses[]>([]);
+    this.#open.set(address, known);
+    return known;
+  }
+
+  #tidy(address: string): void {
+    const open = this.#open.get(address);
+    if (open !== undefined && open.value.length === 0 && !open.observed) this.#open.delete(address);
+  }
+}
+
+/** Where a viewer's candles begin, as `watchCandles` has it: its channel may have begun long before. */
+function startOf({ since, fillGaps, rules: { intervals } }: CandleWatch): StartRule {
+  if (typeof since === "number") return () => since;
+  return (candles, now) => {
+    const running = intervals.start(now);
+    if (since === undefined) return running;
+    const counted = candles.filter(({ timestamp, swaps }) => timestamp < running && (swaps > 0 || !fillGaps));
+    return counted.at(-since.candles)?.timestamp ?? Number.NEGATIVE_INFINITY;
+  };
+}
+
+function candlesAddress(asked: Series & WatchOptions, { since }: CandleWatch): string {
+  const names = [...SERIES_NAMES, ...WATCH_NAMES.filter((name) => name !== "since")] as const;
+  const values = names.map((name) => [name, asked[name]] as const);
+  const start =
+    typeof since === "object" ? (["since.candles", since.candles] as const) : (["since", since] as const);
+  return `/candles?${queryOf([...values, start])}`;
+}
+
+function snipersAddress(asked: SniperWatch): string {
+  checkSniperWatch(asked);
+  const names = ["pairAddress", "blocksAfterCreation", "every", "whenMissing"] as const;
+  return `/snipers?${queryOf(names.map((name) => [name, asked[name]] as const))}`;
+}
+
+function queryOf(values: readonly (readonly [name: string, value: unknown])[]): string {
+  const given = values.filter(([, value]) => value !== undefined);
+  return new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+}
+
+function baseOf(url: string): string {
+  const { search, hash } = new URL(url);
+  if (search !== "" || hash !== "") {
+    throw new InvalidInputError("url", "where the gateway is mounted, without query", "has a query");
+  }
+  return url.replace(/\/+$/, "");
+}

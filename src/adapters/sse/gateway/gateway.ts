@@ -1,0 +1,220 @@
+import { Subscription } from "rxjs";
+import { type Client, coreOf, serviceNow } from "../../../client/core.js";
+import { callAt } from "../../../client/timers.js";
+import { type Closing, closing } from "../../../closing.js";
+import { clientSource } from "../../../source.js";
+import { answerOf, BUSY, Refusal, refusalOf } from "./answers.js";
+import { Channels } from "./channels.js";
+import { Histories, raced } from "./histories.js";
+import { type CheckedGateway, checkGateway, type GatewayOptions, type Wanted } from "./options.js";
+import { visitorOf } from "./origins.js";
+import { checkLength, pathOf, readWanted } from "./wanted.js";
+
+/** Answers the requests of `gatewaySource`. `await using` closes it when its block is left. */
+export interface Gateway extends Closing {
+  /**
+   * Answers GET and HEAD for `/candles`, `/snipers`, `/history` and `/status`, and OPTIONS for pages of other sites. It
+   * never rejects, and may be passed on as a function.
+   */
+  fetch(request: Request): Promise<Response>;
+  /** Ends all channels, responses and timers. Later requests get 503. */
+  close(): Promise<void>;
+}
+
+const METHODS = "GET, HEAD, OPTIONS";
+/** For how long `allow` may take, in ms. */
+const PATIENCE = 10_000;
+/** For how long a page may keep what is final, in seconds. */
+const KEPT_FOR = 86_400;
+/** For how long a browser may remember what a preflight has said, in seconds. */
+const PREFLIGHT = 600;
+
+/**
+ * Serves the streams of a client to pages and other programs, so that the key stays on your server. It is a handler of
+ * web-standard requests, for Hono, Next, Bun, Deno, Workers, and for Node with an adapter.
+ *
+ * All viewers of the same stream with the same options share one channel, as `createEventChannel` makes it. It begins with
+ * the first viewer, and ends `linger` ms after the last one, so nothing is polled when nobody watches. `/history` gives
+ * closed candles from the client's store or the service. `allow` decides which requests are answered. Pages of other sites
+ * are refused unless `origins` names them. The gateway does not limit the requests of one visitor: your server has to. A
+ * refusal is JSON: `{ error: { message, allowed, … } }`. The gateway does nothing before the first request. Throws an
+ * `InvalidInputError` at the call.
+ *
+ * ```ts
+ * import { createClient, type Series } from "pairstream";
+ * import { createGateway } from "pairstream/sse";
+ *
+ * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…" });
+ * const pairAddress = "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d";
+ * const series: Series = { network: "mainnet", pairAddress, timeframe: "1min", currency: "usd" };
+ * export default createGateway(client, { allow: [series] });
+ * ```
+ */
+export function createGateway(client: Client, options: GatewayOptions): Gateway {
+  const core = coreOf(client);
+  const settings = checkGateway(options);
+  const { scheduler } = core;
+  const now = () => serviceNow(core);
+  const channels = new Channels({ ...settings, source: clientSource(client), scheduler, now });
+  const histories = new Histories(client, settings.historyRequests);
+  /** One for each request that is being answered; a stream that has begun is its channel's. */
+  const answering = new Set<AbortController>();
+  let isClosed = false;
+  let viewers = 0;
+
+  /** Takes a place; gives the function that leaves it, which does so once. */
+  const enter = (): (() => void) => {
+    if (viewers >= settings.maxViewers) {
+      throw new Refusal(503, "All places are taken", `${settings.maxViewers} viewers at once`, BUSY);
+    }
+    viewers += 1;
+    let isHere = true;
+    return () => {
+      if (isHere) viewers -= 1;
+      isHere = false;
+    };
+  };
+
+  /** Follows a request until its answer begins: the signal aborts when it, or the gateway, has ended. */
+  const follow = ({ signal }: Request): { signal: AbortSignal; end(): void } => {
+    const gone = new AbortController();
+    const leave = () => gone.abort(GONE);
+    answering.add(gone);
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+    const end = () => {
+      answering.delete(gone);
+      signal.removeEventListener("abort", leave);
+    };
+    return { signal: gone.signal, end };
+  };
+
+  /** Throws unless `allow` lets the request in; it may throw, reject or never answer itself. */
+  const admit = async (request: Request, wanted: Wanted, signal: AbortSignal): Promise<void> => {
+    let timer = Subscription.EMPTY;
+    const late = new Promise<never>((_, reject) => {
+      timer = callAt(scheduler, scheduler.now() + PATIENCE, () => reject(new Error("too late")));
+    });
+    let isAllowed: boolean;
+    try {
+      const asked = Promise.resolve().then(() => settings.allow(request, wanted));
+      isAllowed = await raced(Promise.race([asked, late]), signal);
+    } catch {
+      signal.throwIfAborted();
+      throw new Refusal(503, "It could not be decided whether this is allowed", "to try again", BUSY);
+    } finally {
+      timer.unsubscribe();
+    }
+    signal.throwIfAborted();
+    if (isAllowed !== true)
+      throw new Refusal(403, "This is not allowed", "what this gateway's owner lets in");
+  };
+
+  const answer = async (request: Request, url: URL, headers: Record<string, string>): Promise<Response> => {
+    const path = pathOf(url, settings.basePath);
+    const { method } = request;
+    if (method === "OPTIONS")
+      return new Response(null, { status: 204, headers: { ...headers, allow: METHODS } });
+    const isHead = method === "HEAD";
+    if (method !== "GET" && !isHead) {
+      throw new Refusal(405, "Nothing can be written here", METHODS, undefined, { allow: METHODS });
+    }
+    const wanted = readWanted(path, url.searchParams, settings, now());
+    // Whoever looks after the gateway can look when it is full, too.
+    const leave = wanted.type === "status" ? () => {} : enter();
+    const { signal, end } = follow(request);
+    let isStreaming = false;
+    try {
+      await admit(request, wanted, signal);
+      switch (wanted.type) {
+        case "status":
+          return answerOf(statusOf(settings, channels, viewers), { ...headers, "cache-control": "no-store" });
+        case "history": {
+          if (isHead) return answerOf({}, headers);
+          const { text, isFinal } = await histories.read(wanted.options, signal);
+          return new Response(text, { headers: { ...HISTORY, ...headers, ...cachingOf(isFinal, options) } });
+        }
+        default: {
+          if (isHead) {
+            channels.checkRoom(wanted);
+            return new Response(null, { headers: { ...headers, "content-type": "text/event-stream" } });
+          }
+          isStreaming = true;
+          const response = channels.respond(wanted, request, leave);
+          for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+          return response;
+        }
+      }
+    } catch (error) {
+      isStreaming = false;
+      throw error;
+    } finally {
+      end();
+      if (!isStreaming) leave();
+    }
+  };
+
+  const serve = async (request: Request): Promise<Response> => {
+    let headers: Record<string, string> = {};
+    try {
+      if (isClosed) throw CLOSED;
+      checkLength(request.url);
+      const url = new URL(request.url);
+      headers = { vary: "origin, sec-fetch-site" };
+      const visitor = visitorOf(request.headers, url.host, settings.origins);
+      if (!visitor.isLetIn) {
+        throw new Refusal(
+          403,
+          "Pages of this site are not let in",
+          "pages of this site, and of origins it names",
+        );
+      }
+      if (visitor.foreign !== undefined) Object.assign(headers, crossOrigin(visitor.foreign, request));
+      const response = await answer(request, url, headers);
+      return request.method === "HEAD" ? new Response(null, response) : response;
+    } catch (error) {
+      const refusal = refusalOf(error);
+      for (const [name, value] of Object.entries(headers)) refusal.headers.set(name, value);
+      return request.method === "HEAD" ? new Response(null, refusal) : refusal;
+    }
+  };
+
+  return closing({
+    fetch: serve,
+    async close(): Promise<void> {
+      isClosed = true;
+      for (const gone of answering) gone.abort(CLOSED);
+      channels.close();
+    },
+  });
+}
+
+const CLOSED = new Refusal(503, "The gateway is closed", "to try again", 1_000);
+const GONE = new Refusal(503, "The request has ended", "to try again");
+const HISTORY = { "content-type": "application/json", "x-content-type-options": "nosniff" };
+
+/** What runs, without anything that is not known to those who look. */
+function statusOf({ maxViewers, maxChannels }: CheckedGateway, channels: Channels, viewers: number) {
+  return { viewers, maxViewers, maxChannels, channels: channels.facts() };
+}
+
+/** What is final may be kept: by all where everybody may have it, and else by the one who got it. */
+function cachingOf(isFinal: boolean, { allow }: GatewayOptions): Record<string, string> {
+  if (!isFinal) return { "cache-control": "no-store" };
+  const who = typeof allow === "function" ? "private" : "public";
+  return { "cache-control": `${who}, max-age=${KEPT_FOR}, immutable` };
+}
+
+/** What lets a page of another site read the answer, and send the headers that it asks for. */
+function crossOrigin(origin: string, { method, headers }: Request): Record<string, string> {
+  const allowed = { "access-control-allow-origin": origin, "access-control-expose-headers": "Retry-After" };
+  if (method !== "OPTIONS") return allowed;
+  const asked = headers.get("access-control-request-headers") ?? "";
+  const isPlain = asked.length <= 1_000 && /^[\w\s,-]*$/.test(asked);
+  return {
+    ...allowed,
+    "access-control-allow-methods": METHODS,
+    "access-control-allow-headers": isPlain && asked !== "" ? asked : "Last-Event-ID",
+    "access-control-max-age": String(PREFLIGHT),
+  };
+}

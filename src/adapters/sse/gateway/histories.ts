@@ -1,0 +1,207 @@
+import { BoundedMap } from "../../../bounded-map.js";
+import {
+  type CheckedHistory,
+  checkHistory,
+  type HistoryQuery,
+  readHistory,
+} from "../../../candles/history.js";
+import { DEFAULT_SETTLE } from "../../../candles/options.js";
+import { windowStart } from "../../../candles/rules.js";
+import {
+  type BudgetPart,
+  type Client,
+  type ClientCore,
+  clientOf,
+  coreOf,
+  type Starter,
+  serviceNow,
+} from "../../../client/core.js";
+import { walkOf } from "../../../client/send/walk.js";
+import { serviceTime } from "../../../client/service-clock.js";
+import type { Series } from "../../../contract/model.js";
+import { RateLimitError } from "../../../errors.js";
+
+/** How many histories are read at once; the others wait for their turn. */
+const AT_ONCE = 8;
+const MINUTE = 60_000;
+/** How many answers about what is final are kept where the client has no store, and of how many characters each. */
+const KEPT = 16;
+const LONGEST_KEPT = 1_000_000;
+/** How long before the service's now what is final has ended, in intervals. */
+const REVISION_WINDOW = 2;
+
+/** A history as it goes out. */
+export interface HistoryText {
+  readonly text: string;
+  /** Whether it will be the same whenever it is asked for. */
+  readonly isFinal: boolean;
+}
+
+interface Reading {
+  readonly result: Promise<HistoryText>;
+  readonly abort: AbortController;
+  readers: number;
+}
+
+/** Reads histories for viewers: the same one once for all who ask for it at that time, and within a budget. */
+export class Histories {
+  readonly #client: Client;
+  readonly #core: ClientCore;
+  readonly #turns = new Turns(AT_ONCE);
+  readonly #reading = new Map<string, Reading>();
+  readonly #kept = new BoundedMap<string, HistoryText>(KEPT);
+
+  /** `requests`: how many may go to the service in a minute. */
+  constructor(client: Client, requests: number) {
+    this.#core = coreOf(client);
+    this.#client = within(client, new MinuteLimit(requests, () => this.#core.scheduler.now()));
+  }
+
+  /** Rejects as `readHistory` does, and with a `RateLimitError` where the budget is spent. */
+  async read(query: Series & HistoryQuery, signal: AbortSignal): Promise<HistoryText> {
+    const checked = checkHistory(query, serviceNow(this.#core));
+    const { series, weekStart, range, count } = checked;
+    const { network, pairAddress, timeframe, currency } = series;
+    const key = [network, pairAddress, timeframe, currency, weekStart, range.from, range.to, count].join(" ");
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) return kept;
+    const known = this.#reading.get(key);
+    const reading = known ?? this.#begin(key, query, checked);
+    reading.readers += 1;
+    try {
+      return await raced(reading.result, signal);
+    } finally {
+      reading.readers -= 1;
+      if (reading.readers === 0) {
+        this.#reading.delete(key);
+        reading.abort.abort();
+      }
+    }
+  }
+
+  #begin(key: string, query: Series & HistoryQuery, checked: CheckedHistory): Reading {
+    const abort = new AbortController();
+    const result = this.#read(query, checked, abort.signal);
+    result.then(
+      (history) => {
+        if (!history.isFinal || history.text.length > LONGEST_KEPT || this.#core.store !== undefined) return;
+        this.#kept.set(key, history);
+      },
+      () => {},
+    );
+    const reading = { result, abort, readers: 0 };
+    this.#reading.set(key, reading);
+    return reading;
+  }
+
+  async #read(
+    query: Series & HistoryQuery,
+    { intervals, range }: CheckedHistory,
+    signal: AbortSignal,
+  ): Promise<HistoryText> {
+    const end = await this.#turns.take(signal);
+    try {
+      const askedAt = this.#core.scheduler.now();
+      const candles = await readHistory(this.#client, query, signal);
+      const rules = { intervals, settle: DEFAULT_SETTLE, revisionWindow: REVISION_WINDOW };
+      const finalUntil = windowStart(rules, serviceTime(this.#core.serviceClock(), askedAt));
+      return { text: JSON.stringify({ candles }), isFinal: range.to <= finalUntil };
+    } finally {
+      end();
+    }
+  }
+}
+
+/** The same client, all of whose requests also count in a part of its budget. */
+function within(client: Client, part: BudgetPart): Client {
+  const whole = coreOf(client);
+  const core: ClientCore = {
+    ...whole,
+    send: (ask) => whole.send({ ...ask, within: part }),
+    walk: (walk) => walkOf(core.send, walk),
+  };
+  return clientOf({ ...client }, core);
+}
+
+/** So many requests in any minute; one more is refused, as whoever asks can come again. */
+class MinuteLimit implements BudgetPart {
+  readonly #most: number;
+  readonly #now: () => number;
+  /** When each request of the last minute began. */
+  #begun: readonly number[] = [];
+
+  constructor(most: number, now: () => number) {
+    this.#most = most;
+    this.#now = now;
+  }
+
+  within(whole: Starter): Starter {
+    return async (priority, signal, begin) => {
+      const now = this.#now();
+      // After the clock was set back nothing of before counts: it would count for too long.
+      this.#begun = this.#begun.filter((at) => at <= now && now - at < MINUTE);
+      const oldest = this.#begun[0];
+      if (oldest !== undefined && this.#begun.length >= this.#most) {
+        const message = `The gateway's ${this.#most} requests a minute for histories are spent`;
+        throw new RateLimitError(message, "", oldest + MINUTE - now);
+      }
+      this.#begun = [...this.#begun, now];
+      return whole(priority, signal, begin);
+    };
+  }
+
+  count(): () => void {
+    return () => {};
+  }
+}
+
+/** Lets so many through at once, and the others in the order in which they came. */
+class Turns {
+  #free: number;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(most: number) {
+    this.#free = most;
+  }
+
+  /** Gives the function that ends the turn; rejects with the signal's reason once that aborts. */
+  async take(signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    if (this.#free > 0) this.#free -= 1;
+    else {
+      let come = () => {};
+      const turn = new Promise<void>((resolve) => {
+        come = resolve;
+      });
+      this.#waiting.add(come);
+      try {
+        await raced(turn, signal);
+      } catch (error) {
+        // Where the turn had come at that very moment, it is passed on.
+        if (!this.#waiting.delete(come)) this.#end();
+        throw error;
+      }
+    }
+    return () => this.#end();
+  }
+
+  #end(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) {
+      this.#free += 1;
+      return;
+    }
+    this.#waiting.delete(next);
+    next();
+  }
+}
+
+/** Settles as the promise does, or rejects with the signal's reason once that aborts, whichever comes first. */
+export function raced<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const leave = () => reject(signal.reason);
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+  });
+}

@@ -1,0 +1,148 @@
+import { checkHistory } from "../../../candles/history.js";
+import { type CandleWatch, checkWatch, WATCH_NAMES, type WatchOptions } from "../../../candles/options.js";
+import type { Series } from "../../../contract/model.js";
+import { checkNames, SERIES_NAMES, SNIPER_NAMES } from "../../../contract/names.js";
+import { InvalidInputError } from "../../../errors.js";
+import { checkSniperWatch, type SniperWatch } from "../../../snipers/watch.js";
+import { Refusal } from "./answers.js";
+import type { CheckedGateway, Wanted } from "./options.js";
+
+/** The longest address of a request, and the longest value in it, in characters. */
+const LONGEST_URL = 2_000;
+const LONGEST_VALUE = 200;
+
+const PATHS = ["candles", "history", "snipers", "status"] as const;
+type Path = (typeof PATHS)[number];
+
+/** What may be asked of each path. */
+const NAMES: Readonly<Record<Path, readonly string[]>> = {
+  candles: [...SERIES_NAMES, ...WATCH_NAMES, "since.candles"],
+  history: [...SERIES_NAMES, "from", "to", "count", "weekStart"],
+  snipers: [...SNIPER_NAMES, "every", "whenMissing"],
+  status: [],
+};
+const NUMBERS = ["since.candles", "every", "settle", "revisionWindow", "count", "blocksAfterCreation"];
+const INSTANTS = ["since", "from", "to"];
+const STANDARD_EVERY = 60_000;
+
+/** Throws a `Refusal` for a longer address, which nothing else looks at. */
+export function checkLength(url: string): void {
+  if (url.length <= LONGEST_URL) return;
+  throw new Refusal(400, "The address is too long", `at most ${LONGEST_URL} characters`);
+}
+
+/** Which of the paths an address names. Throws a `Refusal` for any other. */
+export function pathOf({ pathname }: URL, basePath: string | undefined): Path {
+  const at = basePath === undefined ? pathname.lastIndexOf("/") : basePath.length;
+  const isBelow = basePath === undefined || pathname.startsWith(`${basePath}/`);
+  const path = PATHS.find((one) => isBelow && pathname.slice(at + 1) === one);
+  if (path !== undefined) return path;
+  throw new Refusal(404, "There is nothing at this address", PATHS.map((one) => `/${one}`).join(", "));
+}
+
+/** What a request asks for. `now`: the service's. Throws an `InvalidInputError` that says what is allowed. */
+export function readWanted(path: Path, query: URLSearchParams, limits: WantedLimits, now: number): Wanted {
+  const values = valuesOf(query);
+  checkNames(values, NAMES[path]);
+  switch (path) {
+    case "candles": {
+      const { "since.candles": candles, ...rest } = values;
+      if (candles !== undefined && rest.since !== undefined) {
+        throw new InvalidInputError("since", "either an instant or since.candles", "is given twice");
+      }
+      const options = (candles === undefined ? rest : { ...rest, since: { candles } }) as unknown;
+      return { type: "candles", options: boundedWatch(options as Series & WatchOptions, limits, now) };
+    }
+    case "snipers": {
+      const options = values as unknown as SniperWatch;
+      const { every } = checkSniperWatch(options);
+      checkPace(every, STANDARD_EVERY, limits);
+      return { type: "snipers", options };
+    }
+    case "history": {
+      const options = values as unknown as Extract<Wanted, { type: "history" }>["options"];
+      const { range, count, intervals } = checkHistory(options, now);
+      const hasStart = Number.isFinite(range.from);
+      const length = hasStart
+        ? intervals.count(range.from, Math.max(range.from, Math.min(range.to, now)))
+        : 0;
+      checkCandles(hasStart ? "from" : "count", hasStart ? length : count, limits);
+      return { type: "history", options };
+    }
+    default:
+      return { type: "status" };
+  }
+}
+
+type WantedLimits = Pick<CheckedGateway, "maxCandles" | "minEvery">;
+
+function boundedWatch(
+  options: Series & WatchOptions,
+  limits: WantedLimits,
+  now: number,
+): Series & WatchOptions {
+  const watch = checkWatch(options);
+  checkCandles("since", historyLength(watch, now), limits);
+  if (options.every !== undefined && options.every !== "close") {
+    checkPace(options.every, Math.min(watch.rules.intervals.shortest, STANDARD_EVERY), limits);
+  }
+  return options;
+}
+
+/** How many intervals of history a stream begins with. */
+export function historyLength({ since, rules: { intervals } }: CandleWatch, now: number): number {
+  if (since === undefined) return 0;
+  return typeof since === "number" ? intervals.count(since, now) : since.candles;
+}
+
+function checkCandles(parameter: string, length: number, { maxCandles }: WantedLimits): void {
+  if (length <= maxCandles) return;
+  const most = maxCandles.toLocaleString("en");
+  const problem = `asks for ${length.toLocaleString("en")} intervals at once`;
+  throw new InvalidInputError(parameter, `at most ${most}`, problem);
+}
+
+function checkPace(every: number, standard: number, { minEvery = standard }: WantedLimits): void {
+  const least = Math.min(standard, minEvery);
+  if (every >= least) return;
+  throw new InvalidInputError("every", `at least ${least} at this gateway`, `is ${every}`);
+}
+
+/** The values of a query, each name once, as the checks of options take them; what they would refuse is left as it is. */
+function valuesOf(query: URLSearchParams): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const [name, text] of query) {
+    const problem = Object.hasOwn(values, name)
+      ? "has a name twice"
+      : text.length > LONGEST_VALUE
+        ? "has a value that is too long"
+        : undefined;
+    if (problem !== undefined) {
+      throw new InvalidInputError(
+        "query",
+        `each name once, and at most ${LONGEST_VALUE} characters`,
+        problem,
+      );
+    }
+    // Not by assignment: a name may be `__proto__`.
+    Object.defineProperty(values, name, { value: parsed(name, text), enumerable: true });
+  }
+  return values;
+}
+
+function parsed(name: string, text: string): unknown {
+  if (NUMBERS.includes(name)) return /^\d{1,15}(\.\d{1,9})?$/.test(text) ? Number(text) : text;
+  if (INSTANTS.includes(name)) return /^\d{1,15}$/.test(text) ? Number(text) : text;
+  if (name === "fillGaps" && (text === "true" || text === "false")) return text === "true";
+  return text;
+}
+
+/** The same for all requests that one channel can serve. */
+export function channelKeyOf(wanted: Extract<Wanted, { type: "candles" | "snipers" }>): string {
+  if (wanted.type === "snipers") {
+    const { pollKey, whenMissing } = checkSniperWatch(wanted.options);
+    return JSON.stringify([pollKey, whenMissing]);
+  }
+  const { pollKey, since, fillGaps, weekStart, whenMissing } = checkWatch(wanted.options);
+  return JSON.stringify([pollKey, since, fillGaps, weekStart, whenMissing]);
+}

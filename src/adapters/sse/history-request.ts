@@ -1,0 +1,133 @@
+import * as z from "zod/mini";
+import { type CheckedHistory, checkHistory, type HistoryQuery } from "../../candles/history.js";
+import type { CallOptions } from "../../client/core.js";
+import type { Candle, Series } from "../../contract/model.js";
+import { printableLines, shortened } from "../../contract/quote.js";
+import {
+  AuthenticationError,
+  ContractError,
+  HttpError,
+  NetworkError,
+  PairstreamError,
+  RateLimitError,
+  TimeoutError,
+} from "../../errors.js";
+import { fromWireError, wireError } from "../wire/error.js";
+import { candle, listOf } from "../wire/model.js";
+import { readWire } from "../wire/read.js";
+import type { GatewayFetch, ReceiverOptions } from "./options.js";
+import { SilenceWatch } from "./silence.js";
+
+/** The longest answer that is read, and the longest refusal, in bytes. */
+const LONGEST_ANSWER = 16 * 1024 * 1024;
+const LONGEST_REFUSAL = 10_000;
+/** How much of a refusal, and of a transport's message, an error holds, in characters. */
+const LONGEST_BODY = 1_000;
+const LONGEST_REASON = 300;
+/** How long silence is borne, in ms: a gateway may have to read for as long. */
+const SILENCE = 60_000;
+
+const history = z.object({ candles: listOf(candle) });
+const refusal = z.object({ error: wireError });
+
+/** What `PairSource` has as `history`, from the gateway whose `/history` is at `access.url`. */
+export async function readGatewayHistory(
+  access: ReceiverOptions<GatewayFetch>,
+  query: Series & HistoryQuery,
+  { signal = new AbortController().signal }: CallOptions,
+): Promise<readonly Candle[]> {
+  const checked = checkHistory(query, access.scheduler.now());
+  signal.throwIfAborted();
+  const { origin, pathname } = new URL(access.url);
+  const address = origin + pathname;
+  const watch = new SilenceWatch(access.scheduler, access.silence ?? SILENCE, signal, (limit) => {
+    return new TimeoutError(`Nothing was heard from ${address} for ${limit} ms`, limit);
+  });
+  try {
+    const asked = access.fetch(`${access.url}?${queryOf(checked, query)}`, {
+      headers: { ...access.headers, accept: "application/json" },
+      signal: watch.signal,
+    });
+    const response = await watch.race(Promise.resolve(asked));
+    watch.hear();
+    if (response.status !== 200) throw await refusalOf(response, address, watch);
+    const { candles } = readWire(history, await textOf(response, LONGEST_ANSWER, watch));
+    checkCandles(candles, checked);
+    return candles;
+  } catch (cause) {
+    const error = watch.signal.aborted ? watch.signal.reason : cause;
+    if (error instanceof PairstreamError || signal.aborted) throw error;
+    const reason = error instanceof Error ? `: ${shortened(error.message, LONGEST_REASON)}` : "";
+    throw new NetworkError(`${address} could not be reached${reason}`, { cause: error });
+  } finally {
+    watch.end();
+  }
+}
+
+function queryOf({ series, weekStart, range, count }: CheckedHistory, asked: HistoryQuery): URLSearchParams {
+  const { network, pairAddress, timeframe, currency } = series;
+  return new URLSearchParams({
+    ...{ network, pairAddress, timeframe, currency },
+    ...(Number.isFinite(range.from) ? { from: String(range.from) } : {}),
+    ...(Number.isFinite(range.to) ? { to: String(range.to) } : {}),
+    ...(asked.count === undefined ? {} : { count: String(count) }),
+    ...(timeframe === "1w" ? { weekStart } : {}),
+  });
+}
+
+/** Throws a `ContractError` unless these are candles as they were asked for. */
+function checkCandles(candles: readonly Candle[], { intervals, range, count }: CheckedHistory): void {
+  if (candles.length > count) throw new ContractError(["candles"], `${candles.length} where ${count} do`);
+  let reached = Math.max(range.from, 0);
+  for (const [at, { timestamp }] of candles.entries()) {
+    const isInPlace = timestamp >= reached && timestamp < range.to;
+    if (!isInPlace || intervals.start(timestamp) !== timestamp) {
+      throw new ContractError(["candles", at, "timestamp"], "not the next one of what was asked for");
+    }
+    reached = intervals.end(timestamp);
+  }
+}
+
+/** Reads a body up to so many bytes; a longer one breaks the contract before it is parsed. */
+async function textOf({ body }: Response, longest: number, watch: SilenceWatch): Promise<string> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for (let length = 0; reader !== undefined; ) {
+      const { done, value } = await watch.race(reader.read());
+      if (done) break;
+      watch.hear();
+      length += value.byteLength;
+      if (length > longest) throw new ContractError([], `longer than ${longest} bytes`);
+      text += decoder.decode(value, { stream: true });
+    }
+  } finally {
+    reader?.cancel().catch(() => {});
+  }
+  return text + decoder.decode();
+}
+
+/** The error behind a refusal: of the class that the gateway names, or of that of its status. */
+async function refusalOf(response: Response, address: string, watch: SilenceWatch): Promise<PairstreamError> {
+  const { status, headers } = response;
+  const text = await textOf(response, LONGEST_REFUSAL, watch);
+  const body = printableLines(text).slice(0, LONGEST_BODY);
+  const message = `${address} answered with status ${status}`;
+  const known = namedError(text);
+  if (known !== undefined && !(known instanceof HttpError)) return known;
+  if (known instanceof HttpError && known.status !== status) return known;
+  if (status === 401 || status === 403) return new AuthenticationError(message, status, body);
+  if (status !== 429) return new HttpError(message, status, body);
+  const hint = headers.get("retry-after") ?? "";
+  return new RateLimitError(message, body, /^\d{1,9}$/.test(hint) ? Number(hint) * 1_000 : undefined);
+}
+
+/** The error in the gateway's JSON; `undefined` where that is something else, as from a proxy before it. */
+function namedError(text: string): PairstreamError | undefined {
+  try {
+    return fromWireError(readWire(refusal, text).error);
+  } catch {
+    return undefined;
+  }
+}

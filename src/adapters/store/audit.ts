@@ -1,0 +1,235 @@
+import { concatMap, defer, finalize, from, type Observable, Subscription } from "rxjs";
+import { type CandleRange, checkCandleRange, readPast } from "../../candles/fetch.js";
+import { DEFAULT_SETTLE } from "../../candles/options.js";
+import { FULL_PAGE, type SeriesRead, SeriesReader } from "../../candles/read/range-reader.js";
+import { storeRules } from "../../candles/read/stored.js";
+import { type CandleRules, windowStart } from "../../candles/rules.js";
+import { type Client, type ClientCore, coreOf } from "../../client/core.js";
+import { DEFAULT_COSTS } from "../../client/limits/spending.js";
+import { withinLimit } from "../../client/store-limit.js";
+import { toInstant } from "../../contract/input.js";
+import type { Candle, DateLike, Series, WeekStart } from "../../contract/model.js";
+import { namesOf } from "../../contract/names.js";
+import { type CandleStore, storeKeyOf } from "../../contract/store.js";
+import type { Cost } from "../../cost.js";
+import type { Span } from "../../spans.js";
+import type { Intervals } from "../../timeframe.js";
+import { type BothSides, compareCandles, holesIn, sortedFindings, withServed } from "./audit-compare.js";
+import type { Finding } from "./audit-finding.js";
+import { OutlierRule } from "./audit-outliers.js";
+import { type Audited, checkAudited } from "./audited.js";
+
+/** What to read again. */
+export interface AuditRange {
+  /** Start of the range, inclusive, on the candles' timestamps. */
+  from: DateLike;
+  /** End of the range, exclusive; candles that may still change are left out. */
+  to: DateLike;
+  /** Where `1w` begins; default `"monday"`. */
+  weekStart?: WeekStart;
+}
+
+/** What to read again, and what to compare it with. */
+export interface AuditOptions extends AuditRange {
+  /**
+   * A store, of which the candles of the client's `baseUrl` are read; or candles in any order, which count as all candles of
+   * the range.
+   */
+  against: CandleStore | Iterable<Candle>;
+}
+
+const RANGE_NAMES = namesOf<AuditOptions>({ from: true, to: true, weekStart: true, against: true });
+/** So many intervals are compared at once at most: where the service has few candles, the store may have many. */
+const AT_ONCE = 100_000;
+/** Once so many second looks have shown no more than the first, the service is believed without. */
+const SECOND_LOOKS = 10;
+
+/**
+ * What `auditCandles` costs at most, in requests and units. It sends no request. It counts as if each interval of the range
+ * had a candle, and as if up to ten pages had to be requested twice. If the service has all candles of the store, no page
+ * is requested twice.
+ *
+ * Not counted: retries, answers that the next one shows to be wrong, and the search for the beginning of a series that
+ * starts within the range or after it (some more requests). Throws an `InvalidInputError` for a range that `auditCandles`
+ * would refuse.
+ *
+ * ```ts
+ * import { auditCost } from "pairstream/store";
+ *
+ * const pairAddress = "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d";
+ * const minutes = { network: "mainnet", pairAddress, timeframe: "1min", currency: "usd" } as const;
+ * console.log(auditCost({ ...minutes, from: "2024-01-05", to: "2024-01-06" })); // { requests: 4, units: 600 }
+ * ```
+ */
+export function auditCost(query: Series & AuditRange): Cost {
+  const { intervals, range } = checkAuditRange(query);
+  const pages = Math.ceil(intervals.count(range.from, range.to) / FULL_PAGE);
+  const requests = pages + Math.min(pages, SECOND_LOOKS);
+  return Object.freeze({ requests, units: requests * DEFAULT_COSTS.ohlcv });
+}
+
+/**
+ * Reads a range again, and lists what differs between the service and a store, or a list of candles: corrections that
+ * came after a candle was final, candles that only one side has, spans that are not covered, impossible candles, and
+ * outliers. It changes nothing. To have a span read again, delete it with `forget` of the store.
+ *
+ * ```marbles
+ * requests                 r-------
+ * auditCandles(client, …)  --(dm|)
+ *
+ * -: 20 ms           r: a request       d: differs at 12:00   m: missing at 12:03
+ * ```
+ *
+ * Findings ascend by `timestamp`. Everything is requested from the service, and paid for, whatever the client's own store
+ * has: `auditCost` says how much. Only final candles are read, up to two intervals before the running one. It reads one page
+ * at a time, in bounded memory for any range. After unsubscribing nothing runs on. Each subscription reads again.
+ *
+ * - `differs`: both sides have a candle, with other numbers.
+ * - `missing`: the service has a candle, and the store covers its interval without one.
+ * - `extra`: the store has a candle, and the service has none in its interval. The service is requested again, a second
+ *   later, before the finding is emitted. After ten such second requests without a difference, findings come at once.
+ * - `hole`: the store does not cover `[timestamp, to)`. A list of candles has no holes: what it lacks is `missing`.
+ * - `impossible`: `high` below `low`, `open` or `close` outside of them, a price or a volume that is negative, not finite
+ *   or past 1e100, `swaps` that are no count, a timestamp that begins no interval, repeats, or lies outside of what the store
+ *   covers. A row of the service that breaks the contract in three reads is one, too; with fewer attempts in the client's
+ *   `retry` it is the stream's error.
+ * - `outlier`: of the candles served, the logarithmic return from the close before to the close, high or low has a modified
+ *   z-score past 3.5 (0.6745 · (x − median) / MAD, by Iglewicz and Hoaglin, 1993) among the 300 returns of the same kind
+ *   before it. With fewer than 30 returns there is no finding. If the MAD is 0, because more than half of the returns are the
+ *   same, the median of the deviations that are not 0 is used; without such deviations there is no finding. A price of 0 has
+ *   no return. Markets have fat tails: most outliers are true, and the way back from one may be one. `score` is there to
+ *   filter by.
+ *
+ * It errors with a `PairstreamError` when the client's `retry` is exhausted, or if the store cannot be read or takes longer
+ * than the client's `timeout` to answer. Throws an `InvalidInputError` at the call.
+ *
+ * ```ts
+ * import Database from "libsql";
+ * import { createClient } from "pairstream";
+ * import { auditCandles, sqliteStore } from "pairstream/store";
+ *
+ * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…" });
+ * auditCandles(client, {
+ *   network: "mainnet",
+ *   pairAddress: "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d",
+ *   timeframe: "1min",
+ *   currency: "usd",
+ *   from: "2024-01-05",
+ *   to: "2024-01-06",
+ *   against: sqliteStore(new Database("candles.db")),
+ * }).subscribe((finding) => console.log(new Date(finding.timestamp), finding.type));
+ * ```
+ */
+export function auditCandles(client: Client, query: Series & AuditOptions): Observable<Finding> {
+  const core = coreOf(client);
+  const { series, weekStart, intervals, range } = checkAuditRange(query);
+  const audited = checkAudited(query.against, storeKeyOf(core.service, series, weekStart), range);
+  const rules = storeRules({ intervals, settle: DEFAULT_SETTLE, revisionWindow: 0 });
+
+  return defer(() => {
+    const abort = new AbortController();
+    const waiting = new Subscription();
+    const leave = core.pairs.hold(series);
+    const reader = new SeriesReader(core, series, intervals, { skipsRows: true });
+    const source: Audited = { read: (asked) => withinLimit(() => audited.read(asked), core, waiting) };
+    return from(findingsOf(core, reader, source, rules, range, abort.signal)).pipe(
+      concatMap((findings) => findings),
+      finalize(() => {
+        abort.abort();
+        waiting.unsubscribe();
+        leave();
+      }),
+    );
+  });
+}
+
+function checkAuditRange(query: Series & AuditRange): CandleRange {
+  const checked = checkCandleRange(query, RANGE_NAMES);
+  toInstant("to", query.to);
+  return checked;
+}
+
+/** What the reads of a range show, in parts whose candles fit in memory. */
+async function* findingsOf(
+  core: ClientCore,
+  reader: SeriesReader,
+  audited: Audited,
+  rules: CandleRules,
+  range: Span,
+  signal: AbortSignal,
+): AsyncGenerator<Finding[]> {
+  const { intervals } = rules;
+  const isStart = (instant: number) => intervals.start(instant) === instant;
+  const outliers = new OutlierRule();
+  let looksLeft = SECOND_LOOKS;
+  let holes: Span[] | undefined;
+  for await (const read of readPast(core, reader, { rules, range }, signal)) {
+    if (read.to <= read.from) continue;
+    // The first read tells the time, and so how far the audit goes.
+    holes ??= await holesOf(audited, {
+      ...range,
+      to: Math.min(range.to, windowStart(rules, read.observedAt)),
+    });
+    for (let start = read.from; start < read.to; ) {
+      const end = intervals.shift(start, Math.min(AT_ONCE, intervals.count(start, read.to)));
+      const { candles: stored, covered } = await audited.read({ from: start, to: end });
+      signal.throwIfAborted();
+      const answers = [read];
+      let sides = withServed({ from: start, to: end, stored, covered }, answers);
+      let findings = compareCandles(sides, isStart);
+      let extras = extrasIn(findings);
+      for (let isSure = false; extras.length > 0 && looksLeft > 0 && !isSure; ) {
+        const again = await secondLook(reader, intervals, sides, extras, signal);
+        answers.push(again);
+        sides = withServed(sides, answers);
+        findings = compareCandles(sides, isStart);
+        const left = extrasIn(findings);
+        if (left.length === extras.length) looksLeft -= 1;
+        extras = left;
+        // Answers without any candle are believed once there are three.
+        isSure = again.isWitnessed || again.candles.length > 0 || answers.length > 2;
+      }
+      yield sortedFindings([
+        ...holes.filter(({ from }) => from >= start && from < end).map(holeOf),
+        ...findings,
+        ...sides.served.flatMap((candle) => outliers.next(candle) ?? []),
+      ]);
+      start = end;
+    }
+  }
+}
+
+/** The timestamps of candles that the service lacks, ascending. */
+function extrasIn(findings: readonly Finding[]): number[] {
+  return findings.flatMap(({ type, timestamp }) => (type === "extra" ? [timestamp] : []));
+}
+
+/**
+ * Asks once more about candles that the service seems to lack, between those of which it is known that it has them: an
+ * answer without these is not whole.
+ */
+async function secondLook(
+  reader: SeriesReader,
+  intervals: Intervals,
+  { from, to, served }: BothSides,
+  extras: readonly number[],
+  signal: AbortSignal,
+): Promise<SeriesRead> {
+  const before = served.findLast(({ timestamp }) => timestamp < extras[0]!);
+  const after = served.find(({ timestamp }) => timestamp > extras.at(-1)!)?.timestamp;
+  await reader.pause(signal);
+  return reader.readWhole(before === undefined ? from : intervals.end(before.timestamp), after ?? to, {
+    priority: "history",
+    signal,
+    witness: after,
+  });
+}
+
+async function holesOf(audited: Audited, range: Span): Promise<Span[]> {
+  const { covered } = await audited.read({ ...range, last: 0 });
+  return holesIn(covered, range);
+}
+
+function holeOf({ from, to }: Span): Finding {
+  return { type: "hole", timestamp: from, to };
+}

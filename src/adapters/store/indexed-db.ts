@@ -1,0 +1,138 @@
+import type { DBSchema, IDBPDatabase } from "idb";
+import type { Candle } from "../../contract/model.js";
+import type { CandleStore, Span } from "../../contract/store.js";
+import { PairstreamError } from "../../errors.js";
+import { spansWithin, withoutSpan, withSpan } from "../../spans.js";
+import { candleOf, checkKnown, checkStoreRange, valuesOf } from "./known.js";
+
+/** The schema below; a database of a later one cannot be opened. */
+const VERSION = 1;
+
+interface Schema extends DBSchema {
+  candles: { key: [series: string, timestamp: number]; value: Candle };
+  covered: { key: string; value: readonly Span[] };
+}
+
+/**
+ * A store in the browser's IndexedDB, under a name of your choice, for pages that have a client of their own. Pages of one
+ * origin share it. `close` closes the database. Needs the package `idb`.
+ *
+ * Rejects with a `PairstreamError` if it cannot be opened.
+ *
+ * ```ts
+ * import { createClient } from "pairstream";
+ * import { indexedDbStore } from "pairstream/store";
+ *
+ * const store = await indexedDbStore("candles");
+ * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…", store });
+ * ```
+ */
+export async function indexedDbStore(name: string): Promise<CandleStore & { close(): void }> {
+  const database = await open(name);
+  return {
+    async read(key, range) {
+      checkStoreRange(range);
+      const series = valuesOf(key).join(" ");
+      const transaction = database.transaction(["candles", "covered"]);
+      const store = transaction.objectStore("candles");
+      const found = keysOf(series, range);
+      const [covered, candles] = await Promise.all([
+        transaction.objectStore("covered").get(series),
+        found === undefined
+          ? []
+          : range.last === undefined
+            ? store.getAll(found)
+            : newest(store, found, range.last),
+      ]);
+      return { candles: candles.map(candleOf), covered: spansWithin(covered ?? [], range) };
+    },
+    async write(key, known) {
+      checkKnown(known);
+      const series = valuesOf(key).join(" ");
+      await change(database, series, known, known.candles, (spans) => withSpan(spans, known));
+    },
+    async forget(key, from, to) {
+      checkStoreRange({ from, to });
+      const series = valuesOf(key).join(" ");
+      await change(database, series, { from, to }, [], (spans) => withoutSpan(spans, { from, to }));
+    },
+    close: () => database.close(),
+  };
+}
+
+async function open(name: string): Promise<IDBPDatabase<Schema>> {
+  const { openDB } = await idbLibrary();
+  try {
+    const database = await openDB<Schema>(name, VERSION, {
+      upgrade(made) {
+        made.createObjectStore("candles");
+        made.createObjectStore("covered");
+      },
+      // Or a page of a later version could not open it.
+      blocking: (_current, _blocked, event) => (event.target as IDBDatabase).close(),
+    });
+    return database;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new PairstreamError(`The database could not be opened: ${reason}`, { cause });
+  }
+}
+
+async function idbLibrary() {
+  try {
+    return await import("idb");
+  } catch (cause) {
+    throw new PairstreamError("indexedDbStore needs the package idb: npm install idb", { cause });
+  }
+}
+
+/** The keys of a span; `undefined` for an empty one, which IndexedDB would refuse. */
+function keysOf(series: string, { from, to }: Span): IDBKeyRange | undefined {
+  return from < to ? IDBKeyRange.bound([series, from], [series, to], false, true) : undefined;
+}
+
+interface Cursors {
+  openCursor(keys: IDBKeyRange, direction: "prev"): Promise<Cursor | null>;
+}
+interface Cursor {
+  readonly value: Candle;
+  continue(): Promise<Cursor | null>;
+}
+
+async function newest(store: Cursors, keys: IDBKeyRange, count: number): Promise<Candle[]> {
+  const found: Candle[] = [];
+  if (count === 0) return found;
+  for (let cursor = await store.openCursor(keys, "prev"); cursor !== null; cursor = await cursor.continue()) {
+    found.push(cursor.value);
+    if (found.length === count) break;
+  }
+  return found.reverse();
+}
+
+/** Replaces a span in one transaction, which all of it succeeds with, or fails. */
+async function change(
+  database: IDBPDatabase<Schema>,
+  series: string,
+  span: Span,
+  candles: readonly Candle[],
+  cover: (spans: readonly Span[]) => readonly Span[],
+): Promise<void> {
+  const transaction = database.transaction(["candles", "covered"], "readwrite");
+  const store = transaction.objectStore("candles");
+  const covered = transaction.objectStore("covered");
+  const keys = keysOf(series, span);
+  const steps: Promise<unknown>[] = keys === undefined ? [] : [store.delete(keys)];
+  for (const candle of candles) steps.push(store.put(candleOf(candle), [series, candle.timestamp]));
+  steps.push(covered.get(series).then((spans) => covered.put(cover(spans ?? []), series)));
+  try {
+    await Promise.all([...steps, transaction.done]);
+  } catch (error) {
+    try {
+      // What fails here, and not in the database, would leave the other steps done.
+      transaction.abort();
+    } catch {
+      // It has been taken back already.
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * Trades what a strategy decides over candles of the past, on paper, with a broker that can be believed, and says what
+ * came of it.
+ *
+ * @module pairstream/backtest
+ */
+
+export {
+  type BacktestFeed,
+  type BacktestOptions,
+  type BacktestResult,
+  backtest,
+  type PlacedOrder,
+  type Strategy,
+} from "./backtest.js";
+export type { Position } from "./broker.js";
+export type { EquityPoint } from "./curve.js";
+export type { Account } from "./ledger.js";
+export type { CancelOrder, Order, OrderBase, OrderSize, TrailDistance } from "./order.js";
+export type { Cancellation, Fill, Rejection, RejectionReason } from "./report.js";
+export type { BrokerOptions, BrokerRules, FeeOptions, InsideBar, Slippage } from "./rules.js";
+export type { Figure, Statistics } from "./statistics.js";
+export {
+  type SweepFigures,
+  type SweepOptions,
+  type SweepResult,
+  type SweepRow,
+  type SweepSplit,
+  type SweepWindow,
+  sweep,
+} from "./sweep.js";
+export { SweepError } from "./sweep-error.js";
+export type { TimeRange } from "./sweep-run.js";
+export { type PaperEvent, type PaperOptions, tradeOnPaper } from "./trade-on-paper.js";
+export type { Trade } from "./trades.js";

@@ -1,0 +1,112 @@
+import { isObservable, Subject } from "rxjs";
+import type { CandleEvent } from "../candles/event.js";
+import type { Series, WeekStart } from "../contract/model.js";
+import { InvalidInputError } from "../errors.js";
+import { checkBeginnings } from "../replay/no-lookahead.js";
+import type { Strategy } from "./backtest.js";
+import { BarReader } from "./bar-reader.js";
+import { Ledger } from "./ledger.js";
+import type { CancelOrder, Order } from "./order.js";
+import type { BrokerRules } from "./rules.js";
+import type { Statistics } from "./statistics.js";
+
+/** A stretch of time. */
+export interface TimeRange {
+  /** Its first instant, ms since the epoch. */
+  readonly from: number;
+  /** The first instant after it, ms since the epoch. */
+  readonly to: number;
+}
+
+/** What all strategies of a sweep run on. */
+export interface SweepMarket {
+  readonly events: readonly CandleEvent[];
+  readonly series: readonly Series[];
+  readonly rules: BrokerRules;
+  readonly weekStart: WeekStart;
+}
+
+/** Up to which order a strategy is looked through for look-ahead, and on how many beginnings of what comes before. */
+const CHECKED_ORDERS = 20;
+const PREFIXES = 4;
+
+/** What became of a strategy in each range, with an account of its own. */
+export interface RangesOutcome {
+  readonly statistics: readonly Statistics[];
+  readonly orders: number;
+}
+
+/**
+ * Runs a strategy once over all events, and trades its orders in the account of every range: it has seen what was
+ * before, and has nothing of it but the money that it starts with.
+ */
+export function runRanges(
+  { events, series, rules, weekStart }: SweepMarket,
+  strategy: Strategy,
+  ranges: readonly TimeRange[],
+): RangesOutcome {
+  const bars = new BarReader(rules.within, weekStart, ranges[0]!.from);
+  const ledgers = ranges.map(({ from }) => new Ledger(rules, series, from));
+  const source = new Subject<CandleEvent>();
+  let [given, orders, checked] = [0, 0, 0];
+  let failure: { readonly error: unknown } | undefined;
+  const throwFailure = () => {
+    if (failure !== undefined) throw failure.error;
+  };
+  const place = (order: Order | CancelOrder) => {
+    orders += 1;
+    if (orders <= CHECKED_ORDERS) checked = given + 1;
+    const { now, isLate } = bars;
+    ranges.forEach(({ from, to }, at) => {
+      const ledger = ledgers[at]!;
+      if (now >= from && now < to) ledger.tell(ledger.broker.place(order, now, isLate));
+    });
+  };
+  const wanted = strategy(source.asObservable());
+  if (!isObservable(wanted)) {
+    throw new InvalidInputError("strategy", "a function that gives an Observable of orders", "gives none");
+  }
+  const subscription = wanted.subscribe({
+    next: (order) => place(typeof order === "object" && order !== null ? Object.freeze({ ...order }) : order),
+    error: (error) => {
+      failure ??= { error };
+    },
+  });
+  throwFailure();
+  for (const event of events) {
+    const bar = bars.read(event);
+    if (bar !== undefined) {
+      for (let at = 0; at < ranges.length; at += 1) {
+        const { from, to } = ranges[at]!;
+        if (bar.start >= from && bar.end <= to) ledgers[at]!.close(bar, bars.fills);
+      }
+    }
+    given += 1;
+    source.next(event);
+    throwFailure();
+  }
+  source.complete();
+  subscription.unsubscribe();
+  throwFailure();
+  const isAll = orders <= CHECKED_ORDERS;
+  checkBeginnings(strategy, isAll ? events : events.slice(0, checked), PREFIXES);
+  return { statistics: ledgers.map((ledger) => ledger.end({}).statistics), orders };
+}
+
+/** What became of money that bought with the first candle of each range, and held. */
+export function holdRanges(
+  { events, series, rules, weekStart }: SweepMarket,
+  ranges: readonly TimeRange[],
+): readonly Statistics[] {
+  const bars = new BarReader(rules.within, weekStart, ranges[0]!.from);
+  const ledgers = ranges.map(({ from }) => new Ledger({ ...rules, latency: 0 }, series, from));
+  for (const ledger of ledgers) ledger.hold(series);
+  for (const event of events) {
+    const bar = bars.read(event);
+    if (bar === undefined) continue;
+    ranges.forEach(({ from, to }, at) => {
+      if (bar.start >= from && bar.end <= to) ledgers[at]!.close(bar, bars.fills);
+    });
+  }
+  return ledgers.map((ledger) => ledger.end({}).statistics);
+}

@@ -1,0 +1,331 @@
+import type { CandleEvent } from "../candles/event.js";
+import { checkNumber, checkWeekStart } from "../contract/input.js";
+import type { WeekStart } from "../contract/model.js";
+import { checkNames, namesOf } from "../contract/names.js";
+import { InvalidInputError } from "../errors.js";
+import { macrotask } from "../replay/event-loop.js";
+import { type BacktestFeed, checkFeeds, type Strategy } from "./backtest.js";
+import { MergedFeeds } from "./feeds.js";
+import { packEvents } from "./packed-events.js";
+import { type BrokerOptions, type BrokerRules, checkBroker } from "./rules.js";
+import type { Statistics } from "./statistics.js";
+import { sweepError } from "./sweep-error.js";
+import { holdRanges, type RangesOutcome, runRanges, type SweepMarket, type TimeRange } from "./sweep-run.js";
+import { sweepInWorkers, usualWorkers } from "./sweep-workers.js";
+
+/** Where a history is cut in two, or in several windows. */
+export type SweepSplit =
+  | {
+      /** The share of the time before the cut, above 0 and below 1. */
+      inSample: number;
+    }
+  | {
+      /**
+       * How many windows, of one length, at least 2. The out-of-sample parts follow one another without a gap, up to the
+       * end.
+       */
+      walkForward: number;
+      /** The share of each window before its cut, above 0 and below 1. */
+      inSample: number;
+    };
+
+/** What a sweep runs on. */
+export interface SweepOptions<P> {
+  /** As for `backtest`; each is read once, to its end. */
+  feeds: readonly BacktestFeed[];
+  /**
+   * Makes a strategy of parameters: a function, which runs in this thread, or on Node the URL of a module whose default
+   * export is one, such as `new URL("./strategy.js", import.meta.url)`, which runs in workers.
+   */
+  strategy: ((parameters: P) => Strategy) | URL;
+  /** All that is tried: a list, or for each name its values, of which all combinations are tried, the last name fastest. */
+  parameters: readonly P[] | { readonly [Name in keyof P]: readonly P[Name][] };
+  /** Default `{ inSample: 0.7 }`. */
+  split?: SweepSplit;
+  /** How many worker threads, at least 1; only with a URL. Default: as many as the process may use cores. */
+  workers?: number;
+  /** What the broker is like; default: see `BrokerOptions`. */
+  broker?: BrokerOptions;
+  /** The day on which `1w` begins; default `"monday"`. */
+  weekStart?: WeekStart;
+  /** What the best ones are chosen by, in-sample: the greatest; without a number the last. Default: `totalReturn`. */
+  score?: (statistics: Statistics) => number | undefined;
+  /** Hears how many parameters are done, of how many; absent: nobody does. */
+  onProgress?: (done: number, of: number) => void;
+  /** Ends the sweep, and its workers: it rejects with the signal's reason; absent: it runs to its end. */
+  signal?: AbortSignal;
+}
+
+/** The figures of one window. */
+export interface SweepFigures {
+  /** The figures before the cut: choose parameters by these. */
+  readonly inSample: Statistics;
+  /** The figures after the cut, of a separate account. */
+  readonly outOfSample: Statistics;
+}
+
+/** The result of one set of parameters. */
+export interface SweepRow<P> {
+  /** The parameters, as given. */
+  readonly parameters: P;
+  /** The figures, in the order of the windows. */
+  readonly windows: readonly SweepFigures[];
+  /** How many orders the strategy gave, over the whole history. */
+  readonly orders: number;
+}
+
+/** One window, and the result of buying and holding in it. */
+export interface SweepWindow {
+  /** The time before the cut. */
+  readonly inSample: TimeRange;
+  /** The time after the cut. */
+  readonly outOfSample: TimeRange;
+  /** The result of buying at the first candle of each part, and holding. */
+  readonly buyAndHold: SweepFigures;
+  /** The index of the row with the best score in-sample, from 0; the first of equal ones. */
+  readonly best: number;
+}
+
+/** The results of all parameters, in-sample and out-of-sample. */
+export interface SweepResult<P> {
+  /** The results, in the order of the parameters. */
+  readonly rows: readonly SweepRow<P>[];
+  /** The windows, ascending. */
+  readonly windows: readonly SweepWindow[];
+  /** The rules of the broker, with the defaults filled in. */
+  readonly broker: BrokerRules;
+}
+
+/**
+ * Tries a strategy with many sets of parameters, and gives the result of each before a cut, by which you choose, and after
+ * it. If the best sets before the cut are not good after it, they fit only that past.
+ *
+ * Each strategy runs once over all events, so that its indicators are warm at the cut; the account of each part begins
+ * with money alone, and trades only what is decided and filled in its part. Candles that lie across a cut fill nothing.
+ * With the same options it gives the same result, whatever the number of workers: nothing is left to chance.
+ *
+ * Rejects with a `SweepError`, which names the parameters and keeps the cause, if making or running a strategy fails; if
+ * it looks ahead, as `assertNoLookahead` would say of the stretch up to its 20th order; or if it does not complete with
+ * its events. Of several it is the first in the list. Rejects with an `InvalidInputError` for bad options, candles and
+ * modules, and with the reason of the `signal`. No worker is left running.
+ *
+ * ```ts
+ * import { type Candle, crosses, ema, type Series, withIndicators } from "pairstream";
+ * import { type Order, type Strategy, sweep } from "pairstream/backtest";
+ * import { map } from "rxjs";
+ *
+ * const crossing = ({ fast, slow }: { fast: number; slow: number }): Strategy => {
+ *   return (events) =>
+ *     events.pipe(
+ *       withIndicators({ fast: ema(fast), slow: ema(slow) }),
+ *       crosses("fast", "slow"),
+ *       map(({ direction, event: { series } }): Order => {
+ *         return direction === "up"
+ *           ? { type: "market", side: "buy", series, size: { equity: 0.5 } }
+ *           : { type: "market", side: "sell", series, size: { position: 1 } };
+ *       }),
+ *     );
+ * };
+ *
+ * declare const series: Series;
+ * declare const candles: Candle[];
+ * const { rows, windows } = await sweep({
+ *   feeds: [{ series, candles }],
+ *   strategy: crossing,
+ *   parameters: { fast: [5, 9, 13], slow: [21, 34, 55] },
+ * });
+ * const { parameters, windows: figures } = rows[windows[0]!.best]!;
+ * console.log(parameters, figures[0]!.inSample.totalReturn, figures[0]!.outOfSample.totalReturn);
+ * ```
+ */
+export async function sweep<P>(options: SweepOptions<P>): Promise<SweepResult<P>> {
+  checkNames(
+    options,
+    namesOf<SweepOptions<P>>({
+      feeds: true,
+      strategy: true,
+      parameters: true,
+      split: true,
+      workers: true,
+      broker: true,
+      weekStart: true,
+      score: true,
+      onProgress: true,
+      signal: true,
+    }),
+  );
+  const { strategy, signal, score = ({ totalReturn }) => totalReturn, onProgress } = options;
+  checkFunctions({ score, onProgress });
+  const workers = checkStrategy(strategy, options.workers);
+  const parameters = parametersOf(options.parameters);
+  const shares = checkSplit(options.split ?? { inSample: 0.7 });
+  const rules = checkBroker(options.broker);
+  const weekStart = checkWeekStart(options.weekStart);
+  const feeds = checkFeeds(options.feeds);
+  signal?.throwIfAborted();
+  const events = await eventsOf(new MergedFeeds(feeds, weekStart));
+  const market: SweepMarket = { events, series: feeds.map(({ series }) => series), rules, weekStart };
+  const parts = partsOf(events, shares);
+  const ranges = parts.flatMap(({ inSample, outOfSample }) => [inSample, outOfSample]);
+  signal?.throwIfAborted();
+  let done = 0;
+  const onDone = () => {
+    done += 1;
+    onProgress?.(done, parameters.length);
+  };
+  const outcomes =
+    typeof strategy === "function"
+      ? await sweepHere(market, strategy, parameters, ranges, signal, onDone)
+      : await sweepInWorkers(
+          { ...market, events: packEvents(events, market.series), module: strategy.href, ranges },
+          cloneable(parameters),
+          workers,
+          signal,
+          onDone,
+        );
+  const rows = outcomes.map(({ statistics, orders }, at): SweepRow<P> => {
+    return Object.freeze({ parameters: parameters[at]!, windows: figuresOf(statistics), orders });
+  });
+  const held = figuresOf(holdRanges(market, ranges));
+  const windows = parts.map((part, window): SweepWindow => {
+    const scores = rows.map((row) => score(row.windows[window]!.inSample) ?? Number.NaN);
+    return Object.freeze({ ...part, buyAndHold: held[window]!, best: greatestOf(scores) });
+  });
+  return Object.freeze({ rows: Object.freeze(rows), windows: Object.freeze(windows), broker: rules });
+}
+
+/** One strategy after the other, in this thread, with a turn of the event loop after each. */
+async function sweepHere<P>(
+  market: SweepMarket,
+  make: (parameters: P) => Strategy,
+  parameters: readonly P[],
+  ranges: readonly TimeRange[],
+  signal: AbortSignal | undefined,
+  onDone: () => void,
+): Promise<RangesOutcome[]> {
+  const outcomes: RangesOutcome[] = [];
+  for (const each of parameters) {
+    try {
+      outcomes.push(runRanges(market, make(each), ranges));
+    } catch (error) {
+      throw sweepError(each, error);
+    }
+    onDone();
+    await macrotask();
+    signal?.throwIfAborted();
+  }
+  return outcomes;
+}
+
+async function eventsOf(merged: MergedFeeds): Promise<CandleEvent[]> {
+  const events: CandleEvent[] = [];
+  try {
+    for (let next = await merged.next(); next !== undefined; ) {
+      events.push(next);
+      const later = merged.next();
+      next = later instanceof Promise ? await later : later;
+    }
+  } finally {
+    await merged.close();
+  }
+  return events;
+}
+
+/** Where each window begins, is cut, and ends. */
+function partsOf(events: readonly CandleEvent[], { windows, inSample }: Shares) {
+  if (events.length === 0) throw new InvalidInputError("feeds", "feeds with candles", "hold no candle");
+  let [from, to] = [Number.POSITIVE_INFINITY, 0];
+  for (const { candle, observedAt } of events) {
+    from = Math.min(from, candle.timestamp);
+    to = Math.max(to, observedAt);
+  }
+  // The out-of-sample parts, and the in-sample part of the first window before them.
+  const after = (to - from) / (windows + inSample / (1 - inSample));
+  const before = to - windows * after - from;
+  return Array.from({ length: windows }, (_, at) => {
+    const begin = from + at * after;
+    const [cut, end] = [Math.round(begin + before), Math.round(begin + before + after)];
+    return {
+      inSample: Object.freeze({ from: Math.round(begin), to: cut }),
+      outOfSample: Object.freeze({ from: cut, to: end }),
+    };
+  });
+}
+
+function figuresOf(statistics: readonly Statistics[]): readonly SweepFigures[] {
+  const figures: SweepFigures[] = [];
+  for (let at = 0; at < statistics.length; at += 2) {
+    figures.push(Object.freeze({ inSample: statistics[at]!, outOfSample: statistics[at + 1]! }));
+  }
+  return Object.freeze(figures);
+}
+
+function greatestOf(scores: readonly number[]): number {
+  let best = 0;
+  scores.forEach((score, at) => {
+    if (score > scores[best]! || (Number.isNaN(scores[best]) && !Number.isNaN(score))) best = at;
+  });
+  return best;
+}
+
+interface Shares {
+  readonly windows: number;
+  readonly inSample: number;
+}
+
+function checkSplit(split: SweepSplit): Shares {
+  checkNames(split, ["inSample", "walkForward"], "split.");
+  const { inSample, walkForward } = split as { inSample: number; walkForward?: number };
+  const windows =
+    walkForward === undefined ? 1 : checkNumber("split.walkForward", walkForward, { min: 2, integer: true });
+  checkNumber("split.inSample", inSample, { min: 0 });
+  if (inSample > 0 && inSample < 1) return { windows, inSample };
+  throw new InvalidInputError("split.inSample", "a share above 0 and below 1", `is ${inSample}`);
+}
+
+function checkStrategy(strategy: unknown, workers: number | undefined): number {
+  const isModule = strategy instanceof URL;
+  if (!isModule && typeof strategy !== "function") {
+    const allowed = "a function that makes a strategy of parameters, or the URL of a module that exports one";
+    throw new InvalidInputError("strategy", allowed, `is of type ${typeof strategy}`);
+  }
+  if (workers === undefined) return isModule ? usualWorkers() : 0;
+  if (isModule) return checkNumber("workers", workers, { min: 1, integer: true });
+  throw new InvalidInputError("workers", "given with the URL of a module", "is given with a function");
+}
+
+function checkFunctions(functions: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(functions)) {
+    if (value === undefined || typeof value === "function") continue;
+    throw new InvalidInputError(name, "a function", `is of type ${typeof value}`);
+  }
+}
+
+/** All combinations, the last name fastest. */
+function parametersOf<P>(given: SweepOptions<P>["parameters"]): readonly P[] {
+  if (typeof given !== "object" || given === null) {
+    throw new InvalidInputError("parameters", "a list, or lists by name", `is of type ${typeof given}`);
+  }
+  const combine = (made: readonly object[], [name, values]: [string, unknown]): readonly object[] => {
+    if (!Array.isArray(values)) throw new InvalidInputError(`parameters.${name}`, "a list", "is none");
+    return made.flatMap((one) => values.map((value) => Object.freeze({ ...one, [name]: value })));
+  };
+  const all = Array.isArray(given)
+    ? [...given]
+    : (Object.entries(given).reduce(combine, [Object.freeze({})]) as P[]);
+  if (all.length > 0) return all;
+  throw new InvalidInputError("parameters", "at least one set of them", "hold none");
+}
+
+/** What workers are given is copied. */
+function cloneable<P>(parameters: readonly P[]): readonly P[] {
+  parameters.forEach((each, at) => {
+    try {
+      structuredClone(each);
+    } catch (cause) {
+      const allowed = "what can be sent to a worker, as numbers and texts can";
+      throw new InvalidInputError(`parameters[${at}]`, allowed, "cannot be copied", { cause });
+    }
+  });
+  return parameters;
+}

@@ -1,0 +1,116 @@
+import { concatMap, connect, defer, from, map, merge, type Observable } from "rxjs";
+import type { CandleEvent } from "../candles/event.js";
+import { checkSeries, checkWeekStart } from "../contract/input.js";
+import type { Series, WeekStart } from "../contract/model.js";
+import { checkNames, namesOf } from "../contract/names.js";
+import type { PlacedOrder, Strategy } from "./backtest.js";
+import type { CancelOrder, Order } from "./order.js";
+import { PaperAccount } from "./paper-account.js";
+import type { Cancellation, Fill, Rejection, Report } from "./report.js";
+import { type BrokerOptions, checkBroker } from "./rules.js";
+
+/** Who trades, what, and how. */
+export interface PaperOptions {
+  /** Every series that can be traded, one or more. */
+  series: readonly Series[];
+  /** What decides on orders. */
+  strategy: Strategy;
+  /** What the broker is like; default: see `BrokerOptions`. */
+  broker?: BrokerOptions;
+  /** The day on which `1w` begins; default `"monday"`. */
+  weekStart?: WeekStart;
+}
+
+/** What happens in an account on paper. */
+export type PaperEvent = {
+  /** What the account is worth now: money, and positions at their last closes, in its currency. */
+  readonly equity: number;
+} & (
+  | {
+      readonly type: "order";
+      /** What the strategy wants, and when it was decided. */
+      readonly placed: PlacedOrder;
+    }
+  | {
+      readonly type: "fill";
+      /** What was carried out. */
+      readonly fill: Fill;
+    }
+  | {
+      readonly type: "rejection";
+      /** What was refused, and why. */
+      readonly rejection: Rejection;
+    }
+  | {
+      readonly type: "cancellation";
+      /** What has gone without being filled, or the rest of it. */
+      readonly cancellation: Cancellation;
+    }
+);
+
+/**
+ * Trades a strategy on paper on live events, with the strategy and the broker of `backtest`.
+ *
+ * The fills of a candle are computed and emitted when it closes, before the orders that its event leads to. An order that
+ * is decided on an event that is not `live` is refused as `late`: a history only warms up indicators. A candle that is
+ * corrected later is not traded again. Orders from before the first event count as decided on it.
+ *
+ * It completes when `events` and the strategy have completed. Errors of both pass through. Throws an `InvalidInputError`
+ * for bad options.
+ *
+ * ```ts
+ * import { createClient, watchCandles } from "pairstream";
+ * import { type Strategy, tradeOnPaper } from "pairstream/backtest";
+ * import { demoService } from "pairstream/service";
+ *
+ * declare const strategy: Strategy;
+ * const demo = demoService();
+ * const series = { network: "mainnet", pairAddress: demo.pairs[0], timeframe: "1min", currency: "usd" } as const;
+ * watchCandles(createClient(demo.clientOptions), { ...series, since: { candles: 100 }, fillGaps: true })
+ *   .pipe(tradeOnPaper({ series: [series], strategy, broker: { cash: 10_000 } }))
+ *   .subscribe((event) => console.log(event.type, event.equity));
+ * ```
+ */
+export function tradeOnPaper(
+  options: PaperOptions,
+): (events: Observable<CandleEvent>) => Observable<PaperEvent> {
+  checkNames(options, namesOf<PaperOptions>({ series: true, strategy: true, broker: true, weekStart: true }));
+  const { strategy } = options;
+  const rules = checkBroker(options.broker);
+  const series = options.series.map((each) => checkSeries(each));
+  const weekStart = checkWeekStart(options.weekStart);
+  return (events) =>
+    defer(() => {
+      let account: PaperAccount | undefined;
+      const early: (Order | CancelOrder)[] = [];
+      const tell = (reports: readonly Report[]): PaperEvent[] => {
+        const { equity } = account!.broker;
+        return reports.flatMap((report) =>
+          report.type === "borrow" ? [] : [Object.freeze({ ...report, equity })],
+        );
+      };
+      const place = (order: Order | CancelOrder): PaperEvent[] => {
+        if (account === undefined) {
+          early.push(order);
+          return [];
+        }
+        const placed = Object.freeze({ order: Object.freeze({ ...order }), at: account.now });
+        const reports = account.order(placed.order);
+        return [
+          Object.freeze({ type: "order", placed, equity: account.broker.equity } as const),
+          ...tell(reports),
+        ];
+      };
+      const hear = (event: CandleEvent): PaperEvent[] => {
+        const isFirst = account === undefined;
+        account ??= new PaperAccount(rules, series, weekStart, event.observedAt);
+        const told = tell(account.hear(event));
+        return isFirst ? [...told, ...early.flatMap(place)] : told;
+      };
+      return events.pipe(
+        // The account goes first: what a candle fills was decided before it.
+        connect((shared) => merge(shared.pipe(map(hear)), strategy(shared).pipe(map(place)))),
+        concatMap((told) => from(told)),
+      );
+    });
+}

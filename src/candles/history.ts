@@ -1,0 +1,131 @@
+import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
+import type { StoredSeries } from "../client/stored-series.js";
+import { checkNumber, checkRange, checkSeries, checkWeekStart, toInstant } from "../contract/input.js";
+import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
+import { namesOf, SERIES_NAMES } from "../contract/names.js";
+import { InvalidInputError } from "../errors.js";
+import type { Span } from "../spans.js";
+import { type Intervals, intervalsOf } from "../timeframe.js";
+import { readPast } from "./fetch.js";
+import { DEFAULT_SETTLE } from "./options.js";
+import { SeriesReader } from "./read/range-reader.js";
+import { PastReader } from "./read/stored.js";
+import { type CandleRules, windowStart } from "./rules.js";
+
+/** Which closed candles to read: all of a range, or only its newest ones. */
+export interface HistoryQuery {
+  /** Start of the range, inclusive, on the candles' timestamps; default: as far back as `count` goes. */
+  from?: DateLike;
+  /** End of the range, exclusive; default: the service's now. */
+  to?: DateLike;
+  /**
+   * The number of candles, the newest ones, 1 to 100,000. Default: all from `from` on, at most 100,000 intervals; without `from` the
+   * newest 1,000.
+   */
+  count?: number;
+  /** Where `1w` begins; default `"monday"`. */
+  weekStart?: WeekStart;
+}
+
+const HISTORY_NAMES = namesOf<HistoryQuery>({ from: true, to: true, count: true, weekStart: true });
+const MOST = 100_000;
+const DEFAULT_COUNT = 1_000;
+
+/** The same, checked. */
+export interface CheckedHistory {
+  readonly series: Series;
+  readonly weekStart: WeekStart;
+  readonly intervals: Intervals;
+  /** From the start of an interval, or without a beginning, to that of another, or without an end. */
+  readonly range: Span;
+  readonly count: number;
+}
+
+/** Checks what a page asks for; `now`: about the service's now. Throws an `InvalidInputError`. */
+export function checkHistory(query: Series & HistoryQuery, now: number): CheckedHistory {
+  const series = checkSeries(query, [...SERIES_NAMES, ...HISTORY_NAMES]);
+  const weekStart = checkWeekStart(query.weekStart);
+  const intervals = intervalsOf(series.timeframe, weekStart);
+  const bound = (name: "from" | "to", value: DateLike | undefined, standard: number) => {
+    if (value === undefined) return standard;
+    const instant = toInstant(name, value);
+    return intervals.start(instant) === instant ? instant : intervals.end(instant);
+  };
+  const start = bound("from", query.from, Number.NEGATIVE_INFINITY);
+  const end = bound("to", query.to, Number.POSITIVE_INFINITY);
+  checkRange(start, end, { from: "from", to: "to" });
+  const hasStart = query.from !== undefined;
+  const length = hasStart ? intervals.count(start, Math.max(start, Math.min(end, now))) : 0;
+  if (query.count === undefined && length > MOST) {
+    const allowed = `a range of at most ${MOST.toLocaleString("en")} intervals, or a count`;
+    throw new InvalidInputError(
+      "from",
+      allowed,
+      `is ${length.toLocaleString("en")} intervals before the end`,
+    );
+  }
+  const standard = hasStart ? MOST : DEFAULT_COUNT;
+  const count = checkNumber("count", query.count ?? standard, { min: 1, max: MOST, integer: true });
+  return { series, weekStart, intervals, range: { from: start, to: end }, count };
+}
+
+/** The closed candles that a page wants, ascending; out of the client's store as far as it goes. */
+export async function readHistory(
+  client: Client,
+  query: Series & HistoryQuery,
+  signal: AbortSignal,
+): Promise<readonly Candle[]> {
+  const core = coreOf(client);
+  const checked = checkHistory(query, serviceNow(core));
+  const leave = core.pairs.hold(checked.series);
+  const stored = core.store?.open(checked.series, checked.weekStart);
+  try {
+    return Number.isFinite(checked.range.from)
+      ? await newestOfRange(core, checked, stored, signal)
+      : await newestBefore(core, checked, stored, signal);
+  } finally {
+    stored?.close();
+    leave();
+  }
+}
+
+function rulesOf({ intervals }: CheckedHistory): CandleRules {
+  return { intervals, settle: DEFAULT_SETTLE, revisionWindow: 0 };
+}
+
+async function newestOfRange(
+  core: ClientCore,
+  checked: CheckedHistory,
+  stored: StoredSeries | undefined,
+  signal: AbortSignal,
+): Promise<readonly Candle[]> {
+  const { series, intervals, range, count } = checked;
+  const reader = new SeriesReader(core, series, intervals, { skipsRows: false });
+  let candles: readonly Candle[] = [];
+  for await (const read of readPast(core, reader, { rules: rulesOf(checked), stored, range }, signal))
+    candles = [...candles, ...read.candles].slice(-count);
+  return candles;
+}
+
+async function newestBefore(
+  core: ClientCore,
+  checked: CheckedHistory,
+  stored: StoredSeries | undefined,
+  signal: AbortSignal,
+): Promise<readonly Candle[]> {
+  const { series, intervals, range, count } = checked;
+  const rules = rulesOf(checked);
+  const reader = new SeriesReader(core, series, intervals, { skipsRows: false });
+  const past = new PastReader(core, reader, rules, stored);
+  const closedUntil = () => Math.min(range.to, windowStart(rules, serviceNow(core)));
+  // The first answer may tell that the service's clock is not this machine's.
+  for (let until = closedUntil(), isSecond = false; ; isSecond = true) {
+    const reads = await past.last(count, until, { priority: "history", signal }, []);
+    const closed = closedUntil();
+    if (isSecond || closed === until) {
+      const candles = reads.flatMap((read) => read.candles.filter(({ timestamp }) => timestamp < closed));
+      return candles.slice(-count);
+    }
+    until = closed;
+  }
+}

@@ -1,0 +1,110 @@
+import type { Span } from "../spans.js";
+import { wrongFieldOf } from "./candle-numbers.js";
+import type { Candle, Series, WeekStart } from "./model.js";
+import { isCount } from "./values.js";
+
+export type { Span };
+
+/** One series at one service. */
+export interface StoreKey extends Series {
+  /** Origin and path of the client's `baseUrl`. */
+  service: string;
+  /** The day on which weeks begin; `"monday"` for every timeframe but `1w`. */
+  weekStart: WeekStart;
+}
+
+/** The key of a series at a service. Where weeks begin means nothing to other timeframes. */
+export function storeKeyOf(
+  service: string,
+  { network, pairAddress, timeframe, currency }: Series,
+  weekStart: WeekStart,
+): StoreKey {
+  const week = timeframe === "1w" ? weekStart : "monday";
+  return Object.freeze({ service, network, pairAddress, timeframe, currency, weekStart: week });
+}
+
+/** All candles of `[from, to)`, final. An interval without a candle had no swaps. */
+export interface Known extends Span {
+  /** All candles of `[from, to)`, ascending, each once. */
+  readonly candles: readonly Candle[];
+}
+
+/** What to read: the candles of `[from, to)`. */
+export interface StoreRange extends Span {
+  /** The number of candles to return, the newest ones, a whole number from 0; default: all. It does not limit `covered`. */
+  readonly last?: number | undefined;
+}
+
+/** What a store holds of a range. */
+export interface StoredCandles {
+  /** The candles, ascending, each once. */
+  readonly candles: readonly Candle[];
+  /** The covered parts of the range: ascending spans that do not touch. */
+  readonly covered: readonly Span[];
+}
+
+/**
+ * Keeps final candles, and which spans of time are known, so that you pay for neither again. It is the `store` of
+ * `createClient`. Any object with these methods will do; `pairstream/store` has some.
+ *
+ * ```ts
+ * import type { CandleStore, StoreKey } from "pairstream/store";
+ *
+ * const holdsAllOf = async (store: CandleStore, key: StoreKey, from: number, to: number) => {
+ *   const { covered } = await store.read(key, { from, to, last: 0 });
+ *   return covered.some((span) => span.from <= from && span.to >= to);
+ * };
+ * ```
+ */
+export interface CandleStore {
+  /** Reads what the store holds of a range. */
+  read(key: StoreKey, range: StoreRange): Promise<StoredCandles>;
+  /** Writes the candles of a span: all of them or, if it rejects, none. Candles of the span that are not in `known` are deleted. */
+  write(key: StoreKey, known: Known): Promise<void>;
+  /** Deletes the candles of `[from, to)`. The span is not covered any more. */
+  forget(key: StoreKey, from: number, to: number): Promise<void>;
+}
+
+/**
+ * Why a store cannot hold what it says it does of a range; `undefined` where it can. `isStart`: whether an instant begins an
+ * interval, where that is known.
+ */
+export function contradictionIn(
+  { from, to }: Span,
+  held: StoredCandles,
+  isStart: (instant: number) => boolean = () => true,
+): string | undefined {
+  // What comes from a store is not always what it should be.
+  const { candles, covered } = (held ?? {}) as Partial<StoredCandles>;
+  if (!Array.isArray(candles) || !Array.isArray(covered)) return "it gives no candles and spans";
+  let reached = Number.NEGATIVE_INFINITY;
+  for (const span of covered as readonly Span[]) {
+    const isSpan = isStart(span?.from) && isStart(span.to) && span.from < span.to;
+    if (!isSpan || span.from < reached || span.from < from || span.to > to) {
+      return `${nameOf(span?.from)} to ${nameOf(span?.to)} is no span that can be covered here`;
+    }
+    reached = span.to;
+  }
+  let newest = Number.NEGATIVE_INFINITY;
+  let at = 0;
+  for (const candle of candles as readonly Candle[]) {
+    const timestamp = candle?.timestamp;
+    const wrong = !isCount(timestamp) || !isStart(timestamp) ? "timestamp" : wrongFieldOf(candle);
+    if (wrong !== undefined) return `the ${wrong} of the candle of ${nameOf(timestamp)} cannot be one`;
+    if (timestamp <= newest)
+      return `the candle of ${nameOf(timestamp)} comes after that of ${nameOf(newest)}`;
+    newest = timestamp;
+    while (at < covered.length && covered[at]!.to <= timestamp) at++;
+    if (at === covered.length || covered[at]!.from > timestamp) {
+      return `the candle of ${nameOf(timestamp)} is outside of what is covered`;
+    }
+  }
+  return undefined;
+}
+
+function nameOf(instant: unknown): string {
+  const isInstant = typeof instant === "number" && Math.abs(instant) <= 8.64e15;
+  return isInstant
+    ? new Date(instant).toISOString()
+    : `${typeof instant === "number" ? instant : typeof instant}`;
+}

@@ -1,0 +1,84 @@
+import type { SchedulerLike } from "rxjs";
+import {
+  concatMap,
+  defer,
+  EMPTY,
+  expand,
+  finalize,
+  from,
+  map,
+  type Observable,
+  retry,
+  throwError,
+  timer,
+} from "rxjs";
+import { type CandleEvent, frozenEvent } from "../candles/event.js";
+import { dueAt, lateness } from "../candles/lateness.js";
+import type { CandleWatch } from "../candles/options.js";
+import { GapFiller } from "../candles/view/gap-filler.js";
+import type { Candle } from "../contract/model.js";
+import { RateLimitError } from "../errors.js";
+import type { PairSource } from "../source.js";
+import type { Span } from "../spans.js";
+
+/** How many intervals one piece has; as many are left to the stream. */
+const PIECE = 1_000;
+/** How long to wait where a gateway gives no more pieces, and does not say for how long. */
+const PATIENCE = 5_000;
+
+/**
+ * Where a stream begins after a pause that is too long for it, as a gateway gives no stream from so far back; `undefined`
+ * where it is not. What lies before is `missedCandles`.
+ */
+export function startAfterLongPause({ rules }: CandleWatch, since: number, now: number): number | undefined {
+  const { intervals } = rules;
+  const running = intervals.start(now);
+  const start = intervals.shift(running, -PIECE);
+  return intervals.shift(since, PIECE) < start ? start : undefined;
+}
+
+/** What a long pause has missed of `[from, to)`, out of the source's history, piece by piece: all of it is final. */
+export function missedCandles(
+  source: PairSource,
+  { series, weekStart, fillGaps, rules }: CandleWatch,
+  { from: start, to: end }: Span,
+  scheduler: SchedulerLike,
+): Observable<CandleEvent> {
+  const { intervals } = rules;
+  const read = (span: Span) =>
+    defer(() => {
+      const abort = new AbortController();
+      const candles = source.history({ ...series, ...span, weekStart }, { signal: abort.signal });
+      return from(candles).pipe(finalize(() => abort.abort()));
+    }).pipe(
+      retry({ delay: (error) => patience(error, scheduler) }),
+      map((candles) => ({ span, candles })),
+    );
+  const piece = (begin: number) => {
+    if (begin >= end) return EMPTY;
+    return read({ from: begin, to: Math.min(end, intervals.shift(begin, PIECE)) });
+  };
+  return defer(() => {
+    const filler = fillGaps ? new GapFiller(intervals) : undefined;
+    return piece(start).pipe(
+      expand(({ span }) => piece(span.to)),
+      concatMap(({ span, candles }) => (filler === undefined ? candles : filled(filler, span, candles))),
+      map((candle) => {
+        const now = scheduler.now();
+        const lateBy = lateness(now, dueAt(rules, candle.timestamp, "final", true));
+        return frozenEvent("new", candle, "final", 0, false, lateBy, now, series);
+      }),
+    );
+  });
+}
+
+function filled(filler: GapFiller, { from, to }: Span, candles: readonly Candle[]): readonly Candle[] {
+  const changes = candles.map((candle) => ({ type: "new", candle, status: "final", revision: 0 }) as const);
+  const step = { changes, finalUntil: to, coveredFrom: from, coveredUntil: to };
+  return [...filler.fill(step)].map(({ candle }) => candle);
+}
+
+function patience(error: unknown, scheduler: SchedulerLike): Observable<unknown> {
+  if (!(error instanceof RateLimitError)) return throwError(() => error);
+  return timer(error.retryAfter ?? PATIENCE, scheduler);
+}

@@ -1,0 +1,62 @@
+import type { Sniper, SniperReport } from "../contract/model.js";
+import {
+  applySniperEvent,
+  emptyReport,
+  readReport,
+  type SniperBook,
+  type SniperEvent,
+} from "../snipers/diff.js";
+
+/** What a subscriber has been told of a pair's snipers; as `ToldCandles`. */
+export class ToldSnipers {
+  readonly #pairAddress: string;
+  #told: SniperReport = emptyReport;
+  /** What the stream has told since it began anew, as long as that is not all. */
+  #found: SniperReport | undefined;
+  #hasBegun = false;
+
+  constructor(pairAddress: string) {
+    this.#pairAddress = pairAddress;
+  }
+
+  /** Notes that the stream begins anew. */
+  resume(): void {
+    this.#found = this.#hasBegun ? emptyReport : undefined;
+  }
+
+  /** Notes that the first report of the stream has been told: the changes that lead to it. */
+  caughtUp(observedAt: number): readonly SniperEvent[] {
+    this.#hasBegun = true;
+    const found = this.#found;
+    if (found === undefined) return [];
+    this.#found = undefined;
+    const read = { report: found, unreadable: new Set<string>(), hasUnidentifiedRow: false, observedAt };
+    const { events } = readReport(bookOf(this.#pairAddress, this.#told, observedAt), read);
+    this.#told = found;
+    return events;
+  }
+
+  /** What the subscriber is to be told for an event of the stream. */
+  take(event: SniperEvent): readonly SniperEvent[] {
+    if (event.initial && this.#found !== undefined) {
+      this.#found = applySniperEvent(this.#found, event);
+      return [];
+    }
+    const before = this.caughtUp(event.observedAt);
+    this.#told = applySniperEvent(this.#told, event);
+    return [...before, event];
+  }
+}
+
+/** Wallets as a book in which each counts as absent once already, so that what a report lacks is removed. */
+function bookOf(pairAddress: string, { result }: SniperReport, observedAt: number): SniperBook {
+  const hashes = (list: Sniper["sellTransactions"]) =>
+    new Set(list.map(({ transactionHash }) => transactionHash));
+  const wallets: SniperBook["wallets"] = new Map(
+    result.map((wallet) => {
+      const missing = { snipe: hashes(wallet.snipedTransactions), sell: hashes(wallet.sellTransactions) };
+      return [wallet.walletAddress, { wallet, isMissing: true, missing }];
+    }),
+  );
+  return { pairAddress, observedAt, wallets };
+}

@@ -1,0 +1,5 @@
+// The door of the service in bundles for browsers and workers, by conditions in package.json: it imports no server.
+
+export * from "./everywhere.js";
+export { listen } from "./listen.browser.js";
+export type { Listening, ListenOptions } from "./listen.js";

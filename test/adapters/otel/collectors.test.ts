@@ -1,0 +1,90 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import type { Subscription } from "rxjs";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type CollectOptions, collect } from "../../../src/adapters/nats/index.js";
+import { meterClient } from "../../../src/adapters/otel/index.js";
+import { createClient, type FetchLike } from "../../../src/index.js";
+import { createPairService, simulatedMarket } from "../../../src/service/index.js";
+import { seriesOf, WATCH } from "../nats/market.js";
+import { connectTo, hasServer, type NatsServer, startServer, until } from "../nats/servers.js";
+import { openMeter } from "./reader.js";
+
+const market = simulatedMarket({ seed: 7, createdAt: Date.now() - 3_600_000, pairs: 3 });
+const service = createPairService({ source: market });
+const feeds = market.pairs.map((pair) => ({ ...seriesOf(pair), ...WATCH, since: { candles: 10 } }));
+
+describe.skipIf(!hasServer)("a metered client of a collector", () => {
+  let server: NatsServer;
+  let connection: NatsConnection;
+  const running: Subscription[] = [];
+
+  beforeAll(async () => {
+    server = await startServer();
+    connection = await connectTo([server]);
+  });
+  afterEach(() => {
+    for (const one of running.splice(0)) one.unsubscribe();
+  });
+  afterAll(async () => {
+    await connection?.close();
+    await server?.remove();
+  });
+
+  function start(name: string, options: CollectOptions = {}, fetch: FetchLike = service.fetch) {
+    const client = createClient({ baseUrl: "https://service.test", apiKey: "key", fetch, rateLimit: false });
+    const { reader, meter } = openMeter();
+    running.push(meterClient(client, meter));
+    const collecting = collect(connection, client, feeds, { name, rateLimit: false, slots: 4, ...options });
+    running.push(collecting.subscribe({ error: () => {} }));
+    /** The counts of one metric whose attributes all have these values. */
+    const count = async (metric: string, of: Record<string, string> = {}) => {
+      const all = { "pairstream.collector.group": "default", ...of };
+      const points = await reader.points(metric);
+      const counted = points.filter(([attributes]) =>
+        Object.entries(all).every(([key, value]) => attributes[key] === value),
+      );
+      return counted.reduce((sum, [, number]) => sum + (number as number), 0);
+    };
+    return { reader, count };
+  }
+
+  it("shows slots, hand-overs and messages, and the polls of the collector", async () => {
+    const stopping = new AbortController();
+    const first = start("metered", { lease: 4_000, signal: stopping.signal });
+    const slots = "pairstream.collector.slots";
+    await until("the first has all", async () => (await first.count(slots)) === 4);
+    const second = start("metered", { lease: 4_000 });
+    await until("the second has its part", async () => (await second.count(slots)) === 2);
+    await until("the first has two", async () => (await first.count(slots)) === 2);
+    const handOvers = "pairstream.collector.handovers";
+    expect(await first.count(handOvers, { "pairstream.handover.change": "taken" })).toBe(4);
+    expect(await first.count(handOvers, { "pairstream.handover.change": "given-up" })).toBe(2);
+    stopping.abort();
+    await until("the second has all", async () => (await second.count(slots)) === 4);
+    expect(await first.count(slots)).toBe(0);
+    expect(await second.reader.points("pairstream.collector.troubles")).toHaveLength(2);
+    expect(await first.count(handOvers, { "pairstream.handover.change": "given-up" })).toBe(4);
+    expect(await second.count(handOvers, { "pairstream.handover.change": "taken" })).toBe(4);
+    const messages = "pairstream.collector.messages";
+    await until(
+      "messages",
+      async () => (await second.count(messages, { "pairstream.message.outcome": "stored" })) > 0,
+    );
+    await until("all polls are live", async () => {
+      const points = await second.reader.points("pairstream.feeds");
+      const live = points.find(([attributes]) => attributes["pairstream.feed.state"] === "live");
+      return live?.[1] === feeds.length;
+    });
+  });
+
+  it("counts feeds that fail for good", async () => {
+    const [pair] = market.pairs;
+    const refusing: FetchLike = async (url, init) =>
+      url.includes(pair!)
+        ? { status: 400, headers: { get: () => null }, text: async () => "" }
+        : service.fetch(url, init);
+    const { count } = start("failing", {}, refusing);
+    const failed = { "pairstream.trouble.kind": "feed" };
+    await until("a failed feed", async () => (await count("pairstream.collector.troubles", failed)) === 1);
+  });
+});

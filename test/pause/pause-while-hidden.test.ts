@@ -1,0 +1,441 @@
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import {
+  applyCandleEvent,
+  applySniperEvent,
+  type Candle,
+  type CandleEvent,
+  clientSource,
+  closes,
+  emptyReport,
+  type FeedStatus,
+  fetchCandles,
+  InvalidInputError,
+  type PairSource,
+  type PauseOptions,
+  pauseWhileHidden,
+  type Series,
+  type SniperEvent,
+  type WatchOptions,
+} from "../../src/index.js";
+import { at, MINUTES, time, World } from "../world.js";
+import { FakePage } from "./page.js";
+
+const MINUTE = 60_000;
+const START = at("12:00:10");
+const BORN = at("10:00:00");
+
+class Stage {
+  readonly page = new FakePage();
+  readonly world = new World({ start: START, createdAt: BORN, hasDate: true });
+  readonly source: PairSource;
+
+  constructor() {
+    const { client, clock } = this.world;
+    this.source = pauseWhileHidden(clientSource(client), { after: 10_000, scheduler: clock });
+  }
+
+  /** Two swaps a minute, of each at another price. */
+  trade(from = BORN, to = START + 60 * MINUTE): void {
+    for (let instant = from, index = 0; instant < to; instant += 30_000, index += 1) {
+      this.world.swap(instant, 100 + (index % 17));
+    }
+  }
+
+  follow(options: Partial<WatchOptions> = {}) {
+    const events: CandleEvent[] = [];
+    const candles = new Map<number, Candle>();
+    const asked: Series & WatchOptions = { ...MINUTES, ...options };
+    const following = this.source.candles(asked).subscribe((event) => {
+      events.push(event);
+      applyCandleEvent(candles, event);
+    });
+    return { events, candles, leave: () => following.unsubscribe() };
+  }
+
+  pass(minutes: number): Promise<void> {
+    return this.world.clock.advanceBy(minutes * MINUTE);
+  }
+}
+
+/** What does not follow on the events before it. */
+function contradictions(events: readonly CandleEvent[]): string[] {
+  const known = new Map<number, CandleEvent>();
+  const found: string[] = [];
+  let finalUntil = Number.NEGATIVE_INFINITY;
+  for (const event of events) {
+    const { type, candle, revision, status } = event;
+    const before = known.get(candle.timestamp);
+    const say = (problem: string) => found.push(`${time(candle.timestamp)} ${type}: ${problem}`);
+    if (type === "new" ? before !== undefined : before === undefined) say("no such candle, or one already");
+    if (before !== undefined && revision !== before.revision + 1) say(`${revision} after ${before.revision}`);
+    if (event.type === "updated" && before !== undefined) {
+      if (JSON.stringify(event.previous) !== JSON.stringify(before.candle)) say("another candle before");
+      if (before.status === status && JSON.stringify(before.candle) === JSON.stringify(candle))
+        say("an echo");
+      if (before.status === "final") say("after final");
+    }
+    if (!Object.isFrozen(event)) say("not frozen");
+    // Operators leave such an event out.
+    if (candle.timestamp <= finalUntil) say("behind a final one");
+    if (status === "final" && type !== "removed") finalUntil = candle.timestamp;
+    if (type === "removed") known.delete(candle.timestamp);
+    else known.set(candle.timestamp, event);
+  }
+  return found;
+}
+
+const told = (events: readonly CandleEvent[]) =>
+  events.map(({ type, candle, status, live }) =>
+    [type, time(candle.timestamp).slice(0, 5), status, ...(live ? ["live"] : [])].join(" "),
+  );
+
+async function truth(world: World): Promise<Candle[]> {
+  const other = new World({ start: world.clock.now(), createdAt: BORN, hasDate: true });
+  other.swaps.push(...world.swaps);
+  const candles: Candle[] = [];
+  fetchCandles(other.client, { ...MINUTES, from: BORN }).subscribe((candle) => candles.push(candle));
+  await other.clock.advanceBy(30_000);
+  return candles;
+}
+
+describe("pauseWhileHidden, of candles", () => {
+  it("asks for nothing while nobody looks, and tells once what was missed", async () => {
+    const stage = new Stage();
+    stage.trade();
+    const { events, leave } = stage.follow({ since: { candles: 3 } });
+    await stage.pass(2);
+    const before = events.length;
+    stage.page.hide();
+    await stage.pass(1);
+    const asked = stage.world.asked.length;
+    await stage.pass(10);
+    expect(stage.world.asked.length).toBe(asked);
+    expect(stage.world.clock.pending).toBe(0);
+    stage.page.show();
+    await stage.pass(0.1);
+    const missed = events.slice(before);
+    expect(contradictions(events)).toEqual([]);
+    expect(missed.every(({ live }) => !live)).toBe(true);
+    expect(told(missed).slice(0, 4)).toEqual([
+      "updated 12:00 final",
+      "updated 12:01 final",
+      "updated 12:02 final",
+      "new 12:03 final",
+    ]);
+    expect(told(missed).at(-1)).toBe("new 12:13 open");
+    await stage.pass(1);
+    expect(told(events.slice(before + missed.length))).toContain("updated 12:13 closed live");
+    leave();
+    expect(stage.world.clock.pending).toBe(0);
+  });
+
+  it("lets a glance at another tab pass", async () => {
+    const stage = new Stage();
+    stage.trade();
+    const { events, leave } = stage.follow();
+    await stage.pass(1);
+    const asked = stage.world.asked.length;
+    stage.page.hide();
+    await stage.pass(0.1);
+    stage.page.show();
+    await stage.pass(0.4);
+    expect(stage.world.asked.length).toBe(asked);
+    await stage.pass(1);
+    expect(told(events)).toContain("updated 12:01 closed live");
+    leave();
+  });
+
+  it.each(["hide", "disconnect"] as const)("pauses on %s", async (how) => {
+    const stage = new Stage();
+    stage.trade();
+    const { candles, leave } = stage.follow({ since: BORN });
+    await stage.pass(2);
+    stage.page[how]();
+    await stage.pass(1);
+    const asked = stage.world.asked.length;
+    await stage.pass(30);
+    expect(stage.world.asked.length).toBe(asked);
+    stage.page[how](false);
+    await stage.pass(1);
+    expect([...candles.values()].slice(0, -1)).toEqual(await truth(stage.world));
+    leave();
+  });
+
+  it("catches up without a history, from what was told first", async () => {
+    const stage = new Stage();
+    stage.trade();
+    const { events, candles, leave } = stage.follow();
+    await stage.pass(0.1);
+    stage.page.hide();
+    await stage.pass(7);
+    stage.page.show();
+    await stage.pass(0.1);
+    expect(contradictions(events)).toEqual([]);
+    expect([...candles.keys()].map((timestamp) => time(timestamp).slice(0, 5))).toEqual([
+      "12:00",
+      "12:01",
+      "12:02",
+      "12:03",
+      "12:04",
+      "12:05",
+      "12:06",
+      "12:07",
+    ]);
+    leave();
+  });
+
+  it("reads no more than was missed, for candles and their status", async () => {
+    const stage = new Stage();
+    stage.trade();
+    const options = { ...MINUTES, since: { candles: 100 } };
+    const { leave } = stage.follow(options);
+    const statuses: FeedStatus[] = [];
+    const status = stage.source.status(options).subscribe((one) => statuses.push(one));
+    await stage.pass(2);
+    const covered = statuses.at(-1)!.coveredFrom;
+    stage.page.hide();
+    await stage.pass(10);
+    const asked = stage.world.asked.length;
+    stage.page.show();
+    await stage.pass(0.1);
+    expect(stage.world.asked.length - asked).toBeLessThanOrEqual(3);
+    const from = stage.world.asked
+      .slice(asked)
+      .map(({ url }) => Number(url.searchParams.get("fromDate")) * 1_000);
+    expect(Math.min(...from)).toBeGreaterThanOrEqual(START - 5 * MINUTE);
+    expect(statuses.at(-1)).toMatchObject({ state: "live", coveredFrom: covered });
+    leave();
+    status.unsubscribe();
+    expect(stage.world.clock.pending).toBe(0);
+  });
+
+  it.each(["before the pause", "after it"])("reads no history for a status that joins %s", async (when) => {
+    const stage = new Stage();
+    stage.trade();
+    const options = { ...MINUTES, since: { candles: 100 } };
+    const { leave } = stage.follow(options);
+    await stage.pass(3.5);
+    if (when === "after it") {
+      stage.page.hide();
+      await stage.pass(5);
+      stage.page.show();
+      await stage.pass(0.2);
+    }
+    const asked = stage.world.asked.length;
+    const states: string[] = [];
+    const status = stage.source.status(options).subscribe(({ state }) => states.push(state));
+    await stage.pass(0.1);
+    expect(states.at(-1)).toBe("live");
+    expect(stage.world.asked.length).toBe(asked);
+    leave();
+    status.unsubscribe();
+  });
+
+  it("catches up once where a status was there first", async () => {
+    const stage = new Stage();
+    stage.trade();
+    const options = { ...MINUTES, since: { candles: 100 } };
+    const status = stage.source.status(options).subscribe();
+    const { events, leave } = stage.follow(options);
+    await stage.pass(3.5);
+    stage.page.hide();
+    await stage.pass(5);
+    const asked = stage.world.asked.length;
+    stage.page.show();
+    await stage.pass(0.2);
+    expect(stage.world.asked.length - asked).toBeLessThanOrEqual(4);
+    expect(contradictions(events)).toEqual([]);
+    leave();
+    status.unsubscribe();
+    expect(stage.world.clock.pending).toBe(0);
+  });
+
+  it("tells of a candle that went meanwhile, though none comes after it", async () => {
+    const stage = new Stage();
+    stage.trade(BORN, START);
+    const { events, candles, leave } = stage.follow({ since: { candles: 5 } });
+    await stage.pass(0.1);
+    stage.page.hide();
+    await stage.pass(1);
+    const { swaps } = stage.world;
+    swaps.splice(0, swaps.length, ...swaps.filter(({ timestamp }) => timestamp < at("11:59:00")));
+    stage.page.show();
+    await stage.pass(4);
+    expect(contradictions(events)).toEqual([]);
+    expect([...candles.values()]).toEqual((await truth(stage.world)).slice(-4));
+    leave();
+  });
+
+  it("goes on through several pauses, each wherever it falls, as one who never paused", async () => {
+    const actions = fc.oneof(
+      {
+        weight: 3,
+        arbitrary: fc.record({ pass: fc.integer({ min: 1, max: 400 }).map((tenths) => tenths / 10) }),
+      },
+      fc.constantFrom({ hide: true }, { hide: false }, { hide: false }),
+      fc.record({ take: fc.integer({ min: 0, max: 4 }) }),
+      fc.record({ add: fc.integer({ min: 0, max: 4 }) }),
+    );
+    const options = fc.record({
+      since: fc.constantFrom<WatchOptions["since"]>(
+        undefined,
+        { candles: 1 },
+        { candles: 20 },
+        at("11:30:00"),
+      ),
+      fillGaps: fc.boolean(),
+      revisionWindow: fc.integer({ min: 0, max: 4 }),
+      sparse: fc.integer({ min: 1, max: 9 }),
+      isAlone: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(actions, { maxLength: 14 }), options, async (steps, given) => {
+        const { sparse, isAlone, since, ...others } = given;
+        const asked = { ...others, ...(since !== undefined && { since }) };
+        const stage = new Stage();
+        const { world, page } = stage;
+        const other = new World({ start: START, createdAt: BORN, hasDate: true });
+        const worlds = [world, other];
+        for (let instant = BORN, index = 0; instant < START + 600 * MINUTE; instant += 20_000, index += 1) {
+          if (Math.floor(instant / MINUTE / sparse) % 2 !== 0) continue;
+          for (const each of worlds) each.swap(instant, 100 + ((index * 7) % 31));
+        }
+        const paused = stage.follow(asked);
+        const company = isAlone
+          ? undefined
+          : clientSource(world.client)
+              .candles({ ...MINUTES, ...asked })
+              .subscribe();
+        const plain = new Map<number, Candle>();
+        const following = clientSource(other.client)
+          .candles({ ...MINUTES, ...asked })
+          .subscribe((event) => applyCandleEvent(plain, event));
+        const pass = async (minutes: number) => {
+          for (const { clock } of worlds) await clock.advanceBy(minutes * MINUTE);
+        };
+        await pass(0.1);
+        for (const step of [...steps, { hide: false }, { pass: 8 }]) {
+          const now = world.clock.now();
+          // What has left the window is final to one who has seen it, and read anew by one who has not.
+          const back = (intervals: number) => Math.min(intervals, Math.max(0, asked.revisionWindow - 1));
+          if ("pass" in step) await pass(step.pass);
+          else if ("hide" in step) page.hide(step.hide);
+          else if ("add" in step) for (const each of worlds) each.swap(now - back(step.add) * MINUTE, 500);
+          else {
+            const start = (Math.floor(now / MINUTE) - back(step.take)) * MINUTE;
+            const isTaken = (instant: number) => instant >= start && instant < Math.min(now, start + MINUTE);
+            for (const { swaps } of worlds) {
+              swaps.splice(0, swaps.length, ...swaps.filter(({ timestamp }) => !isTaken(timestamp)));
+            }
+          }
+        }
+        expect(contradictions(paused.events)).toEqual([]);
+        const ended = (candles: Map<number, Candle>) =>
+          [...candles.values()].sort((a, b) => a.timestamp - b.timestamp);
+        expect(ended(paused.candles)).toEqual(ended(plain));
+        for (const each of [paused.leave, () => company?.unsubscribe(), () => following.unsubscribe()])
+          each();
+        expect(worlds.map(({ clock }) => clock.pending)).toEqual([0, 0]);
+        vi.unstubAllGlobals();
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("tells of at most one live close after the machine has slept, seen all the while", async () => {
+    const stage = new Stage();
+    stage.trade();
+    const { leave } = stage.follow({ since: { candles: 3 } });
+    const live: string[] = [];
+    const fresh = stage.source
+      .candles(MINUTES)
+      .pipe(closes())
+      .subscribe((event) => {
+        if (event.live) live.push(time(event.candle.timestamp).slice(0, 5));
+      });
+    await stage.pass(2);
+    const before = live.length;
+    // Nothing is heard for 20 minutes.
+    stage.world.interfere = () => Promise.reject(new Error("asleep"));
+    await stage.pass(20);
+    stage.world.interfere = () => undefined;
+    await stage.pass(1.5);
+    expect(live.length - before).toBeLessThanOrEqual(2);
+    fresh.unsubscribe();
+    leave();
+  });
+
+  it("ends with its stream, and in no page never pauses", async () => {
+    const world = new World({ start: START, createdAt: BORN, hasDate: true });
+    const source = pauseWhileHidden(clientSource(world.client));
+    let error: unknown;
+    world.interfere = async () => ({ status: 401, headers: { get: () => null }, text: async () => "{}" });
+    source.candles(MINUTES).subscribe({ error: (thrown) => (error = thrown) });
+    await world.clock.advanceBy(1_000);
+    expect(error).toMatchObject({ name: "AuthenticationError" });
+  });
+
+  it.each<[PauseOptions, string]>([
+    [{ after: -1 }, "after"],
+    [{ aftr: 1 } as PauseOptions, "aftr"],
+  ])("refuses %o", (options, parameter) => {
+    const { client } = new World({ start: START });
+    let thrown: unknown;
+    try {
+      pauseWhileHidden(clientSource(client), options);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(InvalidInputError);
+    expect(thrown).toMatchObject({ parameter });
+    const source = pauseWhileHidden(clientSource(client));
+    expect(() => source.candles({ ...MINUTES, timeframe: "2min" as "1min" })).toThrow(InvalidInputError);
+    expect(() => source.snipers({ pairAddress: "" })).toThrow(InvalidInputError);
+    expect(() => source.status({ ...MINUTES, every: 1 })).toThrow(InvalidInputError);
+  });
+});
+
+describe("pauseWhileHidden, of snipers", () => {
+  it("tells what has changed meanwhile, and nothing twice", async () => {
+    const stage = new Stage();
+    const { world, page } = stage;
+    for (const walletAddress of ["ann", "bob"]) {
+      world.swap(BORN + 1, 100, { walletAddress });
+      world.swap(BORN + 60_001, 100, { walletAddress, side: "sell" });
+    }
+    const events: SniperEvent[] = [];
+    let report = emptyReport;
+    const following = stage.source
+      .snipers({ pairAddress: MINUTES.pairAddress, every: 10_000 })
+      .subscribe((event) => {
+        events.push(event);
+        report = applySniperEvent(report, event);
+      });
+    await stage.pass(1);
+    const before = events.length;
+    expect(events.map(({ type, initial }) => `${type} ${initial}`)).toEqual([
+      "wallet-added true",
+      "wallet-added true",
+    ]);
+    page.hide();
+    await stage.pass(5);
+    const asked = world.asked.length;
+    world.swap(world.clock.now() - 1_000, 50, { walletAddress: "ann", side: "sell" });
+    world.swaps.splice(2, 2);
+    await stage.pass(5);
+    expect(world.asked.length).toBe(asked);
+    page.show();
+    await stage.pass(0.05);
+    const missed = events.slice(before).map(({ type, initial }) => `${type} ${initial}`);
+    expect(missed).toEqual(["sold false", "wallet-updated false", "wallet-removed false"]);
+    await stage.pass(2);
+    expect(events.length).toBe(before + missed.length);
+    expect(report.result.map(({ walletAddress }) => walletAddress)).toEqual(["ann"]);
+    world.swap(world.clock.now() - 1_000, 50, { walletAddress: "ann", side: "sell" });
+    await stage.pass(1);
+    expect(events.at(-2)).toMatchObject({ type: "sold", initial: false });
+    following.unsubscribe();
+    expect(world.clock.pending).toBe(0);
+  });
+});

@@ -1,0 +1,344 @@
+import type { Candle } from "../../../src/index.js";
+import { type Span, spansWithin, withSpan } from "../../../src/spans.js";
+import { type Intervals, intervalsOf } from "../../../src/timeframe.js";
+import type { Held, StoreCall } from "../disk.js";
+import { isProbe } from "../economy/answers.js";
+import { coveredAt } from "../economy/covered.js";
+import { isWithin, spansOf } from "../economy/spans.js";
+import type { Exchange } from "../exchanges.js";
+import {
+  askedBy,
+  covers,
+  isAboutOne,
+  isSaidAbsent,
+  isSameCandle,
+  isUnreadable,
+  type Look,
+} from "../reads.js";
+import type { RunLog, StayLog } from "../run-log.js";
+import { candlesAt } from "../truth.js";
+import type { Context, Monitor } from "./monitor.js";
+
+/** What nobody watches is read by these rules. */
+const CALL_RULES = { settle: 1_000, revisionWindow: 2 };
+const LEAST_WINDOW = 2;
+/** ms for which writes are joined, and more than what they take where nothing is wrong. */
+const JOINED = 2_000;
+/** No answer is longer on its way, ms. */
+const LONGEST_TRIP = 60_000;
+/** The longest pause before what has failed is written again, ms. */
+const LONGEST_PAUSE = 60_000;
+/** So many dated answers tell what time it is. */
+const LEARNING = 6;
+/** How much later a client may take it to be by a `Date`, which tells whole seconds, and half of a trip, ms. */
+const DATE_ERROR = 1_000;
+/** A doubt is settled within so many looks. */
+const SETTLING_LOOKS = 4;
+
+/** How candles of a series become final for good. */
+interface Rules {
+  readonly intervals: Intervals;
+  readonly settle: number;
+  readonly revisionWindow: number;
+}
+
+/** Promise 17: what is final is written once it is, as it is, and not asked for again; a store's trouble goes no further. */
+export const watchStore: Monitor = async (log, context) => {
+  const { store } = log;
+  if (store === undefined) return;
+  for (const call of store.calls) {
+    if (call.operation !== "write") continue;
+    checkAge(call, rulesOf(log, call, context), log.plan.world, context);
+    await checkTruth(log, call, call, context);
+  }
+  if (log.isLast) {
+    const at = log.plan.world.start + log.plan.length;
+    for (const { key, candles, covered } of store.after.values()) {
+      for (const { from, to } of covered)
+        await checkTruth(log, { key, from, to, candles }, { at, order: log.told.length }, context);
+    }
+  }
+  watchRequests(log, store.before, context);
+  watchTrouble(log, context);
+  watchWriting(log, context);
+  watchRepeats(log, context);
+};
+
+function rulesOf(log: RunLog, { key, series }: Pick<StoreCall, "key" | "series">, context: Context): Rules {
+  const { settle, revisionWindow } = context.feedOf(series) ?? CALL_RULES;
+  const weekStart = key.timeframe === "1w" ? log.plan.world.weekStart : "monday";
+  return {
+    intervals: intervalsOf(key.timeframe, weekStart),
+    settle,
+    revisionWindow: Math.max(LEAST_WINDOW, revisionWindow),
+  };
+}
+
+/** Until where all is final at an instant. */
+function finalUntil({ intervals, settle, revisionWindow }: Rules, instant: number): number {
+  const window = intervals.shift(intervals.start(instant), -revisionWindow);
+  return Math.min(window, intervals.start(instant - settle));
+}
+
+/** What is written was read, and is written, when it could not change any more. */
+function checkAge(
+  { key, to, at, order }: StoreCall,
+  rules: Rules,
+  { createdAt }: RunLog["plan"]["world"],
+  context: Context,
+) {
+  if (!context.isTrusted(order) || !context.knowsTime(order)) return;
+  const tolerance = context.toleranceAt(order);
+  const breach = (what: string) => context.breach(17, `${nameOf(key, to)} ${what}`, at);
+  if (finalUntil(rules, context.serviceClock(at) + tolerance) < to) breach("is written too young");
+  const last = rules.intervals.shift(to, -1);
+  // What was before the first swap is known by that.
+  if (last < rules.intervals.start(createdAt)) return;
+  const wasRead = context
+    .answersOf(key)
+    .some(
+      (look) =>
+        look.order <= order &&
+        covers(look, last) &&
+        finalUntil(rules, look.answeredAt + look.old + tolerance) >= to,
+    );
+  if (!wasRead) breach("is written, and was not read when it was final");
+}
+
+/** Each interval of a span has its candle, as the service had it when it was read, and no interval another one. */
+async function checkTruth(
+  log: RunLog,
+  { key, from, to, candles }: Pick<StoreCall, "key" | "from" | "to" | "candles">,
+  { at, order }: Pick<StoreCall, "at" | "order">,
+  context: Context,
+) {
+  const looks = context.answersOf(key).filter((look) => look.order <= order);
+  const last = looks.findLast(({ asked }) => asked.from < to && asked.to > from);
+  const answeredAt = last?.answeredAt ?? context.serviceClock(at);
+  const truth = await candlesAt(log, key, { from, to, at: answeredAt });
+  const own = new Map<number, Candle>();
+  for (const candle of candles)
+    if (candle.timestamp >= from && candle.timestamp < to) own.set(candle.timestamp, candle);
+  let known: ReadonlyMap<number, Candle> | undefined;
+  for (const timestamp of new Set([...truth.keys(), ...own.keys()])) {
+    const has = own.get(timestamp);
+    const wanted = truth.get(timestamp);
+    if (timestamp < from || timestamp >= to) continue;
+    if (has !== undefined && wanted !== undefined && isSameCandle(has, wanted)) continue;
+    if (has !== undefined) {
+      if (looks.some(({ rows }) => rows.get(timestamp)?.some((row) => isSameCandle(row, has)))) continue;
+    } else {
+      // What was known before the span is part of the truth about it.
+      const earliest = looks.reduce((least, { asked }) => Math.min(least, asked.from), from);
+      known ??= await candlesAt(log, key, { from: earliest, to, at: answeredAt });
+      const { intervals } = rulesOf(log, { key, series: seriesOf(key) }, context);
+      const truly = known;
+      // While an interval runs nothing tells that no swap is to come.
+      const isOver = (look: Look) =>
+        look.isTimeDoubtful ||
+        look.answeredAt + look.old + context.toleranceAt(look.order) + DATE_ERROR >= intervals.end(timestamp);
+      const isSaid = (memory: readonly Look[]) => {
+        const about = memory.filter((look) => look.order <= order && !isUnreadable(look, timestamp));
+        return isSaidAbsent(about, timestamp, truly, intervals, isOver);
+      };
+      if (context.memoriesOf(key).some(isSaid)) continue;
+      // A service that answers empty to a range from before the creation may be asked from its very second on.
+      const { quirks, createdAt } = log.plan.world;
+      if (quirks.emptyBeforeCreation && timestamp === intervals.start(createdAt)) continue;
+    }
+    const text = has === undefined ? "lacks its candle" : "has a candle that nobody has told of";
+    context.breach(17, `${nameOf(key, timestamp)} is covered, and ${text}`, at);
+    return;
+  }
+}
+
+/** What was covered when whoever may ask for it began is not asked for. */
+function watchRequests(log: RunLog, before: ReadonlyMap<string, Held>, context: Context) {
+  const dated = log.told.filter(({ headers }) => headers.date !== undefined);
+  const learnedAt = log.plan.world.hasDate ? dated[LEARNING]?.received : 0;
+  for (const exchange of log.exchanges) {
+    if (isProbe(exchange)) continue;
+    const { url, sent, priority } = exchange;
+    const asked = askedBy(url);
+    // While the time is being learned a poll may ask for what is past by then, and so to the end of its look.
+    if (priority !== "history" && lookBegan(log, exchange) <= (learnedAt ?? Number.POSITIVE_INFINITY))
+      continue;
+    if (asked.kind !== "ohlcv" || isDirect(log, asked.series, sent)) continue;
+    const calls = (log.store?.calls ?? []).filter(({ series, at }) => series === asked.series && at <= sent);
+    const key = calls[0]?.key;
+    if (key === undefined) continue;
+    const { intervals } = rulesOf(log, { key, series: asked.series }, context);
+    // What is in doubt is asked about alone, with a margin on both sides.
+    if (isAboutOne(asked, intervals) || intervals.count(asked.from, asked.to) <= 3) continue;
+    const began = log.stays.filter(
+      ({ plan, joined, left, ended }) =>
+        "timeframe" in plan.options &&
+        seriesOf(plan.options) === asked.series &&
+        joined <= sent &&
+        (left ?? ended?.at ?? sent) >= sent,
+    );
+    const since = Math.min(...began.map(({ joined }) => joined));
+    const failed = calls.some(
+      ({ operation, at, ended }) =>
+        operation === "read" && (ended?.isGood !== true || ended.at - at >= timeoutOf(log)) && at >= since,
+    );
+    if (failed || began.length === 0) continue;
+    const covered = coveredAt(before.get(asked.series)?.covered ?? [], calls, since);
+    const inner = { from: intervals.end(asked.from), to: intervals.shift(asked.to, -1) };
+    const [held] = spansWithin(covered, inner);
+    if (held === undefined || held.from > inner.from || held.to < inner.to) continue;
+    context.breach(
+      17,
+      `asks again (${priority}) for ${new Date(inner.from).toISOString()} to ${new Date(inner.to).toISOString()} of ${asked.series}: ${url}`,
+      sent,
+    );
+    return;
+  }
+}
+
+/** When the look began that a request belongs to: each of its requests follows at once from the answer before. */
+function lookBegan({ exchanges }: RunLog, { url, sent, id }: Exchange): number {
+  const { series } = askedBy(url);
+  let began = sent;
+  for (let at = exchanges.findIndex((other) => other.id === id) - 1; at >= 0; at -= 1) {
+    const { url: other, sent: before, received } = exchanges[at]!;
+    if (began - before > LONGEST_TRIP) break;
+    if (received === began && askedBy(other).series === series) began = before;
+  }
+  return began;
+}
+
+/** Whether somebody calls for pages, which no store has. */
+function isDirect({ stays }: RunLog, series: string, sent: number): boolean {
+  return stays.some(
+    ({ plan, joined, left, ended }) =>
+      (plan.kind === "page" || plan.kind === "pages") &&
+      seriesOf(plan.options) === series &&
+      joined <= sent &&
+      (left ?? ended?.at ?? sent) >= sent,
+  );
+}
+
+function timeoutOf({ plan }: RunLog): number {
+  return plan.world.client.timeout ?? 10_000;
+}
+
+/** Each failure is told, and nothing else; none ends a stream. */
+function watchTrouble(log: RunLog, context: Context) {
+  const told = log.activities.flatMap(({ at, value }) => (value.type === "store" ? [{ at, value }] : []));
+  const isThere = (at: number) => log.stays.some((stay) => stay.joined <= at && endOf(stay) > at);
+  for (const { operation, series, at, ended } of log.store!.calls) {
+    const failed = ended?.isGood === false ? ended.at : undefined;
+    const late = (ended?.at ?? Number.POSITIVE_INFINITY) - at > timeoutOf(log) + 1;
+    const due = late ? undefined : failed;
+    if (due === undefined || !isThere(due)) continue;
+    const isTold = told.some(
+      ({ at: when, value }) =>
+        when === due && value.operation === operation && seriesOf(value.key) === series,
+    );
+    if (!isTold) context.breach(17, `does not tell that the store fails to ${operation}`, due);
+  }
+  for (const { at, value } of told) {
+    const { message } = value.error;
+    const isCalled = log.store!.calls.some(
+      ({ operation, series, at: called, ended }) =>
+        operation === value.operation &&
+        series === seriesOf(value.key) &&
+        (ended?.isGood === false ? ended.at === at : called < at),
+    );
+    if (!isCalled || message.includes("contradicts"))
+      context.breach(17, `tells of the store: ${message}`, at);
+  }
+  for (const { id, ended, plan } of log.stays) {
+    if (ended?.isError && String(ended.value).includes("store"))
+      context.breach(17, `${plan.kind} ${id} ends with ${String(ended.value)}`, ended.at);
+  }
+}
+
+function endOf({ left, ended }: StayLog): number {
+  return left ?? ended?.at ?? Number.POSITIVE_INFINITY;
+}
+
+/** In good health what becomes final is written. */
+function watchWriting(log: RunLog, context: Context) {
+  const { plan, store } = log;
+  for (const feed of plan.feeds) {
+    const series = seriesOf(feed.series);
+    const stays = log.stays.filter(({ plan: watcher }) => "feed" in watcher && watcher.feed === feed);
+    const left = Math.max(...stays.map(({ left = 0 }) => left));
+    const joined = Math.min(...stays.filter(({ left: own }) => own === left).map((stay) => stay.joined));
+    const calmFrom = Math.max(plan.world.start + plan.healthyFrom, joined) + context.graceOf(feed);
+    if (!(left > calmFrom) || !context.isTrusted(log.told.length)) continue;
+    const looks = context
+      .looksAt(feed)
+      .filter((look) => !look.isHistory && look.sent > calmFrom && look.received < left - JOINED);
+    const calm = looks.at(-SETTLING_LOOKS);
+    const isSilent = looks.slice(-SETTLING_LOOKS).some(({ rows }) => rows.size === 0);
+    const isDoubtful = (look: Look) => look.hasUnidentifiedRow || look.broken.size > 0;
+    if (calm === undefined || isSilent || looks.some(isDoubtful)) continue;
+    const calls = store!.calls.filter((call) => call.series === series);
+    if (calls.length === 0) {
+      context.breach(17, `${series} is never written`, left);
+      continue;
+    }
+    const rules = rulesOf(log, { key: calls[0]!.key, series }, context);
+    const due = finalUntil(rules, calm.answeredAt - context.clockTolerance);
+    // What was final when the poll began is left to those who ask for it.
+    const first = context.looksAt(feed).find((look) => !look.isHistory)!;
+    if (due <= finalUntil(rules, first.answeredAt + context.clockTolerance)) continue;
+    const covered = coveredAt(store!.before.get(series)?.covered ?? [], calls, left);
+    const reached = covered.at(-1)?.to;
+    if (reached === undefined || reached < due)
+      context.breach(
+        17,
+        `${nameOf(calls[0]!.key, due)} is not covered, only ${reached && new Date(reached).toISOString()}`,
+        left,
+      );
+  }
+}
+
+/** What a store has not taken is written again, while anybody is there. */
+function watchRepeats(log: RunLog, context: Context) {
+  const { plan, store } = log;
+  const users = log.stays.filter(({ plan: { kind } }) => ["candles", "status", "fetch"].includes(kind));
+  const spans = spansOf(log, users);
+  const timeout = timeoutOf(log);
+  for (const write of store!.calls) {
+    const { operation, series, from, to, at, ended } = write;
+    if (operation !== "write" || (ended?.isGood === true && ended.at - at < timeout)) continue;
+    const failedAt = Math.min(ended?.at ?? Number.POSITIVE_INFINITY, at + timeout);
+    const due = failedAt + LONGEST_PAUSE + 2 * timeout;
+    const isThere = spans.some((span) => isWithin(log, at, span) && isWithin(log, due, span));
+    // By a clock that is set, and in a sleep, timers come late.
+    const isLate = plan.faults.some(
+      (fault) =>
+        (fault.kind === "asleep" || fault.kind === "clock set") &&
+        fault.from <= due - plan.world.start &&
+        fault.until >= at - plan.world.start,
+    );
+    if (!isThere || isLate) continue;
+    const later = store!.calls.filter((call) => call.series === series && call.at >= at && call.at <= due);
+    if (later.some((call) => call.operation === "forget" && call.to > from)) continue;
+    const repeats = later.filter((call) => call !== write && call.operation === "write");
+    const again = repeats.reduce<readonly Span[]>((sum, call) => withSpan(sum, call), []);
+    if (again.some((span) => span.from <= from && span.to >= to)) continue;
+    context.breach(17, `${nameOf(write.key, from)} is not written again, as the store has not taken it`, due);
+    return;
+  }
+}
+
+function seriesOf({
+  pairAddress,
+  timeframe,
+  currency,
+}: {
+  pairAddress: string;
+  timeframe: string;
+  currency: string;
+}) {
+  return `${pairAddress} ${timeframe} ${currency}`;
+}
+
+function nameOf({ timeframe }: Held["key"], instant: number): string {
+  return `${timeframe} at ${new Date(instant).toISOString()}`;
+}

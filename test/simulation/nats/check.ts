@@ -1,0 +1,233 @@
+import type { Candle } from "../../../src/index.js";
+import type { NatsBreach, NatsLog, SubscriberLog } from "./run-log.js";
+
+type Tell = (what: string, at: number) => void;
+type Monitor = (log: NatsLog, tell: Tell) => void;
+
+const MONITORS: Readonly<Record<string, Monitor>> = {
+  windows: watchWindows,
+  holders: watchHolders,
+  fences: (log, tell) => {
+    for (const { what, at } of log.unfenced) tell(what, at);
+  },
+  revisions: (log, tell) => {
+    for (const { what, at } of log.unordered) tell(what, at);
+  },
+  epochs: watchEpochs,
+  order: (log, tell) => {
+    for (const { breaches, number } of log.subscribers) {
+      for (const { what, at } of breaches) tell(`subscriber ${number}: ${what}`, at);
+    }
+  },
+  ends: watchEnds,
+  agreement: watchAgreement,
+  takeovers: watchTakeovers,
+  memory: watchMemory,
+};
+
+/** The promises that a run has broken. */
+export function checkNats(log: NatsLog): NatsBreach[] {
+  const breaches: NatsBreach[] = [];
+  for (const [monitor, watch] of Object.entries(MONITORS)) {
+    watch(log, (what, at) => breaches.push({ monitor, what, at: Math.round(at - log.plan.start) }));
+  }
+  return breaches;
+}
+
+/** No window at the service sees more requests than the key allows. */
+function watchWindows({ plan, arrivals }: NatsLog, tell: Tell): void {
+  const { requests, per } = plan.limit;
+  const instants = arrivals.map(({ at }) => at).sort((a, b) => a - b);
+  for (let first = 0; first + requests < instants.length; first += 1) {
+    const [from, to] = [instants[first]!, instants[first + requests]!];
+    if (to - from >= per - 0.001) continue;
+    // A clock that is set forward while requests count takes them for older than they are.
+    if (isClockSet(plan, from - plan.timeout - per, to)) continue;
+    tell(`${requests + 1} requests within ${(to - from).toFixed(1)} ms`, to);
+    return;
+  }
+}
+
+function isClockSet(plan: NatsLog["plan"], from: number, to: number): boolean {
+  return plan.faults.some((fault) => {
+    if (fault.kind !== "clock set" || !("collector" in fault.whom)) return false;
+    const at = plan.start + fault.from;
+    return from <= at && at <= to;
+  });
+}
+
+function areLeasesLost(plan: NatsLog["plan"], from: number, to: number): boolean {
+  return plan.faults.some((fault) => {
+    const isLoss = "what" in fault && fault.what === "leases";
+    return isLoss && from <= plan.start + fault.from && plan.start + fault.from <= to;
+  });
+}
+
+/** A collector sends nothing for a series once another one has begun to work on it under a later lease. */
+function watchHolders({ plan, arrivals, lives }: NatsLog, tell: Tell): void {
+  const begun = new Map<string, { at: number; epoch: number; collector: number; life: number }[]>();
+  for (const { collector, life, activities } of lives) {
+    for (const { at, activity } of activities) {
+      if (activity.type !== "started") continue;
+      const pair = activity.feed.split(".")[3]!;
+      const list = begun.get(pair) ?? [];
+      begun.set(pair, [...list, { at, epoch: activity.epoch, collector, life }]);
+    }
+  }
+  for (const list of begun.values()) list.sort((a, b) => a.at - b.at);
+  for (const { sent, pair, collector, life } of arrivals) {
+    const before = (begun.get(pair) ?? []).filter(({ at }) => at <= sent);
+    const latest = before.reduce((a, b) => (b.epoch >= a.epoch ? b : a), before[0]!);
+    if (latest === undefined) {
+      tell(`${pair} is asked for by collector ${collector}, who has not begun with it`, sent);
+      return;
+    }
+    if (latest.collector === collector && latest.life === life) continue;
+    if (isClockSet(plan, latest.at - 2 * plan.lease, sent)) continue;
+    // Where the leases are lost, a holder hears of the next one with its next renewal.
+    if (areLeasesLost(plan, latest.at - plan.lease, sent)) continue;
+    tell(
+      `${pair} is asked for by collector ${collector} and held by ${latest.collector} since ${latest.at - plan.start}`,
+      sent,
+    );
+    return;
+  }
+}
+
+/** No two lives of collectors work on a series under the same epoch. */
+function watchEpochs({ lives }: NatsLog, tell: Tell): void {
+  const holders = new Map<string, string>();
+  for (const { collector, life, activities } of lives) {
+    for (const { at, activity } of activities) {
+      if (activity.type !== "started") continue;
+      const lease = `${activity.feed} under ${activity.epoch}`;
+      const holder = `${collector}.${life}`;
+      const other = holders.get(lease);
+      holders.set(lease, holder);
+      if (other === undefined || other === holder) continue;
+      tell(`${holder} works on ${lease}, as ${other} has done`, at);
+      return;
+    }
+  }
+}
+
+/** Nothing ends with an error. */
+function watchEnds({ plan, lives, subscribers }: NatsLog, tell: Tell): void {
+  for (const { collector, error } of lives) {
+    if (error !== undefined) tell(`collector ${collector} ended: ${error}`, plan.start);
+  }
+  for (const { number, error } of subscribers) {
+    if (error !== undefined) tell(`subscriber ${number} ended: ${error}`, plan.start);
+  }
+  for (const { collector, activities } of lives) {
+    for (const { at, activity } of activities) {
+      if (activity.type === "failed")
+        tell(`collector ${collector}: ${activity.feed} failed: ${activity.error}`, at);
+    }
+  }
+}
+
+/** The interval from which on a subscriber has to know every candle. */
+function knownFrom({ since, events }: SubscriberLog): number | undefined {
+  if (since !== undefined) return since;
+  const first = events[0]?.event.candle.timestamp;
+  return first;
+}
+
+/** Once all is healthy, every subscriber who has stayed knows what the service says. */
+function watchAgreement(log: NatsLog, tell: Tell): void {
+  const { plan, ends, truth, settledUntil } = log;
+  for (const subscriber of log.subscribers) {
+    if (subscriber.left !== undefined) continue;
+    const status = subscriber.statuses.at(-1)?.status;
+    // Where all that the key allows is asked for, a closing waits at times until the next one is due.
+    const isLive = subscriber.statuses.some(
+      ({ status: { state } }, at, all) =>
+        state === "live" && (all[at + 1]?.at ?? ends) > ends - 2 * plan.interval - plan.timeout,
+    );
+    if (status === undefined || !isLive) {
+      tell(`subscriber ${subscriber.number} is ${status?.state}: ${status?.lastError?.message}`, ends);
+      continue;
+    }
+    if ((status.coveredUntil ?? 0) < settledUntil) {
+      tell(`subscriber ${subscriber.number} is covered until ${status.coveredUntil} alone`, ends);
+      continue;
+    }
+    const from = Math.max(knownFrom(subscriber) ?? ends, status.coveredFrom ?? 0);
+    const pair = plan.pairs[subscriber.plan.series]!;
+    const difference = differenceOf(subscriber, truth.get(pair)!, from, settledUntil, plan.start);
+    if (difference !== undefined) tell(`subscriber ${subscriber.number}: ${difference}`, ends);
+  }
+}
+
+/** Where a subscriber knows something else than the service says, or not that it is final; in short. */
+function differenceOf(
+  { known }: SubscriberLog,
+  truth: ReadonlyMap<number, Candle>,
+  from: number,
+  until: number,
+  start: number,
+): string | undefined {
+  const differing: string[] = [];
+  const isAsked = (timestamp: number) => timestamp >= from && timestamp < until;
+  for (const timestamp of [...new Set([...known.keys(), ...truth.keys()])].sort((a, b) => a - b)) {
+    if (!isAsked(timestamp)) continue;
+    const [a, b] = [known.get(timestamp)?.candle, truth.get(timestamp)];
+    const isSame = a && b && a.close === b.close && a.open === b.open && a.swaps === b.swaps;
+    if (!isSame) differing.push(`${timestamp - start}: ${a?.swaps} for ${b?.swaps}`);
+    else if (known.get(timestamp)!.status !== "final") differing.push(`${timestamp - start} is not final`);
+  }
+  return differing.length === 0
+    ? undefined
+    : `${differing.length} differ, in swaps: ${differing.slice(0, 4).join(", ")}`;
+}
+
+/** How long after trouble every series is asked for again, in ms: as docs/scaling.md says, and the tries of a start. */
+function takenWithin({ lease, limit, timeout, interval }: NatsLog["plan"]): number {
+  const reached = 5_000;
+  return lease * (3 / 4 + 1 / 8 + 1 / 8) + timeout + limit.per + reached + interval;
+}
+
+/** In every stretch without trouble each series is asked for again within a bound, and then steadily. */
+function watchTakeovers({ plan, arrivals, ends }: NatsLog, tell: Tell): void {
+  const troubles = [
+    ...plan.faults.map(({ from, until }) => ({ from: plan.start + from, until: plan.start + until })),
+    ...plan.collectors.map(({ from }) => ({ from: plan.start + from, until: plan.start + from })),
+    { from: ends, until: ends },
+  ].sort((a, b) => a.from - b.from);
+  const bound = takenWithin(plan);
+  const steady = 2 * plan.interval + plan.timeout;
+  let calm = plan.start;
+  const firstCollector = plan.start + Math.min(...plan.collectors.map(({ from }) => from));
+  for (const { from, until } of troubles) {
+    if (calm >= firstCollector && from > calm + bound) {
+      for (const pair of plan.pairs) {
+        const asked = arrivals.filter((one) => one.pair === pair && one.at >= calm + bound && one.at <= from);
+        const instants = [calm + bound, ...asked.map(({ at }) => at), from];
+        const gap = instants.findIndex((at, index) => at - (instants[index - 1] ?? at) > steady);
+        if (gap >= 0) {
+          tell(
+            `${pair} is not asked for in ${Math.round(instants[gap]! - instants[gap - 1]!)} ms, calm since ${Math.round(calm - plan.start)}`,
+            instants[gap]!,
+          );
+          return;
+        }
+      }
+    }
+    calm = Math.max(calm, until);
+  }
+}
+
+/** Nothing is left behind, and what is kept is bounded. */
+function watchMemory({ plan, ends, left, most, lives }: NatsLog, tell: Tell): void {
+  if (left.timers > 0) tell(`${left.timers} timers are left`, ends);
+  if (left.consumers > 0) tell(`${left.consumers} consumers are left`, ends);
+  if (left.waiting > 0) tell(`${left.waiting} questions are left`, ends);
+  const candles = plan.pairs.length * (plan.length / plan.interval + 40);
+  if (most.messages > candles + plan.pairs.length + 1) tell(`${most.messages} messages are kept`, ends);
+  // A collector reads with 32 at once. Those of the dead, and those whose answers are lost, end within half a minute.
+  const readers = 40 * lives.length + 60 * plan.subscribers.length;
+  // Who asks for a consumer twice gets two, and finds that out from what they send.
+  if (plan.faults.some((fault) => fault.kind === "messages" && fault.how === "doubled")) return;
+  if (most.consumers > readers) tell(`${most.consumers} consumers at once`, ends);
+}

@@ -1,0 +1,319 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import { asyncScheduler, type SchedulerLike } from "rxjs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ConsumerPlan, type ConsumerSignal, consume } from "../../../src/adapters/nats/consumer.js";
+import { LeaseBucket } from "../../../src/adapters/nats/lease-bucket.js";
+import { emptyTable } from "../../../src/adapters/nats/leases.js";
+import { Store } from "../../../src/adapters/nats/store.js";
+import { VirtualClock } from "../../../src/index.js";
+import { connectTo, hasServer, type NatsServer, startServer, until } from "../../adapters/nats/servers.js";
+import { ModelConnection, Servers, type Wire } from "./servers.js";
+
+/** What a case has, of the model or of a real server. */
+interface Subject {
+  readonly scheduler: SchedulerLike;
+  connect(): Promise<NatsConnection>;
+  /** Lets time pass until a promise has settled. */
+  settled<T>(promise: Promise<T>): Promise<T>;
+  /** Lets time pass until something is so. */
+  until(look: () => boolean): Promise<void>;
+  /** Lets some time pass. */
+  pass(ms: number): Promise<void>;
+}
+
+function ofModel(): Subject {
+  const clock = new VirtualClock(Date.UTC(2026, 0, 1));
+  const servers = new Servers(clock);
+  const wire: Wire = {
+    up: (arrive) => clock.schedule(arrive, 1),
+    down: (arrive) => clock.schedule(arrive, 1),
+  };
+  let count = 0;
+  return {
+    scheduler: clock,
+    connect: async () => {
+      count += 1;
+      return new ModelConnection(servers, wire, clock, count).asConnection;
+    },
+    settled: async (promise) => {
+      let isOver = false;
+      const end = () => {
+        isOver = true;
+      };
+      promise.then(end, end);
+      for (let at = 0; at < 10_000 && !isOver; at += 1) await clock.advanceBy(1);
+      return promise;
+    },
+    until: async (look) => {
+      for (let at = 0; at < 40_000; at += 1) {
+        if (look()) return;
+        await clock.advanceBy(1);
+      }
+      throw new Error("it is not so within 40 s");
+    },
+    pass: (ms) => clock.advanceBy(ms),
+  };
+}
+
+const ofServer = (server: NatsServer): Subject => ({
+  scheduler: asyncScheduler,
+  connect: () => connectTo([server]),
+  settled: (promise) => promise,
+  until: async (look) => {
+    await until("it", look);
+  },
+  pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+});
+
+function cases(subjectOf: () => Subject): void {
+  let subject: Subject;
+  let connection: NatsConnection;
+  let store: Store;
+  let number = 0;
+  let name: string;
+  const settings = () => ({ name, scheduler: subject.scheduler, replicas: undefined, retention: undefined });
+  const subjects = () => ({ stream: name, subjects: `${name}.candles.>` });
+  const at = (last: string) => `${name}.candles.${last}`;
+  const open = async (more: object = {}) => {
+    subject = subjectOf();
+    number += 1;
+    name = `case-${number}`;
+    connection = await subject.connect();
+    store = await subject.settled(Store.open(connection));
+    await subject.settled(store.ensureStream(subjects(), { ...settings(), ...more }));
+  };
+  const put = (last: string, text: string, expected: number) =>
+    subject.settled(store.publish(at(last), text, expected));
+  const last = (of: string) => subject.settled(store.last(name, at(of)));
+  /** Follows a plan; what is told is named shortly. */
+  const follow = (plan: Pick<ConsumerPlan, "filter" | "from">) => {
+    const told: string[] = [];
+    const show = (signal: ConsumerSignal) => {
+      if (signal.type === "attached") return `attached ${signal.stored}`;
+      return signal.type === "message"
+        ? `${signal.sequence} ${signal.subject} ${signal.text()}`
+        : signal.type;
+    };
+    const following = consume(store, { ...plan, stream: name, scheduler: subject.scheduler }).subscribe(
+      (signal) => told.push(show(signal)),
+    );
+    /** What was told without `attached`, which may come before the first messages or after them. */
+    const messages = () => told.filter((one) => !one.startsWith("attached"));
+    return { told, messages, following };
+  };
+
+  it("keeps the last message of a subject, and numbers all of a stream in one row", async () => {
+    await open();
+    expect(await last("a.1")).toBeUndefined();
+    expect([await put("a.1", "one", 0), await put("a.2", "two", 0), await put("a.1", "three", 1)]).toEqual([
+      1, 2, 3,
+    ]);
+    expect(await last("a.1")).toMatchObject({ sequence: 3, text: "three" });
+    expect(await last("a.2")).toMatchObject({ sequence: 2, text: "two" });
+    await connection.close();
+  });
+
+  it("refuses what expects another message, and keeps what was there", async () => {
+    await open();
+    await put("a.1", "one", 0);
+    await put("a.2", "two", 0);
+    for (const expected of [0, 2, 7]) expect(await put("a.1", "wrong", expected)).toBeUndefined();
+    expect(await put("a.3", "wrong", 1)).toBeUndefined();
+    expect(await put("a.1", "right", 1)).toBe(3);
+    await connection.close();
+  });
+
+  it("gives the last of each subject, then what is stored from now on", async () => {
+    await open();
+    for (const [at, text] of ["one", "two", "three"].entries()) await put("a.1", text, at);
+    await put("a.2", "four", 0);
+    await put("b.1", "five", 0);
+    const { told, messages, following } = follow({ from: "stored", filter: at("a.>") });
+    await subject.until(() => told.includes("caught-up"));
+    await put("b.1", "six", 5);
+    await put("a.2", "seven", 4);
+    await subject.until(() => told.length === 5);
+    expect(told).toContain("attached 2");
+    expect(messages()).toEqual([
+      `3 ${at("a.1")} three`,
+      `4 ${at("a.2")} four`,
+      "caught-up",
+      `7 ${at("a.2")} seven`,
+    ]);
+    following.unsubscribe();
+    await connection.close();
+  });
+
+  it("gives what is stored from a sequence on, and what is new alone", async () => {
+    await open();
+    for (const [at, text] of ["one", "two", "three"].entries()) await put(`a.${at}`, text, 0);
+    const fromTwo = follow({ from: 2 });
+    const fromNow = follow({ from: "now" });
+    await subject.until(() => fromNow.told.length === 2 && fromTwo.told.length === 4);
+    await put("a.9", "four", 0);
+    await subject.until(() => fromNow.told.length === 3 && fromTwo.told.length === 5);
+    expect(fromTwo.told).toContain("attached 2");
+    expect(fromTwo.messages()).toEqual([
+      `2 ${at("a.1")} two`,
+      `3 ${at("a.2")} three`,
+      "caught-up",
+      `4 ${at("a.9")} four`,
+    ]);
+    expect(fromNow.told).toEqual(["attached 0", "caught-up", `4 ${at("a.9")} four`]);
+    fromTwo.following.unsubscribe();
+    fromNow.following.unsubscribe();
+    await connection.close();
+  });
+
+  it("gives a long history whole and in order, with the flow control that its reader answers", async () => {
+    await open();
+    const texts = Array.from({ length: 300 }, (_, at) => `text ${at}`);
+    await subject.settled(
+      Promise.all(texts.map((text, at) => store.publish(`${name}.candles.a.${at}`, text, 0))),
+    );
+    const { told, messages, following } = follow({ from: "stored", filter: at("a.>") });
+    await subject.until(() => told.includes("caught-up"));
+    expect(told).toHaveLength(302);
+    expect(
+      messages()
+        .slice(0, -1)
+        .map((one) => Number(one.split(" ")[0])),
+    ).toEqual(texts.map((_, at) => at + 1));
+    following.unsubscribe();
+    await connection.close();
+  });
+
+  it("says caught-up of a stream without messages", async () => {
+    await open();
+    const { told, following } = follow({ from: "stored", filter: ">" });
+    await subject.until(() => told.length === 2);
+    expect(told).toEqual(["attached 0", "caught-up"]);
+    following.unsubscribe();
+    await connection.close();
+  });
+
+  it("forgets what was purged, but not how far it has counted", async () => {
+    await open();
+    await put("a.1", "one", 0);
+    await put("a.2", "two", 0);
+    await subject.settled(connection.request(`$JS.API.STREAM.PURGE.${name}`, "", { timeout: 5_000 }));
+    expect(await last("a.1")).toBeUndefined();
+    expect(await put("a.1", "wrong", 1)).toBeUndefined();
+    expect(await put("a.1", "three", 0)).toBe(3);
+    await connection.close();
+  });
+
+  it("has nobody to take a message once the stream is deleted, and says that it is gone", async () => {
+    await open();
+    await put("a.1", "one", 0);
+    await subject.settled(connection.request(`$JS.API.STREAM.DELETE.${name}`, "", { timeout: 5_000 }));
+    const untaken = await put("a.1", "two", 1).catch((error) => error);
+    expect(store.isPassing(untaken)).toBe(true);
+    const gone = await last("a.1").catch((error) => error);
+    expect([store.isStreamGone(gone), store.isPassing(gone)]).toEqual([true, true]);
+    const none = await subject.settled(store.addConsumer(name, { deliver_subject: store.inbox() }));
+    expect(none).toBeUndefined();
+    await subject.settled(store.ensureStream(subjects(), settings()));
+    expect(await put("a.1", "three", 1)).toBeUndefined();
+    expect(await put("a.1", "four", 0)).toBe(1);
+    await connection.close();
+  });
+
+  it("makes a stream once, changes its retention, and drops what is older", async () => {
+    await open();
+    await put("a.1", "one", 0);
+    expect(await subject.settled(store.ensureStream(subjects(), settings()))).toBe(0);
+    const short = { ...settings(), retention: 1_000 };
+    expect(await subject.settled(store.ensureStream(subjects(), short))).toBe(1_000);
+    expect(await subject.settled(store.ensureStream(subjects(), settings()))).toBe(1_000);
+    await subject.pass(2_500);
+    expect(await last("a.1")).toBeUndefined();
+    expect(await put("a.1", "two", 0)).toBe(2);
+    const other = { stream: name, subjects: "other.>" };
+    await expect(subject.settled(store.ensureStream(other, settings()))).rejects.toThrow("edit it");
+    await connection.close();
+  });
+
+  it("writes leases for the one alone who has read what is there", async () => {
+    await open();
+    const bucket = new LeaseBucket(store, settings(), "group");
+    const other = new LeaseBucket(store, settings(), "group");
+    const table = emptyTable({ slots: 2, lease: 1_000, limit: null });
+    const [first, second] = [await subject.settled(bucket.read()), await subject.settled(other.read())];
+    expect([first, second]).toEqual([
+      { table: undefined, revision: 0 },
+      { table: undefined, revision: 0 },
+    ]);
+    expect(await subject.settled(bucket.write(table, first.revision))).toBe(true);
+    expect(await subject.settled(other.write(table, second.revision))).toBe(false);
+    const read = await subject.settled(other.read());
+    expect(read).toEqual({ table, revision: 1 });
+    expect(await subject.settled(other.write(table, 1))).toBe(true);
+    expect(await subject.settled(bucket.write(table, 1))).toBe(false);
+    await connection.close();
+  });
+
+  it("makes the leases again where their bucket is gone", async () => {
+    await open();
+    const bucket = new LeaseBucket(store, settings(), "group");
+    await subject.settled(bucket.read());
+    const table = emptyTable({ slots: 2, lease: 1_000, limit: null });
+    await subject.settled(bucket.write(table, 0));
+    const gone = connection.request(`$JS.API.STREAM.DELETE.KV_${name}-leases`, "", { timeout: 5_000 });
+    await subject.settled(gone);
+    const error = await subject.settled(bucket.read()).catch((failure) => failure);
+    expect(store.isPassing(error)).toBe(true);
+    expect(await subject.settled(bucket.read())).toEqual({ table: undefined, revision: 0 });
+    await connection.close();
+  });
+
+  it("goes on after a consumer was lost, with what was stored meanwhile", async () => {
+    await open();
+    const { told, following } = follow({ from: "now" });
+    await subject.until(() => told.length === 2);
+    await put("a.1", "one", 0);
+    await subject.until(() => told.length === 3);
+    const list = await subject.settled(
+      connection.request(`$JS.API.STREAM.INFO.${name}`, "", { timeout: 5_000 }),
+    );
+    expect((list.json() as { state: object }).state).toMatchObject({
+      consumer_count: 1,
+      last_seq: 1,
+      messages: 1,
+    });
+    await subject.settled(connection.request(`$JS.API.STREAM.DELETE.${name}`, "", { timeout: 5_000 }));
+    await subject.settled(store.ensureStream(subjects(), settings()));
+    await put("a.2", "two", 0);
+    await subject.until(() => told.some((one) => one.endsWith("two")));
+    following.unsubscribe();
+    await connection.close();
+  });
+
+  it("passes questions to who listens, and says where nobody does", async () => {
+    await open();
+    const other = await subject.connect();
+    const listening = other.subscribe(`${name}.alive.x`, {
+      callback: (_, message) => void message.respond("yes"),
+    });
+    await subject.pass(50);
+    const ask = () => connection.request(`${name}.alive.x`, "", { timeout: 1_000 });
+    expect((await subject.settled(ask())).string()).toBe("yes");
+    listening.unsubscribe();
+    await subject.pass(50);
+    await expect(subject.settled(ask())).rejects.toMatchObject({ name: "RequestError" });
+    await Promise.all([connection.close(), other.close()]);
+  });
+}
+
+describe("the model does as JetStream does", () => {
+  cases(ofModel);
+});
+
+describe.skipIf(!hasServer)("JetStream does as the model does", () => {
+  let server: NatsServer;
+  beforeAll(async () => {
+    server = await startServer();
+  });
+  afterAll(() => server?.remove());
+  cases(() => ofServer(server));
+});

@@ -1,0 +1,254 @@
+import { slotOf } from "../../../src/adapters/nats/subjects.js";
+import type { Timeframe } from "../../../src/index.js";
+import { Draw } from "../draw.js";
+
+const SECOND = 1_000;
+const HOUR = 3_600_000;
+
+/** What the machine of a process is like. */
+export interface MachinePlan {
+  /** How far its clock is ahead at the start, in ms. */
+  readonly offset: number;
+  /** By how much its clock runs too fast: 0.0005 is 0.5 ms a second. */
+  readonly drift: number;
+}
+
+interface CollectorPlan extends MachinePlan {
+  /** When it begins, in ms after the start. */
+  readonly from: number;
+}
+
+export interface SubscriberPlan extends MachinePlan {
+  /** The number of its series. */
+  readonly series: number;
+  readonly from: number;
+  readonly until: number | undefined;
+  /** Where its history begins: so many ms before it subscribes, or so many candles; none where absent. */
+  readonly since: { readonly back: number } | { readonly candles: number } | undefined;
+}
+
+/** Who something happens to: a collector or a subscriber, by number. */
+export type Whom = { readonly collector: number } | { readonly subscriber: number };
+
+/** Something that goes wrong; times in ms after the start. */
+export type NatsFault = { readonly from: number; readonly until: number } & (
+  | { readonly kind: "cut"; readonly whom: Whom; readonly side: "servers" | "service" | "both" }
+  | { readonly kind: "pause"; readonly whom: Whom }
+  /** It dies with its n-th message or request from then on, before or after that is sent; then it begins anew. */
+  | {
+      readonly kind: "crash";
+      readonly collector: number;
+      readonly operation: number;
+      readonly isSent: boolean;
+    }
+  /** It leaves and tells the others; then it begins anew. */
+  | { readonly kind: "leave"; readonly collector: number }
+  | { readonly kind: "clock set"; readonly whom: Whom; readonly by: number }
+  | {
+      readonly kind: "messages";
+      readonly how: "lost" | "late" | "doubled" | "swapped";
+      readonly rate: number;
+    }
+  | { readonly kind: "leaderless" }
+  | { readonly kind: "servers restart" }
+  | { readonly kind: "servers' clock set"; readonly by: number }
+  | { readonly kind: "service's clock set"; readonly by: number }
+  | { readonly kind: "service down"; readonly rate: number }
+  | { readonly kind: "purge" | "deleted"; readonly what: "candles" | "leases" }
+);
+
+/** A world of collectors and subscribers, and what goes wrong there. */
+export interface NatsPlan {
+  readonly seed: number;
+  readonly start: number;
+  readonly length: number;
+  /** From here on nothing goes wrong any more. */
+  readonly healthyFrom: number;
+  readonly pairs: readonly string[];
+  readonly timeframe: Timeframe;
+  readonly every: number | "close";
+  readonly interval: number;
+  readonly lease: number;
+  readonly slots: number;
+  readonly limit: { readonly requests: number; readonly per: number };
+  readonly timeout: number;
+  readonly retention: number | undefined;
+  /** How far the service's clock is ahead, in ms. */
+  readonly serviceOffset: number;
+  /** One way, in ms: to the servers and to the service. */
+  readonly latency: {
+    readonly servers: number;
+    readonly service: number;
+    readonly spread: number;
+  };
+  readonly collectors: readonly CollectorPlan[];
+  readonly subscribers: readonly SubscriberPlan[];
+  readonly faults: readonly NatsFault[];
+}
+
+/** What the name of everything begins with. */
+export const NAME = "p";
+const keyOf = (plan: Pick<NatsPlan, "timeframe">, pair: string) =>
+  `${NAME}.candles.mainnet.${pair}.${plan.timeframe}.usd`;
+
+/** The plan of a seed, of a world that lives for so many seconds. */
+export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
+  const draw = new Draw(`nats ${seed}`);
+  const count = draw.fork("count");
+  const collectors = count.whole(2, 7);
+  const size = count.scaled(1, 50);
+  const isQuick = size <= 12;
+  const timeframe = isQuick ? "1s" : "10s";
+  const interval = isQuick ? SECOND : 10 * SECOND;
+  const lease = draw.scaled(1_000, 8_000);
+  const slots = draw.whole(collectors, 16);
+  const every = draw.chance(0.5) ? "close" : interval / 2;
+  // In a tight world every request that the key allows is made.
+  const isTight = size <= slots && draw.chance(0.4);
+  const pairs = isTight
+    ? pairsApart(draw.fork("pairs"), size, slots, timeframe)
+    : Array.from({ length: size }, (_, at) => `pair${at}x${draw.whole(1e6, 9e6)}`);
+  const crowd = Array.from({ length: slots }, () => 0);
+  for (const pair of pairs) crowd[slotOf(keyOf({ timeframe }, pair), slots)]! += 1;
+  const per = draw.pick([1_000, 2_000]);
+  const demand = (Math.max(...crowd) * per) / (every === "close" ? interval : every);
+  const requests = slots * (isTight ? 2 : Math.ceil(2 * demand) + 1);
+  const length = (seconds > 0 ? seconds : draw.whole(70, 150)) * SECOND;
+  const healthyFrom = Math.round(length - 30 * SECOND - 2 * lease - 2 * interval);
+  const machine = (of: Draw): MachinePlan => ({
+    offset: of.pick([0, of.whole(-900, 900), of.whole(-HOUR, HOUR)]),
+    drift: of.pick([0, of.between(-5e-4, 5e-4)]),
+  });
+  const people = draw.fork("people");
+  const faults = draw.fork("faults");
+  const plan = {
+    seed,
+    start: Date.UTC(2026, 0, 1) + draw.whole(0, HOUR),
+    length,
+    healthyFrom,
+    pairs,
+    timeframe,
+    every: isTight ? interval / 2 : every,
+    interval,
+    lease,
+    slots,
+    limit: { requests, per: isTight ? 1_000 : per },
+    timeout: draw.whole(1_500, 4_000),
+    retention: draw.chance(0.1) ? draw.whole(20, 60) * SECOND : undefined,
+    serviceOffset: draw.pick([0, draw.whole(-5_000, 5_000)]),
+    latency: {
+      servers: draw.scaled(1, 20),
+      service: draw.scaled(2, 100),
+      spread: draw.scaled(1, 50),
+    },
+    collectors: Array.from({ length: collectors }, (_, at) => {
+      const of = people.fork(`collector ${at}`);
+      return { ...machine(of), from: of.chance(0.6) ? of.whole(0, 200) : of.whole(0, healthyFrom) };
+    }),
+    subscribers: Array.from({ length: people.whole(1, 6) }, (_, at) => {
+      const of = people.fork(`subscriber ${at}`);
+      const from = of.chance(0.4) ? of.whole(0, 500) : of.whole(0, length - 10 * SECOND);
+      return {
+        ...machine(of),
+        series: of.whole(0, size - 1),
+        from,
+        until: of.chance(0.75) ? undefined : from + of.whole(1_000, length),
+        since: of.pick([undefined, { candles: of.whole(1, 30) }, { back: of.whole(0, from + 20 * SECOND) }]),
+      };
+    }),
+    faults: [],
+  } satisfies NatsPlan;
+  return { ...plan, faults: drawFaults(faults, plan) };
+}
+
+/** Names of pairs of which no two have the same slot. */
+function pairsApart(draw: Draw, size: number, slots: number, timeframe: Timeframe): string[] {
+  const taken = new Map<number, string>();
+  while (taken.size < size) {
+    const pair = `pair${taken.size}x${draw.whole(1e6, 9e6)}`;
+    const slot = slotOf(keyOf({ timeframe }, pair), slots);
+    if (!taken.has(slot)) taken.set(slot, pair);
+  }
+  return [...taken.values()];
+}
+
+const KINDS: Readonly<Record<NatsFault["kind"], number>> = {
+  cut: 6,
+  pause: 5,
+  crash: 6,
+  leave: 3,
+  "clock set": 2,
+  messages: 4,
+  leaderless: 1.5,
+  "servers restart": 1,
+  "servers' clock set": 1,
+  "service's clock set": 1,
+  "service down": 1,
+  purge: 1,
+  deleted: 1,
+};
+
+function drawFaults(draw: Draw, plan: Omit<NatsPlan, "faults">): NatsFault[] {
+  const { healthyFrom, lease } = plan;
+  const most = draw.chance(0.1) ? 0 : draw.whole(1, 8);
+  return Array.from({ length: most }, (_, at) => drawFault(draw.fork(at), plan, healthyFrom, lease)).sort(
+    (a, b) => a.from - b.from,
+  );
+}
+
+function drawFault(
+  draw: Draw,
+  { collectors, subscribers }: Pick<NatsPlan, "collectors" | "subscribers">,
+  healthyFrom: number,
+  lease: number,
+): NatsFault {
+  const kind = draw.weighed(KINDS);
+  const from = draw.whole(0, healthyFrom - 1_000);
+  const lasts = (least: number, most: number) => ({
+    from,
+    until: Math.min(healthyFrom, from + draw.scaled(least, most)),
+  });
+  const collector = draw.whole(0, collectors.length - 1);
+  const whom: Whom = draw.chance(0.75)
+    ? { collector }
+    : { subscriber: draw.whole(0, subscribers.length - 1) };
+  const at = { from, until: from };
+  switch (kind) {
+    case "cut":
+      return { kind, ...lasts(200, 30_000), whom, side: draw.pick(["servers", "service", "both"] as const) };
+    case "pause":
+      return { kind, ...lasts(200, 4 * lease), whom };
+    case "crash":
+      return {
+        kind,
+        ...lasts(500, 20_000),
+        collector,
+        operation: draw.whole(0, 30),
+        isSent: draw.chance(0.5),
+      };
+    case "leave":
+      return { kind, ...lasts(500, 20_000), collector };
+    case "clock set":
+      return { kind, ...at, whom, by: draw.pick([-1, 1]) * draw.scaled(10, 600_000) };
+    case "messages":
+      return {
+        kind,
+        ...lasts(1_000, 30_000),
+        how: draw.pick(["lost", "late", "doubled", "swapped"] as const),
+        rate: draw.between(0.02, 0.3),
+      };
+    case "leaderless":
+      return { kind, ...lasts(1_000, 30_000) };
+    case "servers restart":
+      return { kind, ...lasts(500, 10_000) };
+    case "servers' clock set":
+      return { kind, ...at, by: draw.whole(-900, 900) };
+    case "service's clock set":
+      return { kind, ...at, by: draw.whole(-3_000, 3_000) };
+    case "service down":
+      return { kind, ...lasts(1_000, 20_000), rate: draw.between(0.1, 1) };
+    case "purge":
+    case "deleted":
+      return { kind, ...at, what: draw.chance(0.7) ? "candles" : "leases" };
+  }
+}

@@ -1,0 +1,70 @@
+import type { CollectorActivity } from "../../../src/adapters/nats/index.js";
+import type { Candle, CandleEvent, FeedStatus } from "../../../src/index.js";
+import type { NatsPlan, SubscriberPlan } from "./plan.js";
+
+/** A request as it reached the service. */
+export interface Arrival {
+  /** When it got there, and when it was sent, by the world's clock. */
+  readonly at: number;
+  readonly sent: number;
+  readonly pair: string;
+  readonly collector: number;
+  readonly life: number;
+}
+
+/** One life of a collector. */
+export interface CollectorLife {
+  readonly collector: number;
+  readonly life: number;
+  readonly began: number;
+  /** When it died or had left. */
+  ended: number | undefined;
+  readonly activities: { readonly at: number; readonly activity: CollectorActivity }[];
+  error: unknown;
+}
+
+/** One subscription. */
+export interface SubscriberLog {
+  readonly number: number;
+  readonly plan: SubscriberPlan;
+  readonly joined: number;
+  /** From which instant on its history was asked for; `undefined` where by count, or not at all. */
+  readonly since: number | undefined;
+  left: number | undefined;
+  readonly events: { readonly at: number; readonly event: CandleEvent }[];
+  readonly statuses: { readonly at: number; readonly status: FeedStatus }[];
+  readonly breaches: { readonly at: number; readonly what: string }[];
+  readonly known: Map<number, CandleEvent>;
+  error: unknown;
+}
+
+/** All that happened in a run; instants are those of the world's clock. */
+export interface NatsLog {
+  readonly plan: NatsPlan;
+  readonly ends: number;
+  readonly arrivals: readonly Arrival[];
+  readonly lives: readonly CollectorLife[];
+  readonly subscribers: readonly SubscriberLog[];
+  /** Messages of an earlier lease that replaced one of a later lease. */
+  readonly unfenced: readonly { readonly at: number; readonly what: string }[];
+  /** Changes of a candle that were stored under a revision that is no higher than the one before. */
+  readonly unordered: readonly { readonly at: number; readonly what: string }[];
+  readonly stored: number;
+  readonly faults: Readonly<Record<string, number>>;
+  /** By pair, the candles as the service has them at the end. */
+  readonly truth: ReadonlyMap<string, ReadonlyMap<number, Candle>>;
+  /** By the service's clock: what began before does not change any more. */
+  readonly settledUntil: number;
+  /** After all have left: what is still there. */
+  readonly left: { readonly timers: number; readonly consumers: number; readonly waiting: number };
+  /** The most messages that the streams have kept, and the most consumers that there were. */
+  readonly most: { readonly messages: number; readonly consumers: number };
+}
+
+/** A promise that a run has broken. */
+export interface NatsBreach {
+  readonly monitor: string;
+  readonly what: string;
+  /** In ms after the start. */
+  readonly at: number;
+}

@@ -1,0 +1,313 @@
+import {
+  ClosedConnectionError,
+  Features,
+  headers,
+  type Msg,
+  type MsgHdrs,
+  type NatsConnection,
+  NoRespondersError,
+  RequestError,
+  TimeoutError,
+} from "@nats-io/transport-node";
+import type { SchedulerLike, Subscription } from "rxjs";
+import type { VirtualClock } from "../../../src/index.js";
+import { type Ground, JetStream, matches, type Packet } from "./jetstream.js";
+
+/** The version that the model is held to. */
+const VERSION = { major: 2, minor: 9, micro: 10 };
+
+/** The way between one client and the servers. */
+export interface Wire {
+  /** Calls `arrive` when what is sent now to the servers gets there: once, never or more often. */
+  up(arrive: () => void): void;
+  /** The same for what the servers send. */
+  down(arrive: () => void): void;
+}
+
+/** The servers, seen as one: they route messages, and keep those that are for JetStream. */
+export class Servers implements Ground {
+  readonly scheduler: VirtualClock;
+  readonly jetstream: JetStream;
+  readonly #connections = new Set<ModelConnection>();
+  /** How far the clock of the server that leads is ahead, in ms. */
+  ahead = 0;
+  /** Whether JetStream has a leader, and so answers. */
+  hasLeader = true;
+  /** Called with every message that is stored, and the one that it replaces. */
+  noteStored: Ground["noteStored"] = () => {};
+
+  constructor(clock: VirtualClock) {
+    this.scheduler = clock;
+    this.jetstream = new JetStream(this);
+  }
+
+  serverTime(): number {
+    return this.scheduler.now() + this.ahead;
+  }
+
+  attach(connection: ModelConnection): void {
+    this.#connections.add(connection);
+  }
+
+  detach(connection: ModelConnection): void {
+    this.#connections.delete(connection);
+  }
+
+  hasListeners(subject: string): boolean {
+    for (const connection of this.#connections) if (connection.listensTo(subject)) return true;
+    return false;
+  }
+
+  send(to: string, packet: Packet): void {
+    for (const connection of [...this.#connections])
+      if (connection.listensTo(to)) connection.push(to, packet);
+  }
+
+  /** Takes a message of a client. */
+  take(packet: Packet): void {
+    const { subject, reply } = packet;
+    if (this.jetstream.takes(subject)) {
+      if (!this.hasLeader) return;
+      const answer = this.jetstream.take(packet);
+      if (answer !== undefined && reply !== undefined) {
+        this.send(reply, { subject: reply, text: JSON.stringify(answer) });
+      }
+    } else if (this.hasListeners(subject)) {
+      this.send(subject, packet);
+    } else if (reply !== undefined) {
+      this.send(reply, { subject: reply, text: "", headers: headers(503, "No Responders") });
+    }
+  }
+}
+
+interface Listening {
+  readonly subject: string;
+  readonly callback: (error: Error | null, message: Msg) => void;
+}
+
+interface Waiting {
+  resolve(message: Msg): void;
+  reject(error: Error): void;
+  readonly timer: Subscription;
+}
+
+/** A client's connection to the model; it has what this library and the NATS packages use of one. */
+export class ModelConnection {
+  readonly options: { readonly inboxPrefix?: string } = {};
+  readonly info = undefined;
+  readonly features = new Features(VERSION);
+  readonly #servers: Servers;
+  readonly #wire: Wire;
+  readonly #scheduler: SchedulerLike;
+  readonly #inbox: string;
+  readonly #listening = new Set<Listening>();
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #statuses = new Set<StatusQueue>();
+  readonly #closed: Promise<undefined>;
+  #close: () => void = () => {};
+  /** What is sent once the connection is there again. */
+  #held: Packet[] = [];
+  #isConnected = true;
+  #isClosed = false;
+  #isDropped = false;
+  #count = 0;
+
+  /** `number`: different for each connection to the same servers. */
+  constructor(servers: Servers, wire: Wire, scheduler: SchedulerLike, number: number) {
+    this.#servers = servers;
+    this.#wire = wire;
+    this.#scheduler = scheduler;
+    this.#inbox = `_INBOX.answers${number}`;
+    this.#closed = new Promise((resolve) => {
+      this.#close = () => resolve(undefined);
+    });
+    servers.attach(this);
+  }
+
+  /** The connection as the library takes it. */
+  get asConnection(): NatsConnection {
+    return this as unknown as NatsConnection;
+  }
+
+  /** How many answers it waits for. */
+  get waiting(): number {
+    return this.#isDropped ? 0 : this.#waiting.size;
+  }
+
+  getServerVersion() {
+    return VERSION;
+  }
+
+  getServer(): string {
+    return "model";
+  }
+
+  listensTo(subject: string): boolean {
+    if (!this.#isConnected) return false;
+    if (subject.startsWith(`${this.#inbox}.`)) return true;
+    for (const listening of this.#listening) if (matches(listening.subject, subject)) return true;
+    return false;
+  }
+
+  /** A message of the servers on its way. */
+  push(to: string, packet: Packet): void {
+    this.#wire.down(() => this.#arrive(to, packet));
+  }
+
+  subscribe(subject: string, { callback }: { callback: Listening["callback"] }) {
+    const listening = { subject, callback };
+    this.#listening.add(listening);
+    return { unsubscribe: () => this.#listening.delete(listening) };
+  }
+
+  publish(subject: string, text: string | Uint8Array = "", more: { headers?: MsgHdrs; reply?: string } = {}) {
+    if (this.#isClosed) throw new ClosedConnectionError();
+    this.#send({ subject, text: textOf(text), ...more });
+  }
+
+  request(
+    subject: string,
+    text: string | Uint8Array = "",
+    { timeout = 1_000, headers: said }: { timeout?: number; headers?: MsgHdrs } = {},
+  ): Promise<Msg> {
+    if (this.#isClosed) return Promise.reject(new ClosedConnectionError());
+    if (this.#isDropped) return new Promise(() => {});
+    this.#count += 1;
+    const reply = `${this.#inbox}.${this.#count}`;
+    return new Promise((resolve, reject) => {
+      const timer = this.#scheduler.schedule(() => {
+        this.#waiting.delete(reply);
+        reject(new TimeoutError());
+      }, timeout);
+      this.#waiting.set(reply, { resolve, reject, timer });
+      this.#send({ subject, text: textOf(text), reply, headers: said });
+    });
+  }
+
+  status() {
+    const queue = new StatusQueue();
+    this.#statuses.add(queue);
+    return queue;
+  }
+
+  /** Notices that the servers cannot be reached. */
+  disconnect(): void {
+    if (!this.#isConnected) return;
+    this.#isConnected = false;
+    for (const queue of this.#statuses) queue.push({ type: "disconnect" });
+  }
+
+  /** Finds the servers again. */
+  reconnect(): void {
+    if (this.#isDropped || this.#isConnected) return;
+    this.#isConnected = true;
+    const held = this.#held;
+    this.#held = [];
+    for (const packet of held) this.#send(packet);
+    for (const queue of this.#statuses) queue.push({ type: "reconnect" });
+  }
+
+  isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  closed(): Promise<undefined> {
+    return this.#closed;
+  }
+
+  async close(): Promise<void> {
+    this.drop();
+    this.#isClosed = true;
+    for (const { timer, reject } of this.#waiting.values()) {
+      timer.unsubscribe();
+      reject(new ClosedConnectionError());
+    }
+    this.#waiting.clear();
+    for (const queue of this.#statuses) queue.stop();
+    this.#close();
+  }
+
+  /** Ends it as the death of its process does: nobody is told, and nothing comes or goes any more. */
+  drop(): void {
+    this.#isDropped = true;
+    this.#isConnected = false;
+    this.#listening.clear();
+    this.#servers.detach(this);
+  }
+
+  #send(packet: Packet): void {
+    if (this.#isDropped) return;
+    if (this.#isConnected) this.#wire.up(() => this.#servers.take(packet));
+    else this.#held.push(packet);
+  }
+
+  #arrive(to: string, packet: Packet): void {
+    if (this.#isDropped) return;
+    const waiting = this.#waiting.get(to);
+    if (waiting !== undefined) {
+      this.#waiting.delete(to);
+      waiting.timer.unsubscribe();
+      if (packet.headers?.code === 503) {
+        waiting.reject(new RequestError("no responders", { cause: new NoRespondersError(to) }));
+      } else {
+        waiting.resolve(this.#messageOf(packet));
+      }
+      return;
+    }
+    for (const { subject, callback } of [...this.#listening]) {
+      if (matches(subject, to)) callback(null, this.#messageOf(packet));
+    }
+  }
+
+  #messageOf({ subject, text, reply, headers: said }: Packet): Msg {
+    const data = new TextEncoder().encode(text);
+    const message = {
+      subject,
+      data,
+      reply,
+      headers: said,
+      string: () => text,
+      json: () => JSON.parse(text),
+      respond: (answer: string | Uint8Array = "") => {
+        if (reply === undefined || this.#isClosed) return false;
+        this.publish(reply, answer);
+        return true;
+      },
+    };
+    return message as unknown as Msg;
+  }
+}
+
+/** What a connection tells of itself, as an async iterable that can be stopped. */
+class StatusQueue {
+  readonly #told: { readonly type: string }[] = [];
+  #wake: () => void = () => {};
+  #isOver = false;
+
+  push(status: { readonly type: string }): void {
+    this.#told.push(status);
+    this.#wake();
+  }
+
+  stop(): void {
+    this.#isOver = true;
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator]() {
+    for (;;) {
+      const next = this.#told.shift();
+      if (next !== undefined) yield next;
+      else if (this.#isOver) return;
+      else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
+    }
+  }
+}
+
+function textOf(text: string | Uint8Array): string {
+  return typeof text === "string" ? text : new TextDecoder().decode(text);
+}

@@ -1,0 +1,79 @@
+import { expect, it } from "vitest";
+import { checkNats } from "./check.js";
+import { drawNatsPlan, type NatsPlan } from "./plan.js";
+import { playNats } from "./run.js";
+import { runNatsSeed, transcript } from "./run-seed.js";
+import { describeNatsFailure, shrinkNats } from "./shrink.js";
+
+/** `npm run simulate:nats` plays more. */
+const SEEDS = [10, 34, 38, 42];
+
+it.each(SEEDS)("collectors keep every promise under seed %i", async (seed) => {
+  const { breaches } = await runNatsSeed(seed);
+  const first = breaches[0];
+  expect(first && describeNatsFailure(seed, await shrinkNats(seed, first.monitor))).toBeUndefined();
+});
+
+it("a seed gives the same run", async () => {
+  const [first, second] = [await playNats(drawNatsPlan(34)), await playNats(drawNatsPlan(34))];
+  expect(transcript(second) === transcript(first)).toBe(true);
+  expect(first.arrivals.length).toBeGreaterThan(100);
+});
+
+/** A world of three series of `1s`, in which nothing goes wrong. */
+const calm = (more: Partial<NatsPlan>): NatsPlan => ({
+  ...drawNatsPlan(5),
+  length: 40_000,
+  healthyFrom: 40_000,
+  pairs: ["one", "two", "three"],
+  timeframe: "1s",
+  interval: 1_000,
+  every: "close",
+  lease: 4_000,
+  slots: 6,
+  limit: { requests: 60, per: 1_000 },
+  retention: undefined,
+  subscribers: [],
+  faults: [],
+  ...more,
+});
+const onTime = (count: number) => Array.from({ length: count }, () => ({ offset: 0, drift: 0, from: 20 }));
+
+it("collectors that renew their leases at the same moments all keep them", async () => {
+  const latency = { servers: 13, service: 20, spread: 1 };
+  const plan = calm({ collectors: onTime(6), latency });
+  const log = await playNats(plan);
+  const moves = log.lives.flatMap(({ activities }) =>
+    activities.filter(({ at, activity }) => activity.type === "slots" && at > plan.start + 10_000),
+  );
+  expect(moves).toEqual([]);
+  expect(log.lives.map(({ activities }) => activities.length > 0)).toEqual(Array(6).fill(true));
+});
+
+it("a collector does not lose against others who renew their leases in step, time after time", async () => {
+  const plan = drawNatsPlan(225);
+  const log = await playNats({ ...plan, faults: [], subscribers: [], length: 30_000 });
+  expect(checkNats(log).filter(({ monitor }) => monitor === "takeovers")).toEqual([]);
+});
+
+it("a collector that reads a feed while it is purged does not count as covered what is gone", async () => {
+  expect((await runNatsSeed(1_212, { faults: [1, 2, 3, 4], subscribers: [1] })).breaches).toEqual([]);
+});
+
+it("a collector whose clock is set back by minutes goes on with the slots that it holds", async () => {
+  const whom = { collector: 1 };
+  const fault = { kind: "clock set", from: 15_000, until: 15_000, whom, by: -400_000 } as const;
+  expect(checkNats(await playNats(calm({ collectors: onTime(2), faults: [fault] })))).toEqual([]);
+});
+
+it("a feed goes on where the leases are lost, and the next holder's clock is an hour behind", async () => {
+  const clocks = [0, -3_600_000, -3_600_000].map((offset) => ({ offset, drift: 0 }));
+  const collectors = clocks.map((clock, at) => ({ ...clock, from: at === 0 ? 20 : 10_000 }));
+  const subscribers = [{ series: 0, from: 1_000, offset: 0, drift: 0, until: undefined, since: undefined }];
+  const plan = calm({ collectors, subscribers, length: 60_000, slots: 2 });
+  const faults = [
+    { kind: "leave", from: 15_000, until: 59_000, collector: 0 },
+    { kind: "deleted", from: 15_100, until: 15_100, what: "leases" },
+  ] as const;
+  expect(checkNats(await playNats({ ...plan, faults, healthyFrom: 60_000 }))).toEqual([]);
+});
