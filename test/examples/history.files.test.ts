@@ -56,6 +56,9 @@ async function expectWhole(program: Program): Promise<void> {
   ]);
 }
 
+/** A range of a day: this market has hours without a swap, and no such day. */
+const aDayAgo = () => Math.floor(Date.now() / MINUTE - 24 * 60) * MINUTE;
+
 interface Wanted {
   readonly series?: Series;
   readonly from?: number;
@@ -216,8 +219,8 @@ describe("a .parquet", { timeout: TIMEOUT }, () => {
 
   it("covers no more than was over", async () => {
     const file = await newFile("parquet");
-    const from = Math.floor(Date.now() / MINUTE - 60) * MINUTE;
-    await downloadTo(file, { from, to: from + 86_400_000 });
+    const from = aDayAgo();
+    await downloadTo(file, { from, to: from + 2 * 86_400_000 });
     const { covered, count } = await parquetContents(file);
     expect(count).toBeGreaterThan(0);
     expect(covered.from).toBe(from);
@@ -279,8 +282,8 @@ describe("a .db", { timeout: TIMEOUT }, () => {
 
   it("keeps what is final, and says from where on it is not", async () => {
     const file = await newFile("db");
-    const from = Math.floor(Date.now() / MINUTE - 60) * MINUTE;
-    const { note } = await downloadTo(file, { from, to: from + 86_400_000 });
+    const from = aDayAgo();
+    const { note } = await downloadTo(file, { from, to: from + 2 * 86_400_000 });
     const [, instant] = /^those from (\S+) on can still change, and are asked for again$/.exec(note!)!;
     const kept = await read(file);
     expect(kept.length).toBeGreaterThan(0);
