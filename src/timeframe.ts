@@ -68,8 +68,15 @@ export function intervalOf(
 /** The intervals of a timeframe. `weekStart` sets where `1w` begins and has no effect on other timeframes. */
 export function intervalsOf(timeframe: Timeframe, weekStart: WeekStart = "monday"): Intervals {
   if (timeframe === "1M") return MONTHS;
-  return fixedIntervals(LENGTH[timeframe], timeframe === "1w" ? WEEK_ANCHOR[weekStart] : 0);
+  const isWeek = timeframe === "1w";
+  const key = isWeek ? weekStart : timeframe;
+  const made = fixed.get(key) ?? fixedIntervals(LENGTH[timeframe], isWeek ? WEEK_ANCHOR[weekStart] : 0);
+  fixed.set(key, made);
+  return made;
 }
+
+/** The intervals of one length, made once for all series. */
+const fixed = new Map<Timeframe | WeekStart, Intervals>();
 
 function fixedIntervals(length: number, anchor: number): Intervals {
   const start = (instant: number) => Math.floor((instant - anchor) / length) * length + anchor;

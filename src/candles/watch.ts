@@ -1,17 +1,4 @@
-import {
-  concat,
-  concatMap,
-  defer,
-  EMPTY,
-  finalize,
-  from,
-  map,
-  merge,
-  mergeMap,
-  type Observable,
-  of,
-  tap,
-} from "rxjs";
+import { concat, concatMap, defer, EMPTY, finalize, from, map, mergeMap, Observable, of, tap } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
 import {
   type ServiceClock,
@@ -25,6 +12,7 @@ import type { Series } from "../contract/model.js";
 import { PairstreamError, QuotaExceededError, RateLimitError } from "../errors.js";
 import { isFatal } from "../poll/fatal.js";
 import { retryAt } from "../poll/retry-at.js";
+import type { FeedUpdate } from "../poll/shared-poll.js";
 import type { CandleEvent } from "./event.js";
 import type { CandleBook } from "./live/book.js";
 import { type CandleState, candleFeed } from "./live/poll-candles.js";
@@ -85,7 +73,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
     /** Whether what comes is from memory: the poll gives its last state to whoever joins. */
     let isJoining = true;
 
-    const open = (state: CandleState): Observable<ViewStep> => {
+    const open = (state: CandleState): Observable<CandleEvent> => {
       const clock = core.serviceClock();
       // The first answer tells the time of the subscription too, where it was not known or a clock has been set since
       // the answer before; without any `Date` the scheduler's clock does.
@@ -93,28 +81,30 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       const plan = planHistory(inPatience(core, progress), watch, stored, state.book, running);
       const isCertain = watch.since !== undefined || clock.isConfirmed;
       const startAnew = () => intervalAtJoin(core.serviceClock());
-      view = new CandleView(watch, {
+      const opened = new CandleView(watch, {
         start: plan.start,
         ...(isCertain ? {} : { startAnew }),
         hasHistory: plan.history !== undefined,
       });
+      view = opened;
       const first: ViewStep = isJoining
         ? { type: "state", state, received: serviceTime(clock, joinedAt) }
         : { type: "state", state };
-      return concat(of(first), historySteps(core, watch, plan, progress));
+      const steps = concat(of(first), historySteps(core, watch, plan, progress));
+      return steps.pipe(concatMap((step) => opened.take(step)));
     };
 
-    const joined = defer(() => {
+    const feed = candleFeed(core, watch);
+    const updates = new Observable<FeedUpdate<CandleState>>((subscriber) => {
+      feed.subscribe(subscriber);
       isJoining = false;
-      return EMPTY;
     });
-    return merge(candleFeed(core, watch), joined).pipe(
-      mergeMap(({ state, isFresh }): Observable<ViewStep> => {
+    return updates.pipe(
+      mergeMap(({ state, isFresh }): Observable<CandleEvent> => {
         if (state === undefined) return EMPTY;
         if (view === undefined) return open(state);
-        return isFresh ? of({ type: "state", state }) : EMPTY;
+        return isFresh ? from(view.take({ type: "state", state })) : EMPTY;
       }),
-      concatMap((step) => view!.take(step)),
       finalize(() => {
         leave();
         stored?.close();

@@ -115,7 +115,8 @@ function sharedPoll<State>(core: ClientCore, key: string, make: () => Poll<State
   const updates = new Observable<FeedUpdate<State>>((subscriber) => {
     connections += 1;
     const poll = make();
-    const leave = core.spending.join({ ...poll.schedule, kind: poll.kind });
+    const { closeEvery, refreshEvery } = poll.schedule;
+    const leave = core.spending.join({ closeEvery, refreshEvery, kind: poll.kind });
     const poller = new Poller(core, poll, views, subscriber);
     shared.poller = poller;
     core.metering.polls.add(poller);

@@ -1,9 +1,9 @@
 import { defer, finalize, type Observable } from "rxjs";
 import { type ClientCore, serviceNow } from "../../client/core.js";
+import type { Series } from "../../contract/model.js";
 import { candleSchedule } from "../../poll/schedule.js";
 import {
   type FeedUpdate,
-  type Look,
   type LookOptions,
   type LookStep,
   type Poll,
@@ -12,7 +12,7 @@ import {
 import type { CandleWatch } from "../options.js";
 import { type SeriesRead, SeriesReader } from "../read/range-reader.js";
 import { PastReader } from "../read/stored.js";
-import { settledUntil, windowStart } from "../rules.js";
+import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import { applyRead, type CandleBook, type CandleChange, emptyBook } from "./book.js";
 import { closingsLateBy } from "./closings.js";
 import { FinalRecorder } from "./final-recorder.js";
@@ -49,12 +49,15 @@ const REPEATS = 2;
 
 /** The shared poll of a series. */
 export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<FeedUpdate<CandleState>> {
-  const make = (): Poll<CandleState> => ({
-    schedule: candleSchedule(watch.rules.intervals, watch.every, watch.rules.settle),
-    look: candleLook(core, watch),
-    kind: "ohlcv",
-    feed: watch.series,
-  });
+  const make = (): Poll<CandleState> => {
+    const looks = new CandleLooks(core, watch);
+    return {
+      schedule: candleSchedule(watch.rules.intervals, watch.every, watch.rules.settle),
+      look: (options) => looks.look(options),
+      kind: "ohlcv",
+      feed: watch.series,
+    };
+  };
   const { series, weekStart } = watch;
   const feed = sharedFeed(core, watch.pollKey, make, watch.whenMissing);
   return defer(() => {
@@ -69,112 +72,131 @@ export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<Fee
   });
 }
 
-function candleLook(core: ClientCore, { series, rules, weekStart }: CandleWatch): Look<CandleState> {
-  const { intervals } = rules;
-  const reader = new SeriesReader(core, series, intervals, { skipsRows: true });
-  // Held open by whoever subscribes.
-  const stored = core.store?.open(series, weekStart);
-  stored?.close();
-  // The recorder writes, as it holds what is read against what was.
-  const past = new PastReader(core, reader, rules, stored, { writes: false });
-  const recorder = stored && new FinalRecorder(core, reader, rules, stored);
-  let known = UNKNOWN_SERIES;
+/** Looks at a series: asks as often as it takes, and takes each answer into its book. */
+class CandleLooks {
+  readonly #core: ClientCore;
+  readonly #series: Series;
+  readonly #rules: CandleRules;
+  readonly #reader: SeriesReader;
+  readonly #past: PastReader;
+  readonly #recorder: FinalRecorder | undefined;
+  #known = UNKNOWN_SERIES;
   /** Whether the first candles are shown, and what lies before them could not be read yet. */
-  let isCutOff = false;
+  #isCutOff = false;
   /** The first answer with candles, until one that tells more is taken in. */
-  let firstSeen: SeriesRead | undefined;
-  let silence: Silence | undefined;
+  #firstSeen: SeriesRead | undefined;
+  #silence: Silence | undefined;
   /** The epoch of the last state. */
-  let epoch: number | undefined;
+  #epoch: number | undefined;
   /** Whether the last answer lacked a known candle before its range. */
-  let lackedWitness = false;
+  #lackedWitness = false;
   /** Whether the answer before this one was asked for just before: a cache may give the same one again. */
-  let isRepeat: LookOptions["isRepeat"] = () => false;
+  #isRepeat: LookOptions["isRepeat"] = () => false;
 
-  const clock = (): ClockReading => {
-    const { epoch, isConfirmed, isContradicted } = core.serviceClock();
-    return { epoch, isConfirmed, isContradicted, now: serviceNow(core) };
-  };
+  constructor(core: ClientCore, { series, rules, weekStart }: CandleWatch) {
+    this.#core = core;
+    this.#series = series;
+    this.#rules = rules;
+    this.#reader = new SeriesReader(core, series, rules.intervals, { skipsRows: true });
+    // Held open by whoever subscribes.
+    const stored = core.store?.open(series, weekStart);
+    stored?.close();
+    // The recorder writes, as it holds what is read against what was.
+    this.#past = new PastReader(core, this.#reader, rules, stored, { writes: false });
+    this.#recorder = stored && new FinalRecorder(core, this.#reader, rules, stored);
+  }
 
-  return async function* look(options) {
-    firstSeen = undefined;
+  async *look(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
+    this.#firstSeen = undefined;
     try {
-      yield* steps(options);
+      yield* this.#steps(options);
     } catch (error) {
-      if (firstSeen !== undefined) yield takeFirst(firstSeen);
+      if (this.#firstSeen !== undefined) yield this.#takeFirst(this.#firstSeen);
       throw error;
     }
-  };
+  }
 
-  async function* steps(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
-    isRepeat = options.isRepeat;
-    if (recorder !== undefined) await recorder.begin(past, serviceNow(core));
+  #clock(): ClockReading {
+    const { epoch, isConfirmed, isContradicted } = this.#core.serviceClock();
+    return { epoch, isConfirmed, isContradicted, now: serviceNow(this.#core) };
+  }
+
+  async *#steps(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
+    this.#isRepeat = options.isRepeat;
+    if (this.#recorder !== undefined) await this.#recorder.begin(this.#past, serviceNow(this.#core));
     for (let repeats = 0; ; repeats++) {
-      const before = clock();
-      known = knownAtRead(rules, known, before);
-      if (repeats === 0) known = knownAtLook(rules, known, before);
-      let range = rangeToRead(rules, known.book, reader.hasCandles, before.now, isCutOff);
+      const before = this.#clock();
+      this.#known = knownAtRead(this.#rules, this.#known, before);
+      if (repeats === 0) this.#known = knownAtLook(this.#rules, this.#known, before);
+      let range = rangeToRead(
+        this.#rules,
+        this.#known.book,
+        this.#reader.hasCandles,
+        before.now,
+        this.#isCutOff,
+      );
       if (range.isFarBehind) {
-        yield* catchUp(options);
-        range = rangeToRead(rules, known.book, true, clock().now);
+        yield* this.#catchUp(options);
+        range = rangeToRead(this.#rules, this.#known.book, true, this.#clock().now);
       }
       // A blank book may come from a look by a clock that was not known yet.
       const probes = options.isClosing || range.isBlank ? "lightly" : "never";
-      const from = recorder?.readFrom(range.from) ?? range.from;
-      const read = await reader.read(from, range.to, { ...options, probes });
-      const { book } = known;
-      const { hasCandles } = reader;
-      const context = { book, range, hasCandles, firstSeen, mayRepeat: repeats < REPEATS };
-      const verdict = verdictOn(rules, read, context, clock());
-      if (verdict === "take-part-and-ask-again") yield takePart(read, book!, false);
+      const from = this.#recorder?.readFrom(range.from) ?? range.from;
+      const read = await this.#reader.read(from, range.to, { ...options, probes });
+      const { book } = this.#known;
+      const { hasCandles } = this.#reader;
+      const context = { book, range, hasCandles, firstSeen: this.#firstSeen, mayRepeat: repeats < REPEATS };
+      const verdict = verdictOn(this.#rules, read, context, this.#clock());
+      if (verdict === "take-part-and-ask-again") yield this.#takePart(read, book!, false);
       if (verdict === "ask-again" || verdict === "take-part-and-ask-again") continue;
       if (verdict === "not-whole") {
-        const isSecond = lackedWitness;
-        lackedWitness = true;
-        if (!isSecond) reader.doubt(read.lacks!);
-        yield takePart(read, book!, !isSecond);
-        throw await reader.unfinished(read.lacks!, options);
+        const isSecond = this.#lackedWitness;
+        this.#lackedWitness = true;
+        if (!isSecond) this.#reader.doubt(read.lacks!);
+        yield this.#takePart(read, book!, !isSecond);
+        throw await this.#reader.unfinished(read.lacks!, options);
       }
-      lackedWitness = false;
-      isCutOff = verdict === "catch-up-first";
+      this.#lackedWitness = false;
+      this.#isCutOff = verdict === "catch-up-first";
       if (verdict === "catch-up-first") {
-        firstSeen = read;
-        yield* catchUp(options);
-        isCutOff = false;
+        this.#firstSeen = read;
+        yield* this.#catchUp(options);
+        this.#isCutOff = false;
       } else if ("length" in verdict) {
-        firstSeen = undefined;
-        yield takePart({ ...read, candles: verdict }, book!, true);
+        this.#firstSeen = undefined;
+        yield this.#takePart({ ...read, candles: verdict }, book!, true);
         return;
       } else {
         const { isUnproven, lacksUntil, isLast } = verdict;
-        firstSeen = undefined;
-        yield { ...take({ ...read, isUnproven }, lacksUntil), isLast };
+        this.#firstSeen = undefined;
+        yield { ...this.#take({ ...read, isUnproven }, lacksUntil), isLast };
         if (isLast) return;
       }
     }
   }
 
   /** Reads what has left the revision window during an outage, slice by slice, until the rest fits one page. */
-  async function* catchUp(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
-    for (let passes = 0; known.book !== undefined && passes <= REPEATS; passes++) {
-      const until = windowStart(rules, serviceNow(core));
-      const reached = known.book.finalUntil;
-      if (passes > 0 && !isFarBehind(rules, known.book, until)) return;
-      const from = recorder?.readFrom(reached) ?? reached;
-      for await (const read of past.slices(from, () => until, options)) {
-        yield take(read);
+  async *#catchUp(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
+    for (let passes = 0; this.#known.book !== undefined && passes <= REPEATS; passes++) {
+      const until = windowStart(this.#rules, serviceNow(this.#core));
+      const reached = this.#known.book.finalUntil;
+      if (passes > 0 && !isFarBehind(this.#rules, this.#known.book, until)) return;
+      const from = this.#recorder?.readFrom(reached) ?? reached;
+      for await (const read of this.#past.slices(from, () => until, options)) {
+        yield this.#take(read);
         // The book holds back the end of this slice: read on from there, or the next slice would leave a hole.
-        if (known.book.finalUntil < read.to) break;
+        if (this.#known.book.finalUntil < read.to) break;
       }
-      if (known.book.finalUntil > reached) passes = 0;
+      if (this.#known.book.finalUntil > reached) passes = 0;
     }
   }
 
   /** Takes in an answer, as far as it counts. */
-  function take(read: SeriesRead, lacksUntil?: number): LookStep<CandleState> {
-    const before = known.book ?? emptyBook(Math.max(read.from, windowStart(rules, read.observedAt)));
-    const isCopy = isRepeat(read.sentAt);
-    const counted = countedRead(rules, read, silence, isCopy, lacksUntil);
+  #take(read: SeriesRead, lacksUntil?: number): LookStep<CandleState> {
+    const before =
+      this.#known.book ?? emptyBook(Math.max(read.from, windowStart(this.#rules, read.observedAt)));
+    const isCopy = this.#isRepeat(read.sentAt);
+    const counted = countedRead(this.#rules, read, this.#silence, isCopy, lacksUntil);
     const taken = {
       ...read,
       to: counted.to,
@@ -182,25 +204,27 @@ function candleLook(core: ClientCore, { series, rules, weekStart }: CandleWatch)
       isRepeat: isCopy,
       isUnproven: read.isUnproven === true && lacksUntil === undefined,
     };
-    const { book, changes, needsSecondLook } = applyRead(rules, before, taken);
-    meter(known.book, changes, book.observedAt);
-    recorder?.take(taken);
-    isRepeat = () => true;
-    silence = counted.silence;
-    const hasJumped = epoch !== undefined && book.epoch !== epoch;
-    const jump = hasJumped ? { ranAheadUntil: known.ranAheadUntil } : undefined;
-    epoch = book.epoch;
+    const { book, changes, needsSecondLook } = applyRead(this.#rules, before, taken);
+    this.#meter(this.#known.book, changes, book.observedAt);
+    this.#recorder?.take(taken);
+    this.#isRepeat = () => true;
+    this.#silence = counted.silence;
+    const hasJumped = this.#epoch !== undefined && book.epoch !== this.#epoch;
+    const jump = hasJumped ? { ranAheadUntil: this.#known.ranAheadUntil } : undefined;
+    this.#epoch = book.epoch;
     const newest = read.candles.at(-1);
     const seenUntil =
-      newest === undefined ? Math.min(known.seenUntil, book.finalUntil) : intervals.end(newest.timestamp);
-    known = { ...known, book, seenUntil, ranAheadUntil: undefined };
-    reader.forgetBefore(book.finalUntil);
+      newest === undefined
+        ? Math.min(this.#known.seenUntil, book.finalUntil)
+        : this.#rules.intervals.end(newest.timestamp);
+    this.#known = { ...this.#known, book, seenUntil, ranAheadUntil: undefined };
+    this.#reader.forgetBefore(book.finalUntil);
     const isCovered = read.isUnproven
       ? book.coveredUntil > before.coveredUntil || undefined
-      : book.coveredUntil >= settledUntil(rules, book.observedAt);
-    const isFirstSilence = silence !== undefined && silence.confirmedUntil === undefined;
+      : book.coveredUntil >= settledUntil(this.#rules, book.observedAt);
+    const isFirstSilence = this.#silence !== undefined && this.#silence.confirmedUntil === undefined;
     return {
-      state: { book, changes, endsEarly: read.to < settledUntil(rules, read.observedAt), jump },
+      state: { book, changes, endsEarly: read.to < settledUntil(this.#rules, read.observedAt), jump },
       sentAt: read.sentAt,
       observedAt: book.observedAt,
       isCurrent: needsSecondLook ? undefined : isCovered,
@@ -210,30 +234,31 @@ function candleLook(core: ClientCore, { series, rules, weekStart }: CandleWatch)
     };
   }
 
-  function meter(before: CandleBook | undefined, changes: readonly CandleChange[], observedAt: number): void {
+  #meter(before: CandleBook | undefined, changes: readonly CandleChange[], observedAt: number): void {
     if (changes.length === 0) return;
-    core.metering.tell(() => {
-      const closedLateBy = before === undefined ? [] : closingsLateBy(rules, before, changes, observedAt);
-      return { type: "candles", series, changes, closedLateBy };
+    this.#core.metering.tell(() => {
+      const closedLateBy =
+        before === undefined ? [] : closingsLateBy(this.#rules, before, changes, observedAt);
+      return { type: "candles", series: this.#series, changes, closedLateBy };
     });
   }
 
   /** Takes in the first answer with candles where no later one came through; what was read since is newer. */
-  function takeFirst(read: SeriesRead): LookStep<CandleState> {
-    const candles = read.candles.filter(({ timestamp }) => timestamp >= known.seenUntil);
-    return takePart({ ...read, candles }, known.book!, false);
+  #takeFirst(read: SeriesRead): LookStep<CandleState> {
+    const candles = read.candles.filter(({ timestamp }) => timestamp >= this.#known.seenUntil);
+    return this.#takePart({ ...read, candles }, this.#known.book!, false);
   }
 
   /** Takes in part of an answer: what it shows exists; what it does not show may exist, too. */
-  function takePart(read: SeriesRead, before: CandleBook, isLast: boolean): LookStep<CandleState> {
+  #takePart(read: SeriesRead, before: CandleBook, isLast: boolean): LookStep<CandleState> {
     let state: CandleState = { book: before, changes: [] };
     if (read.epoch === before.epoch) {
       const part = { ...read, hasUnidentifiedRow: true, isUnproven: true };
-      state = applyRead(rules, before, part);
-      meter(before, state.changes, state.book.observedAt);
-      recorder?.take(part);
-      known = { ...known, book: state.book };
-      firstSeen = firstSeen && asShownBy(firstSeen, read);
+      state = applyRead(this.#rules, before, part);
+      this.#meter(before, state.changes, state.book.observedAt);
+      this.#recorder?.take(part);
+      this.#known = { ...this.#known, book: state.book };
+      this.#firstSeen = this.#firstSeen && asShownBy(this.#firstSeen, read);
     }
     const { sentAt } = read;
     const { observedAt } = before;
