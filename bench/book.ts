@@ -140,7 +140,7 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
     goals,
     markdown: `## Book
 
-Polls of minutes, one every ${EVERY / 1_000} s, are taken in: the running candle has changed each time, and one in ${1 / CORRECTED} of the others. Ours tells what was new, changed, closed and became final, with the version before; ${PEER} overwrites what it has, keeps the last ${PEER_SIZE.toLocaleString("en-US")} candles, and tells nothing.
+The answers of polls are compared with what is known: \`1min\` candles, one poll every ${EVERY / 1_000} s. The running candle changes with each poll, and one in ${1 / CORRECTED} of the others does. Ours says which candles are new, changed, closed and final, and how they were before. ${PEER} overwrites its candles, keeps the last ${PEER_SIZE.toLocaleString("en-US")}, and does not say what has changed.
 
 ${sections.join("\n\n")}
 

@@ -187,27 +187,29 @@ function pageOf(figures: readonly Figure[], rounds: number, findings: readonly s
   const bullets = findings.length === 0 ? ["- none"] : findings.map((each) => `- ${each}`);
   return `## Whole series
 
-\`indicatorColumns\` over ${CANDLES.toLocaleString("en")} candles, one indicator a call, all checks of the columns
-included. The goals: faster than the fastest peer of every row, and at least 1.7 times as fast in the geometric mean
-(it is ${best}); at most 1.3 times the time of the loop (${overLoop}).
+\`indicatorColumns\` over ${CANDLES.toLocaleString("en")} candles. Each call computes one indicator, and checks the columns that
+it reads. There are three goals. Ours is faster than the fastest peer of every row. In the geometric mean of the rows it is
+at least 1.7 times as fast as the fastest peer (it is ${best}). It takes at most 1.3 times as long as the loop
+(${overLoop}).
 
 ${[row(["", ...heads]), `|---|${"---:|".repeat(heads.length)}`, ...lines.map(row), row(["**geometric mean**", "", ...means, "", overLoop])].join("\n")}
 
 Each number is the median of ${rounds} rounds of processor time, and the brackets hold the middle half of them. All
-ran by turns in one process, after each was warmed. Ours and the peers make new arrays, so they are compared with each
-other; with \`into\` ours writes over the last ones, as the loop does. The peers are given plain arrays, as their types
-ask; none of them checks a number. Where a peer gives fewer columns, it is timed for those: indicatorts has no ADX and
-no histogram, trading-signals no directions with its ADX, and no other than ours has the width of the bands.
-@debut/indicators has no call for a whole series. tulind is left out: its package holds
-C, and without a binary from another place it has to be compiled.
+contestants were warmed up, and then ran in turns in one process. Ours and the peers make new arrays, so they are compared
+with each other. With \`into\` ours writes over the arrays of the last call. The loop does the same, so these two are
+compared. The peers get plain arrays, as their types require, and none of them checks a number. Some peers compute fewer
+columns, and are timed for those: indicatorts has no ADX and no MACD histogram, trading-signals has no directions of the
+ADX, and no peer has the width of the Bollinger bands. @debut/indicators has no call for a whole series. tulind is left out:
+its package holds C, which has to be compiled.
 
-What is between ours and the loop is what a promise takes: the timestamps and each column that is read are looked
-through, about 1 ns and 0.6 ns a candle. New arrays take another 1 to 3 ns a column, for memory that has not been touched;
-the averages of SMA and EMA by themselves take less than 3 ns, so there the peers without checks are near.
+Ours takes longer than the loop because it checks its input: about 1 ns a candle for the timestamps, and 0.6 ns for each
+column that it reads. New arrays take another 1 to 3 ns a candle for each column, as their memory is new. SMA and EMA
+compute for less than 3 ns a candle, so peers without checks come close there.
 
-✗: the results are wrong, and the ratio is not in the mean:
+✗: the results are wrong, and the mean leaves the ratio out:
 
 ${bullets.join("\n")}
 
-Results are compared with the loop's, from the thousandth candle on, where different beginnings have faded, to 1e-6.`;
+Results are compared with those of the loop, to 1e-6, from the thousandth candle on: by then it does not matter any more
+how an indicator begins.`;
 }

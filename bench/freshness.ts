@@ -110,21 +110,22 @@ function pageOf(figures: readonly Figure[]): string {
   const { candles } = figures[0]!;
   return `## Freshness
 
-How long after the end of a minute its candle is there as closed, and how long until it is there as it will stay, over
-${minutes / 1_440} simulated days of one pair: ${MEASURED.length} stretches, begun all over the minute. The service is \`unsettled\` as it
-is by default: half of the swaps are visible at once, most within a second, one in twenty up to two minutes late, and
-forks take some back. One way takes 40 ms, and about 3 % of the requests fail, hang or are answered late. Of ${minutes.toLocaleString("en-US")}
-minutes ${candles.toLocaleString("en-US")} have a candle.
+When a minute has ended, how long does it take until its closed candle is there, and until it has its last values? This was
+measured over ${minutes / 1_440} simulated days of one pair, in ${MEASURED.length} runs that begin at different seconds of a minute. The service is
+\`unsettled\` with its defaults: half of the swaps are visible at once, most others within a second, one in twenty is up to
+two minutes late, and forks take some back. A message takes 40 ms each way, and about 3 % of the requests fail, hang or are
+answered late. ${candles.toLocaleString("en-US")} of the ${minutes.toLocaleString("en-US")} minutes have a candle.
 
 | | there, s | right, s | missed | wrong for good | requests a candle |
 |---|---:|---:|---:|---:|---:|
 ${lines.join("\n")}
 
-Delays are the median and the 99th percentile of all candles; a candle is wrong for good where its last word is not the
-service's, or where a fork has taken it back and nobody has told of that. A swap that turns up late makes a candle right
-late; \`watchCandles\` gives the correction with its next poll. The two \`timer\`s are pollers at their best:
-\`switchMap\` to the newest candle whose minute is over, \`catchError\` within it, and \`distinctUntilChanged\` by all of
-its values.`;
+"There" is the delay until the closed candle is there, and "right" the delay until it has its last values. Both are the
+median of all candles, with the 99th percentile in brackets. A candle is wrong for good if its last values differ from those
+of the service, or if a fork has removed it and the program was not told. A late swap makes a candle right late;
+\`watchCandles\` emits the correction with its next poll. The two \`timer\`s are written as well as such a poller can be:
+\`switchMap\` to the newest candle whose minute is over, \`catchError\` inside it, and \`distinctUntilChanged\` on all
+values.`;
 }
 
 function inSeconds(delays: Delays): string {

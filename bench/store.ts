@@ -38,26 +38,26 @@ async function measure({ rounds: asked, command }: MeasureOptions): Promise<Repo
     goals: goalsOf(starts, rows, year, closings),
     markdown: `## Store
 
-${CANDLES} candles of each of ten series, every start a process of its own whose time is virtual, one way 40 ms, over the
-file that a first run of 20 minutes has left. Strictly missing is what the store does not cover, in pages of 1,000
-candles, the running candle always.
+Ten series begin with ${CANDLES} candles each. A first run takes 20 minutes, and leaves a file; each restart uses a copy of it.
+Every start is a process of its own with virtual time, and a message takes 40 ms each way. "Strictly missing" counts the
+pages of 1,000 candles that hold what the store does not cover, which always includes the running candle.
 
 ${startTable(starts)}
 
-The events are those of the same start without a store, but for when they were seen. What is more than missing is one
-request a series: the first poll does not wait for the history.
+The events are the same as without a store, except for the instants at which they were seen. A start sends at most one
+request for each series more than is missing: the first poll does not wait for the history.
 
 ### Out of a file
 
-${SERIES.toLocaleString("en-US")} series of ${CANDLES} candles, asked for at once.
+${SERIES.toLocaleString("en-US")} series of ${CANDLES} candles are read at once.
 
 ${tableOf(rows.timed, "ms", inUnitsOf(1e6 / (SERIES * CANDLES), 0))}
 
-${aboutRounds(rows.rounds)} It is processor time. \`fetchCandles\` is the store through the client, which looks at every candle.
+${aboutRounds(rows.rounds)} It is processor time. \`fetchCandles\` reads the store through the client, which checks every candle.
 
 ### A year
 
-${YEAR.toLocaleString("en-US")} minutes as events: the history of \`watchCandles\` out of the store, and \`replayCandles\` of a file of lines.
+${YEAR.toLocaleString("en-US")} \`1min\` candles become events. \`watchCandles\` reads them from the store as its history; \`replayCandles\` gets them from a file of lines.
 
 ${tableOf(year.timed, "s", inUnitsOf(1e9 / YEAR, 2))}
 
@@ -65,10 +65,11 @@ ${aboutRounds(year.rounds)} It is processor time.
 
 ### Closings
 
-${SERIES.toLocaleString("en-US")} series of minutes close within a second, ${closings.rounds} times. From an answer to its closed candle it takes
-${spread(closings.with)} µs with a store and ${spread(closings.without)} µs without one, ${spread(closings.ratio)} times as long; the slowest event of a minute
-${spread(closings.worst.with)} ms and ${spread(closings.worst.without)} ms. What has become final is written after them, in ${closings.transactions.toFixed(2)} transactions a
-minute, for which the process stands still for ${spread(closings.writing, 0)} ms.
+A candle of each of ${SERIES.toLocaleString("en-US")} \`1min\` series closes within one second. This was timed ${closings.rounds} times. From an answer to the event of its
+closed candle it takes ${spread(closings.with)} µs with a store and ${spread(closings.without)} µs without one, which is
+${spread(closings.ratio)} times as long. The slowest event of a minute takes ${spread(closings.worst.with)} ms with a store and
+${spread(closings.worst.without)} ms without one. Final candles are written after these events, in ${closings.transactions.toFixed(2)} transactions a minute.
+A write blocks the process for ${spread(closings.writing, 0)} ms.
 
 ${inWords(about)}`,
     results: { ...about, starts, unit: "ns a candle", rows: rows.timed, year: year.timed, closings },

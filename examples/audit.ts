@@ -20,7 +20,9 @@ await runProgram(async (args) => {
   const found = file === undefined ? undefined : await openEvidence(file, series);
   if (found !== undefined && found.range === undefined && (from === undefined || to === undefined)) {
     const names = `${pair}, ${series.timeframe}, ${series.currency}`;
-    throw new UsageError(`${file} holds nothing of ${names}; name --from and --to to audit it all the same`);
+    throw new UsageError(
+      `${file} holds no candles of ${names}; set --from and --to to audit it all the same`,
+    );
   }
   const range = rangeOf({ from: from ?? found?.range?.from, to: to ?? found?.range?.to }, Date.now());
   const query = { ...series, ...range };

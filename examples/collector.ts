@@ -21,19 +21,19 @@ interface CollectorGiven extends Given {
 
 const command = new Command("npm run example:collector --")
   .description(
-    "Publishes the candles and snipers of pairs over NATS; without --base-url of a market that is made up.",
+    "Publishes the candles and snipers of pairs over NATS; without --base-url of a simulated market.",
   )
   .addOption(serversOption)
   .addOption(timeframeOption)
   .addOption(
-    new Option("--replicas <count>", "on how many nodes of a cluster to keep them")
+    new Option("--replicas <count>", "how many nodes of a NATS cluster keep the messages")
       .argParser(toNumber)
       .default(1),
   )
-  .addOption(new Option("--base-url <url>", `collect from a service elsewhere; needs ${KEY} and --pair`))
-  .addOption(new Option("--pair <addresses...>", "its pairs"))
+  .addOption(new Option("--base-url <url>", `collect from a remote service; needs ${KEY} and --pair`))
+  .addOption(new Option("--pair <addresses...>", "the addresses of the pairs"))
   .addOption(metricsOption)
-  .addOption(storeOption("; with --base-url, as a market that is made up is another one every hour"));
+  .addOption(storeOption("; needs --base-url: the simulated market changes every hour"));
 
 const stopping = new AbortController();
 onSignal(() => stopping.abort());
@@ -41,7 +41,7 @@ onSignal(() => stopping.abort());
 await runProgram(async (args) => {
   const given = parseArguments<CollectorGiven>(command, args);
   if (given.store !== undefined && given.baseUrl === undefined)
-    throw new UsageError("--store is for a service elsewhere: it needs --base-url");
+    throw new UsageError("--store needs --base-url: the simulated market changes every hour");
   await withStore(given.store, (stored) => publish(given, stored));
 });
 
@@ -84,8 +84,7 @@ function placeOf(
 ): { client: Client; pairs: readonly string[] } {
   if (baseUrl === undefined) return { client: createClient(demo.clientOptions), pairs: demo.pairs };
   const apiKey = process.env[KEY];
-  if (!apiKey) throw new UsageError(`a service elsewhere needs a key: set ${KEY} in the environment`);
-  if (pair === undefined)
-    throw new UsageError("a service elsewhere needs --pair, the addresses of its pairs");
+  if (!apiKey) throw new UsageError(`a remote service needs a key: set ${KEY} in the environment`);
+  if (pair === undefined) throw new UsageError("a remote service needs --pair, the addresses of its pairs");
   return { client: createClient({ baseUrl, apiKey, ...stored }), pairs: pair };
 }

@@ -17,8 +17,6 @@ await runProgram(async (args) => {
 
 function command(): Command {
   return new Command("npm run example:demo --")
-    .description(
-      "Writes the live page as one HTML file: a market that is made up, its service and the chart.",
-    )
+    .description("Writes the live page as one HTML file: a simulated market, its service and the chart.")
     .option("--out <file>", "the file to write", "demo.html");
 }

@@ -56,7 +56,7 @@ async function run(
     meter.stop({ isComplete });
   }
   if (signal !== undefined) process.exitCode = EXIT_CODES[signal];
-  const state = isComplete ? "complete" : "stopped; the same command goes on from here";
+  const state = isComplete ? "complete" : "stopped; run the same command again to go on from here";
   summarize(meter, output, note === undefined ? state : `${state}, but ${note}`);
 }
 
@@ -71,11 +71,12 @@ function summarize({ candles, requests, units }: Meter, output: Output | undefin
 /** What a failure to write means, and what is left; other errors speak for themselves. */
 async function explained(error: unknown, output: Output | undefined): Promise<unknown> {
   const { code } = error as NodeJS.ErrnoException;
-  if (code === "EPIPE")
-    return new Error("whoever read standard output has closed it; the download has stopped");
+  if (code === "EPIPE") return new Error("standard output was closed, so the download has stopped");
   if (code !== "ENOSPC") return error;
-  if (output === undefined) return new Error("no room is left for standard output");
+  if (output === undefined) return new Error("the disk behind standard output is full");
   const kept = await recoverCandles(linesOf(output), lineFormatOf(output.format)).catch(() => undefined);
   const left = kept === undefined ? "" : `; ${kept.count.toLocaleString("en-US")} candles are kept`;
-  return new Error(`no room is left for ${output.file}${left}; make room, and start again to go on`);
+  return new Error(
+    `the disk of ${output.file} is full${left}; make room, and run the same command again to go on`,
+  );
 }

@@ -41,7 +41,7 @@ interface Given {
 
 const command = new Command("npm run example:indicators --")
   .description(
-    "Two moving averages and an RSI over the candles of a pair that is made up and served in this process.",
+    "Two moving averages and an RSI over the candles of a simulated pair that is served in this process.",
   )
   .addOption(new Option("--timeframe <length>", "from 1s to 1M").default("10s"))
   .addOption(new Option("--seed <number>", "which market to make up").argParser(toNumber).default(69))

@@ -77,7 +77,7 @@ export function estimateCost(
   options: CostOptions = {},
 ): CostEstimate {
   if (typeof subscriptions !== "object" || typeof subscriptions?.[Symbol.iterator] !== "function") {
-    const allowed = "a list of options of watchCandles and watchSnipers";
+    const allowed = "a list of options for watchCandles and watchSnipers";
     throw new InvalidInputError("subscriptions", allowed, "is not iterable");
   }
   checkNames(options, ["at"]);

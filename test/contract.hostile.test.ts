@@ -62,7 +62,7 @@ describe("how deep a text goes", () => {
     expect(depthOf(parseJson(textOf(16)))).toBe(16);
     expect(refusalOf(() => parseJson(textOf(17)))).toMatchObject({
       path: [],
-      issue: "nested deeper than 16",
+      issue: "nested deeper than 16 levels",
     });
   });
 
@@ -94,7 +94,7 @@ describe("how deep a text goes", () => {
     fc.assert(
       fc.property(wrapped, fc.constantFrom(0, 1, "\t"), (value, space) => {
         const outcome = outcomeOf(() => parseJson(JSON.stringify(value, null, space)));
-        if (depthOf(value) > 16) expect(outcome).toMatchObject({ issue: "nested deeper than 16" });
+        if (depthOf(value) > 16) expect(outcome).toMatchObject({ issue: "nested deeper than 16 levels" });
         else expect(outcome).toEqual(value);
       }),
     );
@@ -103,8 +103,8 @@ describe("how deep a text goes", () => {
 
 describe("a text that would hold up the parser", () => {
   it.each([
-    ["lists in lists", "[".repeat(3_000_000), "nested deeper than 16"],
-    ["objects in objects", '{"a":'.repeat(600_000), "nested deeper than 16"],
+    ["lists in lists", "[".repeat(3_000_000), "nested deeper than 16 levels"],
+    ["objects in objects", '{"a":'.repeat(600_000), "nested deeper than 16 levels"],
     ["more values than any answer has", `[${"0,".repeat(1_000_000)}0]`, "more than 500000 values"],
     ["as many names", `{"":0${',"":0'.repeat(600_000)}}`, "more than 500000 values"],
   ])("never reaches it: %s", (_, text, issue) => {
@@ -194,12 +194,12 @@ describe("snipers", () => {
       return refused.map(({ error }) => [...error.path.slice(2), error.issue]);
     };
     for (const total of SNIPER_TOTALS) {
-      expect(issueOf({ [total]: "1" })).toEqual([[total, "not of type number"]]);
+      expect(issueOf({ [total]: "1" })).toEqual([[total, "not a number"]]);
       expect(issueOf({ [total]: -1e300 })).toEqual([]);
     }
     const list = (transaction: unknown) => issueOf({ snipedTransactions: [good, transaction] });
     expect(list(good)).toEqual([]);
-    expect(list([])).toEqual([["snipedTransactions", 1, "not of type object"]]);
+    expect(list([])).toEqual([["snipedTransactions", 1, "not an object"]]);
     expect(list({ ...good, transactionHash: "" })).toEqual([
       ["snipedTransactions", 1, "transactionHash", "empty"],
     ]);
@@ -207,11 +207,9 @@ describe("snipers", () => {
       ["snipedTransactions", 1, "transactionTimestamp", "not an ISO 8601 instant with a zone"],
     ]);
     expect(list({ ...good, blocksAfterCreation: "3" })).toEqual([
-      ["snipedTransactions", 1, "blocksAfterCreation", "not of type number"],
+      ["snipedTransactions", 1, "blocksAfterCreation", "not a number"],
     ]);
-    expect(issueOf({ walletAddress: 5, totalSoldUsd: "1" })).toEqual([
-      ["walletAddress", "not of type string"],
-    ]);
+    expect(issueOf({ walletAddress: 5, totalSoldUsd: "1" })).toEqual([["walletAddress", "not a string"]]);
   });
 });
 

@@ -42,5 +42,5 @@ export function differenceOf(
 }
 
 function percent(share: number): string {
-  return `${(100 * share).toPrecision(2)} %`;
+  return `${Number((100 * share).toPrecision(2))} %`;
 }

@@ -52,19 +52,19 @@ export function startCosts(candles: number): Promise<StartCost[]> {
     const end = START + FIRST_RUN + 5_000;
     await again("a restart at once", first, end);
     await again("an hour later", first, end + HOUR);
-    await again("a week later, so many candles", first, end + 7 * DAY);
+    await again(`a week later, again ${candles} candles`, first, end + 7 * DAY);
     const since = START - 10 * MINUTE;
     const fromInstant = ten.map((watch) => ({ ...watch, since }));
-    await again("a week later, from the same instant on", first, end + 7 * DAY, fromInstant);
+    await again("a week later, since the same instant", first, end + 7 * DAY, fromInstant);
     copyFileSync(`${torn}-wal`, `${pathOf(`${costs.length}.db`)}-wal`);
-    await again("at once, the last write torn", torn, end);
+    await again("a restart at once, last write cut off", torn, end);
     const subscribers = Array.from({ length: 10 }, (_, at) => ({
       ...seriesOf("three", "1min"),
       since: START - (at + 1) * candles * (MINUTE / 2),
     }));
     const shared = pathOf("shared.db");
-    costs.push(await costOf("ten subscribers of ten instants", shared, START, subscribers));
-    costs.push(await costOf("the same, again at once", shared, START + MINUTE, subscribers));
+    costs.push(await costOf("ten subscribers since ten instants", shared, START, subscribers));
+    costs.push(await costOf("the same, a restart at once", shared, START + MINUTE, subscribers));
     return costs;
   });
 }

@@ -69,7 +69,9 @@ async function readParquetFile(file: string, series: Series): Promise<Evidence> 
   const { series: held, covered } = await parquetContents(file);
   const names = ["pairAddress", "timeframe", "currency", "network"] as const;
   if (names.some((name) => held[name] !== series[name])) {
-    throw new UsageError(`${file} holds another series: ${names.map((name) => held[name]).join(", ")}`);
+    throw new UsageError(
+      `${file} holds another series than was asked for: ${names.map((name) => held[name]).join(", ")}`,
+    );
   }
   return { against: await listOf(readParquet(file)), range: covered };
 }

@@ -45,14 +45,16 @@ export function readOptions(
   const [file] = command.args;
   const place = pastPlace(given, environment);
   if (place.kind === "remote" && file === undefined)
-    throw new UsageError("name the file to audit: a SQLite store, or candles as Parquet, CSV or NDJSON");
+    throw new UsageError(
+      "--base-url needs the file to audit: a SQLite store, or candles as Parquet, CSV or NDJSON",
+    );
   return { file, place, series: { network, timeframe, currency }, from, to, outliers, json };
 }
 
 function auditCommand(): Command {
   const command = new Command("npm run --silent example:audit --")
     .description(
-      "Reads a range again and tells what of a store, or of a file of candles, is otherwise at the service; it alters nothing. Without a service the market is made up, that of example:history, and nothing leaves this machine.",
+      "Reads a range again, and shows where a store, or a file of candles, differs from the service; it changes nothing. Without --base-url it uses the simulated market of example:history, and nothing leaves this machine.",
     )
     .argument(
       "[file]",
@@ -61,17 +63,17 @@ function auditCommand(): Command {
     .addOption(
       new Option(
         "--from <instant>",
-        "start (default: of the file what it holds, else a day before --to)",
+        "start (default: where the file begins, or a day before --to)",
       ).argParser(toInstant),
     )
     .addOption(
       new Option(
         "--to <instant>",
-        "end, exclusive (default: of the file what it holds, else the last midnight, UTC)",
+        "end, exclusive (default: where the file ends, or the last midnight, UTC)",
       ).argParser(toInstant),
     )
     .addOption(
-      new Option("--outliers <score>", "from which score on outliers are shown")
+      new Option("--outliers <score>", "the score from which outliers are shown")
         .argParser(toNumber)
         .default(SHOWN_OUTLIERS),
     )
@@ -84,8 +86,8 @@ function auditCommand(): Command {
         "",
         ...ENVIRONMENT_HELP,
         "",
-        "Exit code: 0 where nothing is wrong (outliers are worth a look, and wrong or not), 1 where something is or the",
-        "audit failed, 2 for options that cannot be taken.",
+        "Exit code: 0 if nothing is wrong (outliers do not count: look at them yourself), 1 if something is wrong or the",
+        "audit failed, 2 for wrong options.",
       ].join("\n"),
     );
   for (const option of pastOptions()) command.addOption(option);

@@ -63,13 +63,13 @@ export function rowsOf(result: BacktestResult, { currency }: Pick<Series, "curre
     row("return", "CAGR", "(end / start)^(365 days / span) − 1; none below a year (GIPS, 2020)", ({ cagr }) =>
       figure(cagr, share),
     ),
-    row("risk", "max drawdown", "deepest fall from the highest value so far, by closes", ({ maxDrawdown }) =>
+    row("risk", "max drawdown", "largest fall from the highest value so far, at closes", ({ maxDrawdown }) =>
       plain(percent(maxDrawdown)),
     ),
-    row("risk", "its length", "from that highest value until it was there again, or the end", (of) =>
+    row("risk", "its length", "from that highest value until it was reached again, or until the end", (of) =>
       plain(duration(of.maxDrawdownLength)),
     ),
-    row("risk", "longest drawdown", "longest time below a highest value", ({ longestDrawdown }) =>
+    row("risk", "longest drawdown", "longest time below the highest value so far", ({ longestDrawdown }) =>
       plain(duration(longestDrawdown)),
     ),
     row("risk", "volatility", "standard deviation of daily returns × √365; none below 30 days", (of) =>
@@ -78,8 +78,11 @@ export function rowsOf(result: BacktestResult, { currency }: Pick<Series, "curre
     row("risk", "Sharpe", "mean / standard deviation of daily returns × √365 (Sharpe, 1994)", ({ sharpe }) =>
       figure(sharpe, ratio),
     ),
-    row("risk", "Sortino", "the same by the downside deviation (Sortino and Price, 1994)", ({ sortino }) =>
-      figure(sortino, ratio),
+    row(
+      "risk",
+      "Sortino",
+      "mean / downside deviation of daily returns × √365 (Sortino and Price, 1994)",
+      ({ sortino }) => figure(sortino, ratio),
     ),
     row("risk", "Calmar", "CAGR / max drawdown (Young, 1991)", ({ calmar }) => figure(calmar, ratio)),
     row("risk", "exposure", "share of the time in which tokens were held or owed", ({ exposure }) =>
@@ -116,14 +119,14 @@ export function rowsOf(result: BacktestResult, { currency }: Pick<Series, "curre
     row(
       "trades",
       "average win",
-      "mean profit of those with one",
+      "mean profit of the trades with a profit",
       ({ averageWin }) => figure(averageWin, money),
       "strategy",
     ),
     row(
       "trades",
       "average loss",
-      "mean loss of those with one",
+      "mean loss of the trades with a loss",
       ({ averageLoss }) => figure(averageLoss, (value) => money(-value)),
       "strategy",
     ),
@@ -134,16 +137,16 @@ export function rowsOf(result: BacktestResult, { currency }: Pick<Series, "curre
       (of) => plain(`${of.longestWinStreak} won, ${of.longestLossStreak} lost`),
       "strategy",
     ),
-    row("costs", "turnover", "value of all fills / mean worth of the account", ({ turnover }) =>
+    row("costs", "turnover", "value of all fills / mean value of the account", ({ turnover }) =>
       figure(turnover, times),
     ),
-    row("costs", "fees", "what the pool and the chain took", ({ fees }) => plain(amount(fees))),
-    row("costs", "slippage", "what worse prices than those of the candles cost", ({ slippage }) =>
+    row("costs", "fees", "paid to the pool and the chain", ({ fees }) => plain(amount(fees))),
+    row("costs", "slippage", "cost of worse prices than those of the candles", ({ slippage }) =>
       plain(amount(slippage)),
     ),
     ...(result.broker.short === undefined
       ? []
-      : [row("costs", "borrowing", "what it cost to owe tokens", ({ borrowed }) => plain(amount(borrowed)))]),
+      : [row("costs", "borrowing", "cost of owing tokens", ({ borrowed }) => plain(amount(borrowed)))]),
   ];
 }
 

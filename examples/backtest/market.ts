@@ -4,7 +4,7 @@ const MINUTE = 60_000;
 const DAY = 86_400_000;
 const MINUTES_IN_DAY = 1_440;
 
-/** Where the market that is made up begins and ends, where nothing else is asked for. */
+/** Where the simulated market begins and ends, where nothing else is asked for. */
 const FROM = Date.UTC(2025, 0, 1);
 const TO = Date.UTC(2025, 6, 1);
 
@@ -25,8 +25,8 @@ export const SERIES: Series = {
 
 /** Why a strategy fares as it does there. */
 export const EXPLANATION =
-  `This market is made up: it rises or falls for ${TIDE.shortest} to ${TIDE.longest} days at a time, with noise on top. ` +
-  "So a strategy that follows trends gains there before costs, whatever holding comes to; a real pair owes nobody a trend.";
+  `This market is simulated: it rises or falls for ${TIDE.shortest} to ${TIDE.longest} days at a time, with noise on top. ` +
+  "So a strategy that follows trends gains here before costs, even if buy and hold does not. A real pair need not have trends.";
 
 /** Minutes of a market of tides, from a seed; the same ones whatever part of them is asked for. */
 export function makeCandles({ seed, from, to }: { seed: number; from: number; to: number }): Candle[] {

@@ -128,7 +128,7 @@ export function readOptions(
 function placeOf(given: Given, environment: Readonly<Record<string, string | undefined>>): Place {
   const { candles, store, tape, minimumUsd, seed, pair } = given;
   if (minimumUsd !== undefined && tape === undefined)
-    throw new UsageError("--minimum-usd is about the swaps of a tape: it needs --tape");
+    throw new UsageError("--minimum-usd needs --tape, whose swaps it filters");
   if (candles !== undefined) return { kind: "candles", files: candles };
   if (tape !== undefined) return { kind: "tape", file: tape, minimumUsd };
   const { pair: _pairs, ...rest } = given;
@@ -139,27 +139,31 @@ function placeOf(given: Given, environment: Readonly<Record<string, string | und
     return { kind: "remote", baseUrl, apiKey, store };
   }
   if (store !== undefined) return { kind: "store", file: store };
-  if (pair !== undefined)
-    throw new UsageError("--pair is of a service elsewhere, a store or a file: it needs one of them");
+  if (pair !== undefined) throw new UsageError("--pair needs --base-url, --store or --candles");
   return { kind: "market", seed: seed ?? DEFAULT_SEED };
 }
 
 function backtestCommand(): Command {
   const command = new Command("npm run example:backtest --")
     .description(
-      "Runs a strategy over the past of pairs, on paper, and tells what became of it. Without options the market is made up, and nothing leaves this machine.",
+      "Runs a strategy over past candles of pairs, on paper, and reports the result. Without options the market is simulated, and nothing leaves this machine.",
     )
     .addOption(
       new Option(
         "--candles <files...>",
-        "candles, a file a pair: .ndjson, .csv, .parquet or .db, such as example:history writes",
+        "candles, one file for each pair: .ndjson, .csv, .parquet or .db, such as example:history writes",
       ).conflicts(["store", "baseUrl", "tape", "seed"]),
     )
-    .addOption(storeOption("; alone: what it holds is all that is read").conflicts(["tape", "seed"]))
+    .addOption(storeOption("; without --base-url only the store is read").conflicts(["tape", "seed"]))
     .addOption(
-      new Option("--base-url <url>", `ask a service elsewhere; needs ${KEY} and --pair`).conflicts("tape"),
+      new Option("--base-url <url>", `ask a remote service; needs ${KEY} and --pair`).conflicts("tape"),
     )
-    .addOption(new Option("--pair <addresses...>", "the pairs, of a service or a store; or names for files"))
+    .addOption(
+      new Option(
+        "--pair <addresses...>",
+        "the pairs to read of a service or a store; with --candles, the names of the files' pairs",
+      ),
+    )
     .addOption(
       new Option("--tape <file>", "the swaps of a tape, one JSON object a line, oldest first").conflicts(
         "pair",
@@ -172,13 +176,13 @@ function backtestCommand(): Command {
     .addOption(
       new Option(
         "--timeframe <length>",
-        "what the strategy trades, from 1s to 1M; made of shorter candles where there are such (default: what the file has; 1h of the market that is made up, else 1min)",
+        "the candles that the strategy trades, from 1s to 1M; made of shorter candles if there are any (default: those of the file; 1h in the simulated market; else 1min)",
       ),
     )
     .addOption(
       new Option(
         "--within <length>",
-        "shorter candles, which tell what happened inside (default: those of the file or the market)",
+        "shorter candles, which fill the orders in between (default: those of the file or the market)",
       ),
     )
     .addOption(new Option("--currency <name>", "usd or native").default("usd"))
@@ -186,27 +190,29 @@ function backtestCommand(): Command {
     .addOption(
       new Option(
         "--from <instant>",
-        "start (default: all there is; of a service a day before --to)",
+        "start (default: the first candle; with --base-url a day before --to)",
       ).argParser(toInstant),
     )
     .addOption(
       new Option(
         "--to <instant>",
-        "end, exclusive (default: all there is; of a service the last midnight, UTC)",
+        "end, exclusive (default: after the last candle; with --base-url the last midnight, UTC)",
       ).argParser(toInstant),
     )
-    .addOption(new Option("--strategy <file>", "what to run (default: examples/backtest/strategy.ts)"))
+    .addOption(
+      new Option("--strategy <file>", "the file of the strategy (default: examples/backtest/strategy.ts)"),
+    )
     .addOption(setOption());
   for (const option of sweepOptions()) command.addOption(option);
   return command
     .addOption(new Option("--cash <amount>", "money at the start").argParser(toNumber).default(10_000))
     .addOption(
-      new Option("--fee <percent>", "of each fill")
+      new Option("--fee <percent>", "the fee, in percent of each fill")
         .argParser(toShare)
         .default(0.003, "0.3, as many pools take"),
     )
     .addOption(
-      new Option("--gas <amount>", "what each fill costs besides, in the currency of the prices")
+      new Option("--gas <amount>", "what each fill costs in addition, in the currency of the prices")
         .argParser(toNumber)
         .default(0),
     )
@@ -218,16 +224,16 @@ function backtestCommand(): Command {
     .addOption(
       new Option(
         "--volume-share <percent>",
-        "the most that fills take of the volume of a candle (default: no cap)",
+        "how much of the volume of a candle fills may take, at most (default: no limit)",
       ).argParser(toShare),
     )
     .addOption(
-      new Option("--latency <ms>", "from a close until an order is known").argParser(toNumber).default(0),
+      new Option("--latency <ms>", "ms from a close until an order is known").argParser(toNumber).default(0),
     )
     .addOption(
       new Option(
         "--short <percent>",
-        "let it sell what is not held, at this cost of borrowing a year (default: it may not)",
+        "allow selling what is not held, and set the yearly cost of borrowing (default: not allowed)",
       ).argParser(toShare),
     )
     .addOption(new Option("--json", "print everything as one JSON object").conflicts("csv"))

@@ -67,7 +67,7 @@ export async function openPast(options: PastOptions, tell: (line: string) => voi
     const series = { ...base, timeframe: timeframe ?? (place.kind === "market" ? "1h" : base.timeframe) };
     if (lengthOf(series.timeframe) < lengthOf(base.timeframe)) {
       throw new UsageError(
-        `there are candles of ${base.timeframe}, of which no ${series.timeframe} can be made`,
+        `--timeframe ${series.timeframe} is shorter than the candles of ${title}; allowed: ${base.timeframe} or longer`,
       );
     }
     if (series.timeframe === base.timeframe) {
@@ -77,7 +77,9 @@ export async function openPast(options: PastOptions, tell: (line: string) => voi
     if (within === undefined || lengthOf(base.timeframe) < lengthOf(within)) within = base.timeframe;
     const longer = await lastValueFrom(longerOnes(whole, base, series.timeframe));
     if (longer.length === 0) {
-      throw new UsageError(`the candles of ${base.timeframe} make no whole one of ${series.timeframe}`);
+      throw new UsageError(
+        `the ${base.timeframe} candles of ${title} do not fill one whole candle of ${series.timeframe}`,
+      );
     }
     // The two begin together: what is before the first longer candle is nothing that could be traded.
     const shorter = whole.filter(({ timestamp }) => timestamp >= longer[0]!.timestamp);
@@ -140,9 +142,9 @@ type Of<Kind extends Place["kind"]> = Extract<Place, { kind: Kind }>;
 
 function makeMarket({ from, to, within }: PastOptions, { seed }: Of<"market">): Finding {
   if (within !== undefined && within !== market.SERIES.timeframe)
-    throw new UsageError("the market that is made up has candles of 1min: --within is 1min there");
+    throw new UsageError("--within has to be 1min in the simulated market");
   const candles = market.makeCandles({ seed, ...market.rangeOf(from, to) });
-  const title = `a market that is made up (seed ${seed})`;
+  const title = `a simulated market (seed ${seed})`;
   return { found: [{ series: market.SERIES, candles }], title, explanation: market.EXPLANATION };
 }
 
@@ -165,7 +167,9 @@ async function readSwaps(options: PastOptions, { file, minimumUsd }: Of<"tape">)
 async function readFiles(options: PastOptions, { files }: Of<"candles">): Promise<Finding> {
   const { pairs, network, currency, within } = options;
   if (pairs.length > 0 && pairs.length !== files.length) {
-    throw new UsageError(`--pair names ${pairs.length} of ${files.length} files`);
+    throw new UsageError(
+      `--pair names ${pairs.length} pairs for ${files.length} ${files.length === 1 ? "file" : "files"}; allowed: one pair for each file`,
+    );
   }
   const found: Found[] = [];
   for (const [at, file] of files.entries()) {
@@ -201,7 +205,7 @@ function timeframeOf(candles: readonly Candle[], file: string): Timeframe {
     return lengthOf(each) <= shortest && candles.every(({ timestamp }) => isStart(each, timestamp));
   });
   if (timeframe !== undefined && shortest < Number.POSITIVE_INFINITY) return timeframe;
-  throw new UsageError(`${file} does not tell how long its candles are: name it by --within`);
+  throw new UsageError(`${file} does not say how long its candles are: set --within`);
 }
 
 const isStart = (timeframe: Timeframe, instant: number) => intervalOf(timeframe, instant).start === instant;

@@ -59,10 +59,10 @@ export function reportOf({ result, kindReturn, past, loaded }: Run): Report {
       `${dateAndTime(statistics.from).slice(0, 16)} to ${dateAndTime(statistics.to).slice(0, 16)} UTC, ${candlesText(past)}`,
     ],
     verdict:
-      `${percent(statistics.totalReturn, { signed: true })} in ${duration(statistics.to - statistics.from)}, ` +
-      `and ${percent(buyAndHold.statistics.totalReturn, { signed: true })} by holding; ` +
-      `the deepest fall was ${percent(statistics.maxDrawdown)}, by holding ${percent(buyAndHold.statistics.maxDrawdown)}. ` +
-      `Costs took ${amount(statistics.fees + statistics.slippage + statistics.borrowed)} ${series.currency}.`,
+      `In ${duration(statistics.to - statistics.from)} the strategy returned ${percent(statistics.totalReturn, { signed: true })}, ` +
+      `and buy and hold ${percent(buyAndHold.statistics.totalReturn, { signed: true })}. ` +
+      `The deepest fall was ${percent(statistics.maxDrawdown)}, and ${percent(buyAndHold.statistics.maxDrawdown)} for buy and hold. ` +
+      `The costs were ${amount(statistics.fees + statistics.slippage + statistics.borrowed)} ${series.currency}.`,
     notes: [
       ...(past.explanation === undefined ? [] : [past.explanation]),
       ...notesOf(result, kindReturn, past),
@@ -88,27 +88,27 @@ function notesOf(result: BacktestResult, kindReturn: number, { pairs }: Past): s
   const { trades: closed, openTrades, totalReturn, from, to } = statistics;
   if (closed < FEW_TRADES) {
     notes.push(
-      `${count(closed, "closed trade")}: below ${FEW_TRADES} their mean says little of the next one.`,
+      `There ${closed === 1 ? "is" : "are"} only ${count(closed, "closed trade")}: the mean of fewer than ${FEW_TRADES} says little about the next one.`,
     );
   }
   if (to - from < 30 * DAY) {
-    notes.push(`${duration(to - from)}: a span below 30 days shows one kind of market.`);
+    notes.push(`The time span is only ${duration(to - from)}: less than 30 days show one kind of market.`);
   }
   if (openTrades > 0) {
     notes.push(
-      `${count(openTrades, "position")} still open: worth the last close, before the costs of ${trades.at(-1)!.side === "long" ? "selling" : "buying back"}.`,
+      `${count(openTrades, "position")} ${openTrades === 1 ? "is" : "are"} still open, and counted at the last close, without the costs of ${trades.at(-1)!.side === "long" ? "selling" : "buying back"}.`,
     );
   }
   const isSame = Math.abs(kindReturn - totalReturn) < 0.000_05;
   notes.push(
     isSame
-      ? "The order of high and low inside a candle, which nobody knows, makes no difference here."
-      : `Nobody knows the order of high and low inside a candle. The worst one counts; with the best one it is ${percent(kindReturn, { signed: true })}.`,
+      ? "A candle does not tell whether its high or its low came first. Here that makes no difference."
+      : `A candle does not tell whether its high or its low came first. The figures assume the worse order; with the better one the return is ${percent(kindReturn, { signed: true })}.`,
   );
   const isOdd = ({ sharpe, totalReturn }: Statistics) => (sharpe.value ?? 0) * totalReturn < 0;
   if (isOdd(statistics) || isOdd(buyAndHold.statistics)) {
     notes.push(
-      "A Sharpe ratio and a return of different signs are no mistake: the ratio is of the mean daily return, and +100 % and −50 % have a mean of +25 %, and come to nothing.",
+      "The Sharpe ratio and the return can have different signs: the ratio uses the mean daily return. Days of +100 % and −50 % have a mean of +25 %, but a return of 0 %.",
     );
   }
   const distances = distancesOf(result);
@@ -118,21 +118,23 @@ function notesOf(result: BacktestResult, kindReturn: number, { pairs }: Past): s
   ];
   if (2 * distances.length > closed && distance < range) {
     notes.push(
-      `${distances.length} of ${count(closed, "closed trade")} ended at a stop, which was ${percent(distance)} away; half of the candles go further than that between low and high (${percent(range)} in the middle one): such a stop is hit by chance.`,
+      `${distances.length} of ${count(closed, "closed trade")} ended at a stop, ${percent(distance)} from the entry in the median. The median candle is larger: ${percent(range)} from low to high. Such a stop is hit by chance.`,
     );
   }
   const gaps = fills.map(pastStop).filter((share) => share > GAP);
   if (gaps.length > 0) {
     const mean = gaps.reduce((sum, share) => sum + share, 0) / gaps.length;
     notes.push(
-      `${count(gaps.length, "stop")} filled past a gap, ${percent(mean)} worse than asked for on the mean: a stop is no promise of a price.`,
+      `${count(gaps.length, "stop")} ${gaps.length === 1 ? "was" : "were"} filled after a gap, on average ${percent(mean)} worse than the price of the stop: a stop does not guarantee a price.`,
     );
   }
   const reasons = new Map<string, number>();
   for (const { reason } of rejections) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   if (reasons.size > 0) {
     const each = [...reasons].map(([reason, times]) => `${reason} ${times}`).join(", ");
-    notes.push(`${count(rejections.length, "order")} refused: ${each}.`);
+    notes.push(
+      `${count(rejections.length, "order")} ${rejections.length === 1 ? "was" : "were"} refused: ${each}.`,
+    );
   }
   return notes;
 }
@@ -167,21 +169,21 @@ function medianOf(values: readonly number[]): number {
 export function assumptionsOf(broker: BrokerRules, { pairs, within }: Past): string[] {
   const { cash, fees, slippage, maxVolumeShare, latency, short } = broker;
   const { currency } = pairs[0]!.series;
-  const gas = fees.fixed > 0 ? `, and ${amount(fees.fixed)} ${currency} for the chain` : "";
-  const worse = "share" in slippage ? percent(slippage.share) : "by its rule";
+  const gas = fees.fixed > 0 ? `, and ${amount(fees.fixed)} ${currency} for gas` : "";
+  const worse = "share" in slippage ? `${percent(slippage.share)} worse` : "worse by its own rule";
   return [
-    `${amount(cash)} ${currency} at the start; ${short === undefined ? "nothing is sold that is not held" : `tokens may be owed, for ${percent(short.borrow)} a year`}.`,
-    `An order counts as known ${latency === 0 ? "as its candle closes" : `${latency} ms after its candle has closed`}; no candle that began before fills it.`,
-    `Market orders are filled at the next open, stops at their price or, past a gap, at the open; ${worse} worse than that (slippage). Each fill costs ${percent(fees.taker)} of it (fee)${gas}.`,
+    `The account begins with ${amount(cash)} ${currency}. ${short === undefined ? "It sells only what it holds." : `It may owe tokens, for ${percent(short.borrow)} a year.`}`,
+    `An order arrives ${latency === 0 ? "when its candle closes" : `${latency} ms after its candle has closed`}. Only candles that begin after that fill it.`,
+    `A market order is filled at the next open; a stop at its price, or at the open after a gap. Slippage makes prices ${worse}. Each fill costs a fee of ${percent(fees.taker)}${gas}.`,
     within === undefined
-      ? "Nobody knows what happened inside a candle: of all orders of high and low, the one that leaves the account with the least counts."
-      : `Candles of ${within} tell what happened inside longer ones; inside them the order of high and low that leaves the account with the least counts.`,
+      ? "A candle does not tell whether its high or its low came first: the order that is worse for the account counts."
+      : `${within} candles show what happened inside longer ones. Inside a ${within} candle, the order of high and low that is worse for the account counts.`,
     maxVolumeShare === undefined
-      ? "No order is too large for the pool: what your own trades do to the price is in the slippage alone."
-      : `All fills of a candle take at most ${percent(maxVolumeShare)} of the value traded in it.`,
-    "An interval without swaps has a flat candle: on chain the price stands still until somebody trades.",
-    "Buy and hold puts equal parts into each pair at its first open, at the same costs. The risk-free rate is 0; a year has 365 days.",
-    "Not in it: sandwiched swaps, failed transactions, pools that run dry, and pairs that are gone and that you therefore did not try.",
+      ? "No order is too large for the pool: only the slippage stands for what your own trades do to the price."
+      : `The fills of a candle take at most ${percent(maxVolumeShare)} of the value that was traded in it.`,
+    "An interval without swaps has a flat candle: on chain the price does not change until somebody trades.",
+    "Buy and hold buys each pair for an equal part of the money at its first open, at the same costs. The risk-free rate is 0, and a year has 365 days.",
+    "The backtest leaves out sandwiched swaps, failed transactions, pools that run dry, and pairs that no longer exist, which you therefore did not try.",
   ];
 }
 

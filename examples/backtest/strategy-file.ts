@@ -26,7 +26,8 @@ export function setOption(): Option {
     "parameters of the strategy, such as fast=12 slow=26 stop=0.03",
   ).argParser((text: string, before: Parameters = {}) => {
     const [name, number = "", ...rest] = text.split("=");
-    if (!name || rest.length > 0) throw new UsageError(`--set ${text} has to be a name, =, and a number`);
+    if (!name || rest.length > 0)
+      throw new UsageError(`--set ${text} has to be a name, =, and a number, such as fast=12`);
     return { ...before, [name]: toNumber(number) };
   });
 }
@@ -36,16 +37,16 @@ export async function loadStrategy(url: string, set: Parameters = {}): Promise<L
   const loaded = await load(url);
   const { default: make, title = url.split("/").at(-1)!, parameters: own = {} } = loaded;
   if (typeof make !== "function" || typeof title !== "string" || typeof own !== "object" || own === null) {
-    throw refusal("has no such export");
+    throw refusal("has no such default export");
   }
   const wrong = Object.keys(set).find((name) => !Object.hasOwn(own, name));
   if (wrong !== undefined) {
     const allowed = Object.keys(own).join(", ") || "none, as the strategy has no parameters";
-    throw new InvalidInputError(`--set ${wrong}`, `one of ${allowed}`, "is none");
+    throw new InvalidInputError(`--set ${wrong}`, `one of ${allowed}`, "is not a parameter of the strategy");
   }
   const parameters = { ...own, ...set };
   const strategy: unknown = make(parameters);
-  if (typeof strategy !== "function") throw refusal("gives none");
+  if (typeof strategy !== "function") throw refusal("does not return a strategy");
   return { title, parameters, strategy: strategy as Strategy };
 }
 
@@ -60,6 +61,6 @@ async function load(url: string): Promise<Partial<StrategyFile>> {
 
 function refusal(problem: string, options?: ErrorOptions): InvalidInputError {
   const allowed =
-    "a file whose default export is a function from parameters to a strategy, as examples/backtest/strategy.ts has";
+    "a file whose default export is a function from parameters to a strategy, such as examples/backtest/strategy.ts";
   return new InvalidInputError("strategy", allowed, problem, options);
 }

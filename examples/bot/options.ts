@@ -33,22 +33,36 @@ const DAY = 86_400_000;
 
 const command = () =>
   new Command("npm run example:bot --")
-    .description(
-      "Trades five pairs in two timeframes on paper; without --base-url on a market that is made up.",
-    )
-    .addOption(new Option("--base-url <url>", `a service elsewhere; needs ${KEY} and --pair`))
-    .addOption(new Option("--pair <addresses...>", "its pairs"))
-    .addOption(new Option("--timeframe <length>", "the shorter one to trade, polled").default("1min"))
-    .addOption(new Option("--longer <length>", "the longer one to trade, made of it").default("5min"))
-    .addOption(new Option("--trend <length>", "the one of the trend, made of it").default("1h"))
+    .description("Trades five pairs in two timeframes on paper; without --base-url on a simulated market.")
+    .addOption(new Option("--base-url <url>", `a remote service; needs ${KEY} and --pair`))
+    .addOption(new Option("--pair <addresses...>", "the addresses of the pairs"))
     .addOption(
-      new Option("--every <ms>", "time between polls, for the stop").argParser(toNumber).default(10_000),
+      new Option("--timeframe <length>", "the shorter candles to trade; they are polled").default("1min"),
     )
-    .addOption(new Option("--stop-loss <percent>", "of a position").argParser(toShare).default(0.05, "5"))
-    .addOption(new Option("--state <file>", "what survives a restart").default("bot-state.json"))
-    .addOption(storeOption("; a market that is made up has other pairs tomorrow"))
     .addOption(
-      new Option("--for <seconds>", "stop by itself")
+      new Option("--longer <length>", "the longer candles to trade, made of the shorter ones").default(
+        "5min",
+      ),
+    )
+    .addOption(
+      new Option("--trend <length>", "the candles of the trend, made of the shorter ones").default("1h"),
+    )
+    .addOption(
+      new Option("--every <ms>", "ms between two polls; each one checks the stop")
+        .argParser(toNumber)
+        .default(10_000),
+    )
+    .addOption(
+      new Option("--stop-loss <percent>", "the loss at which a position is sold")
+        .argParser(toShare)
+        .default(0.05, "5"),
+    )
+    .addOption(
+      new Option("--state <file>", "the file of what a restart must not forget").default("bot-state.json"),
+    )
+    .addOption(storeOption("; the simulated market has other pairs every day"))
+    .addOption(
+      new Option("--for <seconds>", "how long to run")
         .argParser(toNumber)
         .default(Number.POSITIVE_INFINITY, "go on until Ctrl-C"),
     );
@@ -57,8 +71,8 @@ const command = () =>
 export function readOptions(args: readonly string[], apiKey: string | undefined, now: number): BotOptions {
   const { baseUrl, pair, ...options } = parseArguments<Given>(command(), args);
   if (baseUrl === undefined) return { ...options, ...demoOf(now) };
-  if (!apiKey) throw new UsageError(`a service elsewhere needs a key: set ${KEY} in the environment`);
-  if (pair === undefined) throw new UsageError("a service elsewhere needs --pair, its pairs");
+  if (!apiKey) throw new UsageError(`a remote service needs a key: set ${KEY} in the environment`);
+  if (pair === undefined) throw new UsageError("a remote service needs --pair, the addresses of its pairs");
   return { ...options, pairs: pair, clientOptions: { baseUrl, apiKey } };
 }
 

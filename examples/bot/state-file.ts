@@ -38,7 +38,8 @@ function checkState(path: string, text: string): BotState {
     state = undefined;
   }
   const isState = typeof state === "object" && state !== null && Object.values(state).every(isSeriesState);
-  if (!isState) throw new Error(`${path} is no state of this bot; look what it holds before you delete it`);
+  if (!isState)
+    throw new Error(`${path} does not hold the state of this bot; look at it before you delete it`);
   return state as BotState;
 }
 

@@ -48,7 +48,7 @@ function toOutput(file: string): Output {
 function historyCommand(): Command {
   const command = new Command("npm run --silent example:history --")
     .description(
-      "Downloads the closed candles of a range, oldest first. Without options the pair is made up, and nothing leaves this machine.",
+      "Downloads the closed candles of a range, oldest first. Without options the pair is simulated, and nothing leaves this machine.",
     )
     .addOption(
       new Option(

@@ -78,7 +78,7 @@ export async function parquetContents(file: string): Promise<Contents & { readon
     return value === undefined ? undefined : JSON.parse(value);
   });
   if (series === undefined || covered === undefined)
-    throw new Error(`${file} does not say of which series it is`);
+    throw new Error(`${file} does not say which series it holds`);
   return { series, covered, count: Number(metadata.num_rows) };
 }
 
@@ -106,7 +106,7 @@ async function open(file: string) {
   try {
     metadata = await parquetMetadataAsync(buffer);
   } catch (cause) {
-    throw new Error(`${file} is no Parquet`, { cause });
+    throw new Error(`${file} is not a Parquet file`, { cause });
   }
   return { buffer, metadata };
 }

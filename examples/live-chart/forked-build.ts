@@ -28,7 +28,7 @@ function filesFrom(child: ChildProcess): Promise<ReadonlyMap<string, PageFile>> 
     child.once("message", (files) => resolve(files as unknown as ReadonlyMap<string, PageFile>));
     child.once("error", reject);
     child.once("close", (code, signal) =>
-      reject(new Error(errors.trim() || `its build ended with ${code ?? signal}`)),
+      reject(new Error(errors.trim() || `the build of the page ended with ${code ?? signal}`)),
     );
   });
 }

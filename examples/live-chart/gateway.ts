@@ -92,7 +92,7 @@ export function createChartGateway(options: ChartOptions): ChartGateway {
 function choicesOf(options: ChartOptions): Choices {
   const { network, pairs, first, every, snipersEvery, revisionWindow, history = 300 } = options;
   const [pairAddress] = pairs;
-  if (pairAddress === undefined) throw new Error("A gateway needs at least one pair");
+  if (pairAddress === undefined) throw new Error("The gateway needs at least one pair");
   return {
     ...{ network, pairs, timeframes: TIMEFRAMES, currencies: CURRENCIES },
     first: { pairAddress, timeframe: "10s", currency: "usd", ...first },

@@ -23,7 +23,7 @@ export function clientOf({ baseUrl, apiKey }: OpenPlace, stored: Pick<ClientOpti
   return createClient({ baseUrl, apiKey, ...stored });
 }
 
-/** How often to poll; `undefined`: as the library does by itself, since polling a service elsewhere is spending. */
+/** How often to poll; `undefined`: as the library does by itself, since polling a remote service is spending. */
 export function pollsOf({ isLocal }: OpenPlace, { every }: LiveOptions) {
   return {
     every: every ?? (isLocal ? LOCAL_EVERY : undefined),

@@ -93,7 +93,7 @@ interface Given extends Pick<LiveOptions, "network" | "timeframe" | "currency" |
 function liveCommand(): Command {
   return new Command("npm start --")
     .description(
-      "Follows the candles and the snipers of a pair. Without options the pair is made up, and served on this machine.",
+      "Follows the candles and the snipers of a pair. Without options the pair is simulated, and served on this machine.",
     )
     .addOption(new Option("--tape <file>", "serve the swaps of a tape, one JSON object a line, oldest first"))
     .addOption(
@@ -106,11 +106,11 @@ function liveCommand(): Command {
     )
     .addOption(seedOption().conflicts(["tape", "baseUrl"]))
     .addOption(
-      new Option("--base-url <url>", `follow a service elsewhere; needs ${KEY} in the environment`).conflicts(
+      new Option("--base-url <url>", `follow a remote service; needs ${KEY} in the environment`).conflicts(
         "tape",
       ),
     )
-    .addOption(new Option("--pair <address>", "the address of the pair; needed for a service elsewhere"))
+    .addOption(new Option("--pair <address>", "the address of the pair; needed for a remote service"))
     .addOption(new Option("--network <name>", "mainnet or devnet, which has no snipers").default("mainnet"))
     .addOption(new Option("--timeframe <length>", "from 1s to 1M").default("10s"))
     .addOption(new Option("--currency <name>", "usd or native").default("usd"))
@@ -132,11 +132,7 @@ function liveCommand(): Command {
       ),
     )
     .addOption(setOption())
-    .addOption(
-      storeOption(
-        "; with --base-url, as what is served on this machine is served anew at another port each time",
-      ),
-    )
+    .addOption(storeOption("; needs --base-url: the service on this machine has another port each time"))
     .option("--json", "print one JSON event a line, and nothing else on stdout")
     .option("--no-page", "serve no chart to the browser")
     .addOption(
@@ -162,11 +158,10 @@ function placeOf(given: Given, environment: Readonly<Record<string, string | und
   const { tape, from, minimumUsd, seed, pair, store } = given;
   const remote = tape === undefined ? remotePair(given, environment) : undefined;
   if (store !== undefined && remote === undefined)
-    throw new UsageError("--store is for a service elsewhere: it needs --base-url");
+    throw new UsageError("--store needs --base-url: the service on this machine has another port each time");
   if (tape !== undefined) return { kind: "tape", file: tape, from, minimumUsd, pair };
-  if (from !== undefined) throw new UsageError("--from is the start of a tape's clock: it needs --tape");
-  if (minimumUsd !== undefined)
-    throw new UsageError("--minimum-usd is about the swaps of a tape: it needs --tape");
+  if (from !== undefined) throw new UsageError("--from needs --tape, whose clock starts there");
+  if (minimumUsd !== undefined) throw new UsageError("--minimum-usd needs --tape, whose swaps it filters");
   return remote ?? { kind: "market", seed: seed ?? DEFAULT_SEED, pair };
 }
 

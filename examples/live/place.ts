@@ -22,14 +22,14 @@ const HOUR = 3_600_000;
 /** Enough to choose from. */
 const PAIRS = 4;
 
-/** Starts the local service that the options ask for; a service elsewhere is running already. */
+/** Starts the local service that the options ask for; a remote service is running already. */
 export async function openPlace({
   place,
   network,
 }: Pick<LiveOptions, "place" | "network">): Promise<OpenPlace> {
   if (place.kind === "remote") {
     const { baseUrl, apiKey, pair } = place;
-    const title = "a service elsewhere";
+    const title = "a remote service";
     return { baseUrl, apiKey, pair, pairs: [pair], isLocal: false, title, close: async () => {} };
   }
   const { source, pair, pairs, title, clock } =
@@ -61,7 +61,9 @@ async function openTape({ file, from, minimumUsd, pair }: Extract<Place, { kind:
   const tape = await readTape(file, { pair, minimumUsd });
   const extent = `${dateAndTime(tape.first.timestamp)} to ${dateAndTime(tape.last.timestamp)}`;
   if (from === undefined) {
-    throw new UsageError(`--tape needs --from, where its clock starts; the tape goes from ${extent}`);
+    throw new UsageError(
+      `--tape needs --from, where its clock starts; allowed: an instant of the tape, ${extent}`,
+    );
   }
   const startedAt = performance.now();
   const clock = () => from + performance.now() - startedAt;

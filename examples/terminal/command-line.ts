@@ -6,13 +6,13 @@ export class HelpShown extends Error {}
 /** The command line or the environment asks for what there is not; the message is one line. */
 export class UsageError extends Error {}
 
-/** The key of a service elsewhere, in the environment: command lines are there for all to see. */
+/** The key of a remote service, in the environment: command lines are there for all to see. */
 export const KEY = "PAIRSTREAM_API_KEY";
 const BASE_URL = "PAIRSTREAM_BASE_URL";
 
 export const ENVIRONMENT_HELP = [
   "Environment:",
-  `  ${KEY}   the key for a service elsewhere; it goes out in a header only`,
+  `  ${KEY}   the key for a remote service; it goes out in a header only`,
   `  ${BASE_URL}  in place of --base-url`,
 ];
 
@@ -25,7 +25,7 @@ export function seedOption(): Option {
   );
 }
 
-/** A pair of a service elsewhere. */
+/** A pair of a remote service. */
 export interface RemotePair {
   readonly kind: "remote";
   readonly baseUrl: string;
@@ -42,8 +42,8 @@ export function remotePair(
   const baseUrl = given.baseUrl ?? (seed === undefined ? environment[BASE_URL] || undefined : undefined);
   if (baseUrl === undefined) return undefined;
   const apiKey = environment[KEY];
-  if (!apiKey) throw new UsageError(`a service elsewhere needs a key: set ${KEY} in the environment`);
-  if (pair === undefined) throw new UsageError("a service elsewhere needs --pair, the address of the pair");
+  if (!apiKey) throw new UsageError(`a remote service needs a key: set ${KEY} in the environment`);
+  if (pair === undefined) throw new UsageError("a remote service needs --pair, the address of a pair");
   return { kind: "remote", baseUrl, apiKey, pair };
 }
 

@@ -16,12 +16,12 @@ export function pastOptions(): Option[] {
     new Option("--currency <name>", "usd or native").default("usd"),
     new Option("--network <name>", "mainnet or devnet").default("mainnet"),
     seedOption().conflicts("baseUrl"),
-    new Option("--base-url <url>", `ask a service elsewhere; needs ${KEY}`),
-    new Option("--pair <address>", "the address of the pair; needed for a service elsewhere"),
+    new Option("--base-url <url>", `ask a remote service; needs ${KEY}`),
+    new Option("--pair <address>", "the address of the pair; needed for a remote service"),
   ];
 }
 
-/** A market that is made up, or a pair of a service elsewhere. */
+/** A market that is made up, or a pair of a remote service. */
 export type PastPlace = { readonly kind: "simulated"; readonly seed: number } | RemotePair;
 
 /** Which place is asked for; throws a `UsageError` as `remotePair` does, and for a pair alone. */
@@ -31,11 +31,12 @@ export function pastPlace(
 ): PastPlace {
   const remote = remotePair(given, environment);
   if (remote !== undefined) return remote;
-  if (given.pair !== undefined) throw new UsageError("--pair is of a service elsewhere: it needs --base-url");
+  if (given.pair !== undefined)
+    throw new UsageError("--pair needs --base-url: the simulated market has pairs of its own");
   return { kind: "simulated", seed: given.seed ?? DEFAULT_SEED };
 }
 
-/** When the market that is made up begins: the same for all programs, so that one can read what another has written. */
+/** When the simulated market begins: the same for all programs, so that one can read what another has written. */
 const CREATED = "2025-01-01";
 
 /** A client of a place, and its pair. */

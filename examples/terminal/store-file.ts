@@ -22,7 +22,7 @@ export async function openStore(path: string): Promise<CandleStore & { close(): 
     store?.close();
     if (error instanceof UsageError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`${path} cannot be a store: ${reason}`, { cause: error });
+    throw new UsageError(`${path} cannot be used as a store: ${reason}`, { cause: error });
   }
 }
 

@@ -19,7 +19,7 @@ import { type BrokerOptions, type BrokerRules, checkBroker } from "./rules.js";
  */
 export type Strategy = (events: Observable<CandleEvent>) => Observable<Order | CancelOrder>;
 
-/** Candles of the past of one series. */
+/** Past candles of one series. */
 export interface BacktestFeed {
   /** The series of the candles. */
   readonly series: Series;
@@ -29,7 +29,7 @@ export interface BacktestFeed {
 
 /** The options of a backtest. */
 export interface BacktestOptions {
-  /** The candles to run on: one or more feeds, each of another series, all in one currency. */
+  /** The candles to run on: one or more feeds, each with another series, all in the same currency. */
   feeds: readonly BacktestFeed[];
   /** The strategy, which decides on orders. */
   strategy: Strategy;
@@ -47,7 +47,7 @@ export interface PlacedOrder {
   readonly at: number;
 }
 
-/** The result of a strategy, its assumptions, and the result of buying and holding. */
+/** The results of a strategy, the rules of the broker, and the results of buying and holding. */
 export interface BacktestResult extends Account {
   /** All orders of the strategy, in order. */
   readonly orders: readonly PlacedOrder[];
@@ -64,7 +64,7 @@ export interface BacktestResult extends Account {
 }
 
 /**
- * Trades a strategy on paper over candles of the past.
+ * Runs a strategy on paper over past candles.
  *
  * Events come as from `replayCandles`, of all feeds in the order of `observedAt`. At the same time, the shorter timeframe
  * comes first, and then the feeds in their order; candles of one interval are filled in that order, too. The fills of a
@@ -117,7 +117,7 @@ export async function backtest(options: BacktestOptions): Promise<BacktestResult
   const merged = new MergedFeeds(feeds, weekStart);
   try {
     const first = await merged.next();
-    if (first === undefined) throw new InvalidInputError("feeds", "feeds with candles", "hold no candle");
+    if (first === undefined) throw new InvalidInputError("feeds", "at least one candle", "hold no candle");
     const run = new Run(rules, feeds, weekStart, first.candle.timestamp);
     run.start(strategy);
     for (let event: CandleEvent | undefined = first; event !== undefined; )
@@ -134,7 +134,7 @@ export function checkFeeds(feeds: readonly BacktestFeed[]): readonly BacktestFee
     throw new InvalidInputError(
       "feeds",
       "a list of at least one feed",
-      Array.isArray(feeds) ? "is empty" : "is none",
+      Array.isArray(feeds) ? "is empty" : "is not a list",
     );
   }
   const seen = new Set<string>();
@@ -144,11 +144,15 @@ export function checkFeeds(feeds: readonly BacktestFeed[]): readonly BacktestFee
     const series = checkSeries(feed.series);
     const key = seriesKeyOf(series);
     if (seen.has(key))
-      throw new InvalidInputError(`feeds[${at}].series`, "another one in each feed", `is ${key} again`);
+      throw new InvalidInputError(
+        `feeds[${at}].series`,
+        "each series in one feed only",
+        `is ${key}, as in an earlier feed`,
+      );
     seen.add(key);
     currency ??= series.currency;
     if (series.currency !== currency) {
-      const allowed = `${currency}, as an account has one currency`;
+      const allowed = `${currency}, the currency of the first feed`;
       throw new InvalidInputError(`feeds[${at}].series.currency`, allowed, `is ${series.currency}`);
     }
     return { series, candles: feed.candles };
@@ -177,7 +181,11 @@ class Run {
   start(strategy: Strategy): void {
     const orders = strategy(this.#events.asObservable());
     if (!isObservable(orders)) {
-      throw new InvalidInputError("strategy", "a function that gives an Observable of orders", "gives none");
+      throw new InvalidInputError(
+        "strategy",
+        "a function that returns an Observable of orders",
+        "does not return an Observable",
+      );
     }
     orders.subscribe({
       next: (given) => {

@@ -17,11 +17,11 @@ import type { BrokerRules } from "./rules.js";
 /** A year of 365 days, in ms: on chain, markets never close. */
 const YEAR = 365 * 86_400_000;
 
-/** What an account has of a pair. */
+/** The tokens of a pair that an account holds or owes. */
 export interface Position {
-  /** The series whose candles were the first of its pair. */
+  /** The series of the pair that had the first candle. */
   readonly series: Series;
-  /** Tokens held; below 0 where they are owed. */
+  /** How many tokens are held; below 0 if they are owed. */
   readonly quantity: number;
   /** The last close, in the currency of the prices. */
   readonly price: number;

@@ -1,8 +1,8 @@
-/** What an account was worth when a candle had closed. */
+/** The value of an account at the close of a candle. */
 export interface EquityPoint {
   /** The end of the candle, ms since the epoch. */
   readonly at: number;
-  /** Money, and positions at their last closes, in the currency of the account. */
+  /** The value: money, and positions at their last closes, in the currency of the account. */
   readonly equity: number;
   /** Whether tokens were held or owed at that close. */
   readonly isExposed: boolean;

@@ -43,7 +43,7 @@ export function dealOf(
   if (isReducing(order) && !isOpposite)
     return { reason: "no-position", message: "there is nothing to reduce" };
 
-  if (!(quote > 0)) return { reason: "no-price", message: `nobody trades at a price of ${quote}` };
+  if (!(quote > 0)) return { reason: "no-price", message: `the price is ${quote}, and nobody trades at it` };
 
   const rate = isMaker ? rules.fees.maker : rules.fees.taker;
   const { fixed } = rules.fees;
@@ -76,7 +76,7 @@ export function dealOf(
   const quantity = isAll ? Math.abs(held) : bought;
   if (!(wanted > 0 && wanted < Number.POSITIVE_INFINITY)) {
     const isPoor = wanted <= 0 && ("amount" in order.size || "equity" in order.size || "risk" in order.size);
-    if (isPoor) return { reason: "insufficient-funds", message: "its amount does not cover the costs" };
+    if (isPoor) return { reason: "insufficient-funds", message: "its size does not cover the costs" };
     return { reason: "no-price", message: `at a price of ${quote} its size is ${wanted} tokens` };
   }
   if (sign < 0 && rules.short === undefined && quantity > held * (1 + ROUNDING)) {
@@ -88,7 +88,7 @@ export function dealOf(
     const worth = cash - sign * quantity * price - fee + after * quote + others.value;
     const gross = Math.abs(after) * quote + others.gross;
     if (gross > worth + Math.abs(equity) * ROUNDING) {
-      const message = `positions of ${gross} need an account of that worth, and it has ${worth} after costs`;
+      const message = `the positions would be worth ${gross}, and the account ${worth} after costs`;
       return { reason: "insufficient-funds", message };
     }
   }

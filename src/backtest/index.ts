@@ -1,6 +1,6 @@
 /**
- * Trades what a strategy decides over candles of the past, on paper, with a broker that can be believed, and says what
- * came of it.
+ * Runs strategies on paper, over past candles or live events, with fees, slippage and other rules of a broker, and computes
+ * the results.
  *
  * @module pairstream/backtest
  */

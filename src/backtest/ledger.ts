@@ -8,17 +8,17 @@ import type { BrokerRules } from "./rules.js";
 import { type Statistics, statisticsOf } from "./statistics.js";
 import { type Trade, tradesOf } from "./trades.js";
 
-/** What became of the money. */
+/** The results of an account. */
 export interface Account {
-  /** The figures, each with its formula and source. */
+  /** The statistics; each doc comment has the formula and its source. */
   readonly statistics: Statistics;
-  /** What the account was worth after each candle, ascending; made when it is read for the first time. */
+  /** The value of the account after each candle, ascending. It is computed when you read it for the first time. */
   readonly curve: readonly EquityPoint[];
-  /** Closed ones in the order of their end, then those still open. */
+  /** The trades: closed ones in the order of their end, then those that are still open. */
   readonly trades: readonly Trade[];
-  /** In the order in which they were reported. */
+  /** The fills, in the order in which they were reported. */
   readonly fills: readonly Fill[];
-  /** What is held or owed at the end. */
+  /** The positions that are held or owed at the end. */
   readonly positions: readonly Position[];
 }
 

@@ -47,6 +47,7 @@ export interface OrderBase {
   readonly id?: string;
   /** The series whose candles fill it. Positions are kept by pair. */
   readonly series: Series;
+  /** Whether it buys or sells tokens. */
   readonly side: "buy" | "sell";
   /** How much it trades. */
   readonly size: OrderSize;
@@ -137,8 +138,9 @@ const PRICES = {
  */
 export function flawOfOrder(order: Order, isKnown = false): string | undefined {
   if (typeof order !== "object" || order === null) return `an order is ${show(order)}, not an object`;
-  if (!Object.hasOwn(PRICES, order.type)) return `type is ${show(order.type)}`;
-  if (order.side !== "buy" && order.side !== "sell") return `side is ${show(order.side)}`;
+  if (!Object.hasOwn(PRICES, order.type))
+    return `type is ${show(order.type)}, not one of ${Object.keys(PRICES).join(", ")}`;
+  if (order.side !== "buy" && order.side !== "sell") return `side is ${show(order.side)}, not buy or sell`;
   for (const name of PRICES[order.type]) {
     const price = (order as unknown as Record<string, unknown>)[name];
     if (!isAbove0(price)) return `${name} is ${show(price)}, not a finite price above 0`;
@@ -156,10 +158,11 @@ function flawOfNames(order: Order): string | undefined {
   for (const name of ["id", "after", "group"] as const) {
     const value = order[name];
     if (value !== undefined && (typeof value !== "string" || value === ""))
-      return `${name} is ${show(value)}`;
+      return `${name} is ${show(value)}, not a string of at least one character`;
   }
   const { reduceOnly } = order;
-  if (reduceOnly !== undefined && typeof reduceOnly !== "boolean") return `reduceOnly is ${show(reduceOnly)}`;
+  if (reduceOnly !== undefined && typeof reduceOnly !== "boolean")
+    return `reduceOnly is ${show(reduceOnly)}, not true or false`;
   return undefined;
 }
 
@@ -184,11 +187,13 @@ function flawOfTrail(order: Order): string | undefined {
 function flawOfSize(size: OrderSize): string | undefined {
   const { stop, ...rest } = Object(size) as Record<string, unknown>;
   const [[name, value] = [], ...others] = Object.entries(rest);
-  if (others.length > 0 || (name !== "risk") !== (stop === undefined)) return "size is not of one kind";
+  if (others.length > 0 || (name !== "risk") !== (stop === undefined))
+    return "size has not exactly one of quantity, amount, equity, position, or risk with stop";
   if (name === "quantity" || name === "amount") {
     return isAbove0(value) ? undefined : `size.${name} is ${show(value)}, not a finite number above 0`;
   }
-  if (name !== "equity" && name !== "risk" && name !== "position") return "size is of no known kind";
+  if (name !== "equity" && name !== "risk" && name !== "position")
+    return "size has none of quantity, amount, equity, position, or risk with stop";
   if (!isAbove0(value) || value > 1)
     return `size.${name} is ${show(value)}, not a share above 0 and at most 1`;
   if (name === "risk" && !isAbove0(stop)) return `size.stop is ${show(stop)}, not a finite price above 0`;
@@ -203,7 +208,7 @@ function flawOfTime({ timeInForce, type }: Order): string | undefined {
   const { until } = Object(timeInForce) as { until?: unknown };
   return typeof until === "number" && Number.isFinite(until)
     ? undefined
-    : `timeInForce is ${show(timeInForce)}`;
+    : `timeInForce is ${show(timeInForce)}, not gtc, ioc, fok or { until } in ms since the epoch`;
 }
 
 function isAbove0(value: unknown): value is number {

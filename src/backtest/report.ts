@@ -1,30 +1,31 @@
 import type { Series } from "../contract/model.js";
 import type { CancelOrder, Order } from "./order.js";
 
-/** An order, or a part of it, that was carried out. Money is in the currency of the account. */
+/** The execution of an order, or of a part of it. Money is in the currency of the account. */
 export interface Fill {
-  /** The `id` of the order, or `"liquidation"` where the broker closed a position of an account that was worth nothing. */
+  /** The `id` of the order; `"liquidation"` if the broker closed the position because the account was worth nothing. */
   readonly id: string;
-  /** What was ordered; absent in a liquidation. */
+  /** The order; absent in a liquidation. */
   readonly order?: Order;
-  /** Whose candle filled it. */
+  /** The series whose candle filled it. */
   readonly series: Series;
+  /** Whether tokens were bought or sold. */
   readonly side: "buy" | "sell";
   /** The timestamp of the candle that filled it, ms since the epoch. */
   readonly candle: number;
-  /** When that candle was known to have closed, and the fill with it, by the service's clock, ms since the epoch. */
+  /** When that candle was known to have closed, and so the fill, ms since the epoch by the service's clock. */
   readonly reportedAt: number;
-  /** The candle's price at which it was filled: never above its high nor below its low. */
+  /** The price of the candle at which it was filled, from its low to its high. */
   readonly quote: number;
-  /** The price that was paid: the quote, and the slippage on top of it. */
+  /** The price that was paid or received: the quote with the slippage. */
   readonly price: number;
   /** How many tokens changed hands. */
   readonly quantity: number;
-  /** In the currency of the account. */
+  /** The fee, in the currency of the account. */
   readonly fee: number;
-  /** What the difference between `price` and `quote` came to, in the currency of the account. */
+  /** The cost of the difference between `price` and `quote`, in the currency of the account. */
   readonly slippage: number;
-  /** `maker` for a limit order that had waited. */
+  /** `"maker"` for a limit order that had waited, `"taker"` for all others. */
   readonly liquidity: "maker" | "taker";
 }
 
@@ -33,10 +34,12 @@ export interface Fill {
  *
  * - `invalid`: it is not a valid order; the message names the wrong property.
  * - `late`: it was decided on an event that is not `live`.
- * - `unknown-series`, `unknown-order`, `duplicate-id`: what it names is not there, or is there already.
- * - `no-position`: it sells more than is held, where the broker allows no shorts, or there is nothing to reduce.
+ * - `unknown-series`: its series is not among the feeds.
+ * - `unknown-order`: the order that it names in `after`, or cancels, is not open.
+ * - `duplicate-id`: another open order has its `id`.
+ * - `no-position`: it sells more than is held, and the broker allows no short selling; or there is nothing to reduce.
  * - `insufficient-funds`: the account cannot pay for it.
- * - `no-price`: at the price of that instant its size is no amount of tokens, as for a price of 0.
+ * - `no-price`: its size cannot be computed at the price of the fill, for example at a price of 0.
  * - `wrong-stop`: the `stop` of a `risk` is on the wrong side of the fill.
  * - `ruined`: the account is worth nothing.
  */
@@ -52,44 +55,49 @@ export type RejectionReason =
   | "wrong-stop"
   | "ruined";
 
-/** An order that was refused, when it was placed or when it should have been filled. */
+/** A refused order: it was refused when it was placed, or when it should have been filled. */
 export interface Rejection {
-  /** What was ordered. */
+  /** The order, or the cancellation of one. */
   readonly order: Order | CancelOrder;
   /** The reason as a name, for a `switch`. */
   readonly reason: RejectionReason;
   /** The reason in words, with the numbers. */
   readonly message: string;
-  /** When that was known, by the service's clock, ms since the epoch. */
+  /** When it was known, ms since the epoch by the service's clock. */
   readonly at: number;
 }
 
 /**
- * An open order that went without being filled, or the rest of one.
+ * An open order, or the rest of one, that was cancelled.
  *
- * - `asked`: a `cancel` requested it. `expired`: its `until` has passed. `immediate`: `ioc` or `fok` did not get all.
- * - `group`: another one of its group was filled. `position`: it only reduces, and the position is closed. `after`: the order that it waited for went without a fill, or one that
- *   came after it has been filled. `ruined`: the account is worth nothing.
+ * - `asked`: the strategy cancelled it.
+ * - `expired`: its `until` has passed.
+ * - `immediate`: an `ioc` or `fok` order was not filled in full at once.
+ * - `group`: another order of its group was filled.
+ * - `position`: it only reduces, and the position is closed.
+ * - `after`: the order that it waited for was cancelled without a fill, or an order that came after it was filled.
+ * - `ruined`: the account is worth nothing.
  */
 export interface Cancellation {
   /** The `id` of the order. */
   readonly id: string;
-  /** What was ordered. */
+  /** The order. */
   readonly order: Order;
+  /** The reason as a name, for a `switch`. */
   readonly reason: "asked" | "expired" | "immediate" | "group" | "position" | "after" | "ruined";
-  /** When that was known, by the service's clock, ms since the epoch. */
+  /** When it was known, ms since the epoch by the service's clock. */
   readonly at: number;
 }
 
-/** What it cost to owe tokens while a candle lasted. */
+/** The cost of owing tokens during one candle. */
 export interface BorrowCost {
-  /** Whose tokens are owed. */
+  /** The series of the owed tokens. */
   readonly series: Series;
-  /** In the currency of the account. */
+  /** The cost, in the currency of the account. */
   readonly amount: number;
 }
 
-/** What a broker has to say. */
+/** A report of the broker. */
 export type Report =
   | { readonly type: "borrow"; readonly borrow: BorrowCost }
   | { readonly type: "fill"; readonly fill: Fill }

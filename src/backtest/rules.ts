@@ -4,92 +4,107 @@ import { checkNames, namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 
 /**
- * How the prices of a candle are taken to follow each other, as nobody knows it.
+ * The path that the price is assumed to take within a candle. A candle does not tell it.
  *
- * - `"pessimistic"`: of all orders of high and low, and of turns at the prices of open orders, the one that leaves the
- *   account with the least at the close. A stop comes before a target.
- * - `"optimistic"`: the one that leaves it with the most. Where the two give different results, candles of this length
- *   cannot tell what the strategy is worth: give shorter ones, with `within`.
- * - `"high-first"`, `"low-first"`: open, high, low, close; open, low, high, close.
+ * - `"pessimistic"`: the path after which the account is worth the least at the close. The high may come before the low or
+ *   after it, and the price may turn at the prices of open orders. A stop comes before a target.
+ * - `"optimistic"`: the path after which the account is worth the most. If the results of the two differ much, candles of
+ *   this length cannot tell what the strategy is worth: add shorter ones, with `within`.
+ * - `"high-first"`: open, high, low, close.
+ * - `"low-first"`: open, low, high, close.
  */
 export type InsideBar = "pessimistic" | "optimistic" | "high-first" | "low-first";
 
-/** What trading costs, as a share of the traded value (0.003 for 0.3 %), or in the currency of the account. */
+/** The fees of trading, as shares of the traded value (0.003 for 0.3 %), or in the currency of the account. */
 export interface FeeOptions {
-  /** Of limit orders that have waited, a share from 0 to below 1; default 0.003, which many pools take. */
+  /** The fee of limit orders that have waited, a share from 0 to below 1; default 0.003, which many pools take. */
   maker?: number;
-  /** Of all others, a share from 0 to below 1; default 0.003. */
+  /** The fee of all other orders, a share from 0 to below 1; default 0.003. */
   taker?: number;
-  /** Of each fill, in the currency of the account, such as the gas; at least 0, default 0. */
+  /** The fixed fee of each fill, such as the gas, in the currency of the account; at least 0, default 0. */
   fixed?: number;
 }
 
 /**
- * How much worse than the candle's price a fill is. Limit orders that have waited do not slip, and none slips past its
- * limit.
+ * How much worse than the candle's price a fill is. A limit order that has waited has no slippage, and no fill is worse than
+ * its limit.
  *
- * - `amount`: that much a token, in the currency of the prices.
- * - `share`: that share of the price, from 0 to below 1.
- * - `impact`: `impact` × (traded value / value traded in the candle)² of the price, as Zipline's `VolumeShareSlippage`
- *   has it, whose usual impact is 0.1. No more than all of the price. It takes a `maxVolumeShare`.
+ * - `amount`: an amount for each token, in the currency of the prices.
+ * - `share`: a share of the price, from 0 to below 1.
+ * - `impact`: the share `impact` × (traded value / value traded in the candle)² of the price, at most all of it. The
+ *   formula is that of Zipline's `VolumeShareSlippage`, with a usual `impact` of 0.1. It needs a `maxVolumeShare`.
  */
 export type Slippage =
   | {
-      /** In the currency of the prices, a token; at least 0. */
+      /** The amount for each token, in the currency of the prices; at least 0. */
       amount: number;
     }
   | {
-      /** A share of the price, from 0 to below 1. */
+      /** The share of the price, from 0 to below 1. */
       share: number;
     }
   | {
-      /** The factor of the square, a number of at least 0. */
+      /** The factor before the square, a number of at least 0. */
       impact: number;
     };
 
-/** What a broker is like. */
+/**
+ * The rules of the broker: money, fees, slippage, and how orders are filled.
+ *
+ * ```ts
+ * import type { BrokerOptions } from "pairstream/backtest";
+ *
+ * const broker: BrokerOptions = {
+ *   cash: 5_000,
+ *   fees: { maker: 0.0005, taker: 0.003, fixed: 0.02 },
+ *   slippage: { impact: 0.1 },
+ *   maxVolumeShare: 0.1,
+ *   latency: 400,
+ * };
+ * ```
+ */
 export interface BrokerOptions {
-  /** Money at the start, in the currency of the prices; above 0, default 10,000. */
+  /** The money at the start, in the currency of the prices; above 0, default 10,000. */
   cash?: number;
-  /** What each fill costs; default: see `FeeOptions`. */
+  /** The fees of each fill; default: see `FeeOptions`. */
   fees?: FeeOptions;
   /** How much worse than the candle's price a fill is; default `{ share: 0.001 }`. */
   slippage?: Slippage;
-  /** The most that all fills of a candle may take of the value traded in it, a share of above 0 to 1; default: no cap. */
+  /** How much of the value traded in a candle all of its fills may take, a share above 0, at most 1; default: no limit. */
   maxVolumeShare?: number;
-  /** For how long an order is under way, in ms: a candle that begins before its arrival cannot fill it. Default 0. */
+  /** How long an order is under way, in ms; at least 0, default 0. A candle that begins before its arrival does not fill it. */
   latency?: number;
-  /** Which way the prices of a candle are taken to have gone; default `"pessimistic"`. */
+  /** The path that the price is assumed to take within a candle; default `"pessimistic"`. */
   insideBar?: InsideBar;
   /**
-   * The timeframe whose candles say what happened inside longer ones of the same pair: where they are among the feeds,
-   * they fill the orders. A longer candle in which there is none of them is filled by the rule of `insideBar`.
+   * A shorter timeframe whose candles fill the orders of longer ones of the same pair, because they show the path of the
+   * price; default: each series fills its own orders. A longer candle without any shorter one follows `insideBar`.
    */
   within?: Timeframe;
-  /** Allows to sell what is not held, as far as the account can cover it; default: it does not. */
+  /** Allows short selling, as far as the account can cover it; default: not allowed. */
   short?: {
-    /** What that costs a year of 365 days, as a share of the value that is owed; at least 0. */
+    /** The cost of borrowing for a year of 365 days, as a share of the value that is owed; at least 0. */
     borrow: number;
   };
 }
 
-/** The options of a broker, checked and complete, frozen. */
+/** The options of a broker with the defaults filled in, frozen. */
 export interface BrokerRules {
-  /** Money at the start, in the currency of the prices. */
+  /** The money at the start, in the currency of the prices. */
   readonly cash: number;
-  /** What each fill costs. */
+  /** The fees of each fill. */
   readonly fees: Readonly<Required<FeeOptions>>;
   /** How much worse than the candle's price a fill is. */
   readonly slippage: Readonly<Slippage>;
-  /** The most that all fills of a candle may take of the value traded in it, a share of it; `undefined`: no cap. */
+  /** How much of the value traded in a candle all of its fills may take, a share of it; `undefined`: no limit. */
   readonly maxVolumeShare: number | undefined;
-  /** For how long an order is under way, in ms. */
+  /** How long an order is under way, in ms. */
   readonly latency: number;
-  /** Which way the prices of a candle are taken to have gone. */
+  /** The path that the price is assumed to take within a candle. */
   readonly insideBar: InsideBar;
-  /** The timeframe whose candles fill the orders of their pair; `undefined`: each series fills its own. */
+  /** The timeframe whose candles fill the orders of their pair; `undefined`: each series fills its own orders. */
   readonly within: Timeframe | undefined;
-  /** What it costs to owe tokens; `undefined` where that is not allowed. */
+  /** The cost of borrowing for short selling; `undefined`: not allowed. */
   readonly short: BrokerOptions["short"] | undefined;
 }
 
@@ -133,7 +148,7 @@ export function checkBroker(options: BrokerOptions = {}, prefix = "broker."): Br
             min: 0,
             max: 1,
           }),
-    latency: checkNumber(`${prefix}latency`, latency, { min: 0 }),
+    latency: checkNumber(`${prefix}latency`, latency, { min: 0, unit: "ms" }),
     insideBar: checkChoice(`${prefix}insideBar`, insideBar, [
       "pessimistic",
       "optimistic",
@@ -147,8 +162,9 @@ export function checkBroker(options: BrokerOptions = {}, prefix = "broker."): Br
         : Object.freeze({ borrow: checkNumber(`${prefix}short.borrow`, short.borrow, { min: 0 }) }),
   };
   if ("impact" in rules.slippage && rules.maxVolumeShare === undefined) {
-    const allowed = "given with maxVolumeShare, as a fill that is larger than its candle has no price";
-    throw new InvalidInputError(`${prefix}slippage.impact`, allowed, "is given without it");
+    const allowed =
+      "impact only together with maxVolumeShare, which keeps each fill within the volume of its candle";
+    throw new InvalidInputError(`${prefix}slippage.impact`, allowed, "is given without maxVolumeShare");
   }
   return Object.freeze(rules);
 }
@@ -157,7 +173,11 @@ function checkSlippage(slippage: Slippage, parameter: string): Slippage {
   checkNames(slippage, ["amount", "share", "impact"], `${parameter}.`);
   const [[name, value] = ["", undefined], ...others] = Object.entries(slippage);
   if (others.length > 0 || value === undefined) {
-    throw new InvalidInputError(parameter, "one of amount, share, impact", "is not one of them");
+    throw new InvalidInputError(
+      parameter,
+      "an object with exactly one of amount, share and impact",
+      "has none of them, or several",
+    );
   }
   if (name === "share") checkShare(`${parameter}.share`, value);
   else checkNumber(`${parameter}.${name}`, value, { min: 0 });
@@ -167,7 +187,7 @@ function checkSlippage(slippage: Slippage, parameter: string): Slippage {
 function checkShare(parameter: string, value: number): number {
   checkNumber(parameter, value, { min: 0 });
   if (value < 1) return value;
-  throw new InvalidInputError(parameter, "a share from 0 to below 1", `is ${value}`);
+  throw new InvalidInputError(parameter, "a number from 0 to below 1", `is ${value}`);
 }
 
 function checkAbove0(parameter: string, value: number): number {

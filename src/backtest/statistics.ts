@@ -7,10 +7,18 @@ const DAYS_IN_YEAR = 365;
 /** Below that many daily returns their spread says nothing. */
 const FEWEST_DAYS = 30;
 
-/** A figure, or why there is none: one that the span cannot carry would mislead. */
+/**
+ * A figure, or the reason why there is none. A figure that the time span is too short for would mislead.
+ *
+ * ```ts
+ * import type { Figure } from "pairstream/backtest";
+ *
+ * const shown = ({ value, reason }: Figure) => value?.toFixed(2) ?? `none: ${reason}`;
+ * ```
+ */
 export type Figure =
   | {
-      /** The number itself, in the unit that its field tells. */
+      /** The number; the field that holds the figure says its unit. */
       readonly value: number;
       /** Absent. */
       readonly reason?: undefined;
@@ -39,52 +47,54 @@ export interface Performance {
 }
 
 /**
- * What became of an account. Money is in its currency. A daily return is that of 24 hours, counted from the start: what
- * the account is worth at their end by what it was worth at the end of those before, less 1. A year has 365 days, as on
- * chain markets never close.
+ * The statistics of an account. Money is in its currency. A daily return is the value of the account after 24 hours, divided
+ * by its value before them, minus 1; the days count from the start. A year has 365 days, because markets on chain never
+ * close.
  */
 export interface Statistics {
-  /** When it began, ms since the epoch. */
+  /** The start, ms since the epoch. */
   readonly from: number;
   /** The end of the last candle, ms since the epoch. */
   readonly to: number;
-  /** What there was at the start, in the currency of the account. */
+  /** The value at the start, in the currency of the account. */
   readonly start: number;
-  /** What there was at the end, in the currency of the account. */
+  /** The value at the end, in the currency of the account. */
   readonly end: number;
-  /** `end / start − 1`, a fraction: 0.1 for ten per cent. */
+  /** The total return, `end / start − 1`, as a fraction: 0.1 for 10 %. */
   readonly totalReturn: number;
   /**
-   * The compound annual growth rate, `(end / start)^(year / span) − 1`. None below a year, as the Global Investment
-   * Performance Standards (GIPS, 2020) forbid to make a year out of less.
+   * The compound annual growth rate, `(end / start)^(year / span) − 1`, as a fraction. There is none for less than a year:
+   * the Global Investment Performance Standards (GIPS, 2020) do not allow to annualize it.
    */
   readonly cagr: Figure;
-  /** The standard deviation of the daily returns (of a sample, n − 1), times √365. None below 30 days. */
+  /** The standard deviation of the daily returns (of a sample, n − 1), times √365, as a fraction. None below 30 days. */
   readonly volatility: Figure;
   /**
-   * The mean of the daily returns by their standard deviation, times √365, the risk-free rate being 0. None below 30
-   * days, nor where nothing moved. Sharpe, W. F. (1994), The Sharpe Ratio, Journal of Portfolio Management 21(1).
+   * The Sharpe ratio: the mean of the daily returns, divided by their standard deviation, times √365, with a risk-free rate
+   * of 0; a number. None below 30 days, or if nothing moved. Sharpe, W. F. (1994), The Sharpe Ratio, Journal of Portfolio
+   * Management 21(1).
    */
   readonly sharpe: Figure;
   /**
-   * The same with the downside deviation, `√(Σ min(0, return)² / n)`. None below 30 days, nor without a day of loss.
+   * The Sortino ratio: as the Sharpe ratio, but divided by the downside deviation `√(Σ min(0, return)² / n)`; a number. None
+   * below 30 days, or without a day of loss.
    * Sortino, F. A., Price, L. N. (1994), Performance Measurement in a Downside Risk Framework, Journal of Investing 3(3).
    */
   readonly sortino: Figure;
   /**
-   * `cagr` by `maxDrawdown`, over the whole span. None below a year, nor without a drawdown. Young, T. W. (1991), Calmar
-   * Ratio: A Smoother Tool, Futures 20(1).
+   * The Calmar ratio: `cagr / maxDrawdown` over the whole span; a number. None below a year, or without a drawdown. Young,
+   * T. W. (1991), Calmar Ratio: A Smoother Tool, Futures 20(1).
    */
   readonly calmar: Figure;
-  /** The deepest fall from the highest value so far, as a share of that, candle by candle. */
+  /** The largest fall from the highest value so far, as a share of that value, taken at each candle. */
   readonly maxDrawdown: number;
-  /** From that highest value until it was there again, or until the end, in ms. */
+  /** The time from that highest value until it was reached again, or until the end, in ms. */
   readonly maxDrawdownLength: number;
-  /** The longest time below a highest value so far, whatever the depth, in ms. */
+  /** The longest time below the highest value so far, in ms, however small the fall. */
   readonly longestDrawdown: number;
-  /** The share of the time in which tokens were held or owed, by whole candles, from 0 to 1. */
+  /** The share of the time in which tokens were held or owed, counted in whole candles, from 0 to 1. */
   readonly exposure: number;
-  /** The value of all fills, buys and sells, by the mean of what the account was worth: a number of times. */
+  /** The value of all fills, buys and sells, divided by the mean value of the account; a number. */
   readonly turnover: Figure;
   /** How many positions were opened and closed. */
   readonly trades: number;
@@ -92,27 +102,27 @@ export interface Statistics {
   readonly openTrades: number;
   /** The share of the closed trades with a profit, after fees, from 0 to 1. */
   readonly winRate: Figure;
-  /** The sum of all profits by the sum of all losses, a number of times. None without a loss. */
+  /** The sum of all profits, divided by the sum of all losses; a number. None without a loss. */
   readonly profitFactor: Figure;
   /** The mean profit of a closed trade, in the currency of the account. */
   readonly expectancy: Figure;
-  /** The mean profit of those with a profit, in the currency of the account. */
+  /** The mean profit of the trades with a profit, in the currency of the account. */
   readonly averageWin: Figure;
-  /** The mean loss of those with a loss, in the currency of the account, above 0. */
+  /** The mean loss of the trades with a loss, in the currency of the account; above 0. */
   readonly averageLoss: Figure;
   /** How many closed trades in a row had a profit, at most. */
   readonly longestWinStreak: number;
   /** How many closed trades in a row had a loss, at most. */
   readonly longestLossStreak: number;
-  /** In the currency of the account. */
+  /** The fees of all fills, in the currency of the account. */
   readonly fees: number;
-  /** What worse prices than those of the candles have cost, in the currency of the account. */
+  /** The cost of slippage, in the currency of the account: fills at worse prices than those of the candles. */
   readonly slippage: number;
-  /** What was paid for tokens that were owed, in the currency of the account. */
+  /** The cost of borrowing tokens that were owed, in the currency of the account. */
   readonly borrowed: number;
 }
 
-/** Works out the statistics of an account. */
+/** Computes the statistics of an account. */
 export function statisticsOf(performance: Performance): Statistics {
   const { from, cash, curve, trades, fills, borrowed } = performance;
   const days = new DailyReturns(from, cash);

@@ -1,7 +1,7 @@
 import { PairstreamError } from "../errors.js";
 
 /**
- * A sweep has ended, as the strategy of some parameters failed, looks ahead, or brought its worker down; `cause` says
+ * A sweep has ended because the strategy failed with some parameters, looks ahead, or ended its worker thread. `cause` says
  * why.
  *
  * ```ts
@@ -15,7 +15,7 @@ export class SweepError extends PairstreamError {
 
   constructor(
     message: string,
-    /** Those of the strategy, as they were given. */
+    /** The parameters, as given. */
     readonly parameters: unknown,
     options: ErrorOptions,
   ) {
@@ -26,7 +26,9 @@ export class SweepError extends PairstreamError {
 /** Makes the error for some parameters. */
 export function sweepError(parameters: unknown, cause: unknown): SweepError {
   const what = cause instanceof Error ? cause.message : String(cause);
-  return new SweepError(`The strategy of ${shown(parameters)}: ${what}`, parameters, { cause });
+  return new SweepError(`The strategy failed with the parameters ${shown(parameters)}: ${what}`, parameters, {
+    cause,
+  });
 }
 
 function shown(parameters: unknown): string {
@@ -39,4 +41,4 @@ function shown(parameters: unknown): string {
 
 /** What a sweep over a module says where there are no workers. */
 export const NO_WORKERS =
-  "A sweep over a module needs the worker threads of Node: give it the function that makes strategies instead";
+  "A sweep with the URL of a module needs the worker threads of Node: pass the function that the module exports instead";

@@ -10,11 +10,11 @@ import type { CancelOrder, Order } from "./order.js";
 import type { BrokerRules } from "./rules.js";
 import type { Statistics } from "./statistics.js";
 
-/** A stretch of time. */
+/** A range of time. */
 export interface TimeRange {
-  /** Its first instant, ms since the epoch. */
+  /** The start, ms since the epoch, inclusive. */
   readonly from: number;
-  /** The first instant after it, ms since the epoch. */
+  /** The end, ms since the epoch, exclusive. */
   readonly to: number;
 }
 
@@ -64,7 +64,11 @@ export function runRanges(
   };
   const wanted = strategy(source.asObservable());
   if (!isObservable(wanted)) {
-    throw new InvalidInputError("strategy", "a function that gives an Observable of orders", "gives none");
+    throw new InvalidInputError(
+      "strategy",
+      "a function that returns an Observable of orders",
+      "does not return an Observable",
+    );
   }
   const subscription = wanted.subscribe({
     next: (order) => place(typeof order === "object" && order !== null ? Object.freeze({ ...order }) : order),

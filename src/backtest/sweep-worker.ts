@@ -59,7 +59,7 @@ async function loaded(): Promise<(parameters: unknown) => Strategy> {
   // Of a CommonJS module that was compiled from TypeScript, all exports are the default one here.
   const make = typeof given === "object" && given !== null && "default" in given ? given.default : given;
   if (typeof make === "function") return make as (parameters: unknown) => Strategy;
-  throw new TypeError(`its default export is of type ${typeof make}`);
+  throw new TypeError(`its default export is of type ${typeof make}, not a function`);
 }
 
 async function work(): Promise<void> {

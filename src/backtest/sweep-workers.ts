@@ -80,7 +80,7 @@ export async function sweepInWorkers(
           fail(worker, error);
         });
         worker.on("exit", (code) => {
-          if (!hasFailed) fail(worker, new Error(`the worker has ended by itself, with code ${code}`));
+          if (!hasFailed) fail(worker, new Error(`its worker thread has ended with exit code ${code}`));
         });
       }
     });
@@ -92,11 +92,11 @@ export async function sweepInWorkers(
 
 function workerError(cause: unknown): PairstreamError {
   const what = cause instanceof Error ? cause.message : String(cause);
-  return new PairstreamError(`A worker has failed: ${what}`, { cause });
+  return new PairstreamError(`A worker thread of the sweep has failed: ${what}`, { cause });
 }
 
 function unusable(module: string, error: PackedError): InvalidInputError {
-  const allowed = "the URL of a module whose default export makes a strategy of parameters";
+  const allowed = "the URL of a module whose default export is a function from parameters to a strategy";
   return new InvalidInputError("strategy", allowed, `(${module}) cannot be used: ${error.message}`, {
     cause: unpack(error),
   });

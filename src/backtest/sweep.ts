@@ -13,7 +13,7 @@ import { sweepError } from "./sweep-error.js";
 import { holdRanges, type RangesOutcome, runRanges, type SweepMarket, type TimeRange } from "./sweep-run.js";
 import { sweepInWorkers, usualWorkers } from "./sweep-workers.js";
 
-/** Where a history is cut in two, or in several windows. */
+/** Where a history is cut into in-sample and out-of-sample: once, or in several windows. */
 export type SweepSplit =
   | {
       /** The share of the time before the cut, above 0 and below 1. */
@@ -21,38 +21,41 @@ export type SweepSplit =
     }
   | {
       /**
-       * How many windows, of one length, at least 2. The out-of-sample parts follow one another without a gap, up to the
-       * end.
+       * How many windows; a whole number of at least 2. All are equally long. Their out-of-sample parts follow one another
+       * without a gap, up to the end.
        */
       walkForward: number;
       /** The share of each window before its cut, above 0 and below 1. */
       inSample: number;
     };
 
-/** What a sweep runs on. */
+/** The options of a sweep. */
 export interface SweepOptions<P> {
-  /** As for `backtest`; each is read once, to its end. */
+  /** The candles to run on, as for `backtest`. Each feed is read once, to its end. */
   feeds: readonly BacktestFeed[];
   /**
-   * Makes a strategy of parameters: a function, which runs in this thread, or on Node the URL of a module whose default
-   * export is one, such as `new URL("./strategy.js", import.meta.url)`, which runs in workers.
+   * A function from parameters to a strategy, which runs in this thread. On Node also the URL of a module whose default
+   * export is such a function, for example `new URL("./strategy.js", import.meta.url)`; it runs in worker threads.
    */
   strategy: ((parameters: P) => Strategy) | URL;
-  /** All that is tried: a list, or for each name its values, of which all combinations are tried, the last name fastest. */
+  /**
+   * The parameters to try, at least one set: a list of them, or a list of values for each name. Of such lists all
+   * combinations are tried; the values of the last name change fastest.
+   */
   parameters: readonly P[] | { readonly [Name in keyof P]: readonly P[Name][] };
-  /** Default `{ inSample: 0.7 }`. */
+  /** Where the history is cut; default `{ inSample: 0.7 }`. */
   split?: SweepSplit;
-  /** How many worker threads, at least 1; only with a URL. Default: as many as the process may use cores. */
+  /** How many worker threads, at least 1; only with a URL. Default: one for each core that the process may use. */
   workers?: number;
-  /** What the broker is like; default: see `BrokerOptions`. */
+  /** Fees, slippage and other rules of the broker; defaults: see `BrokerOptions`. */
   broker?: BrokerOptions;
   /** The day on which `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
-  /** What the best ones are chosen by, in-sample: the greatest; without a number the last. Default: `totalReturn`. */
+  /** The score by which the best parameters are chosen in-sample: the highest wins, `undefined` loses. Default: `totalReturn`. */
   score?: (statistics: Statistics) => number | undefined;
-  /** Hears how many parameters are done, of how many; absent: nobody does. */
+  /** Called with how many sets of parameters are done, and how many there are; default: no call. */
   onProgress?: (done: number, of: number) => void;
-  /** Ends the sweep, and its workers: it rejects with the signal's reason; absent: it runs to its end. */
+  /** Ends the sweep and its workers; the sweep rejects with the signal's reason. Default: it runs to its end. */
   signal?: AbortSignal;
 }
 
@@ -104,10 +107,10 @@ export interface SweepResult<P> {
  * with money alone, and trades only what is decided and filled in its part. Candles that lie across a cut fill nothing.
  * With the same options it gives the same result, whatever the number of workers: nothing is left to chance.
  *
- * Rejects with a `SweepError`, which names the parameters and keeps the cause, if making or running a strategy fails; if
- * it looks ahead, as `assertNoLookahead` would say of the stretch up to its 20th order; or if it does not complete with
- * its events. Of several it is the first in the list. Rejects with an `InvalidInputError` for bad options, candles and
- * modules, and with the reason of the `signal`. No worker is left running.
+ * Rejects with a `SweepError`, which holds the parameters and the cause, in three cases: a strategy fails; it looks ahead
+ * before its 20th order, as `assertNoLookahead` would find; or it does not complete when its events do. If several
+ * strategies fail, the error is about the first of them in the list. Rejects with an `InvalidInputError` for bad options,
+ * candles and modules, and with the reason of the `signal`. No worker is left running.
  *
  * ```ts
  * import { type Candle, crosses, ema, type Series, withIndicators } from "pairstream";
@@ -233,7 +236,7 @@ async function eventsOf(merged: MergedFeeds): Promise<CandleEvent[]> {
 
 /** Where each window begins, is cut, and ends. */
 function partsOf(events: readonly CandleEvent[], { windows, inSample }: Shares) {
-  if (events.length === 0) throw new InvalidInputError("feeds", "feeds with candles", "hold no candle");
+  if (events.length === 0) throw new InvalidInputError("feeds", "at least one candle", "hold no candle");
   let [from, to] = [Number.POSITIVE_INFINITY, 0];
   for (const { candle, observedAt } of events) {
     from = Math.min(from, candle.timestamp);
@@ -286,12 +289,13 @@ function checkSplit(split: SweepSplit): Shares {
 function checkStrategy(strategy: unknown, workers: number | undefined): number {
   const isModule = strategy instanceof URL;
   if (!isModule && typeof strategy !== "function") {
-    const allowed = "a function that makes a strategy of parameters, or the URL of a module that exports one";
+    const allowed =
+      "a function from parameters to a strategy, or the URL of a module that exports one by default";
     throw new InvalidInputError("strategy", allowed, `is of type ${typeof strategy}`);
   }
   if (workers === undefined) return isModule ? usualWorkers() : 0;
   if (isModule) return checkNumber("workers", workers, { min: 1, integer: true });
-  throw new InvalidInputError("workers", "given with the URL of a module", "is given with a function");
+  throw new InvalidInputError("workers", "no workers where strategy is a function", "is given");
 }
 
 function checkFunctions(functions: Readonly<Record<string, unknown>>): void {
@@ -304,17 +308,22 @@ function checkFunctions(functions: Readonly<Record<string, unknown>>): void {
 /** All combinations, the last name fastest. */
 function parametersOf<P>(given: SweepOptions<P>["parameters"]): readonly P[] {
   if (typeof given !== "object" || given === null) {
-    throw new InvalidInputError("parameters", "a list, or lists by name", `is of type ${typeof given}`);
+    throw new InvalidInputError(
+      "parameters",
+      "a list of parameters, or an object of lists by name",
+      `is of type ${typeof given}`,
+    );
   }
   const combine = (made: readonly object[], [name, values]: [string, unknown]): readonly object[] => {
-    if (!Array.isArray(values)) throw new InvalidInputError(`parameters.${name}`, "a list", "is none");
+    if (!Array.isArray(values))
+      throw new InvalidInputError(`parameters.${name}`, "a list of values", "is not a list");
     return made.flatMap((one) => values.map((value) => Object.freeze({ ...one, [name]: value })));
   };
   const all = Array.isArray(given)
     ? [...given]
     : (Object.entries(given).reduce(combine, [Object.freeze({})]) as P[]);
   if (all.length > 0) return all;
-  throw new InvalidInputError("parameters", "at least one set of them", "hold none");
+  throw new InvalidInputError("parameters", "at least one set of parameters", "are empty");
 }
 
 /** What workers are given is copied. */
@@ -323,7 +332,7 @@ function cloneable<P>(parameters: readonly P[]): readonly P[] {
     try {
       structuredClone(each);
     } catch (cause) {
-      const allowed = "what can be sent to a worker, as numbers and texts can";
+      const allowed = "values that can be sent to a worker thread, such as numbers and strings";
       throw new InvalidInputError(`parameters[${at}]`, allowed, "cannot be copied", { cause });
     }
   });

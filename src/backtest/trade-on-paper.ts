@@ -9,41 +9,41 @@ import { PaperAccount } from "./paper-account.js";
 import type { Cancellation, Fill, Rejection, Report } from "./report.js";
 import { type BrokerOptions, checkBroker } from "./rules.js";
 
-/** Who trades, what, and how. */
+/** The options of `tradeOnPaper`. */
 export interface PaperOptions {
-  /** Every series that can be traded, one or more. */
+  /** The series that can be traded, one or more. */
   series: readonly Series[];
-  /** What decides on orders. */
+  /** The strategy, which decides on orders. */
   strategy: Strategy;
-  /** What the broker is like; default: see `BrokerOptions`. */
+  /** Fees, slippage and other rules of the broker; defaults: see `BrokerOptions`. */
   broker?: BrokerOptions;
   /** The day on which `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
 }
 
-/** What happens in an account on paper. */
+/** An event of an account on paper. */
 export type PaperEvent = {
-  /** What the account is worth now: money, and positions at their last closes, in its currency. */
+  /** The value of the account now: money, and positions at their last closes, in its currency. */
   readonly equity: number;
 } & (
   | {
       readonly type: "order";
-      /** What the strategy wants, and when it was decided. */
+      /** The order of the strategy, and when it was decided. */
       readonly placed: PlacedOrder;
     }
   | {
       readonly type: "fill";
-      /** What was carried out. */
+      /** The fill. */
       readonly fill: Fill;
     }
   | {
       readonly type: "rejection";
-      /** What was refused, and why. */
+      /** The order that was refused, and the reason. */
       readonly rejection: Rejection;
     }
   | {
       readonly type: "cancellation";
-      /** What has gone without being filled, or the rest of it. */
+      /** The order that was cancelled, or the rest of it, and the reason. */
       readonly cancellation: Cancellation;
     }
 );

@@ -2,28 +2,29 @@ import type { Series } from "../contract/model.js";
 import { pairKeyOf } from "./order.js";
 import type { Fill, Report } from "./report.js";
 
-/** A position from its first fill until nothing is left of it. Money is in the currency of the account. */
+/** A position, from its first fill until it is closed. Money is in the currency of the account. */
 export interface Trade {
   /** The series whose candle opened it. */
   readonly series: Series;
+  /** `"long"` if tokens were held, `"short"` if they were owed. */
   readonly side: "long" | "short";
   /** The timestamp of the candle that opened it, ms since the epoch. */
   readonly from: number;
   /** The timestamp of the candle that closed it, ms since the epoch; absent while it is open. */
   readonly to?: number;
-  /** How many tokens it has traded one way, from the first to the last. */
+  /** How many tokens it bought (`long`) or sold (`short`) in total. */
   readonly quantity: number;
-  /** The mean price at which they came, weighted by tokens. */
+  /** The mean price of the fills that opened or enlarged it, weighted by tokens. */
   readonly entry: number;
-  /** The mean price at which they went, weighted by tokens; absent while none has. */
+  /** The mean price of the fills that reduced or closed it, weighted by tokens; absent if there are none. */
   readonly exit?: number;
-  /** In the currency of the account. */
+  /** The fees of its fills, in the currency of the account. */
   readonly fees: number;
-  /** What it cost to owe the tokens of a short, in the currency of the account. */
+  /** The cost of borrowing the tokens of a short, in the currency of the account. */
   readonly borrowed: number;
-  /** What came of it after fees and borrowing, in the currency of the account; absent while it is open. */
+  /** The profit after fees and borrowing, below 0 for a loss, in the currency of the account; absent while it is open. */
   readonly profit?: number;
-  /** The profit as a share of the value at which its tokens came; absent while it is open. */
+  /** The profit as a share of `entry × quantity`; absent while it is open. */
   readonly gain?: number;
 }
 

@@ -61,7 +61,7 @@ export function checkHistory(query: Series & HistoryQuery, now: number): Checked
     throw new InvalidInputError(
       "from",
       allowed,
-      `is ${length.toLocaleString("en")} intervals before the end`,
+      `is ${length.toLocaleString("en")} intervals before the end of the range`,
     );
   }
   const standard = hasStart ? MOST : DEFAULT_COUNT;

@@ -83,7 +83,11 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
   const intervals = intervalsOf(series.timeframe, weekStart);
   const pace = checkEvery(options.every, Math.min(intervals.shortest, LONGEST_DEFAULT_EVERY));
   const longestSettle = Math.min(LONGEST_SETTLE, LONGEST_SETTLE_INTERVALS * intervals.shortest);
-  const settle = checkNumber("settle", options.settle ?? DEFAULT_SETTLE, { min: 0, max: longestSettle });
+  const settle = checkNumber("settle", options.settle ?? DEFAULT_SETTLE, {
+    min: 0,
+    max: longestSettle,
+    unit: "ms",
+  });
   const revisionWindow = checkNumber("revisionWindow", options.revisionWindow ?? 2, {
     min: 0,
     max: 900,

@@ -124,10 +124,14 @@ function checkOhlcvQuery(query: OhlcvQuery): AskedPages {
 function checkCursor(cursor: string): void {
   const isText = typeof cursor === "string";
   if (isText && cursor !== "" && cursor.length <= LONGEST_CURSOR) return;
-  const problem = !isText ? "is no string" : cursor === "" ? "is empty" : `has ${cursor.length} characters`;
+  const problem = !isText
+    ? "is not a string"
+    : cursor === ""
+      ? "is empty"
+      : `has ${cursor.length} characters`;
   throw new InvalidInputError(
     "cursor",
-    `the cursor of a page, of at most ${LONGEST_CURSOR} characters`,
+    `the cursor of a page, at most ${LONGEST_CURSOR} characters`,
     problem,
   );
 }
@@ -136,7 +140,7 @@ function checkSignal(options: CallOptions | undefined): AbortSignal | undefined 
   if (options !== undefined) checkNames(options, ["signal"]);
   const signal = options?.signal;
   if (signal === undefined || typeof signal?.addEventListener === "function") return signal;
-  throw new InvalidInputError("signal", "an AbortSignal", "is none");
+  throw new InvalidInputError("signal", "the signal of an AbortController", "is not an AbortSignal");
 }
 
 /** A page cut to what was asked for, and what it was served with. */

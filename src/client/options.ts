@@ -112,7 +112,7 @@ export function checkOptions(options: ClientOptions): Settings {
   return {
     baseUrl: checkBaseUrl(options.baseUrl, checkFlag("insecure", options.insecure, withheld)),
     apiKey: checkApiKey(options.apiKey),
-    timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST_DELAY }, withheld),
+    timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST_DELAY, unit: "ms" }, withheld),
     retry: checkRetry(options.retry),
     rateLimit: checkRateLimit(options.rateLimit),
     quota: checkQuota(options.quota),
@@ -133,7 +133,7 @@ function checkBaseUrl(value: string | URL, insecure: boolean): string {
   const refused = (problem: string) =>
     new InvalidInputError(
       "baseUrl",
-      "an https: URL without credentials, query and fragment (http: on loopback, or with insecure: true)",
+      "an https: URL without credentials, query or fragment (http: on loopback, or with insecure: true)",
       problem,
     );
   if (typeof value !== "string" && !(value instanceof URL)) throw refused("is neither a string nor a URL");
@@ -143,11 +143,11 @@ function checkBaseUrl(value: string | URL, insecure: boolean): string {
   } catch {
     throw refused("is not an absolute URL");
   }
-  if (url.protocol !== "https:" && url.protocol !== "http:") throw refused("is of another protocol");
+  if (url.protocol !== "https:" && url.protocol !== "http:") throw refused("has another protocol");
   if (url.username !== "" || url.password !== "") throw refused("carries credentials");
   if (/[?#]/.test(url.href)) throw refused("carries a query or a fragment");
   if (url.protocol === "http:" && !insecure && !isLoopback(url.hostname)) {
-    throw refused("is plain http: to another host, which would show the API key to everyone on the way");
+    throw refused("is plain http: to another host, where anyone on the way could read the API key");
   }
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
@@ -164,7 +164,7 @@ function checkApiKey(value: string): string {
       : value === ""
         ? "is empty"
         : "holds other characters";
-  throw new InvalidInputError("apiKey", "visible ASCII characters, no spaces", problem);
+  throw new InvalidInputError("apiKey", "one or more visible ASCII characters, without spaces", problem);
 }
 
 function checkRetry(retry: ClientOptions["retry"] = {}): RetryRules {
@@ -173,7 +173,7 @@ function checkRetry(retry: ClientOptions["retry"] = {}): RetryRules {
     baseDelay = 500,
     maxDelay = 8_000,
   } = retry === false ? {} : checkObject("retry", retry, ["attempts", "baseDelay", "maxDelay"]);
-  const delays = { min: 0, max: LONGEST_DELAY };
+  const delays = { min: 0, max: LONGEST_DELAY, unit: "ms" };
   return Object.freeze({
     attempts:
       retry === false
@@ -196,7 +196,7 @@ function checkRateLimit(
       { min: 1, max: MOST_REQUESTS, integer: true },
       withheld,
     ),
-    per: checkNumber("rateLimit.per", per, { min: 1, max: LONGEST_DELAY }, withheld),
+    per: checkNumber("rateLimit.per", per, { min: 1, max: LONGEST_DELAY, unit: "ms" }, withheld),
   };
 }
 
@@ -205,7 +205,7 @@ function checkQuota(quota: ClientOptions["quota"]): Quota | undefined {
   const { units, per } = checkObject("quota", quota, ["units", "per"], "an object with units and per");
   return {
     units: checkNumber("quota.units", units, { min: 1 }, withheld),
-    per: checkNumber("quota.per", per, { min: 1_000, max: LONGEST_DELAY }, withheld),
+    per: checkNumber("quota.per", per, { min: 1_000, max: LONGEST_DELAY, unit: "ms" }, withheld),
   };
 }
 
@@ -232,8 +232,8 @@ function checkStore(
     throw new InvalidInputError("store", "an object with read, write and forget", `is ${withheld(store)}`);
   }
   if (fetch?.[SESSION] === undefined) return store;
-  const problem = "holds what a tape does not: a recorded session would not be the one that is replayed";
-  throw new InvalidInputError("store", "none where fetch records or replays", problem);
+  const problem = "is given, and a tape does not hold what comes from it";
+  throw new InvalidInputError("store", "no store where fetch records or replays", problem);
 }
 
 function checkScheduler(
@@ -243,5 +243,5 @@ function checkScheduler(
   if (typeof scheduler?.now === "function" && typeof scheduler.schedule === "function") {
     return fetch?.[SESSION]?.(scheduler) ?? scheduler;
   }
-  throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is none");
+  throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is not a scheduler");
 }

@@ -178,7 +178,9 @@ export class StoreKeeper {
     }
     this.#waiting.splice(0, given.length);
     for (const { series, known } of given) {
-      const error = new PairstreamError("The store has failed for so long that this is given up");
+      const error = new PairstreamError(
+        "The store has failed for too long, so these candles are not written to it",
+      );
       this.tell("write", series.key, known, error);
     }
   }

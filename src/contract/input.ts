@@ -31,7 +31,7 @@ const SECONDS = { from: 1e9, until: 1e11 };
 export function toInstant(parameter: string, value: DateLike): number {
   const ms = value instanceof Date ? value.getTime() : typeof value === "string" ? parseDate(value) : value;
   if (typeof value === "number" && value >= SECONDS.from && value < SECONDS.until) {
-    const problem = `is ${value}, unix seconds by its size (in ms it is ${value} * 1000)`;
+    const problem = `is ${value}, which looks like unix seconds (in ms it is ${value} * 1000)`;
     throw new InvalidInputError(parameter, DATE_ALLOWED, problem);
   }
   if (typeof ms === "number" && ms >= 0 && ms <= LATEST_INSTANT) return ms;
@@ -115,7 +115,7 @@ export function checkChoice<const T extends string>(
 export function checkNumber(
   parameter: string,
   value: number,
-  { min, max, integer = false }: { min: number; max?: number; integer?: boolean },
+  { min, max, integer = false, unit }: { min: number; max?: number; integer?: boolean; unit?: string },
   shown = show,
 ): number {
   const isAllowed =
@@ -125,7 +125,7 @@ export function checkNumber(
     (max === undefined || value <= max) &&
     (!integer || Number.isInteger(value));
   if (isAllowed) return value;
-  const kind = integer ? "a whole number" : "a number";
+  const kind = (integer ? "a whole number" : "a number") + (unit === undefined ? "" : ` of ${unit}`);
   const allowed = max === undefined ? `${kind} of at least ${min}` : `${kind} from ${min} to ${max}`;
   throw new InvalidInputError(parameter, allowed, `is ${shown(value)}`);
 }

@@ -29,7 +29,8 @@ const BRACE_BIT = 0x20;
 export function parseJson(body: string): unknown {
   const text = withoutMark(body);
   if (hasTooManyCommas(text)) throw new ContractError([], `more than ${MOST_COMMAS} values`);
-  if (!isPlainlyFlat(text) && isDeep(text)) throw new ContractError([], `nested deeper than ${DEEPEST}`);
+  if (!isPlainlyFlat(text) && isDeep(text))
+    throw new ContractError([], `nested deeper than ${DEEPEST} levels`);
   try {
     return JSON.parse(text);
   } catch (cause) {

@@ -76,12 +76,12 @@ export function contradictionIn(
 ): string | undefined {
   // What comes from a store is not always what it should be.
   const { candles, covered } = (held ?? {}) as Partial<StoredCandles>;
-  if (!Array.isArray(candles) || !Array.isArray(covered)) return "it gives no candles and spans";
+  if (!Array.isArray(candles) || !Array.isArray(covered)) return "it returns no candles and spans";
   let reached = Number.NEGATIVE_INFINITY;
   for (const span of covered as readonly Span[]) {
     const isSpan = isStart(span?.from) && isStart(span.to) && span.from < span.to;
     if (!isSpan || span.from < reached || span.from < from || span.to > to) {
-      return `${nameOf(span?.from)} to ${nameOf(span?.to)} is no span that can be covered here`;
+      return `${nameOf(span?.from)} to ${nameOf(span?.to)} is not a span that can be covered here`;
     }
     reached = span.to;
   }
@@ -90,13 +90,13 @@ export function contradictionIn(
   for (const candle of candles as readonly Candle[]) {
     const timestamp = candle?.timestamp;
     const wrong = !isCount(timestamp) || !isStart(timestamp) ? "timestamp" : wrongFieldOf(candle);
-    if (wrong !== undefined) return `the ${wrong} of the candle of ${nameOf(timestamp)} cannot be one`;
+    if (wrong !== undefined) return `the candle of ${nameOf(timestamp)} has a ${wrong} that is not allowed`;
     if (timestamp <= newest)
       return `the candle of ${nameOf(timestamp)} comes after that of ${nameOf(newest)}`;
     newest = timestamp;
     while (at < covered.length && covered[at]!.to <= timestamp) at++;
     if (at === covered.length || covered[at]!.from > timestamp) {
-      return `the candle of ${nameOf(timestamp)} is outside of what is covered`;
+      return `the candle of ${nameOf(timestamp)} lies outside of what is covered`;
     }
   }
   return undefined;

@@ -36,7 +36,7 @@ export class RefusedRow<Key> {
 export function readObject(text: string): Wire {
   const value = parseJson(text);
   if (isObject(value)) return value;
-  throw new ContractError([], "not of type object");
+  throw new ContractError([], "not an object");
 }
 
 /**
@@ -103,7 +103,7 @@ export function isName(value: unknown): value is string {
 
 /** The flaw of an address or a hash, or `undefined`. */
 export function nameFlaw(field: string, value: unknown): Flaw | undefined {
-  if (!isName(value)) return flaw(field, value === "" ? "empty" : "not of type string");
+  if (!isName(value)) return flaw(field, value === "" ? "empty" : "not a string");
   return isPrintable(value) ? undefined : flaw(field, NOT_PRINTABLE);
 }
 
@@ -112,7 +112,7 @@ export function expectNameOrNothing(
   field: string,
   value: unknown,
 ): asserts value is string | null | undefined {
-  if (!isTextOrNothing(value)) refuse(field, "not of type string");
+  if (!isTextOrNothing(value)) refuse(field, "not a string");
   if (value && !isPrintable(value)) refuse(field, NOT_PRINTABLE);
 }
 

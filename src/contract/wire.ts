@@ -34,7 +34,7 @@ import {
 
 const NO_INSTANT = "not an ISO 8601 instant with a zone";
 const NO_AMOUNT = `not a number from 0 to ${LARGEST_AMOUNT}`;
-const NO_COUNT = "not a whole number from 0 on";
+const NO_COUNT = "not a whole number of at least 0";
 
 /** The longest cursor in characters: it has to fit into a URL. */
 export const LONGEST_CURSOR = 4_096;
@@ -86,11 +86,11 @@ export function readOhlcvBody(
 ): ReadPage {
   const wire = readObject(text);
   const { cursor, page, pairAddress, tokenAddress, timeframe, currency, result: rows } = wire;
-  if (!isTextOrNothing(cursor)) refuse("cursor", "not of type string");
+  if (!isTextOrNothing(cursor)) refuse("cursor", "not a string");
   if (cursor && cursor.length > LONGEST_CURSOR) refuse("cursor", `longer than ${LONGEST_CURSOR} characters`);
   const number = typeof page === "string" && /^\d{1,15}$/.test(page) ? Number(page) : page;
   if (!isNumber(number)) throw refusalOf(wire, ["page"], "not a number");
-  if (typeof pairAddress !== "string") refuse("pairAddress", "not of type string");
+  if (typeof pairAddress !== "string") refuse("pairAddress", "not a string");
   expectNameOrNothing("tokenAddress", tokenAddress);
   if (!isOneOf(TIMEFRAMES, timeframe)) refuse("timeframe", `not one of ${TIMEFRAMES.join(", ")}`);
   if (!isOneOf(CURRENCIES, currency)) refuse("currency", `not one of ${CURRENCIES.join(", ")}`);
@@ -131,7 +131,7 @@ function readCandle(row: unknown): Candle | Flaw {
   const candle = { timestamp, open, high, low, close, volume, swaps };
   const field = wrongFieldOf(candle);
   if (field === "swaps") {
-    return flaw(field, swaps === undefined ? "missing, as is trades" : NO_COUNT);
+    return flaw(field, swaps === undefined ? "missing, and so is trades" : NO_COUNT);
   }
   if (field !== undefined) return flaw(field, isAmount(candle[field]) ? "below low" : NO_AMOUNT);
   if (trades !== undefined && !isCount(trades)) return flaw("trades", NO_COUNT);
@@ -160,12 +160,12 @@ export function readSniperBody(text: string): ReadReport {
     throw refusalOf(wire, [], `has none of ${FIELDS.join(", ")}`);
   }
   const { blockNumber, blockTimestamp, transactionHash, result: rows } = wire;
-  if (!isTotal(blockNumber)) refuse("blockNumber", "not of type number");
+  if (!isTotal(blockNumber)) refuse("blockNumber", "not a number");
   const timestamp = isNothing(blockTimestamp) ? null : instantOf(blockTimestamp);
   if (timestamp === undefined) refuse("blockTimestamp", NO_INSTANT);
   expectNameOrNothing("transactionHash", transactionHash);
   const list = rows ?? [];
-  if (!Array.isArray(list)) refuse("result", "not of type array");
+  if (!Array.isArray(list)) refuse("result", "not an array");
   expectAtMost(list.length, MOST_WALLETS, "wallets");
   expectAtMost(countTransactions(list), MOST_TRANSACTIONS, "transactions");
   const result: Sniper[] = [];
@@ -197,7 +197,7 @@ function countTransactions(rows: readonly unknown[]): number {
 }
 
 function readSniper(row: unknown): Sniper | Flaw {
-  if (!isObject(row)) return { path: [], issue: "not of type object" };
+  if (!isObject(row)) return { path: [], issue: "not an object" };
   const { walletAddress } = row;
   const nameless = nameFlaw("walletAddress", walletAddress);
   if (nameless !== undefined) return nameless;
@@ -209,14 +209,14 @@ function readSniper(row: unknown): Sniper | Flaw {
   }
   for (const name of SNIPER_TOTALS) {
     const total = row[name];
-    if (!isTotal(total)) return flaw(name, "not of type number");
+    if (!isTotal(total)) return flaw(name, "not a number");
     sniper[name] = total ?? null;
   }
   return Object.freeze(sniper) as Sniper;
 }
 
 function readTransactions(rows: unknown): readonly SniperTransaction[] | Flaw {
-  if (!Array.isArray(rows)) return { path: [], issue: "not of type array" };
+  if (!Array.isArray(rows)) return { path: [], issue: "not an array" };
   const transactions: SniperTransaction[] = [];
   for (let index = 0; index < rows.length; index += 1) {
     const read = readTransaction(rows[index]);
@@ -227,13 +227,13 @@ function readTransactions(rows: unknown): readonly SniperTransaction[] | Flaw {
 }
 
 function readTransaction(row: unknown): SniperTransaction | Flaw {
-  if (!isObject(row)) return { path: [], issue: "not of type object" };
+  if (!isObject(row)) return { path: [], issue: "not an object" };
   const { transactionHash, transactionTimestamp: instant, blocksAfterCreation } = row;
   const nameless = nameFlaw("transactionHash", transactionHash);
   if (nameless !== undefined) return nameless;
   const transactionTimestamp = instantOf(instant);
   if (transactionTimestamp === undefined) return flaw("transactionTimestamp", NO_INSTANT);
-  if (!isTotal(blocksAfterCreation)) return flaw("blocksAfterCreation", "not of type number");
+  if (!isTotal(blocksAfterCreation)) return flaw("blocksAfterCreation", "not a number");
   const transaction = {
     transactionHash: transactionHash as string,
     transactionTimestamp,

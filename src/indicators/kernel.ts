@@ -58,7 +58,7 @@ export interface OwnIndicatorOptions<T> {
  */
 export function indicator<T>(make: () => Kernel<T>, options?: OwnIndicatorOptions<T>): Indicator<T> {
   if (typeof make !== "function") {
-    throw new InvalidInputError("make", "a function that gives a fresh kernel", `is ${typeof make}`);
+    throw new InvalidInputError("make", "a function that returns a new kernel", `is of type ${typeof make}`);
   }
   if (options !== undefined) checkNames(options, ["fields"]);
   return branded(make, checkFields(options?.fields));
@@ -85,7 +85,7 @@ function checkFields(fields: unknown): readonly string[] | undefined {
   if (areNames && names.length > 0 && new Set(names).size === names.length) {
     return Object.freeze([...names]) as readonly string[];
   }
-  throw new InvalidInputError("fields", "a list of different names, at least one", `is ${show(fields)}`);
+  throw new InvalidInputError("fields", "a list of at least one name, each once", `is ${show(fields)}`);
 }
 
 /** Whether a value is an indicator and not a plain function. */

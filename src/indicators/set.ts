@@ -15,10 +15,11 @@ export function checkSet(
   const checked = new Map(Object.entries(indicators));
   for (const [name, indicator] of checked) {
     if (name === "__proto__") {
-      throw new InvalidInputError("indicators", "names other than __proto__", "has a name that objects keep");
+      throw new InvalidInputError("indicators", "any other name", "has the name __proto__");
     }
     if (isIndicator(indicator)) continue;
-    const problem = typeof indicator === "function" ? "is a function that is none" : `is ${typeof indicator}`;
+    const problem =
+      typeof indicator === "function" ? "is a function, but not an indicator" : `is ${typeof indicator}`;
     throw new InvalidInputError(`indicators.${name}`, "an indicator, such as ema(9)", problem);
   }
   return checked;

@@ -47,7 +47,7 @@ export interface Reader {
 /** Checks the source now and returns a function that makes readers of it. */
 export function readerOf(options: SourceOptions | undefined, byDefault: Price): () => Reader {
   if (options !== undefined && (typeof options !== "object" || options === null)) {
-    throw new InvalidInputError("options", "an object that may have a source", `is ${show(options)}`);
+    throw new InvalidInputError("options", 'an object such as { source: "hl2" }', `is ${show(options)}`);
   }
   // `checkNames` would double the bundle size of an indicator.
   for (const name in options) {
@@ -155,5 +155,5 @@ function checkedOrWarming(value: unknown, largest: number): number {
 /** Throws an `InvalidInputError` unless it is a number of at most this size. */
 export function checked(value: unknown, largest: number): number {
   if (typeof value === "number" && Math.abs(value) <= largest) return value;
-  throw new InvalidInputError("source", `a source of numbers up to ${largest}`, `gave ${show(value)}`);
+  throw new InvalidInputError("source", `a source whose numbers go up to ${largest}`, `gave ${show(value)}`);
 }

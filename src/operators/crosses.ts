@@ -79,7 +79,11 @@ export function crosses<E extends CandleEvent>(
 ): OperatorFunction<E, Crossing<E>> {
   const [readA, readB] = [operandReader("a", a), operandReader("b", b)];
   if (typeof a === "number" && typeof b === "number") {
-    throw new InvalidInputError("b", "a path or a function, as a is a level", `is ${b}`);
+    throw new InvalidInputError(
+      "b",
+      "a path or a function where a is a number",
+      `is ${b}, as a is a number, too`,
+    );
   }
   checkNames(options, ["on", "maxAge"]);
   const on = options.on === undefined ? "closed" : checkChoice("on", options.on, ["closed", "final"]);

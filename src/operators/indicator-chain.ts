@@ -144,7 +144,11 @@ export class IndicatorChain extends ReplayedChain<Values, IndicatorEvent> {
     if (!this.hasCheckedNames) {
       for (const name of this.names) {
         if (!Object.hasOwn(before, name)) continue;
-        throw new InvalidInputError(`indicators.${name}`, "a name that no value has yet", "is used twice");
+        throw new InvalidInputError(
+          `indicators.${name}`,
+          "each name once in a chain of operators",
+          "is used twice",
+        );
       }
       this.hasCheckedNames = true;
     }
@@ -179,7 +183,7 @@ function freshKernel(name: string, indicator: Indicator<unknown>): Kernel<unknow
   throw new InvalidInputError(
     `indicators.${name}`,
     "an indicator whose kernels have push, peek and fork",
-    "makes something else",
+    "does not make such kernels",
   );
 }
 

@@ -67,8 +67,8 @@ function valueReader(parameter: string, path: string, name: string, field: strin
     if (typeof values !== "object" || values === null) {
       throw new InvalidInputError(
         "events",
-        "what withIndicators emits",
-        `have no values to read "${path}" of`,
+        "the events of withIndicators",
+        `have no values, so "${path}" cannot be read`,
       );
     }
     const value = values[name];
@@ -83,7 +83,7 @@ function valueReader(parameter: string, path: string, name: string, field: strin
 
 function numberOrNothing(parameter: string, value: unknown, said: string): number | undefined {
   if (value === undefined || typeof value === "number") return value;
-  throw new InvalidInputError(parameter, "what is a number, or undefined", `${said} ${show(value)}`);
+  throw new InvalidInputError(parameter, "a number, or undefined", `${said} ${show(value)}`);
 }
 
 /** The paths to values that are numbers or not known yet. */

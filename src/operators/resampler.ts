@@ -131,11 +131,15 @@ export class Resampler {
     const nesting = TIMEFRAMES.filter((target) => nests(series.timeframe, target));
     if (!nesting.includes(timeframe)) {
       const allowed = `${nesting.join(", ")} for a source of ${series.timeframe}`;
-      throw new InvalidInputError("timeframe", allowed, `is "${timeframe}", in which these do not nest`);
+      throw new InvalidInputError(
+        "timeframe",
+        allowed,
+        `is "${timeframe}", which is not made of whole ${series.timeframe} intervals`,
+      );
     }
     const intervals = intervalsOf(series.timeframe, weekStart);
     if (series.timeframe === "1w" && intervals.start(timestamp) !== timestamp) {
-      const allowed = "the day on which the weeks of the source begin";
+      const allowed = "the day on which the weeks of the source begin, monday or thursday";
       throw new InvalidInputError("weekStart", allowed, `is "${weekStart}"`);
     }
     return { intervals, target: Object.freeze({ ...series, timeframe }) };

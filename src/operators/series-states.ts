@@ -71,8 +71,8 @@ function nameOf({ network, pairAddress, timeframe, currency }: Series): string {
 function report({ type, candle, series }: CandleEvent, finalUntil: number): void {
   const [about, final] = [candle.timestamp, finalUntil].map((instant) => new Date(instant).toISOString());
   const message =
-    `An event (${type}) of ${nameOf(series)} is about the candle of ${about} although that of ${final} is final: ` +
-    "it is left out, and so are others like it. The events are not in their order, or the same series is merged twice";
+    `A "${type}" event of ${nameOf(series)} is left out, and so are others like it: its candle of ${about} is not ` +
+    `newer than that of ${final}, which is final. The events are out of order, or the same series is merged twice`;
   const { process, console } = globalThis as {
     process?: { emitWarning?: (message: string, options: { type: string; code: string }) => void };
     console?: { warn(message: string): void };

@@ -117,8 +117,8 @@ export class OtherTimeframe implements Reducer<{ event: CandleEvent; isLonger: b
     const pair = this.pairOf(event.series);
     const { timeframe } = event.series;
     if (pair.longer !== undefined && pair.longer !== timeframe) {
-      const problem = `is a stream of ${pair.longer} and of ${timeframe}`;
-      throw new InvalidInputError("timeframe", "a stream of one timeframe for each pair", problem);
+      const problem = `is a stream of both ${pair.longer} and ${timeframe}`;
+      throw new InvalidInputError("timeframe", "a stream with one timeframe for each pair", problem);
     }
     pair.longer = timeframe;
     // It is a new object after the longer series has begun anew.
@@ -134,7 +134,7 @@ export class OtherTimeframe implements Reducer<{ event: CandleEvent; isLonger: b
     const pair = this.pairOf(event.series);
     const { longer, joined } = pair;
     if (longer !== undefined && !nests(event.series.timeframe, longer)) {
-      const allowed = `one in which ${event.series.timeframe} nests`;
+      const allowed = `a stream of a timeframe that is made of whole ${event.series.timeframe} intervals`;
       throw new InvalidInputError("timeframe", allowed, `is a stream of ${longer}`);
     }
     if (state.joined === undefined) {

@@ -117,7 +117,7 @@ class Reading<T> implements AsyncIterator<T, undefined> {
     } else if (this.unread.length - this.read < buffer) {
       this.unread.push(value);
     } else {
-      const message = `More than ${buffer} events wait to be read: read faster, or give toAsyncIterable more buffer`;
+      const message = `More than ${buffer} events wait to be read: read faster, or raise the option buffer of toAsyncIterable`;
       this.end({ error: new PairstreamError(message) });
     }
   }

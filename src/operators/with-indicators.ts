@@ -79,7 +79,7 @@ export function checkIndicators(
     if (name !== "candle" && !name.includes(".")) continue;
     throw new InvalidInputError(
       "indicators",
-      "names without a dot, and not candle",
+      "names without a dot, other than candle",
       `has the name "${name}"`,
     );
   }

@@ -68,7 +68,7 @@ const DEFAULT_AFTER = 10_000;
 export function pauseWhileHidden(source: PairSource, options: PauseOptions = {}): PairSource {
   checkNames(options, ["after", "scheduler"]);
   const { after = DEFAULT_AFTER, scheduler = asyncScheduler } = options;
-  checkNumber("after", after, { min: 0, max: LONGEST_DELAY });
+  checkNumber("after", after, { min: 0, max: LONGEST_DELAY, unit: "ms" });
   const whileSeen = <T>(follow: () => Observable<T>): Observable<T> =>
     away(after, scheduler).pipe(
       switchMap((isAway) => (isAway ? NEVER : follow().pipe(materialize()))),

@@ -27,8 +27,14 @@ export function flawOf(value: unknown, newest: number): CandleFlaw | undefined {
   if (field !== undefined) return { field, ...flawIn(candle, field) };
   if (timestamp > newest) return undefined;
   const problem =
-    timestamp === newest ? "repeats the candle before" : `comes after ${newest}, which is newer`;
-  return { field: "timestamp", allowed: "ascending, each once", problem: `(${timestamp}) ${problem}` };
+    timestamp === newest
+      ? "repeats that of the candle before"
+      : `is older than ${newest}, that of the candle before`;
+  return {
+    field: "timestamp",
+    allowed: "timestamps in ascending order, each once",
+    problem: `(${timestamp}) ${problem}`,
+  };
 }
 
 function flawIn(candle: Candle, field: keyof Candle): Pick<CandleFlaw, "allowed" | "problem"> {
@@ -36,7 +42,7 @@ function flawIn(candle: Candle, field: keyof Candle): Pick<CandleFlaw, "allowed"
   const problem = `is ${value === undefined ? "missing" : show(value)}`;
   if (field === "timestamp" || field === "swaps") return { allowed: "a whole number of at least 0", problem };
   if (!isAmount(value)) return { allowed: `a finite number from 0 to ${LARGEST_AMOUNT}`, problem };
-  return { allowed: "no less than low", problem: `${problem}, with a low of ${candle.low}` };
+  return { allowed: "a number that is not below low", problem: `${problem}, with a low of ${candle.low}` };
 }
 
 /** Makes the error for a flaw. `place` says where the candle is, such as `line 3`. */

@@ -34,8 +34,8 @@ export function csvColumns(header: string, line: number): CsvRow {
   return (row, rowLine) => {
     const cells = row.split(",");
     if (cells.length !== names.length) {
-      const allowed = `${names.length} values, as the header has`;
-      throw new InvalidInputError(`line ${rowLine}`, allowed, `has ${cells.length}`);
+      const allowed = `${names.length} values, one for each name of the header`;
+      throw new InvalidInputError(`line ${rowLine}`, allowed, `has ${cells.length} values`);
     }
     const fields: Partial<Record<keyof Candle, unknown>> = { timestamp: cellValue(cells[timeAt]!) };
     if (typeof fields.timestamp === "string") {

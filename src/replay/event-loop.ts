@@ -148,7 +148,7 @@ function noTurn(): PairstreamError {
     return `${name} ${!later ? "is missing" : isReal(later as Later) ? "does not wait" : "is faked"}`;
   });
   return new PairstreamError(
-    `No turn of the event loop passes here: ${states.join(", ")}. ` +
-      "Of fake timers, leave setImmediate or setTimeout real: by doNotFake of jest, toFake of vitest",
+    `The clock cannot wait for the event loop: ${states.join(", ")}. ` +
+      "Leave setImmediate or setTimeout real where you fake timers: see doNotFake in jest, toFake in vitest",
   );
 }

@@ -66,7 +66,7 @@ export function assertNoLookahead<T>(
   if (typeof operator !== "function") {
     throw new InvalidInputError(
       "operator",
-      "an operator over candle events",
+      "an operator, which is a function over a stream of candle events",
       `is of type ${typeof operator}`,
     );
   }
@@ -74,10 +74,18 @@ export function assertNoLookahead<T>(
   const prefixes = checkNumber("prefixes", options.prefixes ?? 200, { min: 1, integer: true });
   const { knownAt = observedAtOf } = options;
   if (typeof knownAt !== "function") {
-    throw new InvalidInputError("knownAt", "a function of an output", `is of type ${typeof knownAt}`);
+    throw new InvalidInputError(
+      "knownAt",
+      "a function from an output to ms since the epoch",
+      `is of type ${typeof knownAt}`,
+    );
   }
   if (checkBeginnings(operator, eventsOf(candles, options), prefixes, knownAt) > 0) return;
-  throw new InvalidInputError("candles", "enough for the operator to emit", "let it emit nothing");
+  throw new InvalidInputError(
+    "candles",
+    "enough candles for at least one output",
+    "are too few: the operator emits nothing",
+  );
 }
 
 /**
@@ -167,7 +175,7 @@ function outputsOf<T>(
       if (failure !== undefined) return;
       try {
         if (isObservable(value)) {
-          throw new InvalidInputError("operator", "one whose outputs are values", "emits Observables");
+          throw new InvalidInputError("operator", "an operator that emits values", "emits Observables");
         }
         look(value);
         outputs.push({ value, held: copyOf(value), given });
@@ -189,7 +197,7 @@ function outputsOf<T>(
   subscription.unsubscribe();
   if (failure !== undefined) throw failure.error;
   if (!hasCompleted) {
-    const allowed = "one that keeps step with its source";
+    const allowed = "an operator that completes at once when its source does";
     throw new InvalidInputError("operator", allowed, "does not complete with its source");
   }
   return outputs;
@@ -291,7 +299,7 @@ function lookedAhead(claim: number, { candle, observedAt }: CandleEvent): Pairst
 }
 
 function altered(at: number, change: string): PairstreamError {
-  return new PairstreamError(`The operator's output ${at} was altered after it was emitted: ${change}`);
+  return new PairstreamError(`Output ${at} of the operator was altered after it was emitted: ${change}`);
 }
 
 function revision(
@@ -301,14 +309,14 @@ function revision(
   events: readonly CandleEvent[],
 ): PairstreamError {
   if (beginning.length === events.length) {
-    const reason = "it keeps state from one subscription to the next, or takes chances";
+    const reason = "the operator keeps state between subscriptions, or is random";
     return new PairstreamError(
-      `The operator's output ${at} differs for the same candles: ${change}; ${reason}`,
+      `Output ${at} of the operator differs for the same candles: ${change}; ${reason}`,
     );
   }
   const [known, last] = [beginning, events].map((list) => isoOf(list.at(-1)!.candle.timestamp));
-  const given = `given the candles until that of ${known}, and then those until ${last}`;
-  return new PairstreamError(`The operator looks ahead: its output ${at} ${change}, ${given}`);
+  const given = `once with the candles up to ${known}, once with those up to ${last}`;
+  return new PairstreamError(`The operator looks ahead: output ${at} ${change}, ${given}`);
 }
 
 function isoOf(instant: number): string {

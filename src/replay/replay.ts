@@ -79,8 +79,8 @@ export function replayExchanges(lines: Iterable<string>): Tape {
         if (scheduler === player.clock) return player.join();
         throw new InvalidInputError(
           "scheduler",
-          "the scheduler of the same tape as fetch",
-          "is a different one",
+          "the scheduler of the tape whose fetch is given",
+          "is another one",
         );
       },
     }),
@@ -255,7 +255,7 @@ class Player {
   #deliver(line: TapeLine): void {
     this.#ended += 1;
     const pending = this.#pending.get(line);
-    if (pending === undefined) throw this.#fail(`did not make ${described(line)}`);
+    if (pending === undefined) throw this.#fail(`has not sent ${described(line)}`);
     this.#pending.delete(line);
     const { session, signal, resolve, reject } = pending;
     if (signal?.aborted) return;
@@ -285,7 +285,7 @@ class Player {
       if (line.sent > latest) break;
       if (line.method === method && line.url === url) return line;
     }
-    if (!hasNoLine) this.#fail(`made ${method} ${printable(url)}, but the recording has ${described(next)}`);
+    if (!hasNoLine) this.#fail(`sent ${method} ${printable(url)}, but the recording has ${described(next)}`);
     return undefined;
   }
 
@@ -297,14 +297,14 @@ class Player {
     const next = this.#lines[this.#ended];
     if (next === undefined || this.#asked <= next.asks || this.clock.now() + LATENESS >= next.ended) return;
     this.#fail(
-      `made ${method} ${printable(routeOf(url))}, but the recording has only ${next.asks} requests by then`,
+      `sent ${method} ${printable(routeOf(url))}, but the recording has only ${next.asks} requests by then`,
     );
   }
 
   #fail(problem: string): PairstreamError {
     const instant = new Date(this.clock.now()).toISOString();
     this.#failure ??= new PairstreamError(
-      `The replay differs from the recording: at ${instant} it ${problem}`,
+      `The replay differs from the recording: at ${instant} the program ${problem}`,
     );
     return this.#failure;
   }

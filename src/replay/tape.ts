@@ -143,14 +143,17 @@ export function readTape(lines: Iterable<string>): ReadTape {
   const most = read.length + MOST_WITHOUT_LINE;
   const absurd = read.findIndex(({ request, asks }) => request > most || asks > most);
   if (absurd >= 0)
-    throw lineError(numbers[absurd]!, `counts more requests than ${read.length} lines can have`);
+    throw lineError(
+      numbers[absurd]!,
+      `has a request number that is too high for a tape of ${read.length} lines`,
+    );
   return { lines: read, cut: cut && cutOff(cut.number, cut.cause) };
 }
 
 function cutOff(number: number, { cause }: InvalidInputError): InvalidInputError {
   return lineError(
     number,
-    "is cut off, as by a recorder that was killed; the lines before it were replayed",
+    "is cut off, as if the recorder was killed while it wrote; the lines before it were replayed",
     cause,
   );
 }

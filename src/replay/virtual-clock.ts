@@ -80,7 +80,7 @@ export class VirtualClock implements SchedulerLike {
   /** Like `advanceTo`, but stops at the present instant once `isOver` returns true. */
   protected async advanceUnless(isOver: () => boolean, instant: number): Promise<void> {
     if (!(instant >= this.#now && instant < Number.POSITIVE_INFINITY)) {
-      const allowed = `a finite instant from the present one (${this.#now}) on`;
+      const allowed = `an instant in ms since the epoch, not before the present one (${this.#now})`;
       throw new InvalidInputError("instant", allowed, `is ${show(instant)}`);
     }
     await this.#alone(async () => {
@@ -119,7 +119,8 @@ export class VirtualClock implements SchedulerLike {
   }
 
   async #alone(work: () => Promise<void>): Promise<void> {
-    if (this.#isRunning) throw new PairstreamError("This clock is already being advanced");
+    if (this.#isRunning)
+      throw new PairstreamError("The clock is already being advanced: await one call before the next");
     this.#isRunning = true;
     try {
       await work();

@@ -4,29 +4,29 @@ import { checkNames } from "../contract/names.js";
 import { createPairService, type PairService, readClock } from "./service.js";
 import { simulatedMarket } from "./simulated/market.js";
 
-/** What a demo shows; all of it may be left out. */
+/** The options of a demo. */
 export interface DemoOptions {
-  /** A whole number; another seed is another market. Default 69, whose pairs are busy. */
+  /** A whole number. Another seed gives another market. Default 69, whose pairs are busy. */
   seed?: number;
-  /** The addresses of its pairs, or how many to make up (1 to 100,000); default 3. */
+  /** The addresses of its pairs, or how many to invent (1 to 100,000); default 3. */
   pairs?: number | readonly string[];
-  /** When all its pairs are created; default: two hours before the running hour began. */
+  /** The creation of all its pairs; default: two hours before the start of the running hour. */
   createdAt?: DateLike;
-  /** The service's clock in ms since the epoch, such as that of a `VirtualClock`; default: the system's. */
+  /** The service's clock, ms since the epoch, such as that of a `VirtualClock`; default: the system's clock. */
   clock?: () => number;
 }
 
-/** A market to show things with, and the way to it. */
+/** A simulated market, and the options of a client for it. */
 export interface DemoService {
   /** The addresses of its pairs, on mainnet. */
   readonly pairs: readonly [string, ...string[]];
-  /** What `createClient` takes to get there. With other options: `{ ...clientOptions, scheduler: clock }`. */
+  /** The options for `createClient`. To add options: `{ ...clientOptions, scheduler: clock }`. */
   readonly clientOptions: {
-    /** An address that is never called. */
+    /** An address; no request goes there. */
     readonly baseUrl: string;
-    /** A key that opens it, and nothing else. */
+    /** A key that only this service accepts. */
     readonly apiKey: string;
-    /** The service's own; nothing leaves the process. */
+    /** The `fetch` of the service; no request leaves the process. */
     readonly fetch: PairService["fetch"];
   };
 }
@@ -36,11 +36,11 @@ const HOUR = 3_600_000;
 const BUSY_SEED = 69;
 
 /**
- * A market that is made up, and the service that serves it, in one line: for examples, documents and first steps.
+ * Creates a simulated market and its service in one line, for examples, documents and first steps.
  *
- * Its time is the present. Two to three hours lie behind it, so that a history has candles, and the market is young
- * enough to be busy. Two demos of one seed agree where they are made in the same hour; with `createdAt` they always do.
- * Throws an `InvalidInputError` for options that it cannot take.
+ * The market runs in the present, and is two to three hours old: old enough for a history, and young enough to be busy.
+ * Two demos with the same seed agree if they are created in the same hour, and with the same `createdAt` always. Throws
+ * an `InvalidInputError` for invalid options.
  *
  * @example
  * ```ts

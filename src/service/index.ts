@@ -1,6 +1,6 @@
 /**
- * A local service that answers as the real one does, from recorded or simulated swaps, with the faults of real
- * services; for demonstrations and tests.
+ * A local service for demonstrations and tests. It answers as the real one does, from recorded or simulated swaps, and can
+ * have the faults of real services.
  *
  * @module pairstream/service
  */

@@ -119,7 +119,8 @@ function stateOf(
     return { asOf: now, edge, page: 1, limit: pageSize ?? limit };
   }
   const state = readCursor(cursor, query);
-  if (state === undefined) throw new Refusal(400, ["cursor is not known for this query"]);
+  if (state === undefined)
+    throw new Refusal(400, ["cursor must be that of an earlier page of the same query"]);
   return state;
 }
 

@@ -55,7 +55,11 @@ const QUIRK_NAMES = [
 
 export function checkQuirks(quirks: ServiceQuirks = {}): CheckedQuirks {
   if (typeof quirks !== "object" || quirks === null || Array.isArray(quirks)) {
-    throw new InvalidInputError("quirks", "an object", `is ${quirks === null ? "null" : "none"}`);
+    throw new InvalidInputError(
+      "quirks",
+      "an object",
+      `is ${quirks === null ? "null" : Array.isArray(quirks) ? "an array" : `of type ${typeof quirks}`}`,
+    );
   }
   checkNames(quirks, QUIRK_NAMES, "quirks.");
   const { order = "newest-first", cursor = "null", inclusive = "start", pageSize } = quirks;
@@ -71,7 +75,7 @@ export function checkQuirks(quirks: ServiceQuirks = {}): CheckedQuirks {
     pageAsText: checkSwitch("quirks.pageAsText", pageAsText),
   };
   if (checked.emptyBeforeCreation && checked.inclusive === "neither") {
-    const problem = 'is "neither" beside emptyBeforeCreation, so that nobody could get the first candle';
+    const problem = 'is "neither" together with emptyBeforeCreation, so nobody could get the first candle';
     throw new InvalidInputError("quirks.inclusive", "start, both", problem);
   }
   return checked;
@@ -82,6 +86,6 @@ function checkSwitch(parameter: string, value: boolean | undefined): boolean {
   throw new InvalidInputError(
     parameter,
     "true or false",
-    `is ${value === null ? "null" : `a ${typeof value}`}`,
+    `is ${value === null ? "null" : `of type ${typeof value}`}`,
   );
 }

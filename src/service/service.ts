@@ -77,7 +77,8 @@ export function createPairService(options: PairServiceOptions): PairService {
     const { path, parameters } = splitUrl(url);
     const route = readRoute(path);
     if (route === undefined) return refusalAnswer(now, 404, `Cannot ${method} ${path}`);
-    if (method !== "GET") return refusalAnswer(now, 405, `${method} is not allowed`, { allow: "GET" });
+    if (method !== "GET")
+      return refusalAnswer(now, 405, `${method} is not allowed; allowed: GET`, { allow: "GET" });
     const isKnown = apiKeys === undefined ? !!apiKey : apiKey !== null && apiKeys.has(apiKey);
     if (!isKnown) return refusalAnswer(now, 401, "Unauthorized: X-API-Key is missing or not known");
     const weight = { "x-request-weight": route.operation === "ohlcv" ? "150" : "50" };
@@ -129,8 +130,12 @@ function checkServiceOptions(options: PairServiceOptions) {
   checkClock(clock);
   const isList = Array.isArray(apiKeys) && apiKeys.length > 0;
   if (apiKeys !== undefined && !(isList && apiKeys.every((key) => typeof key === "string" && key !== ""))) {
-    const allowed = "a list of at least one key, none of them empty; absent for any key";
-    throw new InvalidInputError("apiKeys", allowed, "is not such a list");
+    const allowed = "a list of at least one key, none of them empty; leave it out to accept any key";
+    throw new InvalidInputError(
+      "apiKeys",
+      allowed,
+      isList ? "holds an empty key, or one that is not a string" : "is not a list of keys",
+    );
   }
   return {
     source,
@@ -141,11 +146,11 @@ function checkServiceOptions(options: PairServiceOptions) {
   };
 }
 
-const CLOCK_ALLOWED = "a function that gives ms since the epoch";
+const CLOCK_ALLOWED = "a function that returns ms since the epoch";
 
 function checkClock(clock: () => number): void {
   if (typeof clock === "function") return;
-  throw new InvalidInputError("clock", CLOCK_ALLOWED, `is a ${typeof clock}`);
+  throw new InvalidInputError("clock", CLOCK_ALLOWED, `is of type ${typeof clock}`);
 }
 
 /** The whole ms at which a clock stands; throws an `InvalidInputError` where it is none, or tells no time. */
@@ -153,7 +158,7 @@ export function readClock(clock: () => number): number {
   checkClock(clock);
   const now = Math.floor(clock());
   if (now >= 0 && now <= LATEST_DATE) return now;
-  throw new InvalidInputError("clock", CLOCK_ALLOWED, `gave ${now}`);
+  throw new InvalidInputError("clock", CLOCK_ALLOWED, `returned ${now}`);
 }
 
 function headerOf(headers: Record<string, string> | undefined, name: string): string | null {

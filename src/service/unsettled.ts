@@ -67,7 +67,7 @@ function checkUnsettledOptions(source: SwapSource, options: UnsettledOptions): C
   checkNames(options, ["seed", "settlesAfter", "late", "forks", "silences"]);
   const share = (name: "late" | "forks" | "silences", absent: number) =>
     checkNumber(name, options[name] ?? absent, { min: 0, max: 1 });
-  const bounds = { min: SECOND, max: 24 * HOUR, integer: true };
+  const bounds = { min: SECOND, max: 24 * HOUR, integer: true, unit: "ms" };
   return {
     seed,
     settlesAfter: checkNumber("settlesAfter", options.settlesAfter ?? 120_000, bounds),

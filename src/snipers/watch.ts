@@ -43,7 +43,7 @@ const SNIPER_WATCH_NAMES = [
 /** Checks the options of a sniper watch. Throws an `InvalidInputError` that says what is allowed. */
 export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
   const query = checkSniperQuery(options, SNIPER_WATCH_NAMES);
-  const every = checkNumber("every", options.every ?? DEFAULT_EVERY, { min: 250 });
+  const every = checkNumber("every", options.every ?? DEFAULT_EVERY, { min: 250, unit: "ms" });
   const whenMissing = checkWhenMissing(options.whenMissing);
   const pollKey = `snipers ${query.pairAddress} ${query.blocksAfterCreation} ${every}`;
   return { query, every, whenMissing, pollKey };

@@ -253,7 +253,7 @@ describe("a sweep in workers", { timeout: 300_000 }, () => {
     ["throws", ["RangeError: no such strategy", "Error: the reason"]],
     ["later", ["Error: at the first order"]],
     ["looks ahead", [expect.stringMatching(/^PairstreamError: The operator looks ahead/)]],
-    ["exits", ["Error: the worker has ended by itself, with code 3"]],
+    ["exits", ["Error: its worker thread has ended with exit code 3"]],
   ] as const)(
     "names the parameters of a strategy that %s, the first of them, and leaves nothing",
     async (trouble, causes) => {
@@ -261,7 +261,7 @@ describe("a sweep in workers", { timeout: 300_000 }, () => {
       const parameters = [LIST[0]!, bad, { ...bad, fast: 4 }, LIST[1]!];
       const { told, left } = await program({ parameters });
       expect(told.errors).toEqual([
-        expect.stringMatching(/^SweepError: The strategy of \{"fast":3/),
+        expect.stringMatching(/^SweepError: The strategy failed with the parameters \{"fast":3/),
         ...causes,
       ]);
       expect(told.isOurs).toBe(true);
@@ -302,8 +302,11 @@ describe("a sweep in workers", { timeout: 300_000 }, () => {
 
   it("says why a worker has failed that has tried nothing yet", async () => {
     const { told, left } = await program({ module: "data:text/javascript,process.exit(4)" });
-    const reason = "the worker has ended by itself, with code 4";
-    expect(told.errors).toEqual([`PairstreamError: A worker has failed: ${reason}`, `Error: ${reason}`]);
+    const reason = "its worker thread has ended with exit code 4";
+    expect(told.errors).toEqual([
+      `PairstreamError: A worker thread of the sweep has failed: ${reason}`,
+      `Error: ${reason}`,
+    ]);
     expect(left).toEqual([]);
   });
 

@@ -9,7 +9,7 @@ import { candleAt, dice, eventOf, frame, SERIES, START } from "./chart-page.js";
 const MINUTE = 60_000;
 const PAST = 900;
 
-/** A pair of a market that is made up, with a past. */
+/** A pair of a simulated market, with a past. */
 class Pair {
   readonly source: TestSource;
   readonly #random: () => number;

@@ -164,6 +164,51 @@ describe.skipIf(executablePath === undefined && !isRequired)("how the live page 
     );
   });
 
+  it("has its tools in one row beside the snipers, and in whole groups where they take two", async () => {
+    const { page } = world;
+    const rows = () =>
+      page.evaluate(() => {
+        const tops = (all: Iterable<Element>) =>
+          new Set(Array.from(all, (one) => Math.round(one.getBoundingClientRect().top))).size;
+        const groups = [...document.querySelectorAll(".tools .group")];
+        return {
+          all: tops(document.querySelectorAll(".tools > * > button, .tools .group button")),
+          most: Math.max(...groups.map((group) => tops(group.children))),
+        };
+      });
+    for (const [width, all] of [
+      [1920, 1],
+      [1440, 1],
+      [1280, 1],
+      [1100, 2],
+      [900, 1],
+      [700, 2],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 });
+      expect({ width, ...(await rows()) }).toEqual({ width, all, most: 1 });
+    }
+  });
+
+  it("says on a phone, where nothing can be pointed at, what its buttons do", async () => {
+    const { page } = world;
+    await page.setViewportSize({ width: 390, height: 844 });
+    const seen = () =>
+      page
+        .locator(".tools .word")
+        .evaluateAll((words) => words.map((word) => getComputedStyle(word).clipPath === "none"));
+    const tools = async () => {
+      const all = ["Indicators", "Log scale", "UTC", "Now", "Fullscreen", "Keys"];
+      return Promise.all(all.map((name) => page.getByRole("button", { name, exact: true }).count()));
+    };
+    expect(await seen()).toEqual([true, true, true]);
+    expect(await tools()).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390);
+    // A pointer has the titles; a reader of the screen has the same names everywhere.
+    await page.setViewportSize({ width: 1280, height: 800 });
+    expect(await seen()).toEqual([false, false, false]);
+    expect(await tools()).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
   it("copies the whole address, or selects it where that is not allowed", async () => {
     const { page } = world;
     const address = await page.evaluate(() => window.__pairstream.selection!.pairAddress);
@@ -232,7 +277,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("how the live page 
     await world.page.reload();
     await world.until("it says so", async () => (await text("#status")) === "No data");
     expect(await text("#notice")).toMatch(
-      /^The service refuses the API key\. .*tried again every few seconds\.$/,
+      /^The service refuses the API key\. .*The page tries again every few seconds\.$/,
     );
     expect(await world.page.content()).not.toContain(KEY);
     world.isKeyRefused = false;

@@ -57,7 +57,7 @@ describe("what waits to be written", () => {
       for (const series of both) write(series, from, from + 1_000);
       await clock.advanceBy(1_500);
     }
-    const givenUp = told.filter(({ error }) => error.message.includes("given up"));
+    const givenUp = told.filter(({ error }) => error.message.includes("are not written"));
     const lost = givenUp.reduce((sum, { from, to }) => sum + (to - from) / MINUTE, 0);
     expect(lost).toBeGreaterThanOrEqual(30_000);
     expect(givenUp[0]).toMatchObject({ type: "store", operation: "write", from: 0 });
@@ -75,7 +75,7 @@ describe("what waits to be written", () => {
       write(series, from, from + 1_000);
       await clock.advanceBy(100);
     }
-    expect(told.some(({ error }) => error.message.includes("given up"))).toBe(true);
+    expect(told.some(({ error }) => error.message.includes("are not written"))).toBe(true);
     isIll = false;
     await clock.advanceBy(120_000);
     const { covered, candles } = await kept.read(series.key, { from: 0, to: 200_000 * MINUTE });
@@ -114,7 +114,7 @@ describe("what waits to be written", () => {
       series.write({ from: from * MINUTE, to: (from + 1) * MINUTE, candles: [] }, NOTHING_UNKNOWN);
     }
     await clock.advanceBy(0);
-    const givenUp = told.filter(({ error }) => error.message.includes("given up"));
+    const givenUp = told.filter(({ error }) => error.message.includes("are not written"));
     expect(givenUp.length).toBeGreaterThanOrEqual(10_000);
     expect(givenUp.length).toBeLessThanOrEqual(20_001);
   });

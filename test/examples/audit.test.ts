@@ -128,7 +128,7 @@ describe("an audit", { timeout: TIMEOUT }, () => {
       const another = audit([file, "--timeframe", "5min"]);
       await expectRefusal(
         another,
-        format === "db" ? /holds nothing of .*, 5min, usd/ : /holds another series: /,
+        format === "db" ? /holds no candles of .*, 5min, usd/ : /holds another series than was asked for: /,
       );
     }
   });
@@ -142,10 +142,10 @@ describe("an audit", { timeout: TIMEOUT }, () => {
     const program = audit([file, ...GIVEN, "--outliers", "1000"]);
     expect(await program.ended).toBe(1);
     expect(program.lines.at(-1)).toBe("1 hole; 2 requests, 300 units");
-    await expectRefusal(audit([await fileOf([])]), /holds nothing of .*; name --from and --to/);
+    await expectRefusal(audit([await fileOf([])]), /holds no candles of .*; set --from and --to/);
   });
 
-  it("asks a service elsewhere with the key of the environment", async () => {
+  it("asks a remote service with the key of the environment", async () => {
     const source = simulatedMarket({ seed: 5, createdAt: "2025-01-01", pairs: ["pair1"] });
     const { url, close } = await listen(createPairService({ source, apiKeys: [KEY] }), { port: 0 });
     onTestFinished(close);
@@ -174,8 +174,8 @@ describe("what cannot be audited", { timeout: TIMEOUT }, () => {
   it.each([
     [["candles.db", "--from", "yesterday"], /an instant with a zone/],
     [["candles.db", "other.db"], /too many arguments/],
-    [["--pair", "pair1"], /needs --base-url$/],
-    [["--base-url", "https://service.test", "--pair", "pair1"], /^name the file to audit/],
+    [["--pair", "pair1"], /^--pair needs --base-url: /],
+    [["--base-url", "https://service.test", "--pair", "pair1"], /^--base-url needs the file to audit/],
     [["candles.db", "--base-url", "https://service.test"], /needs --pair/],
     [["--outliers", "many"], /It has to be a number/],
     [["--seed", "1", "--base-url", "https://service.test"], /cannot be used with/],
@@ -204,7 +204,7 @@ describe("what cannot be audited", { timeout: TIMEOUT }, () => {
     database.close();
     const older = audit([empty, ...GIVEN]);
     expect(await older.ended).toBe(1);
-    expect(older.errors()).toMatch(/^error: .*empty\.db: The database is of version 7/m);
+    expect(older.errors()).toMatch(/^error: .*empty\.db: The database has version 7/m);
     const other = audit([await fileOf(["SQLite format 3\0 or so"], "other.db"), ...GIVEN]);
     expect(await other.ended).toBe(1);
     expect(other.errors()).toMatch(/^error: .*other\.db: The database failed: /m);

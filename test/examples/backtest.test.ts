@@ -46,9 +46,9 @@ describe("without arguments but for the page", { timeout: TIMEOUT }, () => {
     expect(lines.slice(0, 2)).toEqual(["EMA cross with a stop", "fast 9, slow 21, size 1, stop 0.05"]);
     expect(lines[3]).toBe("2025-01-01 00:00 to 2025-07-01 00:00 UTC, 4,344 candles, 0 of them without swaps");
     expect(lines[5]).toMatch(
-      /^\+\d\d\.\d\d % in 181 d, and \+\d\d\.\d\d % by holding; the deepest fall was .* Costs took [\d,.]+ usd\.$/,
+      /^In 181 d the strategy returned \+\d\d\.\d\d %, and buy and hold \+\d\d\.\d\d %\. The deepest fall was .* The costs were [\d,.]+ usd\.$/,
     );
-    expect(lines[6]).toMatch(/^! This market is made up: it rises or falls for 5 to 12 days at a time/);
+    expect(lines[6]).toMatch(/^! This market is simulated: it rises or falls for 5 to 12 days at a time/);
     const row = (name: string) => lines.find((line) => line.startsWith(`${name} `));
     for (const name of ["return", "max drawdown", "Sharpe", "Sortino", "exposure", "win rate", "fees"]) {
       expect(row(name), name).toMatch(/\d/);
@@ -176,10 +176,10 @@ describe("--tape", { timeout: TIMEOUT }, () => {
     expect(program.lines[2]).toBe("a tape of 360 swaps: taped-pair 1min, in usd");
     expect(program.lines[3]).toMatch(/^2021-05-06 00:05 to 2021-05-06 01:00 UTC, 55 candles/);
     const text = program.lines.join("\n");
-    expect(text).toContain("500.00 usd at the start");
-    expect(text).toContain("0.00 % worse than that (slippage). Each fill costs 0.50 % of it (fee)");
+    expect(text).toContain("The account begins with 500.00 usd.");
+    expect(text).toContain("Slippage makes prices 0.00 % worse. Each fill costs a fee of 0.50 %");
     expect(text).toMatch(/! \d closed trades?: below 30 their mean says little/);
-    expect(text).toContain("! 55 min: a span below 30 days shows one kind of market.");
+    expect(text).toContain("! The time span is only 55 min: less than 30 days show one kind of market.");
     const [pair] = dataOf(await readFile(file, "utf8")).pairs;
     expect(Math.max(...pair!.candles.map(([, , high]) => high))).toBeLessThan(4);
   });
@@ -234,7 +234,7 @@ describe("--strategy", { timeout: TIMEOUT }, () => {
   });
 
   it.each([
-    ["of a file that is none", "examples/backtest/report.ts", /has no such export/],
+    ["of a file that is none", "examples/backtest/report.ts", /has no such default export/],
     ["of a file that is not there", "examples/no-such-file.ts", /cannot be loaded: Cannot find module/],
   ])("%s is refused", async (_, file, message) => {
     await expect(loadStrategy(pathToFileURL(file).href)).rejects.toMatchObject({
@@ -245,20 +245,23 @@ describe("--strategy", { timeout: TIMEOUT }, () => {
   });
 
   it.each([EXAMPLE, "examples/live.ts"])("that is refused ends %s with one line", async (example) => {
-    await expectRefusal(run(example, ["--strategy", "examples/backtest/report.ts"]), /has no such export/);
+    await expectRefusal(
+      run(example, ["--strategy", "examples/backtest/report.ts"]),
+      /has no such default export/,
+    );
   });
 });
 
 describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
   it.each([
-    [["--minimum-usd", "1"], /needs --tape$/],
+    [["--minimum-usd", "1"], /^--minimum-usd needs --tape, /],
     [["--from", "yesterday"], /an instant with a zone/],
     [["--from", "2025-01-09", "--to", "2025-01-08"], /--from has to be before --to/],
     [["--fee", "much"], /has to be a number/],
     [["--seed", "1", "--tape", "file"], /cannot be used with/],
     [["--candles", "a.csv", "--store", "a.db"], /cannot be used with/],
     [["--json", "--csv"], /cannot be used with/],
-    [["--pair", "one"], /it needs one of them/],
+    [["--pair", "one"], /--pair needs --base-url, --store or --candles/],
     [["--base-url", "https://x.test", "--pair", "one"], /needs a key/],
     [["--no-such-option"], /unknown option '--no-such-option'$/],
   ])("%j are refused", (args, message) => {
@@ -269,7 +272,7 @@ describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
 
   it("end with exit code 2 and one line", async () => {
     await expectRefusal(run(EXAMPLE, ["--timeframe", "7min"]), /allowed: 1s, 10s/);
-    await expectRefusal(run(EXAMPLE, ["--fee", "100"]), /fees.*allowed: a share from 0 to below 1/);
+    await expectRefusal(run(EXAMPLE, ["--fee", "100"]), /fees.*allowed: a number from 0 to below 1/);
   });
 
   it.each([
@@ -277,8 +280,8 @@ describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
     [["--candles", "no-such-file.ndjson"], /no-such-file\.ndjson/],
     [["--candles", "package.json"], /has to end in \.ndjson, \.csv, \.parquet or \.db/],
     [["--store", "no-such-file.db"], /no-such-file\.db/],
-    [["--timeframe", "10s"], /candles of 1min, of which no 10s can be made/],
-    [["--within", "10s"], /--within is 1min there/],
+    [["--timeframe", "10s"], /--timeframe 10s is shorter than the candles of .*; allowed: 1min or longer/],
+    [["--within", "10s"], /--within has to be 1min/],
     [["--from", "2024-01-01", "--to", "2024-01-02"], /holds no candles of made-up to trade/],
   ])("%j name no candles", async (args, message) => {
     await expect(openPast(readOptions(args, {}).past, () => {})).rejects.toMatchObject({

@@ -151,11 +151,11 @@ describe("the bot's program", { timeout: 60_000 }, () => {
     writeFileSync(state, "[1]");
     const program = run(EXAMPLE, ["--state", state]);
     expect(await program.ended).toBe(1);
-    expect(program.errors()).toMatch(/^error: .*state\.json is no state of this bot.*\n$/);
+    expect(program.errors()).toMatch(/^error: .*state\.json does not hold the state of this bot.*\n$/);
     expect(readFileSync(state, "utf8")).toBe("[1]");
     await expectRefusal(run(EXAMPLE, ["--timeframe", "7min"]), /allowed: 1s/);
     await expectRefusal(run(EXAMPLE, ["--base-url", "https://example.com"]), /needs a key/);
-    await expectRefusal(run(EXAMPLE, ["--store", folder]), /cannot be a store/);
+    await expectRefusal(run(EXAMPLE, ["--store", folder]), /cannot be used as a store/);
   });
 });
 
@@ -169,7 +169,7 @@ describe("the bot's files", () => {
     expect(existsSync(join(folder, "deep", "state.json.next"))).toBe(false);
     for (const text of ["", "[1]", '{"pair":{"actedOn":null}}', '{"pair":{"actedOn":1,"position":{}}}']) {
       writeFileSync(join(folder, "deep", "state.json"), text);
-      expect(() => store.read(), text).toThrow("is no state of this bot");
+      expect(() => store.read(), text).toThrow("does not hold the state of this bot");
     }
   });
 

@@ -129,7 +129,7 @@ describe("an interrupted download", { timeout: TIMEOUT }, () => {
     expect(stopped.errors()).toBe("");
     expect(existsSync(file)).toBe(format !== "parquet");
     if (signal === "SIGINT") {
-      expect(stopped.lines.at(-1)).toMatch(/: stopped; the same command goes on from here$/);
+      expect(stopped.lines.at(-1)).toMatch(/: stopped; run the same command again to go on from here$/);
       expect(existsSync(`${file}.part`)).toBe(format === "parquet");
     }
 
@@ -233,7 +233,7 @@ describe("a .parquet", { timeout: TIMEOUT }, () => {
     await writeParquet(file, each(minutes(3)), { ...contents, series: { ...SERIES, timeframe: "1min" } });
     await expect(downloadTo(file)).rejects.toThrow(/candles\.parquet holds another series; move it away/);
     await writeFile(file, "PAR1 and something else");
-    await expect(downloadTo(file)).rejects.toThrow(/candles\.parquet is no Parquet$/);
+    await expect(downloadTo(file)).rejects.toThrow(/candles\.parquet is not a Parquet file$/);
     expect(await readFile(file, "utf8")).toBe("PAR1 and something else");
   });
 
@@ -244,7 +244,7 @@ describe("a .parquet", { timeout: TIMEOUT }, () => {
     const program = history(url, ["--output", file]);
     expect(await program.ended).toBe(1);
     const count = candles.length.toLocaleString("en-US");
-    const left = `no room is left for ${file}; ${count} candles are kept; make room, and start again to go on`;
+    const left = `the disk of ${file} is full; ${count} candles are kept; make room, and run the same command again to go on`;
     expect(program.errors()).toBe(`error: ${left}\n`);
     expect(readdirSync(join(file, ".."))).toEqual(["candles.parquet.part"]);
   });

@@ -77,7 +77,7 @@ describe("an interrupted download", { timeout: TIMEOUT }, () => {
     if (signal !== "SIGKILL") {
       expect(kept.endsWith("\n")).toBe(true);
       expect(whole.startsWith(kept)).toBe(true);
-      expect(stopped.lines.at(-1)).toMatch(/: stopped; the same command goes on from here$/);
+      expect(stopped.lines.at(-1)).toMatch(/: stopped; run the same command again to go on from here$/);
     }
     expect(stopped.errors()).toBe("");
 
@@ -115,7 +115,7 @@ describe("a download that cannot be written", { timeout: TIMEOUT }, () => {
     const program = history(url, ["--output", full]);
     expect(await program.ended).toBe(1);
     expect(program.errors()).toBe(
-      `error: no room is left for ${full}; make room, and start again to go on\n`,
+      `error: the disk of ${full} is full; make room, and run the same command again to go on\n`,
     );
   });
 
@@ -127,16 +127,14 @@ describe("a download that cannot be written", { timeout: TIMEOUT }, () => {
     program.child.stdout?.destroy();
     release();
     expect(await program.ended).toBe(1);
-    expect(program.errors()).toBe(
-      "error: whoever read standard output has closed it; the download has stopped\n",
-    );
+    expect(program.errors()).toBe("error: standard output was closed, so the download has stopped\n");
   });
 });
 
 describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
   it.each([
     [["--from", "2025-01-02", "--to", "2025-01-02"], /--from has to be before --to$/],
-    [["--pair", "pair1"], /needs --base-url$/],
+    [["--pair", "pair1"], /^--pair needs --base-url: /],
     [["--base-url", "https://service.test"], /needs --pair/],
     [["--to", "tomorrow"], /an instant with a zone/],
     ...["month.txt", "month", ".csv", "month.csv.gz", "month.json", "ndjson", "month.", "/dev/null"].map(
@@ -156,7 +154,7 @@ describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
     await expectRefusal(run("examples/history.ts", ["--timeframe", "7min"]), /allowed: 1s, 10s/);
   });
 
-  it("by default are the day before the last midnight, of a market that is made up", () => {
+  it("by default are the day before the last midnight, of a simulated market", () => {
     const noon = Date.UTC(2025, 5, 7, 12);
     expect(readOptions([], {}, noon)).toEqual({
       place: { kind: "simulated", seed: 31 },

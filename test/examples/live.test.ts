@@ -312,7 +312,7 @@ describe("--tape", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("a service elsewhere", { timeout: TIMEOUT }, () => {
+describe("a remote service", { timeout: TIMEOUT }, () => {
   it("is followed with the key of the environment, by the URL of either", async () => {
     const { baseUrl } = await serve("key");
     const byOption = live(["--base-url", baseUrl, "--pair", "pair1"], { PAIRSTREAM_API_KEY: "key" });
@@ -321,7 +321,7 @@ describe("a service elsewhere", { timeout: TIMEOUT }, () => {
       PAIRSTREAM_BASE_URL: baseUrl,
     });
     for (const program of [byOption, byEnvironment]) {
-      await program.line((line) => line === `Served at ${baseUrl} by a service elsewhere`);
+      await program.line((line) => line === `Served at ${baseUrl} by a remote service`);
       await program.line(isCandle);
       await program.line((line) => /snipers live/.test(line));
       expect(await stop(program)).toBe(0);
@@ -374,10 +374,10 @@ describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
 
   it.each([
     [["--since", "yesterday"], /a number of candles, or an instant with a zone/],
-    [["--from", "2024-01-01"], /needs --tape$/],
-    [["--minimum-usd", "1"], /needs --tape$/],
-    [["--store", "candles.db"], /--store is for a service elsewhere: it needs --base-url$/],
-    [["--store", "candles.db", "--tape", "file", "--from", "2024-01-01"], /it needs --base-url$/],
+    [["--from", "2024-01-01"], /^--from needs --tape, /],
+    [["--minimum-usd", "1"], /^--minimum-usd needs --tape, /],
+    [["--store", "candles.db"], /^--store needs --base-url: /],
+    [["--store", "candles.db", "--tape", "file", "--from", "2024-01-01"], /^--store needs --base-url: /],
     [["--page-port", "70000"], /It has to be a port, from 0 to 65535/],
     [["--base-url", "https://service.test"], /needs --pair/],
     [["--seed", "1", "--tape", "file"], /cannot be used with/],

@@ -46,7 +46,7 @@ describe("the file of a store", () => {
       throw new Error("it failed");
     });
     await expect(ended).rejects.toThrow("it failed");
-    await expect(left?.read(KEY, ALL)).rejects.toThrow("The store was closed");
+    await expect(left?.read(KEY, ALL)).rejects.toThrow("The store is closed");
     await withStore(path, async ({ store }) => {
       expect((await store?.read(KEY, ALL))?.candles).toEqual(KNOWN.candles);
     });
@@ -65,7 +65,7 @@ describe("the file of a store", () => {
     const before = bytesOf(path);
     const error = await openStore(path).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(UsageError);
-    expect((error as Error).message).toMatch(/ cannot be a store: .+$/);
+    expect((error as Error).message).toMatch(/ cannot be used as a store: .+$/);
     expect((error as Error).message.startsWith(path)).toBe(true);
     expect(bytesOf(path)).toEqual(before);
   });

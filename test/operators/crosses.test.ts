@@ -325,7 +325,9 @@ describe("crosses", () => {
         3,
       ),
     ).toThrow(InvalidInputError);
-    expect(() => valued.pipe(crosses(2, 3))).toThrow("a path or a function, as a is a level");
+    expect(() => valued.pipe(crosses(2, 3))).toThrow(
+      "b is 3, as a is a number, too; allowed: a path or a function where a is a number",
+    );
   });
 
   it.each([

@@ -170,7 +170,9 @@ describe("where no turn of the event loop passes", () => {
     const advance = new VirtualClock().advanceBy(1);
     await expect(advance).rejects.toThrow(PairstreamError);
     await expect(advance).rejects.toThrow(state);
-    await expect(advance).rejects.toThrow("leave setImmediate or setTimeout real: by doNotFake of jest");
+    await expect(advance).rejects.toThrow(
+      "Leave setImmediate or setTimeout real where you fake timers: see doNotFake in jest",
+    );
   });
 
   it("tries again at the next call, as timers may be real by then", async () => {
@@ -195,7 +197,7 @@ describe("where no turn of the event loop passes", () => {
     );
     const client = createClient({ baseUrl: "https://service.test", apiKey: "key", fetch });
     const ask = () => client.sniperReport({ pairAddress: "pair" });
-    await expect(ask().then(ask)).rejects.toThrow("No turn of the event loop passes here");
+    await expect(ask().then(ask)).rejects.toThrow("The clock cannot wait for the event loop");
   });
 });
 

@@ -187,8 +187,8 @@ describe("assertNoLookahead", () => {
     [
       "waits for the end",
       toArray(),
-      "its output 0 1 is missing, then an object, given the candles until that of 1970-01-01T00:00:00.000Z, " +
-        "and then those until 1970-01-01T00:11:00.000Z",
+      "output 0 1 is missing, then an object, once with the candles up to 1970-01-01T00:00:00.000Z, " +
+        "once with those up to 1970-01-01T00:11:00.000Z",
     ],
     [
       "scales by the highest price of all",
@@ -199,7 +199,7 @@ describe("assertNoLookahead", () => {
           return events.map(({ candle }) => ({ scaled: candle.close / highest }));
         }),
       ),
-      "output 0 scaled is 1, then 0.08333333333333333, given",
+      "output 0 scaled is 1, then 0.08333333333333333, once with",
     ],
     [
       "reads its source to the end, and then again",
@@ -208,7 +208,7 @@ describe("assertNoLookahead", () => {
           last(),
           switchMap(({ candle }) => events.pipe(map((event) => event.candle.close / candle.close))),
         ),
-      "output 0 is 1, then 0.08333333333333333, given",
+      "output 0 is 1, then 0.08333333333333333, once with",
     ],
     [
       "averages over both neighbours, with one at the end",
@@ -217,7 +217,7 @@ describe("assertNoLookahead", () => {
         bufferCount(3, 1),
         map((near) => near.reduce((sum, close) => sum + close, 0) / near.length),
       ),
-      "output 0 is 1, then 2, given",
+      "output 0 is 1, then 2, once with",
     ],
     [
       "averages over both neighbours, as of the one in the middle",
@@ -243,17 +243,17 @@ describe("assertNoLookahead", () => {
         toArray(),
         switchMap((events) => events.slice(0, 5 - Math.min(4, events.length)).map(() => "buy")),
       ),
-      "output 1 is not emitted any more, given",
+      "output 1 is not emitted any more, once with",
     ],
     [
       "alters what it has emitted",
       scan(keepsList, []),
-      "output 0 was altered after it was emitted: 1 is missing, then 2",
+      "Output 0 of the operator was altered after it was emitted: 1 is missing, then 2",
     ],
     [
       "emits numbers of its own",
       countsSubscriptions(),
-      "output 0 differs for the same candles: is 2, then 1",
+      "Output 0 of the operator differs for the same candles: is 2, then 1",
     ],
     ["emits less for a second subscriber", emitsOnce(), "is not emitted a second time"],
   ])("finds what %s", (_, operator, message) => {

@@ -107,8 +107,13 @@ describe("readCandles", () => {
       'is "2024-01-01T00:00:00Z"',
     ],
     ["high below low", lineOf(5, { high: 0.5 }), "high of line 3", "is 0.5, with a low of 1"],
-    ["a duplicate", lineOf(1), "timestamp of line 3", "(60000) repeats the candle before"],
-    ["a descending one", lineOf(0), "timestamp of line 3", "(0) comes after 60000, which is newer"],
+    ["a duplicate", lineOf(1), "timestamp of line 3", "(60000) repeats that of the candle before"],
+    [
+      "a descending one",
+      lineOf(0),
+      "timestamp of line 3",
+      "(0) is older than 60000, that of the candle before",
+    ],
   ])("names the line of %s, after the candles before it", async (_, line, parameter, problem) => {
     const { candles, error } = await readUntilFailure([lineOf(1), "", line, lineOf(9)]);
     expect(candles).toEqual([candleOf(1)]);
@@ -188,7 +193,7 @@ describe("readCandles", () => {
     ["30 February", "2024-02-30T00:00:00Z,2,3,1,2,1,1", "date of line 4", 'is "2024-02-30'],
     ["no time", ",2,3,1,2,1,1", "timestamp of line 4", "is missing"],
     ["a time before 1970", "1969-12-31T23:59:00Z,2,3,1,2,1,1", "timestamp of line 4", "is -60000"],
-    ["a duplicate", "60000,2,3,1,2,1,1", "timestamp of line 4", "(60000) repeats the candle before"],
+    ["a duplicate", "60000,2,3,1,2,1,1", "timestamp of line 4", "(60000) repeats that of the candle before"],
     ["a second header", "date,open,high,low,close,volume,swaps", "date of line 4", 'is "date"'],
     ["JSON", lineOf(5), "date of line 4", 'is "{\\"timestamp'],
   ])("names line and column of CSV with %s", async (_, row, parameter, problem) => {

@@ -291,8 +291,8 @@ describe("replayCandles", () => {
   });
 
   it.each([
-    ["one twice", candleOf(1), "timestamp of source[1]", "ascending, each once"],
-    ["an older one", candleOf(0), "timestamp of source[1]", "ascending, each once"],
+    ["one twice", candleOf(1), "timestamp of source[1]", "timestamps in ascending order, each once"],
+    ["an older one", candleOf(0), "timestamp of source[1]", "timestamps in ascending order, each once"],
     [
       "one between two intervals",
       { ...candleOf(2), timestamp: 120_001 },

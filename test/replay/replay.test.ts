@@ -245,7 +245,7 @@ describe("a replay fails", () => {
     );
     const failing = replay({ ...session, acts: [{ at: 0, act: other }] }, lines);
     await expect(failing).rejects.toThrow(
-      /^The replay differs from the recording: at 2024-01-31T23:58:03\.210Z it made GET \/v2\/.*timeframe=1min.*, but the recording has GET \/v2\/.*timeframe=10s.* \(request 0, sent at 2024-01-31T23:58:03\.210Z\)$/,
+      /^The replay differs from the recording: at 2024-01-31T23:58:03\.210Z the program sent GET \/v2\/.*timeframe=1min.*, but the recording has GET \/v2\/.*timeframe=10s.* \(request 0, sent at 2024-01-31T23:58:03\.210Z\)$/,
     );
     await expect(failing).rejects.toBeInstanceOf(PairstreamError);
   });
@@ -253,14 +253,14 @@ describe("a replay fails", () => {
   it("at the first request that is missing", async () => {
     const { session, lines } = await shortTape();
     await expect(replay({ ...session, acts: [] }, lines)).rejects.toThrow(
-      /it did not make GET \/v2\/.*timeframe=10s.* \(request 0, /,
+      /the program has not sent GET \/v2\/.*timeframe=10s.* \(request 0, /,
     );
   });
 
   it("where somebody has left who had stayed", async () => {
     const { session, lines } = await shortTape();
     const acts = session.acts.map((act) => ({ ...act, leaves: 9_000 }));
-    await expect(replay({ ...session, acts }, lines)).rejects.toThrow("it did not make GET /v2/");
+    await expect(replay({ ...session, acts }, lines)).rejects.toThrow("the program has not sent GET /v2/");
   });
 
   it("where the path of the base URL is another one, though its origin may be", async () => {
@@ -278,7 +278,7 @@ describe("a replay fails", () => {
       timeframe: "10s",
       currency: "usd",
     }).subscribe();
-    await expect(tape.run()).rejects.toThrow("it made GET /v3/");
+    await expect(tape.run()).rejects.toThrow("the program sent GET /v3/");
   });
 
   it("for a client on another clock, when that is made", async () => {
@@ -286,7 +286,7 @@ describe("a replay fails", () => {
     const { fetch } = replayExchanges(lines);
     const options = { baseUrl: "https://service.test", apiKey: KEY, fetch };
     expect(() => createClient({ ...options, scheduler: new VirtualClock() })).toThrow(InvalidInputError);
-    expect(() => createClient(options)).toThrow(/^scheduler is a different one/);
+    expect(() => createClient(options)).toThrow(/^scheduler is another one/);
   });
 });
 

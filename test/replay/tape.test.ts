@@ -84,7 +84,7 @@ describe("a tape whose last line was cut off", () => {
         const { parameter, message } = error as InvalidInputError;
         expect(parameter).toBe(`line ${lines.length}`);
         expect(message).toContain(
-          "is cut off, as by a recorder that was killed; the lines before it were replayed",
+          "is cut off, as if the recorder was killed while it wrote; the lines before it were replayed",
         );
       }),
       { numRuns: 60 },

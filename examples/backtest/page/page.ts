@@ -35,9 +35,9 @@ export async function pageOf(run: Run, report: Report): Promise<string> {
 ${figures(report)}
 </section>
 <section class="assumptions">
-<h2>What this holds for</h2>
+<h2>Assumptions</h2>
 <ul>${items(assumptions)}</ul>
-<details><summary>How each figure is worked out</summary>
+<details><summary>The formula of each figure</summary>
 <dl class="formulas">${rows.map(({ name, formula }) => `<dt>${escaped(name)}</dt><dd>${escaped(formula)}</dd>`).join("")}</dl>
 </details>
 </section>
@@ -133,13 +133,13 @@ function months({ months }: Report): string {
 <thead><tr><th></th>${NAMES.map((name) => `<th scope="col">${name}</th>`).join("")}</tr></thead>
 <tbody>${years.map(line).join("\n")}</tbody>
 </table></div>
-<p class="hint">Per cent, UTC; below, buy and hold.</p>`;
+<p class="hint">In per cent, by months in UTC; the small figure is buy and hold.</p>`;
 }
 
 const [WIDE, HIGH] = [600, 180];
 
 function distribution(bins: readonly Bin[]): string {
-  if (bins.length === 0) return '<p class="hint">No closed trade.</p>';
+  if (bins.length === 0) return '<p class="hint">There are no closed trades.</p>';
   const most = Math.max(...bins.map(({ count }) => count));
   const step = WIDE / bins.length;
   const bars = bins.map(({ from, to, count }, at) => {
@@ -159,12 +159,12 @@ function distribution(bins: readonly Bin[]): string {
     const anchor = at === 0 ? "start" : at === bins.length ? "end" : "middle";
     return `<text x="${(at * step).toFixed(1)}" y="${HIGH - 4}" text-anchor="${anchor}">${Number((100 * edge).toFixed(2))} %</text>`;
   });
-  return `<svg viewBox="0 0 ${WIDE} ${HIGH}" role="img" aria-label="How many trades gained how much">${bars.join("")}${edges.join("")}</svg>
-<p class="hint">Trades by their gain after costs.</p>`;
+  return `<svg viewBox="0 0 ${WIDE} ${HIGH}" role="img" aria-label="How many trades had which gain">${bars.join("")}${edges.join("")}</svg>
+<p class="hint">How many closed trades had which gain, after costs.</p>`;
 }
 
 function trades(all: readonly Trade[], hasPairs: boolean): string {
-  if (all.length === 0) return '<p class="hint">None.</p>';
+  if (all.length === 0) return '<p class="hint">There are no trades.</p>';
   const columns = ["#", ...(hasPairs ? ["pair"] : []), "side", "opened, UTC", "held for", "entry", "exit"];
   const names = [...columns, "value", "profit", "gain", "fees"];
   const line = (trade: Trade, at: number) => {
@@ -186,10 +186,10 @@ function trades(all: readonly Trade[], hasPairs: boolean): string {
       cell(gain === undefined ? "" : percent(gain, { signed: true }), gain, tone),
       cell(amount(fees), fees),
     ];
-    const number = `<th scope="row" data-key="${at}"><button title="Show it in the chart">${at + 1}</button></th>`;
+    const number = `<th scope="row" data-key="${at}"><button title="Show this trade in the chart">${at + 1}</button></th>`;
     return `<tr data-trade="${at}">${number}${cells.join("")}</tr>`;
   };
-  return `<p class="hint">Choose one to see it in the chart, or an arrow in the chart to see it here.</p>
+  return `<p class="hint">Choose a trade to see it in the chart, or an arrow in the chart to see its trade here.</p>
 <div class="scroll tall"><table id="trades">
 <thead><tr>${names.map((name) => `<th scope="col"><button type="button">${name}</button></th>`).join("")}</tr></thead>
 <tbody>${all.map(line).join("\n")}</tbody>

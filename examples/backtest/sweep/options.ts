@@ -68,7 +68,7 @@ export function refuseWithoutSweep({ sweep, split, walkForward, workers }: Sweep
   if (sweep !== undefined) return;
   const given = { "--split": split, "--walk-forward": walkForward, "--workers": workers };
   const [name] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
-  if (name !== undefined) throw new UsageError(`${name} is about a sweep: it needs --sweep`);
+  if (name !== undefined) throw new UsageError(`${name} needs --sweep`);
 }
 
 function toSwept(text: string, before: SweptValues = {}): SweptValues {
@@ -88,7 +88,9 @@ function valuesOf(list: string, text: string): readonly number[] {
   if (parts.length === 1) return [...new Set(numbers)];
   const [from, to, step = 1] = numbers as [number, number, number?];
   if (parts.length > 3 || to < from || step <= 0) {
-    throw new UsageError(`--sweep ${text} has to go up, from the least to the greatest by a step above 0`);
+    throw new UsageError(
+      `--sweep ${text} has to go up, from the least value to the greatest, by a step above 0`,
+    );
   }
   // The greatest is one of them although steps are not exact.
   const count = Math.floor((to - from) / step + 1e-9) + 1;

@@ -57,8 +57,10 @@ export function sweepTextOf(report: SweepReport): string {
           "",
         ]),
     ...table([["#", ...swept, ...names], ...lines, hold]),
-    ...(more > 0 ? [`… and ${more.toLocaleString("en-US")} more: the page, --json and --csv have all.`] : []),
-    `Gains are per ${unit}, compounded, so that both parts can be compared.${windows.length === 1 ? "" : " All windows together: what is out-of-sample in one is in-sample in the next."}`,
+    ...(more > 0
+      ? [`… and ${more.toLocaleString("en-US")} more; the page, --json and --csv have all of them.`]
+      : []),
+    `Gains are compounded per ${unit}, so that you can compare both parts.${windows.length === 1 ? "" : " They are for all windows together: the out-of-sample part of one window is in-sample in the next."}`,
     "",
     ...assumptions.map((assumption) => `- ${assumption}`),
   ].join("\n");

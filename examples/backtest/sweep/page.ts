@@ -30,7 +30,7 @@ ${mapsHint(report)}
 ${setsTable(report)}
 </section>
 <section class="assumptions">
-<h2>What this holds for</h2>
+<h2>Assumptions</h2>
 <ul>${items(assumptions)}</ul>
 </section>
 </main>`;
@@ -57,7 +57,7 @@ function tiles({ sets, windows, unit, agreement, chosen, held }: SweepReport): s
   return [
     ...PARTS.map(ofBest),
     tile("its rank out-of-sample", `${ranks} of ${sets.length}`, "in-sample it is 1"),
-    tile("rank correlation", agreement?.toFixed(2) ?? "–", "1: the same order, 0: none"),
+    tile("rank correlation", agreement?.toFixed(2) ?? "–", "1: same order, 0: unrelated"),
   ].join("");
 }
 
@@ -120,9 +120,9 @@ function mapsHint(report: SweepReport): string {
   const slice =
     others.length === 0
       ? ""
-      : ` A map has two parameters; ${escaped(others.join(", "))} as in the best set; the table below has all.`;
-  return `<p class="hint">Per cent per ${report.unit}; both parts of a window have one scale of colours. ★ is the best set in-sample.${slice}
-A set that is good in both, and whose neighbours are, may have found something; one that stands alone has fitted that past.</p>`;
+      : ` A map shows two parameters. ${escaped(others.join(", "))} ${others.length === 1 ? "has its value" : "have their values"} of the best set; the table below has all sets.`;
+  return `<p class="hint">In per cent per ${report.unit}. Both parts of a window use the same scale of colours. ★ marks the best set in-sample.${slice}
+If a set and its neighbours are good in both parts, they may have found something. A set that is good alone fits only that past.</p>`;
 }
 
 function windowsTable({ windows, swept }: SweepReport): string {
@@ -150,7 +150,7 @@ function setsTable({ sets, swept, held, unit, windows }: SweepReport): string {
   const together =
     windows.length === 1
       ? ""
-      : " All windows together: what is out-of-sample in one is in-sample in the next, so the two are alike here.";
+      : " They are for all windows together: the out-of-sample part of one window is in-sample in the next, so the two are alike here.";
   const most = greatest(sets);
   const groups = PARTS.map(([, name]) => `<th scope="colgroup" colspan="4">${name}</th>`).join("");
   const each = ["gain", "rank", "drawdown", "trades"].map((name) => `<th scope="col">${name}</th>`).join("");
@@ -170,5 +170,5 @@ function setsTable({ sets, swept, held, unit, windows }: SweepReport): string {
 <tbody>${sets.map(line).join("\n")}</tbody>
 <tbody><tr><th scope="row">hold</th>${swept.map(() => "<td></td>").join("")}${figures(held)}</tr></tbody>
 </table></div>
-<p class="hint">In-sample the best first; gains are per ${unit}, compounded, so that both parts can be compared.${together}</p>`;
+<p class="hint">Sorted by the gain in-sample. Gains are compounded per ${unit}, so that you can compare both parts.${together}</p>`;
 }

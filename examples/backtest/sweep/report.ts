@@ -208,7 +208,7 @@ const day = (instant: number) => dateAndTime(instant).slice(0, 16);
 function splitText(ranges: readonly WindowReport["ranges"][]): string {
   const [first, last] = [ranges[0]!, ranges.at(-1)!];
   const windows =
-    ranges.length === 1 ? `cut at ${day(first.inSample.to)}` : `in ${ranges.length} windows, each cut once`;
+    ranges.length === 1 ? `cut at ${day(first.inSample.to)}` : `${ranges.length} windows, each cut once`;
   return `${day(first.inSample.from)} to ${day(last.outOfSample.to)} UTC, ${windows}: in-sample before, out-of-sample after`;
 }
 
@@ -225,11 +225,11 @@ interface Told {
 function verdictOf({ windows, chosen, held, count, unit, swept }: Told): string {
   const rate = (value: number) => `${percent(value, { signed: true })} per ${unit}`;
   const [{ best, outOfSample }] = windows as [WindowReport];
-  const holding = `Holding comes to ${rate(held.outOfSample.rate)} there.`;
+  const holding = `Buy and hold returns ${rate(held.outOfSample.rate)} there.`;
   if (windows.length > 1) {
-    return `Chosen anew in each of ${windows.length} windows, the best set comes to ${rate(chosen.inSample.rate)} in-sample and to ${rate(chosen.outOfSample.rate)} out-of-sample. ${holding}`;
+    return `The best set is chosen in each of ${windows.length} windows. It returns ${rate(chosen.inSample.rate)} in-sample and ${rate(chosen.outOfSample.rate)} out-of-sample. ${holding}`;
   }
-  return `${setText(best, swept)} is the best in-sample with ${rate(chosen.inSample.rate)}; out-of-sample it is number ${outOfSample.rank} of ${count} with ${rate(chosen.outOfSample.rate)}. ${holding}`;
+  return `${setText(best, swept)} is the best set in-sample, with ${rate(chosen.inSample.rate)}. Out-of-sample it is number ${outOfSample.rank} of ${count}, with ${rate(chosen.outOfSample.rate)}. ${holding}`;
 }
 
 interface Noted extends Pick<Told, "windows" | "chosen" | "swept"> {
@@ -242,31 +242,31 @@ function notesOf({ agreement, sets, windows, chosen, swept }: Noted): string[] {
   if (agreement !== undefined) {
     const says =
       agreement >= MUCH
-        ? "The order of the sets in-sample is much like that out-of-sample"
+        ? "In-sample and out-of-sample the sets have much the same order"
         : agreement >= 0
-          ? "The order of the sets in-sample says little of that out-of-sample: the best one may have fitted that past alone"
-          : "The sets that are good in-sample are the worse ones out-of-sample: the best one has fitted that past alone";
+          ? "The order of the sets in-sample says little about their order out-of-sample: the best one may fit only that past"
+          : "The sets that are good in-sample are the worse ones out-of-sample: the best one fits only that past";
     notes.push(
-      `${says} (rank correlation ${agreement.toFixed(2)}; 1 is the same order, 0 none, −1 the opposite).`,
+      `${says} (rank correlation ${agreement.toFixed(2)}; 1: same order, 0: unrelated, −1: opposite order).`,
     );
   }
   const { rate } = chosen.inSample;
-  if (rate <= 0) notes.push("No set gains in-sample: there is nothing to choose.");
-  if (rate > 0 && chosen.outOfSample.rate <= 0) notes.push("Out-of-sample the best set gains nothing.");
+  if (rate <= 0) notes.push("No set gains in-sample, so there is nothing to choose.");
+  if (rate > 0 && chosen.outOfSample.rate <= 0) notes.push("The best set gains nothing out-of-sample.");
   else if (rate > 0 && chosen.outOfSample.rate < rate / 2) {
-    notes.push("Out-of-sample the best set makes less than half of what it made in-sample.");
+    notes.push("The best set makes less than half as much out-of-sample as in-sample.");
   }
   if (chosen.outOfSample.trades < FEW_TRADES) {
     notes.push(
-      `${chosen.outOfSample.trades.toLocaleString("en-US")} closed trades out-of-sample: below ${FEW_TRADES} their mean says little of the next one.`,
+      `There are only ${chosen.outOfSample.trades.toLocaleString("en-US")} closed trades out-of-sample: the mean of fewer than ${FEW_TRADES} says little about the next one.`,
     );
   }
   const edges = swept.flatMap((name) => edgeOf(name, sets, windows));
   if (edges.length > 0) {
-    notes.push(`The best set lies at the edge of what was tried (${edges.join(", ")}): try further values.`);
+    notes.push(`The best set is at the edge of what was tried (${edges.join(", ")}): try more values there.`);
   }
   notes.push(
-    "Out-of-sample is such but once: whoever sees it, and sweeps again, has chosen by it. Keep some time aside.",
+    "Use the out-of-sample part only once. If you sweep again after you have seen it, you choose by it: keep another part of the past aside.",
   );
   return notes;
 }

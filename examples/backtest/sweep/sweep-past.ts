@@ -29,7 +29,11 @@ export async function sweepPast(
   const wrong = swept.find((name) => !own.includes(name));
   if (wrong !== undefined) {
     const allowed = own.join(", ") || "none, as the strategy has no parameters";
-    throw new InvalidInputError(`--sweep ${wrong}`, `one of ${allowed}`, "is none");
+    throw new InvalidInputError(
+      `--sweep ${wrong}`,
+      `one of ${allowed}`,
+      "is not a parameter of the strategy",
+    );
   }
   const fixed = Object.entries(loaded.parameters).filter(([name]) => !swept.includes(name));
   const result = await sweep<ParameterSet>({

@@ -1,4 +1,4 @@
-// The page with its service in it: a market that is made up, and nobody is asked for anything.
+// The page with its service in it: a simulated market, and nobody is asked for anything.
 import { clientSource, createClient } from "pairstream";
 import { demoService } from "pairstream/service";
 import { CURRENCIES, TIMEFRAMES } from "../choices.js";

@@ -94,7 +94,7 @@ export function follow(
 
   /** A gateway that has begun anew may correct what was final, which the indicators leave out: the page begins anew, too. */
   function expectOrder({ type, status, candle: { timestamp } }: CandleEvent): void {
-    if (timestamp <= finalUntil) throw new Error("a candle that was final has changed");
+    if (timestamp <= finalUntil) throw new Error("a final candle has changed");
     if (status === "final" && type !== "removed") finalUntil = timestamp;
   }
 

@@ -42,16 +42,26 @@ export interface Switch {
 export type SwitchId = keyof typeof INDICATORS | "volume" | "snipers" | "corrections";
 
 export const SWITCHES: readonly Switch[] = [
-  { id: "fast", label: "EMA 9", title: "The average of the price, the last 9 candles most", isOn: true },
-  { id: "slow", label: "EMA 21", title: "The average of the price, the last 21 candles most", isOn: true },
+  { id: "fast", label: "EMA 9", title: "The average price, mostly of the last 9 candles", isOn: true },
+  { id: "slow", label: "EMA 21", title: "The average price, mostly of the last 21 candles", isOn: true },
   {
     id: "bands",
     label: "Bollinger 20, 2",
-    title: "Two standard deviations around the average of 20 candles",
+    title: "The average price of 20 candles, and two standard deviations around it",
     isOn: false,
   },
-  { id: "vwap", label: "VWAP", title: "The average price of this day (UTC), by volume", isOn: false },
-  { id: "strength", label: "RSI 14", title: "Gains against losses of 14 candles, from 0 to 100", isOn: true },
+  {
+    id: "vwap",
+    label: "VWAP",
+    title: "The average price of this day (UTC), weighted by volume",
+    isOn: false,
+  },
+  {
+    id: "strength",
+    label: "RSI 14",
+    title: "Rises as a share of all movement in 14 candles, 0 to 100",
+    isOn: true,
+  },
   { id: "volume", label: "Volume", title: "How much was traded in each candle", isOn: true },
   { id: "snipers", label: "Snipers", title: "▲ a sniper bought, ▼ a sniper sold", isOn: true },
   {

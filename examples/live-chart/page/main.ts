@@ -9,7 +9,7 @@ const PAUSE = 2_000;
 
 async function readChoices(): Promise<Choices> {
   const answer = await fetch("choices");
-  if (!answer.ok) throw new Error(`The gateway answers ${answer.status}.`);
+  if (!answer.ok) throw new Error(`The gateway answered with status ${answer.status}.`);
   return (await answer.json()) as Choices;
 }
 

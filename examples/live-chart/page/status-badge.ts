@@ -45,7 +45,7 @@ export class StatusBadge {
     this.#write(
       "failed",
       "No data",
-      `${key}${message}${/[.!?]$/.test(message) ? "" : "."} It is tried again every few seconds.`,
+      `${key}${message}${/[.!?]$/.test(message) ? "" : "."} The page tries again every few seconds.`,
     );
   }
 

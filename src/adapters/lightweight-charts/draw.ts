@@ -167,7 +167,8 @@ export function checkMethods(
 ): void {
   for (const [name, [part, method]] of Object.entries(parts)) {
     const has = typeof (part as Record<string, unknown> | undefined | null)?.[method] === "function";
-    if (!has) throw new InvalidInputError(name, `what has a method ${method}`, "has none");
+    if (!has)
+      throw new InvalidInputError(name, `an object with the method ${method}`, `has no method ${method}`);
   }
 }
 

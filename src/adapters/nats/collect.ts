@@ -101,10 +101,10 @@ export function collect(
   const settings = { ...checkNatsOptions(options, COLLECT_NAMES), scheduler };
   const { group = "default", signal } = options;
   if (typeof group !== "string" || !GROUP.test(group)) {
-    throw new InvalidInputError("group", "1 to 32 letters, digits, _ or -", "is no such text");
+    throw new InvalidInputError("group", "1 to 32 letters, digits, _ or -", "is not such a text");
   }
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
-    throw new InvalidInputError("signal", "an AbortSignal", "is none");
+    throw new InvalidInputError("signal", "the signal of an AbortController", "is not an AbortSignal");
   }
   const rules = checkRules(options, timeout);
   const checked = checkFeeds(settings.name, feeds);
@@ -131,7 +131,7 @@ function checkRules(
   if (rateLimit !== false && (typeof rateLimit !== "object" || rateLimit === null)) {
     throw new InvalidInputError("rateLimit", "an object, or false", `is ${String(rateLimit)}`);
   }
-  checkNumber("lease", lease, { min: 1_000 });
+  checkNumber("lease", lease, { min: 1_000, unit: "ms" });
   if (rateLimit === false) {
     return {
       slots: checkNumber("slots", slots ?? DEFAULT_SLOTS, { min: 1, integer: true }),
@@ -142,7 +142,7 @@ function checkRules(
   checkNames(rateLimit, ["requests", "per"], "rateLimit.");
   const { requests, per } = rateLimit;
   checkNumber("rateLimit.requests", requests, { min: 1, max: 10_000, integer: true });
-  checkNumber("rateLimit.per", per, { min: 1, max: LONGEST_DELAY });
+  checkNumber("rateLimit.per", per, { min: 1, max: LONGEST_DELAY, unit: "ms" });
   const most = { min: 1, max: requests, integer: true };
   return {
     slots: checkNumber("slots", slots ?? Math.min(DEFAULT_SLOTS, requests), most),
@@ -154,7 +154,11 @@ function checkRules(
 /** Feeds by the key of their subjects. */
 function checkFeeds(name: string, feeds: readonly CollectedWatch[]) {
   if (!Array.isArray(feeds) || feeds.length === 0) {
-    throw new InvalidInputError("feeds", "a list of what watchCandles and watchSnipers take", "is none");
+    throw new InvalidInputError(
+      "feeds",
+      "a list of at least one feed, with the options of watchCandles or watchSnipers",
+      "is not such a list",
+    );
   }
   const checked = new Map<string, { feed: FeedSubjects; watch: CollectedWatch }>();
   for (const watch of feeds as readonly CollectedWatch[]) {
@@ -173,7 +177,7 @@ function checkFeed(name: string, watch: CollectedWatch): FeedSubjects {
   const { series, fillGaps } = checkWatch(watch);
   if (fillGaps) {
     const allowed =
-      "false, as only the service's own candles are collected; publishCandles takes a filled stream";
+      "false, because collectors publish the service's own candles; publishCandles takes a filled stream";
     throw new InvalidInputError("fillGaps", allowed, "is true");
   }
   return candleSubjects(name, series);

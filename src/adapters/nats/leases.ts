@@ -222,10 +222,10 @@ export function readTable(text: string): LeaseTable {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new ContractError([], "leases that are not JSON", { cause });
+    throw new ContractError([], "the leases are not JSON", { cause });
   }
   const result = schema.safeParse(value);
   const isWhole = result.success && result.data.slots.length === result.data.rules.slots;
   if (isWhole) return result.data;
-  throw new ContractError([], "leases of another version", { cause: result.error });
+  throw new ContractError([], "the leases have the format of another version", { cause: result.error });
 }

@@ -38,13 +38,17 @@ export function checkNatsOptions(options: StreamOptions, more: readonly string[]
   checkNames(options, ["name", ...more]);
   const { name = "pairstream", scheduler = asyncScheduler, replicas, retention } = options;
   if (typeof name !== "string" || !NAME.test(name)) {
-    throw new InvalidInputError("name", "1 to 32 letters, digits, _ or -", "is no such text");
+    throw new InvalidInputError("name", "1 to 32 letters, digits, _ or -", "is not such a text");
   }
   if (typeof scheduler?.now !== "function" || typeof scheduler.schedule !== "function") {
-    throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is none");
+    throw new InvalidInputError(
+      "scheduler",
+      "an RxJS scheduler, with now and schedule",
+      "is not a scheduler",
+    );
   }
   if (replicas !== undefined) checkNumber("replicas", replicas, { min: 1, max: 5, integer: true });
-  if (retention !== undefined) checkNumber("retention", retention, { min: 1_000 });
+  if (retention !== undefined) checkNumber("retention", retention, { min: 1_000, unit: "ms" });
   return { name, scheduler, replicas, retention };
 }
 
@@ -52,5 +56,5 @@ export function checkConnection(connection: NatsConnection): NatsConnection {
   const { subscribe, request, isClosed } = connection ?? {};
   if ([subscribe, request, isClosed].every((method) => typeof method === "function")) return connection;
   const allowed = "a connection of @nats-io/transport-node, or of another transport of NATS";
-  throw new InvalidInputError("connection", allowed, "is none");
+  throw new InvalidInputError("connection", allowed, "is not such a connection");
 }

@@ -212,7 +212,7 @@ function checkPublishing(
 ): Publishing {
   checkConnection(connection);
   if (typeof source?.subscribe !== "function") {
-    throw new InvalidInputError(parameter, "an Observable", "is none");
+    throw new InvalidInputError(parameter, "an Observable", "is not an Observable");
   }
   const settings = checkNatsOptions(options, [...PUBLISH_NAMES, ...more]);
   return { settings, epoch: checkNumber("epoch", options.epoch ?? 0, { min: 0, integer: true }) };

@@ -161,8 +161,8 @@ export class Store {
     }
     const { config } = existing;
     if (config.max_msgs_per_subject !== 1 || !config.subjects.includes(subjects)) {
-      const problem = `exists, but does not keep one message per subject of ${subjects}`;
-      throw new PairstreamError(`The stream ${stream} ${problem}: edit it, or choose another name`);
+      const problem = `exists, but is not set to keep one message for each subject of ${subjects}`;
+      throw new PairstreamError(`The stream ${stream} ${problem}: edit the stream, or choose another name`);
     }
     const isAsAsked =
       (asked.num_replicas ?? config.num_replicas) === config.num_replicas &&

@@ -205,7 +205,7 @@ export function watchPublishedFeedStatus(
   checkConnection(connection);
   const settings = checkNatsOptions(options, ["scheduler", "heartbeat"]);
   const { name, scheduler } = settings;
-  const every = checkNumber("heartbeat", options.heartbeat ?? 5_000, { min: 250 });
+  const every = checkNumber("heartbeat", options.heartbeat ?? 5_000, { min: 250, unit: "ms" });
   const subjects = subjectsOf(name, feed);
   return defer(() => {
     const heard = new StatusListener();

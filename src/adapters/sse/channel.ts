@@ -126,7 +126,7 @@ export function openChannel(
   };
 
   const refusalOf = ({ method }: Request): Response | undefined => {
-    if (method !== "GET") return refusal(405, "Only GET is answered here", { allow: "GET" });
+    if (method !== "GET") return refusal(405, "Only GET is allowed here", { allow: "GET" });
     const retry = { "retry-after": String(RETRY / 1_000) };
     if (streams.closed) return refusal(503, "The channel is closed", retry);
     return connections.standsStill ? refusal(503, STANDS_STILL, retry) : undefined;
@@ -158,8 +158,8 @@ export function openChannel(
 
 /** On Workers a request's timers end with it, those of the streams too. */
 const STANDS_STILL =
-  "The channel's timers stand still. On Workers it has to live in a Durable Object, as timers end with the request " +
-  "that has set them";
+  "The timers of the channel stand still. On Workers the channel has to live in a Durable Object: timers end with the " +
+  "request that has set them";
 
 const HEADERS = {
   "content-type": "text/event-stream",

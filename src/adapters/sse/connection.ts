@@ -69,7 +69,7 @@ export class Connection {
     this.#unread += 1;
     if (this.#unread <= this.#patience) return;
     // What waits is let go of with it: one who does not read would keep it for ever.
-    this.#controller.error(new Error("Nobody reads this response"));
+    this.#controller.error(new Error("This response is not read, so it was ended"));
     this.#leave();
   }
 

@@ -159,7 +159,7 @@ function queryOf(values: readonly (readonly [name: string, value: unknown])[]): 
 function baseOf(url: string): string {
   const { search, hash } = new URL(url);
   if (search !== "" || hash !== "") {
-    throw new InvalidInputError("url", "where the gateway is mounted, without query", "has a query");
+    throw new InvalidInputError("url", "the address of the gateway, without a query", "has a query");
   }
   return url.replace(/\/+$/, "");
 }

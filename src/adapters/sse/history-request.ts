@@ -41,7 +41,7 @@ export async function readGatewayHistory(
   const { origin, pathname } = new URL(access.url);
   const address = origin + pathname;
   const watch = new SilenceWatch(access.scheduler, access.silence ?? SILENCE, signal, (limit) => {
-    return new TimeoutError(`Nothing was heard from ${address} for ${limit} ms`, limit);
+    return new TimeoutError(`${address} has sent nothing for ${limit} ms`, limit);
   });
   try {
     const asked = access.fetch(`${access.url}?${queryOf(checked, query)}`, {
@@ -77,12 +77,16 @@ function queryOf({ series, weekStart, range, count }: CheckedHistory, asked: His
 
 /** Throws a `ContractError` unless these are candles as they were asked for. */
 function checkCandles(candles: readonly Candle[], { intervals, range, count }: CheckedHistory): void {
-  if (candles.length > count) throw new ContractError(["candles"], `${candles.length} where ${count} do`);
+  if (candles.length > count)
+    throw new ContractError(["candles"], `${candles.length} candles, but at most ${count} were asked for`);
   let reached = Math.max(range.from, 0);
   for (const [at, { timestamp }] of candles.entries()) {
     const isInPlace = timestamp >= reached && timestamp < range.to;
     if (!isInPlace || intervals.start(timestamp) !== timestamp) {
-      throw new ContractError(["candles", at, "timestamp"], "not the next one of what was asked for");
+      throw new ContractError(
+        ["candles", at, "timestamp"],
+        "not the start of a later interval of the range that was asked for",
+      );
     }
     reached = intervals.end(timestamp);
   }

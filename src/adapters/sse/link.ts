@@ -50,7 +50,7 @@ export class Link {
     const { scheduler, silence = FIRST_SILENCE, createParser } = options;
     this.#options = options;
     this.#silence = new SilenceWatch(scheduler, silence, signal, (limit) => {
-      return new TimeoutError(`Nothing was heard from ${this.#address} for ${limit} ms`, limit);
+      return new TimeoutError(`${this.#address} has sent nothing for ${limit} ms`, limit);
     });
     this.#parser = createParser({
       onEvent: (message) => this.#messages.push(message),
@@ -124,7 +124,7 @@ export class Link {
     if (response.status !== 200) throw await this.#refusal(response, reader);
     const type = response.headers.get("content-type") ?? "nothing";
     if (reader === undefined || !/^text\/event-stream\b/i.test(type)) {
-      throw new ContractError([], `text/event-stream was expected, ${shortened(type, 60)} came`);
+      throw new ContractError([], `its content type is ${shortened(type, 60)}, not text/event-stream`);
     }
     return reader;
   }

@@ -46,7 +46,7 @@ const LONGEST_ID = 200;
 /** Refuses an id that a request could not send back in its header. */
 function checkId(id: string): string {
   if (id.length <= LONGEST_ID && /^[ -~]*$/.test(id)) return id;
-  throw new ContractError(["id"], `not of at most ${LONGEST_ID} visible ASCII characters`);
+  throw new ContractError(["id"], `not 1 to ${LONGEST_ID} visible ASCII characters`);
 }
 
 /** The channel as the subscriber of a receiver knows it, across connections. */
@@ -135,7 +135,8 @@ export class Mirror {
 
   #takeOne(message: ChannelMessage): readonly ChannelEvent[] {
     if (message.name === "hello") return this.#open(message.data);
-    if (this.#hello === undefined) throw new ContractError([], `${message.name} before hello`);
+    if (this.#hello === undefined)
+      throw new ContractError([], `a message "${message.name}" came before hello`);
     const { keep } = this.#hello;
     const snapshot = this.#snapshot;
     switch (message.name) {
@@ -179,7 +180,7 @@ export class Mirror {
   }
 
   #open(hello: DataOf<"hello">): readonly ChannelEvent[] {
-    if (this.#hello !== undefined) throw new ContractError(["hello"], "a second one");
+    if (this.#hello !== undefined) throw new ContractError(["hello"], "a second hello came");
     this.#hello = hello;
     if (hello.now !== null) this.#clock.hear(hello.now, this.#now);
     return [];

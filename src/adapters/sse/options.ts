@@ -102,13 +102,13 @@ export function checkChannelOptions(options: EventChannelOptions): ChannelOption
     if (source !== undefined && !isObservable(source)) throw refused(name, "an Observable", source);
   }
   if (Object.values(sources).every((source) => source === undefined)) {
-    throw new InvalidInputError("options", allowed, "has none of them");
+    throw new InvalidInputError("options", allowed, "has no candles, snipers or status");
   }
   return {
     ...sources,
     buffer: checkNumber("buffer", buffer, { min: 0, max: 100_000, integer: true }),
     keep: checkNumber("keep", keep, { min: 1, max: 100_000, integer: true }),
-    heartbeat: checkNumber("heartbeat", heartbeat, { min: 100, max: 600_000 }),
+    heartbeat: checkNumber("heartbeat", heartbeat, { min: 100, max: 600_000, unit: "ms" }),
     scheduler: checkScheduler(options.scheduler),
   };
 }
@@ -127,7 +127,9 @@ export function checkReceiverOptions<Fetch extends StreamingFetch = StreamingFet
     fetch,
     headers: checkHeaders(options.headers),
     silence:
-      silence === undefined ? undefined : checkNumber("silence", silence, { min: 1, max: LONGEST_DELAY }),
+      silence === undefined
+        ? undefined
+        : checkNumber("silence", silence, { min: 1, max: LONGEST_DELAY, unit: "ms" }),
     scheduler: checkScheduler(options.scheduler),
   };
 }
@@ -140,7 +142,7 @@ function checkUrl(value: string | URL): string {
   const refusedUrl = (problem: string) =>
     new InvalidInputError(
       "url",
-      "an http: or https: URL, in a page also a relative one; no credentials",
+      "an http: or https: URL without credentials; in a page it may be relative",
       problem,
     );
   if (typeof value !== "string" && !(value instanceof URL)) throw refusedUrl("is neither a string nor a URL");
@@ -148,7 +150,7 @@ function checkUrl(value: string | URL): string {
   try {
     url = new URL(value, globalThis.location?.href);
   } catch {
-    throw refusedUrl("is no URL");
+    throw refusedUrl("is not a URL");
   }
   if (url.protocol !== "https:" && url.protocol !== "http:") throw refusedUrl(`begins with ${url.protocol}`);
   if (url.username !== "" || url.password !== "") throw refusedUrl("carries credentials");
@@ -164,7 +166,7 @@ function checkHeaders(headers: Record<string, string> = {}): Readonly<Record<str
   throw new InvalidInputError(
     "headers",
     "an object of names and values that HTTP allows",
-    "is something else",
+    "is not such an object",
   );
 }
 

@@ -148,7 +148,9 @@ export function readMessage(name: string | undefined, data: string): ChannelMess
   if (name === undefined || !Object.hasOwn(SCHEMAS, name)) {
     throw new ContractError(
       [],
-      `a message ${name === undefined ? "without a name" : `"${shortened(name, 60)}"`}`,
+      name === undefined
+        ? "a message has no name"
+        : `a message has the unknown name "${shortened(name, 60)}"`,
     );
   }
   return { name, data: readWire(SCHEMAS[name as Name], data, [name]) } as ChannelMessage;

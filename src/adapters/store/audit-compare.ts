@@ -58,7 +58,7 @@ export function compareCandles(sides: BothSides, isStart: (instant: number) => b
         ? "timestamp is that of the candle before"
         : holds(timestamp)
           ? undefined
-          : "timestamp is outside of what is covered";
+          : "timestamp lies outside of what is covered";
     if (misplaced === undefined) held.set(timestamp, candle);
     const issue = misplaced ?? issueOf(candle);
     if (issue !== undefined) findings.push({ type: "impossible", timestamp, side: "stored", issue, candle });
@@ -79,7 +79,7 @@ export function compareCandles(sides: BothSides, isStart: (instant: number) => b
   }
   const unread = (timestamp: number, issue: string) =>
     findings.push({ type: "impossible", timestamp, side: "served", issue });
-  if (!sides.isWhole) unread(sides.from, "an answer about candles from here on cannot be read as a whole");
+  if (!sides.isWhole) unread(sides.from, "from here on an answer cannot be read in full");
   for (const timestamp of sides.unreadable) unread(timestamp, "the row of this interval cannot be read");
   for (const [timestamp, stored] of held) {
     if (sides.isWhole && !sides.unreadable.has(timestamp))

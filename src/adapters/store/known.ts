@@ -27,17 +27,21 @@ export function checkKnown(known: Known): void {
   const { from, to, candles } = known;
   const problem = contradictionIn(known, { candles, covered: [{ from, to }] });
   if (problem === undefined) return;
-  const allowed = "a span and its candles, ascending, each once";
+  const allowed = "from before to, and the candles between them, ascending, each once";
   throw new InvalidInputError("known", allowed, `contradicts itself: ${problem}`);
 }
 
 /** Refuses a range that is none. */
 export function checkStoreRange({ from, to, last = 0 }: StoreRange): void {
   if (!(from <= to)) {
-    throw new InvalidInputError("range", "from and to, in this order", `is ${show(from)} to ${show(to)}`);
+    throw new InvalidInputError(
+      "range",
+      "from, and to that is not before it",
+      `is ${show(from)} to ${show(to)}`,
+    );
   }
   if (Number.isInteger(last) && last >= 0) return;
-  throw new InvalidInputError("range.last", "a whole number from 0", `is ${show(last)}`);
+  throw new InvalidInputError("range.last", "a whole number of at least 0", `is ${show(last)}`);
 }
 
 /** A frozen candle of the same numbers, and nothing else. */

@@ -167,7 +167,7 @@ class Jobs {
   #tried(jobs: readonly Job[]): boolean {
     const isWrite = jobs.some((job) => job.isWrite);
     try {
-      if (this.#isClosed) throw new PairstreamError("The store was closed");
+      if (this.#isClosed) throw new PairstreamError("The store is closed");
       const tables = this.#open();
       const results = transact(this.#database, isWrite, () => jobs.map((job) => job.run(tables)));
       for (const [at, job] of jobs.entries()) job.resolve(results[at]);
@@ -190,7 +190,7 @@ class Jobs {
     if (versionOf(database) === VERSION_OF_OLD_VIEWS) renewViews(database);
     const version = versionOf(database);
     if (version !== VERSION && version !== VERSION_OF_OLD_VIEWS) {
-      throw new PairstreamError(`The database is of version ${version}, and this store of ${VERSION}`);
+      throw new PairstreamError(`The database has version ${version}, not ${VERSION}`);
     }
     this.#tables = new Tables(database);
     return this.#tables;
@@ -223,7 +223,7 @@ function renewViews(database: SqliteDatabase): void {
 function isSetUp(database: SqliteDatabase): boolean {
   if (versionOf(database) !== 0) return true;
   const [first] = database.prepare("SELECT name FROM sqlite_master LIMIT 1").all();
-  if (first !== undefined) throw new PairstreamError("The database holds something else already");
+  if (first !== undefined) throw new PairstreamError("The database holds other tables: name another file");
   return false;
 }
 

@@ -131,14 +131,22 @@ const MOST_DECIMALS = 22;
 export function createDatafeed(source: PairSource, options: DatafeedOptions): Datafeed {
   for (const method of ["candles", "status", "history"] as const) {
     if (typeof source?.[method] === "function") continue;
-    throw new InvalidInputError("source", "a PairSource, as clientSource and gatewaySource give", "is none");
+    throw new InvalidInputError(
+      "source",
+      "a PairSource, such as clientSource or gatewaySource returns",
+      "is not a PairSource",
+    );
   }
   checkNames(options, NAMES);
   const symbols = checkSymbols(options.symbols);
   const weekStart = checkWeekStart(options.weekStart);
   const { scheduler = asyncScheduler } = options;
   if (typeof scheduler?.now !== "function" || typeof scheduler.schedule !== "function") {
-    throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is none");
+    throw new InvalidInputError(
+      "scheduler",
+      "an RxJS scheduler, with now and schedule",
+      "is not a scheduler",
+    );
   }
   const clock = new HeardClock();
   const context: FeedContext = {
@@ -267,7 +275,7 @@ function checkSymbols(symbols: readonly DatafeedSymbol[]): ReadonlyMap<string, C
     checkText("symbols.description", description);
     const key = name.toUpperCase();
     if (checked.has(key))
-      throw new InvalidInputError("symbols.name", "each name once", `is twice ${show(name)}`);
+      throw new InvalidInputError("symbols.name", "each name once", `is ${show(name)} twice`);
     checked.set(key, Object.freeze({ name, description, network, pairAddress, currency }));
   }
   if (checked.size > 0) return checked;

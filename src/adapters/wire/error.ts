@@ -34,7 +34,7 @@ export type WireError = z.output<typeof wireError>;
  */
 export function toWireError(error: unknown): WireError {
   if (!(error instanceof PairstreamError)) {
-    return { name: "PairstreamError", message: "The source of the channel failed" };
+    return { name: "PairstreamError", message: "The source of the stream failed" };
   }
   const { name, message } = error;
   if (error instanceof NetworkError) return { name, message: "The service could not be reached" };

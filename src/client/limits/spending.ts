@@ -97,7 +97,9 @@ export class Spending {
     if (this.#quota === undefined || this.#ledgerNow(this.#quota).spent + cost <= this.#quota.units) return;
     this.#enter("spent", { refresh: Number.POSITIVE_INFINITY, close: Number.POSITIVE_INFINITY });
     const reset = new Date(this.resetsAt()).toISOString();
-    throw new QuotaExceededError(`The client's quota of ${this.#quota.units} units is spent until ${reset}`);
+    throw new QuotaExceededError(
+      `The client has spent its quota of ${this.#quota.units} units; the next period begins at ${reset}`,
+    );
   }
 
   /**

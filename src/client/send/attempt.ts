@@ -139,7 +139,7 @@ export async function bodyOf(response: Response): Promise<string | undefined> {
   if (typeof body?.getReader === "function") return textWithin(body.getReader());
   try {
     const text: unknown = await response.text();
-    if (typeof text !== "string") throw new TypeError("the answer gave no text");
+    if (typeof text !== "string") throw new TypeError("the answer has no text");
     return text.length > MAX_BODY ? undefined : text;
   } catch (cause) {
     // node-fetch's word for a body beyond its option `size`.
@@ -156,7 +156,7 @@ async function textWithin(reader: ReadableStreamDefaultReader<Uint8Array>): Prom
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return text + decoder.decode();
-    if (!ArrayBuffer.isView(value)) throw new TypeError("the answer gave no bytes");
+    if (!ArrayBuffer.isView(value)) throw new TypeError("the body of the answer is not made of bytes");
     bytes += value.byteLength;
     if (bytes > MAX_BODY) return undefined;
     text += decoder.decode(value, { stream: true });

@@ -44,7 +44,11 @@ export function httpError(
     const target = answer.header("location");
     const where = target === null ? "" : ` to ${shown(target)}`;
     const reason = redact.text(`GET ${path} was answered with status ${status}, a redirect${where}`);
-    return new HttpError(`${reason}; redirects are refused, as the API key would follow them`, status, body);
+    return new HttpError(
+      `${reason}; redirects are refused, because the API key would go to the other address`,
+      status,
+      body,
+    );
   }
   if (status === 429) return new RateLimitError(message, body, hintOf(answer, now));
   if (status === 401 && SPENT_QUOTA.test(said || body)) return new QuotaExceededError(message, body);

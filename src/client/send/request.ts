@@ -207,7 +207,7 @@ export class Sender {
     const path = this.#pathOf(route);
     if (ended.kind === "timeout") {
       const { timeout } = this.#settings;
-      return new TimeoutError(`GET ${path} had no whole answer within ${timeout} ms`, timeout);
+      return new TimeoutError(`GET ${path} was not answered in full within ${timeout} ms`, timeout);
     }
     if (ended.kind === "oversized") return new ContractError([], `larger than ${MAX_BODY} bytes`);
     const cause = this.#redact.cause(ended.cause);

@@ -108,10 +108,18 @@ function checkInto(
       throw new InvalidInputError(parameter, "a Float64Array", `is ${kindOf(place)}`);
     }
     if (place.length !== length) {
-      throw new InvalidInputError(parameter, `${length} numbers, one a candle`, `has ${place.length}`);
+      throw new InvalidInputError(
+        parameter,
+        `${length} numbers, one for each candle`,
+        `has ${place.length} numbers`,
+      );
     }
     if (taken.some((other) => isShared(place, other))) {
-      throw new InvalidInputError(parameter, "memory of its own", "shares it with another array");
+      throw new InvalidInputError(
+        parameter,
+        "an array with memory of its own",
+        "shares its memory with another array",
+      );
     }
     taken.push(place);
   };
@@ -127,14 +135,14 @@ function checkInto(
 
 /** Throws an `InvalidInputError` unless `value` is an object with exactly these names. */
 function checkNamed(value: unknown, names: readonly string[], parameter: string): void {
-  const allowed = `an object with ${names.join(", ")}`;
+  const allowed = `an object with ${names.join(", ")}, and nothing else`;
   if (typeof value !== "object" || value === null || value instanceof Float64Array) {
     throw new InvalidInputError(parameter, allowed, `is ${kindOf(value)}`);
   }
   const missing = names.find((name) => !Object.hasOwn(value, name));
   if (missing !== undefined) throw new InvalidInputError(parameter, allowed, `has no ${missing}`);
   if (Object.keys(value).length > names.length) {
-    throw new InvalidInputError(parameter, allowed, "has other names, too");
+    throw new InvalidInputError(parameter, allowed, "has other names as well");
   }
 }
 

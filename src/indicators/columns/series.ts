@@ -134,7 +134,7 @@ class CheckedColumns implements CandleColumns {
     const { whole, from, to } = this;
     const column = whole[name];
     if (column === undefined) {
-      throw new InvalidInputError(name, "a Float64Array, because an indicator reads it", "is undefined");
+      throw new InvalidInputError(name, "a Float64Array, as an indicator reads it", "is undefined");
     }
     checkNumbers(name, column, from, to);
     const read = column.subarray(from, to);
@@ -225,7 +225,11 @@ function checkColumns(columns: CandleColumns): CandleColumns {
     checked[name] = column;
     const rows = checked.timestamp!.length;
     if (column.length === rows) continue;
-    throw new InvalidInputError(name, `${rows} numbers, as many as timestamp has`, `has ${column.length}`);
+    throw new InvalidInputError(
+      name,
+      `${rows} numbers, as many as timestamp has`,
+      `has ${column.length} numbers`,
+    );
   }
   return checked as CandleColumns;
 }

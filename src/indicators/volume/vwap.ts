@@ -50,7 +50,7 @@ export interface VwapOptions extends SourceOptions {
  */
 export function vwap(options?: VwapOptions): Indicator<number> {
   if (options !== undefined && (typeof options !== "object" || options === null)) {
-    const allowed = "an object that may have a session, a weekStart and a source";
+    const allowed = 'an object such as { session: "1d" }';
     throw new InvalidInputError("options", allowed, `is ${show(options)}`);
   }
   if (options !== undefined) checkNames(options, ["session", "weekStart", "source"]);
@@ -63,7 +63,7 @@ export function vwap(options?: VwapOptions): Indicator<number> {
     return vwma(n, { source });
   }
   if (typeof session === "object") {
-    const allowed = "a timeframe, or an object with a number of candles";
+    const allowed = "a timeframe, or an object such as { candles: 20 }";
     throw new InvalidInputError("session", allowed, `is ${show(session)}`);
   }
   const timeframe = checkChoice("session", session as Timeframe, TIMEFRAMES);

@@ -68,18 +68,19 @@ export function checkFaultOptions(options: FaultOptions) {
     throw new InvalidInputError("scheduler", allowed, "has no methods now and schedule");
   }
   if (rates !== undefined && schedule !== undefined) {
-    throw new InvalidInputError("schedule", "rates or a schedule, not both", "is given beside rates");
+    throw new InvalidInputError("schedule", "either rates or schedule", "is given together with rates");
   }
   if (onFault !== undefined && typeof onFault !== "function") {
-    throw new InvalidInputError("onFault", "a function", `is a ${typeof onFault}`);
+    throw new InvalidInputError("onFault", "a function", `is of type ${typeof onFault}`);
   }
-  const delays = { min: 1, max: LONGEST_DELAY };
-  const dates = { min: 1_000, max: 86_400_000 };
+  const delays = { min: 1, max: LONGEST_DELAY, unit: "ms" };
+  const dates = { min: 1_000, max: 86_400_000, unit: "ms" };
   return {
     scheduler,
     onFault,
     ...(schedule === undefined ? byRates(seed, rates) : bySchedule(seed, schedule)),
-    until: until === undefined ? Infinity : checkNumber("until", until, { min: 0 }),
+    until:
+      until === undefined ? Infinity : checkNumber("until", until, { min: 0, unit: "ms since the epoch" }),
     longestDelay: checkNumber("longestDelay", options.longestDelay ?? 20_000, delays),
     furthestDate: checkNumber("furthestDate", options.furthestDate ?? 10_800_000, dates),
   };
@@ -111,13 +112,13 @@ function checkRates(rates: FaultOptions["rates"]): [FaultKind, number][] {
     throw new InvalidInputError(
       "rates",
       "an object with a rate for each kind",
-      `is ${rates === null ? "null" : typeof rates}`,
+      `is ${rates === null ? "null" : `of type ${typeof rates}`}`,
     );
   }
   return Object.entries(rates).map(([name, rate]) => {
     const kind = name as FaultKind;
     if (!FAULT_KINDS.includes(kind)) {
-      throw new InvalidInputError(`rates.${name}`, FAULT_KINDS.join(", "), "is not known");
+      throw new InvalidInputError(`rates.${name}`, FAULT_KINDS.join(", "), "is not a kind of fault");
     }
     return [kind, checkNumber(`rates.${kind}`, rate, { min: 0, max: 1 })];
   });

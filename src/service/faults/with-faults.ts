@@ -30,7 +30,7 @@ import { wait } from "./waiting.js";
  */
 export function withFaults(fetch: FetchLike, options: FaultOptions): FetchLike {
   if (typeof fetch !== "function") {
-    throw new InvalidInputError("fetch", "a function such as fetch", `is a ${typeof fetch}`);
+    throw new InvalidInputError("fetch", "a function like the global fetch", `is of type ${typeof fetch}`);
   }
   const checked = checkFaultOptions(options);
   const { scheduler, onFault, faultsOf, mayBefall, until, longestDelay, furthestDate } = checked;

@@ -45,7 +45,7 @@ const PAIRS_KEPT = 1_024;
  *
  * const source = simulatedMarket({ seed: 42, createdAt: Date.now() - 3_600_000, pairs: 3 });
  * const service = createPairService({ source });
- * const [first, second, third] = source.pairs; // made up; `pairs: ["address", …]` takes addresses of yours
+ * const [first, second, third] = source.pairs; // invented; set `pairs: ["address", …]` for your own
  * console.log(first, second, third);
  * ```
  */
@@ -83,7 +83,11 @@ function pairAddresses(seed: number, pairs: number | readonly string[]): string[
   }
   if (!Array.isArray(pairs) || pairs.length === 0 || pairs.length > MOST_PAIRS) {
     const allowed = `1 to ${MOST_PAIRS} addresses, or their number`;
-    throw new InvalidInputError("pairs", allowed, "is neither a number nor such a list");
+    throw new InvalidInputError(
+      "pairs",
+      allowed,
+      Array.isArray(pairs) ? `has ${pairs.length} addresses` : "is neither a number nor a list",
+    );
   }
   return pairs.map((pairAddress) => checkSniperQuery({ pairAddress }).pairAddress);
 }

@@ -91,7 +91,7 @@ describe("the streams of a channel", () => {
     const messages = await new Reading(channel.respond(request())).until("end");
     expect(messages.at(-1)).toEqual({
       name: "error",
-      data: { name: "PairstreamError", message: "The source of the channel failed" },
+      data: { name: "PairstreamError", message: "The source of the stream failed" },
     });
   });
 

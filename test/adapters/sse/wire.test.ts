@@ -173,7 +173,7 @@ describe("a message that is too much", () => {
   });
 
   it.each([
-    ["deep", "[".repeat(100_000), "nested deeper than 16"],
+    ["deep", "[".repeat(100_000), "nested deeper than 16 levels"],
     ["of too many values", `[${"0,".repeat(600_000)}0]`, "more than 500000 values"],
     ["no JSON", "{", 'not JSON, but "{…"'],
   ])("is refused before it is read: %s", (_, data, issue) => {
@@ -196,8 +196,8 @@ describe("an error on the wire", () => {
       { name: "NetworkError", message: "The service could not be reached" },
       { name: "HttpError", message: "The service answered with status 302", status: 302 },
       { name: "HttpError", message: "GET /x was answered with status 500, “broken”", status: 500 },
-      { name: "PairstreamError", message: "The source of the channel failed" },
-      { name: "PairstreamError", message: "The source of the channel failed" },
+      { name: "PairstreamError", message: "The source of the stream failed" },
+      { name: "PairstreamError", message: "The source of the stream failed" },
     ]);
   });
 

@@ -126,7 +126,7 @@ describe("compareCandles", () => {
     ]);
     const outside = compared({ stored: [whole], covered: [{ from: startOf(1), to: startOf(2) }] });
     expect(outside.map((finding) => finding.type === "impossible" && finding.issue)).toEqual([
-      "timestamp is outside of what is covered",
+      "timestamp lies outside of what is covered",
     ]);
     const stored = { ...whole, high: 2.5 };
     expect(told(compared({ stored: [stored], served: [whole] }))).toEqual(["impossible 0", "differs 0"]);

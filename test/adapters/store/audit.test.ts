@@ -232,7 +232,7 @@ describe("auditCandles", () => {
         type: "impossible",
         timestamp: FROM,
         side: "served",
-        issue: "an answer about candles from here on cannot be read as a whole",
+        issue: "from here on an answer cannot be read in full",
       },
     ]);
   });
@@ -368,8 +368,8 @@ describe("auditCandles", () => {
     for (const [store, reason] of [
       [fails, "disk gone"],
       [throws, "disk gone"],
-      [torn, "it gives no candles and spans"],
-      [nowhere, "it gives no candles and spans"],
+      [torn, "it returns no candles and spans"],
+      [nowhere, "it returns no candles and spans"],
     ] as const) {
       const { outcome, findings } = await audited(market(), { against: store });
       expect(findings).toEqual([]);

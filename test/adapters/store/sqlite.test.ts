@@ -277,7 +277,7 @@ describe.each(DRIVERS)("sqliteStore over %s", (name, openDatabase) => {
     store.close();
     await writing;
     store.close();
-    await expect(store.read(key, all)).rejects.toMatchObject({ message: "The store was closed" });
+    await expect(store.read(key, all)).rejects.toMatchObject({ message: "The store is closed" });
     expect((await open(path).read(key, all)).candles).toEqual(known.candles);
   });
 });

@@ -197,7 +197,7 @@ describe("a cursor", () => {
     const error = await failure(client.ohlcvPage({ ...QUERY, cursor }));
     expect(error).toBeInstanceOf(InvalidInputError);
     expect((error as Error).message).toBe(
-      "cursor has 6000 characters; allowed: the cursor of a page, of at most 4096 characters",
+      "cursor has 6000 characters; allowed: the cursor of a page, at most 4096 characters",
     );
     expect(calls).toEqual([]);
   });
@@ -215,7 +215,7 @@ describe("an answer that is too much", () => {
       pageBody(new Array(30).fill(row(START))),
       "30 rows, at most 28 are read",
     ],
-    ["30 MB of lists", gzipSync(Buffer.alloc(30_000_000, "[")), "nested deeper than 16"],
+    ["30 MB of lists", gzipSync(Buffer.alloc(30_000_000, "[")), "nested deeper than 16 levels"],
     ["16 million values", gzipSync(Buffer.alloc(32_000_000, "0,")), "more than 500000 values"],
   ])("is refused: %s", async (_, body, issue) => {
     const { url } = await serve((_request, response) => {

@@ -39,7 +39,7 @@ describe("a timeout", () => {
     expect(error).toBeInstanceOf(TimeoutError);
     expect((error as TimeoutError).timeout).toBe(1_000);
     expect((error as TimeoutError).message).toBe(
-      `GET /token/mainnet/pairs/${PAIR}/ohlcv had no whole answer within 1000 ms`,
+      `GET /token/mainnet/pairs/${PAIR}/ohlcv was not answered in full within 1000 ms`,
     );
     expect(calls[0]!.signal.aborted).toBe(true);
     await clock.advanceBy(10_000);

@@ -145,7 +145,7 @@ describe("errors", () => {
   it("refuse a redirect, and say why", async () => {
     const error = await errorFor({ status: 307, headers: { location: "https://evil.test/x" } });
     expect(error.message).toMatch(
-      /status 307, a redirect to https:\/\/evil\.test\/x; redirects are refused, as the API key/,
+      /status 307, a redirect to https:\/\/evil\.test\/x; redirects are refused, because the API key/,
     );
   });
 

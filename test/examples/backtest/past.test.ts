@@ -72,14 +72,14 @@ describe("the candles of a file", () => {
   });
 
   it.each<[string, readonly Candle[], Partial<PastOptions>, RegExp]>([
-    ["one candle does not tell its length", [candleOf(0, 1)], {}, /name it by --within/],
-    ["a file without candles", [], {}, /name it by --within/],
-    ["names for other files", [candleOf(0, 1)], { pairs: ["a", "b"] }, /--pair names 2 of 1 files/],
+    ["one candle does not tell its length", [candleOf(0, 1)], {}, /set --within$/],
+    ["a file without candles", [], {}, /set --within$/],
+    ["names for other files", [candleOf(0, 1)], { pairs: ["a", "b"] }, /--pair names 2 pairs for 1 file/],
     [
       "too few for a longer one",
       [candleOf(0, 1), candleOf(MINUTE, 1)],
       { timeframe: "1d" },
-      /no whole one of 1d/,
+      /do not fill one whole candle of 1d/,
     ],
     ["a line that is no candle", [{ timestamp: 1 } as Candle], {}, /candles\.ndjson: open of line 1/],
   ])("are refused: %s", async (_, candles, more, message) => {
@@ -87,7 +87,7 @@ describe("the candles of a file", () => {
   });
 });
 
-describe("the market that is made up", () => {
+describe("the simulated market", () => {
   const DAY = 24 * HOUR;
   const from = Date.UTC(2025, 0, 1);
 

@@ -53,14 +53,14 @@ describe("a report", () => {
       "1970-01-01 00:00 to 1970-01-06 00:00 UTC, 5 candles, 1 of them without swaps",
     ]);
     expect(lines[5]).toBe(
-      "-40.00 % in 5 d, and -30.00 % by holding; the deepest fall was 50.00 %, by holding 41.67 %. Costs took 0.00 usd.",
+      "In 5 d the strategy returned -40.00 %, and buy and hold -30.00 %. The deepest fall was 50.00 %, and 41.67 % for buy and hold. The costs were 0.00 usd.",
     );
     expect(report.notes).toEqual([
       "It is made up.",
-      "1 closed trade: below 30 their mean says little of the next one.",
-      "5 d: a span below 30 days shows one kind of market.",
-      "Nobody knows the order of high and low inside a candle. The worst one counts; with the best one it is -35.00 %.",
-      "1 stop filled past a gap, 25.00 % worse than asked for on the mean: a stop is no promise of a price.",
+      "There is only 1 closed trade: the mean of fewer than 30 says little about the next one.",
+      "The time span is only 5 d: less than 30 days show one kind of market.",
+      "A candle does not tell whether its high or its low came first. The figures assume the worse order; with the better one the return is -35.00 %.",
+      "1 stop was filled after a gap, on average 25.00 % worse than the price of the stop: a stop does not guarantee a price.",
     ]);
     const row = (name: string) => lines.find((line) => line.startsWith(`${name} `))!.replace(/ {2,}/g, " | ");
     expect(row("return")).toBe("return | -40.00 % | -30.00 %");
@@ -78,7 +78,7 @@ describe("a report", () => {
     const noteOf = async (stop: number) =>
       (await reported(candles, buyer(stop))).notes.find((note) => note.includes("ended at a stop"));
     expect(await noteOf(9.5)).toBe(
-      "1 of 1 closed trade ended at a stop, which was 5.00 % away; half of the candles go further than that between low and high (33.33 % in the middle one): such a stop is hit by chance.",
+      "1 of 1 closed trade ended at a stop, 5.00 % from the entry in the median. The median candle is larger: 33.33 % from low to high. Such a stop is hit by chance.",
     );
     expect(await noteOf(6)).toBeUndefined();
   });
@@ -89,7 +89,7 @@ describe("a report", () => {
     const { notes, rows } = await reported(daysOf(closes), buyer(0.001));
     expect(rows.find(({ name }) => name === "Sharpe")!.cells[1]!.sign).toBe(1);
     expect(
-      notes.filter((note) => note.startsWith("A Sharpe ratio and a return of different signs")),
+      notes.filter((note) => note.startsWith("The Sharpe ratio and the return can have different signs")),
     ).toHaveLength(1);
   });
 });

@@ -76,9 +76,9 @@ describe("--sweep", () => {
     [["--sweep", "fast=0..1e9"], /has 1000000001 values; allowed: at most 10000/],
     [["--sweep", "fast=1", "fast=2"], /names fast twice/],
     [["--sweep", "fast=5,9", "--set", "fast=7"], /--set and --sweep both name fast/],
-    [["--split", "0.5"], /--split is about a sweep: it needs --sweep/],
-    [["--walk-forward", "3"], /--walk-forward is about a sweep/],
-    [["--workers", "2"], /--workers is about a sweep/],
+    [["--split", "0.5"], /--split needs --sweep$/],
+    [["--walk-forward", "3"], /--walk-forward needs --sweep$/],
+    [["--workers", "2"], /--workers needs --sweep$/],
   ])("refuses %j", (args, message) => {
     expect(() => readOptions(args, {})).toThrow(message);
   });
@@ -139,15 +139,15 @@ describe("the report of a sweep", () => {
     expect(report.held.inSample.rate).toBeCloseTo(0.1, 12);
     expect(report.agreement).toBeCloseTo(-1, 12);
     expect(report.verdict).toBe(
-      "size 1 is the best in-sample with +8.96 % per day; out-of-sample it is number 4 of 4 with -9.05 % per day. Holding comes to -10.00 % per day there.",
+      "size 1 is the best set in-sample, with +8.96 % per day. Out-of-sample it is number 4 of 4, with -9.05 % per day. Buy and hold returns -10.00 % per day there.",
     );
     expect(report.notes).toEqual([
       "It is made up.",
-      "The sets that are good in-sample are the worse ones out-of-sample: the best one has fitted that past alone (rank correlation -1.00; 1 is the same order, 0 none, −1 the opposite).",
-      "Out-of-sample the best set gains nothing.",
-      "0 closed trades out-of-sample: below 30 their mean says little of the next one.",
-      "The best set lies at the edge of what was tried (size 1): try further values.",
-      "Out-of-sample is such but once: whoever sees it, and sweeps again, has chosen by it. Keep some time aside.",
+      "The sets that are good in-sample are the worse ones out-of-sample: the best one fits only that past (rank correlation -1.00; 1: same order, 0: unrelated, −1: opposite order).",
+      "The best set gains nothing out-of-sample.",
+      "There are only 0 closed trades out-of-sample: the mean of fewer than 30 says little about the next one.",
+      "The best set is at the edge of what was tried (size 1): try more values there.",
+      "Use the out-of-sample part only once. If you sweep again after you have seen it, you choose by it: keep another part of the past aside.",
     ]);
   });
 
@@ -262,12 +262,15 @@ describe("a sweep by the command line", { timeout: TIMEOUT }, () => {
     expect(await program.ended).toBe(1);
     expect(program.lines).toEqual([]);
     expect(program.errors()).toMatch(
-      /^error: The strategy of \{"share":0\.1\}: The operator looks ahead[^\n]*\n$/,
+      /^error: The strategy failed with the parameters \{"share":0\.1\}: The operator looks ahead[^\n]*\n$/,
     );
   });
 
   it.each([
-    [["--sweep", "quick=1,2"], /--sweep quick is none; allowed: one of fast, slow, size, stop/],
+    [
+      ["--sweep", "quick=1,2"],
+      /--sweep quick is not a parameter of the strategy; allowed: one of fast, slow, size, stop/,
+    ],
     [["--sweep", "fast=5", "--split", "1"], /split\.inSample is 1; allowed: a share above 0 and below 1/],
     [["--sweep", "fast=5", "--walk-forward", "1"], /split\.walkForward is 1/],
     [["--sweep", "fast=5", "--workers", "0"], /workers is 0/],

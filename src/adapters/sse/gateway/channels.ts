@@ -57,8 +57,8 @@ export class Channels {
   checkRoom(wanted: WantedStream): void {
     if (this.#channels.has(channelKeyOf(wanted)) || this.#channels.size < this.#options.maxChannels) return;
     if ([...this.#channels.values()].some(({ viewers }) => viewers === 0)) return;
-    const allowed = `${this.#options.maxChannels} series at once`;
-    throw new Refusal(503, "All channels are taken", allowed, BUSY);
+    const allowed = `at most ${this.#options.maxChannels} channels at once; try again later`;
+    throw new Refusal(503, "All channels of the gateway are taken", allowed, BUSY);
   }
 
   /** Throws like `checkRoom`. `onLeave` is called once the viewer has left. */

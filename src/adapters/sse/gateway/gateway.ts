@@ -65,7 +65,12 @@ export function createGateway(client: Client, options: GatewayOptions): Gateway 
   /** Takes a place; gives the function that leaves it, which does so once. */
   const enter = (): (() => void) => {
     if (viewers >= settings.maxViewers) {
-      throw new Refusal(503, "All places are taken", `${settings.maxViewers} viewers at once`, BUSY);
+      throw new Refusal(
+        503,
+        "The gateway is full",
+        `at most ${settings.maxViewers} viewers at once; try again later`,
+        BUSY,
+      );
     }
     viewers += 1;
     let isHere = true;
@@ -101,13 +106,18 @@ export function createGateway(client: Client, options: GatewayOptions): Gateway 
       isAllowed = await raced(Promise.race([asked, late]), signal);
     } catch {
       signal.throwIfAborted();
-      throw new Refusal(503, "It could not be decided whether this is allowed", "to try again", BUSY);
+      throw new Refusal(
+        503,
+        "The gateway could not decide whether to allow this request",
+        "trying again later",
+        BUSY,
+      );
     } finally {
       timer.unsubscribe();
     }
     signal.throwIfAborted();
     if (isAllowed !== true)
-      throw new Refusal(403, "This is not allowed", "what this gateway's owner lets in");
+      throw new Refusal(403, "The gateway does not allow this request", "what its option allow lets in");
   };
 
   const answer = async (request: Request, url: URL, headers: Record<string, string>): Promise<Response> => {
@@ -117,7 +127,7 @@ export function createGateway(client: Client, options: GatewayOptions): Gateway 
       return new Response(null, { status: 204, headers: { ...headers, allow: METHODS } });
     const isHead = method === "HEAD";
     if (method !== "GET" && !isHead) {
-      throw new Refusal(405, "Nothing can be written here", METHODS, undefined, { allow: METHODS });
+      throw new Refusal(405, "The method is not allowed", METHODS, undefined, { allow: METHODS });
     }
     const wanted = readWanted(path, url.searchParams, settings, now());
     // Whoever looks after the gateway can look when it is full, too.
@@ -165,8 +175,8 @@ export function createGateway(client: Client, options: GatewayOptions): Gateway 
       if (!visitor.isLetIn) {
         throw new Refusal(
           403,
-          "Pages of this site are not let in",
-          "pages of this site, and of origins it names",
+          "The gateway does not serve pages of this origin",
+          "pages of its own origin, and of those in its option origins",
         );
       }
       if (visitor.foreign !== undefined) Object.assign(headers, crossOrigin(visitor.foreign, request));
@@ -189,8 +199,8 @@ export function createGateway(client: Client, options: GatewayOptions): Gateway 
   });
 }
 
-const CLOSED = new Refusal(503, "The gateway is closed", "to try again", 1_000);
-const GONE = new Refusal(503, "The request has ended", "to try again");
+const CLOSED = new Refusal(503, "The gateway is closed", "trying again later", 1_000);
+const GONE = new Refusal(503, "The request was ended by its sender", "trying again");
 const HISTORY = { "content-type": "application/json", "x-content-type-options": "nosniff" };
 
 /** What runs, without anything that is not known to those who look. */

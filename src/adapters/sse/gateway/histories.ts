@@ -142,7 +142,7 @@ class MinuteLimit implements BudgetPart {
       this.#begun = this.#begun.filter((at) => at <= now && now - at < MINUTE);
       const oldest = this.#begun[0];
       if (oldest !== undefined && this.#begun.length >= this.#most) {
-        const message = `The gateway's ${this.#most} requests a minute for histories are spent`;
+        const message = `The gateway has used its ${this.#most} requests a minute for histories; try again later`;
         throw new RateLimitError(message, "", oldest + MINUTE - now);
       }
       this.#begun = [...this.#begun, now];

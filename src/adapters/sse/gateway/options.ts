@@ -93,20 +93,25 @@ export function checkGateway(options: GatewayOptions): CheckedGateway {
     allow: checkAllow(options.allow),
     maxViewers: whole("maxViewers", maxViewers, 1_000_000),
     maxChannels: whole("maxChannels", maxChannels, 100_000),
-    linger: checkNumber("linger", linger, { min: 0, max: LONGEST_DELAY }),
+    linger: checkNumber("linger", linger, { min: 0, max: LONGEST_DELAY, unit: "ms" }),
     maxCandles: whole("maxCandles", maxCandles, 50_000),
-    minEvery: minEvery === undefined ? undefined : checkNumber("minEvery", minEvery, { min: 250 }),
+    minEvery:
+      minEvery === undefined ? undefined : checkNumber("minEvery", minEvery, { min: 250, unit: "ms" }),
     historyRequests: whole("historyRequests", historyRequests, 100_000),
     origins: checkOrigins(options.origins),
     basePath: checkBasePath(options.basePath),
-    heartbeat: checkNumber("heartbeat", heartbeat, { min: 100, max: 600_000 }),
+    heartbeat: checkNumber("heartbeat", heartbeat, { min: 100, max: 600_000, unit: "ms" }),
   };
 }
 
 function checkAllow(allow: GatewayOptions["allow"]): CheckedGateway["allow"] {
   if (typeof allow === "function") return allow;
   if (typeof allow !== "object" || allow === null || !(Symbol.iterator in allow)) {
-    throw new InvalidInputError("allow", "a list of series, or a function", "is neither");
+    throw new InvalidInputError(
+      "allow",
+      "a list of series, or a function",
+      "is neither a list nor a function",
+    );
   }
   const series = Array.from(allow, (one) => checkSeries(one));
   const keys = new Set(series.map(seriesKeyOf));
@@ -122,5 +127,5 @@ function checkBasePath(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
   const isPath = typeof path === "string" && /^(\/[\w.~-]+)*\/?$/.test(path);
   if (isPath) return path.replace(/\/$/, "");
-  throw new InvalidInputError("basePath", 'a path such as "/api"', "is none");
+  throw new InvalidInputError("basePath", 'a path such as "/api"', "is not a path");
 }

@@ -38,12 +38,13 @@ function hostOf(origin: string): string | undefined {
 /** Whether an origin is one of those that are named. Throws an `InvalidInputError`. */
 export function checkOrigins(origins: OriginRule | Iterable<string> = []): OriginRule {
   if (typeof origins === "function") return (origin) => origins(origin) === true;
-  const allowed = 'origins such as "https://chart.example", without a path, or a function';
+  const allowed = 'a list of origins such as "https://chart.example", without a path, or a function';
   const isList = typeof origins === "object" && origins !== null && Symbol.iterator in origins;
-  if (!isList) throw new InvalidInputError("origins", allowed, "is neither");
+  if (!isList) throw new InvalidInputError("origins", allowed, "is neither a list nor a function");
   const checked = new Set<string>();
   for (const origin of origins) {
-    if (!isOrigin(origin)) throw new InvalidInputError("origins", allowed, "holds something else");
+    if (!isOrigin(origin))
+      throw new InvalidInputError("origins", allowed, "holds something else than origins");
     checked.add(origin);
   }
   return (origin) => checked.has(origin);

@@ -48,7 +48,11 @@ export function readWanted(path: Path, query: URLSearchParams, limits: WantedLim
     case "candles": {
       const { "since.candles": candles, ...rest } = values;
       if (candles !== undefined && rest.since !== undefined) {
-        throw new InvalidInputError("since", "either an instant or since.candles", "is given twice");
+        throw new InvalidInputError(
+          "since",
+          "either since or since.candles",
+          "is given together with since.candles",
+        );
       }
       const options = (candles === undefined ? rest : { ...rest, since: { candles } }) as unknown;
       return { type: "candles", options: boundedWatch(options as Series & WatchOptions, limits, now) };
@@ -99,13 +103,13 @@ function checkCandles(parameter: string, length: number, { maxCandles }: WantedL
   if (length <= maxCandles) return;
   const most = maxCandles.toLocaleString("en");
   const problem = `asks for ${length.toLocaleString("en")} intervals at once`;
-  throw new InvalidInputError(parameter, `at most ${most}`, problem);
+  throw new InvalidInputError(parameter, `at most ${most} intervals`, problem);
 }
 
 function checkPace(every: number, standard: number, { minEvery = standard }: WantedLimits): void {
   const least = Math.min(standard, minEvery);
   if (every >= least) return;
-  throw new InvalidInputError("every", `at least ${least} at this gateway`, `is ${every}`);
+  throw new InvalidInputError("every", `a number of ms of at least ${least} at this gateway`, `is ${every}`);
 }
 
 /** The values of a query, each name once, as the checks of options take them; what they would refuse is left as it is. */
@@ -120,7 +124,7 @@ function valuesOf(query: URLSearchParams): Record<string, unknown> {
     if (problem !== undefined) {
       throw new InvalidInputError(
         "query",
-        `each name once, and at most ${LONGEST_VALUE} characters`,
+        `each name once, and values of at most ${LONGEST_VALUE} characters`,
         problem,
       );
     }

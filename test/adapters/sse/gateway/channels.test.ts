@@ -172,11 +172,11 @@ describe("a viewer", () => {
     const other = await stage.view(`/snipers?${SNIPERS}`);
     const third = await stage.ask(`${CANDLES}&since.candles=9`);
     expect([third.status, third.headers.get("retry-after")]).toEqual([503, "10"]);
-    expect(await refusalIn(third)).toMatchObject({ allowed: "2 series at once" });
+    expect(await refusalIn(third)).toMatchObject({ allowed: "at most 2 channels at once; try again later" });
     await stage.view(CANDLES);
     const fourth = await stage.ask(CANDLES);
     expect(fourth.status).toBe(503);
-    expect(await refusalIn(fourth)).toMatchObject({ allowed: "3 viewers at once" });
+    expect(await refusalIn(fourth)).toMatchObject({ allowed: "at most 3 viewers at once; try again later" });
 
     await other.cancel();
     await stage.view(`${CANDLES}&since.candles=9`);
@@ -198,7 +198,7 @@ describe("a viewer", () => {
       await stage.settled(fast.next());
     }
     expect(await stage.status()).toMatchObject({ viewers: 1 });
-    await expect(stage.settled(slow.next())).rejects.toThrow("Nobody reads");
+    await expect(stage.settled(slow.next())).rejects.toThrow("is not read");
     expect(fast.isDone).toBe(false);
     await stage.gateway.close();
   });
