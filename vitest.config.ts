@@ -21,13 +21,13 @@ export default defineConfig({
       { find: /^pairstream\/backtest$/, replacement: source("backtest/index.ts") },
     ],
   },
-  // Nothing here waits for a fixed time; a busy machine may just be slow.
+  // Nothing here waits for a fixed time; a busy machine may just be slow, by ten times and more.
   test: {
     include: ["test/**/*.test.ts"],
     // Those need a build: `npm run check:package`.
     exclude: ["test/package/**"],
     setupFiles: ["test/properties.setup.ts"],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 });
