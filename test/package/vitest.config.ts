@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     include: ["test/package/**/*.test.ts"],
     globalSetup: "test/package/setup.ts",
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 });
