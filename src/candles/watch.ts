@@ -9,6 +9,7 @@ import {
   merge,
   mergeMap,
   type Observable,
+  type ObservableInput,
   of,
   tap,
 } from "rxjs";
@@ -85,7 +86,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
     /** Whether what comes is from memory: the poll gives its last state to whoever joins. */
     let isJoining = true;
 
-    const open = (state: CandleState): Observable<ViewStep> => {
+    const open = (state: CandleState): Observable<CandleEvent> => {
       const clock = core.serviceClock();
       // The first answer tells the time of the subscription too, where it was not known or a clock has been set since
       // the answer before; without any `Date` the scheduler's clock does.
@@ -93,15 +94,18 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       const plan = planHistory(inPatience(core, progress), watch, stored, state.book, running);
       const isCertain = watch.since !== undefined || clock.isConfirmed;
       const startAnew = () => intervalAtJoin(core.serviceClock());
-      view = new CandleView(watch, {
+      const opened = new CandleView(watch, {
         start: plan.start,
         ...(isCertain ? {} : { startAnew }),
         hasHistory: plan.history !== undefined,
       });
+      view = opened;
       const first: ViewStep = isJoining
         ? { type: "state", state, received: serviceTime(clock, joinedAt) }
         : { type: "state", state };
-      return concat(of(first), historySteps(core, watch, plan, progress));
+      return concat(of(first), historySteps(core, watch, plan, progress)).pipe(
+        concatMap((step) => opened.take(step)),
+      );
     };
 
     const joined = defer(() => {
@@ -109,12 +113,11 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       return EMPTY;
     });
     return merge(candleFeed(core, watch), joined).pipe(
-      mergeMap(({ state, isFresh }): Observable<ViewStep> => {
+      mergeMap(({ state, isFresh }): ObservableInput<CandleEvent> => {
         if (state === undefined) return EMPTY;
         if (view === undefined) return open(state);
-        return isFresh ? of({ type: "state", state }) : EMPTY;
+        return isFresh ? view.take({ type: "state", state }) : EMPTY;
       }),
-      concatMap((step) => view!.take(step)),
       finalize(() => {
         leave();
         stored?.close();

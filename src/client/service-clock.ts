@@ -124,7 +124,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const seen: Bounds = { low: date - received, high: date + 1_000 - madeAfter(trip) };
   if (clock.bounds === undefined) {
     const isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
-    return { ...clock, ...ofMachines([machineOf(seen, received)]), isConfirmed, epoch: clock.epoch + 1 };
+    return { ...ofMachines(clock, [machineOf(seen, received)]), isConfirmed, epoch: clock.epoch + 1 };
   }
   const gaps = clock.machines.map((machine) => gapBetween(machine, seen));
   const least = Math.min(...gaps);
@@ -133,7 +133,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     if (at === own) return updatedMachine(machine, seen, received, clock);
     return { ...machine, others: machine.others + countsAgainst(machine, seen, clock.roundTrip) };
   });
-  if (own >= 0) return { ...clock, ...ofMachines(machines), contradictingBounds: NONE, isConfirmed: true };
+  if (own >= 0) return { ...ofMachines(clock, machines), contradictingBounds: NONE, isConfirmed: true };
   const doubted = { ...clock, isContradicted: true };
   if (gapBetween(clock.bounds, seen) <= SKEW) {
     const agreed = clock.unmatched.find((stranger) => gapBetween(stranger, seen) <= 0);
@@ -146,7 +146,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
       return { ...machine, low };
     });
     known.push(machineOf(intersection(agreed, seen), received));
-    return { ...clock, ...ofMachines(known), unmatched: [], contradictingBounds: NONE };
+    return { ...ofMachines(clock, known), unmatched: [], contradictingBounds: NONE };
   }
   const gap = gapBetween(clock.contradictingBounds, seen);
   const answers = gap <= NEAR ? clock.contradictingBounds.answers + 1 : 1;
@@ -155,8 +155,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const needed = isBack ? clock.backAfter : JUMP_AFTER;
   if (answers < needed) return { ...doubted, contradictingBounds: { ...bounds, answers } };
   return {
-    ...clock,
-    ...ofMachines([machineOf(bounds, received)]),
+    ...ofMachines(clock, [machineOf(bounds, received)]),
     unmatched: [],
     contradictingBounds: NONE,
     former: clock.bounds,
@@ -210,14 +209,14 @@ function updatedMachine(
   return { ...bounds, others: 0, checkedAt, slid, slidAt: slide > 0 ? at : machine.slidAt };
 }
 
-/** What is known by these machines, but for those that are forgotten. */
-function ofMachines(known: readonly Machine[]): Pick<ServiceClock, "machines" | "bounds" | "isContradicted"> {
+/** The clock by these machines, but for those that are forgotten. */
+function ofMachines(clock: ServiceClock, known: readonly Machine[]): ServiceClock {
   const kept = known.filter(({ others }) => others < FORGOTTEN_AFTER);
   const machines = kept.length === 1 ? kept : kept.sort((a, b) => a.low - b.low);
   const { low } = machines[0]!;
   let { high } = machines[0]!;
   for (const machine of machines) high = Math.max(high, machine.high);
-  return { machines, bounds: { low, high }, isContradicted: false };
+  return { ...clock, machines, bounds: { low, high }, isContradicted: false };
 }
 
 /** The service made the answer after this instant, by the scheduler. */

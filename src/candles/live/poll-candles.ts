@@ -44,6 +44,8 @@ export interface ClockJump {
   readonly ranAheadUntil: number | undefined;
 }
 
+type Tell = (step: LookStep<CandleState>) => void;
+
 /** How often one look asks again at once: for a range that missed the present, or at a time that is not certain. */
 const REPEATS = 2;
 
@@ -96,17 +98,17 @@ function candleLook(core: ClientCore, { series, rules, weekStart }: CandleWatch)
     return { epoch, isConfirmed, isContradicted, now: serviceNow(core) };
   };
 
-  return async function* look(options) {
+  return async (options, tell) => {
     firstSeen = undefined;
     try {
-      yield* steps(options);
+      await takeSteps(options, tell);
     } catch (error) {
-      if (firstSeen !== undefined) yield takeFirst(firstSeen);
+      if (firstSeen !== undefined) tell(takeFirst(firstSeen));
       throw error;
     }
   };
 
-  async function* steps(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
+  async function takeSteps(options: LookOptions, tell: Tell): Promise<void> {
     isRepeat = options.isRepeat;
     if (recorder !== undefined) await recorder.begin(past, serviceNow(core));
     for (let repeats = 0; ; repeats++) {
@@ -115,7 +117,7 @@ function candleLook(core: ClientCore, { series, rules, weekStart }: CandleWatch)
       if (repeats === 0) known = knownAtLook(rules, known, before);
       let range = rangeToRead(rules, known.book, reader.hasCandles, before.now, isCutOff);
       if (range.isFarBehind) {
-        yield* catchUp(options);
+        await catchUp(options, tell);
         range = rangeToRead(rules, known.book, true, clock().now);
       }
       // A blank book may come from a look by a clock that was not known yet.
@@ -126,43 +128,44 @@ function candleLook(core: ClientCore, { series, rules, weekStart }: CandleWatch)
       const { hasCandles } = reader;
       const context = { book, range, hasCandles, firstSeen, mayRepeat: repeats < REPEATS };
       const verdict = verdictOn(rules, read, context, clock());
-      if (verdict === "take-part-and-ask-again") yield takePart(read, book!, false);
+      if (verdict === "take-part-and-ask-again") tell(takePart(read, book!, false));
       if (verdict === "ask-again" || verdict === "take-part-and-ask-again") continue;
       if (verdict === "not-whole") {
         const isSecond = lackedWitness;
         lackedWitness = true;
         if (!isSecond) reader.doubt(read.lacks!);
-        yield takePart(read, book!, !isSecond);
+        tell(takePart(read, book!, !isSecond));
+        if (!isSecond) return;
         throw await reader.unfinished(read.lacks!, options);
       }
       lackedWitness = false;
       isCutOff = verdict === "catch-up-first";
       if (verdict === "catch-up-first") {
         firstSeen = read;
-        yield* catchUp(options);
+        await catchUp(options, tell);
         isCutOff = false;
       } else if ("length" in verdict) {
         firstSeen = undefined;
-        yield takePart({ ...read, candles: verdict }, book!, true);
+        tell(takePart({ ...read, candles: verdict }, book!, true));
         return;
       } else {
         const { isUnproven, lacksUntil, isLast } = verdict;
         firstSeen = undefined;
-        yield { ...take({ ...read, isUnproven }, lacksUntil), isLast };
+        tell({ ...take({ ...read, isUnproven }, lacksUntil), isLast });
         if (isLast) return;
       }
     }
   }
 
   /** Reads what has left the revision window during an outage, slice by slice, until the rest fits one page. */
-  async function* catchUp(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
+  async function catchUp(options: LookOptions, tell: Tell): Promise<void> {
     for (let passes = 0; known.book !== undefined && passes <= REPEATS; passes++) {
       const until = windowStart(rules, serviceNow(core));
       const reached = known.book.finalUntil;
       if (passes > 0 && !isFarBehind(rules, known.book, until)) return;
       const from = recorder?.readFrom(reached) ?? reached;
       for await (const read of past.slices(from, () => until, options)) {
-        yield take(read);
+        tell(take(read));
         // The book holds back the end of this slice: read on from there, or the next slice would leave a hole.
         if (known.book.finalUntil < read.to) break;
       }

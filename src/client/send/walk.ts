@@ -82,7 +82,7 @@ export async function* walkOf<T>(
   let cursor: string | undefined;
   do {
     signal?.throwIfAborted();
-    const { value: page, ...exchange } = await send({
+    const exchange = await send({
       route: route(cursor),
       priority,
       signal,
@@ -93,8 +93,8 @@ export async function* walkOf<T>(
         return { value, cursor: told.cursor, trail: follow(trail, told, mostPages) };
       },
     });
-    ({ trail, cursor } = page);
-    yield { ...exchange, value: page.value, cursor };
+    ({ trail, cursor } = exchange.value);
+    yield { ...exchange, value: exchange.value.value, cursor };
   } while (cursor !== undefined);
 }
 
