@@ -93,7 +93,7 @@ ${YEAR.toLocaleString("en-US")} polls, one a minute for a year, of a simulated m
 
 ${tableOf(timed, "s a year", inUnitsOf(1e9 / YEAR, 2))}
 
-${aboutRounds(rounds)} It is processor time. Timers alone: as many timers fire one after another on a \`VirtualClock\`. With the service: at each of them it is asked for the same candles, and its answer is parsed. No poll can do without a timeout, a look at the headers, and rows that are checked and held against the book.
+${aboutRounds(rounds)} It is processor time. Timers alone: as many timers fire one after another on a \`VirtualClock\`. With the service: at each of them it is asked for the same candles, and its answer is parsed. No poll can do without a signal, a timeout, a look at the headers, and rows that are checked and held against the book.
 
 ${inWords(about)}`,
     results: { ...about, polls: YEAR, seconds, unit: "ns a poll", timed },
@@ -136,7 +136,7 @@ async function askBare(minutes: number): Promise<void> {
 async function pollBare(minutes: number): Promise<void> {
   const clock = new VirtualClock(START);
   const fetch = serviceOn(clock);
-  const least = new LeastPoll({ fetch, clock, headers: HEADERS, series: SERIES, isLocal: true });
+  const least = new LeastPoll({ fetch, clock, headers: HEADERS, series: SERIES });
   await each(clock, minutes, () => least.poll(urlAt(clock.now())));
 }
 

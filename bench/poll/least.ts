@@ -16,8 +16,6 @@ export interface LeastOptions {
   readonly clock: VirtualClock;
   readonly headers: Record<string, string>;
   readonly series: Series;
-  /** Whether answers come from the same process, so that there is no request to abort. */
-  readonly isLocal?: boolean;
 }
 
 /** The parts that no poll can do without, in a row, with nothing between them: what a client and its streams cost beyond. */
@@ -33,11 +31,11 @@ export class LeastPoll {
 
   /** A request that can be aborted and ends in time, and what its headers tell of its size, age, cost and time. */
   async ask(url: string): Promise<{ text: string; date: number }> {
-    const { fetch, clock, headers, isLocal } = this.#options;
-    const controller = isLocal ? undefined : new AbortController();
-    const timer = callAt(clock, clock.now() + TIMEOUT, () => controller?.abort());
-    const init = { method: "GET", headers: { ...headers }, redirect: "manual" } as const;
-    const answer = await fetch(url, controller === undefined ? init : { ...init, signal: controller.signal });
+    const { fetch, clock, headers } = this.#options;
+    const controller = new AbortController();
+    const timer = callAt(clock, clock.now() + TIMEOUT, () => controller.abort());
+    const { signal } = controller;
+    const answer = await fetch(url, { method: "GET", headers: { ...headers }, redirect: "manual", signal });
     for (const name of ["content-length", "age", "x-request-weight"]) answer.headers.get(name);
     const date = parseHttpDate(answer.headers.get("date"))!;
     const text = await answer.text();

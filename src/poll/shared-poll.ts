@@ -24,7 +24,7 @@ export interface LookStep<State> {
   /** Whether the look ends with this step. */
   readonly isLast: boolean;
   /** Why an accepted answer leaves something unknown. */
-  readonly error?: PairstreamError;
+  readonly error?: PairstreamError | undefined;
 }
 
 /** What a poll asks for, and when. */
@@ -285,8 +285,8 @@ class Poller<State> implements RunningPoll {
     const { failures, lastError } = isSuccess
       ? { failures: 0, lastError: isLate ? error : undefined }
       : this.#feed;
-    const trouble = lastError === undefined ? {} : { lastError };
-    this.#emit({ state, isFresh: true, isLate, failures, ...trouble });
+    const feed = { state, isFresh: true, isLate, failures };
+    this.#emit(lastError === undefined ? feed : { ...feed, lastError });
   }
 
   #emit(feed: FeedUpdate<State>): void {

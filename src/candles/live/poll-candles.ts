@@ -151,7 +151,7 @@ function candleLook(core: ClientCore, { series, rules, weekStart }: CandleWatch)
       } else {
         const { isUnproven, lacksUntil, isLast } = verdict;
         firstSeen = undefined;
-        tell({ ...take({ ...read, isUnproven }, lacksUntil), isLast });
+        tell(take({ ...read, isUnproven }, lacksUntil, isLast));
         if (isLast) return;
       }
     }
@@ -174,7 +174,7 @@ function candleLook(core: ClientCore, { series, rules, weekStart }: CandleWatch)
   }
 
   /** Takes in an answer, as far as it counts. */
-  function take(read: SeriesRead, lacksUntil?: number): LookStep<CandleState> {
+  function take(read: SeriesRead, lacksUntil?: number, isLast = false): LookStep<CandleState> {
     const before = known.book ?? emptyBook(Math.max(read.from, windowStart(rules, read.observedAt)));
     const isCopy = isRepeat(read.sentAt);
     const counted = countedRead(rules, read, silence, isCopy, lacksUntil);
@@ -196,7 +196,7 @@ function candleLook(core: ClientCore, { series, rules, weekStart }: CandleWatch)
     const newest = read.candles.at(-1);
     const seenUntil =
       newest === undefined ? Math.min(known.seenUntil, book.finalUntil) : intervals.end(newest.timestamp);
-    known = { ...known, book, seenUntil, ranAheadUntil: undefined };
+    known = { book, seenUntil, firstLook: known.firstLook };
     reader.forgetBefore(book.finalUntil);
     const isCovered = read.isUnproven
       ? book.coveredUntil > before.coveredUntil || undefined
@@ -208,8 +208,8 @@ function candleLook(core: ClientCore, { series, rules, weekStart }: CandleWatch)
       observedAt: book.observedAt,
       isCurrent: needsSecondLook ? undefined : isCovered,
       needsSecondLook: needsSecondLook || isFirstSilence,
-      isLast: false,
-      ...(read.refusal === undefined ? {} : { error: read.refusal }),
+      isLast,
+      error: read.refusal,
     };
   }
 
