@@ -53,7 +53,8 @@ async function measure({ command }: MeasureOptions): Promise<Report> {
   for (const way of WAYS) outcomes.push(await outcomeOf(way, CLOSINGS));
   const lines = outcomes.map((outcome) => {
     const { requests, closed, late } = outcome;
-    return row([nameOf(outcome), (requests / closed).toFixed(3), signed(late.median), signed(late.worst)]);
+    const cells = [(requests / closed).toFixed(3), signed(late.median), signed(late.worst)];
+    return row([nameOf(outcome), ...cells, signed(-outcome.there)]);
   });
   const most = Math.max(...outcomes.map(({ requests, closed }) => requests / closed));
   const worst = Math.max(...outcomes.map(({ late }) => late.worst));
@@ -78,7 +79,7 @@ async function measure({ command }: MeasureOptions): Promise<Report> {
 
 \`watchCandles\` of minutes at \`every: "close"\`, with a settle of ${SETTLE} ms, under virtual time: ${CLOSINGS} closings after the first ${LEARNING}, in which the client learns the service's clock from \`Date\`, a whole second.
 
-${[row(["there + back, the service's clock", "requests a closed candle", "later than settle + round trip: median, ms", "worst, ms"]), "|---|---:|---:|---:|", ...lines].join("\n")}
+${[row(["there + back, the service's clock", "requests a closed candle", "later than settle + round trip: median, ms", "worst, ms", "by a perfect clock, ms"]), "|---|---:|---:|---:|---:|", ...lines].join("\n")}
 
 Where there and back take unequally long, no clock tells by how much: a request goes out half of the difference too late, or too early.
 

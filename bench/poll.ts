@@ -5,11 +5,13 @@ import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type CandleEvent, createClient, VirtualClock, watchCandles } from "pairstream";
 import type { SchedulerAction, Subscription } from "rxjs";
+import type { CandleBook } from "../src/candles/live/book.js";
 import { keepAliveFetch } from "../src/client/send/transport.js";
 import { ohlcvRoute } from "../src/contract/routes.js";
 import type { Bench, MeasureOptions, Report } from "./bench.js";
 import { circumstances, inWords } from "./machine.js";
 import { BARE, CANDLES, PAGE, POLLED, SERIES, START } from "./poll/exchange.js";
+import { LeastPoll } from "./poll/least.js";
 import { elapsedTime, processorTime } from "./rounds.js";
 import { aboutRounds, inUnitsOf, ratioGoal, sideBySide, tableOf } from "./side-by-side.js";
 
@@ -23,6 +25,8 @@ const CALLS = 20;
 const WARM_UP_CALLS = 3_000;
 const FLOOR = "`http.get` and `JSON.parse`";
 const BARE_FETCH = "cross-fetch and `JSON.parse`";
+const LEAST_REQUEST = "cross-fetch with a signal, a timeout and a look at the headers";
+const LEAST_POLL = "the same, with the rows checked and held against the book";
 
 const SERVER = fileURLToPath(new URL("poll/server.ts", import.meta.url));
 const TRANSPILE = new URL("transpile.js", import.meta.url).href;
@@ -41,8 +45,10 @@ async function check(): Promise<readonly string[]> {
     if (watch.requests < CALLS) throw new Error(`ours: ${watch.requests} requests of ${CALLS}`);
     const bare = new BareRequests(origin);
     const text = JSON.stringify(await bare.ask());
+    const { entries } = await bare.leastPoll();
     bare.close();
     if (text !== PAGE) throw new Error(`the bare request gives ${text}`);
+    if (entries.length !== CANDLES - 1) throw new Error(`the least poll knows ${entries.length} candles`);
   });
   return [];
 }
@@ -68,6 +74,8 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
       { name: "pairstream", work: work(() => watch.poll()) },
       { name: FLOOR, work: work(() => bare.ask()), isFloor: true },
       { name: BARE_FETCH, work: work(() => bare.fetch()), isFloor: true },
+      { name: LEAST_REQUEST, work: work(() => bare.leastRequest()), isFloor: true },
+      { name: LEAST_POLL, work: work(() => bare.leastPoll()), isFloor: true },
       { name: "turns of the bench's clock", work: work(turn), isFloor: true },
     ];
     const timed = [
@@ -101,7 +109,7 @@ ${tableOf(elapsed, "µs a poll", inUnitsOf(1e3))}
 
 ${tableOf(processor, "µs a poll", inUnitsOf(1e3))}
 
-${aboutRounds(rounds)} cross-fetch is what clients ask with where they are given no other \`fetch\`; what it adds to ${FLOOR} a poll cannot do without. The turns are how a poll waits for the clock that goes as fast as the answers come: ours has them besides.
+${aboutRounds(rounds)} cross-fetch is what clients ask with where they are given no other \`fetch\`; what it adds to ${FLOOR} a poll cannot do without, nor what the two rows after it add. The turns are how a poll waits for the clock that goes as fast as the answers come: ours has them besides.
 
 ${inWords(about)}`,
     results: { ...about, unit: "ns a poll", elapsed, processor },
@@ -194,6 +202,12 @@ class BareRequests {
   readonly #fetch = keepAliveFetch();
   readonly #url: string;
   readonly #headers = { accept: "application/json", "X-API-Key": KEY };
+  readonly #least = new LeastPoll({
+    fetch: this.#fetch,
+    clock: new VirtualClock(START),
+    headers: this.#headers,
+    series: SERIES,
+  });
 
   constructor(origin: string) {
     const range = { from: START - CANDLES * DAY, to: START + 2 * DAY, limit: 8 };
@@ -219,6 +233,14 @@ class BareRequests {
   async fetch(): Promise<unknown> {
     const answer = await this.#fetch(this.#url, { headers: this.#headers });
     return JSON.parse(await answer.text());
+  }
+
+  leastRequest(): Promise<unknown> {
+    return this.#least.ask(this.#url).then(({ text }) => JSON.parse(text));
+  }
+
+  leastPoll(): Promise<CandleBook> {
+    return this.#least.poll(this.#url);
   }
 
   close(): void {

@@ -10,6 +10,7 @@ import { createPairService, simulatedMarket } from "pairstream/service";
 import { ohlcvRoute } from "../src/contract/routes.js";
 import type { Bench, MeasureOptions, Report } from "./bench.js";
 import { circumstances, inWords } from "./machine.js";
+import { LeastPoll } from "./poll/least.js";
 import { aboutRounds, inUnitsOf, ratioGoal, sideBySide, tableOf } from "./side-by-side.js";
 
 const MINUTE = 60_000;
@@ -70,6 +71,7 @@ async function measure({ rounds: asked, command }: MeasureOptions): Promise<Repo
     [
       { name: "pairstream", work: work((minutes) => watch(minutes, () => {})) },
       { name: "timers and the service", work: work(askBare), isFloor: true },
+      { name: "the same, and all that no poll can do without", work: work(pollBare), isFloor: true },
       { name: "timers alone", work: work(waitBare), isFloor: true },
     ],
     rounds,
@@ -91,7 +93,7 @@ ${YEAR.toLocaleString("en-US")} polls, one a minute for a year, of a simulated m
 
 ${tableOf(timed, "s a year", inUnitsOf(1e9 / YEAR, 2))}
 
-${aboutRounds(rounds)} It is processor time. Timers alone: as many timers fire one after another on a \`VirtualClock\`. With the service: at each of them it is asked for the same candles, and its answer is parsed.
+${aboutRounds(rounds)} It is processor time. Timers alone: as many timers fire one after another on a \`VirtualClock\`. With the service: at each of them it is asked for the same candles, and its answer is parsed. No poll can do without a signal, a timeout, a look at the headers, and rows that are checked and held against the book.
 
 ${inWords(about)}`,
     results: { ...about, polls: YEAR, seconds, unit: "ns a poll", timed },
@@ -118,17 +120,30 @@ async function watch(minutes: number, take: (event: CandleEvent) => void): Promi
   return requests;
 }
 
+const HEADERS = { accept: "application/json", "X-API-Key": KEY };
+
 /** Asks for the same ranges as a watch does. */
 async function askBare(minutes: number): Promise<void> {
   const clock = new VirtualClock(START);
   const ask = serviceOn(clock);
-  const headers = { accept: "application/json", "X-API-Key": KEY };
   await each(clock, minutes, async () => {
-    const running = Math.floor(clock.now() / MINUTE) * MINUTE;
-    const range = { from: running - 4 * MINUTE, to: running + 2 * MINUTE, limit: 8 };
-    const answer = await ask(`http://localhost${ohlcvRoute({ ...SERIES, ...range })}`, { headers });
+    const answer = await ask(urlAt(clock.now()), { headers: HEADERS });
     JSON.parse(await answer.text());
   });
+}
+
+/** The same, with the parts that no poll can do without. */
+async function pollBare(minutes: number): Promise<void> {
+  const clock = new VirtualClock(START);
+  const fetch = serviceOn(clock);
+  const least = new LeastPoll({ fetch, clock, headers: HEADERS, series: SERIES });
+  await each(clock, minutes, () => least.poll(urlAt(clock.now())));
+}
+
+function urlAt(now: number): string {
+  const running = Math.floor(now / MINUTE) * MINUTE;
+  const range = { from: running - 4 * MINUTE, to: running + 2 * MINUTE, limit: 8 };
+  return `http://localhost${ohlcvRoute({ ...SERIES, ...range })}`;
 }
 
 async function waitBare(minutes: number): Promise<void> {

@@ -1,4 +1,17 @@
-import { concat, concatMap, defer, EMPTY, finalize, from, map, mergeMap, Observable, of, tap } from "rxjs";
+import {
+  concat,
+  concatMap,
+  defer,
+  EMPTY,
+  finalize,
+  from,
+  map,
+  mergeMap,
+  Observable,
+  type ObservableInput,
+  of,
+  tap,
+} from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
 import {
   type ServiceClock,
@@ -100,10 +113,10 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       isJoining = false;
     });
     return updates.pipe(
-      mergeMap(({ state, isFresh }): Observable<CandleEvent> => {
+      mergeMap(({ state, isFresh }): ObservableInput<CandleEvent> => {
         if (state === undefined) return EMPTY;
         if (view === undefined) return open(state);
-        return isFresh ? from(view.take({ type: "state", state })) : EMPTY;
+        return isFresh ? view.take({ type: "state", state }) : EMPTY;
       }),
       finalize(() => {
         leave();

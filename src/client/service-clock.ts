@@ -109,61 +109,77 @@ const MOST_SLID = 40;
 /** After so many ms narrow bounds are checked by a `Date` again, as clocks drift. */
 const CHECK_EVERY = 600_000;
 
+/** A clock that is being made. */
+type Draft = { -readonly [field in keyof ServiceClock]: ServiceClock[field] };
+
 /** Learns from one round trip. */
 export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const { sent, received, date, age } = trip;
   const took = received - sent;
-  const clock: ServiceClock = {
+  const clock: Draft = {
     ...before,
     hasFreshDate: date !== undefined && age === undefined,
     roundTrip: quickOf(before.roundTrip, took),
     shortest: Math.min(before.shortest, Math.max(0, took)),
   };
+  const { bounds: known } = before;
   // Without any Date the scheduler's clock is all there is.
-  if (date === undefined) return clock.bounds === undefined ? { ...clock, isConfirmed: true } : clock;
-  const seen: Bounds = { low: date - received, high: date + 1_000 - madeAfter(trip) };
-  if (clock.bounds === undefined) {
-    const isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
-    return { ...clock, ...ofMachines([machineOf(seen, received)]), isConfirmed, epoch: clock.epoch + 1 };
+  if (date === undefined) {
+    if (known === undefined) clock.isConfirmed = true;
+    return clock;
   }
-  const gaps = clock.machines.map((machine) => gapBetween(machine, seen));
+  const seen: Bounds = { low: date - received, high: date + 1_000 - madeAfter(trip) };
+  if (known === undefined) {
+    clock.isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
+    clock.epoch += 1;
+    return ofMachines(clock, [machineOf(seen, received)]);
+  }
+  const gaps = before.machines.map((machine) => gapBetween(machine, seen));
   const least = Math.min(...gaps);
   const own = least <= DRIFT_GAP ? gaps.indexOf(least) : -1;
-  const machines = clock.machines.map((machine, at) => {
+  const machines = before.machines.map((machine, at) => {
     if (at === own) return updatedMachine(machine, seen, received, clock);
     return { ...machine, others: machine.others + countsAgainst(machine, seen, clock.roundTrip) };
   });
-  if (own >= 0) return { ...clock, ...ofMachines(machines), contradictingBounds: NONE, isConfirmed: true };
-  const doubted = { ...clock, isContradicted: true };
-  if (gapBetween(clock.bounds, seen) <= SKEW) {
-    const agreed = clock.unmatched.find((stranger) => gapBetween(stranger, seen) <= 0);
+  if (own >= 0) {
+    clock.contradictingBounds = NONE;
+    clock.isConfirmed = true;
+    return ofMachines(clock, machines);
+  }
+  clock.isContradicted = true;
+  if (gapBetween(known, seen) <= SKEW) {
+    const agreed = before.unmatched.find((stranger) => gapBetween(stranger, seen) <= 0);
     if (agreed === undefined) {
-      return { ...doubted, machines, unmatched: [seen, ...clock.unmatched].slice(0, STRANGERS) };
+      clock.machines = machines;
+      clock.unmatched = [seen, ...before.unmatched].slice(0, STRANGERS);
+      return clock;
     }
     // Answers of the new machine may have narrowed the known bounds. A machine's own answers keep within a second of its upper bound.
-    const known = machines.map((machine) => {
+    const all = machines.map((machine) => {
       const low = Math.min(machine.low, machine.high - 1_000 - 2 * clock.roundTrip);
       return { ...machine, low };
     });
-    known.push(machineOf(intersection(agreed, seen), received));
-    return { ...clock, ...ofMachines(known), unmatched: [], contradictingBounds: NONE };
+    all.push(machineOf(intersection(agreed, seen), received));
+    clock.unmatched = [];
+    clock.contradictingBounds = NONE;
+    return ofMachines(clock, all);
   }
-  const gap = gapBetween(clock.contradictingBounds, seen);
-  const answers = gap <= NEAR ? clock.contradictingBounds.answers + 1 : 1;
-  const bounds = gap <= 0 ? intersection(clock.contradictingBounds, seen) : seen;
-  const isBack = gapBetween(clock.former, bounds) <= NEAR;
-  const needed = isBack ? clock.backAfter : JUMP_AFTER;
-  if (answers < needed) return { ...doubted, contradictingBounds: { ...bounds, answers } };
-  return {
-    ...clock,
-    ...ofMachines([machineOf(bounds, received)]),
-    unmatched: [],
-    contradictingBounds: NONE,
-    former: clock.bounds,
-    backAfter: isBack ? Math.min(2 * needed, LATEST_JUMP_AFTER) : JUMP_AFTER,
-    isConfirmed: true,
-    epoch: clock.epoch + 1,
-  };
+  const gap = gapBetween(before.contradictingBounds, seen);
+  const answers = gap <= NEAR ? before.contradictingBounds.answers + 1 : 1;
+  const bounds = gap <= 0 ? intersection(before.contradictingBounds, seen) : seen;
+  const isBack = gapBetween(before.former, bounds) <= NEAR;
+  const needed = isBack ? before.backAfter : JUMP_AFTER;
+  if (answers < needed) {
+    clock.contradictingBounds = { ...bounds, answers };
+    return clock;
+  }
+  clock.unmatched = [];
+  clock.contradictingBounds = NONE;
+  clock.former = known;
+  clock.backAfter = isBack ? Math.min(2 * needed, LATEST_JUMP_AFTER) : JUMP_AFTER;
+  clock.isConfirmed = true;
+  clock.epoch += 1;
+  return ofMachines(clock, [machineOf(bounds, received)]);
 }
 
 /**
@@ -203,21 +219,28 @@ function updatedMachine(
   const drift = (at - machine.slidAt) * FASTEST_DRIFT;
   const slid = slide > 0 ? Math.max(0, machine.slid + slide - drift) : machine.slid;
   if (slid > MOST_SLID) return machineOf(seen, at);
-  const bounds =
-    low === seen.low
-      ? { low, high: Math.min(seen.high, low + width) }
-      : { low: Math.max(seen.low, high - width), high };
-  return { ...bounds, others: 0, checkedAt, slid, slidAt: slide > 0 ? at : machine.slidAt };
+  const isLow = low === seen.low;
+  return {
+    low: isLow ? low : Math.max(seen.low, high - width),
+    high: isLow ? Math.min(seen.high, low + width) : high,
+    others: 0,
+    checkedAt,
+    slid,
+    slidAt: slide > 0 ? at : machine.slidAt,
+  };
 }
 
-/** What is known by these machines, but for those that are forgotten. */
-function ofMachines(known: readonly Machine[]): Pick<ServiceClock, "machines" | "bounds" | "isContradicted"> {
+/** Goes by these machines, but for those that are forgotten. */
+function ofMachines(clock: Draft, known: readonly Machine[]): ServiceClock {
   const kept = known.filter(({ others }) => others < FORGOTTEN_AFTER);
   const machines = kept.length === 1 ? kept : kept.sort((a, b) => a.low - b.low);
   const { low } = machines[0]!;
   let { high } = machines[0]!;
   for (const machine of machines) high = Math.max(high, machine.high);
-  return { machines, bounds: { low, high }, isContradicted: false };
+  clock.machines = machines;
+  clock.bounds = { low, high };
+  clock.isContradicted = false;
+  return clock;
 }
 
 /** The service made the answer after this instant, by the scheduler. */

@@ -7,15 +7,14 @@ import type { Series, SniperQuery } from "./model.js";
 export function ohlcvRoute(
   query: Series & { from: number; to: number; limit?: number | undefined; cursor?: string | undefined },
 ): string {
-  const parameters = new URLSearchParams({
-    timeframe: query.timeframe,
-    currency: query.currency,
-    fromDate: String(Math.max(0, Math.floor(query.from / 1_000))),
-    toDate: String(Math.ceil(query.to / 1_000)),
-  });
-  if (query.limit !== undefined) parameters.set("limit", String(query.limit));
-  if (query.cursor !== undefined) parameters.set("cursor", query.cursor);
-  return `/token/${query.network}/pairs/${query.pairAddress}/ohlcv?${parameters}`;
+  const { timeframe, currency, limit, cursor } = query;
+  const from = Math.max(0, Math.floor(query.from / 1_000));
+  const to = Math.ceil(query.to / 1_000);
+  const range = `timeframe=${timeframe}&currency=${currency}&fromDate=${from}&toDate=${to}`;
+  const most = limit === undefined ? "" : `&limit=${limit}`;
+  // Only a cursor can hold characters that have to be escaped.
+  const start = cursor === undefined ? "" : `&${new URLSearchParams({ cursor })}`;
+  return `/token/${query.network}/pairs/${query.pairAddress}/ohlcv?${range}${most}${start}`;
 }
 
 /** Path and query of a sniper request. */

@@ -24,7 +24,7 @@ export interface LookStep<State> {
   /** Whether the look ends with this step. */
   readonly isLast: boolean;
   /** Why an accepted answer leaves something unknown. */
-  readonly error?: PairstreamError;
+  readonly error?: PairstreamError | undefined;
 }
 
 /** What a poll asks for, and when. */
@@ -35,8 +35,8 @@ export interface Poll<State> {
   readonly feed: PolledFeed;
 }
 
-/** One look: asks as often as it takes, and gives the state after each answer. */
-export type Look<State> = (options: LookOptions) => AsyncIterable<LookStep<State>>;
+/** One look: asks as often as it takes, and tells the state after each answer. It ends with the last step. */
+export type Look<State> = (options: LookOptions, take: (step: LookStep<State>) => void) => Promise<void>;
 
 export interface LookOptions {
   readonly priority: Priority;
@@ -155,7 +155,8 @@ class Poller<State> implements RunningPoll {
   /** When the last request that was answered went out, by the scheduler. */
   #sentAt = Number.NEGATIVE_INFINITY;
   #timer: Subscription | undefined;
-  #abort: AbortController | undefined;
+  /** Aborts the requests in flight once nobody is left. */
+  readonly #abort = new AbortController();
 
   constructor(
     core: ClientCore,
@@ -201,7 +202,7 @@ class Poller<State> implements RunningPoll {
   stop(): void {
     this.#missedAt = undefined;
     this.#timer?.unsubscribe();
-    this.#abort?.abort();
+    this.#abort.abort();
   }
 
   async #lookAndWait(): Promise<void> {
@@ -215,9 +216,8 @@ class Poller<State> implements RunningPoll {
 
   /** Looks for the present slot. Gives an error that passes, and rejects with one that does not. */
   async #lookOnce(): Promise<PairstreamError | undefined> {
-    this.#abort = new AbortController();
     try {
-      await this.#takeSteps(this.#abort.signal);
+      await this.#takeSteps();
       return undefined;
     } catch (error) {
       if (this.#subscriber.closed || !(error instanceof PairstreamError)) throw error;
@@ -226,8 +226,6 @@ class Poller<State> implements RunningPoll {
       const failures = this.#feed.failures + 1;
       this.#emit({ ...this.#feed, isFresh: false, isLate: true, failures, lastError: error });
       return error;
-    } finally {
-      this.#abort = undefined;
     }
   }
 
@@ -237,39 +235,40 @@ class Poller<State> implements RunningPoll {
   }
 
   /** One look, step by step. */
-  async #takeSteps(signal: AbortSignal): Promise<void> {
-    const { schedule, look } = this.#poll;
-    const { scheduler } = this.#core;
-    const { at, kind } = this.#slot;
+  async #takeSteps(): Promise<void> {
+    const { signal } = this.#abort;
+    const { schedule } = this.#poll;
+    const { kind } = this.#slot;
     const isClosing = kind === "close" || this.#feed.state === undefined;
     // After a jump of the service's clock several slots can be due at once.
     const pause = Math.min(SECOND_LOOK, schedule.closeEvery, schedule.refreshEvery) / 2;
     const lastSentAt = this.#sentAt;
     const isRepeat = (sentAt: number) => Math.abs(sentAt - lastSentAt) < pause;
-    const steps = look({ priority: kind, signal, isClosing, isRepeat })[Symbol.asyncIterator]();
-    while (!this.#subscriber.closed) {
-      const step = steps.next();
-      // A second look has no slot of its own: the slot that begins during it counts.
-      const due = this.#secondLooks > 0 ? nextSlot(schedule, at, at).at : at;
-      const slotEnd = nextSlot(schedule, due, due).at - serviceNow(this.#core) + scheduler.now();
-      const { done, value } = await this.#watched(step, slotEnd);
-      if (done) return;
-      this.#take(value);
-      if (value.isLast) return;
+    const look = this.#poll.look({ priority: kind, signal, isClosing, isRepeat }, (step) => {
+      this.#timer?.unsubscribe();
+      this.#take(step);
+      if (!step.isLast) this.#awaitSlotEnd();
+    });
+    this.#awaitSlotEnd();
+    try {
+      await look;
+    } finally {
+      this.#timer?.unsubscribe();
     }
   }
 
-  /** Waits for a step; the poll is late if it takes until `slotEnd`, by the scheduler. */
-  async #watched<Step>(step: Promise<Step>, slotEnd: number): Promise<Step> {
-    if (this.#feed.isLate || slotEnd === Number.POSITIVE_INFINITY) return step;
-    this.#timer = callAt(this.#core.scheduler, slotEnd, () =>
+  /** The poll is late if the next step takes until the end of its slot. */
+  #awaitSlotEnd(): void {
+    const { at } = this.#slot;
+    const { scheduler } = this.#core;
+    if (this.#feed.isLate || this.#subscriber.closed) return;
+    // A second look has no slot of its own: the slot that begins during it counts.
+    const due = this.#secondLooks > 0 ? nextSlot(this.#poll.schedule, at, at).at : at;
+    const end = nextSlot(this.#poll.schedule, due, due).at;
+    if (end === Number.POSITIVE_INFINITY) return;
+    this.#timer = callAt(scheduler, end - serviceNow(this.#core) + scheduler.now(), () =>
       this.#emit({ ...this.#feed, isLate: true, isFresh: false }),
     );
-    try {
-      return await step;
-    } finally {
-      this.#timer.unsubscribe();
-    }
   }
 
   #take({ state, sentAt, observedAt, isCurrent, needsSecondLook, isLast, error }: LookStep<State>): void {
@@ -287,8 +286,8 @@ class Poller<State> implements RunningPoll {
     const { failures, lastError } = isSuccess
       ? { failures: 0, lastError: isLate ? error : undefined }
       : this.#feed;
-    const trouble = lastError === undefined ? {} : { lastError };
-    this.#emit({ state, isFresh: true, isLate, failures, ...trouble });
+    const feed = { state, isFresh: true, isLate, failures };
+    this.#emit(lastError === undefined ? feed : { ...feed, lastError });
   }
 
   #emit(feed: FeedUpdate<State>): void {

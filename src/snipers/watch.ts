@@ -123,7 +123,7 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
   let book = emptySniperBook(query.pairAddress);
   let epoch: number | undefined;
 
-  return async function* look({ priority, signal, isRepeat }) {
+  return async ({ priority, signal, isRepeat }, take) => {
     for (let isSecond = false; ; isSecond = true) {
       const exchange = await core.send({ route, priority, signal, parse, needsClock: true });
       const { report, refused } = exchange.value;
@@ -145,14 +145,14 @@ function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
       // A `Date` that contradicts the known clock needs another answer to decide.
       const isUncertain = core.serviceClock().isContradicted;
       const isLast = isSecond || !isUncertain;
-      yield {
+      take({
         state: { book, events: turn.events },
         sentAt,
         observedAt,
         isCurrent: turn.doubt ? undefined : true,
         needsSecondLook: turn.doubt,
         isLast,
-      };
+      });
       if (isLast) return;
     }
   };

@@ -44,6 +44,8 @@ export interface ClockJump {
   readonly ranAheadUntil: number | undefined;
 }
 
+type Tell = (step: LookStep<CandleState>) => void;
+
 /** How often one look asks again at once: for a range that missed the present, or at a time that is not certain. */
 const REPEATS = 2;
 
@@ -53,7 +55,7 @@ export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<Fee
     const looks = new CandleLooks(core, watch);
     return {
       schedule: candleSchedule(watch.rules.intervals, watch.every, watch.rules.settle),
-      look: (options) => looks.look(options),
+      look: (options, tell) => looks.look(options, tell),
       kind: "ohlcv",
       feed: watch.series,
     };
@@ -106,12 +108,12 @@ class CandleLooks {
     this.#recorder = stored && new FinalRecorder(core, this.#reader, rules, stored);
   }
 
-  async *look(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
+  async look(options: LookOptions, tell: Tell): Promise<void> {
     this.#firstSeen = undefined;
     try {
-      yield* this.#steps(options);
+      await this.#takeSteps(options, tell);
     } catch (error) {
-      if (this.#firstSeen !== undefined) yield this.#takeFirst(this.#firstSeen);
+      if (this.#firstSeen !== undefined) tell(this.#takeFirst(this.#firstSeen));
       throw error;
     }
   }
@@ -121,7 +123,7 @@ class CandleLooks {
     return { epoch, isConfirmed, isContradicted, now: serviceNow(this.#core) };
   }
 
-  async *#steps(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
+  async #takeSteps(options: LookOptions, tell: Tell): Promise<void> {
     this.#isRepeat = options.isRepeat;
     if (this.#recorder !== undefined) await this.#recorder.begin(this.#past, serviceNow(this.#core));
     for (let repeats = 0; ; repeats++) {
@@ -136,7 +138,7 @@ class CandleLooks {
         this.#isCutOff,
       );
       if (range.isFarBehind) {
-        yield* this.#catchUp(options);
+        await this.#catchUp(options, tell);
         range = rangeToRead(this.#rules, this.#known.book, true, this.#clock().now);
       }
       // A blank book may come from a look by a clock that was not known yet.
@@ -147,43 +149,44 @@ class CandleLooks {
       const { hasCandles } = this.#reader;
       const context = { book, range, hasCandles, firstSeen: this.#firstSeen, mayRepeat: repeats < REPEATS };
       const verdict = verdictOn(this.#rules, read, context, this.#clock());
-      if (verdict === "take-part-and-ask-again") yield this.#takePart(read, book!, false);
+      if (verdict === "take-part-and-ask-again") tell(this.#takePart(read, book!, false));
       if (verdict === "ask-again" || verdict === "take-part-and-ask-again") continue;
       if (verdict === "not-whole") {
         const isSecond = this.#lackedWitness;
         this.#lackedWitness = true;
         if (!isSecond) this.#reader.doubt(read.lacks!);
-        yield this.#takePart(read, book!, !isSecond);
+        tell(this.#takePart(read, book!, !isSecond));
+        if (!isSecond) return;
         throw await this.#reader.unfinished(read.lacks!, options);
       }
       this.#lackedWitness = false;
       this.#isCutOff = verdict === "catch-up-first";
       if (verdict === "catch-up-first") {
         this.#firstSeen = read;
-        yield* this.#catchUp(options);
+        await this.#catchUp(options, tell);
         this.#isCutOff = false;
       } else if ("length" in verdict) {
         this.#firstSeen = undefined;
-        yield this.#takePart({ ...read, candles: verdict }, book!, true);
+        tell(this.#takePart({ ...read, candles: verdict }, book!, true));
         return;
       } else {
         const { isUnproven, lacksUntil, isLast } = verdict;
         this.#firstSeen = undefined;
-        yield { ...this.#take({ ...read, isUnproven }, lacksUntil), isLast };
+        tell(this.#take({ ...read, isUnproven }, lacksUntil, isLast));
         if (isLast) return;
       }
     }
   }
 
   /** Reads what has left the revision window during an outage, slice by slice, until the rest fits one page. */
-  async *#catchUp(options: LookOptions): AsyncGenerator<LookStep<CandleState>> {
+  async #catchUp(options: LookOptions, tell: Tell): Promise<void> {
     for (let passes = 0; this.#known.book !== undefined && passes <= REPEATS; passes++) {
       const until = windowStart(this.#rules, serviceNow(this.#core));
       const reached = this.#known.book.finalUntil;
       if (passes > 0 && !isFarBehind(this.#rules, this.#known.book, until)) return;
       const from = this.#recorder?.readFrom(reached) ?? reached;
       for await (const read of this.#past.slices(from, () => until, options)) {
-        yield this.#take(read);
+        tell(this.#take(read));
         // The book holds back the end of this slice: read on from there, or the next slice would leave a hole.
         if (this.#known.book.finalUntil < read.to) break;
       }
@@ -192,7 +195,7 @@ class CandleLooks {
   }
 
   /** Takes in an answer, as far as it counts. */
-  #take(read: SeriesRead, lacksUntil?: number): LookStep<CandleState> {
+  #take(read: SeriesRead, lacksUntil?: number, isLast = false): LookStep<CandleState> {
     const before =
       this.#known.book ?? emptyBook(Math.max(read.from, windowStart(this.#rules, read.observedAt)));
     const isCopy = this.#isRepeat(read.sentAt);
@@ -217,7 +220,7 @@ class CandleLooks {
       newest === undefined
         ? Math.min(this.#known.seenUntil, book.finalUntil)
         : this.#rules.intervals.end(newest.timestamp);
-    this.#known = { ...this.#known, book, seenUntil, ranAheadUntil: undefined };
+    this.#known = { book, seenUntil, firstLook: this.#known.firstLook };
     this.#reader.forgetBefore(book.finalUntil);
     const isCovered = read.isUnproven
       ? book.coveredUntil > before.coveredUntil || undefined
@@ -229,8 +232,8 @@ class CandleLooks {
       observedAt: book.observedAt,
       isCurrent: needsSecondLook ? undefined : isCovered,
       needsSecondLook: needsSecondLook || isFirstSilence,
-      isLast: false,
-      ...(read.refusal === undefined ? {} : { error: read.refusal }),
+      isLast,
+      error: read.refusal,
     };
   }
 

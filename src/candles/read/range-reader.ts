@@ -330,8 +330,20 @@ export class SeriesReader {
       this.#witnesses.show(inRange.map(({ timestamp }) => timestamp));
       this.#witnesses.remember([...candles.keys()].filter((timestamp) => timestamp < from));
     }
-    const answer = { candles: inRange, unreadable, hasUnidentifiedRow, refusal, lacks, isWitnessed };
-    return { from, to, ...answer, ...first! };
+    const { sentAt, observedAt, epoch } = first!;
+    return {
+      from,
+      to,
+      candles: inRange,
+      unreadable,
+      hasUnidentifiedRow,
+      refusal,
+      lacks,
+      isWitnessed,
+      sentAt,
+      observedAt,
+      epoch,
+    };
   }
 
   /**

@@ -54,10 +54,7 @@ export function attempt(
     method: "GET",
     headers: { ...headers },
     redirect: "manual",
-    // A signal takes longer to make than all the rest here, and a service in the same process asks for none.
-    get signal() {
-      return controller.signal;
-    },
+    signal: controller.signal,
     [SESSION]: session,
   } as const;
   const outcome = fetchAnswer(fetch, url, init, session);

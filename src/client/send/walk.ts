@@ -32,7 +32,7 @@ function follow(trail: Trail, page: PageFacts, mostPages: number): Trail {
   const pages = trail.pages + 1;
   const first = Math.min(trail.first, page.first);
   const last = Math.max(trail.last, page.last);
-  if (cursor === undefined) return { ...trail, pages, first, last };
+  if (cursor === undefined) return { pages, first, last, cursors: trail.cursors };
   const isPlaced = page.first <= page.last;
   const goesFurther = first < trail.first || last > trail.last;
   const trouble =
@@ -82,7 +82,12 @@ export async function* walkOf<T>(
   let cursor: string | undefined;
   do {
     signal?.throwIfAborted();
-    const { value: page, ...exchange } = await send({
+    const {
+      value: page,
+      sentAt,
+      observedAt,
+      epoch,
+    } = await send({
       route: route(cursor),
       priority,
       signal,
@@ -94,7 +99,7 @@ export async function* walkOf<T>(
       },
     });
     ({ trail, cursor } = page);
-    yield { ...exchange, value: page.value, cursor };
+    yield { value: page.value, sentAt, observedAt, epoch, cursor };
   } while (cursor !== undefined);
 }
 
