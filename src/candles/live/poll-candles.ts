@@ -188,12 +188,12 @@ function candleLook(core: ClientCore, { series, rules, weekStart }: CandleWatch)
     isRepeat = () => true;
     silence = counted.silence;
     const hasJumped = epoch !== undefined && book.epoch !== epoch;
-    const jump = hasJumped ? { ranAheadUntil: known.ranAheadUntil } : undefined;
+    const jump = hasJumped ? { ranAheadUntil: known.ranAhead?.finalUntil } : undefined;
     epoch = book.epoch;
     const newest = read.candles.at(-1);
     const seenUntil =
       newest === undefined ? Math.min(known.seenUntil, book.finalUntil) : intervals.end(newest.timestamp);
-    known = { ...known, book, seenUntil, ranAheadUntil: undefined };
+    known = { ...known, book, seenUntil, ranAhead: undefined };
     reader.forgetBefore(book.finalUntil);
     const isCovered = read.isUnproven
       ? book.coveredUntil > before.coveredUntil || undefined
