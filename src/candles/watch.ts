@@ -83,14 +83,24 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
     const intervalAtJoin = (clock: ServiceClock) =>
       watch.rules.intervals.start(serviceTimeBounds(clock, joinedAt).earliest);
     let view: CandleView | undefined;
+    /** The subscription's own interval by the first answer since, if that was no state and its `Date` was believed. */
+    let runningAtFirst: number | undefined;
     /** Whether what comes is from memory: the poll gives its last state to whoever joins. */
     let isJoining = true;
+
+    const noteFailure = () => {
+      const clock = core.serviceClock();
+      if (clock === clockAtJoin || !clock.hasFreshDate || !clock.isConfirmed || clock.isContradicted) return;
+      runningAtFirst ??= intervalAtJoin(clock.epoch === clockAtJoin.epoch ? clockAtJoin : clock);
+    };
 
     const open = (state: CandleState): Observable<CandleEvent> => {
       const clock = core.serviceClock();
       // The first answer tells the time of the subscription too, where it was not known or a clock has been set since
       // the answer before; without any `Date` the scheduler's clock does.
-      const running = intervalAtJoin(clock.epoch === clockAtJoin.epoch ? clockAtJoin : clock);
+      const runningNow = intervalAtJoin(clock.epoch === clockAtJoin.epoch ? clockAtJoin : clock);
+      // If the machine's clock was set since, the later answer tells a wrong time of the subscription, and maybe a later one.
+      const running = Math.min(runningNow, runningAtFirst ?? runningNow);
       const plan = planHistory(inPatience(core, progress), watch, stored, state.book, running);
       const isCertain = watch.since !== undefined || clock.isConfirmed;
       const startAnew = () => intervalAtJoin(core.serviceClock());
@@ -114,7 +124,10 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
     });
     return updates.pipe(
       mergeMap(({ state, isFresh }): ObservableInput<CandleEvent> => {
-        if (state === undefined) return EMPTY;
+        if (state === undefined) {
+          noteFailure();
+          return EMPTY;
+        }
         if (view === undefined) return open(state);
         return isFresh ? view.take({ type: "state", state }) : EMPTY;
       }),

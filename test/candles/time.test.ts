@@ -220,6 +220,57 @@ it.each([-60_000, -9_000_000])(
   },
 );
 
+describe.each([
+  ["has been read", "12:05:30"],
+  ["has never been read", "12:00:00"],
+])("a machine's clock that is set while a pair that %s is not known", (_, lostFrom) => {
+  const HOUR = 3_600_000;
+
+  it.each([
+    [[-10 * HOUR, -20 * 60_000]],
+    [[-20 * 60_000, -10 * HOUR]],
+    [[-4 * 60_000]],
+    [[10 * HOUR, -20 * 60_000]],
+    [[-10 * HOUR, 11 * HOUR, -20 * 60_000]],
+  ])("by %j ms leaves nothing out, and tells nothing twice", async (steps) => {
+    let set = 0;
+    const world = new World({
+      start: at("12:00:10"),
+      hasDate: true,
+      schedulerOf: (clock) => ({ now: () => clock.now() + set, schedule: clock.schedule.bind(clock) }),
+    });
+    world.swapsEvery(20_000, at("11:00:00"), at("13:00:00"));
+    let isLost = false;
+    world.interfere = async (_asked, answer) => {
+      const served = await answer();
+      return isLost ? { ...served, status: 404 } : served;
+    };
+    const told: CandleEvent[] = [];
+    const join = () =>
+      watchCandles(world.client, { ...MINUTES, every: "close", whenMissing: "wait" }).subscribe((event) =>
+        told.push(event),
+      );
+    if (lostFrom > "12:00:10") join();
+    await world.clock.advanceTo(Math.max(at(lostFrom), world.clock.now()));
+    isLost = true;
+    if (told.length === 0) join();
+    for (const step of steps) {
+      // Answers have told of the step before.
+      await world.clock.advanceBy(5 * 60_000);
+      set += step;
+    }
+    // The first look by the last step is by a wrong clock.
+    await world.clock.advanceBy(70_000);
+    isLost = false;
+    await world.clock.advanceTo(at("12:45:30"));
+    const minutes = Array.from({ length: 45 }, (_, minute) => at("12:00:00") + minute * 60_000);
+    const births = told.filter(({ type }) => type === "new").map(({ candle }) => candle.timestamp);
+    expect(births).toEqual([...minutes, at("12:45:00")]);
+    const finals = told.filter(({ status }) => status === "final").map(({ candle }) => candle.timestamp);
+    expect(finals).toEqual(minutes.slice(0, -2));
+  });
+});
+
 it("a clock that becomes known through another stream puts no poll off", async () => {
   const offset = -3 * 365 * 86_400_000;
   const world = new World({ start: at("12:00:10"), offset, hasDate: true });

@@ -337,6 +337,9 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [1850, 1981],
     hours: 6,
   },
+  // None is planted where a look that fails gives the first answer with candles (`takeFirst`): the next look shows the same
+  // candles, and no promise asks for them before that. Only one that is gone by then tells. No run of seven in which such a look
+  // fails has one; test/candles/first-candles plays it.
   {
     name: "lets an answer of the same breath confirm that a candle is gone",
     file: "candles/live/book.ts",

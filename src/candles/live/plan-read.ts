@@ -17,8 +17,8 @@ export interface KnownSeries {
   readonly seenUntil: number;
   /** Where the first look by a confirmed clock began. What that look fails to read is caught up like an outage. */
   readonly firstLook: { readonly from: number; readonly epoch: number } | undefined;
-  /** Until where all was final in a book that ran ahead, once another has taken its place. */
-  readonly ranAheadUntil?: number | undefined;
+  /** The book that ran ahead, while no answer has gone into the one that has taken its place. */
+  readonly ranAhead?: CandleBook | undefined;
 }
 
 export const UNKNOWN_SERIES: KnownSeries = {
@@ -27,30 +27,50 @@ export const UNKNOWN_SERIES: KnownSeries = {
   firstLook: undefined,
 };
 
-/** What is known at the start of a look. */
+/**
+ * What is known at the start of a look. A book that no answer has gone into begins anew where the clock has jumped, unless it
+ * goes on from another. It still begins where the first look did if that fits one page: the machine's clock may have been set
+ * since, and not the service's.
+ */
 export function knownAtLook(rules: CandleRules, known: KnownSeries, clock: ClockReading): KnownSeries {
-  const { firstLook } = known;
-  // A book that no answer has gone into begins anew where the clock has jumped.
-  const isUnread = known.book?.observedAt === Number.NEGATIVE_INFINITY && firstLook?.epoch !== clock.epoch;
-  const book = isUnread ? undefined : known.book;
-  if (book !== undefined || !clock.isConfirmed) return known;
-  if (firstLook?.epoch === clock.epoch) return { ...known, book: emptyBook(firstLook.from) };
-  return {
-    ...known,
-    book: undefined,
-    firstLook: { from: windowStart(rules, clock.now), epoch: clock.epoch },
-  };
+  const { book, firstLook, ranAhead } = known;
+  const isBegun = book !== undefined && (!isUnread(book) || ranAhead !== undefined);
+  if (isBegun || !clock.isConfirmed) return known;
+  const { epoch } = clock;
+  if (firstLook?.epoch === epoch)
+    return book === undefined ? { ...known, book: emptyBook(firstLook.from) } : known;
+  const start = windowStart(rules, clock.now);
+  const before = firstLook?.from ?? start;
+  const isNear = before < start && rules.intervals.count(before, start) <= FULL_PAGE / 2;
+  if (!isNear) return { ...known, book: undefined, firstLook: { from: start, epoch } };
+  return { ...known, book: emptyBook(before), firstLook: { from: before, epoch } };
 }
 
 /**
- * What is known before a read. If the clock ran ahead, the book has skipped candles: a new book begins at the end of the
- * newest candle seen.
+ * What is known before a read: a book is held against each clock once, as later on the machine's own may be wrong until an
+ * answer tells. If the clock ran ahead, the book has skipped candles: a new book begins at the end of the newest candle seen.
+ * It gives way to the old one where no answer has gone into it, and by the next clock that one has not run ahead.
  */
 export function knownAtRead(rules: CandleRules, known: KnownSeries, clock: ClockReading): KnownSeries {
-  const { book, seenUntil } = known;
-  if (book === undefined || !isAheadOfTime(rules, book, clock)) return known;
-  const ranAheadUntil = known.ranAheadUntil ?? book.finalUntil;
-  return { ...known, book: emptyBook(Math.min(seenUntil, windowStart(rules, clock.now))), ranAheadUntil };
+  const { epoch, now } = clock;
+  const { ranAhead } = known;
+  if (known.book === undefined || known.book.epoch === epoch) return known;
+  const book = ranAhead !== undefined && isUnread(known.book) ? ranAhead : known.book;
+  if (isAheadOfTime(rules, book, clock)) {
+    const from = Math.min(known.seenUntil, windowStart(rules, now));
+    return { ...known, book: { ...emptyBook(from), epoch }, ranAhead: ranAhead ?? book };
+  }
+  const observedAt = Math.min(book.observedAt, now);
+  return {
+    ...known,
+    book: { ...book, observedAt, epoch },
+    ranAhead: book === ranAhead ? undefined : ranAhead,
+  };
+}
+
+/** Whether no answer has gone into a book. */
+function isUnread({ observedAt }: CandleBook): boolean {
+  return observedAt === Number.NEGATIVE_INFINITY;
 }
 
 /**

@@ -213,14 +213,14 @@ class CandleLooks {
     this.#isRepeat = () => true;
     this.#silence = counted.silence;
     const hasJumped = this.#epoch !== undefined && book.epoch !== this.#epoch;
-    const jump = hasJumped ? { ranAheadUntil: this.#known.ranAheadUntil } : undefined;
+    const jump = hasJumped ? { ranAheadUntil: this.#known.ranAhead?.finalUntil } : undefined;
     this.#epoch = book.epoch;
     const newest = read.candles.at(-1);
     const seenUntil =
       newest === undefined
         ? Math.min(this.#known.seenUntil, book.finalUntil)
         : this.#rules.intervals.end(newest.timestamp);
-    this.#known = { book, seenUntil, firstLook: this.#known.firstLook };
+    this.#known = { ...this.#known, book, seenUntil, ranAhead: undefined };
     this.#reader.forgetBefore(book.finalUntil);
     const isCovered = read.isUnproven
       ? book.coveredUntil > before.coveredUntil || undefined

@@ -159,16 +159,55 @@ describe("what is known before a read", () => {
       fc.property(someRules, known, clocks, (rules, before, clock) => {
         const after = knownAtRead(rules, freezeDeep(before), clock);
         const { book } = before;
-        const isBehind =
-          book !== undefined && clock.epoch !== book.epoch && book.finalUntil > MINUTES.start(clock.now);
-        if (!isBehind) {
+        if (book === undefined || clock.epoch === book.epoch) {
           expect(after).toBe(before);
           return;
         }
+        if (book.finalUntil <= MINUTES.start(clock.now)) {
+          // It is held against this clock once.
+          expect(after).toEqual({ ...before, book: { ...book, epoch: clock.epoch } });
+          expect(knownAtRead(rules, after, { ...clock, now: FIRST * MINUTE })).toBe(after);
+          return;
+        }
+        expect(knownAtLook(rules, after, clock)).toBe(after);
         const { from, to } = rangeToRead(rules, after.book, false, clock.now);
         expect(from).toBeLessThanOrEqual(Math.min(before.seenUntil, windowStart(rules, clock.now)));
         expect(to).toBe(MINUTES.end(Math.max(clock.now, from)));
         expect(after.book!.entries).toEqual([]);
+      }),
+    );
+  });
+
+  it("goes on from the book that was read, whatever the clock seems to be while looks fail, once it is right again", () => {
+    const looks = fc.array(fc.record({ clock: clocks, hasJumped: fc.boolean(), repeats: fc.nat(2) }), {
+      minLength: 1,
+      maxLength: 6,
+    });
+    fc.assert(
+      fc.property(someRules, books, looks, fc.nat(5 * MINUTE), (rules, drawn, list, wait) => {
+        const now = drawn.finalUntil + wait;
+        const book = { ...drawn, observedAt: drawn.finalUntil, epoch: 0 };
+        let series: KnownSeries = freezeDeep({
+          ...UNKNOWN_SERIES,
+          book,
+          seenUntil: now,
+          firstLook: undefined,
+        });
+        let epoch = 0;
+        const look = (clock: ClockReading, repeats: number) => {
+          for (let at = 0; at <= repeats; at += 1) {
+            series = knownAtRead(rules, series, clock);
+            if (at === 0) series = knownAtLook(rules, series, clock);
+          }
+        };
+        for (const { clock, hasJumped, repeats } of list) {
+          epoch += hasJumped ? 1 : 0;
+          look({ ...clock, epoch }, repeats);
+        }
+        look({ ...steady(now), epoch: epoch + 1 }, 0);
+        const { finalUntil, entries, coveredFrom, coveredUntil } = book;
+        expect(series.book).toMatchObject({ finalUntil, entries, coveredFrom, coveredUntil });
+        expect(series.ranAhead).toBeUndefined();
       }),
     );
   });
@@ -207,22 +246,29 @@ describe("what is known before a read", () => {
         } else if (isOfThisClock) {
           expect(after).toEqual({ ...before, book: emptyBook(firstLook!.from) });
         } else {
-          const from = windowStart(rules, clock.now);
-          expect(after).toEqual({ ...before, book: undefined, firstLook: { from, epoch: clock.epoch } });
+          const start = windowStart(rules, clock.now);
+          const began = firstLook?.from ?? start;
+          const isNear = began < start && MINUTES.count(began, start) <= FULL_PAGE / 2;
+          const from = isNear ? began : start;
+          const begun = isNear ? emptyBook(from) : undefined;
+          expect(after).toEqual({ ...before, book: begun, firstLook: { from, epoch: clock.epoch } });
         }
       }),
+      { numRuns: 1_000 },
     );
   });
 
-  it("begins anew where the clock has jumped after the first look", () => {
-    const first = knownAtLook(
-      { intervals: MINUTES, settle: 0, revisionWindow: 0 },
-      UNKNOWN_SERIES,
-      steady(0),
-    );
-    const jumped = { ...steady(50 * MINUTE), epoch: 1 };
-    const second = knownAtLook({ intervals: MINUTES, settle: 0, revisionWindow: 0 }, first, jumped);
-    expect(second).toEqual({ ...UNKNOWN_SERIES, firstLook: { from: 50 * MINUTE, epoch: 1 } });
+  const half = Math.floor(FULL_PAGE / 2);
+  it.each([
+    [half, 0],
+    [half + 1, half + 1],
+    [-1, -1],
+  ])("begins, where the clock has jumped to %i minutes after the first look, at minute %i", (now, from) => {
+    const rules = { intervals: MINUTES, settle: 0, revisionWindow: 0 };
+    const first = knownAtLook(rules, UNKNOWN_SERIES, steady(0));
+    const second = knownAtLook(rules, first, { ...steady(now * MINUTE), epoch: 1 });
+    expect(second.firstLook).toEqual({ from: from * MINUTE, epoch: 1 });
+    expect(second.book).toEqual(from === now ? undefined : emptyBook(from * MINUTE));
   });
 });
 
