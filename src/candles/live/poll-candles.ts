@@ -1,5 +1,6 @@
 import { defer, finalize, type Observable } from "rxjs";
 import { type ClientCore, serviceNow } from "../../client/core.js";
+import { serviceTime } from "../../client/service-clock.js";
 import { candleSchedule } from "../../poll/schedule.js";
 import {
   type FeedUpdate,
@@ -96,6 +97,8 @@ function candleLook(core: ClientCore, { series, rules, weekStart }: CandleWatch)
     return { epoch, isConfirmed, isContradicted, now: serviceNow(core) };
   };
 
+  const runningUntil = (now: number) => intervals.end(serviceTime(core.serviceClock(), now));
+
   return async function* look(options) {
     firstSeen = undefined;
     try {
@@ -121,7 +124,7 @@ function candleLook(core: ClientCore, { series, rules, weekStart }: CandleWatch)
       // A blank book may come from a look by a clock that was not known yet.
       const probes = options.isClosing || range.isBlank ? "lightly" : "never";
       const from = recorder?.readFrom(range.from) ?? range.from;
-      const read = await reader.read(from, range.to, { ...options, probes });
+      const read = await reader.read(from, range.to, { ...options, probes, endAt: runningUntil });
       const { book } = known;
       const { hasCandles } = reader;
       const context = { book, range, hasCandles, firstSeen, mayRepeat: repeats < REPEATS };
