@@ -39,7 +39,7 @@ export async function measureSeries(series: number, print: (line: string) => voi
 function tellOnPaper(series: number, { parts, heap }: Measured, print: (line: string) => void): void {
   const steady = parts.find(({ name }) => name === "steady")!;
   print(
-    "| series | keys | requests/s | units a day | messages/s | added to the streams a day | memory of the servers for that | disk a day | heap of all collectors | processor, all in all |",
+    "| series | keys | requests/s | units a day | messages/s | added to the streams a day | memory of the servers for that | written to disk a day | heap of all collectors | processor, all in all |",
   );
   print(`|${" --: |".repeat(10)}`);
   for (const groups of new Set([1, Math.ceil(MOST / series)])) {
