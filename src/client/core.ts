@@ -50,10 +50,13 @@ export interface RetryRules {
   readonly maxDelay: number;
 }
 
+/** Path and query of a request for candles that starts at an instant of the scheduler. */
+export type RouteAt = (now: number) => string;
+
 /** One call of the service, retries included. */
 export interface Call<T> {
-  /** Path and query, such as `ohlcvRoute` gives. */
-  readonly route: string;
+  /** Path and query, such as `ohlcvRoute` gives; or what gives them for an attempt, by when that starts. */
+  readonly route: string | RouteAt;
   readonly priority: Priority;
   /** Reads the body; a `ContractError` thrown here is retried. */
   parse(text: string): T;
@@ -99,8 +102,11 @@ export interface PageFacts {
 
 /** A walk along the cursors of one range. */
 export interface Walk<T> {
-  /** The route of a request: of the first one without `cursor`, of each later one with that of the page before. */
-  route(cursor: string | undefined): string;
+  /**
+   * The route of a request that starts at `now`: of the first one without `cursor`, of each later one with that of the
+   * page before.
+   */
+  route(cursor: string | undefined, now: number): string;
   readonly priority: Priority;
   /** Reads one body; it may keep refused rows, and drop rows outside the range. */
   parse(text: string): T;

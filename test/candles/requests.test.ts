@@ -67,3 +67,35 @@ describe.each(CASES)("1min of $network, every: $every, Date: $hasDate", (plan) =
     expect(hours[2]).toBe(polls);
   });
 });
+
+/** Polls of one series that share nothing, as each reads another number of intervals again. */
+const WINDOWS = [1, 2, 3, 4, 5, 6, 7, 8];
+const MINUTE = 60_000;
+
+describe.each([
+  // The polls of a start wait into the next interval.
+  { requests: 1, per: 6_000, isEnough: true },
+  { requests: 3, per: 20_000, isEnough: true },
+  // All polls do, some through several intervals.
+  { requests: 1, per: 9_000, isEnough: false },
+  { requests: 3, per: 45_000, isEnough: false },
+])("polls that wait for a limit of $requests in $per ms", ({ requests, per, isEnough }) => {
+  it.each([true, false])("ask once for what has come until they go out; Date: %s", async (hasDate) => {
+    const client = { rateLimit: { requests, per } };
+    const world = new World({ start: at("12:00:50"), hasDate, createdAt: START - DAY, client });
+    world.swapsEvery(5_000, START - HOUR, START + HOUR);
+    const live = new Set<number>();
+    for (const revisionWindow of WINDOWS) {
+      const watch = { ...MINUTES, revisionWindow, every: "close" } as const;
+      watchCandles(world.client, watch).subscribe(() => live.add(revisionWindow));
+    }
+    await world.clock.advanceBy(10 * MINUTE);
+    const stale = world.asked.filter(({ url, sent }) => {
+      // A request covers an interval more than it has to.
+      const to = Number(url.searchParams.get("toDate")) * 1_000 - MINUTE;
+      return to < Math.floor(sent / MINUTE) * MINUTE + MINUTE;
+    });
+    expect(stale.map(({ url, sent }) => `${new Date(sent).toISOString()} ${url.search}`)).toEqual([]);
+    expect(live.size).toBeGreaterThanOrEqual(isEnough ? WINDOWS.length : 1);
+  });
+});

@@ -170,7 +170,7 @@ export function verdictOn(
   clock: ClockReading,
 ): ReadVerdict {
   // Asked by a clock that was not known yet, or has jumped, a range can miss the present.
-  const missesPresent = range.to <= rules.intervals.start(read.observedAt);
+  const missesPresent = read.to <= rules.intervals.start(read.observedAt);
   const beginsLate = range.from > windowStart(rules, read.observedAt);
   const mayBeMistimed = book === undefined || isAheadOfTime(rules, book, clock);
   if (mayRepeat && mayBeMistimed && (missesPresent || beginsLate)) return "ask-again";

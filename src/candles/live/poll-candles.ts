@@ -1,5 +1,6 @@
 import { defer, finalize, type Observable } from "rxjs";
 import { type ClientCore, serviceNow } from "../../client/core.js";
+import { serviceTime } from "../../client/service-clock.js";
 import type { Series } from "../../contract/model.js";
 import { candleSchedule } from "../../poll/schedule.js";
 import {
@@ -125,6 +126,8 @@ class CandleLooks {
 
   async #takeSteps(options: LookOptions, tell: Tell): Promise<void> {
     this.#isRepeat = options.isRepeat;
+    const { intervals } = this.#rules;
+    const endAt = (now: number) => intervals.end(serviceTime(this.#core.serviceClock(), now));
     if (this.#recorder !== undefined) await this.#recorder.begin(this.#past, serviceNow(this.#core));
     for (let repeats = 0; ; repeats++) {
       const before = this.#clock();
@@ -144,7 +147,7 @@ class CandleLooks {
       // A blank book may come from a look by a clock that was not known yet.
       const probes = options.isClosing || range.isBlank ? "lightly" : "never";
       const from = this.#recorder?.readFrom(range.from) ?? range.from;
-      const read = await this.#reader.read(from, range.to, { ...options, probes });
+      const read = await this.#reader.read(from, range.to, { ...options, probes, endAt });
       const { book } = this.#known;
       const { hasCandles } = this.#reader;
       const context = { book, range, hasCandles, firstSeen: this.#firstSeen, mayRepeat: repeats < REPEATS };

@@ -28,6 +28,8 @@ export interface ReadOptions extends SearchOptions {
   readonly witness?: number | undefined;
   /** An interval after the range that the request covers as well. */
   readonly askedUntil?: number | undefined;
+  /** The end of the range for a request that starts at an instant of the scheduler; it counts where it is later. */
+  readonly endAt?: (now: number) => number;
   /**
    * How to look for candles that an empty answer may hide. By default it reads again from the pair's creation, where a
    * report tells it. `"lightly"` also looks in the last interval, and does all of it more and more seldom.
@@ -268,13 +270,22 @@ export class SeriesReader {
       maxCandles = Number.POSITIVE_INFINITY,
       witness,
       askedUntil = witness,
+      endAt,
       priority,
       signal,
     } = options;
-    const end = this.#intervals.shift(Math.max(to, askedUntil ?? to), 1);
-    // No candle should lie between the range and a witness; the limit does not rely on it.
-    const limit = Math.min(MAX_LIMIT, this.#intervals.count(known ?? from, to) + MARGIN + 1);
-    const most = mostRows(this.#intervals.count(start, end));
+    const endFor = (to: number) => this.#intervals.shift(Math.max(to, askedUntil ?? to), 1);
+    let end = endFor(to);
+    const routeFor = (cursor: string | undefined, now: number) => {
+      // A request may wait for the rate limit until its range has no end in the present any more.
+      if (cursor === undefined && endAt !== undefined) {
+        to = Math.max(to, endAt(now));
+        end = endFor(to);
+      }
+      // No candle should lie between the range and a witness; the limit does not rely on it.
+      const limit = Math.min(MAX_LIMIT, this.#intervals.count(known ?? from, to) + MARGIN + 1);
+      return ohlcvRoute({ ...this.#series, from: start, to: end, limit, cursor });
+    };
     const candles = new Map<number, Candle>();
     const unreadable = new Set<number>();
     const broken = new Set<number>();
@@ -282,10 +293,10 @@ export class SeriesReader {
     let refusal: PairstreamError | undefined;
     let first: Pick<SeriesRead, "sentAt" | "observedAt" | "epoch"> | undefined;
     const walk = this.#core.walk({
-      route: (cursor) => ohlcvRoute({ ...this.#series, from: start, to: end, limit, cursor }),
+      route: routeFor,
       priority,
       signal,
-      parse: (text) => this.#parse(text, from, to, most),
+      parse: (text) => this.#parse(text, from, to, mostRows(this.#intervals.count(start, end))),
       next: ({ served }) => served,
       mostPages: mostPagesOf(this.#intervals, start, end),
       needsClock: true,

@@ -37,6 +37,7 @@ const LONGEST_REASON = 300;
 type JudgedAttempt<T> =
   | { readonly exchange: CallResult<T> }
   | {
+      readonly route: string;
       readonly error: PairstreamError;
       readonly hint?: number | undefined;
       readonly at: number;
@@ -100,14 +101,14 @@ export class Sender {
         this.#attempt(ask, attempt, now, end),
       );
       if ("exchange" in verdict) return verdict.exchange;
-      const { error, hint, at, isStale } = verdict;
+      const { route, error, hint, at, isStale } = verdict;
       const isResent = isStale === true && resends < MOST_RESENDS;
       const delay = isResent ? 0 : delayAfter(attempt, error, hint, retry);
       if (delay === undefined) throw error;
       this.#activity.emit(() => ({
         type: "retry",
         at,
-        url: ask.route,
+        url: route,
         attempt,
         delay,
         error,
@@ -127,8 +128,9 @@ export class Sender {
     now: number,
     end: (at: number) => void,
   ): Promise<JudgedAttempt<T>> {
-    const { route, priority, signal, within } = ask;
-    const kind = callKindOf(route);
+    const { priority, signal, within } = ask;
+    const kind = callKindOf(ask.route);
+    const route = typeof ask.route === "string" ? ask.route : ask.route(now);
     // Others may have spent the rest while this call waited for its turn.
     this.spending.check(kind);
     const settle = this.spending.charge(kind);
@@ -151,7 +153,7 @@ export class Sender {
     });
     const answer = ended.kind === "answer" ? ended.answer : undefined;
     const weight = settle(answer && weightOf(answer), answer?.status === 200);
-    const verdict = this.#judge(ask, sent, ended);
+    const verdict = this.#judge(ask, route, sent, ended);
     if ("error" in verdict && verdict.error instanceof QuotaExceededError) this.spending.exhaust();
     this.#activity.emit(() => ({
       type: "response",
@@ -171,11 +173,11 @@ export class Sender {
     return verdict;
   }
 
-  #judge<T>(ask: Call<T>, started: number, ended: AttemptResult): JudgedAttempt<T> {
+  #judge<T>(ask: Call<T>, route: string, started: number, ended: AttemptResult): JudgedAttempt<T> {
     const { at } = ended;
     if (ended.kind !== "answer") {
       const isStale = ended.kind === "failure" && ended.isStale;
-      return { error: this.#errorWithoutAnswer(ask.route, ended), at, isStale };
+      return { route, error: this.#errorWithoutAnswer(route, ended), at, isStale };
     }
     const { answer } = ended;
     // If the scheduler's clock was set back meanwhile, the start lies in its future.
@@ -184,8 +186,8 @@ export class Sender {
     this.#learn(trip);
     if (answer.status !== 200) {
       const now = serviceTimeBounds(this.#clock, at).earliest;
-      const error = httpError(this.#pathOf(ask.route), answer, now, this.#redact);
-      return { error, hint: hintOf(answer, now), at };
+      const error = httpError(this.#pathOf(route), answer, now, this.#redact);
+      return { route, error, hint: hintOf(answer, now), at };
     }
     try {
       const value = ask.parse(answer.text);
@@ -198,7 +200,7 @@ export class Sender {
         },
       };
     } catch (error) {
-      return { error: this.#unreadable(error), at };
+      return { route, error: this.#unreadable(error), at };
     }
   }
 
@@ -259,8 +261,8 @@ export class Sender {
   }
 }
 
-function callKindOf(route: string): CallKind {
-  return /\/snipers(\?|$)/.test(route) ? "snipers" : "ohlcv";
+function callKindOf(route: Call<unknown>["route"]): CallKind {
+  return typeof route === "string" && /\/snipers(\?|$)/.test(route) ? "snipers" : "ohlcv";
 }
 
 /** How long a text is in UTF-8; there may be no `TextEncoder`. */

@@ -2,7 +2,7 @@ import type { OhlcvPage } from "../../contract/model.js";
 import type { RefusedRow } from "../../contract/values.js";
 import { ContractError } from "../../errors.js";
 import type { Intervals } from "../../timeframe.js";
-import type { ClientCore, PageFacts, Walk, WalkStep } from "../core.js";
+import type { ClientCore, PageFacts, RouteAt, Walk, WalkStep } from "../core.js";
 
 /** How far a walk has come. */
 interface Trail {
@@ -88,7 +88,7 @@ export async function* walkOf<T>(
       observedAt,
       epoch,
     } = await send({
-      route: route(cursor),
+      route: routeAfter(route, cursor),
       priority,
       signal,
       needsClock,
@@ -101,6 +101,10 @@ export async function* walkOf<T>(
     ({ trail, cursor } = page);
     yield { value: page.value, sentAt, observedAt, epoch, cursor };
   } while (cursor !== undefined);
+}
+
+function routeAfter<T>(route: Walk<T>["route"], cursor: string | undefined): RouteAt {
+  return (now) => route(cursor, now);
 }
 
 /** Like `walkOf`, but `return()` aborts a step that is under way, and ends the walk at once. */

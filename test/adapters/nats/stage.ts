@@ -6,6 +6,11 @@ import { connectTo, type NatsServer, startCluster, startServer, until } from "./
 
 /** How long a cluster may take to choose its leaders, in ms: 28 s have been seen. */
 const ELECTED_WITHIN = 90_000;
+/**
+ * How long processes may take to start and to share their work, in ms. It only ends a run that hangs: beside other
+ * programs each of four needs seconds to start, and counts as dead where it gets no processor for most of its lease.
+ */
+const SHARED_WITHIN = 90_000;
 /** Each in a slot of its own, as two would want more requests than the part of the limit that one slot is worth. */
 const PAIRS = ["one", "two", "three", "seven"];
 
@@ -91,11 +96,20 @@ export class Stage {
 
   /** Waits until so many collectors have all slots between them. */
   async collectorsShare(count: number): Promise<void> {
-    await until(`${count} collectors share the slots`, () => {
-      const shares = this.collectors.map(({ held }) => held).filter(({ length }) => length > 0);
-      const slots = shares.flat();
-      return shares.length === count && slots.length === SLOTS && new Set(slots).size === SLOTS;
-    });
+    await until(
+      `${count} collectors share the slots`,
+      () => {
+        const shares = this.collectors.map(({ held }) => held).filter(({ length }) => length > 0);
+        const slots = shares.flat();
+        if (shares.length === count && slots.length === SLOTS && new Set(slots).size === SLOTS) return true;
+        const told = this.collectors.map((one) => {
+          const taken = one.activity.filter(({ type }) => type === "slots").length;
+          return `[${one.held}] after ${taken} changes, at ${one.getServer() || "no server yet"}`;
+        });
+        throw new Error(`they hold ${told.join("; ")}`);
+      },
+      SHARED_WITHIN,
+    );
   }
 
   /** Has a series followed by way of the first of some addresses that answers. */

@@ -291,13 +291,11 @@ describe("the verdict on an answer", () => {
       early: fc.oneof(fc.constant(0), fc.integer({ min: -5 * MINUTE, max: 5 * MINUTE })),
       hadCandles: fc.boolean(),
     })
-    .map(({ rules, context, read, clock, early, hadCandles }) => {
-      const range = rangeToRead(
-        rules,
-        context.book,
-        context.hasCandles && hadCandles,
-        read.observedAt - early,
-      );
+    .map(({ rules, context, read: answer, clock, early, hadCandles }) => {
+      const hasCandles = context.hasCandles && hadCandles;
+      const range = rangeToRead(rules, context.book, hasCandles, answer.observedAt - early);
+      // Where a request has waited, it has asked for more.
+      const read = { ...answer, to: Math.max(answer.to, range.to) };
       const full: ReadContext = { ...context, range };
       return { rules, context: full, read, clock, verdict: verdictOn(rules, read, full, clock) };
     });
@@ -308,7 +306,7 @@ describe("the verdict on an answer", () => {
         const isAhead =
           book !== undefined && clock.epoch !== book.epoch && book.finalUntil > MINUTES.start(clock.now);
         const isTimely =
-          range.from <= windowStart(rules, read.observedAt) && range.to > MINUTES.start(read.observedAt);
+          range.from <= windowStart(rules, read.observedAt) && read.to > MINUTES.start(read.observedAt);
         expect(verdict === "ask-again").toBe(mayRepeat && (book === undefined || isAhead) && !isTimely);
       }),
       { numRuns: 400 },
@@ -359,7 +357,7 @@ describe("the verdict on an answer", () => {
     fc.assert(
       fc.property(cases, ({ context, read, clock, verdict }) => {
         if (!isWhole(verdict)) return;
-        const hasPresent = context.range.to > MINUTES.start(read.observedAt);
+        const hasPresent = read.to > MINUTES.start(read.observedAt);
         expect(verdict.isLast).toBe(!context.mayRepeat || (hasPresent && !clock.isContradicted));
       }),
     );

@@ -104,7 +104,7 @@ export function archive(habits: Habits, now = NOW) {
   const send = async <T>({ route, parse, signal }: Call<T>): Promise<CallResult<T>> => {
     for (let attempt = 1; ; attempt += 1) {
       signal?.throwIfAborted();
-      const text = answer(route);
+      const text = answer(typeof route === "string" ? route : route(now));
       try {
         return { value: parse(text), sentAt: now, observedAt: now, epoch: 0 };
       } catch (error) {

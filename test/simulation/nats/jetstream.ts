@@ -1,5 +1,6 @@
 import { headers, type MsgHdrs } from "@nats-io/transport-node";
 import type { SchedulerLike, Subscription } from "rxjs";
+import { type Kept, KeptMessages, matches } from "./kept.js";
 
 /** A message between a client and the servers. */
 export interface Packet {
@@ -41,14 +42,6 @@ interface ConsumerConfig {
   readonly idle_heartbeat: number;
   readonly inactive_threshold: number;
   readonly flow_control?: boolean;
-}
-
-/** A message as it is kept. */
-interface Kept {
-  readonly sequence: number;
-  readonly subject: string;
-  readonly text: string;
-  readonly time: number;
 }
 
 /** An answer of the API that says what is wrong. */
@@ -169,9 +162,7 @@ function configOf(asked: Partial<StreamConfig>): StreamConfig {
 class Stream {
   config: StreamConfig;
   readonly consumers = new Map<string, Consumer>();
-  /** In the order in which they were stored. */
-  readonly messages = new Map<number, Kept>();
-  readonly #last = new Map<string, Kept>();
+  readonly messages = new KeptMessages();
   readonly #ground: Ground;
   readonly #created: string;
   #sequence = 0;
@@ -196,13 +187,9 @@ class Stream {
 
   info(): object {
     this.#expire();
-    const { created, config } = { created: this.#created, config: this.config };
-    const state = {
-      messages: this.messages.size,
-      last_seq: this.#sequence,
-      consumer_count: this.consumers.size,
-    };
-    return { type: "stream_info", config, created, state };
+    const [messages, consumer_count] = [this.messages.size, this.consumers.size];
+    const state = { messages, last_seq: this.#sequence, consumer_count };
+    return { type: "stream_info", config: this.config, created: this.#created, state };
   }
 
   change(asked: Partial<StreamConfig>): object {
@@ -213,22 +200,20 @@ class Stream {
   purge(): number {
     const { size } = this.messages;
     this.messages.clear();
-    this.#last.clear();
     return size;
   }
 
   store({ subject, text, headers: said }: Packet): object | Refusal {
     this.#expire();
-    const last = this.#last.get(subject);
+    const last = this.messages.last(subject);
     const expected = said?.get(EXPECTED);
     if (expected !== undefined && expected !== "" && Number(expected) !== (last?.sequence ?? 0)) {
       return new Refusal(400, 10_071, `wrong last sequence: ${last?.sequence ?? 0}`);
     }
     this.#sequence += 1;
     const kept = { sequence: this.#sequence, subject, text, time: this.#ground.serverTime() };
-    if (this.config.max_msgs_per_subject === 1 && last !== undefined) this.messages.delete(last.sequence);
-    this.messages.set(kept.sequence, kept);
-    this.#last.set(subject, kept);
+    if (this.config.max_msgs_per_subject === 1 && last !== undefined) this.messages.remove(last);
+    this.messages.add(kept);
     this.#ground.noteStored(kept, last);
     for (const consumer of this.consumers.values()) consumer.stored(kept);
     return { stream: this.config.name, seq: kept.sequence };
@@ -236,15 +221,10 @@ class Stream {
 
   read(subject: string): object | Refusal {
     this.#expire();
-    const kept = this.#last.get(subject);
+    const kept = this.messages.last(subject);
     if (kept === undefined) return NO_MESSAGE;
     const time = new Date(kept.time).toISOString();
     return { message: { subject, seq: kept.sequence, time, data: btoa(kept.text) } };
-  }
-
-  /** The message with this sequence, if it is still kept. */
-  at(sequence: number): Kept | undefined {
-    return this.messages.get(sequence);
   }
 
   follow(name: string, config: ConsumerConfig): object {
@@ -255,14 +235,7 @@ class Stream {
     this.consumers.set(name, consumer);
     consumer.start();
     const created = new Date(this.#ground.serverTime()).toISOString();
-    return {
-      type: "consumer_info",
-      stream_name: this.config.name,
-      name,
-      config,
-      created,
-      num_pending,
-    };
+    return { type: "consumer_info", stream_name: this.config.name, name, config, created, num_pending };
   }
 
   unfollow(name: string): object | Refusal {
@@ -284,20 +257,21 @@ class Stream {
     const isFound = ({ sequence, subject, time }: Kept) => {
       if (deliver_policy === "by_start_time" && time < from) return false;
       if (deliver_policy === "by_start_sequence" && sequence < opt_start_seq!) return false;
-      if (!matches(filter_subject, subject)) return false;
-      return deliver_policy !== "last_per_subject" || this.#last.get(subject)?.sequence === sequence;
+      return deliver_policy !== "last_per_subject" || this.messages.last(subject)?.sequence === sequence;
     };
     if (deliver_policy === "new") return [];
-    return [...this.messages.values()].filter(isFound).map(({ sequence }) => sequence);
+    return this.messages
+      .matching(filter_subject)
+      .filter(isFound)
+      .map(({ sequence }) => sequence);
   }
 
   #expire(): void {
     if (this.config.max_age === 0) return;
     const oldest = this.#ground.serverTime() - this.config.max_age / 1e6;
-    for (const [sequence, { time, subject }] of this.messages) {
-      if (time > oldest) return;
-      this.messages.delete(sequence);
-      if (this.#last.get(subject)?.sequence === sequence) this.#last.delete(subject);
+    for (const kept of this.messages.values()) {
+      if (kept.time > oldest) return;
+      this.messages.remove(kept);
     }
   }
 }
@@ -309,7 +283,9 @@ class Consumer {
   readonly #stream: Stream;
   readonly #ground: Ground;
   readonly #end: () => void;
-  readonly #waiting: number[];
+  /** The sequences that wait, from the place of the next one on. */
+  #waiting: number[];
+  #next = 0;
   #delivered = 0;
   #unconfirmed = 0;
   /** The subject on which its reader has to confirm before more is sent. */
@@ -343,7 +319,8 @@ class Consumer {
   stop(): void {
     this.#beating?.unsubscribe();
     this.#beating = undefined;
-    this.#waiting.length = 0;
+    this.#waiting = [];
+    this.#next = 0;
   }
 
   stored({ sequence, subject }: Kept): void {
@@ -362,12 +339,13 @@ class Consumer {
   #pump(): void {
     const { deliver_subject, flow_control } = this.#config;
     if (!this.#ground.hasListeners(deliver_subject)) return;
-    while (this.#waiting.length > 0 && this.#stalled === undefined) {
-      const kept = this.#stream.at(this.#waiting.shift()!);
+    while (this.#next < this.#waiting.length && this.#stalled === undefined) {
+      const kept = this.#stream.messages.at(this.#waiting[this.#next]!);
+      this.#next += 1;
       if (kept === undefined) continue;
       this.#delivered += 1;
       this.#unconfirmed += 1;
-      const place = `${kept.sequence}.${this.#delivered}.${kept.time * 1e6}.${this.#waiting.length}`;
+      const place = `${kept.sequence}.${this.#delivered}.${kept.time * 1e6}.${this.#waiting.length - this.#next}`;
       const reply = `$JS.ACK.${this.#stream.config.name}.${this.#name}.1.${place}`;
       this.#send({ subject: kept.subject, text: kept.text, reply });
       if (!flow_control || this.#unconfirmed < UNCONFIRMED) continue;
@@ -379,6 +357,10 @@ class Consumer {
         headers: headers(100, "FlowControl Request"),
       });
     }
+    // Now and then, as what comes first in a long list is costly to take out.
+    if (2 * this.#next <= this.#waiting.length) return;
+    this.#waiting.splice(0, this.#next);
+    this.#next = 0;
   }
 
   #send(packet: Packet): void {
@@ -409,18 +391,4 @@ class Consumer {
       if (this.#beating !== undefined) this.#beat();
     }, every);
   }
-}
-
-/** Whether a subject fits a pattern of NATS. */
-export function matches(pattern: string, subject: string): boolean {
-  if (pattern === ">" || pattern === subject) return true;
-  // Most patterns have no star, and thousands of messages are compared with each.
-  if (!pattern.includes("*")) return pattern.endsWith(".>") && subject.startsWith(pattern.slice(0, -1));
-  const wanted = pattern.split(".");
-  const parts = subject.split(".");
-  for (const [at, part] of wanted.entries()) {
-    if (part === ">") return parts.length > at;
-    if (parts[at] === undefined || (part !== "*" && part !== parts[at])) return false;
-  }
-  return wanted.length === parts.length;
 }

@@ -11,7 +11,8 @@ import {
 } from "@nats-io/transport-node";
 import type { SchedulerLike, Subscription } from "rxjs";
 import type { VirtualClock } from "../../../src/index.js";
-import { type Ground, JetStream, matches, type Packet } from "./jetstream.js";
+import { type Ground, JetStream, type Packet } from "./jetstream.js";
+import { matches } from "./kept.js";
 
 /** The version that the model is held to. */
 const VERSION = { major: 2, minor: 9, micro: 10 };
@@ -80,9 +81,44 @@ export class Servers implements Ground {
   }
 }
 
-interface Listening {
-  readonly subject: string;
-  readonly callback: (error: Error | null, message: Msg) => void;
+type Listener = (error: Error | null, message: Msg) => void;
+
+/** Who listens, found by subject without a look at all who listen to another one. */
+class Listeners {
+  readonly #bySubject = new Map<string, Set<Listener>>();
+  /** Those of them that are patterns, of which there are few. */
+  readonly #patterns = new Set<string>();
+
+  add(subject: string, listener: Listener): void {
+    const listeners = this.#bySubject.get(subject) ?? new Set();
+    this.#bySubject.set(subject, listeners.add(listener));
+    if (/[*>]/.test(subject)) this.#patterns.add(subject);
+  }
+
+  remove(subject: string, listener: Listener): void {
+    const listeners = this.#bySubject.get(subject);
+    listeners?.delete(listener);
+    if (listeners?.size !== 0) return;
+    this.#bySubject.delete(subject);
+    this.#patterns.delete(subject);
+  }
+
+  clear(): void {
+    this.#bySubject.clear();
+    this.#patterns.clear();
+  }
+
+  has(subject: string): boolean {
+    if (this.#bySubject.has(subject)) return true;
+    for (const pattern of this.#patterns) if (matches(pattern, subject)) return true;
+    return false;
+  }
+
+  of(subject: string): Listener[] {
+    const exact = this.#bySubject.get(subject) ?? [];
+    const fitting = [...this.#patterns].filter((pattern) => pattern !== subject && matches(pattern, subject));
+    return [...exact, ...fitting.flatMap((pattern) => [...this.#bySubject.get(pattern)!])];
+  }
 }
 
 interface Waiting {
@@ -99,8 +135,9 @@ export class ModelConnection {
   readonly #servers: Servers;
   readonly #wire: Wire;
   readonly #scheduler: SchedulerLike;
-  readonly #inbox: string;
-  readonly #listening = new Set<Listening>();
+  /** What the subjects begin with on which answers come. */
+  readonly #answers: string;
+  readonly #listeners = new Listeners();
   readonly #waiting = new Map<string, Waiting>();
   readonly #statuses = new Set<StatusQueue>();
   readonly #closed: Promise<undefined>;
@@ -117,7 +154,7 @@ export class ModelConnection {
     this.#servers = servers;
     this.#wire = wire;
     this.#scheduler = scheduler;
-    this.#inbox = `_INBOX.answers${number}`;
+    this.#answers = `_INBOX.answers${number}.`;
     this.#closed = new Promise((resolve) => {
       this.#close = () => resolve(undefined);
     });
@@ -144,9 +181,7 @@ export class ModelConnection {
 
   listensTo(subject: string): boolean {
     if (!this.#isConnected) return false;
-    if (subject.startsWith(`${this.#inbox}.`)) return true;
-    for (const listening of this.#listening) if (matches(listening.subject, subject)) return true;
-    return false;
+    return subject.startsWith(this.#answers) || this.#listeners.has(subject);
   }
 
   /** A message of the servers on its way. */
@@ -154,10 +189,11 @@ export class ModelConnection {
     this.#wire.down(() => this.#arrive(to, packet));
   }
 
-  subscribe(subject: string, { callback }: { callback: Listening["callback"] }) {
-    const listening = { subject, callback };
-    this.#listening.add(listening);
-    return { unsubscribe: () => this.#listening.delete(listening) };
+  subscribe(subject: string, { callback }: { callback: Listener }) {
+    // One listener may subscribe twice.
+    const listener: Listener = (error, message) => callback(error, message);
+    this.#listeners.add(subject, listener);
+    return { unsubscribe: () => this.#listeners.remove(subject, listener) };
   }
 
   publish(subject: string, text: string | Uint8Array = "", more: { headers?: MsgHdrs; reply?: string } = {}) {
@@ -173,7 +209,7 @@ export class ModelConnection {
     if (this.#isClosed) return Promise.reject(new ClosedConnectionError());
     if (this.#isDropped) return new Promise(() => {});
     this.#count += 1;
-    const reply = `${this.#inbox}.${this.#count}`;
+    const reply = `${this.#answers}${this.#count}`;
     return new Promise((resolve, reject) => {
       const timer = this.#scheduler.schedule(() => {
         this.#waiting.delete(reply);
@@ -185,7 +221,7 @@ export class ModelConnection {
   }
 
   status() {
-    const queue = new StatusQueue();
+    const queue = new StatusQueue(() => this.#statuses.delete(queue));
     this.#statuses.add(queue);
     return queue;
   }
@@ -231,7 +267,7 @@ export class ModelConnection {
   drop(): void {
     this.#isDropped = true;
     this.#isConnected = false;
-    this.#listening.clear();
+    this.#listeners.clear();
     this.#servers.detach(this);
   }
 
@@ -254,9 +290,7 @@ export class ModelConnection {
       }
       return;
     }
-    for (const { subject, callback } of [...this.#listening]) {
-      if (matches(subject, to)) callback(null, this.#messageOf(packet));
-    }
+    for (const listener of this.#listeners.of(to)) listener(null, this.#messageOf(packet));
   }
 
   #messageOf({ subject, text, reply, headers: said }: Packet): Msg {
@@ -281,8 +315,14 @@ export class ModelConnection {
 /** What a connection tells of itself, as an async iterable that can be stopped. */
 class StatusQueue {
   readonly #told: { readonly type: string }[] = [];
+  readonly #leave: () => void;
   #wake: () => void = () => {};
   #isOver = false;
+
+  /** `leave`: called once nobody waits for more. */
+  constructor(leave: () => void) {
+    this.#leave = leave;
+  }
 
   push(status: { readonly type: string }): void {
     this.#told.push(status);
@@ -291,6 +331,7 @@ class StatusQueue {
 
   stop(): void {
     this.#isOver = true;
+    this.#leave();
     this.#wake();
   }
 
@@ -308,6 +349,7 @@ class StatusQueue {
   }
 }
 
+/** A copy: what is sent shares no memory with what is kept. */
 function textOf(text: string | Uint8Array): string {
-  return typeof text === "string" ? text : new TextDecoder().decode(text);
+  return Buffer.from(text as string).toString();
 }
