@@ -68,8 +68,8 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   {
     name: "loses its lease to others who renew at the same moment",
     file: "adapters/nats/collector.ts",
-    find: "next = sent === undefined ? scheduler.now() + waitAfterLosses(rules, this.#losses) : sent + every;",
-    replace: "if (sent === undefined) next += 0;",
+    find: "if (sent === undefined) wait = waitAfterLosses(rules, this.#losses);",
+    replace: "",
     seeds: [8],
   },
   {

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { checkNats } from "./check.js";
 import { drawNatsPlan, type NatsPlan } from "./plan.js";
 import { playNats } from "./run.js";
@@ -76,4 +76,33 @@ it("a feed goes on where the leases are lost, and the next holder's clock is an 
     { kind: "deleted", from: 15_100, until: 15_100, what: "leases" },
   ] as const;
   expect(checkNats(await playNats({ ...plan, faults, healthyFrom: 60_000 }))).toEqual([]);
+});
+
+describe("a clock that is set back by minutes while the servers are asked", () => {
+  const latency = { servers: 100, service: 20, spread: 1 };
+
+  it("costs a collector no slot, and nobody else asks for what it holds", async () => {
+    const whom = { collector: 1 };
+    const instants = Array.from({ length: 10 }, (_, at) => 12_000 + at * 2_050);
+    const faults = instants.map(
+      (from) => ({ kind: "clock set", from, until: from, whom, by: -400_000 }) as const,
+    );
+    const plan = calm({ collectors: onTime(3), latency, faults, length: 50_000, healthyFrom: 33_000 });
+    const log = await playNats(plan);
+    expect(checkNats(log)).toEqual([]);
+    const moves = log.lives.flatMap(({ activities }) =>
+      activities.filter(({ at, activity }) => activity.type === "slots" && at > plan.start + 10_000),
+    );
+    expect(moves).toEqual([]);
+  });
+
+  it.each([{ collector: 0 }, { subscriber: 0 }])("does not stop %o once they answer again", async (whom) => {
+    const subscribers = [{ series: 0, from: 1_000, offset: 0, drift: 0, until: undefined, since: undefined }];
+    const faults = [
+      { kind: "messages", from: 15_000, until: 24_000, how: "lost", rate: 1 },
+      { kind: "clock set", from: 22_300, until: 22_300, whom, by: -400_000 },
+    ] as const;
+    const plan = calm({ collectors: onTime(1), subscribers, faults, length: 60_000, healthyFrom: 24_000 });
+    expect(checkNats(await playNats(plan))).toEqual([]);
+  });
 });
