@@ -11,6 +11,7 @@ import {
 } from "@nats-io/transport-node";
 import type { SchedulerLike, Subscription } from "rxjs";
 import type { VirtualClock } from "../../../src/index.js";
+import { type Dialect, OURS } from "./dialect.js";
 import { type Ground, JetStream, matches, type Packet } from "./jetstream.js";
 
 /** The version that the model is held to. */
@@ -35,6 +36,8 @@ export class Servers implements Ground {
   hasLeader = true;
   /** Called with every message that is stored, and the one that it replaces. */
   noteStored: Ground["noteStored"] = () => {};
+  /** Called with every message that reaches JetStream. */
+  noteTaken: (packet: Packet) => void = () => {};
 
   constructor(clock: VirtualClock) {
     this.scheduler = clock;
@@ -68,6 +71,7 @@ export class Servers implements Ground {
     const { subject, reply } = packet;
     if (this.jetstream.takes(subject)) {
       if (!this.hasLeader) return;
+      this.noteTaken(packet);
       const answer = this.jetstream.take(packet);
       if (answer !== undefined && reply !== undefined) {
         this.send(reply, { subject: reply, text: JSON.stringify(answer) });
@@ -100,6 +104,7 @@ export class ModelConnection {
   readonly #wire: Wire;
   readonly #scheduler: SchedulerLike;
   readonly #inbox: string;
+  readonly #dialect: Dialect;
   readonly #listening = new Set<Listening>();
   readonly #waiting = new Map<string, Waiting>();
   readonly #statuses = new Set<StatusQueue>();
@@ -113,10 +118,11 @@ export class ModelConnection {
   #count = 0;
 
   /** `number`: different for each connection to the same servers. */
-  constructor(servers: Servers, wire: Wire, scheduler: SchedulerLike, number: number) {
+  constructor(servers: Servers, wire: Wire, scheduler: SchedulerLike, number: number, dialect = OURS) {
     this.#servers = servers;
     this.#wire = wire;
     this.#scheduler = scheduler;
+    this.#dialect = dialect;
     this.#inbox = `_INBOX.answers${number}`;
     this.#closed = new Promise((resolve) => {
       this.#close = () => resolve(undefined);
@@ -237,12 +243,16 @@ export class ModelConnection {
 
   #send(packet: Packet): void {
     if (this.#isDropped) return;
-    if (this.#isConnected) this.#wire.up(() => this.#servers.take(packet));
-    else this.#held.push(packet);
+    if (!this.#isConnected) {
+      this.#held.push(packet);
+      return;
+    }
+    for (const said of this.#dialect.out(packet)) this.#wire.up(() => this.#servers.take(said));
   }
 
-  #arrive(to: string, packet: Packet): void {
+  #arrive(to: string, said: Packet): void {
     if (this.#isDropped) return;
+    const packet = this.#dialect.in(said);
     const waiting = this.#waiting.get(to);
     if (waiting !== undefined) {
       this.#waiting.delete(to);
