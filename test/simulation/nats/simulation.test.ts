@@ -62,6 +62,11 @@ it("a collector that reads a feed while it is purged does not count as covered w
   expect((await runNatsSeed(1_212, { faults: [1, 2, 3, 4], subscribers: [1] })).breaches).toEqual([]);
 });
 
+it("the next holder reads the history that an earlier one had no time for", async () => {
+  const { breaches } = await runNatsSeed(621, { faults: [1], subscribers: [] });
+  expect(breaches).toEqual([]);
+});
+
 it("a collector whose clock is set back by minutes goes on with the slots that it holds", async () => {
   const whom = { collector: 1 };
   const fault = { kind: "clock set", from: 15_000, until: 15_000, whom, by: -400_000 } as const;
