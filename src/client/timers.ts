@@ -28,6 +28,19 @@ export function callAt(scheduler: SchedulerLike, instant: number, work: () => vo
 }
 
 /**
+ * Calls `work` once, when `wait` ms have passed since `begun`. If the clock was set back since, that lies ahead, and the
+ * wait counts from now.
+ */
+export function callAfter(
+  scheduler: SchedulerLike,
+  begun: number,
+  wait: number,
+  work: () => void,
+): Subscription {
+  return callAt(scheduler, Math.min(begun, scheduler.now()) + wait, work);
+}
+
+/**
  * Resolves when the scheduler's clock has reached `instant`, at once where it has; rejects with the signal's
  * reason when that aborts, and leaves no timer behind.
  */

@@ -214,7 +214,7 @@ async function readStored(
     }
     const open = new Map<string, OpenRecord>();
     for (const [last, { sequence, text }] of newest) {
-      const removal = last === STATUS ? undefined : kind.removalOf(text());
+      const removal = last === STATUS ? undefined : kind.removalOf(last, text());
       if (last === STATUS || removal !== undefined) publisher.learn(last, sequence, text());
       if (removal !== undefined) open.set(last, { removal });
     }

@@ -1,7 +1,7 @@
 import { Subject, type Subscriber, Subscription } from "rxjs";
 import { type Client, coreOf } from "../../client/core.js";
 import type { Metering, RunningCollector, Told } from "../../client/metering.js";
-import { callAt } from "../../client/timers.js";
+import { callAfter } from "../../client/timers.js";
 import { PairstreamError } from "../../errors.js";
 import { type CollectingMeans, collectFeed } from "./collected-feed.js";
 import type { CollectedWatch } from "./feed-kinds.js";
@@ -207,14 +207,15 @@ export class Collector implements RunningCollector {
   async #tick(): Promise<void> {
     const { settings, rules } = this.#setup;
     const { scheduler } = settings;
-    const every = rules.lease * PARTS.renew;
-    let next = scheduler.now() + every;
+    let begun = scheduler.now();
+    let wait = rules.lease * PARTS.renew;
     try {
       const renewing = this.#renew();
       this.#renewal = renewing;
       const sent = await renewing;
       this.#losses = sent === undefined ? this.#losses + 1 : 0;
-      next = sent === undefined ? scheduler.now() + waitAfterLosses(rules, this.#losses) : sent + every;
+      begun = sent ?? scheduler.now();
+      if (sent === undefined) wait = waitAfterLosses(rules, this.#losses);
     } catch (error) {
       if (this.#stop.signal.aborted) return;
       if (!this.#means.values().next().value?.store.isPassing(error)) {
@@ -223,7 +224,8 @@ export class Collector implements RunningCollector {
       }
       this.#tellTrouble(error);
     }
-    if (!this.#stop.signal.aborted) this.#timer = callAt(scheduler, next, () => void this.#tick());
+    if (this.#stop.signal.aborted) return;
+    this.#timer = callAfter(scheduler, begun, wait, () => void this.#tick());
   }
 
   /** Resolves with when the table was sent that is written now, or with `undefined` if others were faster. */
@@ -248,12 +250,14 @@ export class Collector implements RunningCollector {
       for (const slot of move.released) this.#drop(slot);
       this.#count();
       const sent = scheduler.now();
+      const { setBack } = this.#limit;
       const isWritten = await this.#bucket!.write(move.table, read.revision);
       if (this.#stop.signal.aborted) return sent;
       if (!isWritten) continue;
       this.#written = move.table;
       const couldAct = this.#limit.mayAct();
-      this.#limit.actUntil(sent + rules.lease * PARTS.act);
+      // If the clock was set back meanwhile, it is not known how long this lease has lasted. The next renewal says it.
+      if (this.#limit.setBack === setBack) this.#limit.actUntil(sent + rules.lease * PARTS.act);
       this.#adopt(move.table, "takes");
       if (!couldAct) this.#resumed.next();
       return sent;

@@ -1,7 +1,7 @@
 import type { DeliverPolicy } from "@nats-io/jetstream";
 import type { Subscription as Listening, Msg } from "@nats-io/transport-node";
 import { Observable, type SchedulerLike, Subscription } from "rxjs";
-import { callAt } from "../../client/timers.js";
+import { callAfter } from "../../client/timers.js";
 import { asPairstreamError, closedError, type Store } from "./store.js";
 
 /** What a consumer of a stream emits. */
@@ -248,8 +248,9 @@ class Consumer {
 
   #watchSilence(): void {
     this.#timer.unsubscribe();
-    this.#timer = callAt(this.#scheduler, this.#heardAt + LONGEST_SILENCE, () => {
-      if (this.#scheduler.now() - this.#heardAt >= LONGEST_SILENCE) void this.#attach();
+    const heardAt = this.#heardAt;
+    this.#timer = callAfter(this.#scheduler, heardAt, LONGEST_SILENCE, () => {
+      if (this.#heardAt === heardAt) void this.#attach();
       else this.#watchSilence();
     });
   }
@@ -259,7 +260,7 @@ class Consumer {
     this.#detach();
     this.#failures += 1;
     const wait = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (this.#failures - 1));
-    this.#timer = callAt(this.#scheduler, begun + wait, () => void this.#attach());
+    this.#timer = callAfter(this.#scheduler, begun, wait, () => void this.#attach());
   }
 
   #fail(cause: unknown): void {

@@ -11,7 +11,7 @@ import { offerCandle, offerSniper, readCandleRecord, readWalletRecord } from "./
 import { candleBody, readCandleMessage, readWalletMessage, walletBody } from "./message.js";
 import type { FeedPublisher, RecordReader } from "./publisher.js";
 import { keptStatus } from "./statuses.js";
-import { walletToken } from "./subjects.js";
+import { isCandleToken, walletToken } from "./subjects.js";
 
 /** The options for `watchCandles` or `watchSnipers`. */
 export type CollectedWatch = (Series & WatchOptions) | SniperWatch;
@@ -29,9 +29,10 @@ export interface AskingMeans {
 export interface FeedKind {
   readonly read: RecordReader;
   /**
-   * The message to store if the candle or wallet of a message is gone; `undefined` if nothing can follow that message.
+   * The message to store if the candle or wallet of a message is gone; `undefined` if nothing can follow that message, or
+   * if it is about neither. `last`: the last part of its subject.
    */
-  removalOf(text: string): string | undefined;
+  removalOf(last: string, text: string): string | undefined;
   /** The instant that a reading must have reached, if it is not late. */
   dueUntil(): number;
   /** The status, limited to what is still kept. */
@@ -63,7 +64,8 @@ function candleKind(watch: Series & WatchOptions, { client, retention, scheduler
   const now = () => serviceTime(core.serviceClock(), scheduler.now());
   return {
     read: readCandleRecord,
-    removalOf: (text) => {
+    removalOf: (last, text) => {
+      if (!isCandleToken(last)) return undefined;
       const { candle, status, isRemoved } = readCandleMessage(text);
       return isRemoved || status === "final" ? undefined : candleBody({ candle, status, isRemoved: true });
     },
@@ -93,7 +95,7 @@ function sniperKind(watch: SniperWatch, { client, scheduler }: AskingMeans): Fee
   const core = coreOf(client);
   return {
     read: readWalletRecord,
-    removalOf: (text) => {
+    removalOf: (_last, text) => {
       const { wallet, isRemoved } = readWalletMessage(text);
       return isRemoved ? undefined : walletBody({ wallet, isRemoved: true });
     },

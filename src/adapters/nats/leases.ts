@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { ContractError } from "../../errors.js";
+import { VERSION } from "./message.js";
 
 /** The rules that all collectors of a group follow. */
 export interface GroupRules {
@@ -28,7 +29,8 @@ interface LeaseSlot {
 
 /** What the collectors of a group agree on: one value in a bucket, written by compare-and-set. */
 export interface LeaseTable {
-  readonly version: 1;
+  /** That of the messages: collectors that cannot read one another's messages share no leases. */
+  readonly version: typeof VERSION;
   readonly rules: GroupRules;
   /** A number for each collector, which grows with every sign of life. */
   readonly beats: Readonly<Record<string, number>>;
@@ -45,7 +47,7 @@ export const PARTS = { renew: 1 / 8, again: 1 / 16, act: 1 / 2, dead: 3 / 4 } as
 /** The table of a group that nobody has joined yet. `isQuiet`: whether no request of an earlier group can count. */
 export function emptyTable(rules: GroupRules, isQuiet = true): LeaseTable {
   const slots = Array.from({ length: rules.slots }, () => Object.freeze({ holder: null, epoch: 0, isQuiet }));
-  return { version: 1, rules, beats: {}, slots };
+  return { version: VERSION, rules, beats: {}, slots };
 }
 
 /** Whether all requests of a group had ended when the last of its collectors left. */
@@ -206,7 +208,7 @@ export function countsAfter({ limit }: GroupRules, slot: LeaseSlot | undefined):
 
 const count = z.int().check(z.nonnegative());
 const schema = z.object({
-  version: z.literal(1),
+  version: z.literal(VERSION),
   rules: z.object({
     slots: count.check(z.positive()),
     lease: z.number(),

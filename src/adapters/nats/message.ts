@@ -8,8 +8,8 @@ import { candle, listOf, wallet } from "../wire/model.js";
 import { readWire } from "../wire/read.js";
 import type { StoredRecord, Takeover } from "./records.js";
 
-/** The version of the messages. It grows with every change that an older reader would misread. */
-const VERSION = 2;
+/** The version of messages and leases. It grows with every change that an older reader would misread. */
+export const VERSION = 2;
 
 const count = z.int().check(z.nonnegative());
 const stamp = { version: z.literal(VERSION), epoch: count, observedAt: z.number(), revision: count };

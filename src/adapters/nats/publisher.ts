@@ -1,5 +1,5 @@
 import { type SchedulerLike, Subscription, timer } from "rxjs";
-import { callAt } from "../../client/timers.js";
+import { callAfter } from "../../client/timers.js";
 import { writeMessage } from "./message.js";
 import { decide, nextRevision, observedOver, type Proposal, type StoredRecord } from "./records.js";
 import { asPairstreamError, type Store } from "./store.js";
@@ -291,7 +291,7 @@ export class FeedPublisher {
       this.#isPausing = false;
       this.#pump();
     };
-    this.#pause = callAt(scheduler, begun + wait, () => {
+    this.#pause = callAfter(scheduler, begun, wait, () => {
       // If the stream is gone, nobody answers on its subjects.
       if (this.#failures % FAILURES_BEFORE_SETUP === 0) ensureStream().then(resume, resume);
       else resume();

@@ -36,7 +36,6 @@ export class SharedLimit implements BudgetPart {
   readonly #unsent = new Set<AbortController>();
   #actsUntil = Number.NEGATIVE_INFINITY;
   #latest = Number.NEGATIVE_INFINITY;
-  /** By how much the scheduler's clock was set back so far, in ms. */
   #setBack = 0;
   #end = Subscription.EMPTY;
 
@@ -66,6 +65,12 @@ export class SharedLimit implements BudgetPart {
   /** The present instant of a clock that stands still where the scheduler's is set back. */
   now(): number {
     return this.#now() + this.#setBack;
+  }
+
+  /** By how much the scheduler's clock was set back so far, in ms. */
+  get setBack(): number {
+    this.#now();
+    return this.#setBack;
   }
 
   /** Sets the collector's parts, each given as the instant of `now()` from which it counts. */

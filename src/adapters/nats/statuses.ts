@@ -7,15 +7,17 @@ import { makeStatus } from "./message.js";
  * The status of a feed that a collector has taken over, made from the status before and the status of the collector's
  * own reading.
  *
- * While the own reading is starting, the status stays as it was, but it is `stalled` if the reading fails. If the range
+ * While the own reading is starting, the status stays as it was, but it is `stalled` if the reading fails. What the own
+ * reading covers by then counts for nothing yet: its candles are stored once the history before them is. If the range
  * that was covered before meets the range that is covered now, both count as covered.
  */
 export function carriedStatus(before: FeedStatus | undefined, own: FeedStatus): FeedStatus {
-  if (before === undefined) return own;
   if (own.state === "starting") {
-    const { failures, lastError } = own;
+    const { state, failures, lastError } = own;
+    if (before === undefined) return makeStatus({ state, failures, lastError });
     return failures === 0 ? before : makeStatus({ ...before, state: "stalled", failures, lastError });
   }
+  if (before === undefined) return own;
   const { coveredFrom, coveredUntil = Number.NEGATIVE_INFINITY } = before;
   const joins = own.coveredFrom !== undefined && coveredFrom !== undefined && own.coveredFrom <= coveredUntil;
   return joins ? makeStatus({ ...own, coveredFrom: Math.min(coveredFrom, own.coveredFrom!) }) : own;

@@ -60,6 +60,11 @@ export function walletToken(address: string): string {
   return address === STATUS ? `%${hex(address)}${address.slice(1)}` : token(address);
 }
 
+/** Whether the last part of a subject of a series names a candle. Later versions may keep more beside the candles. */
+export function isCandleToken(last: string): boolean {
+  return /^\d+$/.test(last);
+}
+
 /** Splits a subject into its feed and its last part. */
 export function splitSubject(subject: string): { readonly key: string; readonly last: string } {
   const dot = subject.lastIndexOf(".");

@@ -33,7 +33,7 @@ import { checkConnection, checkNatsOptions, type NatsOptions } from "./options.j
 import { isNewer, type PlacedMessage } from "./records.js";
 import { SniperTable } from "./sniper-table.js";
 import { type Heard, heardStatus, nothingHeard } from "./statuses.js";
-import { candleSubjects, type FeedSubjects, STATUS, sniperSubjects } from "./subjects.js";
+import { candleSubjects, type FeedSubjects, isCandleToken, STATUS, sniperSubjects } from "./subjects.js";
 
 /** Options for watching the published candles of a series. */
 export interface PublishedCandlesOptions extends NatsOptions {
@@ -103,10 +103,9 @@ export function watchPublishedCandles(
     const table = new CandleTable(checked, intervals, since, () => settings.scheduler.now());
     const take = (signal: FeedSignal): readonly CandleEvent[] => {
       if (signal.type === "caught-up") return table.caughtUp(settings.scheduler.now());
-      const { time } = signal;
-      return signal.last === STATUS
-        ? table.status({ ...readStatusMessage(signal.text()), time })
-        : table.candle({ ...readCandleMessage(signal.text()), time });
+      const { time, last } = signal;
+      if (last === STATUS) return table.status({ ...readStatusMessage(signal.text()), time });
+      return isCandleToken(last) ? table.candle({ ...readCandleMessage(signal.text()), time }) : [];
     };
     return readFeed(connection, settings, feed, "all").pipe(concatMap(take));
   });

@@ -37,6 +37,12 @@ describe("a feed that is taken over", () => {
     expect(carriedStatus(undefined, starting)).toEqual(starting);
   });
 
+  it("covers nothing while the history of its first reading is not stored", () => {
+    const reading: FeedStatus = { ...starting, coveredFrom: 3, coveredUntil: 5 };
+    expect(carriedStatus(undefined, reading)).toEqual(starting);
+    expect(carriedStatus(live(1, 2), reading)).toEqual(live(1, 2));
+  });
+
   it("is late where that fails to begin", () => {
     const failing: FeedStatus = { state: "starting", failures: 2, lastError: slow };
     expect(carriedStatus(live(1, 5), failing)).toEqual({

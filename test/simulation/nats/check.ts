@@ -1,5 +1,6 @@
-import type { Candle } from "../../../src/index.js";
-import type { NatsBreach, NatsLog, SubscriberLog } from "./run-log.js";
+import { type Candle, type CandleEvent, isPairstreamError } from "../../../src/index.js";
+import { isOther, type Whom } from "./plan.js";
+import type { Arrival, CollectorLife, NatsBreach, NatsLog, SubscriberLog } from "./run-log.js";
 
 type Tell = (what: string, at: number) => void;
 type Monitor = (log: NatsLog, tell: Tell) => void;
@@ -20,7 +21,9 @@ const MONITORS: Readonly<Record<string, Monitor>> = {
     }
   },
   ends: watchEnds,
+  versions: watchVersions,
   agreement: watchAgreement,
+  stored: watchStored,
   takeovers: watchTakeovers,
   memory: watchMemory,
 };
@@ -37,22 +40,27 @@ export function checkNats(log: NatsLog): NatsBreach[] {
 /** No window at the service sees more requests than the key allows. */
 function watchWindows({ plan, arrivals }: NatsLog, tell: Tell): void {
   const { requests, per } = plan.limit;
-  const instants = arrivals.map(({ at }) => at).sort((a, b) => a - b);
-  for (let first = 0; first + requests < instants.length; first += 1) {
-    const [from, to] = [instants[first]!, instants[first + requests]!];
-    if (to - from >= per - 0.001) continue;
-    // A clock that is set forward while requests count takes them for older than they are.
-    if (isClockSet(plan, from - plan.timeout - per, to)) continue;
-    tell(`${requests + 1} requests within ${(to - from).toFixed(1)} ms`, to);
+  const inOrder = [...arrivals].sort((a, b) => a.at - b.at);
+  let first = 0;
+  for (const [last, { at }] of inOrder.entries()) {
+    while (at - inOrder[first]!.at >= per - 0.001) first += 1;
+    if (last - first < requests) continue;
+    const window = inOrder.slice(first, last + 1).filter((arrival) => !isForgotten(plan, arrival, at));
+    if (window.length <= requests) continue;
+    tell(`${window.length} requests within ${(at - window[0]!.at).toFixed(1)} ms`, at);
     return;
   }
 }
 
-function isClockSet(plan: NatsLog["plan"], from: number, to: number): boolean {
+/**
+ * Whether the clock of a request's collector was set forward after it was sent, and before an instant. Then the request
+ * seems older than it is, and does not count any more.
+ */
+function isForgotten(plan: NatsLog["plan"], { collector, sent }: Arrival, before: number): boolean {
   return plan.faults.some((fault) => {
-    if (fault.kind !== "clock set" || !("collector" in fault.whom)) return false;
+    if (fault.kind !== "clock set" || !("collector" in fault.whom) || fault.by < 0) return false;
     const at = plan.start + fault.from;
-    return from <= at && at <= to;
+    return fault.whom.collector === collector && sent < at && at <= before;
   });
 }
 
@@ -83,7 +91,6 @@ function watchHolders({ plan, arrivals, lives }: NatsLog, tell: Tell): void {
       return;
     }
     if (latest.collector === collector && latest.life === life) continue;
-    if (isClockSet(plan, latest.at - 2 * plan.lease, sent)) continue;
     // Where the leases are lost, a holder hears of the next one with its next renewal.
     if (areLeasesLost(plan, latest.at - plan.lease, sent)) continue;
     tell(
@@ -111,19 +118,59 @@ function watchEpochs({ lives }: NatsLog, tell: Tell): void {
   }
 }
 
-/** Nothing ends with an error. */
-function watchEnds({ plan, lives, subscribers }: NatsLog, tell: Tell): void {
-  for (const { collector, error } of lives) {
-    if (error !== undefined) tell(`collector ${collector} ended: ${error}`, plan.start);
+/** Nothing ends with an error, but who refuses the others. */
+function watchEnds(log: NatsLog, tell: Tell): void {
+  const { plan, lives, subscribers } = log;
+  const isRefusal = ({ collector, error }: CollectorLife) =>
+    isRefused(log, { collector })
+      ? isOfVersion(error)
+      : plan.others?.kind === "rules" && /follow different rules/.test(String(error));
+  for (const life of lives) {
+    const { collector, error } = life;
+    if (error !== undefined && !isRefusal(life)) tell(`collector ${collector} ended: ${error}`, plan.start);
   }
   for (const { number, error } of subscribers) {
-    if (error !== undefined) tell(`subscriber ${number} ended: ${error}`, plan.start);
+    if (error === undefined || (isRefused(log, { subscriber: number }) && isOfVersion(error))) continue;
+    tell(`subscriber ${number} ended: ${error}`, plan.start);
   }
   for (const { collector, activities } of lives) {
     for (const { at, activity } of activities) {
       if (activity.type === "failed")
         tell(`collector ${collector}: ${activity.feed} failed: ${activity.error}`, at);
     }
+  }
+}
+
+const isOfVersion = (error: unknown) => isPairstreamError(error) && error.name === "ContractError";
+
+/** Whether a process is of the version that came second: of two that do not know one another, the first one goes on. */
+function isRefused({ plan, lives }: NatsLog, whom: Whom): boolean {
+  if (plan.others?.kind !== "version") return false;
+  const begun = lives.flatMap(({ collector, activities }) => {
+    const first = activities.find(({ activity }) => activity.type === "slots" && activity.held.length > 0);
+    return first === undefined ? [] : [{ collector, at: first.at }];
+  });
+  const [first] = begun.sort((a, b) => a.at - b.at);
+  return first !== undefined && isOther(plan, whom) !== isOther(plan, { collector: first.collector });
+}
+
+/** Of two versions that do not know one another, the second one believes nothing, asks for nothing, and says so. */
+function watchVersions(log: NatsLog, tell: Tell): void {
+  const { ends, lives, subscribers, arrivals } = log;
+  for (const { collector, life, activities, error, ended } of lives) {
+    if (!isRefused(log, { collector })) continue;
+    const begun = activities.find(({ activity }) => activity.type === "started");
+    if (begun !== undefined) tell(`collector ${collector} works beside another version`, begun.at);
+    const asked = arrivals.find((arrival) => arrival.collector === collector && arrival.life === life);
+    if (asked !== undefined) tell(`collector ${collector} asks beside another version`, asked.at);
+    if (error === undefined && ended === undefined) tell(`collector ${collector} stands by in silence`, ends);
+  }
+  for (const { number, events, statuses, error, left } of subscribers) {
+    if (!isRefused(log, { subscriber: number })) continue;
+    if (events[0] !== undefined) tell(`subscriber ${number} reads another version`, events[0].at);
+    const live = statuses.find(({ status }) => status.state === "live");
+    if (live !== undefined) tell(`subscriber ${number} is live by another version`, live.at);
+    if (error === undefined && left === undefined) tell(`subscriber ${number} waits in silence`, ends);
   }
 }
 
@@ -138,7 +185,7 @@ function knownFrom({ since, events }: SubscriberLog): number | undefined {
 function watchAgreement(log: NatsLog, tell: Tell): void {
   const { plan, ends, truth, settledUntil } = log;
   for (const subscriber of log.subscribers) {
-    if (subscriber.left !== undefined) continue;
+    if (subscriber.left !== undefined || isRefused(log, { subscriber: subscriber.number })) continue;
     const status = subscriber.statuses.at(-1)?.status;
     // Where all that the key allows is asked for, a closing waits at times until the next one is due.
     const isLive = subscriber.statuses.some(
@@ -160,9 +207,33 @@ function watchAgreement(log: NatsLog, tell: Tell): void {
   }
 }
 
-/** Where a subscriber knows something else than the service says, or not that it is final; in short. */
+/** Once all is healthy, what is stored of every series is what the service says, also where nobody has subscribed. */
+function watchStored({ plan, ends, kept, truth, settledUntil }: NatsLog, tell: Tell): void {
+  for (const [pair, messages] of kept) {
+    const { status } = JSON.parse(messages.get("status") ?? '{"status":{}}');
+    if ((status.coveredUntil ?? 0) < settledUntil) {
+      tell(`${pair} is stored as covered until ${status.coveredUntil} alone`, ends);
+      continue;
+    }
+    const known = new Map<number, Pick<CandleEvent, "candle" | "status">>();
+    for (const [last, text] of messages) {
+      const message = JSON.parse(text);
+      if (/^\d+$/.test(last) && message.removed !== true) known.set(Number(last), message);
+    }
+    const difference = differenceOf(
+      { known },
+      truth.get(pair)!,
+      status.coveredFrom,
+      settledUntil,
+      plan.start,
+    );
+    if (difference !== undefined) tell(`${pair} as it is stored: ${difference}`, ends);
+  }
+}
+
+/** Where somebody knows something else than the service says, or not that it is final; in short. */
 function differenceOf(
-  { known }: SubscriberLog,
+  { known }: { readonly known: ReadonlyMap<number, Pick<CandleEvent, "candle" | "status">> },
   truth: ReadonlyMap<number, Candle>,
   from: number,
   until: number,
@@ -183,13 +254,15 @@ function differenceOf(
 }
 
 /** How long after trouble every series is asked for again, in ms: as docs/scaling.md says, and the tries of a start. */
-function takenWithin({ lease, limit, timeout, interval }: NatsLog["plan"]): number {
+function takenWithin({ lease: usual, limit, timeout, interval, others }: NatsLog["plan"]): number {
   const reached = 5_000;
+  const lease = Math.max(usual, others?.kind === "rules" ? others.lease : 0);
   return lease * (3 / 4 + 1 / 8 + 1 / 8) + timeout + limit.per + reached + interval;
 }
 
 /** In every stretch without trouble each series is asked for again within a bound, and then steadily. */
-function watchTakeovers({ plan, arrivals, ends }: NatsLog, tell: Tell): void {
+function watchTakeovers(log: NatsLog, tell: Tell): void {
+  const { plan, arrivals, ends } = log;
   const troubles = [
     ...plan.faults.map(({ from, until }) => ({ from: plan.start + from, until: plan.start + until })),
     ...plan.collectors.map(({ from }) => ({ from: plan.start + from, until: plan.start + from })),
@@ -198,7 +271,8 @@ function watchTakeovers({ plan, arrivals, ends }: NatsLog, tell: Tell): void {
   const bound = takenWithin(plan);
   const steady = 2 * plan.interval + plan.timeout;
   let calm = plan.start;
-  const firstCollector = plan.start + Math.min(...plan.collectors.map(({ from }) => from));
+  const working = plan.collectors.filter((_, collector) => !isRefused(log, { collector }));
+  const firstCollector = plan.start + Math.min(...working.map(({ from }) => from));
   for (const { from, until } of troubles) {
     if (calm >= firstCollector && from > calm + bound) {
       for (const pair of plan.pairs) {
@@ -224,7 +298,8 @@ function watchMemory({ plan, ends, left, most, lives }: NatsLog, tell: Tell): vo
   if (left.consumers > 0) tell(`${left.consumers} consumers are left`, ends);
   if (left.waiting > 0) tell(`${left.waiting} questions are left`, ends);
   const candles = plan.pairs.length * (plan.length / plan.interval + 40);
-  if (most.messages > candles + plan.pairs.length + 1) tell(`${most.messages} messages are kept`, ends);
+  // A status and a message that only another version knows for each pair, and the leases.
+  if (most.messages > candles + 2 * plan.pairs.length + 1) tell(`${most.messages} messages are kept`, ends);
   // A collector reads with 32 at once. Those of the dead, and those whose answers are lost, end within half a minute.
   const readers = 40 * lives.length + 60 * plan.subscribers.length;
   // Who asks for a consumer twice gets two, and finds that out from what they send.

@@ -57,6 +57,31 @@ export type NatsFault = { readonly from: number; readonly until: number } & (
   | { readonly kind: "purge" | "deleted"; readonly what: "candles" | "leases" }
 );
 
+/** How much the service has to tell, and for how long that changes. */
+interface MarketPlan {
+  /** How many swaps a pair has in an interval on average; `undefined` for several in each. */
+  readonly swaps: number | undefined;
+  /** The age in ms from which a swap no longer changes: less than that of a candle that becomes final. */
+  readonly settlesAfter: number;
+  /** The share of swaps that appear late. */
+  readonly late: number;
+  /** The chance of a fork in each `settlesAfter`; in a sparse market, the share of swaps that are taken back. */
+  readonly forks: number;
+  readonly revisionWindow: number;
+}
+
+/** Collectors and subscribers, by number, of another version of the package or with another setting. */
+export type OthersPlan = {
+  readonly collectors: readonly number[];
+  readonly subscribers: readonly number[];
+} & (
+  | { readonly kind: "additions" }
+  /** Their messages and leases are of a version that is higher or lower by so much. */
+  | { readonly kind: "version"; readonly by: 1 | -1 }
+  /** Their leases last so long, in ms. */
+  | { readonly kind: "rules"; readonly lease: number }
+);
+
 /** A world of collectors and subscribers, and what goes wrong there. */
 export interface NatsPlan {
   readonly seed: number;
@@ -68,6 +93,7 @@ export interface NatsPlan {
   readonly timeframe: Timeframe;
   readonly every: number | "close";
   readonly interval: number;
+  readonly market: MarketPlan;
   readonly lease: number;
   readonly slots: number;
   readonly limit: { readonly requests: number; readonly per: number };
@@ -83,7 +109,15 @@ export interface NatsPlan {
   };
   readonly collectors: readonly CollectorPlan[];
   readonly subscribers: readonly SubscriberPlan[];
+  /** Absent where all are alike. */
+  readonly others?: OthersPlan | undefined;
   readonly faults: readonly NatsFault[];
+}
+
+/** Whether a process is one of the others. */
+export function isOther({ others }: Pick<NatsPlan, "others">, whom: Whom): boolean {
+  if ("collector" in whom) return others?.collectors.includes(whom.collector) === true;
+  return others?.subscribers.includes(whom.subscriber) === true;
 }
 
 /** What the name of everything begins with. */
@@ -130,6 +164,8 @@ export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
     timeframe,
     every: isTight ? interval / 2 : every,
     interval,
+    // A silent pair is asked for a second time where an answer proves nothing: a tight limit has no room for that.
+    market: drawMarket(draw.fork("market"), interval, isTight),
     lease,
     slots,
     limit: { requests, per: isTight ? 1_000 : per },
@@ -158,7 +194,43 @@ export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
     }),
     faults: [],
   } satisfies NatsPlan;
-  return { ...plan, faults: drawFaults(faults, plan) };
+  const others = drawOthers(draw.fork("others"), plan);
+  const isBearable = (fault: NatsFault) =>
+    // Where the leases are lost, the version that comes first is another one, and both have refused one another then.
+    !(others?.kind === "version" && "what" in fault && fault.what === "leases");
+  return { ...plan, others, faults: drawFaults(faults, plan).filter(isBearable) };
+}
+
+function drawOthers(
+  draw: Draw,
+  { collectors, subscribers, lease }: Pick<NatsPlan, "collectors" | "subscribers" | "lease">,
+): OthersPlan | undefined {
+  if (!draw.chance(0.3)) return undefined;
+  const kind = draw.weighed({ additions: 3, version: 2, rules: 1 });
+  const some = (of: readonly unknown[]) => [...of.keys()].filter(() => draw.chance(0.5));
+  const whom = { collectors: some(collectors), subscribers: some(subscribers) };
+  if (kind === "version") return { ...whom, kind, by: draw.pick([1, -1] as const) };
+  return kind === "rules" ? { ...whom, kind, lease: Math.round(1.5 * lease) } : { ...whom, kind };
+}
+
+const BUSY: MarketPlan = {
+  swaps: undefined,
+  settlesAfter: SECOND,
+  late: 0.2,
+  forks: 0.3,
+  revisionWindow: 2,
+};
+
+function drawMarket(draw: Draw, interval: number, isTight: boolean): MarketPlan {
+  if (isTight || draw.chance(0.6)) return BUSY;
+  const revisionWindow = draw.whole(2, 5);
+  return {
+    swaps: draw.scaled(20, 150) / 100,
+    settlesAfter: draw.whole(SECOND, Math.min(15 * SECOND, (revisionWindow - 1) * interval)),
+    late: draw.between(0.1, 0.4),
+    forks: draw.between(0.05, 0.4),
+    revisionWindow,
+  };
 }
 
 /** Names of pairs of which no two have the same slot. */

@@ -1,9 +1,15 @@
 import type { PlantedFault } from "../planted-faults.js";
 
+export interface PlantedNatsFault extends PlantedFault {
+  /** The monitor of the promise that it breaks. */
+  readonly monitor: string;
+}
+
 /** Bugs that a protocol of leases may have; the simulation of collectors is good for what of them it catches. */
-export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
+export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
   {
     name: "writes leases without compare-and-set",
+    monitor: "fences",
     file: "adapters/nats/lease-bucket.ts",
     find: "JSON.stringify(table), { previousSeq: revision }",
     replace: "JSON.stringify(table), {}",
@@ -11,13 +17,15 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "goes on after its lease has run out",
+    monitor: "holders",
     file: "adapters/nats/shared-limit.ts",
     find: "const mayAct = this.#now() < this.#actsUntil;",
     replace: "const mayAct = this.#now() < this.#actsUntil || this.#parts.length > 0;",
-    seeds: [62],
+    seeds: [270],
   },
   {
     name: "uses a slot's part of the limit as soon as it has the slot",
+    monitor: "windows",
     file: "adapters/nats/leases.ts",
     find: "return slot?.isQuiet ? limit.per : limit.timeout + limit.per;",
     replace: "return 0;",
@@ -25,6 +33,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "gives each collector the whole limit",
+    monitor: "windows",
     file: "adapters/nats/leases.ts",
     find: "Math.floor((limit.requests * held) / slots)",
     replace: "limit.requests",
@@ -32,13 +41,15 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "takes others for dead by its own clock",
+    monitor: "holders",
     file: "adapters/nats/leases.ts",
     find: "now - (seen.beats.get(id)?.since ?? now) < rules.lease * PARTS.dead",
     replace: "now - (table.beats[id] ?? now) < rules.lease * PARTS.dead",
-    seeds: [62],
+    seeds: [14],
   },
   {
     name: "never takes the slots of the dead",
+    monitor: "takeovers",
     file: "adapters/nats/leases.ts",
     find: "if (holder === null || (holder !== me && alive.includes(holder))) return slot;",
     replace: "if (holder !== me) return slot;",
@@ -46,6 +57,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "reads on from where it is, and not from what may still change",
+    monitor: "agreement",
     file: "adapters/nats/feed-kinds.ts",
     find: "changeable.length === 0 ? watch : { ...watch, since: Math.min(...changeable) }",
     replace: "changeable.length === 0 ? watch : { ...watch, since: Math.max(...changeable) + 60_000 }",
@@ -53,6 +65,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "does not read again after a consumer was lost",
+    monitor: "agreement",
     file: "adapters/nats/consumer.ts",
     find: 'const isResumed = this.#readUntil !== undefined && (from === "now" || this.#isCaughtUp);',
     replace: "const isResumed = false;",
@@ -60,6 +73,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "takes a message for the next that is not",
+    monitor: "agreement",
     file: "adapters/nats/consumer.ts",
     find: "if (place.delivery !== this.#delivered + 1) {",
     replace: "if (place.delivery < this.#delivered - 1_000) {",
@@ -67,13 +81,15 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "loses its lease to others who renew at the same moment",
+    monitor: "takeovers",
     file: "adapters/nats/collector.ts",
-    find: "next = sent === undefined ? scheduler.now() + waitAfterLosses(rules, this.#losses) : sent + every;",
-    replace: "if (sent === undefined) next += 0;",
+    find: "begun = sent ?? scheduler.now();\n      if (sent === undefined) wait = waitAfterLosses(rules, this.#losses);",
+    replace: "begun = sent ?? begun;",
     seeds: [8],
   },
   {
     name: "forgets the slots when the clock is set back",
+    monitor: "takeovers",
     file: "adapters/nats/shared-limit.ts",
     find: "this.#setBack += this.#latest - now;",
     replace: "",
@@ -81,6 +97,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "counts as covered what a purge has taken",
+    monitor: "agreement",
     file: "adapters/nats/publisher.ts",
     find: "if (isGone) this.#restore(proposal.epoch);",
     replace: "if (isGone) this.#gone.clear();",
@@ -88,6 +105,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "stays under an epoch that others are beyond",
+    monitor: "agreement",
     file: "adapters/nats/collected-feed.ts",
     find: "if (status !== undefined && status.epoch > epoch) means.outranked(feed, status.epoch);",
     replace: "",
@@ -95,6 +113,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "stores without the sequence that it expects",
+    monitor: "fences",
     file: "adapters/nats/publisher.ts",
     find: "await store.publish(subject, writeMessage(record), stored?.sequence ?? 0);",
     replace: "await store.publish(subject, writeMessage(record), undefined as never);",
@@ -102,6 +121,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "gives all leases one epoch",
+    monitor: "epochs",
     file: "adapters/nats/leases.ts",
     find: "epoch: Math.max(slot.epoch + 1, Math.floor(now), leastEpoch)",
     replace: "epoch: 1",
@@ -109,6 +129,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "begins revisions anew",
+    monitor: "revisions",
     file: "adapters/nats/records.ts",
     find: "return stored.body === proposal.body ? stored.revision : stored.revision + 1;",
     replace: "return 0;",
@@ -116,9 +137,66 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "gives up a message that is not acknowledged",
+    monitor: "agreement",
     file: "adapters/nats/publisher.ts",
     find: "    this.#putBack(offer);\n",
     replace: "",
     seeds: [1231],
+  },
+  {
+    name: "leaves what an earlier holder has left",
+    monitor: "stored",
+    file: "adapters/nats/collected-feed.ts",
+    find: 'if (own.state === "live") removeMissing(publisher, open, own, epoch);',
+    replace: "",
+    seeds: [736],
+  },
+  {
+    name: "takes a message of another version for one of its own",
+    monitor: "versions",
+    file: "adapters/nats/message.ts",
+    find: "version: z.literal(VERSION)",
+    replace: "version: z.int()",
+    seeds: [568],
+  },
+  {
+    name: "shares leases with another version",
+    monitor: "versions",
+    file: "adapters/nats/leases.ts",
+    find: "version: z.literal(VERSION)",
+    replace: "version: z.int() as never",
+    seeds: [568],
+  },
+  {
+    name: "ends at a kind of message that it does not know",
+    monitor: "ends",
+    file: "adapters/nats/subjects.ts",
+    find: "return /^\\d+$/.test(last);",
+    replace: "return last !== STATUS;",
+    seeds: [3],
+  },
+  {
+    name: "goes on with a feed that it has given up",
+    monitor: "holders",
+    file: "adapters/nats/collected-feed.ts",
+    find: "this.#abort.abort();\n    this.#following.unsubscribe();",
+    replace: "this.#abort.abort();",
+    seeds: [335],
+  },
+  {
+    name: "keeps every message of a candle",
+    monitor: "memory",
+    file: "adapters/nats/store.ts",
+    find: "max_msgs_per_subject: 1,",
+    replace: "max_msgs_per_subject: 2,",
+    seeds: [335],
+  },
+  {
+    name: "asks on whether a collector lives when nobody wants to know",
+    monitor: "memory",
+    file: "adapters/nats/liveness.ts",
+    find: "if (subscriber.closed) return;",
+    replace: "",
+    seeds: [335],
   },
 ];

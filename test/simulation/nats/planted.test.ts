@@ -18,7 +18,7 @@ describe("the simulation of collectors catches a library that", () => {
       const broken = await bundledNats(fault);
       for (const seed of [...fault.seeds, ...FALLBACK]) {
         const { breaches } = await broken(seed);
-        if (breaches.length === 0) continue;
+        if (!breaches.some(({ monitor }) => monitor === fault.monitor)) continue;
         expect((await sound(seed)).breaches).toEqual([]);
         return;
       }

@@ -51,6 +51,8 @@ export interface NatsLog {
   readonly unordered: readonly { readonly at: number; readonly what: string }[];
   readonly stored: number;
   readonly faults: Readonly<Record<string, number>>;
+  /** By pair, what is stored at the end: the texts by the last parts of their subjects. */
+  readonly kept: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** By pair, the candles as the service has them at the end. */
   readonly truth: ReadonlyMap<string, ReadonlyMap<number, Candle>>;
   /** By the service's clock: what began before does not change any more. */

@@ -15,6 +15,8 @@ export interface NatsCounts {
   /** Windows that saw all the requests that the key allows. */
   readonly fullWindows: number;
   readonly faults: Readonly<Record<string, number>>;
+  /** Runs of which kind there were. */
+  readonly worlds: Readonly<Record<string, number>>;
 }
 
 /** Which parts of a plan a run leaves out: a failing one is made smaller with it. */
@@ -58,11 +60,10 @@ export const NOTHING: NatsCounts = {
   handOvers: 0,
   fullWindows: 0,
   faults: {},
+  worlds: {},
 };
 
 export function sum(a: NatsCounts, b: NatsCounts): NatsCounts {
-  const faults: Record<string, number> = { ...a.faults };
-  for (const [kind, count] of Object.entries(b.faults)) faults[kind] = (faults[kind] ?? 0) + count;
   return {
     runs: a.runs + b.runs,
     seconds: a.seconds + b.seconds,
@@ -71,8 +72,15 @@ export function sum(a: NatsCounts, b: NatsCounts): NatsCounts {
     events: a.events + b.events,
     handOvers: a.handOvers + b.handOvers,
     fullWindows: a.fullWindows + b.fullWindows,
-    faults,
+    faults: sumOf(a.faults, b.faults),
+    worlds: sumOf(a.worlds, b.worlds),
   };
+}
+
+function sumOf(a: Readonly<Record<string, number>>, b: Readonly<Record<string, number>>) {
+  const sums: Record<string, number> = { ...a };
+  for (const [kind, count] of Object.entries(b)) sums[kind] = (sums[kind] ?? 0) + count;
+  return sums;
 }
 
 function countsOf({ plan, arrivals, stored, subscribers, lives, faults }: NatsLog): NatsCounts {
@@ -93,6 +101,10 @@ function countsOf({ plan, arrivals, stored, subscribers, lives, faults }: NatsLo
     handOvers: Math.max(0, starts.length - plan.pairs.length),
     fullWindows,
     faults,
+    worlds: {
+      [plan.market.swaps === undefined ? "busy" : "sparse"]: 1,
+      ...(plan.others && { [`others by ${plan.others.kind}`]: 1 }),
+    },
   };
 }
 

@@ -7,11 +7,13 @@ import {
 } from "../../../src/adapters/nats/index.js";
 import { natsLibrary } from "../../../src/adapters/nats/nats.js";
 import { type Candle, createClient, type FetchLike, type Series, VirtualClock } from "../../../src/index.js";
-import { createPairService, type PairService, unsettled } from "../../../src/service/index.js";
-import { breachOf, busyMarket } from "../../adapters/nats/market.js";
+import { breachOf } from "../../adapters/nats/market.js";
 import { chanceOf } from "../draw.js";
+import { dialectOf, OURS } from "./dialect.js";
+import { KEY, WorldService } from "./market.js";
 import { Node } from "./node.js";
 import {
+  isOther,
   type MachinePlan,
   NAME,
   type NatsFault,
@@ -21,11 +23,8 @@ import {
 } from "./plan.js";
 import type { Arrival, CollectorLife, NatsLog, SubscriberLog } from "./run-log.js";
 import { ModelConnection, Servers } from "./servers.js";
+import { StoredWatch } from "./stored.js";
 import { strikes, Way } from "./way.js";
-
-const SETTLES_AFTER = 1_000;
-const WATCH = { settle: 100, revisionWindow: 2 } as const;
-const KEY = "key";
 
 /** Plays a plan to its end, and a minute more after everybody has left. */
 export async function playNats(plan: NatsPlan): Promise<NatsLog> {
@@ -58,41 +57,26 @@ class World {
   readonly #plan: NatsPlan;
   readonly #clock: VirtualClock;
   readonly #servers: Servers;
-  readonly #service: PairService;
+  readonly #service: WorldService;
   readonly #arrivals: Arrival[] = [];
   readonly #lives: CollectorLife[] = [];
   readonly #running = new Map<number, Running>();
   readonly #subscribers: SubscriberLog[] = [];
   readonly #faults: Record<string, number> = {};
-  readonly #unfenced: { at: number; what: string }[] = [];
-  readonly #unordered: { at: number; what: string }[] = [];
   readonly #nodes: Node[] = [];
   readonly #connections: ModelConnection[] = [];
   readonly #leaving: (() => void)[] = [];
   readonly #most = { messages: 0, consumers: 0 };
-  #stored = 0;
+  readonly #stored: StoredWatch;
 
   constructor(plan: NatsPlan) {
     this.#plan = plan;
     this.#clock = new VirtualClock(plan.start);
     this.#servers = new Servers(this.#clock);
-    this.#servers.noteStored = (kept, before) => {
-      this.#stored += 1;
-      if (before === undefined) return;
-      const at = this.#clock.now();
-      const [now, then] = [stampOf(kept.text), stampOf(before.text)];
-      if (now.epoch < then.epoch) {
-        this.#unfenced.push({ at, what: `${kept.subject}: epoch ${now.epoch} replaces ${then.epoch}` });
-      }
-      const isOneLife = now.candle !== undefined && !then.isRemoval;
-      if (isOneLife && now.revision - then.revision !== Number(now.candle !== then.candle)) {
-        const what = `${kept.subject}: revision ${now.revision} replaces ${then.revision}`;
-        this.#unordered.push({ at, what });
-      }
-    };
-    const market = busyMarket(plan.pairs, Math.floor(plan.start / 1_000) * 1_000 - 60_000);
-    const source = unsettled(market, { seed: plan.seed, settlesAfter: SETTLES_AFTER, late: 0.2, forks: 0.3 });
-    this.#service = createPairService({ source, clock: () => this.#serviceNow(), apiKeys: [KEY] });
+    this.#stored = new StoredWatch(() => this.#clock.now());
+    this.#servers.noteStored = this.#stored.noteStored;
+    this.#servers.noteTaken = (packet) => this.#stored.taken(packet);
+    this.#service = new WorldService(plan, this.#clock);
   }
 
   async play(): Promise<NatsLog> {
@@ -103,10 +87,11 @@ class World {
     for (let at = 1_000; at < plan.length; at += 1_000) this.#at(at, () => this.#measure());
     await clock.advanceTo(plan.start + plan.length);
     const ends = clock.now();
-    const settledUntil = this.#serviceNow() - 4 * plan.interval - 2 * SETTLES_AFTER - 3_000;
+    const { settledUntil } = this.#service;
     const truth = new Map<string, ReadonlyMap<number, Candle>>();
-    for (const pair of plan.pairs) truth.set(pair, await this.#truth(pair));
+    for (const pair of plan.pairs) truth.set(pair, await this.#service.truth(pair));
     const most = { ...this.#most };
+    const kept = this.#kept();
     for (const leave of this.#leaving) leave();
     for (const { subscription } of this.#running.values()) subscription.unsubscribe();
     await clock.advanceBy(60_000);
@@ -122,10 +107,11 @@ class World {
       arrivals: this.#arrivals,
       lives: this.#lives,
       subscribers: this.#subscribers,
-      unfenced: this.#unfenced,
-      unordered: this.#unordered,
-      stored: this.#stored,
+      unfenced: this.#stored.unfenced,
+      unordered: this.#stored.unordered,
+      stored: this.#stored.stored,
       faults: this.#faults,
+      kept,
       truth,
       settledUntil,
       left,
@@ -141,13 +127,13 @@ class World {
     this.#faults[kind] = (this.#faults[kind] ?? 0) + 1;
   }
 
-  #serviceNow(): number {
-    const now = this.#clock.now();
-    let shown = now + this.#plan.serviceOffset;
-    for (const fault of this.#plan.faults) {
-      if (fault.kind === "service's clock set" && now >= this.#plan.start + fault.from) shown += fault.by;
+  #kept(): ReadonlyMap<string, ReadonlyMap<string, string>> {
+    const kept = new Map(this.#plan.pairs.map((pair) => [pair, new Map<string, string>()]));
+    for (const { subject, text } of this.#servers.jetstream.streams.get(NAME)?.messages.values() ?? []) {
+      const [pair, last] = [subject.split(".")[3]!, subject.split(".").at(-1)!];
+      kept.get(pair)?.set(last, text);
     }
-    return shown;
+    return kept;
   }
 
   #measure(): void {
@@ -220,7 +206,7 @@ class World {
   }
 
   #process(whom: Whom, life: number, machine: MachinePlan, operate: (isSent: boolean) => boolean) {
-    const { start, faults } = this.#plan;
+    const { start, faults, others } = this.#plan;
     const struck = faults.filter((fault) => strikes(fault, whom));
     const node = new Node(this.#clock, start, machine, {
       pauses: struck.flatMap(({ kind, from, until }) =>
@@ -232,7 +218,8 @@ class World {
     });
     const count = (kind: string) => this.#count(kind);
     const way = new Way(this.#plan, whom, life, { clock: this.#clock, node }, operate, count);
-    const connection = new ModelConnection(this.#servers, way, node, this.#connections.length);
+    const dialect = others !== undefined && isOther(this.#plan, whom) ? dialectOf(others) : OURS;
+    const connection = new ModelConnection(this.#servers, way, node, this.#connections.length, dialect);
     if (way.hasNoticed) connection.disconnect();
     for (const instant of way.changes) {
       if (start + instant < this.#clock.now()) continue;
@@ -284,15 +271,18 @@ class World {
     });
     const watches = plan.pairs.map((pair) => ({
       ...this.#seriesOf(pair),
-      ...WATCH,
+      settle: 100,
+      revisionWindow: plan.market.revisionWindow,
       every: plan.every,
       since: { candles: 10 },
     }));
     const stopping = new AbortController();
+    const { others } = plan;
+    const hasOtherRules = others?.kind === "rules" && isOther(plan, { collector });
     const subscription = collect(connection.asConnection, client, watches, {
       name: NAME,
       rateLimit: plan.limit,
-      lease: plan.lease,
+      lease: hasOtherRules ? others.lease : plan.lease,
       slots: plan.slots,
       signal: stopping.signal,
       ...(plan.retention === undefined ? {} : { retention: plan.retention }),
@@ -353,7 +343,7 @@ class World {
     const plan: SubscriberPlan = this.#plan.subscribers[number]!;
     const { node, connection } = this.#process({ subscriber: number }, 0, plan, () => true);
     const since =
-      plan.since !== undefined && "back" in plan.since ? this.#serviceNow() - plan.since.back : undefined;
+      plan.since !== undefined && "back" in plan.since ? this.#service.now() - plan.since.back : undefined;
     const log: SubscriberLog = {
       number,
       plan,
@@ -400,39 +390,4 @@ class World {
       });
     }
   }
-
-  async #truth(pair: string): Promise<ReadonlyMap<number, Candle>> {
-    const candles = new Map<number, Candle>();
-    const from = this.#plan.start - 600_000;
-    for (let cursor: string | undefined; ; ) {
-      const query = new URLSearchParams({
-        timeframe: this.#plan.timeframe,
-        currency: "usd",
-        fromDate: String(Math.floor(from / 1_000)),
-        toDate: String(Math.ceil(this.#serviceNow() / 1_000)),
-        limit: "1000",
-        ...(cursor === undefined ? {} : { cursor }),
-      });
-      const url = `http://localhost/token/mainnet/pairs/${pair}/ohlcv?${query}`;
-      const answer = await this.#service.fetch(url, { headers: { "X-API-Key": KEY } });
-      const page = JSON.parse(await answer.text());
-      for (const row of page.result) {
-        const timestamp = Date.parse(row.timestamp);
-        candles.set(timestamp, { ...row, timestamp });
-      }
-      cursor = page.cursor;
-      if (!cursor) return candles;
-    }
-  }
-}
-
-/** What a stored message says of its place: empty where it is none about a candle. */
-function stampOf(text: string) {
-  const numberOf = (name: string) => Number(new RegExp(`"${name}":(\\d+)`).exec(text)?.[1] ?? 0);
-  return {
-    epoch: numberOf("epoch"),
-    revision: numberOf("revision"),
-    candle: /"candle":.*$/.exec(text)?.[0],
-    isRemoval: text.includes('"removed":true'),
-  };
 }

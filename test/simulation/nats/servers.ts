@@ -11,6 +11,7 @@ import {
 } from "@nats-io/transport-node";
 import type { SchedulerLike, Subscription } from "rxjs";
 import type { VirtualClock } from "../../../src/index.js";
+import { type Dialect, OURS } from "./dialect.js";
 import { type Ground, JetStream, type Packet } from "./jetstream.js";
 import { matches } from "./kept.js";
 
@@ -36,6 +37,8 @@ export class Servers implements Ground {
   hasLeader = true;
   /** Called with every message that is stored, and the one that it replaces. */
   noteStored: Ground["noteStored"] = () => {};
+  /** Called with every message that reaches JetStream. */
+  noteTaken: (packet: Packet) => void = () => {};
 
   constructor(clock: VirtualClock) {
     this.scheduler = clock;
@@ -69,6 +72,7 @@ export class Servers implements Ground {
     const { subject, reply } = packet;
     if (this.jetstream.takes(subject)) {
       if (!this.hasLeader) return;
+      this.noteTaken(packet);
       const answer = this.jetstream.take(packet);
       if (answer !== undefined && reply !== undefined) {
         this.send(reply, { subject: reply, text: JSON.stringify(answer) });
@@ -138,6 +142,7 @@ export class ModelConnection {
   /** What the subjects begin with on which answers come. */
   readonly #answers: string;
   readonly #listeners = new Listeners();
+  readonly #dialect: Dialect;
   readonly #waiting = new Map<string, Waiting>();
   readonly #statuses = new Set<StatusQueue>();
   readonly #closed: Promise<undefined>;
@@ -150,10 +155,11 @@ export class ModelConnection {
   #count = 0;
 
   /** `number`: different for each connection to the same servers. */
-  constructor(servers: Servers, wire: Wire, scheduler: SchedulerLike, number: number) {
+  constructor(servers: Servers, wire: Wire, scheduler: SchedulerLike, number: number, dialect = OURS) {
     this.#servers = servers;
     this.#wire = wire;
     this.#scheduler = scheduler;
+    this.#dialect = dialect;
     this.#answers = `_INBOX.answers${number}.`;
     this.#closed = new Promise((resolve) => {
       this.#close = () => resolve(undefined);
@@ -273,12 +279,16 @@ export class ModelConnection {
 
   #send(packet: Packet): void {
     if (this.#isDropped) return;
-    if (this.#isConnected) this.#wire.up(() => this.#servers.take(packet));
-    else this.#held.push(packet);
+    if (!this.#isConnected) {
+      this.#held.push(packet);
+      return;
+    }
+    for (const said of this.#dialect.out(packet)) this.#wire.up(() => this.#servers.take(said));
   }
 
-  #arrive(to: string, packet: Packet): void {
+  #arrive(to: string, said: Packet): void {
     if (this.#isDropped) return;
+    const packet = this.#dialect.in(said);
     const waiting = this.#waiting.get(to);
     if (waiting !== undefined) {
       this.#waiting.delete(to);

@@ -84,11 +84,15 @@ async function playAll(from: number, seeds: number, jobs: number) {
       feed();
     });
   await Promise.all(children.map(playWith));
-  const { runs, seconds, requests, messages, events, handOvers, fullWindows, faults } = total;
+  const { runs, seconds, requests, messages, events, handOvers, fullWindows, faults, worlds } = total;
   console.log(`runs ${runs}, simulated hours ${(seconds / 3_600).toFixed(1)}, requests ${requests}`);
   console.log(`messages ${messages}, events ${events}, hand-overs ${handOvers}, full windows ${fullWindows}`);
-  const kinds = Object.entries(faults).sort(([a], [b]) => (a < b ? -1 : 1));
-  console.log(`faults ${kinds.map(([kind, count]) => `${kind} ${count}`).join(", ")}`);
+  const listed = (counts: Readonly<Record<string, number>>) => {
+    const kinds = Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1));
+    return kinds.map(([kind, count]) => `${kind} ${count}`).join(", ");
+  };
+  console.log(`faults ${listed(faults)}`);
+  console.log(`worlds ${listed(worlds)}`);
   console.log(`wall time ${((performance.now() - began) / 1_000).toFixed(1)} s`);
   for (const { seed, crash } of crashed) console.log(`seed ${seed} crashed: ${crash}`);
   failed.sort((a, b) => a.seed - b.seed);

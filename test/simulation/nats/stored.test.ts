@@ -1,0 +1,56 @@
+import { headers } from "@nats-io/transport-node";
+import { beforeEach, describe, expect, it } from "vitest";
+import { StoredWatch } from "./stored.js";
+
+const SUBJECT = "p.candles.mainnet.one.1s.usd.1000";
+const CANDLE = { timestamp: 1_000, open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 };
+const said = (more: object) => ({
+  sequence: 1,
+  subject: SUBJECT,
+  time: 0,
+  text: JSON.stringify({ version: 2, epoch: 2, revision: 3, candle: CANDLE, status: "open", ...more }),
+});
+const higher = { ...CANDLE, close: 2 };
+
+describe("the watch of what is stored", () => {
+  let watch: StoredWatch;
+  const store = (more: object, before: object = {}) => watch.noteStored(said(more), said(before));
+
+  beforeEach(() => {
+    watch = new StoredWatch(() => 7);
+  });
+
+  it("tells of a message that does not say what it replaces", () => {
+    const expecting = headers();
+    expecting.set("Nats-Expected-Last-Subject-Sequence", "0");
+    watch.taken({ subject: SUBJECT, text: "", headers: expecting });
+    watch.taken({ subject: "$JS.API.INFO", text: "" });
+    watch.taken({ subject: "p.candles.mainnet.one.1s.usd.summary", text: "" });
+    expect(watch.unfenced).toEqual([]);
+    watch.taken({ subject: SUBJECT, text: "" });
+    watch.taken({ subject: "$KV.p-leases.default", text: "", headers: headers() });
+    expect(watch.unfenced.map(({ what }) => what)).toEqual([
+      `${SUBJECT}: may replace anything`,
+      "$KV.p-leases.default: may replace anything",
+    ]);
+  });
+
+  it("tells of an earlier lease over a later one", () => {
+    store({ epoch: 3 });
+    expect(watch.unfenced).toEqual([]);
+    store({ epoch: 1 });
+    expect(watch.unfenced).toEqual([{ at: 7, what: `${SUBJECT}: epoch 1 replaces 2` }]);
+  });
+
+  it("tells of a revision that does not follow", () => {
+    store({});
+    store({ newer: { note: 1 } });
+    store({ candle: higher, revision: 4 });
+    store({ candle: higher, revision: 0 }, { removed: true });
+    expect(watch.unordered).toEqual([]);
+    store({ candle: higher });
+    store({ revision: 4 });
+    store({ removed: true, revision: 5 });
+    expect(watch.unordered).toHaveLength(3);
+  });
+});

@@ -1,0 +1,54 @@
+import type { Ground, Packet } from "./jetstream.js";
+import { NAME } from "./plan.js";
+
+const EXPECTED = "Nats-Expected-Last-Subject-Sequence";
+/** What the library stores: candles, statuses and leases. A later version may store more beside that. */
+const STORED = new RegExp(`^(${NAME}\\.candles\\..*\\.(\\d+|status)|\\$KV\\..*)$`);
+
+/** Looks at what is stored. */
+export class StoredWatch {
+  /** Messages that do not say what they replace, and those of an earlier lease that replaced one of a later lease. */
+  readonly unfenced: { readonly at: number; readonly what: string }[] = [];
+  /** Changes of a candle that were stored under a revision that is not one higher than the one before. */
+  readonly unordered: { readonly at: number; readonly what: string }[] = [];
+  stored = 0;
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Notes a message that reaches the servers. */
+  taken({ subject, headers }: Packet): void {
+    if (!STORED.test(subject)) return;
+    const expected = headers?.get(EXPECTED) ?? "";
+    if (expected === "") this.unfenced.push({ at: this.#now(), what: `${subject}: may replace anything` });
+  }
+
+  readonly noteStored: Ground["noteStored"] = (kept, before) => {
+    this.stored += 1;
+    if (before === undefined || !kept.subject.startsWith(`${NAME}.`)) return;
+    const at = this.#now();
+    const [now, then] = [stampOf(kept.text), stampOf(before.text)];
+    if (now.epoch < then.epoch) {
+      this.unfenced.push({ at, what: `${kept.subject}: epoch ${now.epoch} replaces ${then.epoch}` });
+    }
+    const isOneLife = now.candle !== undefined && !then.isRemoval;
+    if (isOneLife && now.revision - then.revision !== Number(now.candle !== then.candle)) {
+      const what = `${kept.subject}: revision ${now.revision} replaces ${then.revision}`;
+      this.unordered.push({ at, what });
+    }
+  };
+}
+
+/** What a stored message says of its place, and of a candle if it is about one. */
+function stampOf(text: string) {
+  const { epoch = 0, revision = 0, candle, status, removed } = JSON.parse(text);
+  const { open, high, low, close, volume, swaps } = candle ?? {};
+  return {
+    epoch,
+    revision,
+    candle: candle && JSON.stringify([open, high, low, close, volume, swaps, status, removed]),
+    isRemoval: removed === true,
+  };
+}
