@@ -191,7 +191,7 @@ function pagesOf(
     priority: "refresh",
     parse: pageReader(asked),
     next: ({ served }) => served,
-    mostPages: mostPagesOf(intervalsOf(asked.timeframe), asked.from, asked.to),
+    mostPages: () => mostPagesOf(intervalsOf(asked.timeframe), asked.from, asked.to),
     startedAt: asked.cursor,
     signal,
   });

@@ -112,8 +112,8 @@ export interface Walk<T> {
   parse(text: string): T;
   /** What a page says of itself. */
   next(value: T): PageFacts;
-  /** How many pages the range can fill; one more is refused. */
-  readonly mostPages: number;
+  /** How many pages the range, as last asked for, can fill; one more is refused. */
+  mostPages(): number;
   /** The cursor in the first route, if it has one. */
   readonly startedAt?: string | undefined;
   readonly signal?: AbortSignal | undefined;

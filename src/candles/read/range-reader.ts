@@ -298,7 +298,7 @@ export class SeriesReader {
       signal,
       parse: (text) => this.#parse(text, from, to, mostRows(this.#intervals.count(start, end))),
       next: ({ served }) => served,
-      mostPages: mostPagesOf(this.#intervals, start, end),
+      mostPages: () => mostPagesOf(this.#intervals, start, end),
       needsClock: true,
     });
     for await (const { value, sentAt, observedAt, epoch, cursor } of walk) {

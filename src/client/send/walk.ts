@@ -95,7 +95,7 @@ export async function* walkOf<T>(
       parse: (text) => {
         const value = parse(text);
         const told = next(value);
-        return { value, cursor: told.cursor, trail: follow(trail, told, mostPages) };
+        return { value, cursor: told.cursor, trail: follow(trail, told, mostPages()) };
       },
     });
     ({ trail, cursor } = page);

@@ -59,6 +59,14 @@ describe("readSlices", () => {
     expect(got).toEqual(run(bound.includesFrom ? 3 : 4, bound.includesFrom ? 5 : 4));
   });
 
+  it.each(bounds)("follows the pages of a range that has grown until it was asked for: %o", async (bound) => {
+    const within = { times: run(0, 30), pageSize: 1, isEager: true, includesCut: true, ...bound };
+    const shop = archive(within);
+    const read = await shop.reader().read(minute(3), minute(8), { ...options, endAt: () => minute(15) });
+    expect(read.to).toBe(minute(15));
+    expect(timesOf([read])).toEqual(run(3, 12));
+  });
+
   it("crosses ten silent years of seconds in a few requests", async () => {
     const last = NOW - 1_000;
     const times = [NOW - 10 * 365 * 86_400_000, last];

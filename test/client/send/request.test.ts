@@ -393,7 +393,7 @@ describe("the core", () => {
           first: value,
           last: value,
         }),
-        mostPages: 3,
+        mostPages: () => 3,
       });
       for await (const { value, cursor, observedAt } of steps) {
         expect(observedAt).toBe(START);
