@@ -191,7 +191,7 @@ describe.skipIf(!hasServer)("the marbles over a server", () => {
   beforeAll(async () => {
     server = await startServer();
     connection = await connectTo([server]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await connection?.close();
     await server?.remove();

@@ -32,7 +32,7 @@ const NOT_ACTING = [
 let recipes: Recipe[];
 beforeAll(async () => {
   recipes = await loadRecipes();
-}, 60_000);
+});
 
 describe("the programs of the documents", () => {
   it("export what acts, so that it is run here", () => {
@@ -79,7 +79,7 @@ const keysOf = (acts: readonly Act[], from = 0) =>
 const inTime = (performance: Performance) =>
   [...performance.firstCloses().values()].filter(({ event }) => event.live);
 
-describe("a recipe of the documents", { timeout: 300_000 }, () => {
+describe("a recipe of the documents", () => {
   it("acts on each candle of both pairs once, as it closes", async () => {
     const stage = new Stage();
     const performance = stage.perform(recipes);

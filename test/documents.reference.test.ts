@@ -45,7 +45,7 @@ beforeAll(async () => {
     new TSConfigReader(),
   ]);
   reference = (await app.convert())!;
-}, 300_000);
+});
 
 /** Every exported name, where it is declared. */
 function exported(kinds = ReflectionKind.All): DeclarationReflection[] {

@@ -93,7 +93,7 @@ describe("the documents", () => {
     expect(named.map(([, path]) => path!).filter((path) => !tests.has(path))).toEqual([]);
   });
 
-  it("hold only examples that compile", { timeout: 300_000 }, () => {
+  it("hold only examples that compile", () => {
     expect(problemsOf(blocks)).toEqual([]);
   });
 });
@@ -174,7 +174,7 @@ describe("the links of the documents", () => {
 });
 
 describe("the guide to the service", () => {
-  it("shows a SwapSource as the door has it", { timeout: 300_000 }, () => {
+  it("shows a SwapSource as the door has it", () => {
     const shown = markdownBlocks("docs/testing.md", read("docs/testing.md"))
       .filter(isTypeScript)
       .find(({ code }) => code.startsWith("interface SwapSource"))!;
@@ -271,7 +271,7 @@ describe("the extractor", () => {
   });
 });
 
-describe("the type check", { timeout: 300_000 }, () => {
+describe("the type check", () => {
   it("fails what does not compile, with its document and line, and passes what does", () => {
     const problems = problemsOf([
       { document: "type.md", line: 10, code: 'const a = 1;\nconst b: number = "one";' },

@@ -50,7 +50,7 @@ beforeAll(() => {
     },
   );
   program.emit();
-}, 300_000);
+});
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -200,7 +200,7 @@ describe("what the doors export", () => {
     ]);
   });
 
-  it("has these shapes", { timeout: 300_000 }, async () => {
+  it("has these shapes", async () => {
     for (const [door, report] of apiReports()) {
       await expect(report).toMatchFileSnapshot(`../etc/${fileNameOf(door)}`);
     }

@@ -238,7 +238,7 @@ async function program(given: Partial<SweepProgram>): Promise<Told> {
   return JSON.parse(stdout) as Told;
 }
 
-describe("a sweep in workers", { timeout: 300_000 }, () => {
+describe("a sweep in workers", () => {
   it("gives what one in this thread gives, whatever their number", async () => {
     const here = JSON.parse(JSON.stringify(await swept())) as object;
     for (const workers of [1, 3]) {

@@ -143,31 +143,27 @@ describe.skipIf(executablePath === undefined && !isRequired)("a page of the docu
   });
   afterAll(() => browser?.close());
 
-  it.each(Object.keys(PROGRAMS))(
-    "shows candles and switches, with %s",
-    { timeout: 120_000 },
-    async (name) => {
-      const { page, troubles } = await openPage(browser, await PROGRAMS[name]!());
-      onTestFinished(() => page.close());
-      const shows = async (pattern: RegExp) => {
-        const isShown = (source: string) =>
-          new RegExp(source).test(document.querySelector("output")?.textContent ?? "");
-        try {
-          await page.waitForFunction(isShown, pattern.source, { timeout: 60_000 });
-        } catch (cause) {
-          const shown = await page.locator("output").textContent();
-          throw new Error(`Expected ${pattern}, but the page shows: ${shown}; ${troubles.join("; ")}`, {
-            cause,
-          });
-        }
-      };
-      await shows(/\b3\d\d candles, \d/);
-      if (name.startsWith("React")) return switchReact(page, shows, troubles);
-      // The market is two to three hours old, and some of its minutes are without a swap: by the minute it has fewer candles
-      // than are asked for.
-      await page.locator("select").last().selectOption("1min");
-      await shows(/\b(?:[6-9]\d|1\d\d) candles, \d/);
-      expect(troubles).toEqual([]);
-    },
-  );
+  it.each(Object.keys(PROGRAMS))("shows candles and switches, with %s", async (name) => {
+    const { page, troubles } = await openPage(browser, await PROGRAMS[name]!());
+    onTestFinished(() => page.close());
+    const shows = async (pattern: RegExp) => {
+      const isShown = (source: string) =>
+        new RegExp(source).test(document.querySelector("output")?.textContent ?? "");
+      try {
+        await page.waitForFunction(isShown, pattern.source, { timeout: 60_000 });
+      } catch (cause) {
+        const shown = await page.locator("output").textContent();
+        throw new Error(`Expected ${pattern}, but the page shows: ${shown}; ${troubles.join("; ")}`, {
+          cause,
+        });
+      }
+    };
+    await shows(/\b3\d\d candles, \d/);
+    if (name.startsWith("React")) return switchReact(page, shows, troubles);
+    // The market is two to three hours old, and some of its minutes are without a swap: by the minute it has fewer candles
+    // than are asked for.
+    await page.locator("select").last().selectOption("1min");
+    await shows(/\b(?:[6-9]\d|1\d\d) candles, \d/);
+    expect(troubles).toEqual([]);
+  });
 });

@@ -70,7 +70,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("klinecharts in a r
     return { tab, troubles };
   }
 
-  it("shows the page of docs/tradingview.md, and switches", { timeout: 120_000 }, async () => {
+  it("shows the page of docs/tradingview.md, and switches", async () => {
     const text = `${loader}${page}\nObject.assign(globalThis, { shown: { chart } });`;
     const { tab, troubles } = await openPage(html.replace(/<script.*<\/script>/, ""), await bundle(text));
     const grows = async () => {
@@ -108,7 +108,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("klinecharts in a r
     expect(troubles).toEqual([]);
   });
 
-  it("holds the fold of random events, at most one reset a frame", { timeout: 120_000 }, async () => {
+  it("holds the fold of random events, at most one reset a frame", async () => {
     const text = `import { open } from "./test/browser/klinecharts-page.js"; ${loader}
       Object.assign(globalThis, { opened: open(7, loaderOf) });`;
     const { tab, troubles } = await openPage("", await bundle(text));

@@ -20,7 +20,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("eight hours of the
   });
   afterAll(() => browser?.close());
 
-  it("draw at most once a frame, and keep no more than their candles", { timeout: 300_000 }, async () => {
+  it("draw at most once a frame, and keep no more than their candles", async () => {
     const html = await demoFile(fileURLToPath(new URL("long-day-page.ts", import.meta.url)));
     const page = await browser!.newPage();
     const errors: Error[] = [];

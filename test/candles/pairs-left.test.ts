@@ -89,7 +89,7 @@ describe("what a client keeps of pairs", () => {
     }
     expect(heard).toBeGreaterThan(1_200 * 5);
     expect(entries()).toBeLessThanOrEqual(MOST);
-  }, 60_000);
+  });
 
   it("that are watched is never dropped, however many others come and go", async () => {
     const { clock, client, asked } = market();
@@ -112,7 +112,7 @@ describe("what a client keeps of pairs", () => {
     expect(asked.slice(before).map((url) => new URL(url).pathname)).toEqual([
       "/token/mainnet/pairs/watched/ohlcv",
     ]);
-  }, 60_000);
+  });
 
   it("that were left a moment ago is still known to who comes back", async () => {
     const { clock, client, asked } = market();

@@ -12,7 +12,6 @@ import { UsageError } from "../../examples/terminal/command-line.js";
 import { temporaryFolder } from "./files.js";
 import { endAll, expectRefusal, run } from "./program.js";
 
-const TIMEOUT = 60_000;
 const KEY = "key-0815";
 const RANGE = { from: Date.UTC(2025, 0, 2), to: Date.UTC(2025, 0, 3) };
 const GIVEN = ["--from", "2025-01-02", "--to", "2025-01-03"];
@@ -44,7 +43,7 @@ async function fileOf(some: readonly (Candle | string)[], name = "candles.ndjson
 
 const audit = (args: readonly string[], environment = {}) => run("examples/audit.ts", args, environment);
 
-describe("an audit", { timeout: TIMEOUT }, () => {
+describe("an audit", () => {
   it("without a file finds each kind of fault in a store that has them, the cost first", async () => {
     const program = audit(GIVEN);
     expect({ code: await program.ended, errors: program.errors() }).toEqual({ code: 1, errors: "" });
@@ -170,7 +169,7 @@ function rowsOf(file: string) {
 }
 
 /** Node's own driver may say that it is an experiment. */
-describe("what cannot be audited", { timeout: TIMEOUT }, () => {
+describe("what cannot be audited", () => {
   it.each([
     [["candles.db", "--from", "yesterday"], /an instant with a zone/],
     [["candles.db", "other.db"], /too many arguments/],

@@ -14,7 +14,6 @@ import { endAll, expectRefusal, type Program, run } from "./program.js";
 
 const EXAMPLE = "examples/backtest/run.ts";
 const EAGER = "test/examples/backtest/eager-strategy.ts";
-const TIMEOUT = 120_000;
 
 afterEach(endAll);
 
@@ -36,7 +35,7 @@ async function toldBy(program: Program): Promise<Told> {
 const json = (args: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
   toldBy(run(EXAMPLE, ["--json", "--no-page", ...args], environment));
 
-describe("without arguments but for the page", { timeout: TIMEOUT }, () => {
+describe("without arguments but for the page", () => {
   it("says first what came of it and why, and writes a page that holds all that it needs", async () => {
     const file = join(await temporaryFolder(), "new", "backtest.html");
     const program = run(EXAMPLE, ["--page", file]);
@@ -87,7 +86,7 @@ describe("without arguments but for the page", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("--candles", { timeout: TIMEOUT }, () => {
+describe("--candles", () => {
   it("takes what example:history writes, whatever its format", async () => {
     const folder = await temporaryFolder();
     const files = ["ndjson", "csv", "parquet", "db"].map((ending) => join(folder, `candles.${ending}`));
@@ -135,7 +134,7 @@ describe("--candles", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("--base-url and --store", { timeout: TIMEOUT }, () => {
+describe("--base-url and --store", () => {
   it("tell the cost, fill the store, and need nobody for what it holds", async () => {
     const { url, requests } = await serve();
     const store = join(await temporaryFolder(), "candles.db");
@@ -159,7 +158,7 @@ describe("--base-url and --store", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("--tape", { timeout: TIMEOUT }, () => {
+describe("--tape", () => {
   it("runs over swaps of one's own, dust left out, within a range", async () => {
     const from = Date.UTC(2021, 4, 6);
     // An hour of swaps, one in ten seconds; a speck of dust at a mad price among them.
@@ -185,7 +184,7 @@ describe("--tape", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("--strategy", { timeout: TIMEOUT }, () => {
+describe("--strategy", () => {
   it("runs another one over the past", async () => {
     const { trades } = await json(["--strategy", EAGER, "--to", "2025-01-03"]);
     // An order at each of 48 closes, the last one of which finds no candle any more.
@@ -252,7 +251,7 @@ describe("--strategy", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
+describe("options that cannot be taken", () => {
   it.each([
     [["--minimum-usd", "1"], /^--minimum-usd needs --tape, /],
     [["--from", "yesterday"], /an instant with a zone/],

@@ -57,7 +57,7 @@ async function countedService() {
 const eventsOf = (lines: readonly string[]) =>
   lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 
-describe("the bot's program", { timeout: 60_000 }, () => {
+describe("the bot's program", () => {
   it("tells its cost, follows five pairs, and ends by itself with a summary", async () => {
     const program = run(EXAMPLE, [...QUICK, "--for", "6", "--state", join(folder, "state.json")]);
     expect(await program.ended).toBe(0);

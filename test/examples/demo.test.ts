@@ -8,7 +8,7 @@ const EXAMPLE = "examples/demo.ts";
 
 afterEach(endAll);
 
-describe("npm run example:demo", { timeout: 60_000 }, () => {
+describe("npm run example:demo", () => {
   it("writes one file, and says how large it is and where", async () => {
     const folder = await mkdtemp(join(tmpdir(), "demo-"));
     onTestFinished(() => rm(folder, { recursive: true }));

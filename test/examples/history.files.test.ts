@@ -16,7 +16,7 @@ import { openTarget } from "../../examples/history/targets.js";
 import { openDatabase } from "../../examples/terminal/sqlite.js";
 import { candleOf, MINUTE } from "../candles/market.js";
 import { temporaryFolder } from "./files.js";
-import { client, clientOf, FROM, history, SERIES, serve, TIMEOUT, TO } from "./past.js";
+import { client, clientOf, FROM, history, SERIES, serve, TO } from "./past.js";
 import { endAll, type Program } from "./program.js";
 
 /** What one run without interruption writes. */
@@ -89,7 +89,7 @@ async function downloadTo(file: string, { series = SERIES, from = FROM, to = TO 
 
 const FORMATS = ["ndjson", "csv", "parquet", "db"] as const;
 
-describe.each(FORMATS)("a download to .%s", { timeout: TIMEOUT }, (format) => {
+describe.each(FORMATS)("a download to .%s", (format) => {
   it("is read back candle by candle, goes on to a later end, and again adds nothing", async () => {
     const file = await newFile(format);
     const middle = FROM + 7 * 3_600_000;
@@ -112,7 +112,7 @@ describe.each(FORMATS)("a download to .%s", { timeout: TIMEOUT }, (format) => {
   });
 });
 
-describe("an interrupted download", { timeout: TIMEOUT }, () => {
+describe("an interrupted download", () => {
   it.each([
     ["csv", "SIGKILL", "SIGKILL"],
     ["parquet", "SIGINT", 130],
@@ -140,7 +140,7 @@ describe("an interrupted download", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("a .csv", { timeout: TIMEOUT }, () => {
+describe("a .csv", () => {
   it("has the columns of freqtrade and the swaps, once, and instants in UTC", async () => {
     const file = await newFile("csv");
     const { timestamp, open, high, low, close, volume, swaps } = candles[0]!;
@@ -167,7 +167,7 @@ describe("a .csv", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("a .parquet", { timeout: TIMEOUT }, () => {
+describe("a .parquet", () => {
   const minutes = (count: number) => Array.from({ length: count }, (_, at) => candleOf(at + 1, at % 7));
   const contents = { series: SERIES, covered: { from: 0, to: 200_000 * MINUTE } };
 
@@ -250,7 +250,7 @@ describe("a .parquet", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("a .db", { timeout: TIMEOUT }, () => {
+describe("a .db", () => {
   it("holds several series, of which a reader names one", async () => {
     const file = await newFile("db");
     await downloadTo(file);

@@ -9,7 +9,7 @@ import { download, startAfter } from "../../examples/history/download.js";
 import { readOptions } from "../../examples/history/options.js";
 import { UsageError } from "../../examples/terminal/command-line.js";
 import { temporaryFolder } from "./files.js";
-import { client, FROM, history, KEY, SERIES, serve, TIMEOUT, TO } from "./past.js";
+import { client, FROM, history, KEY, SERIES, serve, TO } from "./past.js";
 import { endAll, expectRefusal, run } from "./program.js";
 
 /** What one run without interruption writes. */
@@ -25,7 +25,7 @@ afterEach(endAll);
 
 const linesOf = (some: readonly Candle[]) => some.map((candle) => `${JSON.stringify(candle)}\n`).join("");
 
-describe("a download", { timeout: TIMEOUT }, () => {
+describe("a download", () => {
   it("writes the candles of a range, oldest first, and nothing on stderr without a terminal", async () => {
     const { url } = await serve();
     const file = join(await temporaryFolder(), "candles.ndjson");
@@ -59,7 +59,7 @@ describe("a download", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("an interrupted download", { timeout: TIMEOUT }, () => {
+describe("an interrupted download", () => {
   it.each([
     ["SIGINT", 130],
     ["SIGTERM", 143],
@@ -107,7 +107,7 @@ describe("an interrupted download", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("a download that cannot be written", { timeout: TIMEOUT }, () => {
+describe("a download that cannot be written", () => {
   it("says that there is no room", async () => {
     const { url } = await serve();
     const full = join(await temporaryFolder(), "full.ndjson");
@@ -131,7 +131,7 @@ describe("a download that cannot be written", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
+describe("options that cannot be taken", () => {
   it.each([
     [["--from", "2025-01-02", "--to", "2025-01-02"], /--from has to be before --to$/],
     [["--pair", "pair1"], /^--pair needs --base-url: /],

@@ -5,7 +5,7 @@ const EXAMPLE = "examples/indicators.ts";
 
 afterEach(endAll);
 
-describe("the indicators of a pair", { timeout: 60_000 }, () => {
+describe("the indicators of a pair", () => {
   it("are printed with each candle until so many have closed", async () => {
     const program = run(EXAMPLE, ["--timeframe", "1s", "--candles", "3"]);
     expect(await program.ended).toBe(0);

@@ -29,7 +29,6 @@ type PrintedEvent =
   | ({ stream: "status"; of: "candles" | "snipers" } & FeedStatus);
 
 const EXAMPLE = "examples/live.ts";
-const TIMEOUT = 60_000;
 
 afterEach(endAll);
 
@@ -44,7 +43,7 @@ function stop(program: Program, signal: NodeJS.Signals = "SIGINT") {
   return program.ended;
 }
 
-describe("without arguments", { timeout: TIMEOUT }, () => {
+describe("without arguments", () => {
   it("shows what is followed, candles, snipers and statuses; Ctrl-C ends it", async () => {
     const program = live();
     const first = await program.line(() => true);
@@ -156,7 +155,7 @@ describe("the last line", () => {
   });
 });
 
-describe("--json", { timeout: TIMEOUT }, () => {
+describe("--json", () => {
   it("prints nothing but events, which fold into candles and snipers", async () => {
     const program = live(["--json", "--timeframe", "1s", "--every", "250", "--since", "20"]);
     const isLiveClose = (line: string) => /"stream":"candle".*"status":"closed".*"live":true/.test(line);
@@ -200,7 +199,7 @@ describe("--json", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("the page", { timeout: TIMEOUT }, () => {
+describe("the page", () => {
   it("answers at the address that is printed, with the page, its script, and the events of the pair", async () => {
     const program = live();
     const line = await program.line((one) => one.startsWith("Chart at "));
@@ -257,7 +256,7 @@ describe("the page", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("--tape", { timeout: TIMEOUT }, () => {
+describe("--tape", () => {
   it("shows history, then goes on live on the tape's clock", async () => {
     const from = Date.UTC(2021, 4, 6, 7, 8, 0);
     // One swap a second, the price a little higher each time; a speck of dust among them.
@@ -312,7 +311,7 @@ describe("--tape", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("a remote service", { timeout: TIMEOUT }, () => {
+describe("a remote service", () => {
   it("is followed with the key of the environment, by the URL of either", async () => {
     const { baseUrl } = await serve("key");
     const byOption = live(["--base-url", baseUrl, "--pair", "pair1"], { PAIRSTREAM_API_KEY: "key" });
@@ -364,7 +363,7 @@ describe("a remote service", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
+describe("options that cannot be taken", () => {
   it.each([
     [["--timeframe", "7min"], /timeframe is "7min"; allowed: 1s, 10s, .*, 1M$/],
     [["--base-url", "https://service.test", "--pair", "pair1"], /needs a key: set PAIRSTREAM_API_KEY/],
@@ -399,7 +398,7 @@ describe("options that cannot be taken", { timeout: TIMEOUT }, () => {
   });
 });
 
-describe("--help", { timeout: TIMEOUT }, () => {
+describe("--help", () => {
   it("names the options and the environment", async () => {
     const program = live(["--help"]);
     expect(await program.ended).toBe(0);

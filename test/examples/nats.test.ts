@@ -19,7 +19,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-describe.skipIf(!hasServer)("a collector and a bot over NATS", { timeout: 60_000 }, () => {
+describe.skipIf(!hasServer)("a collector and a bot over NATS", () => {
   let server: NatsServer;
   let market: Market;
   let shared: string[];

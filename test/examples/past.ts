@@ -3,8 +3,6 @@ import { createPairService, listen, type PairService, simulatedMarket } from "pa
 import { onTestFinished } from "vitest";
 import { type Program, run } from "./program.js";
 
-/** ms for one test; each starts programs. */
-export const TIMEOUT = 60_000;
 export const KEY = "key-0815";
 export const FROM = Date.UTC(2025, 0, 2);
 export const TO = FROM + 36 * 3_600_000;

@@ -19,7 +19,7 @@ async function runSaved(name: string, code: string, look: (program: Program) => 
   }
 }
 
-describe("the programs of the README", { timeout: 60_000 }, () => {
+describe("the programs of the README", () => {
   const programs = markdownBlocks("README.md", read("README.md"))
     .filter(({ language }) => language === "ts")
     .map(({ code }) => code);

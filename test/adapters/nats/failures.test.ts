@@ -14,7 +14,7 @@ function survives(failures: readonly Failure[], isCluster: boolean): { stage(): 
 
   beforeAll(async () => {
     stage = await Stage.open({ isCluster, lease: LEASE });
-  }, 90_000);
+  });
   afterEach(() => {
     expect(stage.wrongs()).toEqual([]);
   });

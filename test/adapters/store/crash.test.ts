@@ -85,7 +85,7 @@ it("holds nothing but what is true while two processes write to it at once, of w
   for (const [kill, life] of lives.entries()) await write(path, kill + 2, life);
   await steady;
   expect(await check(path)).toBeGreaterThan(0);
-}, 60_000);
+});
 
 it("holds nothing but what is true after files were allowed to grow no more, and goes on", async () => {
   const path = newPath();
@@ -94,4 +94,4 @@ it("holds nothing but what is true after files were allowed to grow no more, and
   const before = await check(path);
   await write(path, 2, 300);
   expect(await check(path)).toBeGreaterThan(Math.min(before, WRITTEN_INTERVALS));
-}, 60_000);
+});

@@ -20,7 +20,7 @@ const source = pacedMarket(START - 100 * 24 * HOUR, 10_000, (at) => Math.floor(a
 const stripped = (events: readonly (readonly CandleEvent[])[]) =>
   events.map((each) => each.map(({ observedAt: _, lateBy: __, ...event }) => event));
 
-describe.each(DRIVERS)("ten series of 500 candles in a file, by %s", { timeout: 60_000 }, (_, open) => {
+describe.each(DRIVERS)("ten series of 500 candles in a file, by %s", (_, open) => {
   it.each([
     ["at once", 0],
     ["ten minutes later", 10 * MINUTE],

@@ -3,8 +3,6 @@ import { timeClosings } from "../../../bench/store/closings.js";
 import { startCosts } from "../../../bench/store/requests.js";
 import { read } from "../../documents/blocks.js";
 
-const TIMEOUT = 300_000;
-
 /** The rows of the table of starts in docs/budget.md, without their names. */
 function documented(): number[][] {
   const section = read("docs/budget.md").split("\n## What a restart costs\n")[1]?.split("\n## ")[0] ?? "";
@@ -17,22 +15,14 @@ function documented(): number[][] {
   );
 }
 
-it(
-  "each start costs what docs/budget.md says: what is missing, and one request more a series at most",
-  async () => {
-    const costs = await startCosts(500);
-    expect(documented()).toEqual(
-      costs.map(({ requests, units, missing, without }) => [requests, units, missing, without]),
-    );
-    for (const { requests, missing, series } of costs) expect(requests).toBeLessThanOrEqual(missing + series);
-  },
-  TIMEOUT,
-);
+it("each start costs what docs/budget.md says: what is missing, and one request more a series at most", async () => {
+  const costs = await startCosts(500);
+  expect(documented()).toEqual(
+    costs.map(({ requests, units, missing, without }) => [requests, units, missing, without]),
+  );
+  for (const { requests, missing, series } of costs) expect(requests).toBeLessThanOrEqual(missing + series);
+});
 
-it(
-  "the closings of a minute are written in one transaction, and give the same events as without a store",
-  async () => {
-    expect(await timeClosings(100, 2)).toMatchObject({ rounds: 2, transactions: 1 });
-  },
-  TIMEOUT,
-);
+it("the closings of a minute are written in one transaction, and give the same events as without a store", async () => {
+  expect(await timeClosings(100, 2)).toMatchObject({ rounds: 2, transactions: 1 });
+});

@@ -212,7 +212,7 @@ describe("over HTTP", () => {
     const { stdout } = await promisify(execFile)(process.execPath, args);
     expect(stdout.trim()).toBe("1");
     expect(connections()).toBe(1);
-  }, 60_000);
+  });
 });
 
 describe("without Node", () => {
@@ -234,5 +234,5 @@ describe("without Node", () => {
     const args = ["--import", "tsx", "--input-type=module", "--eval", script];
     const { stdout } = await promisify(execFile)(process.execPath, args);
     expect(stdout.trim()).toBe("2");
-  }, 60_000);
+  });
 });

@@ -14,7 +14,6 @@ import { temporaryFolder } from "../files.js";
 import { endAll, expectRefusal, run } from "../program.js";
 
 const EXAMPLE = "examples/backtest/run.ts";
-const TIMEOUT = 120_000;
 const DAY = 86_400_000;
 
 afterEach(endAll);
@@ -211,7 +210,7 @@ describe("the report of a sweep", () => {
   });
 });
 
-describe("a sweep by the command line", { timeout: TIMEOUT }, () => {
+describe("a sweep by the command line", () => {
   const range = ["--to", "2025-01-11", "--sweep", "fast=3,5", "slow=9,21", "--set", "stop=0"];
 
   it("prints a table, and writes the page; workers make no difference", async () => {

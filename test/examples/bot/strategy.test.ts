@@ -84,7 +84,7 @@ async function trade(stage: Stage, time: number, store: Store): Promise<Order[]>
 
 const rates = { delay: 0.05, reset: 0.1, "5xx": 0.1, html: 0.05, cutOff: 0.05 };
 
-describe("the strategy of the bot", { timeout: 300_000 }, () => {
+describe("the strategy of the bot", () => {
   it.each([
     ["without a position", () => undefined],
     ["with one that is far from its stop", () => ({ price: 1e-9, quantity: 1 })],
@@ -127,7 +127,7 @@ describe("the strategy of the bot", { timeout: 300_000 }, () => {
   });
 });
 
-describe("the bot", { timeout: 300_000 }, () => {
+describe("the bot", () => {
   it("acts at most once a candle, through corrections, faults, an outage and restarts, by turns", async () => {
     const outage = [START + 2 * HOUR, START + 4 * HOUR] as const;
     const stage = new Stage({ roughness, isUnsettled: true, rates, outage });
