@@ -177,7 +177,7 @@ describe("--tape", () => {
     const text = program.lines.join("\n");
     expect(text).toContain("The account begins with 500.00 usd.");
     expect(text).toContain("Slippage makes prices 0.00 % worse. Each fill costs a fee of 0.50 %");
-    expect(text).toMatch(/! \d closed trades?: below 30 their mean says little/);
+    expect(text).toMatch(/! There (is|are) only \d closed trades?: the mean of fewer than 30 says little/);
     expect(text).toContain("! The time span is only 55 min: less than 30 days show one kind of market.");
     const [pair] = dataOf(await readFile(file, "utf8")).pairs;
     expect(Math.max(...pair!.candles.map(([, , high]) => high))).toBeLessThan(4);
