@@ -193,6 +193,9 @@ class Poller<State> implements RunningPoll {
   hurry(): void {
     if (this.#missedAt === undefined) return;
     this.#timer?.unsubscribe();
+    // Whoever comes after a slot that nobody asked for waits for the next one.
+    const now = serviceNow(this.#core);
+    if (this.#slot.at <= now) this.#slot = nextSlot(this.#poll.schedule, now, now);
     this.#lookWhenDue(this.#core.serviceClock().epoch);
   }
 

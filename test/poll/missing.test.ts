@@ -194,6 +194,17 @@ describe.each(KINDS)("the %s of a pair that is not known", (_, options) => {
     expect(asked().length).toBe(before + 2);
   });
 
+  it("are asked for in a slot, and not at once, where one joins to fail within a minute", async () => {
+    const { world, asked } = worldWithoutPair();
+    const slots =
+      "timeframe" in options ? { every: 10 * SECOND, timeframe: "1min" as const } : { every: 10 * SECOND };
+    watching(world, { ...options, ...slots }, "wait");
+    await world.clock.advanceTo(START + 33 * SECOND);
+    watching(world, { ...options, ...slots }, "fail");
+    await world.clock.advanceTo(START + 55 * SECOND);
+    expect(asked().map(Math.round)).toEqual([0, 40, 50]);
+  });
+
   it("take three answers of his own for one who comes back when another has failed", async () => {
     const { world } = worldWithoutPair();
     watching(world, options, "wait");
