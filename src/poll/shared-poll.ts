@@ -98,7 +98,7 @@ export function sharedFeed<State>(
     const { updates, views, poller } = sharedPoll(core, key, make);
     const view = new MissingPair(whenMissing);
     views.add(view);
-    poller?.hurry(view);
+    poller?.hurry();
     const next = ({ lastError }: FeedUpdate<State>) => {
       if (view.isOver) throw lastError;
     };
@@ -183,18 +183,19 @@ class Poller<State> implements RunningPoll {
   /** Looks at once; further looks follow. */
   look(): void {
     this.#timer = undefined;
+    // Whoever asks for a missing pair long before the slot has not asked for the slot.
+    if (this.#missedAt !== undefined && isAhead(this.#slot, serviceNow(this.#core))) this.#tries = 0;
     this.#missedAt = undefined;
     this.#lookAndWait().catch((error: unknown) => this.#subscriber.error(error));
   }
 
   /** Looks sooner for a missing pair if a new subscriber is less patient than the others. */
-  hurry(view: MissingPair): void {
+  hurry(): void {
     if (this.#missedAt === undefined) return;
-    const next = this.#slotWhileMissing(this.#missedAt, [view]);
-    if (next.at >= this.#slot.at) return;
     this.#timer?.unsubscribe();
-    this.#tries = 1;
-    this.#slot = next;
+    // Whoever comes after a slot that nobody asked for waits for the next one.
+    const now = serviceNow(this.#core);
+    if (this.#slot.at <= now) this.#slot = nextSlot(this.#poll.schedule, now, now);
     this.#lookWhenDue(this.#core.serviceClock().epoch);
   }
 
@@ -209,7 +210,8 @@ class Poller<State> implements RunningPoll {
     const failure = await this.#lookOnce();
     if (this.#subscriber.closed) return;
     const next = failure === undefined ? this.#slotAfterSuccess() : this.#slotAfterFailure(failure);
-    this.#tries = next.kind === this.#slot.kind && next.at === this.#slot.at ? this.#tries + 1 : 1;
+    const isSame = next.kind === this.#slot.kind && next.at === this.#slot.at;
+    this.#tries = isSame ? this.#tries + 1 : 1;
     this.#slot = next;
     this.#lookWhenDue(this.#core.serviceClock().epoch);
   }
@@ -329,34 +331,30 @@ class Poller<State> implements RunningPoll {
 
   #slotAfterFailure(error: PairstreamError): Slot {
     this.#secondLooks = 0;
+    // The next slot of the schedule, without regard to what is proven or throttled.
+    const polled = polledUntil(this.#slot, serviceNow(this.#core));
+    const next = nextSlot(this.#poll.schedule, polled, polled);
     if (this.#isMissing(error)) {
       this.#missedAt = this.#core.scheduler.now();
-      return this.#slotWhileMissing(this.#missedAt, this.#views);
+      return next;
     }
-    const next = this.#regularSlot();
     const again = retryAt(this.#core, error, this.#feed.failures);
     const mayWait = error instanceof QuotaExceededError || next.at > again;
     return mayWait ? { at: again, kind: this.#slot.kind } : next;
   }
 
-  /** When the least patient of some subscribers wants to ask for a pair that is not known. */
-  #slotWhileMissing(missedAt: number, views: Iterable<MissingPair>): Slot {
+  /**
+   * When to ask again for a pair that is not known, by the scheduler. A wait is a length of time: what is learned of the
+   * service's clock meanwhile moves only the slot, `slotDue`, for which those ask who are in a hurry.
+   */
+  #dueWhileMissing(missedAt: number, slotDue: number): number {
     const now = this.#core.scheduler.now();
-    let wait = Number.POSITIVE_INFINITY;
-    let isHasty = false;
-    for (const view of views) {
-      wait = Math.min(wait, view.asksAgainAt(missedAt, now) - now);
-      isHasty ||= view.isHasty;
+    let due = Number.POSITIVE_INFINITY;
+    for (const view of this.#views) {
+      due = Math.min(due, view.asksAgainAt(missedAt, now));
+      if (view.isHasty) due = Math.min(due, slotDue);
     }
-    const again: Slot = { at: serviceNow(this.#core) + wait, kind: this.#slot.kind };
-    const next = this.#regularSlot();
-    return isHasty && next.at <= again.at ? next : again;
-  }
-
-  /** The next slot of the schedule, without regard to what is proven or throttled. */
-  #regularSlot(): Slot {
-    const polled = polledUntil(this.#slot, serviceNow(this.#core));
-    return nextSlot(this.#poll.schedule, polled, polled);
+    return due;
   }
 
   /** Waits until it is time to ask for the slot; that moves with what is learned of the service's clock. */
@@ -364,9 +362,11 @@ class Poller<State> implements RunningPoll {
     const { scheduler } = this.#core;
     const clock = this.#core.serviceClock();
     const isAgain = this.#tries > 1 || this.#secondLooks > 0;
-    const due = isAgain ? safeSendTimeFor(clock, this.#slot.at) : sendTimeFor(clock, this.#slot.at);
+    const slotDue = isAgain ? safeSendTimeFor(clock, this.#slot.at) : sendTimeFor(clock, this.#slot.at);
+    const isMissing = this.#missedAt !== undefined;
+    const due = isMissing ? this.#dueWhileMissing(this.#missedAt!, slotDue) : slotDue;
     // The service's clock has jumped: only an answer tells what is due now.
-    if (clock.epoch !== epoch || scheduler.now() >= due) {
+    if ((clock.epoch !== epoch && !isMissing) || scheduler.now() >= due) {
       this.look();
       return;
     }
@@ -380,5 +380,10 @@ class Poller<State> implements RunningPoll {
 
 /** Until when polls count as done. An answer a little before the slot counts for it; not after the clock was set back. */
 function polledUntil(slot: Slot, now: number): number {
-  return slot.at > now + CLOCK_SLACK ? now : Math.max(slot.at, now);
+  return isAhead(slot, now) ? now : Math.max(slot.at, now);
+}
+
+/** Whether it is too soon for a poll to count for a slot. */
+function isAhead(slot: Slot, now: number): boolean {
+  return slot.at > now + CLOCK_SLACK;
 }

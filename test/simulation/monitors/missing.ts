@@ -8,8 +8,8 @@ import type { Context, Monitor } from "./monitor.js";
 const ENOUGH = { answers: 3, time: 60_000 };
 /** Who waits asks again after so long at first, and at most, ms. */
 const PAUSE = { first: 60_000, last: 3_600_000 };
-/** What is not known of the service's clock moves what is due by it, and half a trip is taken off, ms. */
-const SLACK = 3_000;
+/** What is learned of the service's clock moves no wait; timers may be a little late, ms. */
+const SLACK = 100;
 
 /** Promise 8, of a pair that is not known: each subscriber fails or waits as it has asked, and one poll is enough for all. */
 export const watchMissing: Monitor = (log, context) => {
