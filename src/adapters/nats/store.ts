@@ -1,5 +1,10 @@
-import type { ConsumerConfig, JetStreamClient, JetStreamManager, StreamInfo } from "@nats-io/jetstream";
-import type { KV } from "@nats-io/kv";
+import type {
+  ConsumerConfig,
+  JetStreamClient,
+  JetStreamManager,
+  StreamConfig,
+  StreamInfo,
+} from "@nats-io/jetstream";
 import type { SchedulerLike } from "rxjs";
 import { sleepUntil } from "../../client/timers.js";
 import { NetworkError, PairstreamError } from "../../errors.js";
@@ -139,8 +144,14 @@ export class Store {
   /**
    * Creates a stream, or changes an existing one to what was asked for. Resolves with its retention in ms, 0 for
    * forever. Rejects with a `PairstreamError` if the existing one keeps something else.
+   *
+   * `more`: what else a new one is set up with.
    */
-  async ensureStream({ stream, subjects }: StreamSubjects, settings: NatsSettings): Promise<number> {
+  async ensureStream(
+    { stream, subjects }: StreamSubjects,
+    settings: NatsSettings,
+    more: Partial<StreamConfig> = { discard: "old" },
+  ): Promise<number> {
     const { nanos } = this.library;
     const asked = {
       ...(settings.replicas === undefined ? {} : { num_replicas: settings.replicas }),
@@ -153,8 +164,8 @@ export class Store {
         subjects: [subjects],
         storage: "file",
         retention: "limits",
-        discard: "old",
         max_msgs_per_subject: 1,
+        ...more,
         ...asked,
       });
       return made.config.max_age / 1e6;
@@ -228,21 +239,6 @@ export class Store {
   /** Deletes a consumer. If it cannot be reached, it ends by itself because nobody listens. */
   removeConsumer(stream: string, name: string): void {
     this.#manager.consumers.delete(stream, name).catch(() => {});
-  }
-
-  /**
-   * A bucket of keys and values, created if it does not exist. It is read from its leader, never from a replica that
-   * lags behind.
-   */
-  async bucket(name: string, replicas: number | undefined): Promise<KV> {
-    const options = { history: 1, allow_direct: false, ...(replicas === undefined ? {} : { replicas }) };
-    const bucket = await new this.library.Kvm(this.#client).create(name, options);
-    const stream = `KV_${name}`;
-    const config = replicas === undefined ? undefined : (await this.#info(stream))?.config;
-    if (config !== undefined && config.num_replicas !== replicas) {
-      await this.#setup.streams.update(stream, { ...config, num_replicas: replicas! });
-    }
-    return bucket;
   }
 
   /** Whether asking again can help, because JetStream has no leader, no room or no answer at present. */

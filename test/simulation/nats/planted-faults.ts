@@ -5,8 +5,8 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   {
     name: "writes leases without compare-and-set",
     file: "adapters/nats/lease-bucket.ts",
-    find: "JSON.stringify(table), { previousSeq: revision }",
-    replace: "JSON.stringify(table), {}",
+    find: "JSON.stringify(table), revision)",
+    replace: "JSON.stringify(table), undefined as never)",
     seeds: [10],
   },
   {
