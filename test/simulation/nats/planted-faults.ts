@@ -54,15 +54,15 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   {
     name: "does not read again after a consumer was lost",
     file: "adapters/nats/consumer.ts",
-    find: 'const isResumed = this.#readUntil !== undefined && (from === "now" || this.#isCaughtUp);',
+    find: 'const isResumed = readUntil !== undefined && (from === "now" || isCaughtUp);',
     replace: "const isResumed = false;",
     seeds: [42],
   },
   {
     name: "takes a message for the next that is not",
     file: "adapters/nats/consumer.ts",
-    find: "if (place.delivery !== this.#delivered + 1) {",
-    replace: "if (place.delivery < this.#delivered - 1_000) {",
+    find: "if (place.delivery !== delivered + 1) {",
+    replace: "if (place.delivery < delivered - 1_000) {",
     seeds: [118],
   },
   {
