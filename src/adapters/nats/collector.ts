@@ -29,7 +29,7 @@ import type { NatsSettings } from "./options.js";
 import { Lanes, MESSAGES_AT_ONCE, type Publication } from "./publisher.js";
 import { SharedLimit } from "./shared-limit.js";
 import { failureOver, openStream } from "./store.js";
-import { type FeedSubjects, slotOf, streamsOf } from "./subjects.js";
+import { type FeedSubjects, type StreamSubjects, slotOf } from "./subjects.js";
 
 /** What a collector does, for logs and metrics. */
 export type CollectorActivity =
@@ -174,10 +174,10 @@ export class Collector implements RunningCollector {
 
   async #open(): Promise<void> {
     const { connection, settings, group, feeds } = this.#setup;
-    const { candles, snipers } = streamsOf(settings.name);
-    const used = new Set([...feeds.values()].map(({ feed }) => feed.stream));
+    const streams = new Map<string, StreamSubjects>();
+    for (const { feed } of feeds.values()) streams.set(feed.stream, feed);
     const shared = { lanes: new Lanes(MESSAGES_AT_ONCE), readers: new Lanes(READERS_AT_ONCE) };
-    for (const subjects of [candles, snipers].filter(({ stream }) => used.has(stream))) {
+    for (const subjects of streams.values()) {
       const waiting = { signal: this.#stop.signal, onTrouble: (error: unknown) => this.#tellTrouble(error) };
       const { store, retention } = await openStream(connection, settings, subjects, waiting);
       this.#bucket ??= new LeaseBucket(store, settings, group);

@@ -1,23 +1,10 @@
 import { defer, from, Observable, type SchedulerLike, Subscription, switchMap } from "rxjs";
-import { type ConsumerSignal, consume } from "./consumer.js";
-import { Histories } from "./histories.js";
+import { consume, type StreamSignal } from "./consumer.js";
+import { Histories, type HistoryReader } from "./histories.js";
 import { type NatsConnection, SharedOnConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
 import { Store } from "./store.js";
-import { type FeedSubjects, STATUS, splitSubject } from "./subjects.js";
-
-/** What a reader of one feed receives. */
-export type FeedSignal =
-  | {
-      readonly type: "message";
-      /** The last part of the subject. */
-      readonly last: string;
-      /** When it was stored, by the server's clock, in ms since the epoch. */
-      readonly time: number;
-      text(): string;
-    }
-  /** All stored messages have come. */
-  | { readonly type: "caught-up" };
+import { type FeedSubjects, isStatus, STATUS, splitSubject } from "./subjects.js";
 
 /** Which part of a feed is read: all of it, or only its status. */
 export type FeedPart = "all" | "status";
@@ -35,7 +22,7 @@ export function readFeed(
   { scheduler }: NatsSettings,
   feed: FeedSubjects,
   part: FeedPart,
-): Observable<FeedSignal> {
+): Observable<StreamSignal> {
   return defer(() => from(tailOf(connection, feed.stream, scheduler))).pipe(
     switchMap((tail) => tail.read(feed.key, part)),
   );
@@ -51,11 +38,9 @@ function tailOf(connection: NatsConnection, stream: string, scheduler: Scheduler
   return tail;
 }
 
-interface FeedObserver {
+interface FeedReader extends HistoryReader {
   /** From here on, every message will come. */
   attached(): void;
-  next(message: FeedSignal): void;
-  error(error: unknown): void;
 }
 
 /** The new messages of a stream, for all its readers with one scheduler on a connection. */
@@ -64,7 +49,7 @@ class Tail {
   readonly #stream: string;
   readonly #scheduler: SchedulerLike;
   readonly #histories: Histories;
-  readonly #readers = new Map<string, Set<FeedObserver>>();
+  readonly #readers = new Map<string, Set<FeedReader>>();
   #following = Subscription.EMPTY;
   #isAttached = false;
 
@@ -75,20 +60,17 @@ class Tail {
     this.#histories = new Histories(store, stream, scheduler);
   }
 
-  read(key: string, part: FeedPart): Observable<FeedSignal> {
+  read(key: string, part: FeedPart): Observable<StreamSignal> {
     return new Observable((subscriber) => {
       let history = Subscription.EMPTY;
-      const reader: FeedObserver = {
+      const reader: FeedReader = {
+        key,
+        filter: part === "status" ? `${key}.${STATUS}` : `${key}.>`,
         attached: () => {
-          history = this.#histories.read({
-            key,
-            filter: part === "status" ? `${key}.${STATUS}` : `${key}.>`,
-            next: (signal) => reader.next(told(signal)),
-            error: (error) => reader.error(error),
-          });
+          history = this.#histories.read(reader);
         },
         next: (signal) => {
-          const isOther = part === "status" && signal.type === "message" && signal.last !== STATUS;
+          const isOther = part === "status" && signal.type === "message" && !isStatus(signal.subject);
           if (!isOther) subscriber.next(signal);
         },
         error: (error) => subscriber.error(error),
@@ -102,14 +84,14 @@ class Tail {
     });
   }
 
-  #enter(key: string, reader: FeedObserver): void {
+  #enter(key: string, reader: FeedReader): void {
     const isFirst = this.#readers.size === 0;
     const readers = this.#readers.get(key) ?? new Set();
     this.#readers.set(key, readers.add(reader));
     if (isFirst) this.#follow();
   }
 
-  #leave(key: string, reader: FeedObserver): void {
+  #leave(key: string, reader: FeedReader): void {
     const readers = this.#readers.get(key);
     readers?.delete(reader);
     if (readers?.size === 0) this.#readers.delete(key);
@@ -124,7 +106,7 @@ class Tail {
       next: (signal) => {
         if (signal.type === "message") {
           const readers = this.#readers.get(splitSubject(signal.subject).key);
-          if (readers !== undefined) for (const reader of [...readers]) reader.next(told(signal));
+          if (readers !== undefined) for (const reader of [...readers]) reader.next(signal);
         } else if (signal.type === "attached") {
           this.#isAttached = true;
           for (const reader of this.#all()) reader.attached();
@@ -136,13 +118,7 @@ class Tail {
     });
   }
 
-  #all(): FeedObserver[] {
+  #all(): FeedReader[] {
     return [...this.#readers.values()].flatMap((readers) => [...readers]);
   }
-}
-
-function told(signal: Exclude<ConsumerSignal, { type: "attached" }>): FeedSignal {
-  if (signal.type === "caught-up") return signal;
-  const { subject, time, text } = signal;
-  return { type: "message", last: splitSubject(subject).last, time, text };
 }

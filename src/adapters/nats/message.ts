@@ -37,6 +37,8 @@ const statusMessage = z.object({
     lastError: z.optional(wireError),
   }),
 });
+/** A message of any kind, whatever it says. */
+const anyMessage = z.looseObject({ ...stamp, removed, due: z.optional(z.number()), late: removed });
 
 /** What a message says about itself: its lease, when it was true, and how many changes came before it. */
 interface Stamped {
@@ -140,6 +142,14 @@ export function writeMessage({
   const late = isLate ? { late: true } : {};
   const stamp = { version: VERSION, epoch, observedAt, revision, due, ...late };
   return `${JSON.stringify(stamp).slice(0, -1)},${body.slice(1)}`;
+}
+
+/** Reads a message as far as its publisher needs it; throws like `readCandleMessage`. */
+export function readRecord(text: string): Omit<StoredRecord, "sequence" | "isOwn"> {
+  const message = readWire(anyMessage, text);
+  const { version: _, epoch, observedAt, revision, removed, due, late, ...content } = message;
+  const body = JSON.stringify(removed ? { ...content, removed } : content);
+  return { epoch, observedAt, revision, body, isRemoval: removed === true, due, isLate: late === true };
 }
 
 /** Reads a message about a candle. Throws a `ContractError` if it is not a message of this version. */

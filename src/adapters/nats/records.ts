@@ -21,13 +21,16 @@ export interface Proposal extends Stamp {
 
 /** The stored message on a subject, as far as a publisher knows. */
 export interface StoredRecord extends Proposal {
-  /** The sequence of the message in its stream. */
+  /** The sequence of the message in its stream; `GONE` if it is there no more. Then its revisions go on. */
   readonly sequence: number;
   /** 0 for the first message of a life; it grows with each change. */
   readonly revision: number;
   /** Whether this publisher stored it itself, and did not find it there. */
   readonly isOwn: boolean;
 }
+
+/** The sequence that a publisher expects on a subject without a message. */
+export const GONE = 0;
 
 /**
  * What to do with a proposal. `done`: nothing, because it is already stored. `keep`: nothing, because the stored
@@ -38,7 +41,7 @@ export interface StoredRecord extends Proposal {
  * it expects the old one.
  */
 export function decide(stored: StoredRecord | undefined, proposal: Proposal): "done" | "keep" | "store" {
-  if (stored === undefined) return "store";
+  if (stored === undefined || stored.sequence === GONE) return "store";
   const isSame = stored.body === proposal.body;
   if (stored.isOwn && stored.epoch === proposal.epoch) return isSame ? "done" : "store";
   const order = stored.epoch - proposal.epoch || stored.observedAt - proposal.observedAt;

@@ -25,15 +25,16 @@ import { type FeedStatus, isSameStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
 import { intervalsOf } from "../../timeframe.js";
 import { CandleTable, type TableStart } from "./candle-table.js";
-import { type FeedSignal, readFeed } from "./feed-reader.js";
+import type { StreamSignal } from "./consumer.js";
+import { readFeed } from "./feed-reader.js";
 import { signsOfLife } from "./liveness.js";
-import { readCandleMessage, readStatusMessage, readWalletMessage } from "./message.js";
+import { readCandleMessage, readStatusMessage, readWalletMessage, type StatusRecord } from "./message.js";
 import type { NatsConnection } from "./nats.js";
-import { checkConnection, checkNatsOptions, type NatsOptions } from "./options.js";
+import { checkConnection, checkNatsOptions, type NatsOptions, type NatsSettings } from "./options.js";
 import { isNewer, type PlacedMessage } from "./records.js";
 import { SniperTable } from "./sniper-table.js";
 import { type Heard, heardStatus, nothingHeard } from "./statuses.js";
-import { candleSubjects, type FeedSubjects, STATUS, sniperSubjects } from "./subjects.js";
+import { candleSubjects, type FeedSubjects, isStatus, sniperSubjects } from "./subjects.js";
 
 /** Options for watching the published candles of a series. */
 export interface PublishedCandlesOptions extends NatsOptions {
@@ -101,14 +102,9 @@ export function watchPublishedCandles(
   const feed = candleSubjects(settings.name, checked);
   return defer(() => {
     const table = new CandleTable(checked, intervals, since, () => settings.scheduler.now());
-    const take = (signal: FeedSignal): readonly CandleEvent[] => {
-      if (signal.type === "caught-up") return table.caughtUp(settings.scheduler.now());
-      const { time } = signal;
-      return signal.last === STATUS
-        ? table.status({ ...readStatusMessage(signal.text()), time })
-        : table.candle({ ...readCandleMessage(signal.text()), time });
-    };
-    return readFeed(connection, settings, feed, "all").pipe(concatMap(take));
+    return eventsOf(connection, settings, feed, table, (text, time) =>
+      table.candle({ ...readCandleMessage(text), time }),
+    );
   });
 }
 
@@ -158,15 +154,31 @@ export function watchPublishedSnipers(
   const feed = sniperSubjects(settings.name, checked);
   return defer(() => {
     const table = new SniperTable(checked.pairAddress);
-    const take = (signal: FeedSignal): readonly SniperEvent[] => {
-      if (signal.type === "caught-up") return table.caughtUp();
-      const { time } = signal;
-      return signal.last === STATUS
-        ? table.status({ ...readStatusMessage(signal.text()), time })
-        : table.wallet({ ...readWalletMessage(signal.text()), time });
-    };
-    return readFeed(connection, settings, feed, "all").pipe(concatMap(take));
+    return eventsOf(connection, settings, feed, table, (text, time) =>
+      table.wallet({ ...readWalletMessage(text), time }),
+    );
   });
+}
+
+/** The events that a table makes of the messages of a feed. `take`: passes it a message that is no status. */
+function eventsOf<E>(
+  connection: NatsConnection,
+  settings: NatsSettings,
+  feed: FeedSubjects,
+  table: {
+    status(message: StatusRecord & { readonly time: number }): readonly E[];
+    caughtUp(now: number): readonly E[];
+  },
+  take: (text: string, time: number) => readonly E[],
+): Observable<E> {
+  return readFeed(connection, settings, feed, "all").pipe(
+    concatMap((signal) => {
+      if (signal.type === "caught-up") return table.caughtUp(settings.scheduler.now());
+      const { subject, time } = signal;
+      const text = signal.text();
+      return isStatus(subject) ? table.status({ ...readStatusMessage(text), time }) : take(text, time);
+    }),
+  );
 }
 
 /**
@@ -254,7 +266,7 @@ class StatusListener {
   #isReading = true;
   #last: PlacedMessage | undefined;
 
-  take(signal: FeedSignal): Partial<Heard> {
+  take(signal: StreamSignal): Partial<Heard> {
     if (signal.type === "caught-up") {
       this.#isReading = false;
       return {};

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   candleBody,
   readCandleMessage,
+  readRecord,
   readStatusMessage,
   readWalletMessage,
   statusBody,
@@ -92,6 +93,30 @@ describe("a message", () => {
     expect(Object.isFrozen(read.status)).toBe(true);
   });
 
+  it("of any kind is read by its publisher as it was written", () => {
+    const isRemoved = fc.boolean();
+    const bodies = fc.oneof(
+      fc
+        .record({ isRemoved, candle: fc.constant(CANDLE), status: fc.constant("final" as const) })
+        .map(candleBody),
+      fc.record({ isRemoved, wallet: fc.constant(WALLET) }).map(walletBody),
+      fc
+        .record({ from: fc.option(fc.nat(), { nil: undefined }), failures: fc.nat() })
+        .map(({ from, failures }) => {
+          const status = { state: "stalled" as const, failures, lastError: new TimeoutError("slow", 10) };
+          return statusBody({ status, publisher: "me", takeovers: [{ epoch: 5, at: 9_000.5 }], from });
+        }),
+    );
+    const due = fc.option(fc.nat(), { nil: undefined });
+    fc.assert(
+      fc.property(bodies, due, fc.boolean(), (body, due, isLate) => {
+        const isRemoval = body.endsWith('"removed":true}');
+        const record = { ...STAMP, body, due, isLate };
+        expect(readRecord(writeMessage(record))).toEqual({ ...record, isRemoval });
+      }),
+    );
+  });
+
   it("about how a feed of nothing stands has neither coverage nor a first message", () => {
     const status = { state: "starting" as const, failures: 0 };
     const read = readStatusMessage(
@@ -125,6 +150,13 @@ describe("what is no message of this version", () => {
     ["about a wallet", message(walletBody({ wallet: WALLET, isRemoved: false })), ["candle"]],
   ])("is refused: %s", (_, text, path) => {
     expect(() => readCandleMessage(text)).toThrow(expect.objectContaining({ name: "ContractError", path }));
+  });
+
+  it("is refused by its publisher, too", () => {
+    const other = good.replace('"version":2', '"version":1');
+    expect(() => readRecord(other)).toThrow(
+      expect.objectContaining({ name: "ContractError", path: ["version"] }),
+    );
   });
 
   it("is refused for the first of a hundred thousand bad transactions", () => {

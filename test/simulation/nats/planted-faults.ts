@@ -82,8 +82,8 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   {
     name: "counts as covered what a purge has taken",
     file: "adapters/nats/publisher.ts",
-    find: "if (isGone) this.#restore(proposal.epoch);",
-    replace: "if (isGone) this.#gone.clear();",
+    find: "if (isNews) this.#restore(proposal.epoch);",
+    replace: "",
     seeds: [42],
   },
   {
@@ -96,7 +96,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
   {
     name: "stores without the sequence that it expects",
     file: "adapters/nats/publisher.ts",
-    find: "await store.publish(subject, writeMessage(record), stored?.sequence ?? 0);",
+    find: "await store.publish(subject, writeMessage(record), stored?.sequence ?? GONE);",
     replace: "await store.publish(subject, writeMessage(record), undefined as never);",
     seeds: [22377],
   },
