@@ -126,3 +126,43 @@ export function takeoversOf({
   const isBeginning = !takeovers.some((takeover) => takeover.epoch === epoch);
   return isBeginning ? [...takeovers, { epoch, at: time }] : takeovers;
 }
+
+/** What one subscriber has seen of a feed: its newest messages by candle or wallet, and the leases under which they came. */
+export class SeenFeed<K, M extends PlacedMessage> {
+  readonly newest = new Map<K, M>();
+  #isReading = true;
+  #status: PlacedMessage | undefined;
+  #takeovers: readonly Takeover[] = [];
+
+  /** Whether the stored messages are still coming, in any order. */
+  get isReading(): boolean {
+    return this.#isReading;
+  }
+
+  /** Whether a message counts as sent, and is newer than the one that was known. */
+  counts(message: M, known: M | undefined): boolean {
+    if (known !== undefined && !isNewer(message, known)) return false;
+    // The status that tells of a later lease may come after the stored message that it concerns.
+    return this.#isReading || !this.isOutdated(message);
+  }
+
+  isOutdated(message: M): boolean {
+    return isOutdated(message, this.#takeovers);
+  }
+
+  /** Takes a status. Returns whether it is the newest. */
+  status(message: PlacedMessage & { readonly takeovers: readonly Takeover[] }): boolean {
+    if (this.#status !== undefined && !isNewer(message, this.#status)) return false;
+    this.#status = message;
+    this.#takeovers = takeoversOf(message);
+    return true;
+  }
+
+  /** Notes that all stored messages have come. Returns whether that is new. */
+  caughtUp(): boolean {
+    if (!this.#isReading) return false;
+    this.#isReading = false;
+    for (const [key, message] of this.newest) if (this.isOutdated(message)) this.newest.delete(key);
+    return true;
+  }
+}

@@ -31,7 +31,7 @@ import { signsOfLife } from "./liveness.js";
 import { readCandleMessage, readStatusMessage, readWalletMessage, type StatusRecord } from "./message.js";
 import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type NatsOptions, type NatsSettings } from "./options.js";
-import { isNewer, type PlacedMessage } from "./records.js";
+import { SeenFeed } from "./records.js";
 import { SniperTable } from "./sniper-table.js";
 import { type Heard, heardStatus, nothingHeard } from "./statuses.js";
 import { candleSubjects, type FeedSubjects, isStatus, sniperSubjects } from "./subjects.js";
@@ -263,20 +263,18 @@ export function subjectsOf(name: string, feed: Series | SniperQuery): FeedSubjec
 /** Keeps the content of a feed's last status message. */
 class StatusListener {
   publisher: string | undefined;
-  #isReading = true;
-  #last: PlacedMessage | undefined;
+  readonly #seen = new SeenFeed<never, never>();
 
   take(signal: StreamSignal): Partial<Heard> {
     if (signal.type === "caught-up") {
-      this.#isReading = false;
+      this.#seen.caughtUp();
       return {};
     }
     const message = { ...readStatusMessage(signal.text()), time: signal.time };
-    if (this.#last !== undefined && !isNewer(message, this.#last)) return {};
-    this.#last = message;
+    if (!this.#seen.status(message)) return {};
     const { status, publisher } = message;
     const isOther = publisher !== this.publisher;
     this.publisher = publisher;
-    return { status, publisher, isFresh: !this.#isReading, ...(isOther ? { isAlive: undefined } : {}) };
+    return { status, publisher, isFresh: !this.#seen.isReading, ...(isOther ? { isAlive: undefined } : {}) };
   }
 }
