@@ -65,7 +65,10 @@ class FeedWork {
   /** The subscriptions to the service's streams, and the timer that stores messages again. */
   readonly #following = new Subscription();
   #resuming = Subscription.EMPTY;
-  #teller: StatusTeller | undefined;
+  /** The status that was published last. */
+  #status: FeedStatus | undefined;
+  /** The beginnings of the last leases, and of this one once that is known. */
+  #takeovers: readonly Takeover[] = [];
   #hasBegun = false;
   /** Candles of intervals before this are gone from the stream. */
   #goneUntil = Number.NEGATIVE_INFINITY;
@@ -109,9 +112,8 @@ class FeedWork {
     const { feed, means, epoch } = this.#order;
     const publisher = this.#publisher;
     const before = status && takenOverStatus(status.status, this.#kind.dueUntil());
-    const teller = new StatusTeller(publisher, { epoch, publisher: means.publisher, before: status });
-    this.#teller = teller;
-    teller.tell(carriedStatus(before, STARTING));
+    if (status !== undefined) this.#takeovers = takeoversOf(status).slice(1 - TAKEOVERS_KEPT);
+    this.#tellStatus(carriedStatus(before, STARTING));
     const start = { feed, publisher, epoch, open: [...open.keys()], before: status?.status };
     const { offered, statuses } = this.#kind.follow(start);
     const error = (failure: unknown) => this.#fail(failure);
@@ -120,7 +122,7 @@ class FeedWork {
     this.#following.add(offered.subscribe({ next: (last) => open.delete(last), error }));
     const next = (own: FeedStatus) => {
       if (own.state === "live") this.#removeMissing(open, own);
-      teller.tell(coveredFromStatus(this.#kind.kept(carriedStatus(before, own)), this.#goneUntil));
+      this.#tellStatus(coveredFromStatus(this.#kind.kept(carriedStatus(before, own)), this.#goneUntil));
     };
     if (!this.#following.closed) this.#following.add(statuses.subscribe({ next, error }));
   }
@@ -146,23 +148,34 @@ class FeedWork {
 
   /** Narrows what is covered to the candles that are stored again. */
   #lose(open: readonly string[]): void {
-    const last = this.#teller?.last;
+    const last = this.#status;
     if (last?.coveredUntil === undefined) return;
     const starts = open.map((subject) => Number(splitSubject(subject).last));
     const timestamps = starts.filter((timestamp) => timestamp < last.coveredUntil!);
     this.#goneUntil = Math.max(this.#goneUntil, Math.min(last.coveredUntil, ...timestamps));
-    this.#teller!.tell(coveredFromStatus(last, this.#goneUntil));
+    this.#tellStatus(coveredFromStatus(last, this.#goneUntil));
+  }
+
+  #tellStatus(status: FeedStatus): void {
+    if (status === this.#status) return;
+    this.#status = status;
+    const { means, epoch } = this.#order;
+    this.#publisher.offerStatus(() => {
+      const from = this.#publisher.firstOpen;
+      const body = statusBody({ status, publisher: means.publisher, takeovers: this.#takeovers, from });
+      return { body, isRemoval: false, epoch, observedAt: 0 };
+    });
   }
 
   /** Ends with an error, after publishing it if that is possible. */
   #fail(error: unknown): void {
     const isSecond = this.#following.closed;
     this.#following.unsubscribe();
-    if (isSecond || this.#teller === undefined) {
+    if (isSecond || this.#status === undefined) {
       this.#end(error);
       return;
     }
-    this.#teller.tell(failedStatus(this.#teller.last, error));
+    this.#tellStatus(failedStatus(this.#status, error));
     this.#publisher.whenIdle(() => this.#end(error));
   }
 
@@ -181,7 +194,7 @@ class FeedWork {
     const waiting = { scheduler, signal: this.#abort.signal };
     const told = await persist(store, waiting, () => store.last(feed.stream, this.#statusSubject));
     const isOurs = told !== undefined && readStatusMessage(told.text).epoch === epoch;
-    if (isOurs) this.#teller?.learnBeginning(told.time);
+    if (isOurs) this.#takeovers = [...this.#takeovers, { epoch, at: told.time }];
   }
 
   get #statusSubject(): string {
@@ -242,39 +255,5 @@ async function readStored(
     return { status: newest.has(STATUS) ? status : undefined, open };
   } finally {
     readers.leave();
-  }
-}
-
-/** Publishes the status of a feed under one lease. */
-class StatusTeller {
-  last: FeedStatus | undefined;
-  readonly #publisher: Publisher;
-  readonly #epoch: number;
-  readonly #name: string;
-  #takeovers: readonly Takeover[];
-
-  constructor(
-    publisher: Publisher,
-    { epoch, publisher: name, before }: { epoch: number; publisher: string; before: StoredFeed["status"] },
-  ) {
-    this.#publisher = publisher;
-    this.#epoch = epoch;
-    this.#name = name;
-    this.#takeovers = before === undefined ? [] : takeoversOf(before).slice(1 - TAKEOVERS_KEPT);
-  }
-
-  /** Learns when the first message of this lease was stored, by the server's clock. */
-  learnBeginning(at: number): void {
-    this.#takeovers = [...this.#takeovers, { epoch: this.#epoch, at }];
-  }
-
-  tell(status: FeedStatus): void {
-    if (status === this.last) return;
-    this.last = status;
-    this.#publisher.offerStatus(() => {
-      const from = this.#publisher.firstOpen;
-      const body = statusBody({ status, publisher: this.#name, takeovers: this.#takeovers, from });
-      return { body, isRemoval: false, epoch: this.#epoch, observedAt: 0 };
-    });
   }
 }

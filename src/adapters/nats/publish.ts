@@ -12,7 +12,7 @@ import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type NatsSettings, type StreamOptions } from "./options.js";
 import { Lanes, MESSAGES_AT_ONCE, type Publication, Publisher } from "./publisher.js";
 import { failedStatus } from "./statuses.js";
-import { failureOver, openStream, type Store } from "./store.js";
+import { failureOver, persist, Store } from "./store.js";
 import {
   allCandleSubjects,
   allSniperSubjects,
@@ -246,15 +246,17 @@ function publishing<T>(
     const abort = new AbortController();
     subscriber.add(() => abort.abort());
     subscriber.add(() => publisher.stop());
-    const opening = openStream(connection, settings, feed, { signal: abort.signal })
-      .then(({ store, retention }) => {
-        if (subscriber.closed) return;
-        opened = store;
-        subscriber.add(taker.opened?.(store));
-        subscriber.add(publisher.refreshEvery(retention / 3, epoch));
-        publisher.resume();
-      })
-      .catch(fail);
+    const open = async () => {
+      const store = await Store.open(connection);
+      const waiting = { scheduler: settings.scheduler, signal: abort.signal };
+      const retention = await persist(store, waiting, () => store.ensureStream(feed, settings));
+      if (subscriber.closed) return;
+      opened = store;
+      subscriber.add(taker.opened?.(store));
+      subscriber.add(publisher.refreshEvery(retention / 3, epoch));
+      publisher.resume();
+    };
+    const opening = open().catch(fail);
     const end = (last: () => void) => void opening.then(() => publisher.whenIdle(last));
     const following = source.pipe(tap((event) => taker.next(event))).subscribe({
       error: (error) => {

@@ -47,21 +47,6 @@ const PASSING: ReadonlySet<string> = new Set([
 /** The wait before JetStream is asked again, in ms. */
 const RETRY = 1_000;
 
-/** Opens a stream, and creates or changes it if needed. Waits as long as JetStream is not available. */
-export async function openStream(
-  connection: NatsConnection,
-  settings: NatsSettings,
-  subjects: StreamSubjects,
-  waiting: Omit<WaitOptions, "scheduler">,
-): Promise<{ store: Store; retention: number }> {
-  const store = await Store.open(connection);
-  const { scheduler } = settings;
-  const retention = await persist(store, { ...waiting, scheduler }, () =>
-    store.ensureStream(subjects, settings),
-  );
-  return { store, retention };
-}
-
 /** How to wait for JetStream. */
 interface WaitOptions {
   readonly scheduler: SchedulerLike;
