@@ -27,8 +27,11 @@ export type ConsumerSignal =
 /** What to read, and where to start. */
 export interface ConsumerPlan {
   readonly stream: string;
-  /** Absent for the whole stream. */
-  readonly filter?: string;
+  /**
+   * The subjects to read; absent for the whole stream. If the server cannot take so many filters, messages on all subjects
+   * come.
+   */
+  readonly filter?: string | readonly string[];
   /** The last message of each subject, the messages from a sequence on, or only new messages. */
   readonly from: "stored" | "now" | number;
   readonly scheduler: SchedulerLike;
@@ -188,11 +191,13 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
   });
 }
 
-function configOf(store: Store, { filter, from }: ConsumerPlan, progress: Progress, inbox: string) {
+function configOf(store: Store, { filter = [], from }: ConsumerPlan, progress: Progress, inbox: string) {
   const { nanos } = store.library;
+  const filters = [filter].flat();
   return {
     ...startOf(from, progress),
-    ...(filter === undefined ? {} : { filter_subject: filter }),
+    ...(filters.length === 1 ? { filter_subject: filters[0]! } : {}),
+    ...(filters.length > 1 && filters.length <= store.mostFilters ? { filter_subjects: filters } : {}),
     ack_policy: "none" as const,
     max_deliver: 1,
     deliver_subject: inbox,

@@ -30,6 +30,8 @@ const WRONG_LAST_SEQUENCE = 10_071;
  */
 const LASTING: ReadonlySet<number> = new Set([10_052, 10_074]);
 
+/** How many filters a consumer is given at most. The server compares a message with them one after another. */
+const MOST_FILTERS = 32;
 /** How long the servers may take to answer, in ms. A request to a server that has just died is lost, and sent again. */
 const TIMEOUT = 1_000;
 /** How long the servers may take to set something up, in ms, because a cluster has to agree on it first. */
@@ -219,6 +221,12 @@ export class Store {
       if (this.#codeOf(error) === STREAM_NOT_FOUND) return undefined;
       throw error;
     }
+  }
+
+  /** How many filters a consumer can have: several from version 2.10 on. */
+  get mostFilters(): number {
+    const [major = 0, minor = 0] = (this.connection.info?.version ?? "").split(".").map(Number);
+    return major > 2 || (major === 2 && minor >= 10) ? MOST_FILTERS : 1;
   }
 
   /** Deletes a consumer. If it cannot be reached, it ends by itself because nobody listens. */

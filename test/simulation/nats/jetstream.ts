@@ -12,6 +12,8 @@ export interface Packet {
 /** What JetStream needs of the servers that it runs on. */
 export interface Ground {
   readonly scheduler: SchedulerLike;
+  /** Whether a consumer may have several filters. */
+  readonly hasManyFilters: boolean;
   /** The clock of the server that leads, in ms since the epoch. */
   serverTime(): number;
   /** Sends a message to all who listen on a subject, which need not be its own. */
@@ -35,7 +37,6 @@ interface StreamConfig {
 interface ConsumerConfig {
   readonly deliver_policy: "last_per_subject" | "new" | "by_start_time" | "by_start_sequence";
   readonly deliver_subject: string;
-  readonly filter_subject?: string;
   readonly opt_start_seq?: number;
   readonly opt_start_time?: string;
   readonly idle_heartbeat: number;
@@ -65,6 +66,12 @@ const NO_MESSAGE = new Refusal(404, 10_037, "no message found");
 const NO_CONSUMER = new Refusal(404, 10_014, "consumer not found");
 const NAME_TAKEN = new Refusal(400, 10_058, "stream name already in use with a different configuration");
 const OVERLAPS = new Refusal(400, 10_065, "subjects overlap with an existing stream");
+
+const TWO_KINDS_OF_FILTERS = new Refusal(
+  400,
+  10_136,
+  "consumer cannot have both FilterSubject and FilterSubjects specified",
+);
 
 /** After so many messages a consumer with flow control waits until its reader confirms them. */
 const UNCONFIRMED = 64;
@@ -134,7 +141,10 @@ export class JetStream {
     if (call === "STREAM.MSG") return stream.read(asked.last_by_subj);
     if (call === "CONSUMER.CREATE") {
       this.#count += 1;
-      return stream.follow(`c${this.#count}`, asked.config);
+      const { filter_subject, filter_subjects, ...config } = asked.config;
+      const several = this.#ground.hasManyFilters ? filter_subjects : undefined;
+      if (several !== undefined && filter_subject !== undefined) return TWO_KINDS_OF_FILTERS;
+      return stream.follow(`c${this.#count}`, config, several ?? [filter_subject ?? ">"]);
     }
     if (call === "CONSUMER.DELETE") return stream.unfollow(rest[1]!);
     throw new Error(`The model has no ${subject}`);
@@ -247,11 +257,12 @@ class Stream {
     return this.messages.get(sequence);
   }
 
-  follow(name: string, config: ConsumerConfig): object {
+  follow(name: string, config: ConsumerConfig, filters: readonly string[]): object {
     this.#expire();
-    const found = this.#found(config);
+    const found = this.#found(config, filters);
     const num_pending = found.length;
-    const consumer = new Consumer(name, config, found, this, this.#ground, () => this.unfollow(name));
+    const end = () => this.unfollow(name);
+    const consumer = new Consumer(name, config, filters, found, this, this.#ground, end);
     this.consumers.set(name, consumer);
     consumer.start();
     const created = new Date(this.#ground.serverTime()).toISOString();
@@ -279,12 +290,15 @@ class Stream {
   }
 
   /** The sequences that a new consumer begins with. */
-  #found({ deliver_policy, filter_subject = ">", opt_start_seq, opt_start_time }: ConsumerConfig): number[] {
+  #found(
+    { deliver_policy, opt_start_seq, opt_start_time }: ConsumerConfig,
+    filters: readonly string[],
+  ): number[] {
     const from = opt_start_time === undefined ? Number.NEGATIVE_INFINITY : Date.parse(opt_start_time);
     const isFound = ({ sequence, subject, time }: Kept) => {
       if (deliver_policy === "by_start_time" && time < from) return false;
       if (deliver_policy === "by_start_sequence" && sequence < opt_start_seq!) return false;
-      if (!matches(filter_subject, subject)) return false;
+      if (!filters.some((filter) => matches(filter, subject))) return false;
       return deliver_policy !== "last_per_subject" || this.#last.get(subject)?.sequence === sequence;
     };
     if (deliver_policy === "new") return [];
@@ -306,6 +320,7 @@ class Stream {
 class Consumer {
   readonly #name: string;
   readonly #config: ConsumerConfig;
+  readonly #filters: readonly string[];
   readonly #stream: Stream;
   readonly #ground: Ground;
   readonly #end: () => void;
@@ -321,6 +336,7 @@ class Consumer {
   constructor(
     name: string,
     config: ConsumerConfig,
+    filters: readonly string[],
     found: number[],
     stream: Stream,
     ground: Ground,
@@ -328,6 +344,7 @@ class Consumer {
   ) {
     this.#name = name;
     this.#config = config;
+    this.#filters = filters;
     this.#stream = stream;
     this.#ground = ground;
     this.#waiting = found;
@@ -347,7 +364,7 @@ class Consumer {
   }
 
   stored({ sequence, subject }: Kept): void {
-    if (!matches(this.#config.filter_subject ?? ">", subject)) return;
+    if (!this.#filters.some((filter) => matches(filter, subject))) return;
     this.#waiting.push(sequence);
     this.#pump();
   }

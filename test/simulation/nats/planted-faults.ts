@@ -63,7 +63,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedFault[] = [
     file: "adapters/nats/consumer.ts",
     find: "if (place.delivery !== delivered + 1) {",
     replace: "if (place.delivery < delivered - 1_000) {",
-    seeds: [118],
+    seeds: [66],
   },
   {
     name: "loses its lease to others who renew at the same moment",
