@@ -13,6 +13,8 @@ export interface Packet {
 /** What JetStream needs of the servers that it runs on. */
 export interface Ground {
   readonly scheduler: SchedulerLike;
+  /** Whether a consumer may have several filters. */
+  readonly hasManyFilters: boolean;
   /** The clock of the server that leads, in ms since the epoch. */
   serverTime(): number;
   /** Sends a message to all who listen on a subject, which need not be its own. */
@@ -36,7 +38,6 @@ interface StreamConfig {
 interface ConsumerConfig {
   readonly deliver_policy: "last_per_subject" | "new" | "by_start_time" | "by_start_sequence";
   readonly deliver_subject: string;
-  readonly filter_subject?: string;
   readonly opt_start_seq?: number;
   readonly opt_start_time?: string;
   readonly idle_heartbeat: number;
@@ -58,6 +59,12 @@ const NO_MESSAGE = new Refusal(404, 10_037, "no message found");
 const NO_CONSUMER = new Refusal(404, 10_014, "consumer not found");
 const NAME_TAKEN = new Refusal(400, 10_058, "stream name already in use with a different configuration");
 const OVERLAPS = new Refusal(400, 10_065, "subjects overlap with an existing stream");
+
+const TWO_KINDS_OF_FILTERS = new Refusal(
+  400,
+  10_136,
+  "consumer cannot have both FilterSubject and FilterSubjects specified",
+);
 
 /** After so many messages a consumer with flow control waits until its reader confirms them. */
 const UNCONFIRMED = 64;
@@ -127,7 +134,10 @@ export class JetStream {
     if (call === "STREAM.MSG") return stream.read(asked.last_by_subj);
     if (call === "CONSUMER.CREATE") {
       this.#count += 1;
-      return stream.follow(`c${this.#count}`, asked.config);
+      const { filter_subject, filter_subjects, ...config } = asked.config;
+      const several = this.#ground.hasManyFilters ? filter_subjects : undefined;
+      if (several !== undefined && filter_subject !== undefined) return TWO_KINDS_OF_FILTERS;
+      return stream.follow(`c${this.#count}`, config, several ?? [filter_subject ?? ">"]);
     }
     if (call === "CONSUMER.DELETE") return stream.unfollow(rest[1]!);
     throw new Error(`The model has no ${subject}`);
@@ -227,11 +237,12 @@ class Stream {
     return { message: { subject, seq: kept.sequence, time, data: btoa(kept.text) } };
   }
 
-  follow(name: string, config: ConsumerConfig): object {
+  follow(name: string, config: ConsumerConfig, filters: readonly string[]): object {
     this.#expire();
-    const found = this.#found(config);
+    const found = this.#found(config, filters);
     const num_pending = found.length;
-    const consumer = new Consumer(name, config, found, this, this.#ground, () => this.unfollow(name));
+    const end = () => this.unfollow(name);
+    const consumer = new Consumer(name, config, filters, found, this, this.#ground, end);
     this.consumers.set(name, consumer);
     consumer.start();
     const created = new Date(this.#ground.serverTime()).toISOString();
@@ -252,7 +263,10 @@ class Stream {
   }
 
   /** The sequences that a new consumer begins with. */
-  #found({ deliver_policy, filter_subject = ">", opt_start_seq, opt_start_time }: ConsumerConfig): number[] {
+  #found(
+    { deliver_policy, opt_start_seq, opt_start_time }: ConsumerConfig,
+    filters: readonly string[],
+  ): number[] {
     const from = opt_start_time === undefined ? Number.NEGATIVE_INFINITY : Date.parse(opt_start_time);
     const isFound = ({ sequence, subject, time }: Kept) => {
       if (deliver_policy === "by_start_time" && time < from) return false;
@@ -260,10 +274,11 @@ class Stream {
       return deliver_policy !== "last_per_subject" || this.messages.last(subject)?.sequence === sequence;
     };
     if (deliver_policy === "new") return [];
-    return this.messages
-      .matching(filter_subject)
+    const matching = new Set(filters.flatMap((filter) => this.messages.matching(filter)));
+    return [...matching]
       .filter(isFound)
-      .map(({ sequence }) => sequence);
+      .map(({ sequence }) => sequence)
+      .sort((a, b) => a - b);
   }
 
   #expire(): void {
@@ -280,6 +295,7 @@ class Stream {
 class Consumer {
   readonly #name: string;
   readonly #config: ConsumerConfig;
+  readonly #filters: readonly string[];
   readonly #stream: Stream;
   readonly #ground: Ground;
   readonly #end: () => void;
@@ -297,6 +313,7 @@ class Consumer {
   constructor(
     name: string,
     config: ConsumerConfig,
+    filters: readonly string[],
     found: number[],
     stream: Stream,
     ground: Ground,
@@ -304,6 +321,7 @@ class Consumer {
   ) {
     this.#name = name;
     this.#config = config;
+    this.#filters = filters;
     this.#stream = stream;
     this.#ground = ground;
     this.#waiting = found;
@@ -324,7 +342,7 @@ class Consumer {
   }
 
   stored({ sequence, subject }: Kept): void {
-    if (!matches(this.#config.filter_subject ?? ">", subject)) return;
+    if (!this.#filters.some((filter) => matches(filter, subject))) return;
     this.#waiting.push(sequence);
     this.#pump();
   }
