@@ -70,6 +70,8 @@ class FeedWork {
   /** The beginnings of the last leases, and of this one once that is known. */
   #takeovers: readonly Takeover[] = [];
   #hasBegun = false;
+  /** The newest candle whose last message is stored. */
+  #newestFinal = Number.NEGATIVE_INFINITY;
   /** Candles of intervals before this are gone from the stream. */
   #goneUntil = Number.NEGATIVE_INFINITY;
 
@@ -83,6 +85,9 @@ class FeedWork {
       fail: (error) => this.#fail(error),
       tell: (publication) => this.#tell(publication),
       lost: (open) => this.#lose(open),
+      ended: (subject) => {
+        this.#newestFinal = Math.max(this.#newestFinal, timestampOf(subject));
+      },
     };
     this.#publisher = new Publisher(own, feed);
   }
@@ -146,13 +151,16 @@ class FeedWork {
     }
   }
 
-  /** Narrows what is covered to the candles that are stored again. */
+  /**
+   * Narrows what is covered to the candles that are stored again, and are newer than every candle whose last message was
+   * stored: that message is gone. An older candle may wait for its last message longer than a newer one.
+   */
   #lose(open: readonly string[]): void {
     const last = this.#status;
     if (last?.coveredUntil === undefined) return;
-    const starts = open.map((subject) => Number(splitSubject(subject).last));
-    const timestamps = starts.filter((timestamp) => timestamp < last.coveredUntil!);
-    this.#goneUntil = Math.max(this.#goneUntil, Math.min(last.coveredUntil, ...timestamps));
+    const { coveredUntil } = last;
+    const again = open.map(timestampOf).filter((at) => this.#newestFinal < at && at < coveredUntil);
+    this.#goneUntil = Math.max(this.#goneUntil, Math.min(coveredUntil, ...again));
     this.#tellStatus(coveredFromStatus(last, this.#goneUntil));
   }
 
@@ -200,6 +208,11 @@ class FeedWork {
   get #statusSubject(): string {
     return `${this.#order.feed.key}.${STATUS}`;
   }
+}
+
+/** The interval of a candle, by its subject. */
+function timestampOf(subject: string): number {
+  return Number(splitSubject(subject).last);
 }
 
 const STARTING: FeedStatus = Object.freeze({ state: "starting", failures: 0 });

@@ -48,6 +48,8 @@ export interface PublisherMeans {
    * messages are stored again.
    */
   lost?(open: readonly string[]): void;
+  /** Called once the last message on a subject is stored. If it goes, it is not stored again. */
+  ended?(subject: string): void;
 }
 
 interface Offer {
@@ -346,6 +348,7 @@ export class Publisher {
       mustStore = false;
     }
     this.#doubtful.delete(subject);
+    if (isLast) this.#means.ended?.(subject);
     if (isLast || stored!.isRemoval) this.#stored.delete(subject);
     else this.#stored.set(subject, stored!);
   }
