@@ -4,16 +4,17 @@ import { Lanes } from "../../../src/adapters/nats/publisher.js";
 import type { Proposal } from "../../../src/adapters/nats/records.js";
 import { FakeStream, type Fate } from "./fake-stream.js";
 
+/** Its value is `from`, a field of messages that a publisher has no use for. */
 const proposalOf = (value: number, more: Partial<Proposal> = {}): Proposal => ({
   epoch: 1,
   observedAt: value,
-  body: JSON.stringify(more.isRemoval ? { value, removed: true } : { value }),
+  body: JSON.stringify(more.isRemoval ? { from: value, removed: true } : { from: value }),
   isRemoval: false,
   ...more,
 });
 const keptValue = (stream: FakeStream, last: string) => {
   const record = stream.read(last);
-  return record && JSON.parse(record.body).value;
+  return record && JSON.parse(record.body).from;
 };
 
 describe("a publisher", () => {
@@ -89,7 +90,7 @@ describe("a publisher", () => {
     const publisher = stream.publisher();
     publisher.offer("a", proposalOf(1), false);
     publisher.offerStatus(() => proposalOf(1));
-    publisher.offerStatus(() => proposalOf(2, { body: JSON.stringify({ value: publisher.firstOpen }) }));
+    publisher.offerStatus(() => proposalOf(2, { body: JSON.stringify({ from: publisher.firstOpen }) }));
     await stream.clock.advanceBy(100);
     expect(stream.order).toEqual(["a", "x.status"]);
     expect(keptValue(stream, "x.status")).toBe(1);

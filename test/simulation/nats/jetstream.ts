@@ -38,6 +38,8 @@ interface StreamConfig {
 interface ConsumerConfig {
   readonly deliver_policy: "last_per_subject" | "new" | "by_start_time" | "by_start_sequence";
   readonly deliver_subject: string;
+  /** The subjects that it gives, however many the client has named. */
+  readonly filters: readonly string[];
   readonly opt_start_seq?: number;
   readonly opt_start_time?: string;
   readonly idle_heartbeat: number;
@@ -59,12 +61,7 @@ const NO_MESSAGE = new Refusal(404, 10_037, "no message found");
 const NO_CONSUMER = new Refusal(404, 10_014, "consumer not found");
 const NAME_TAKEN = new Refusal(400, 10_058, "stream name already in use with a different configuration");
 const OVERLAPS = new Refusal(400, 10_065, "subjects overlap with an existing stream");
-
-const TWO_KINDS_OF_FILTERS = new Refusal(
-  400,
-  10_136,
-  "consumer cannot have both FilterSubject and FilterSubjects specified",
-);
+const TWO_KINDS_OF_FILTERS = new Refusal(400, 10_136, "both FilterSubject and FilterSubjects specified");
 
 /** After so many messages a consumer with flow control waits until its reader confirms them. */
 const UNCONFIRMED = 64;
@@ -137,7 +134,7 @@ export class JetStream {
       const { filter_subject, filter_subjects, ...config } = asked.config;
       const several = this.#ground.hasManyFilters ? filter_subjects : undefined;
       if (several !== undefined && filter_subject !== undefined) return TWO_KINDS_OF_FILTERS;
-      return stream.follow(`c${this.#count}`, config, several ?? [filter_subject ?? ">"]);
+      return stream.follow(`c${this.#count}`, { ...config, filters: several ?? [filter_subject ?? ">"] });
     }
     if (call === "CONSUMER.DELETE") return stream.unfollow(rest[1]!);
     throw new Error(`The model has no ${subject}`);
@@ -237,12 +234,11 @@ class Stream {
     return { message: { subject, seq: kept.sequence, time, data: btoa(kept.text) } };
   }
 
-  follow(name: string, config: ConsumerConfig, filters: readonly string[]): object {
+  follow(name: string, config: ConsumerConfig): object {
     this.#expire();
-    const found = this.#found(config, filters);
+    const found = this.#found(config);
     const num_pending = found.length;
-    const end = () => this.unfollow(name);
-    const consumer = new Consumer(name, config, filters, found, this, this.#ground, end);
+    const consumer = new Consumer(name, config, found, this, this.#ground, () => this.unfollow(name));
     this.consumers.set(name, consumer);
     consumer.start();
     const created = new Date(this.#ground.serverTime()).toISOString();
@@ -263,10 +259,7 @@ class Stream {
   }
 
   /** The sequences that a new consumer begins with. */
-  #found(
-    { deliver_policy, opt_start_seq, opt_start_time }: ConsumerConfig,
-    filters: readonly string[],
-  ): number[] {
+  #found({ deliver_policy, filters, opt_start_seq, opt_start_time }: ConsumerConfig): number[] {
     const from = opt_start_time === undefined ? Number.NEGATIVE_INFINITY : Date.parse(opt_start_time);
     const isFound = ({ sequence, subject, time }: Kept) => {
       if (deliver_policy === "by_start_time" && time < from) return false;
@@ -275,10 +268,8 @@ class Stream {
     };
     if (deliver_policy === "new") return [];
     const matching = new Set(filters.flatMap((filter) => this.messages.matching(filter)));
-    return [...matching]
-      .filter(isFound)
-      .map(({ sequence }) => sequence)
-      .sort((a, b) => a - b);
+    const sequences = [...matching].filter(isFound).map(({ sequence }) => sequence);
+    return sequences.sort((a, b) => a - b);
   }
 
   #expire(): void {
@@ -295,7 +286,6 @@ class Stream {
 class Consumer {
   readonly #name: string;
   readonly #config: ConsumerConfig;
-  readonly #filters: readonly string[];
   readonly #stream: Stream;
   readonly #ground: Ground;
   readonly #end: () => void;
@@ -313,7 +303,6 @@ class Consumer {
   constructor(
     name: string,
     config: ConsumerConfig,
-    filters: readonly string[],
     found: number[],
     stream: Stream,
     ground: Ground,
@@ -321,7 +310,6 @@ class Consumer {
   ) {
     this.#name = name;
     this.#config = config;
-    this.#filters = filters;
     this.#stream = stream;
     this.#ground = ground;
     this.#waiting = found;
@@ -342,7 +330,7 @@ class Consumer {
   }
 
   stored({ sequence, subject }: Kept): void {
-    if (!this.#filters.some((filter) => matches(filter, subject))) return;
+    if (!this.#config.filters.some((filter) => matches(filter, subject))) return;
     this.#waiting.push(sequence);
     this.#pump();
   }
