@@ -153,7 +153,7 @@ describe("two versions of the package side by side", () => {
       expect(checkNats(log)).toEqual([]);
       const errors = log.lives.filter(({ collector }) => collector > 1).map(({ error }) => String(error));
       expect(errors).toEqual(
-        Array(2).fill(expect.stringMatching(/^ContractError.*leases of another version$/)),
+        Array(2).fill(expect.stringMatching(/^ContractError.*leases have the format of another version$/)),
       );
       expect(log.subscribers.map(({ events, error }) => [events.length > 50, error === undefined])).toEqual([
         [true, true],
