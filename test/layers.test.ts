@@ -19,7 +19,7 @@ const ONLY: Record<string, string[]> = {
 const PACKAGES = ["rxjs", "zod", "cross-fetch"];
 const PACKAGES_OF: Record<string, string[]> = {
   "adapters/sse": ["eventsource-parser"],
-  "adapters/nats": ["@nats-io/transport-node", "@nats-io/jetstream", "@nats-io/kv"],
+  "adapters/nats": ["@nats-io/transport-node", "@nats-io/jetstream"],
   "adapters/lightweight-charts": ["lightweight-charts"],
   "adapters/store": ["idb"],
   "adapters/react": ["react"],
@@ -283,9 +283,9 @@ describe("the import check", () => {
     ["service/index.ts", 'import "../index.js";', "service may not import index"],
     ["replay/tape.ts", 'import "../service/index.js";', "replay may not import service"],
     ["index.ts", 'export * from "./service/index.js";', "index may not import service"],
-    ["adapters/nats/feeds.ts", 'import "../sse/events.js";', "adapters/nats may not import adapters/sse"],
+    ["adapters/nats/watch.ts", 'import "../sse/events.js";', "adapters/nats may not import adapters/sse"],
     ["adapters/wire/model.ts", 'import "../sse/wire.js";', "adapters/wire may not import adapters/sse"],
-    ["adapters/sse/link.ts", 'import "@nats-io/kv";', "package @nats-io/kv"],
+    ["adapters/sse/link.ts", 'import "@nats-io/jetstream";', "package @nats-io/jetstream"],
     ["client/send/request.ts", 'import "../../newcomer.js";', "client may not import newcomer"],
     ["newcomer.ts", 'import "./errors.js";', "newcomer has no place in the order"],
     ["poll.ts", 'import "../test/fixture.js";', "../test/fixture.ts is outside src"],

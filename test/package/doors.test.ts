@@ -130,7 +130,7 @@ describe("the doors together", () => {
     const bare = join(folders.root, "missing");
     cpSync(folder, bare, { recursive: true });
     const nats =
-      "pairstream/nats needs the NATS client: npm install @nats-io/transport-node @nats-io/jetstream @nats-io/kv";
+      "pairstream/nats needs the NATS client: npm install @nats-io/transport-node @nats-io/jetstream";
     const told = {
       listen: "listen needs the packages hono and @hono/node-server: npm install hono @hono/node-server",
       fromServerSentEvents:

@@ -10,7 +10,7 @@ const SERVICE = ["hono", "@hono/node-server"];
 const STORE = ["idb"];
 const REACT = ["react"];
 const OTEL = ["@opentelemetry/api"];
-const NATS = ["@nats-io/transport-node", "@nats-io/jetstream", "@nats-io/kv"];
+const NATS = ["@nats-io/transport-node", "@nats-io/jetstream"];
 
 /** What each folder has besides the tarball and rxjs. */
 const FOLDERS = {

@@ -6,7 +6,7 @@ import { toldAt } from "../wire/due.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import { REREAD } from "./consumer.js";
 import type { CandleRecord, StatusRecord } from "./message.js";
-import { isNewer, isOutdated, type PlacedMessage, type Takeover, takeoversOf } from "./records.js";
+import { SeenFeed } from "./records.js";
 
 /** A message about a candle, and when it was stored. */
 export interface PlacedCandle extends CandleRecord {
@@ -30,8 +30,7 @@ export class CandleTable {
   readonly #intervals: Intervals;
   readonly #since: TableStart;
   /** Candles by timestamp, removed ones included. */
-  readonly #known = new Map<number, PlacedCandle>();
-  #isReading = true;
+  readonly #seen = new SeenFeed<number, PlacedCandle>();
   readonly #now: () => number;
   /**
    * The service's clock, learned from messages that come after all stored ones were read. Until then it is estimated
@@ -46,8 +45,6 @@ export class CandleTable {
   #observedAt = Number.NEGATIVE_INFINITY;
   /** When the newest message was stored. */
   #storedAt = Number.NEGATIVE_INFINITY;
-  #status: PlacedMessage | undefined;
-  #takeovers: readonly Takeover[] = [];
   #coveredUntil: number | undefined;
   /** The value of `#storedAt` when candles were last forgotten. */
   #prunedAt = Number.NEGATIVE_INFINITY;
@@ -63,13 +60,13 @@ export class CandleTable {
   /** Takes a message about a candle. */
   candle(message: PlacedCandle): readonly CandleEvent[] {
     const { timestamp } = message.candle;
-    const known = this.#known.get(timestamp);
-    if (known !== undefined && !isNewer(message, known)) return [];
-    if (this.#isReading) {
-      this.#known.set(timestamp, message);
+    const known = this.#seen.newest.get(timestamp);
+    if (!this.#seen.counts(message, known)) return [];
+    if (this.#seen.isReading) {
+      this.#seen.newest.set(timestamp, message);
       return [];
     }
-    if (timestamp < this.#start || isOutdated(message, this.#takeovers)) return [];
+    if (timestamp < this.#start) return [];
     this.#hasHeard = true;
     this.#clock.hear(message.observedAt, this.#now());
     const events = this.#change(known, message);
@@ -79,9 +76,7 @@ export class CandleTable {
 
   /** Takes a message about the status of the series. */
   status(message: StatusRecord & { readonly time: number }): readonly CandleEvent[] {
-    if (this.#status !== undefined && !isNewer(message, this.#status)) return [];
-    this.#status = message;
-    this.#takeovers = takeoversOf(message);
+    if (!this.#seen.status(message)) return [];
     const { coveredFrom, coveredUntil } = message.status;
     this.#observedAt = Math.max(this.#observedAt, coveredUntil ?? Number.NEGATIVE_INFINITY);
     // If the covered range begins after the end of the range before, messages in between were dropped before this
@@ -89,21 +84,17 @@ export class CandleTable {
     const hasHole =
       (coveredFrom ?? Number.NEGATIVE_INFINITY) > (this.#coveredUntil ?? Number.POSITIVE_INFINITY);
     this.#coveredUntil = coveredUntil ?? this.#coveredUntil;
-    if (this.#isReading) return [];
+    if (this.#seen.isReading) return [];
     const isLost = ({ candle, status }: PlacedCandle) =>
       hasHole && status !== "final" && candle.timestamp < coveredFrom!;
-    const gone = this.#shown((known) => isLost(known) || isOutdated(known, this.#takeovers));
+    const gone = this.#shown((known) => isLost(known) || this.#seen.isOutdated(known));
     return gone.map((known) => this.#remove(known, known.observedAt, known.time));
   }
 
   /** Notes that all stored messages have come. If there were none, `now` stands in for the service's clock. */
   caughtUp(now: number): readonly CandleEvent[] {
-    if (!this.#isReading) return [];
-    this.#isReading = false;
-    for (const [timestamp, message] of this.#known) {
-      if (isOutdated(message, this.#takeovers)) this.#known.delete(timestamp);
-      else this.#note(message);
-    }
+    if (!this.#seen.caughtUp()) return [];
+    for (const message of this.#seen.newest.values()) this.#note(message);
     const stored = this.#shown();
     this.#start = this.#startOf(stored, now);
     const shown = stored.filter(({ candle }) => candle.timestamp >= this.#start);
@@ -130,7 +121,7 @@ export class CandleTable {
   /** The candles from `#start` on that exist and that `isLookedFor` accepts, ascending. */
   #shown(isLookedFor: (known: PlacedCandle) => boolean = () => true): PlacedCandle[] {
     const isThere = ({ isRemoved, candle }: PlacedCandle) => !isRemoved && candle.timestamp >= this.#start;
-    return [...this.#known.values()]
+    return [...this.#seen.newest.values()]
       .filter((known) => isThere(known) && isLookedFor(known))
       .sort((a, b) => a.candle.timestamp - b.candle.timestamp);
   }
@@ -139,7 +130,7 @@ export class CandleTable {
     const { candle, status, revision, observedAt, isRemoved, time } = message;
     this.#note(message);
     if (known === undefined || known.isRemoved) {
-      this.#known.set(candle.timestamp, message);
+      this.#seen.newest.set(candle.timestamp, message);
       return isRemoved ? [] : [this.#event("new", message)];
     }
     if (isRemoved) return [this.#remove(known, observedAt, time)];
@@ -148,14 +139,14 @@ export class CandleTable {
       // A candle that was shown stays the same object, and one that was shown as final does not change. Where the stream
       // was lost, and stored again, revisions may have begun anew.
       const shown = { candle: known.candle, status: known.status };
-      this.#known.set(candle.timestamp, {
+      this.#seen.newest.set(candle.timestamp, {
         ...message,
         ...shown,
         revision: Math.max(known.revision, revision),
       });
       return [];
     }
-    this.#known.set(candle.timestamp, message);
+    this.#seen.newest.set(candle.timestamp, message);
     if (revision > known.revision) return [this.#event(known.candle, message)];
     // The candle was removed and came back, and only the last message about it is left.
     const gone = { ...known, revision: known.revision + 1, observedAt };
@@ -164,7 +155,7 @@ export class CandleTable {
 
   #remove(known: PlacedCandle, observedAt: number, time: number): CandleEvent {
     const gone = { ...known, revision: known.revision + 1, observedAt, time, isRemoved: true };
-    this.#known.set(known.candle.timestamp, gone);
+    this.#seen.newest.set(known.candle.timestamp, gone);
     return this.#event("removed", gone);
   }
 
@@ -176,11 +167,11 @@ export class CandleTable {
 
   /** Forgets candles that can neither change nor come again. */
   #prune(): void {
-    if (this.#known.size <= LEAST_PRUNED || this.#storedAt < this.#prunedAt + REREAD) return;
+    if (this.#seen.newest.size <= LEAST_PRUNED || this.#storedAt < this.#prunedAt + REREAD) return;
     this.#prunedAt = this.#storedAt;
-    for (const [timestamp, { status, isRemoved, time }] of this.#known) {
+    for (const [timestamp, { status, isRemoved, time }] of this.#seen.newest) {
       const isOver = status === "final" || isRemoved;
-      if (isOver && time < this.#storedAt - 2 * REREAD) this.#known.delete(timestamp);
+      if (isOver && time < this.#storedAt - 2 * REREAD) this.#seen.newest.delete(timestamp);
     }
   }
 

@@ -1,9 +1,9 @@
 import { fromEvent, lastValueFrom, Observable, Subscription, takeUntil, takeWhile, toArray } from "rxjs";
 import type { FeedStatus } from "../../feed-status.js";
-import { type ConsumerSignal, consume } from "./consumer.js";
+import { consume, type StreamSignal } from "./consumer.js";
 import { type AskingMeans, type CollectedWatch, type FeedKind, feedKindOf } from "./feed-kinds.js";
 import { readStatusMessage, type StatusRecord, statusBody } from "./message.js";
-import { FeedPublisher, type Lanes, type Publication, type PublisherMeans } from "./publisher.js";
+import { type Lanes, type Publication, Publisher, type PublisherMeans } from "./publisher.js";
 import { TAKEOVERS_KEPT, type Takeover, takeoversOf } from "./records.js";
 import { carriedStatus, coveredFromStatus, failedStatus, takenOverStatus } from "./statuses.js";
 import { persist } from "./store.js";
@@ -58,15 +58,20 @@ interface FeedOrder {
 class FeedWork {
   readonly #order: FeedOrder;
   readonly #kind: FeedKind;
-  readonly #publisher: FeedPublisher;
+  readonly #publisher: Publisher;
   /** Ends the work with an error. */
   readonly #end: (error: unknown) => void;
   readonly #abort = new AbortController();
   /** The subscriptions to the service's streams, and the timer that stores messages again. */
   readonly #following = new Subscription();
   #resuming = Subscription.EMPTY;
-  #teller: StatusTeller | undefined;
+  /** The status that was published last. */
+  #status: FeedStatus | undefined;
+  /** The beginnings of the last leases, and of this one once that is known. */
+  #takeovers: readonly Takeover[] = [];
   #hasBegun = false;
+  /** The newest candle whose last message is stored. */
+  #newestFinal = Number.NEGATIVE_INFINITY;
   /** Candles of intervals before this are gone from the stream. */
   #goneUntil = Number.NEGATIVE_INFINITY;
 
@@ -80,8 +85,11 @@ class FeedWork {
       fail: (error) => this.#fail(error),
       tell: (publication) => this.#tell(publication),
       lost: (open) => this.#lose(open),
+      ended: (subject) => {
+        this.#newestFinal = Math.max(this.#newestFinal, timestampOf(subject));
+      },
     };
-    this.#publisher = new FeedPublisher(own, feed, this.#kind.read);
+    this.#publisher = new Publisher(own, feed);
   }
 
   start(): void {
@@ -106,43 +114,76 @@ class FeedWork {
   }
 
   #follow({ status, open }: StoredFeed): void {
-    const { means, epoch } = this.#order;
+    const { feed, means, epoch } = this.#order;
     const publisher = this.#publisher;
     const before = status && takenOverStatus(status.status, this.#kind.dueUntil());
-    const teller = new StatusTeller(publisher, { epoch, publisher: means.publisher, before: status });
-    this.#teller = teller;
-    teller.tell(carriedStatus(before, STARTING));
-    const start = { publisher, epoch, open: [...open.keys()], before: status?.status };
+    if (status !== undefined) this.#takeovers = takeoversOf(status).slice(1 - TAKEOVERS_KEPT);
+    this.#tellStatus(carriedStatus(before, STARTING));
+    const start = { feed, publisher, epoch, open: [...open.keys()], before: status?.status };
     const { offered, statuses } = this.#kind.follow(start);
     const error = (failure: unknown) => this.#fail(failure);
     this.#following.add(publisher.refreshEvery(means.retention / 3, epoch));
     // Changes are offered before the status that covers them.
     this.#following.add(offered.subscribe({ next: (last) => open.delete(last), error }));
     const next = (own: FeedStatus) => {
-      if (own.state === "live") removeMissing(publisher, open, own, epoch);
-      teller.tell(coveredFromStatus(this.#kind.kept(carriedStatus(before, own)), this.#goneUntil));
+      if (own.state === "live") this.#removeMissing(open, own);
+      this.#tellStatus(coveredFromStatus(this.#kind.kept(carriedStatus(before, own)), this.#goneUntil));
     };
     if (!this.#following.closed) this.#following.add(statuses.subscribe({ next, error }));
   }
 
-  /** Narrows what is covered to the candles that are stored again. */
+  /** Removes stored candles or wallets that two answers in a row have lacked. */
+  #removeMissing(open: Map<string, OpenRecord>, { coveredFrom, coveredUntil }: FeedStatus): void {
+    if (coveredUntil === undefined) return;
+    const { feed, epoch } = this.#order;
+    for (const [last, record] of open) {
+      // Snipers have no covered range, because a report contains all of them.
+      const timestamp = Number(last);
+      const isCovered = coveredFrom === undefined || (coveredFrom <= timestamp && timestamp < coveredUntil);
+      if (!isCovered || record.missedUntil === coveredUntil) continue;
+      if (record.missedUntil === undefined) {
+        record.missedUntil = coveredUntil;
+        continue;
+      }
+      open.delete(last);
+      const proposal = { body: record.removal, isRemoval: true, epoch, observedAt: coveredUntil };
+      this.#publisher.offer(`${feed.key}.${last}`, proposal, false);
+    }
+  }
+
+  /**
+   * Narrows what is covered to the candles that are stored again, and are newer than every candle whose last message was
+   * stored: that message is gone. An older candle may wait for its last message longer than a newer one.
+   */
   #lose(open: readonly string[]): void {
-    const last = this.#teller?.last;
+    const last = this.#status;
     if (last?.coveredUntil === undefined) return;
-    const timestamps = open.map(Number).filter((timestamp) => timestamp < last.coveredUntil!);
-    this.#goneUntil = Math.max(this.#goneUntil, Math.min(last.coveredUntil, ...timestamps));
-    this.#teller!.tell(coveredFromStatus(last, this.#goneUntil));
+    const { coveredUntil } = last;
+    const again = open.map(timestampOf).filter((at) => this.#newestFinal < at && at < coveredUntil);
+    this.#goneUntil = Math.max(this.#goneUntil, Math.min(coveredUntil, ...again));
+    this.#tellStatus(coveredFromStatus(last, this.#goneUntil));
+  }
+
+  #tellStatus(status: FeedStatus): void {
+    if (status === this.#status) return;
+    this.#status = status;
+    const { means, epoch } = this.#order;
+    this.#publisher.offerStatus(() => {
+      const from = this.#publisher.firstOpen;
+      const body = statusBody({ status, publisher: means.publisher, takeovers: this.#takeovers, from });
+      return { body, isRemoval: false, epoch, observedAt: 0 };
+    });
   }
 
   /** Ends with an error, after publishing it if that is possible. */
   #fail(error: unknown): void {
     const isSecond = this.#following.closed;
     this.#following.unsubscribe();
-    if (isSecond || this.#teller === undefined) {
+    if (isSecond || this.#status === undefined) {
       this.#end(error);
       return;
     }
-    this.#teller.tell(failedStatus(this.#teller.last, error));
+    this.#tellStatus(failedStatus(this.#status, error));
     this.#publisher.whenIdle(() => this.#end(error));
   }
 
@@ -161,12 +202,17 @@ class FeedWork {
     const waiting = { scheduler, signal: this.#abort.signal };
     const told = await persist(store, waiting, () => store.last(feed.stream, this.#statusSubject));
     const isOurs = told !== undefined && readStatusMessage(told.text).epoch === epoch;
-    if (isOurs) this.#teller?.learnBeginning(told.time);
+    if (isOurs) this.#takeovers = [...this.#takeovers, { epoch, at: told.time }];
   }
 
   get #statusSubject(): string {
     return `${this.#order.feed.key}.${STATUS}`;
   }
+}
+
+/** The interval of a candle, by its subject. */
+function timestampOf(subject: string): number {
+  return Number(splitSubject(subject).last);
 }
 
 const STARTING: FeedStatus = Object.freeze({ state: "starting", failures: 0 });
@@ -187,7 +233,7 @@ async function readStored(
   feed: FeedSubjects,
   kind: FeedKind,
   { store, scheduler, readers, ensureStream }: CollectingMeans,
-  publisher: FeedPublisher,
+  publisher: Publisher,
   signal: AbortSignal,
 ): Promise<StoredFeed> {
   await readers.turn();
@@ -206,77 +252,21 @@ async function readStored(
       takeUntil(fromEvent(signal, "abort")),
       toArray(),
     );
-    const newest = new Map<string, Extract<ConsumerSignal, { type: "message" }>>();
+    const newest = new Map<string, Extract<StreamSignal, { type: "message" }>>();
     for (const message of await lastValueFrom(signals)) {
       if (message.type !== "message") continue;
       const { last } = splitSubject(message.subject);
       if ((newest.get(last)?.time ?? 0) <= message.time) newest.set(last, message);
     }
     const open = new Map<string, OpenRecord>();
-    for (const [last, { sequence, text }] of newest) {
+    for (const [last, { subject, sequence, text }] of newest) {
       const removal = last === STATUS ? undefined : kind.removalOf(last, text());
-      if (last === STATUS || removal !== undefined) publisher.learn(last, sequence, text());
+      if (last === STATUS || removal !== undefined) publisher.learn(subject, sequence, text());
       if (removal !== undefined) open.set(last, { removal });
     }
     // A status that has gone since it was read, as by a purge, covers messages that have gone with it.
     return { status: newest.has(STATUS) ? status : undefined, open };
   } finally {
     readers.leave();
-  }
-}
-
-/** Publishes the status of a feed under one lease. */
-class StatusTeller {
-  last: FeedStatus | undefined;
-  readonly #publisher: FeedPublisher;
-  readonly #epoch: number;
-  readonly #name: string;
-  #takeovers: readonly Takeover[];
-
-  constructor(
-    publisher: FeedPublisher,
-    { epoch, publisher: name, before }: { epoch: number; publisher: string; before: StoredFeed["status"] },
-  ) {
-    this.#publisher = publisher;
-    this.#epoch = epoch;
-    this.#name = name;
-    this.#takeovers = before === undefined ? [] : takeoversOf(before).slice(1 - TAKEOVERS_KEPT);
-  }
-
-  /** Learns when the first message of this lease was stored, by the server's clock. */
-  learnBeginning(at: number): void {
-    this.#takeovers = [...this.#takeovers, { epoch: this.#epoch, at }];
-  }
-
-  tell(status: FeedStatus): void {
-    if (status === this.last) return;
-    this.last = status;
-    this.#publisher.offerStatus(() => {
-      const from = this.#publisher.firstOpen;
-      const body = statusBody({ status, publisher: this.#name, takeovers: this.#takeovers, from });
-      return { body, isRemoval: false, epoch: this.#epoch, observedAt: 0 };
-    });
-  }
-}
-
-/** Removes stored candles or wallets that two answers in a row have lacked. */
-function removeMissing(
-  publisher: FeedPublisher,
-  open: Map<string, OpenRecord>,
-  { coveredFrom, coveredUntil }: FeedStatus,
-  epoch: number,
-): void {
-  if (coveredUntil === undefined) return;
-  for (const [last, record] of open) {
-    // Snipers have no covered range, because a report contains all of them.
-    const timestamp = Number(last);
-    const isCovered = coveredFrom === undefined || (coveredFrom <= timestamp && timestamp < coveredUntil);
-    if (!isCovered || record.missedUntil === coveredUntil) continue;
-    if (record.missedUntil === undefined) {
-      record.missedUntil = coveredUntil;
-      continue;
-    }
-    open.delete(last);
-    publisher.offer(last, { body: record.removal, isRemoval: true, epoch, observedAt: coveredUntil }, false);
   }
 }

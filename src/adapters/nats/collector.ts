@@ -28,8 +28,8 @@ import type { NatsConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
 import { Lanes, MESSAGES_AT_ONCE, type Publication } from "./publisher.js";
 import { SharedLimit } from "./shared-limit.js";
-import { failureOver, openStream } from "./store.js";
-import { type FeedSubjects, slotOf, streamsOf } from "./subjects.js";
+import { failureOver, persist, Store } from "./store.js";
+import { type FeedSubjects, slotOf } from "./subjects.js";
 
 /** What a collector does, for logs and metrics. */
 export type CollectorActivity =
@@ -121,10 +121,10 @@ export class Collector implements RunningCollector {
   #written: LeaseTable | undefined;
   /** The slots that were reported last. */
   #told = "";
-  #id = "";
   /** No new lease has an epoch below this. */
   #leastEpoch = 0;
-  #bucket: LeaseBucket | undefined;
+  /** What there is once the streams are open. `id`: the name in the leases, and for readers who ask whether it lives. */
+  #opened: { readonly store: Store; readonly id: string; readonly bucket: LeaseBucket } | undefined;
   /** What the feeds of one stream share, by stream. */
   readonly #means = new Map<string, CollectingMeans>();
 
@@ -151,7 +151,7 @@ export class Collector implements RunningCollector {
     this.#running.add(() => this.#metering.collectors.delete(this));
     this.#running.add(() => this.#limit.close());
     this.#open().then(
-      () => this.#tick(),
+      () => this.#opened && this.#tick(),
       (error) => this.#fail(error),
     );
   }
@@ -173,31 +173,34 @@ export class Collector implements RunningCollector {
   }
 
   async #open(): Promise<void> {
-    const { connection, settings, group, feeds } = this.#setup;
-    const { candles, snipers } = streamsOf(settings.name);
-    const used = new Set([...feeds.values()].map(({ feed }) => feed.stream));
-    const shared = { lanes: new Lanes(MESSAGES_AT_ONCE), readers: new Lanes(READERS_AT_ONCE) };
-    for (const subjects of [candles, snipers].filter(({ stream }) => used.has(stream))) {
-      const waiting = { signal: this.#stop.signal, onTrouble: (error: unknown) => this.#tellTrouble(error) };
-      const { store, retention } = await openStream(connection, settings, subjects, waiting);
-      this.#bucket ??= new LeaseBucket(store, settings, group);
-      if (this.#id === "") this.#id = store.library.nuid.next();
-      this.#means.set(subjects.stream, {
-        ...shared,
-        store,
-        scheduler: settings.scheduler,
-        client: this.#limit.client,
-        publisher: this.#id,
-        retention,
-        resumed: this.#resumed,
-        ensureStream: () => store.ensureStream(subjects, settings),
-        mayPublish: () => this.#limit.mayAct(),
-        tell: (publication) => this.#tellOf(publication),
-        fail: (error) => this.#fail(error),
-        outranked: (feed, epoch) => this.#giveUp(slotOf(feed.key, this.#setup.rules.slots), epoch),
-      });
+    const { connection, settings, group, rules, feeds } = this.#setup;
+    const { scheduler } = settings;
+    const store = await Store.open(connection);
+    const id = store.library.nuid.next();
+    const shared = {
+      store,
+      scheduler,
+      client: this.#limit.client,
+      publisher: id,
+      lanes: new Lanes(MESSAGES_AT_ONCE),
+      readers: new Lanes(READERS_AT_ONCE),
+      resumed: this.#resumed,
+      mayPublish: () => this.#limit.mayAct(),
+      tell: (publication: Publication) => this.#tellOf(publication),
+      fail: (error: unknown) => this.#fail(error),
+      outranked: (feed: FeedSubjects, epoch: number) => this.#giveUp(slotOf(feed.key, rules.slots), epoch),
+    };
+    const onTrouble = (error: unknown) => this.#tellTrouble(error);
+    const waiting = { scheduler, signal: this.#stop.signal, onTrouble };
+    for (const { feed } of feeds.values()) {
+      if (this.#means.has(feed.stream)) continue;
+      const ensureStream = () => store.ensureStream(feed, settings);
+      const retention = await persist(store, waiting, ensureStream);
+      this.#means.set(feed.stream, { ...shared, retention, ensureStream });
     }
-    if (!this.#stop.signal.aborted) this.#running.add(answerForLife(connection, settings.name, this.#id));
+    if (this.#stop.signal.aborted) return;
+    this.#opened = { store, id, bucket: new LeaseBucket(store, settings, group) };
+    this.#running.add(answerForLife(connection, settings.name, id));
   }
 
   /**
@@ -218,7 +221,7 @@ export class Collector implements RunningCollector {
       if (sent === undefined) wait = waitAfterLosses(rules, this.#losses);
     } catch (error) {
       if (this.#stop.signal.aborted) return;
-      if (!this.#means.values().next().value?.store.isPassing(error)) {
+      if (!this.#opened!.store.isPassing(error)) {
         this.#fail(error);
         return;
       }
@@ -232,8 +235,9 @@ export class Collector implements RunningCollector {
   async #renew(): Promise<number | undefined> {
     const { settings, rules } = this.#setup;
     const { scheduler } = settings;
+    const { bucket, id } = this.#opened!;
     for (let writes = 0; writes < WRITES_AT_ONCE; writes++) {
-      const read = await this.#bucket!.read();
+      const read = await bucket.read();
       const now = scheduler.now();
       if (this.#stop.signal.aborted) return now;
       const before = this.#seen;
@@ -245,13 +249,13 @@ export class Collector implements RunningCollector {
       if (table === undefined) return now;
       this.#adopt(table);
       const held = new Map([...this.#held].map(([slot, { epoch }]) => [slot, epoch]));
-      const move = nextMove(table, this.#seen, { id: this.#id, held, leastEpoch: this.#leastEpoch }, now);
+      const move = nextMove(table, this.#seen, { id, held, leastEpoch: this.#leastEpoch }, now);
       // Others may take these slots as soon as the table is written.
       for (const slot of move.released) this.#drop(slot);
       this.#count();
       const sent = scheduler.now();
       const { setBack } = this.#limit;
-      const isWritten = await this.#bucket!.write(move.table, read.revision);
+      const isWritten = await bucket.write(move.table, read.revision);
       if (this.#stop.signal.aborted) return sent;
       if (!isWritten) continue;
       this.#written = move.table;
@@ -288,7 +292,7 @@ export class Collector implements RunningCollector {
   /** Leaves the slots that the table does not give to this collector; with `takes`, begins work on those it gives. */
   #adopt(table: LeaseTable, mode?: "takes"): void {
     const { scheduler } = this.#setup.settings;
-    const ours = heldBy(table, this.#id);
+    const ours = heldBy(table, this.#opened!.id);
     for (const [slot, { epoch }] of [...this.#held]) if (ours.get(slot) !== epoch) this.#drop(slot);
     if (mode === "takes") {
       for (const slot of ours.keys()) if (!this.#held.has(slot)) this.#take(slot, table.slots[slot]!);
@@ -344,10 +348,12 @@ export class Collector implements RunningCollector {
 
   /** `counting`: the slots whose part of the limit it could use, with their epochs. */
   async #leave(counting: ReadonlyMap<number, number>): Promise<void> {
-    for (let writes = 0; writes < WRITES_AT_ONCE && this.#bucket !== undefined; writes++) {
-      const { table, revision } = await this.#bucket.read();
-      if (table === undefined || !(this.#id in table.beats)) return;
-      if (await this.#bucket.write(withoutCollector(table, this.#id, counting), revision)) return;
+    if (this.#opened === undefined) return;
+    const { bucket, id } = this.#opened;
+    for (let writes = 0; writes < WRITES_AT_ONCE; writes++) {
+      const { table, revision } = await bucket.read();
+      if (table === undefined || !(id in table.beats)) return;
+      if (await bucket.write(withoutCollector(table, id, counting), revision)) return;
     }
   }
 

@@ -1,11 +1,12 @@
 import type { DeliverPolicy } from "@nats-io/jetstream";
-import type { Subscription as Listening, Msg } from "@nats-io/transport-node";
-import { Observable, type SchedulerLike, Subscription } from "rxjs";
+import type { Msg } from "@nats-io/transport-node";
+import { defer, Observable, repeat, type SchedulerLike, Subscription, startWith, switchMap } from "rxjs";
 import { callAfter } from "../../client/timers.js";
+import type { NatsConnection } from "./nats.js";
 import { asPairstreamError, closedError, type Store } from "./store.js";
 
-/** What a consumer of a stream emits. */
-export type ConsumerSignal =
+/** What the readers of a stream receive. */
+export type StreamSignal =
   | {
       readonly type: "message";
       readonly subject: string;
@@ -14,16 +15,23 @@ export type ConsumerSignal =
       readonly time: number;
       text(): string;
     }
-  /** From here on every message will come, starting with so many that are already stored. */
-  | { readonly type: "attached"; readonly stored: number }
   /** All messages that were stored before have come. */
   | { readonly type: "caught-up" };
+
+/** What a consumer of a stream emits. */
+export type ConsumerSignal =
+  | StreamSignal
+  /** From here on every message will come, starting with so many that are already stored. */
+  | { readonly type: "attached"; readonly stored: number };
 
 /** What to read, and where to start. */
 export interface ConsumerPlan {
   readonly stream: string;
-  /** Absent for the whole stream. */
-  readonly filter?: string;
+  /**
+   * The subjects to read; absent for the whole stream. If the server cannot take so many filters, messages on all subjects
+   * come.
+   */
+  readonly filter?: string | readonly string[];
   /** The last message of each subject, the messages from a sequence on, or only new messages. */
   readonly from: "stored" | "now" | number;
   readonly scheduler: SchedulerLike;
@@ -52,222 +60,170 @@ const LONGEST_RETRY = 1_000;
  * `PairstreamError` if no retry can help.
  */
 export function consume(store: Store, plan: ConsumerPlan): Observable<ConsumerSignal> {
-  return new Observable((subscriber) => {
-    const consumer = new Consumer(store, plan, {
-      next: (signal) => subscriber.next(signal),
-      error: (error) => subscriber.error(error),
-    });
-    consumer.start();
-    return () => consumer.stop();
+  return defer(() => {
+    const progress: Progress = { failures: 0, readUntil: undefined, isAttached: false, isCaughtUp: false };
+    const consumers = oneConsumer(store, plan, progress).pipe(repeat());
+    // A consumer lives on one server, so it is created again at once after a reconnection.
+    return reconnections(store.connection).pipe(
+      startWith(undefined),
+      switchMap(() => consumers),
+    );
   });
 }
 
-interface Listener {
-  next(signal: ConsumerSignal): void;
-  error(error: unknown): void;
+/** Emits at each reconnection. Fails with a `NetworkError` once the connection is closed for good. */
+function reconnections(connection: NatsConnection): Observable<void> {
+  return new Observable((subscriber) => {
+    const statuses = connection.status();
+    subscriber.add(() => (statuses as { stop?(): void }).stop?.());
+    const follow = async () => {
+      if (!connection.isClosed()) {
+        for await (const { type } of statuses) if (type === "reconnect") subscriber.next();
+      }
+      if (!subscriber.closed) subscriber.error(closedError(await connection.closed()));
+    };
+    void follow();
+  });
 }
 
-class Consumer {
-  readonly #store: Store;
-  readonly #plan: ConsumerPlan;
-  readonly #listener: Listener;
-  readonly #scheduler: SchedulerLike;
-  #statuses: { stop?(): void } | undefined;
-  #isStopped = false;
-  /** Counts the consumers that were created, to ignore what an earlier one still sends. */
-  #generation = 0;
-  #listening: Listening | undefined;
-  #name: string | undefined;
-  #timer = Subscription.EMPTY;
-  #failures = 0;
-  #heardAt = 0;
+/** What outlives a single consumer. */
+interface Progress {
+  /** How many consumers in a row could not be created. */
+  failures: number;
   /** All messages that were stored before this instant of the server's clock have come. */
-  #readUntil: number | undefined;
-  /** How many messages came from this consumer, and how many there were when it was created. */
-  #delivered = 0;
-  #found = Number.POSITIVE_INFINITY;
-  #isAttached = false;
-  #isCaughtUp = false;
+  readUntil: number | undefined;
+  isAttached: boolean;
+  isCaughtUp: boolean;
+}
 
-  constructor(store: Store, plan: ConsumerPlan, listener: Listener) {
-    this.#store = store;
-    this.#plan = plan;
-    this.#listener = listener;
-    this.#scheduler = plan.scheduler;
-  }
+/** One consumer. It completes when another one has to take its place, and fails if none can. */
+function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Observable<ConsumerSignal> {
+  const { connection } = store;
+  const { stream, scheduler } = plan;
+  return new Observable((subscriber) => {
+    const begun = scheduler.now();
+    const inbox = store.inbox();
+    let heardAt = begun;
+    /** How many messages have come, and how many there were when the consumer was created. */
+    let delivered = 0;
+    let found = Number.POSITIVE_INFINITY;
+    const listening = new Subscription();
+    let silence = Subscription.EMPTY;
+    subscriber.add(listening);
+    subscriber.add(() => silence.unsubscribe());
 
-  start(): void {
-    void this.#followConnection();
-    void this.#attach();
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    this.#statuses?.stop?.();
-    this.#detach();
-  }
-
-  /** A consumer lives on one server, so it is created again at once after a reconnection. */
-  async #followConnection(): Promise<void> {
-    const { connection } = this.#store;
-    const statuses = connection.status();
-    this.#statuses = statuses as { stop?(): void };
-    if (!connection.isClosed()) {
-      for await (const { type } of statuses) {
-        if (this.#isStopped) return;
-        if (type === "reconnect") void this.#attach();
+    const checkCaughtUp = (isThere: boolean) => {
+      if (!isThere || progress.isCaughtUp || subscriber.closed) return;
+      progress.isCaughtUp = true;
+      subscriber.next({ type: "caught-up" });
+    };
+    const take = (message: Msg) => {
+      heardAt = scheduler.now();
+      const { headers, subject } = message;
+      if (headers?.code === 100) {
+        // It is a flow control request, which asks to confirm that everything before it was read, or a heartbeat, which
+        // may carry such a request.
+        const stalled = headers.get("Nats-Consumer-Stalled");
+        if (message.reply) message.respond();
+        else if (stalled !== "") connection.publish(stalled);
+        else checkCaughtUp(found !== Number.POSITIVE_INFINITY);
+        return;
       }
-    }
-    if (this.#isStopped) return;
-    const cause = await connection.closed();
-    this.stop();
-    this.#listener.error(closedError(cause));
-  }
-
-  #detach(): void {
-    this.#generation += 1;
-    this.#timer.unsubscribe();
-    this.#listening?.unsubscribe();
-    this.#listening = undefined;
-    if (this.#name !== undefined && !this.#store.connection.isClosed()) {
-      this.#store.removeConsumer(this.#plan.stream, this.#name);
-    }
-    this.#name = undefined;
-  }
-
-  async #attach(): Promise<void> {
-    this.#detach();
-    const generation = this.#generation;
-    const isOutdated = () => generation !== this.#generation || this.#isStopped;
-    const begun = this.#scheduler.now();
-    const inbox = this.#store.inbox();
-    this.#delivered = 0;
-    this.#found = Number.POSITIVE_INFINITY;
-    this.#heardAt = begun;
-    try {
-      this.#listening = this.#store.connection.subscribe(inbox, {
+      const place = readPlace(message.reply);
+      if (place === undefined) return;
+      if (place.delivery !== delivered + 1) {
+        subscriber.complete();
+        return;
+      }
+      const { sequence, time, pending } = place;
+      delivered += 1;
+      progress.readUntil = Math.max(progress.readUntil ?? time, time);
+      subscriber.next({ type: "message", subject, sequence, time, text: () => message.string() });
+      checkCaughtUp(pending === 0 || delivered >= found);
+    };
+    const watchSilence = (): Subscription => {
+      const since = heardAt;
+      return callAfter(scheduler, since, LONGEST_SILENCE, () => {
+        if (heardAt === since) subscriber.complete();
+        else silence = watchSilence();
+      });
+    };
+    /** Lets another consumer be tried later. The time that the failed attempt took counts as part of the wait. */
+    const giveUp = () => {
+      if (listening.closed) return;
+      listening.unsubscribe();
+      progress.failures += 1;
+      const wait = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (progress.failures - 1));
+      subscriber.add(callAfter(scheduler, begun, wait, () => subscriber.complete()));
+    };
+    const fail = (cause: unknown) => {
+      if (subscriber.closed || connection.isClosed()) return;
+      if (store.isPassing(cause)) giveUp();
+      else subscriber.error(asPairstreamError(`The stream ${stream} cannot be read`, cause));
+    };
+    const attach = async () => {
+      const inner = connection.subscribe(inbox, {
         callback: (error, message) => {
-          if (isOutdated()) return;
-          if (error) this.#fail(error);
-          else this.#take(message);
+          if (listening.closed) return;
+          if (error) fail(error);
+          else take(message);
         },
       });
-      const made = await this.#store.addConsumer(this.#plan.stream, this.#configOf(inbox));
-      if (isOutdated()) {
-        if (made !== undefined) this.#store.removeConsumer(this.#plan.stream, made.name);
-        return;
-      }
+      listening.add(() => inner.unsubscribe());
+      const made = await store.addConsumer(stream, configOf(store, plan, progress, inbox));
       if (made === undefined) {
-        this.#retry(begun);
+        giveUp();
         return;
       }
-      this.#name = made.name;
-      this.#failures = 0;
-      this.#found = made.pending;
-      if (this.#plan.from === "now") this.#readUntil ??= made.time;
-      this.#watchSilence();
-      if (!this.#isAttached) {
-        this.#isAttached = true;
-        this.#listener.next({ type: "attached", stored: made.pending });
+      subscriber.add(() => {
+        if (!connection.isClosed()) store.removeConsumer(stream, made.name);
+      });
+      if (listening.closed) return;
+      found = made.pending;
+      progress.failures = 0;
+      if (plan.from === "now") progress.readUntil ??= made.time;
+      silence = watchSilence();
+      if (!progress.isAttached) {
+        progress.isAttached = true;
+        subscriber.next({ type: "attached", stored: found });
       }
-      this.#checkCaughtUp(this.#delivered >= made.pending);
-    } catch (error) {
-      if (isOutdated()) return;
-      if (this.#store.isPassing(error)) this.#retry(begun);
-      else this.#fail(error);
-    }
-  }
-
-  #configOf(inbox: string) {
-    const { filter } = this.#plan;
-    const { nanos } = this.#store.library;
-    return {
-      ...this.#startOf(),
-      ...(filter === undefined ? {} : { filter_subject: filter }),
-      ack_policy: "none" as const,
-      max_deliver: 1,
-      deliver_subject: inbox,
-      flow_control: true,
-      idle_heartbeat: nanos(HEARTBEAT),
-      inactive_threshold: nanos(ABANDONED_AFTER),
-      mem_storage: true,
-      num_replicas: 1,
+      checkCaughtUp(delivered >= found);
     };
-  }
+    attach().catch(fail);
+  });
+}
 
-  #startOf(): { deliver_policy: DeliverPolicy; opt_start_seq?: number; opt_start_time?: string } {
-    const { from } = this.#plan;
-    // The stored messages are read from the beginning until all of them have come.
-    const isResumed = this.#readUntil !== undefined && (from === "now" || this.#isCaughtUp);
-    if (isResumed) {
-      const start = new Date(Math.max(0, this.#readUntil! - REREAD)).toISOString();
-      return { deliver_policy: "by_start_time", opt_start_time: start };
-    }
-    if (from === "now") return { deliver_policy: "new" };
-    if (from === "stored") return { deliver_policy: "last_per_subject" };
-    return { deliver_policy: "by_start_sequence", opt_start_seq: Math.max(1, from) };
-  }
+function configOf(store: Store, { filter = [], from }: ConsumerPlan, progress: Progress, inbox: string) {
+  const { nanos } = store.library;
+  const filters = [filter].flat();
+  return {
+    ...startOf(from, progress),
+    ...(filters.length === 1 ? { filter_subject: filters[0]! } : {}),
+    ...(filters.length > 1 && filters.length <= store.mostFilters ? { filter_subjects: filters } : {}),
+    ack_policy: "none" as const,
+    max_deliver: 1,
+    deliver_subject: inbox,
+    flow_control: true,
+    idle_heartbeat: nanos(HEARTBEAT),
+    inactive_threshold: nanos(ABANDONED_AFTER),
+    mem_storage: true,
+    num_replicas: 1,
+  };
+}
 
-  #take(message: Msg): void {
-    this.#heardAt = this.#scheduler.now();
-    const { headers } = message;
-    if (headers?.code === 100) {
-      // It is a flow control request, which asks to confirm that everything before it was read, or a heartbeat, which
-      // may carry such a request.
-      const stalled = headers.get("Nats-Consumer-Stalled");
-      if (message.reply) message.respond();
-      else if (stalled !== "") this.#store.connection.publish(stalled);
-      else this.#checkCaughtUp(this.#found !== Number.POSITIVE_INFINITY);
-      return;
-    }
-    const place = readPlace(message.reply);
-    if (place === undefined) return;
-    if (place.delivery !== this.#delivered + 1) {
-      void this.#attach();
-      return;
-    }
-    const { sequence, time, pending } = place;
-    this.#delivered += 1;
-    this.#readUntil = Math.max(this.#readUntil ?? time, time);
-    const generation = this.#generation;
-    this.#listener.next({
-      type: "message",
-      subject: message.subject,
-      sequence,
-      time,
-      text: () => message.string(),
-    });
-    if (generation === this.#generation) this.#checkCaughtUp(pending === 0 || this.#delivered >= this.#found);
+function startOf(
+  from: ConsumerPlan["from"],
+  { readUntil, isCaughtUp }: Progress,
+): { deliver_policy: DeliverPolicy; opt_start_seq?: number; opt_start_time?: string } {
+  // The stored messages are read from the beginning until all of them have come.
+  const isResumed = readUntil !== undefined && (from === "now" || isCaughtUp);
+  if (isResumed) {
+    const start = new Date(Math.max(0, readUntil - REREAD)).toISOString();
+    return { deliver_policy: "by_start_time", opt_start_time: start };
   }
-
-  #checkCaughtUp(isThere: boolean): void {
-    if (!isThere || this.#isCaughtUp || this.#isStopped) return;
-    this.#isCaughtUp = true;
-    this.#listener.next({ type: "caught-up" });
-  }
-
-  #watchSilence(): void {
-    this.#timer.unsubscribe();
-    const heardAt = this.#heardAt;
-    this.#timer = callAfter(this.#scheduler, heardAt, LONGEST_SILENCE, () => {
-      if (this.#heardAt === heardAt) void this.#attach();
-      else this.#watchSilence();
-    });
-  }
-
-  /** Tries again later. The time that the failed attempt took, which began at `begun`, counts as part of the wait. */
-  #retry(begun: number): void {
-    this.#detach();
-    this.#failures += 1;
-    const wait = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (this.#failures - 1));
-    this.#timer = callAfter(this.#scheduler, begun, wait, () => void this.#attach());
-  }
-
-  #fail(cause: unknown): void {
-    if (this.#isStopped || this.#store.connection.isClosed()) return;
-    this.stop();
-    this.#listener.error(asPairstreamError(`The stream ${this.#plan.stream} cannot be read`, cause));
-  }
+  if (from === "now") return { deliver_policy: "new" };
+  if (from === "stored") return { deliver_policy: "last_per_subject" };
+  return { deliver_policy: "by_start_sequence", opt_start_seq: Math.max(1, from) };
 }
 
 /**

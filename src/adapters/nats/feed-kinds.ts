@@ -1,17 +1,19 @@
 import { map, type Observable, type SchedulerLike, tap } from "rxjs";
+import type { CandleEvent } from "../../candles/event.js";
 import { checkWatch, type WatchOptions } from "../../candles/options.js";
 import { watchCandles } from "../../candles/watch.js";
 import { type Client, coreOf } from "../../client/core.js";
 import { serviceTime } from "../../client/service-clock.js";
 import type { Series, Sniper } from "../../contract/model.js";
 import { type FeedStatus, watchFeedStatus } from "../../feed-status.js";
+import type { SniperEvent } from "../../snipers/diff.js";
 import { checkSniperWatch, type SniperWatch, watchSnipers } from "../../snipers/watch.js";
-import { addressOf } from "../wire/wallets.js";
-import { offerCandle, offerSniper, readCandleRecord, readWalletRecord } from "./feeds.js";
+import { dueOf } from "../wire/due.js";
+import { addressOf, foldWallet } from "../wire/wallets.js";
 import { candleBody, readCandleMessage, readWalletMessage, walletBody } from "./message.js";
-import type { FeedPublisher, RecordReader } from "./publisher.js";
+import type { Publisher } from "./publisher.js";
 import { keptStatus } from "./statuses.js";
-import { isCandleToken, walletToken } from "./subjects.js";
+import { type FeedSubjects, isCandleToken, walletToken } from "./subjects.js";
 
 /** The options for `watchCandles` or `watchSnipers`. */
 export type CollectedWatch = (Series & WatchOptions) | SniperWatch;
@@ -27,7 +29,6 @@ export interface AskingMeans {
 
 /** The parts in which feeds of candles and feeds of snipers differ. */
 export interface FeedKind {
-  readonly read: RecordReader;
   /**
    * The message to store if the candle or wallet of a message is gone; `undefined` if nothing can follow that message, or
    * if it is about neither. `last`: the last part of its subject.
@@ -37,7 +38,7 @@ export interface FeedKind {
   dueUntil(): number;
   /** The status, limited to what is still kept. */
   kept(status: FeedStatus): FeedStatus;
-  /** Goes on after the stored messages: offers what comes, and names the subjects. */
+  /** Goes on after the stored messages: offers what comes, and tells the last parts of the subjects. */
   follow(start: FeedStart): {
     readonly offered: Observable<string>;
     readonly statuses: Observable<FeedStatus>;
@@ -45,9 +46,10 @@ export interface FeedKind {
 }
 
 interface FeedStart {
-  readonly publisher: FeedPublisher;
+  readonly feed: FeedSubjects;
+  readonly publisher: Publisher;
   readonly epoch: number;
-  /** The subjects on which further messages may follow. */
+  /** The last parts of the subjects on which further messages may follow. */
   readonly open: readonly string[];
   /** The last status of the feed. */
   readonly before: FeedStatus | undefined;
@@ -63,7 +65,6 @@ function candleKind(watch: Series & WatchOptions, { client, retention, scheduler
   const core = coreOf(client);
   const now = () => serviceTime(core.serviceClock(), scheduler.now());
   return {
-    read: readCandleRecord,
     removalOf: (last, text) => {
       if (!isCandleToken(last)) return undefined;
       const { candle, status, isRemoved } = readCandleMessage(text);
@@ -71,7 +72,7 @@ function candleKind(watch: Series & WatchOptions, { client, retention, scheduler
     },
     dueUntil: () => intervals.start(now() - rules.settle),
     kept: (status) => keptStatus(status, intervals, retention),
-    follow: ({ publisher, epoch, open, before }) => {
+    follow: ({ feed, publisher, epoch, open, before }) => {
       // The intervals that may still change: those of stored candles, and those without a candle that were in the
       // revision window when the covered range was told.
       const changeable = open.map(Number);
@@ -81,7 +82,7 @@ function candleKind(watch: Series & WatchOptions, { client, retention, scheduler
       const options = changeable.length === 0 ? watch : { ...watch, since: Math.min(...changeable) };
       return {
         offered: watchCandles(client, options).pipe(
-          tap((event) => offerCandle(publisher, event, epoch)),
+          tap((event) => offerCandle(publisher, feed, event, epoch)),
           map(({ candle }) => String(candle.timestamp)),
         ),
         statuses: watchFeedStatus(client, options),
@@ -94,22 +95,59 @@ function sniperKind(watch: SniperWatch, { client, scheduler }: AskingMeans): Fee
   const { every } = checkSniperWatch(watch);
   const core = coreOf(client);
   return {
-    read: readWalletRecord,
     removalOf: (_last, text) => {
       const { wallet, isRemoved } = readWalletMessage(text);
       return isRemoved ? undefined : walletBody({ wallet, isRemoved: true });
     },
     dueUntil: () => serviceTime(core.serviceClock(), scheduler.now()) - every,
     kept: (status) => status,
-    follow: ({ publisher, epoch }) => {
+    follow: ({ feed, publisher, epoch }) => {
       const wallets = new Map<string, Sniper>();
       return {
         offered: watchSnipers(client, watch).pipe(
-          tap((event) => offerSniper(publisher, wallets, event, epoch)),
+          tap((event) => offerSniper(publisher, feed, wallets, event, epoch)),
           map((event) => walletToken(addressOf(event))),
         ),
         statuses: watchFeedStatus(client, watch),
       };
     },
   };
+}
+
+/** Stores the present state of an event's candle. */
+export function offerCandle(
+  publisher: Publisher,
+  { key }: FeedSubjects,
+  event: CandleEvent,
+  epoch: number,
+): void {
+  const { type, candle, status, observedAt } = event;
+  const isRemoval = type === "removed";
+  const body = candleBody({ candle, status, isRemoved: isRemoval });
+  const isLast = status === "final" && !isRemoval;
+  const isBeginning = type === "new" && event.live && status === "open";
+  const timing = { due: dueOf(event, observedAt), isLate: !event.live };
+  const proposal = { body, isRemoval, epoch, observedAt, isBeginning, ...timing };
+  publisher.offer(`${key}.${candle.timestamp}`, proposal, isLast);
+}
+
+/** Stores the state of an event's wallet after the event. `known` holds the wallets of the pair, and is updated. */
+export function offerSniper(
+  publisher: Publisher,
+  { key }: FeedSubjects,
+  known: Map<string, Sniper>,
+  event: SniperEvent,
+  epoch: number,
+): void {
+  const address = addressOf(event);
+  const before = known.get(address);
+  const wallet = foldWallet(before, event);
+  if (wallet === undefined) known.delete(address);
+  else known.set(address, wallet);
+  const told = wallet ?? before;
+  if (told === undefined) return;
+  const isRemoval = wallet === undefined;
+  const body = walletBody({ wallet: told, isRemoved: isRemoval });
+  const proposal = { body, isRemoval, epoch, observedAt: event.observedAt };
+  publisher.offer(`${key}.${walletToken(address)}`, proposal, false);
 }

@@ -1,23 +1,10 @@
 import { defer, from, Observable, type SchedulerLike, Subscription, switchMap } from "rxjs";
-import { type ConsumerSignal, consume } from "./consumer.js";
-import { Histories } from "./histories.js";
+import { type ConsumerSignal, consume, type StreamSignal } from "./consumer.js";
+import { Histories, type HistoryReader } from "./histories.js";
 import { type NatsConnection, SharedOnConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
 import { Store } from "./store.js";
-import { type FeedSubjects, STATUS, splitSubject } from "./subjects.js";
-
-/** What a reader of one feed receives. */
-export type FeedSignal =
-  | {
-      readonly type: "message";
-      /** The last part of the subject. */
-      readonly last: string;
-      /** When it was stored, by the server's clock, in ms since the epoch. */
-      readonly time: number;
-      text(): string;
-    }
-  /** All stored messages have come. */
-  | { readonly type: "caught-up" };
+import { type FeedSubjects, isStatus, STATUS, splitSubject } from "./subjects.js";
 
 /** Which part of a feed is read: all of it, or only its status. */
 export type FeedPart = "all" | "status";
@@ -26,47 +13,49 @@ export type FeedPart = "all" | "status";
  * The stored messages of a feed, and the ones that are stored from now on. They come in any order, and messages that
  * are new in between may come twice.
  *
- * All readers with one scheduler on a connection share one consumer for the new messages of a stream: servers of version
- * 2.9 compare every message with every consumer of its stream, one after another. Stored messages are read by
- * short-lived consumers.
+ * All readers with one scheduler on a connection share two consumers at most for the new messages of a stream: servers of
+ * version 2.9 compare every message with every consumer of its stream, one after another. The first one gives the feeds
+ * that are asked for when it begins, if it can have a filter for each. Feeds that are asked for later come by another
+ * one, which gives the whole stream: a consumer whose filters change would have to be made again, and read again what
+ * may be missing. Stored messages are read by short-lived consumers.
  */
 export function readFeed(
   connection: NatsConnection,
   { scheduler }: NatsSettings,
   feed: FeedSubjects,
   part: FeedPart,
-): Observable<FeedSignal> {
-  return defer(() => from(tailOf(connection, feed.stream, scheduler))).pipe(
-    switchMap((tail) => tail.read(feed.key, part)),
+): Observable<StreamSignal> {
+  return defer(() => from(readersOf(connection, feed.stream, scheduler))).pipe(
+    switchMap((readers) => readers.read(feed.key, part)),
   );
 }
 
-const tails = new SharedOnConnection<Promise<Tail>>();
+const streams = new SharedOnConnection<Promise<StreamReaders>>();
 
-function tailOf(connection: NatsConnection, stream: string, scheduler: SchedulerLike): Promise<Tail> {
-  const known = tails.of(connection, scheduler);
-  const tail =
-    known.get(stream) ?? Store.open(connection).then((store) => new Tail(store, stream, scheduler));
-  known.set(stream, tail);
-  return tail;
+function readersOf(
+  connection: NatsConnection,
+  stream: string,
+  scheduler: SchedulerLike,
+): Promise<StreamReaders> {
+  const known = streams.of(connection, scheduler);
+  const readers =
+    known.get(stream) ?? Store.open(connection).then((store) => new StreamReaders(store, stream, scheduler));
+  known.set(stream, readers);
+  return readers;
 }
 
-interface FeedObserver {
+interface FeedReader extends HistoryReader {
   /** From here on, every message will come. */
   attached(): void;
-  next(message: FeedSignal): void;
-  error(error: unknown): void;
 }
 
-/** The new messages of a stream, for all its readers with one scheduler on a connection. */
-class Tail {
+/** All readers of a stream with one scheduler on a connection. */
+class StreamReaders {
   readonly #store: Store;
   readonly #stream: string;
   readonly #scheduler: SchedulerLike;
   readonly #histories: Histories;
-  readonly #readers = new Map<string, Set<FeedObserver>>();
-  #following = Subscription.EMPTY;
-  #isAttached = false;
+  readonly #tails = new Set<Tail>();
 
   constructor(store: Store, stream: string, scheduler: SchedulerLike) {
     this.#store = store;
@@ -75,56 +64,91 @@ class Tail {
     this.#histories = new Histories(store, stream, scheduler);
   }
 
-  read(key: string, part: FeedPart): Observable<FeedSignal> {
+  read(key: string, part: FeedPart): Observable<StreamSignal> {
     return new Observable((subscriber) => {
       let history = Subscription.EMPTY;
-      const reader: FeedObserver = {
+      const reader: FeedReader = {
+        key,
+        filter: part === "status" ? `${key}.${STATUS}` : `${key}.>`,
         attached: () => {
-          history = this.#histories.read({
-            key,
-            filter: part === "status" ? `${key}.${STATUS}` : `${key}.>`,
-            next: (signal) => reader.next(told(signal)),
-            error: (error) => reader.error(error),
-          });
+          history = this.#histories.read(reader);
         },
         next: (signal) => {
-          const isOther = part === "status" && signal.type === "message" && signal.last !== STATUS;
+          const isOther = part === "status" && signal.type === "message" && !isStatus(signal.subject);
           if (!isOther) subscriber.next(signal);
         },
         error: (error) => subscriber.error(error),
       };
-      this.#enter(key, reader);
-      if (this.#isAttached) reader.attached();
+      const tail = this.#tailOf(key);
+      tail.enter(reader);
       return () => {
         history.unsubscribe();
-        this.#leave(key, reader);
+        tail.leave(reader);
+        if (tail.isEmpty) this.#tails.delete(tail);
       };
     });
   }
 
-  #enter(key: string, reader: FeedObserver): void {
-    const isFirst = this.#readers.size === 0;
-    const readers = this.#readers.get(key) ?? new Set();
-    this.#readers.set(key, readers.add(reader));
-    if (isFirst) this.#follow();
+  #tailOf(key: string): Tail {
+    for (const tail of this.#tails) if (tail.gives(key)) return tail;
+    const mostFilters = this.#tails.size === 0 ? this.#store.mostFilters : 0;
+    const consumeOf = (filter: readonly string[] | undefined) => {
+      const plan = { stream: this.#stream, from: "now", scheduler: this.#scheduler } as const;
+      return consume(this.#store, filter === undefined ? plan : { ...plan, filter });
+    };
+    const tail = new Tail(consumeOf, mostFilters);
+    this.#tails.add(tail);
+    return tail;
+  }
+}
+
+/** The new messages of some feeds of a stream, or of all, for everybody who reads them. */
+class Tail {
+  readonly #readers = new Map<string, Set<FeedReader>>();
+  /** The feeds whose messages come. `undefined`: those of everybody who asks, until it begins, or all. */
+  #feeds: ReadonlySet<string> | undefined;
+  #following = Subscription.EMPTY;
+  #isAttached = false;
+
+  constructor(
+    consumeOf: (filter: readonly string[] | undefined) => Observable<ConsumerSignal>,
+    mostFilters: number,
+  ) {
+    // All who ask in one go are there by then.
+    void Promise.resolve().then(() => {
+      if (this.isEmpty) return;
+      if (this.#readers.size <= mostFilters) this.#feeds = new Set(this.#readers.keys());
+      this.#follow(consumeOf(this.#feeds && [...this.#feeds].map((key) => `${key}.>`)));
+    });
   }
 
-  #leave(key: string, reader: FeedObserver): void {
-    const readers = this.#readers.get(key);
+  get isEmpty(): boolean {
+    return this.#readers.size === 0;
+  }
+
+  gives(key: string): boolean {
+    return this.#feeds === undefined || this.#feeds.has(key);
+  }
+
+  enter(reader: FeedReader): void {
+    const readers = this.#readers.get(reader.key) ?? new Set();
+    this.#readers.set(reader.key, readers.add(reader));
+    if (this.#isAttached) reader.attached();
+  }
+
+  leave(reader: FeedReader): void {
+    const readers = this.#readers.get(reader.key);
     readers?.delete(reader);
-    if (readers?.size === 0) this.#readers.delete(key);
-    if (this.#readers.size > 0) return;
-    this.#following.unsubscribe();
-    this.#isAttached = false;
+    if (readers?.size === 0) this.#readers.delete(reader.key);
+    if (this.isEmpty) this.#following.unsubscribe();
   }
 
-  #follow(): void {
-    const coming = consume(this.#store, { stream: this.#stream, from: "now", scheduler: this.#scheduler });
+  #follow(coming: Observable<ConsumerSignal>): void {
     this.#following = coming.subscribe({
       next: (signal) => {
         if (signal.type === "message") {
           const readers = this.#readers.get(splitSubject(signal.subject).key);
-          if (readers !== undefined) for (const reader of [...readers]) reader.next(told(signal));
+          if (readers !== undefined) for (const reader of [...readers]) reader.next(signal);
         } else if (signal.type === "attached") {
           this.#isAttached = true;
           for (const reader of this.#all()) reader.attached();
@@ -136,13 +160,7 @@ class Tail {
     });
   }
 
-  #all(): FeedObserver[] {
+  #all(): FeedReader[] {
     return [...this.#readers.values()].flatMap((readers) => [...readers]);
   }
-}
-
-function told(signal: Exclude<ConsumerSignal, { type: "attached" }>): FeedSignal {
-  if (signal.type === "caught-up") return signal;
-  const { subject, time, text } = signal;
-  return { type: "message", last: splitSubject(subject).last, time, text };
 }

@@ -1,5 +1,5 @@
 import { type Observable, type SchedulerLike, Subscription } from "rxjs";
-import { type ConsumerSignal, consume } from "./consumer.js";
+import { type ConsumerSignal, consume, type StreamSignal } from "./consumer.js";
 import type { Store } from "./store.js";
 import { splitSubject } from "./subjects.js";
 
@@ -9,7 +9,7 @@ export interface HistoryReader {
   readonly key: string;
   /** The subjects that it needs. It may get messages of other subjects of the feed too. */
   readonly filter: string;
-  next(signal: Exclude<ConsumerSignal, { type: "attached" }>): void;
+  next(signal: StreamSignal): void;
   error(error: unknown): void;
 }
 

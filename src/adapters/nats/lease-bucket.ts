@@ -1,10 +1,7 @@
-import type { KV } from "@nats-io/kv";
 import { type LeaseTable, readTable } from "./leases.js";
 import type { NatsSettings } from "./options.js";
 import type { Store } from "./store.js";
-
-/** The error code of JetStream for a key that has changed since it was read. */
-const WRONG_LAST_SEQUENCE = 10_071;
+import type { StreamSubjects } from "./subjects.js";
 
 /** A lease table as it was read. */
 export interface ReadLeases {
@@ -14,50 +11,45 @@ export interface ReadLeases {
   readonly revision: number;
 }
 
-/** The leases of a group of collectors, stored as one value of a bucket. */
+/** How the stream of a bucket is set up, besides what all streams have. */
+const BUCKET = { discard: "new", allow_rollup_hdrs: true } as const;
+
+/**
+ * The leases of a group of collectors, stored as one value of a bucket: the last message on a subject of its stream. It
+ * is read from the leader of the stream, never from a replica that lags behind.
+ */
 export class LeaseBucket {
   readonly #store: Store;
   readonly #settings: NatsSettings;
-  readonly #key: string;
-  #bucket: Promise<KV> | undefined;
+  readonly #bucket: StreamSubjects;
+  readonly #subject: string;
+  #isOpen = false;
 
   constructor(store: Store, settings: NatsSettings, key: string) {
+    const name = `${settings.name}-leases`;
     this.#store = store;
-    this.#settings = settings;
-    this.#key = key;
+    this.#settings = { ...settings, retention: undefined };
+    this.#bucket = { stream: `KV_${name}`, subjects: `$KV.${name}.>` };
+    this.#subject = `$KV.${name}.${key}`;
   }
 
   async read(): Promise<ReadLeases> {
-    const bucket = await this.#open();
-    const entry = await bucket.get(this.#key).catch((error) => {
+    if (!this.#isOpen) await this.#store.ensureStream(this.#bucket, this.#settings, BUCKET);
+    this.#isOpen = true;
+    const value = await this.#store.last(this.#bucket.stream, this.#subject).catch((error) => {
       // The next call creates the bucket again.
-      if (this.#store.isStreamGone(error)) this.#bucket = undefined;
+      if (this.#store.isStreamGone(error)) this.#isOpen = false;
       throw error;
     });
-    if (entry === null) return { table: undefined, revision: 0 };
-    const table = entry.operation === "PUT" ? readTable(entry.string()) : undefined;
-    return { table, revision: entry.revision };
+    if (value === undefined) return { table: undefined, revision: 0 };
+    const { sequence, text } = value;
+    // A value that was deleted leaves a message without content.
+    return { table: text === "" ? undefined : readTable(text), revision: sequence };
   }
 
   /** Writes the table, unless somebody else has written it since it was read. Resolves with whether it was written. */
   async write(table: LeaseTable, revision: number): Promise<boolean> {
-    const bucket = await this.#open();
-    try {
-      await bucket.put(this.#key, JSON.stringify(table), { previousSeq: revision });
-      return true;
-    } catch (error) {
-      const { JetStreamApiError } = this.#store.library;
-      if (error instanceof JetStreamApiError && error.code === WRONG_LAST_SEQUENCE) return false;
-      throw error;
-    }
-  }
-
-  #open(): Promise<KV> {
-    const { name, replicas } = this.#settings;
-    this.#bucket ??= this.#store.bucket(`${name}-leases`, replicas);
-    this.#bucket.catch(() => {
-      this.#bucket = undefined;
-    });
-    return this.#bucket;
+    const sequence = await this.#store.publish(this.#subject, JSON.stringify(table), revision);
+    return sequence !== undefined;
   }
 }

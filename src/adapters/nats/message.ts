@@ -37,6 +37,19 @@ const statusMessage = z.object({
     lastError: z.optional(wireError),
   }),
 });
+/** A message of any kind. What a later version says beside that is left out: equal contents give equal texts. */
+const anyMessage = z.object({
+  ...stamp,
+  candle: z.optional(candle),
+  wallet: z.optional(wallet),
+  publisher: z.optional(statusMessage.shape.publisher),
+  takeovers: z.optional(statusMessage.shape.takeovers),
+  from: statusMessage.shape.from,
+  status: z.optional(z.union([candleMessage.shape.status, statusMessage.shape.status])),
+  removed,
+  due: z.optional(z.number()),
+  late: removed,
+});
 
 /** What a message says about itself: its lease, when it was true, and how many changes came before it. */
 interface Stamped {
@@ -140,6 +153,14 @@ export function writeMessage({
   const late = isLate ? { late: true } : {};
   const stamp = { version: VERSION, epoch, observedAt, revision, due, ...late };
   return `${JSON.stringify(stamp).slice(0, -1)},${body.slice(1)}`;
+}
+
+/** Reads a message as far as its publisher needs it; throws like `readCandleMessage`. */
+export function readRecord(text: string): Omit<StoredRecord, "sequence" | "isOwn"> {
+  const message = readWire(anyMessage, text);
+  const { version: _, epoch, observedAt, revision, removed, due, late, ...content } = message;
+  const body = JSON.stringify(removed ? { ...content, removed } : content);
+  return { epoch, observedAt, revision, body, isRemoval: removed === true, due, isLate: late === true };
 }
 
 /** Reads a message about a candle. Throws a `ContractError` if it is not a message of this version. */

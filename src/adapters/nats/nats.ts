@@ -20,12 +20,7 @@ async function load() {
     const [
       { createInbox, nanos, nuid, PermissionViolationError },
       { jetstream, jetstreamManager, JetStreamApiError },
-      { Kvm },
-    ] = await Promise.all([
-      import("@nats-io/transport-node"),
-      import("@nats-io/jetstream"),
-      import("@nats-io/kv"),
-    ]);
+    ] = await Promise.all([import("@nats-io/transport-node"), import("@nats-io/jetstream")]);
     return {
       createInbox,
       nanos,
@@ -34,10 +29,9 @@ async function load() {
       jetstream,
       jetstreamManager,
       JetStreamApiError,
-      Kvm,
     };
   } catch (cause) {
-    const names = "@nats-io/transport-node @nats-io/jetstream @nats-io/kv";
+    const names = "@nats-io/transport-node @nats-io/jetstream";
     throw new PairstreamError(`pairstream/nats needs the NATS client: npm install ${names}`, { cause });
   }
 }

@@ -1,33 +1,25 @@
-import {
-  delayWhen,
-  materialize,
-  Observable,
-  type ObservableNotification,
-  ReplaySubject,
-  type Subscription,
-} from "rxjs";
+import { Observable, type Subscription, tap } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
 import { checkNumber } from "../../contract/input.js";
 import type { Series, Sniper, SniperQuery } from "../../contract/model.js";
 import { InvalidInputError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
-import {
-  offerCandle,
-  offerSniper,
-  Publishers,
-  readCandleRecord,
-  readStatusRecord,
-  readWalletRecord,
-} from "./feeds.js";
+import { offerCandle, offerSniper } from "./feed-kinds.js";
 import { answerForLife } from "./liveness.js";
 import { statusBody } from "./message.js";
 import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type NatsSettings, type StreamOptions } from "./options.js";
-import { Lanes, MESSAGES_AT_ONCE, type Publication, type PublisherMeans } from "./publisher.js";
+import { Lanes, MESSAGES_AT_ONCE, type Publication, Publisher } from "./publisher.js";
 import { failedStatus } from "./statuses.js";
-import { failureOver, openStream } from "./store.js";
-import { candleSubjects, type StreamSubjects, sniperSubjects, streamsOf } from "./subjects.js";
+import { failureOver, persist, Store } from "./store.js";
+import {
+  allCandleSubjects,
+  allSniperSubjects,
+  candleSubjects,
+  type FeedSubjects,
+  sniperSubjects,
+} from "./subjects.js";
 import { subjectsOf } from "./watch.js";
 
 /** Options for publishing. */
@@ -85,11 +77,8 @@ export function publishCandles(
 ): Observable<Publication> {
   const checked = checkPublishing(connection, "events", events, options);
   const { settings, epoch } = checked;
-  return publishing(connection, checked, streamsOf(settings.name).candles, events, (publishers) => ({
-    next: (event) => {
-      const feed = candleSubjects(settings.name, event.series);
-      offerCandle(publishers.of(feed, readCandleRecord), event, epoch);
-    },
+  return publishing(connection, checked, allCandleSubjects(settings.name), events, (publisher) => ({
+    next: (event) => offerCandle(publisher, candleSubjects(settings.name, event.series), event, epoch),
   }));
 }
 
@@ -128,7 +117,7 @@ export function publishSnipers(
     checkNumber("blocksAfterCreation", blocksAfterCreation, { min: 0, max: 1_000, integer: true });
   }
   const asked = blocksAfterCreation === undefined ? {} : { blocksAfterCreation };
-  return publishing(connection, checked, streamsOf(settings.name).snipers, events, (publishers) => {
+  return publishing(connection, checked, allSniperSubjects(settings.name), events, (publisher) => {
     const wallets = new Map<string, Map<string, Sniper>>();
     return {
       next: (event) => {
@@ -136,7 +125,7 @@ export function publishSnipers(
         const known = wallets.get(pairAddress) ?? new Map<string, Sniper>();
         wallets.set(pairAddress, known);
         const feed = sniperSubjects(settings.name, { pairAddress, ...asked });
-        offerSniper(publishers.of(feed, readWalletRecord), known, event, epoch);
+        offerSniper(publisher, feed, known, event, epoch);
       },
     };
   });
@@ -175,22 +164,23 @@ export function publishFeedStatus(
 ): Observable<Publication> {
   const checked = checkPublishing(connection, "statuses", statuses, options);
   const { settings, epoch } = checked;
-  const subjects = subjectsOf(settings.name, feed);
-  const { candles, snipers } = streamsOf(settings.name);
-  const stream = subjects.stream === candles.stream ? candles : snipers;
-  return publishing(connection, checked, stream, statuses, (publishers, { store }) => {
-    const publisher = store.library.nuid.next();
+  return publishing(connection, checked, subjectsOf(settings.name, feed), statuses, (publisher) => {
+    let name = "";
     let last: FeedStatus | undefined;
     const next = (status: FeedStatus) => {
       last = status;
-      const body = statusBody({ status, publisher, takeovers: [], from: undefined });
-      const proposal = { body, isRemoval: false, epoch, observedAt: status.coveredUntil ?? 0 };
-      publishers.of(subjects, readStatusRecord).offerStatus(() => proposal);
+      publisher.offerStatus(() => {
+        const body = statusBody({ status, publisher: name, takeovers: [], from: undefined });
+        return { body, isRemoval: false, epoch, observedAt: status.coveredUntil ?? 0 };
+      });
     };
     return {
+      opened: ({ library }) => {
+        name = library.nuid.next();
+        return answerForLife(connection, settings.name, name);
+      },
       next,
       error: (error) => next(failedStatus(last, error)),
-      running: answerForLife(connection, settings.name, publisher),
     };
   });
 }
@@ -220,71 +210,61 @@ function checkPublishing(
 
 /** How the events of a source are handled. */
 interface Taker<T> {
+  /** Called once the stream is there, before anything is stored. */
+  opened?(store: Store): Subscription;
   next(event: T): void;
   /** Called before the stream fails. */
   error?(error: unknown): void;
-  readonly running?: Subscription;
 }
 
-/** Offers the events of a source to publishers, once the stream is there, until all is stored. */
+/** Offers the events of a source to a publisher until all is stored. What comes before the stream is there waits. */
 function publishing<T>(
   connection: NatsConnection,
   { settings, epoch }: Publishing,
-  stream: StreamSubjects,
+  feed: FeedSubjects,
   source: Observable<T>,
-  begin: (publishers: Publishers, means: PublisherMeans) => Taker<T>,
+  begin: (publisher: Publisher) => Taker<T>,
 ): Observable<Publication> {
   return new Observable<Publication>((subscriber) => {
-    const abort = new AbortController();
+    let opened: Store | undefined;
     const fail = (cause: unknown) => subscriber.error(failureOver(connection, "Publishing failed", cause));
-    const ready = new ReplaySubject<[Publishers, Taker<T>]>(1);
-    const end = (publishers: Publishers, error: unknown, isError: boolean) => {
-      publishers.whenIdle(() => {
-        if (isError) subscriber.error(error);
-        else subscriber.complete();
-      });
-    };
-    const notify = ([publishers, taker]: [Publishers, Taker<T>], told: ObservableNotification<T>) => {
-      if (told.kind === "N") taker.next(told.value);
-      else if (told.kind === "C") end(publishers, undefined, false);
-      else {
-        taker.error?.(told.error);
-        end(publishers, told.error, true);
-      }
-    };
-    let opened: [Publishers, Taker<T>] | undefined;
-    // Events that come before the stream exists wait for it.
-    const following = source
-      .pipe(
-        materialize(),
-        delayWhen(() => ready),
-      )
-      .subscribe((told) => {
-        try {
-          notify(opened!, told);
-        } catch (error) {
-          subscriber.error(error);
-        }
-      });
-    subscriber.add(following);
-    subscriber.add(() => abort.abort());
-    openStream(connection, settings, stream, { signal: abort.signal }).then(({ store, retention }) => {
-      if (subscriber.closed) return;
-      const means: PublisherMeans = {
-        store,
+    const publisher = new Publisher(
+      {
+        get store() {
+          return opened!;
+        },
         scheduler: settings.scheduler,
         lanes: new Lanes(MESSAGES_AT_ONCE),
-        ensureStream: () => store.ensureStream(stream, settings),
-        mayPublish: () => true,
+        ensureStream: () => opened!.ensureStream(feed, settings),
+        mayPublish: () => opened !== undefined,
         tell: (publication) => subscriber.next(publication),
         fail,
-      };
-      const publishers = new Publishers(means, { every: retention / 3, epoch });
-      const taker = begin(publishers, means);
-      subscriber.add(taker.running);
-      subscriber.add(() => publishers.stop());
-      opened = [publishers, taker];
-      ready.next(opened);
-    }, fail);
+      },
+      feed,
+    );
+    const taker = begin(publisher);
+    const abort = new AbortController();
+    subscriber.add(() => abort.abort());
+    subscriber.add(() => publisher.stop());
+    const open = async () => {
+      const store = await Store.open(connection);
+      const waiting = { scheduler: settings.scheduler, signal: abort.signal };
+      const retention = await persist(store, waiting, () => store.ensureStream(feed, settings));
+      if (subscriber.closed) return;
+      opened = store;
+      subscriber.add(taker.opened?.(store));
+      subscriber.add(publisher.refreshEvery(retention / 3, epoch));
+      publisher.resume();
+    };
+    const opening = open().catch(fail);
+    const end = (last: () => void) => void opening.then(() => publisher.whenIdle(last));
+    const following = source.pipe(tap((event) => taker.next(event))).subscribe({
+      error: (error) => {
+        taker.error?.(error);
+        end(() => subscriber.error(error));
+      },
+      complete: () => end(() => subscriber.complete()),
+    });
+    subscriber.add(following);
   });
 }

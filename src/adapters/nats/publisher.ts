@@ -1,7 +1,7 @@
 import { type SchedulerLike, Subscription, timer } from "rxjs";
 import { callAfter } from "../../client/timers.js";
-import { writeMessage } from "./message.js";
-import { decide, nextRevision, observedOver, type Proposal, type StoredRecord } from "./records.js";
+import { readRecord, writeMessage } from "./message.js";
+import { decide, GONE, nextRevision, observedOver, type Proposal, type StoredRecord } from "./records.js";
 import { asPairstreamError, type Store } from "./store.js";
 import { type FeedSubjects, STATUS } from "./subjects.js";
 
@@ -32,29 +32,28 @@ export type Publication =
       readonly error: unknown;
     };
 
-/** Reads the message on a subject of a feed. Throws a `ContractError` if it is not a message of this version. */
-export type RecordReader = (last: string, text: string) => Omit<StoredRecord, "sequence" | "isOwn">;
-
-/** What the publishers of one collector share, or those of one call of `publishCandles` and the like. */
+/** What the publishers of one collector share, or what the one of a call of `publishCandles` and the like has. */
 export interface PublisherMeans {
   readonly store: Store;
   readonly scheduler: SchedulerLike;
   readonly lanes: Lanes;
   /** Creates the stream again if it is gone. */
   ensureStream(): Promise<unknown>;
-  /** Whether anything may be stored now. If not, somebody calls `FeedPublisher.resume` when it may again. */
+  /** Whether anything may be stored now. If not, somebody calls `Publisher.resume` when it may again. */
   mayPublish(): boolean;
   tell(publication: Publication): void;
   fail(error: unknown): void;
   /**
-   * Called if stored messages turn out to be gone, as after a purge. `open`: the last parts of the subjects on which more
-   * may follow; their messages are stored again.
+   * Called if stored messages turn out to be gone, as after a purge. `open`: the subjects on which more may follow; their
+   * messages are stored again.
    */
   lost?(open: readonly string[]): void;
+  /** Called once the last message on a subject is stored. If it goes, it is not stored again. */
+  ended?(subject: string): void;
 }
 
 interface Offer {
-  readonly last: string;
+  readonly subject: string;
   readonly proposal: Proposal;
   /** Whether this is the last message on its subject. */
   readonly isLast: boolean;
@@ -115,27 +114,25 @@ export class Lanes {
 }
 
 /**
- * Stores the messages of one feed: the newest on each subject. At most one message per subject is on its way, and it
- * replaces only the message that is known to be stored. A status is stored after everything that was offered before it.
+ * Stores the messages of one feed, or of all feeds in a stream: the newest on each subject. At most one message per
+ * subject is on its way, and it replaces only the message that is known to be stored. The status of a feed is stored
+ * after everything that was offered before it.
  *
  * Messages that cannot be stored at present wait, one per subject.
  */
-export class FeedPublisher {
+export class Publisher {
   readonly #means: PublisherMeans;
-  readonly #feed: FeedSubjects;
-  readonly #read: RecordReader;
-  /** The stored messages on subjects on which more may follow, by the last part of the subject. */
+  readonly #stream: string;
+  readonly #statusSubject: string;
+  /** The stored messages on subjects on which more may follow, and those that are gone and not stored again yet. */
   readonly #stored = new Map<string, StoredRecord>();
-  /** Messages that are gone and not stored again yet. Their revisions go on. */
-  readonly #gone = new Map<string, StoredRecord>();
   /** Subjects whose stored message is uncertain, because a message was sent and not acknowledged. */
   readonly #doubtful = new Set<string>();
   readonly #waiting = new Map<string, Offer>();
   readonly #sending = new Map<string, Offer>();
   #isStopped = false;
-  /** Whether nothing is sent for a while, after a failure. */
-  #isPausing = false;
-  #pause = Subscription.EMPTY;
+  /** While nothing is sent after a failure, the wait for the next attempt. */
+  #pause: Subscription | undefined;
   #failures = 0;
   #status: { readonly make: () => Proposal; readonly isForced: boolean; readonly after: number } | undefined;
   /** The last status of the feed. */
@@ -144,37 +141,33 @@ export class FeedPublisher {
   #idle: (() => void) | undefined;
   readonly #retry = () => this.#pump();
 
-  constructor(means: PublisherMeans, feed: FeedSubjects, read: RecordReader) {
+  constructor(means: PublisherMeans, { key, stream }: FeedSubjects) {
     this.#means = means;
-    this.#feed = feed;
-    this.#read = read;
+    this.#stream = stream;
+    this.#statusSubject = `${key}.${STATUS}`;
   }
 
   /** Records which message a subject holds. */
-  learn(last: string, sequence: number, text: string): void {
-    this.#stored.set(last, { ...this.#read(last, text), sequence, isOwn: false });
-  }
-
-  /** The stored message on a subject on which more may follow. */
-  stored(last: string): StoredRecord | undefined {
-    return this.#stored.get(last);
+  learn(subject: string, sequence: number, text: string): void {
+    this.#stored.set(subject, { ...readRecord(text), sequence, isOwn: false });
   }
 
   /** The sequence of the first message on a subject on which more may follow; `undefined` if there is none. */
   get firstOpen(): number | undefined {
     let first: number | undefined;
-    for (const [last, { sequence }] of this.#stored) {
-      if (last !== STATUS && (first === undefined || sequence < first)) first = sequence;
+    for (const [subject, { sequence }] of this.#stored) {
+      if (subject === this.#statusSubject || sequence === GONE) continue;
+      if (first === undefined || sequence < first) first = sequence;
     }
     return first;
   }
 
   /** Offers a message for a subject. `isLast`: whether nothing will follow there. */
-  offer(last: string, proposal: Proposal, isLast: boolean, isForced = false): void {
+  offer(subject: string, proposal: Proposal, isLast: boolean, isForced = false): void {
     this.#count += 1;
     // A waiting message keeps its place, so that a subject that changes all the time does not wait forever.
-    const { number } = this.#waiting.get(last) ?? { number: this.#count };
-    this.#waiting.set(last, { last, proposal, isLast, isForced, number });
+    const { number } = this.#waiting.get(subject) ?? { number: this.#count };
+    this.#waiting.set(subject, { subject, proposal, isLast, isForced, number });
     this.#pump();
   }
 
@@ -196,12 +189,21 @@ export class FeedPublisher {
 
   /** A message of an earlier lease is stored under this one. Under its own lease it would now count as too late. */
   #refresh(epoch: number): void {
-    for (const [last, stored] of this.#stored) {
-      const isUnderWay = this.#waiting.has(last) || this.#sending.has(last);
-      const isOurs = last !== STATUS && stored.epoch <= epoch;
-      if (isOurs && !isUnderWay) this.offer(last, { ...stored, epoch }, false, true);
+    for (const [subject, stored] of this.#open()) {
+      if (stored.epoch <= epoch) this.#offerAgain(subject, { ...stored, epoch }, true);
     }
     if (this.#makeStatus !== undefined) this.offerStatus(this.#makeStatus, true);
+  }
+
+  /** The stored messages on subjects on which more may follow, without the status. */
+  #open(): [string, StoredRecord][] {
+    return [...this.#stored].filter(([subject]) => subject !== this.#statusSubject);
+  }
+
+  /** Offers what a subject holds, or held, unless something newer is on its way. */
+  #offerAgain(subject: string, proposal: Proposal, isForced: boolean): void {
+    if (this.#waiting.has(subject) || this.#sending.has(subject)) return;
+    this.offer(subject, proposal, false, isForced);
   }
 
   /** Goes on after a time in which nothing could be stored. */
@@ -212,7 +214,7 @@ export class FeedPublisher {
   /** Gives up all messages that are not stored yet. */
   stop(): void {
     this.#isStopped = true;
-    this.#pause.unsubscribe();
+    this.#pause?.unsubscribe();
     this.#waiting.clear();
     this.#status = undefined;
   }
@@ -224,11 +226,11 @@ export class FeedPublisher {
   }
 
   #pump(): void {
-    if (this.#isStopped || this.#isPausing) return;
+    if (this.#isStopped || this.#pause !== undefined) return;
     for (const offer of this.#waiting.values()) {
-      if (this.#sending.has(offer.last)) continue;
+      if (this.#sending.has(offer.subject)) continue;
       if (!this.#enter()) return;
-      this.#waiting.delete(offer.last);
+      this.#waiting.delete(offer.subject);
       this.#begin(offer);
     }
     this.#pumpStatus();
@@ -237,13 +239,14 @@ export class FeedPublisher {
 
   #pumpStatus(): void {
     const status = this.#status;
-    if (status === undefined || this.#sending.has(STATUS)) return;
-    const isEarlier = ({ last, number }: Offer) => last !== STATUS && number <= status.after;
+    const subject = this.#statusSubject;
+    if (status === undefined || this.#sending.has(subject)) return;
+    const isEarlier = (offer: Offer) => offer.subject !== subject && offer.number <= status.after;
     if ([...this.#sending.values()].some(isEarlier) || [...this.#waiting.values()].some(isEarlier)) return;
     if (!this.#enter()) return;
     this.#status = undefined;
     const { make, isForced, after: number } = status;
-    this.#begin({ last: STATUS, proposal: make(), isLast: false, isForced, number });
+    this.#begin({ subject, proposal: make(), isLast: false, isForced, number });
   }
 
   #enter(): boolean {
@@ -251,8 +254,8 @@ export class FeedPublisher {
   }
 
   #begin(offer: Offer): void {
-    const { last } = offer;
-    this.#sending.set(last, offer);
+    const { subject } = offer;
+    this.#sending.set(subject, offer);
     const begun = this.#means.scheduler.now();
     this.#store(offer)
       .then(
@@ -262,7 +265,7 @@ export class FeedPublisher {
         (error) => this.#fail(offer, error, begun),
       )
       .finally(() => {
-        this.#sending.delete(last);
+        this.#sending.delete(subject);
         this.#means.lanes.leave();
         this.#pump();
       });
@@ -275,20 +278,19 @@ export class FeedPublisher {
   #fail(offer: Offer, error: unknown, begun: number): void {
     const { store, scheduler, tell, fail, ensureStream } = this.#means;
     if (this.#isStopped) return;
-    const subject = this.#subjectOf(offer.last);
+    const { subject } = offer;
     if (!store.isPassing(error)) {
       fail(asPairstreamError(`${subject} cannot be stored`, error));
       return;
     }
     tell({ type: "retried", subject, error });
-    this.#doubtful.add(offer.last);
+    this.#doubtful.add(subject);
     this.#putBack(offer);
-    if (this.#isPausing) return;
-    this.#isPausing = true;
+    if (this.#pause !== undefined) return;
     this.#failures += 1;
     const wait = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (this.#failures - 1));
     const resume = () => {
-      this.#isPausing = false;
+      this.#pause = undefined;
       this.#pump();
     };
     this.#pause = callAfter(scheduler, begun, wait, () => {
@@ -305,76 +307,68 @@ export class FeedPublisher {
    * version 2.9 counts the refused message, and a server that crashed has lost that count when it comes back. A candle
    * that has just begun is not read first: at the start of an interval that would take a request for every series.
    */
-  async #store({ last, proposal, isLast, isForced }: Offer): Promise<void> {
+  async #store({ subject, proposal, isLast, isForced }: Offer): Promise<void> {
     const { store, tell } = this.#means;
-    const subject = this.#subjectOf(last);
-    let stored = this.#stored.get(last);
-    let isKnown = (stored !== undefined || proposal.isBeginning === true) && !this.#doubtful.has(last);
+    let stored = this.#stored.get(subject);
+    const isCertain = stored === undefined ? proposal.isBeginning === true : stored.sequence !== GONE;
+    let mustRead = !isCertain || this.#doubtful.has(subject);
     let mustStore = isForced;
     for (;;) {
-      if (!isKnown) {
-        const message = await store.last(this.#feed.stream, subject);
+      if (mustRead) {
+        const message = await store.last(this.#stream, subject);
         if (this.#isStopped) return;
-        const isGone = message === undefined && stored !== undefined && this.#stored.get(last) === stored;
-        if (isGone) this.#restore(proposal.epoch);
-        else if (message !== undefined) this.#gone.delete(last);
-        stored = message && { ...this.#read(last, message.text), sequence: message.sequence, isOwn: false };
+        if (message !== undefined) {
+          stored = { ...readRecord(message.text), sequence: message.sequence, isOwn: false };
+        } else if (stored !== undefined) {
+          const isNews = stored.sequence !== GONE && this.#stored.get(subject) === stored;
+          if (isNews) this.#restore(proposal.epoch);
+          stored = { ...stored, sequence: GONE };
+        }
       }
       const decision = decide(stored, proposal);
       if (decision === "keep") tell({ type: "superseded", subject, sequence: stored!.sequence });
-      if (decision === "done" && !mustStore && this.#doubtful.has(last)) {
+      if (decision === "done" && !mustStore && this.#doubtful.has(subject)) {
         // The message was stored, but its acknowledgement was lost.
         stored = { ...stored!, isOwn: true };
         tell({ type: "stored", subject, sequence: stored.sequence });
       }
       if (decision === "keep" || (decision === "done" && !mustStore)) break;
       const { epoch, body, isRemoval, due, isLate } = proposal;
-      const record = {
-        epoch,
-        observedAt: observedOver(stored, proposal),
-        body,
-        isRemoval,
-        due,
-        isLate,
-        revision: nextRevision(stored ?? this.#gone.get(last), proposal),
-      };
-      const sequence = await store.publish(subject, writeMessage(record), stored?.sequence ?? 0);
+      const observedAt = observedOver(stored, proposal);
+      const revision = nextRevision(stored, proposal);
+      const record = { epoch, observedAt, body, isRemoval, due, isLate, revision };
+      const sequence = await store.publish(subject, writeMessage(record), stored?.sequence ?? GONE);
       if (this.#isStopped) return;
       if (sequence !== undefined) {
         stored = { ...record, sequence, isOwn: true };
-        this.#gone.delete(last);
         tell({ type: "stored", subject, sequence });
         break;
       }
-      isKnown = false;
+      mustRead = true;
       mustStore = false;
     }
-    this.#doubtful.delete(last);
-    const isOver = isLast || (stored?.isRemoval === true && last !== STATUS);
-    if (isOver || stored === undefined) this.#stored.delete(last);
-    else this.#stored.set(last, stored);
+    this.#doubtful.delete(subject);
+    if (isLast) this.#means.ended?.(subject);
+    if (isLast || stored!.isRemoval) this.#stored.delete(subject);
+    else this.#stored.set(subject, stored!);
   }
 
   /** Stores again what may still be replaced, after finding that stored messages are gone. */
   #restore(epoch: number): void {
-    const gone = [...this.#stored].filter(([last]) => last !== STATUS);
-    this.#stored.clear();
-    for (const [last, stored] of gone) {
-      this.#gone.set(last, stored);
-      const isUnderWay = this.#waiting.has(last) || this.#sending.has(last);
-      if (!isUnderWay) this.offer(last, { ...stored, epoch, isBeginning: false }, false);
+    const gone = this.#open();
+    this.#stored.delete(this.#statusSubject);
+    for (const [subject, stored] of gone) {
+      this.#stored.set(subject, { ...stored, sequence: GONE });
+      this.#offerAgain(subject, { ...stored, epoch, isBeginning: false }, false);
     }
-    this.#means.lost?.(gone.map(([last]) => last));
+    this.#means.lost?.(gone.map(([subject]) => subject));
   }
 
   #putBack(offer: Offer): void {
-    const { last, proposal, isForced, number } = offer;
-    if (last === STATUS) this.#status ??= { make: () => proposal, isForced, after: number };
-    else if (!this.#waiting.has(last)) this.#waiting.set(last, offer);
-  }
-
-  #subjectOf(last: string): string {
-    return `${this.#feed.key}.${last}`;
+    const { subject, proposal, isForced, number } = offer;
+    if (subject === this.#statusSubject) {
+      this.#status ??= { make: () => proposal, isForced, after: number };
+    } else if (!this.#waiting.has(subject)) this.#waiting.set(subject, offer);
   }
 
   #checkIdle(): void {

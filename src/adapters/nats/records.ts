@@ -21,13 +21,16 @@ export interface Proposal extends Stamp {
 
 /** The stored message on a subject, as far as a publisher knows. */
 export interface StoredRecord extends Proposal {
-  /** The sequence of the message in its stream. */
+  /** The sequence of the message in its stream; `GONE` if it is there no more. Then its revisions go on. */
   readonly sequence: number;
   /** 0 for the first message of a life; it grows with each change. */
   readonly revision: number;
   /** Whether this publisher stored it itself, and did not find it there. */
   readonly isOwn: boolean;
 }
+
+/** The sequence that a publisher expects on a subject without a message. */
+export const GONE = 0;
 
 /**
  * What to do with a proposal. `done`: nothing, because it is already stored. `keep`: nothing, because the stored
@@ -38,7 +41,7 @@ export interface StoredRecord extends Proposal {
  * it expects the old one.
  */
 export function decide(stored: StoredRecord | undefined, proposal: Proposal): "done" | "keep" | "store" {
-  if (stored === undefined) return "store";
+  if (stored === undefined || stored.sequence === GONE) return "store";
   const isSame = stored.body === proposal.body;
   if (stored.isOwn && stored.epoch === proposal.epoch) return isSame ? "done" : "store";
   const order = stored.epoch - proposal.epoch || stored.observedAt - proposal.observedAt;
@@ -122,4 +125,44 @@ export function takeoversOf({
 }): readonly Takeover[] {
   const isBeginning = !takeovers.some((takeover) => takeover.epoch === epoch);
   return isBeginning ? [...takeovers, { epoch, at: time }] : takeovers;
+}
+
+/** What one subscriber has seen of a feed: its newest messages by candle or wallet, and the leases under which they came. */
+export class SeenFeed<K, M extends PlacedMessage> {
+  readonly newest = new Map<K, M>();
+  #isReading = true;
+  #status: PlacedMessage | undefined;
+  #takeovers: readonly Takeover[] = [];
+
+  /** Whether the stored messages are still coming, in any order. */
+  get isReading(): boolean {
+    return this.#isReading;
+  }
+
+  /** Whether a message counts as sent, and is newer than the one that was known. */
+  counts(message: M, known: M | undefined): boolean {
+    if (known !== undefined && !isNewer(message, known)) return false;
+    // The status that tells of a later lease may come after the stored message that it concerns.
+    return this.#isReading || !this.isOutdated(message);
+  }
+
+  isOutdated(message: M): boolean {
+    return isOutdated(message, this.#takeovers);
+  }
+
+  /** Takes a status. Returns whether it is the newest. */
+  status(message: PlacedMessage & { readonly takeovers: readonly Takeover[] }): boolean {
+    if (this.#status !== undefined && !isNewer(message, this.#status)) return false;
+    this.#status = message;
+    this.#takeovers = takeoversOf(message);
+    return true;
+  }
+
+  /** Notes that all stored messages have come. Returns whether that is new. */
+  caughtUp(): boolean {
+    if (!this.#isReading) return false;
+    this.#isReading = false;
+    for (const [key, message] of this.newest) if (this.isOutdated(message)) this.newest.delete(key);
+    return true;
+  }
 }

@@ -2,7 +2,7 @@ import type { SniperEvent } from "../../snipers/diff.js";
 import { walletChanges } from "../wire/wallets.js";
 import { REREAD } from "./consumer.js";
 import type { StatusRecord, WalletRecord } from "./message.js";
-import { isNewer, isOutdated, type PlacedMessage, type Takeover, takeoversOf } from "./records.js";
+import { SeenFeed } from "./records.js";
 
 /** A message about a wallet, and when it was stored. */
 export interface PlacedWallet extends WalletRecord {
@@ -16,10 +16,7 @@ export interface PlacedWallet extends WalletRecord {
 export class SniperTable {
   readonly #pairAddress: string;
   /** Wallets by address. Removed ones are included as long as a message about them may come again. */
-  readonly #known = new Map<string, PlacedWallet>();
-  #isReading = true;
-  #status: PlacedMessage | undefined;
-  #takeovers: readonly Takeover[] = [];
+  readonly #seen = new SeenFeed<string, PlacedWallet>();
 
   constructor(pairAddress: string) {
     this.#pairAddress = pairAddress;
@@ -27,37 +24,31 @@ export class SniperTable {
 
   /** Takes a message about a wallet. */
   wallet(message: PlacedWallet): readonly SniperEvent[] {
+    const { newest } = this.#seen;
     const { walletAddress } = message.wallet;
-    const known = this.#known.get(walletAddress);
-    if (known !== undefined && !isNewer(message, known)) return [];
-    if (!this.#isReading && isOutdated(message, this.#takeovers)) return [];
-    this.#known.set(walletAddress, message);
-    if (this.#isReading) return [];
-    for (const [address, { isRemoved, time }] of this.#known) {
-      if (isRemoved && time < message.time - 2 * REREAD) this.#known.delete(address);
+    const known = newest.get(walletAddress);
+    if (!this.#seen.counts(message, known)) return [];
+    newest.set(walletAddress, message);
+    if (this.#seen.isReading) return [];
+    for (const [address, { isRemoved, time }] of newest) {
+      if (isRemoved && time < message.time - 2 * REREAD) newest.delete(address);
     }
     return this.#changes(known === undefined ? [] : [known], [message], message.observedAt, false);
   }
 
   /** Takes a message about the status of the pair's snipers. */
   status(message: StatusRecord & { readonly time: number }): readonly SniperEvent[] {
-    if (this.#status !== undefined && !isNewer(message, this.#status)) return [];
-    this.#status = message;
-    this.#takeovers = takeoversOf(message);
-    if (this.#isReading) return [];
-    const stale = [...this.#known.values()].filter((known) => isOutdated(known, this.#takeovers));
-    for (const { wallet } of stale) this.#known.delete(wallet.walletAddress);
+    if (!this.#seen.status(message) || this.#seen.isReading) return [];
+    const { newest } = this.#seen;
+    const stale = [...newest.values()].filter((known) => this.#seen.isOutdated(known));
+    for (const { wallet } of stale) newest.delete(wallet.walletAddress);
     return stale.length === 0 ? [] : this.#changes(stale, [], message.observedAt, false);
   }
 
   /** Notes that all stored messages have come. */
   caughtUp(): readonly SniperEvent[] {
-    if (!this.#isReading) return [];
-    this.#isReading = false;
-    for (const [address, message] of this.#known) {
-      if (isOutdated(message, this.#takeovers)) this.#known.delete(address);
-    }
-    const present = [...this.#known.values()];
+    if (!this.#seen.caughtUp()) return [];
+    const present = [...this.#seen.newest.values()];
     const observedAt = Math.max(0, ...present.map((message) => message.observedAt));
     return this.#changes([], present, observedAt, true);
   }

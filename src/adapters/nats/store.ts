@@ -1,5 +1,10 @@
-import type { ConsumerConfig, JetStreamClient, JetStreamManager, StreamInfo } from "@nats-io/jetstream";
-import type { KV } from "@nats-io/kv";
+import type {
+  ConsumerConfig,
+  JetStreamClient,
+  JetStreamManager,
+  StreamConfig,
+  StreamInfo,
+} from "@nats-io/jetstream";
 import type { SchedulerLike } from "rxjs";
 import { sleepUntil } from "../../client/timers.js";
 import { NetworkError, PairstreamError } from "../../errors.js";
@@ -25,6 +30,8 @@ const WRONG_LAST_SEQUENCE = 10_071;
  */
 const LASTING: ReadonlySet<number> = new Set([10_052, 10_074]);
 
+/** How many filters a consumer is given at most. The server compares a message with them one after another. */
+const MOST_FILTERS = 32;
 /** How long the servers may take to answer, in ms. A request to a server that has just died is lost, and sent again. */
 const TIMEOUT = 1_000;
 /** How long the servers may take to set something up, in ms, because a cluster has to agree on it first. */
@@ -41,21 +48,6 @@ const PASSING: ReadonlySet<string> = new Set([
 
 /** The wait before JetStream is asked again, in ms. */
 const RETRY = 1_000;
-
-/** Opens a stream, and creates or changes it if needed. Waits as long as JetStream is not available. */
-export async function openStream(
-  connection: NatsConnection,
-  settings: NatsSettings,
-  subjects: StreamSubjects,
-  waiting: Omit<WaitOptions, "scheduler">,
-): Promise<{ store: Store; retention: number }> {
-  const store = await Store.open(connection);
-  const { scheduler } = settings;
-  const retention = await persist(store, { ...waiting, scheduler }, () =>
-    store.ensureStream(subjects, settings),
-  );
-  return { store, retention };
-}
 
 /** How to wait for JetStream. */
 interface WaitOptions {
@@ -139,8 +131,14 @@ export class Store {
   /**
    * Creates a stream, or changes an existing one to what was asked for. Resolves with its retention in ms, 0 for
    * forever. Rejects with a `PairstreamError` if the existing one keeps something else.
+   *
+   * `more`: what else a new one is set up with.
    */
-  async ensureStream({ stream, subjects }: StreamSubjects, settings: NatsSettings): Promise<number> {
+  async ensureStream(
+    { stream, subjects }: StreamSubjects,
+    settings: NatsSettings,
+    more: Partial<StreamConfig> = { discard: "old" },
+  ): Promise<number> {
     const { nanos } = this.library;
     const asked = {
       ...(settings.replicas === undefined ? {} : { num_replicas: settings.replicas }),
@@ -153,8 +151,8 @@ export class Store {
         subjects: [subjects],
         storage: "file",
         retention: "limits",
-        discard: "old",
         max_msgs_per_subject: 1,
+        ...more,
         ...asked,
       });
       return made.config.max_age / 1e6;
@@ -225,24 +223,15 @@ export class Store {
     }
   }
 
+  /** How many filters a consumer can have: several from version 2.10 on. */
+  get mostFilters(): number {
+    const [major = 0, minor = 0] = (this.connection.info?.version ?? "").split(".").map(Number);
+    return major > 2 || (major === 2 && minor >= 10) ? MOST_FILTERS : 1;
+  }
+
   /** Deletes a consumer. If it cannot be reached, it ends by itself because nobody listens. */
   removeConsumer(stream: string, name: string): void {
     this.#manager.consumers.delete(stream, name).catch(() => {});
-  }
-
-  /**
-   * A bucket of keys and values, created if it does not exist. It is read from its leader, never from a replica that
-   * lags behind.
-   */
-  async bucket(name: string, replicas: number | undefined): Promise<KV> {
-    const options = { history: 1, allow_direct: false, ...(replicas === undefined ? {} : { replicas }) };
-    const bucket = await new this.library.Kvm(this.#client).create(name, options);
-    const stream = `KV_${name}`;
-    const config = replicas === undefined ? undefined : (await this.#info(stream))?.config;
-    if (config !== undefined && config.num_replicas !== replicas) {
-      await this.#setup.streams.update(stream, { ...config, num_replicas: replicas! });
-    }
-    return bucket;
   }
 
   /** Whether asking again can help, because JetStream has no leader, no room or no answer at present. */

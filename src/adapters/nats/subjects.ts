@@ -1,38 +1,38 @@
 import type { Series, SniperQuery } from "../../contract/model.js";
 import { ContractError } from "../../errors.js";
 
-/** Where the messages of one published feed go: one subject for each candle or wallet, and one for the status. */
-export interface FeedSubjects {
-  /** The prefix of the subjects of all its messages, without the dot that follows. */
-  readonly key: string;
-  /** The JetStream stream that keeps them. */
-  readonly stream: string;
-}
-
-/** The last part of the subject of a feed's status. */
-export const STATUS = "status";
-
-/** The streams of a deployment with this name, and the subjects that each of them keeps. */
-export function streamsOf(name: string): {
-  readonly candles: StreamSubjects;
-  readonly snipers: StreamSubjects;
-} {
-  return {
-    candles: { stream: name, subjects: `${name}.candles.>` },
-    snipers: { stream: `${name}-snipers`, subjects: `${name}.snipers.>` },
-  };
-}
-
+/** A stream, and the subjects that it keeps. */
 export interface StreamSubjects {
   readonly stream: string;
   readonly subjects: string;
 }
 
+/** Where the messages of one published feed go: one subject for each candle or wallet, and one for the status. */
+export interface FeedSubjects extends StreamSubjects {
+  /** The prefix of the subjects of all its messages, without the dot that follows. */
+  readonly key: string;
+}
+
+/** The last part of the subject of a feed's status. */
+export const STATUS = "status";
+
+/** `NAME.candles`, for the candles of all series. */
+export function allCandleSubjects(name: string): FeedSubjects {
+  const key = `${name}.candles`;
+  return { key, stream: name, subjects: `${key}.>` };
+}
+
+/** `NAME.snipers`, for the snipers of all pairs. */
+export function allSniperSubjects(name: string): FeedSubjects {
+  const key = `${name}.snipers`;
+  return { key, stream: `${name}-snipers`, subjects: `${key}.>` };
+}
+
 /** `NAME.candles.NETWORK.PAIR.TIMEFRAME.CURRENCY`; its candles follow by timestamp. */
 export function candleSubjects(name: string, series: Series): FeedSubjects {
   const { network, pairAddress, timeframe, currency } = series;
-  const key = `${name}.candles.${network}.${token(pairAddress)}.${timeframe}.${currency}`;
-  return { key, stream: streamsOf(name).candles.stream };
+  const all = allCandleSubjects(name);
+  return { ...all, key: `${all.key}.${network}.${token(pairAddress)}.${timeframe}.${currency}` };
 }
 
 /** `NAME.snipers.PAIR.BLOCKS`, with `default` where the service chooses the blocks; its wallets follow by address. */
@@ -40,8 +40,8 @@ export function sniperSubjects(
   name: string,
   { pairAddress, blocksAfterCreation }: SniperQuery,
 ): FeedSubjects {
-  const key = `${name}.snipers.${token(pairAddress)}.${blocksAfterCreation ?? "default"}`;
-  return { key, stream: streamsOf(name).snipers.stream };
+  const all = allSniperSubjects(name);
+  return { ...all, key: `${all.key}.${token(pairAddress)}.${blocksAfterCreation ?? "default"}` };
 }
 
 /** The subject on which a publisher answers whether it is alive. No stream keeps its messages. */
@@ -58,6 +58,11 @@ export function walletToken(address: string): string {
     throw new ContractError(["walletAddress"], `longer than ${LONGEST_ADDRESS} characters`);
   }
   return address === STATUS ? `%${hex(address)}${address.slice(1)}` : token(address);
+}
+
+/** Whether a message on this subject is the status of a feed. */
+export function isStatus(subject: string): boolean {
+  return splitSubject(subject).last === STATUS;
 }
 
 /** Whether the last part of a subject of a series names a candle. Later versions may keep more beside the candles. */

@@ -25,15 +25,23 @@ import { type FeedStatus, isSameStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
 import { intervalsOf } from "../../timeframe.js";
 import { CandleTable, type TableStart } from "./candle-table.js";
-import { type FeedSignal, readFeed } from "./feed-reader.js";
+import type { StreamSignal } from "./consumer.js";
+import { readFeed } from "./feed-reader.js";
 import { signsOfLife } from "./liveness.js";
-import { readCandleMessage, readStatusMessage, readWalletMessage } from "./message.js";
+import { readCandleMessage, readStatusMessage, readWalletMessage, type StatusRecord } from "./message.js";
 import type { NatsConnection } from "./nats.js";
-import { checkConnection, checkNatsOptions, type NatsOptions } from "./options.js";
-import { isNewer, type PlacedMessage } from "./records.js";
+import { checkConnection, checkNatsOptions, type NatsOptions, type NatsSettings } from "./options.js";
+import { SeenFeed } from "./records.js";
 import { SniperTable } from "./sniper-table.js";
 import { type Heard, heardStatus, nothingHeard } from "./statuses.js";
-import { candleSubjects, type FeedSubjects, isCandleToken, STATUS, sniperSubjects } from "./subjects.js";
+import {
+  candleSubjects,
+  type FeedSubjects,
+  isCandleToken,
+  STATUS,
+  sniperSubjects,
+  splitSubject,
+} from "./subjects.js";
 
 /** Options for watching the published candles of a series. */
 export interface PublishedCandlesOptions extends NatsOptions {
@@ -101,13 +109,9 @@ export function watchPublishedCandles(
   const feed = candleSubjects(settings.name, checked);
   return defer(() => {
     const table = new CandleTable(checked, intervals, since, () => settings.scheduler.now());
-    const take = (signal: FeedSignal): readonly CandleEvent[] => {
-      if (signal.type === "caught-up") return table.caughtUp(settings.scheduler.now());
-      const { time, last } = signal;
-      if (last === STATUS) return table.status({ ...readStatusMessage(signal.text()), time });
-      return isCandleToken(last) ? table.candle({ ...readCandleMessage(signal.text()), time }) : [];
-    };
-    return readFeed(connection, settings, feed, "all").pipe(concatMap(take));
+    const take = (last: string, text: string, time: number) =>
+      isCandleToken(last) ? table.candle({ ...readCandleMessage(text), time }) : [];
+    return eventsOf(connection, settings, feed, table, take);
   });
 }
 
@@ -157,15 +161,35 @@ export function watchPublishedSnipers(
   const feed = sniperSubjects(settings.name, checked);
   return defer(() => {
     const table = new SniperTable(checked.pairAddress);
-    const take = (signal: FeedSignal): readonly SniperEvent[] => {
-      if (signal.type === "caught-up") return table.caughtUp();
-      const { time } = signal;
-      return signal.last === STATUS
-        ? table.status({ ...readStatusMessage(signal.text()), time })
-        : table.wallet({ ...readWalletMessage(signal.text()), time });
-    };
-    return readFeed(connection, settings, feed, "all").pipe(concatMap(take));
+    return eventsOf(connection, settings, feed, table, (_last, text, time) =>
+      table.wallet({ ...readWalletMessage(text), time }),
+    );
   });
+}
+
+/**
+ * The events that a table makes of the messages of a feed. `take`: passes it a message that is no status, with the last
+ * part of its subject.
+ */
+function eventsOf<E>(
+  connection: NatsConnection,
+  settings: NatsSettings,
+  feed: FeedSubjects,
+  table: {
+    status(message: StatusRecord & { readonly time: number }): readonly E[];
+    caughtUp(now: number): readonly E[];
+  },
+  take: (last: string, text: string, time: number) => readonly E[],
+): Observable<E> {
+  return readFeed(connection, settings, feed, "all").pipe(
+    concatMap((signal) => {
+      if (signal.type === "caught-up") return table.caughtUp(settings.scheduler.now());
+      const { last } = splitSubject(signal.subject);
+      const text = signal.text();
+      if (last !== STATUS) return take(last, text, signal.time);
+      return table.status({ ...readStatusMessage(text), time: signal.time });
+    }),
+  );
 }
 
 /**
@@ -250,20 +274,18 @@ export function subjectsOf(name: string, feed: Series | SniperQuery): FeedSubjec
 /** Keeps the content of a feed's last status message. */
 class StatusListener {
   publisher: string | undefined;
-  #isReading = true;
-  #last: PlacedMessage | undefined;
+  readonly #seen = new SeenFeed<never, never>();
 
-  take(signal: FeedSignal): Partial<Heard> {
+  take(signal: StreamSignal): Partial<Heard> {
     if (signal.type === "caught-up") {
-      this.#isReading = false;
+      this.#seen.caughtUp();
       return {};
     }
     const message = { ...readStatusMessage(signal.text()), time: signal.time };
-    if (this.#last !== undefined && !isNewer(message, this.#last)) return {};
-    this.#last = message;
+    if (!this.#seen.status(message)) return {};
     const { status, publisher } = message;
     const isOther = publisher !== this.publisher;
     this.publisher = publisher;
-    return { status, publisher, isFresh: !this.#isReading, ...(isOther ? { isAlive: undefined } : {}) };
+    return { status, publisher, isFresh: !this.#seen.isReading, ...(isOther ? { isAlive: undefined } : {}) };
   }
 }

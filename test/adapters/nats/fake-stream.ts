@@ -1,14 +1,16 @@
+import { readRecord, writeMessage } from "../../../src/adapters/nats/message.js";
 import {
-  FeedPublisher,
   Lanes,
   type Publication,
+  Publisher,
   type PublisherMeans,
 } from "../../../src/adapters/nats/publisher.js";
 import type { StoredRecord } from "../../../src/adapters/nats/records.js";
 import type { Store } from "../../../src/adapters/nats/store.js";
 import { VirtualClock } from "../../../src/index.js";
 
-const FEED = { key: "p.candles.x", stream: "p" };
+/** The subject of its status is `x.status`; those of its other messages are whatever a test says. */
+const FEED = { key: "x", stream: "p", subjects: "x.>" };
 
 /** What becomes of a message on its way: it is stored, stored without anyone hearing of it, at once or late, or lost. */
 export type Fate = "stored" | "unheard" | "late" | "lost" | "refused";
@@ -36,16 +38,16 @@ export class FakeStream {
   readonly #underWay: string[] = [];
   #sequence = 0;
 
-  put(last: string, record: Omit<StoredRecord, "sequence" | "isOwn">): void {
-    this.#keep(`${FEED.key}.${last}`, JSON.stringify(record));
+  put(subject: string, record: Omit<StoredRecord, "sequence" | "isOwn">): void {
+    this.#keep(subject, writeMessage(record));
   }
 
-  read(last: string) {
-    const kept = this.kept.get(`${FEED.key}.${last}`);
-    return kept && readRecord(last, kept.text);
+  read(subject: string) {
+    const kept = this.kept.get(subject);
+    return kept && readRecord(kept.text);
   }
 
-  publisher(lanes = new Lanes(256)): FeedPublisher {
+  publisher(lanes = new Lanes(256)): Publisher {
     const store = {
       publish: (subject: string, text: string, expected: number) => this.#publish(subject, text, expected),
       last: async (_: string, subject: string) => {
@@ -66,7 +68,7 @@ export class FakeStream {
       fail: (error) => this.failures.push(error),
       lost: (open) => this.losses.push(open),
     };
-    return new FeedPublisher(means, FEED, readRecord);
+    return new Publisher(means, FEED);
   }
 
   async #publish(subject: string, text: string, expected: number): Promise<number | undefined> {
@@ -101,7 +103,7 @@ export class FakeStream {
   #keep(subject: string, text: string): void {
     this.#sequence += 1;
     this.kept.set(subject, { sequence: this.#sequence, text });
-    this.order.push(subject.slice(FEED.key.length + 1));
+    this.order.push(subject);
   }
 
   #wait(): Promise<void> {
@@ -110,9 +112,3 @@ export class FakeStream {
 }
 
 const REFUSED = new Error("refused");
-
-/** Of a message as `writeMessage` makes it, or as `put` does. */
-function readRecord(_last: string, text: string): Omit<StoredRecord, "sequence" | "isOwn"> {
-  const { version, epoch, observedAt, revision, body, isRemoval = false, ...said } = JSON.parse(text);
-  return { epoch, observedAt, revision, isRemoval, body: body ?? JSON.stringify(said) };
-}

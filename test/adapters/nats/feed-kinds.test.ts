@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { asyncScheduler, firstValueFrom } from "rxjs";
 import { expect, it } from "vitest";
 import { feedKindOf } from "../../../src/adapters/nats/feed-kinds.js";
-import type { FeedPublisher } from "../../../src/adapters/nats/publisher.js";
+import type { Publisher } from "../../../src/adapters/nats/publisher.js";
+import { candleSubjects, splitSubject } from "../../../src/adapters/nats/subjects.js";
 import {
   applyCandleEvent,
   type Candle,
@@ -19,10 +20,11 @@ it("a series goes on with its first candle that can still change, also where tha
   const market = await openMarket(["pair"]);
   const client = createClient({ baseUrl: market.url, apiKey: "key" });
   const means = { client, scheduler: asyncScheduler, retention: 1_000 };
-  const publisher = { offer: () => {} } as unknown as FeedPublisher;
+  const publisher = { offer: () => {} } as unknown as Publisher;
   const second = Math.floor(Date.now() / 1_000) * 1_000;
   const open = [second - 9_000, second - 10_000].map(String);
   const { offered } = feedKindOf({ ...seriesOf("pair"), ...WATCH }, means).follow({
+    feed: candleSubjects("p", seriesOf("pair")),
     publisher,
     epoch: 1,
     open,
@@ -87,10 +89,12 @@ async function publishedOver(
   );
   await clock.advanceTo(takenOverAt);
   const publisher = {
-    offer: (last: string, { body }: { body: string }) => published.set(Number(last), JSON.parse(body).candle),
-  } as unknown as FeedPublisher;
+    offer: (subject: string, { body }: { body: string }) =>
+      published.set(Number(splitSubject(subject).last), JSON.parse(body).candle),
+  } as unknown as Publisher;
   const means = { client: clientOf(clock, appearances), scheduler: clock, retention: 0 };
   const { offered, statuses } = feedKindOf(watch, means).follow({
+    feed: candleSubjects("p", MINUTES),
     publisher,
     epoch: 2,
     open: [...open],

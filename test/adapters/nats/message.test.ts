@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   candleBody,
   readCandleMessage,
+  readRecord,
   readStatusMessage,
   readWalletMessage,
   statusBody,
@@ -92,6 +93,30 @@ describe("a message", () => {
     expect(Object.isFrozen(read.status)).toBe(true);
   });
 
+  it("of any kind is read by its publisher as it was written", () => {
+    const isRemoved = fc.boolean();
+    const bodies = fc.oneof(
+      fc
+        .record({ isRemoved, candle: fc.constant(CANDLE), status: fc.constant("final" as const) })
+        .map(candleBody),
+      fc.record({ isRemoved, wallet: fc.constant(WALLET) }).map(walletBody),
+      fc
+        .record({ from: fc.option(fc.nat(), { nil: undefined }), failures: fc.nat() })
+        .map(({ from, failures }) => {
+          const status = { state: "stalled" as const, failures, lastError: new TimeoutError("slow", 10) };
+          return statusBody({ status, publisher: "me", takeovers: [{ epoch: 5, at: 9_000.5 }], from });
+        }),
+    );
+    const due = fc.option(fc.nat(), { nil: undefined });
+    fc.assert(
+      fc.property(bodies, due, fc.boolean(), (body, due, isLate) => {
+        const isRemoval = body.endsWith('"removed":true}');
+        const record = { ...STAMP, body, due, isLate };
+        expect(readRecord(writeMessage(record))).toEqual({ ...record, isRemoval });
+      }),
+    );
+  });
+
   it("about how a feed of nothing stands has neither coverage nor a first message", () => {
     const status = { state: "starting" as const, failures: 0 };
     const read = readStatusMessage(
@@ -108,6 +133,24 @@ describe("a message", () => {
     };
     const text = message(statusBody({ status, publisher: "me", takeovers: [], from: undefined }));
     expect(text).not.toContain("10.0.0.7");
+  });
+
+  it.each([
+    ["a candle", candleBody({ candle: CANDLE, status: "open", isRemoved: false })],
+    ["a removed candle", candleBody({ candle: CANDLE, status: "closed", isRemoved: true })],
+    ["a wallet", walletBody({ wallet: WALLET, isRemoved: false })],
+    [
+      "a status",
+      statusBody({
+        status: { state: "stalled", failures: 1, lastError: new TimeoutError("slow", 10) },
+        publisher: "me",
+        takeovers: [{ epoch: 5, at: 9_000.5 }],
+        from: 3,
+      }),
+    ],
+  ])("about %s is the same for its publisher if a later version says more, in any order", (_, body) => {
+    const written = writeMessage({ ...STAMP, body });
+    expect(readRecord(JSON.stringify(withMore(JSON.parse(written))))).toEqual(readRecord(written));
   });
 });
 
@@ -127,6 +170,13 @@ describe("what is no message of this version", () => {
     expect(() => readCandleMessage(text)).toThrow(expect.objectContaining({ name: "ContractError", path }));
   });
 
+  it("is refused by its publisher, too", () => {
+    const other = good.replace('"version":2', '"version":1');
+    expect(() => readRecord(other)).toThrow(
+      expect.objectContaining({ name: "ContractError", path: ["version"] }),
+    );
+  });
+
   it("is refused for the first of a hundred thousand bad transactions", () => {
     const wallet = { ...WALLET, sellTransactions: new Array(100_000).fill({}) };
     const text = JSON.stringify({ version: 2, epoch: 1, observedAt: 1, revision: 0, wallet });
@@ -135,3 +185,11 @@ describe("what is no message of this version", () => {
     );
   });
 });
+
+/** The same value with its fields in another order, and another field in each object. */
+function withMore(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withMore);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, of]) => [key, withMore(of)]);
+  return Object.fromEntries([["more", { note: 1 }], ...entries.reverse()]);
+}

@@ -354,6 +354,16 @@ describe.skipIf(!hasServer)("published over a server", () => {
   });
 
   describe("publishing", () => {
+    it("keeps only the newest of each candle until the stream is there", async () => {
+      const prices = Array.from({ length: 1_000 }, (_, at) => at + 1);
+      const told = await store(prices.map((price) => event(price === 1 ? "new" : "updated", 1, price)));
+      expect(told.map(({ type }) => type)).toEqual(["stored"]);
+      const { lines, leave } = watched(0);
+      await until("the candle", () => lines().length === 1);
+      expect(lines()).toEqual(["new 1=1000 open history"]);
+      leave();
+    });
+
     it("completes once all is stored, and errors as its source does", async () => {
       const told = await store([event("new", 1, 1), event("new", 2, 1)]);
       expect(told.map(({ type }) => type)).toEqual(["stored", "stored"]);

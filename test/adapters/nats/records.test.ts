@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   decide,
+  GONE,
   isNewer,
   isOutdated,
   nextRevision,
@@ -125,6 +126,7 @@ describe("a proposal", () => {
 
   it.each([
     ["where nothing is", undefined, "store"],
+    ["where it was, and is gone", { ...stored, sequence: GONE }, "store"],
     ["where it is there already", stored, "done"],
     ["where this publisher has said so before", { ...stored, observedAt: 4, isOwn: true }, "done"],
     ["where another one has said so before", { ...stored, observedAt: 4 }, "store"],

@@ -26,7 +26,12 @@ it("readers share a consumer only with those who go by the same scheduler", asyn
   const connection = {} as NatsConnection;
   const settings = { name: "p", replicas: undefined, retention: undefined };
   const readings = [one, one, other].map((scheduler) =>
-    readFeed(connection, { ...settings, scheduler }, { key: "p.candles.x", stream: "p" }, "all").subscribe(),
+    readFeed(
+      connection,
+      { ...settings, scheduler },
+      { key: "p.candles.x", stream: "p", subjects: "p.candles.>" },
+      "all",
+    ).subscribe(),
   );
   await one.advanceBy(1);
   expect(made).toEqual([one, other]);

@@ -2,11 +2,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   aliveSubject,
+  allCandleSubjects,
+  allSniperSubjects,
   candleSubjects,
   slotOf,
   sniperSubjects,
   splitSubject,
-  streamsOf,
   token,
   walletToken,
 } from "../../../src/adapters/nats/subjects.js";
@@ -18,18 +19,20 @@ describe("subjects", () => {
     expect(candleSubjects("pairstream", SERIES)).toEqual({
       key: "pairstream.candles.mainnet.83v8iPy.1min.usd",
       stream: "pairstream",
+      subjects: "pairstream.candles.>",
     });
     expect(sniperSubjects("pairstream", { pairAddress: "83v8iPy" })).toEqual({
       key: "pairstream.snipers.83v8iPy.default",
       stream: "pairstream-snipers",
+      subjects: "pairstream.snipers.>",
     });
     expect(sniperSubjects("bots", { pairAddress: "83v8iPy", blocksAfterCreation: 0 }).key).toBe(
       "bots.snipers.83v8iPy.0",
     );
-    expect(streamsOf("pairstream")).toEqual({
-      candles: { stream: "pairstream", subjects: "pairstream.candles.>" },
-      snipers: { stream: "pairstream-snipers", subjects: "pairstream.snipers.>" },
-    });
+    expect([allCandleSubjects("bots").key, allSniperSubjects("bots").key]).toEqual([
+      "bots.candles",
+      "bots.snipers",
+    ]);
     expect(aliveSubject("pairstream", "abc")).toBe("pairstream.alive.abc");
   });
 

@@ -13,6 +13,8 @@ export interface Packet {
 /** What JetStream needs of the servers that it runs on. */
 export interface Ground {
   readonly scheduler: SchedulerLike;
+  /** Whether a consumer may have several filters. */
+  readonly hasManyFilters: boolean;
   /** The clock of the server that leads, in ms since the epoch. */
   serverTime(): number;
   /** Sends a message to all who listen on a subject, which need not be its own. */
@@ -36,7 +38,8 @@ interface StreamConfig {
 interface ConsumerConfig {
   readonly deliver_policy: "last_per_subject" | "new" | "by_start_time" | "by_start_sequence";
   readonly deliver_subject: string;
-  readonly filter_subject?: string;
+  /** The subjects that it gives, however many the client has named. */
+  readonly filters: readonly string[];
   readonly opt_start_seq?: number;
   readonly opt_start_time?: string;
   readonly idle_heartbeat: number;
@@ -58,6 +61,7 @@ const NO_MESSAGE = new Refusal(404, 10_037, "no message found");
 const NO_CONSUMER = new Refusal(404, 10_014, "consumer not found");
 const NAME_TAKEN = new Refusal(400, 10_058, "stream name already in use with a different configuration");
 const OVERLAPS = new Refusal(400, 10_065, "subjects overlap with an existing stream");
+const TWO_KINDS_OF_FILTERS = new Refusal(400, 10_136, "both FilterSubject and FilterSubjects specified");
 
 /** After so many messages a consumer with flow control waits until its reader confirms them. */
 const UNCONFIRMED = 64;
@@ -127,7 +131,10 @@ export class JetStream {
     if (call === "STREAM.MSG") return stream.read(asked.last_by_subj);
     if (call === "CONSUMER.CREATE") {
       this.#count += 1;
-      return stream.follow(`c${this.#count}`, asked.config);
+      const { filter_subject, filter_subjects, ...config } = asked.config;
+      const several = this.#ground.hasManyFilters ? filter_subjects : undefined;
+      if (several !== undefined && filter_subject !== undefined) return TWO_KINDS_OF_FILTERS;
+      return stream.follow(`c${this.#count}`, { ...config, filters: several ?? [filter_subject ?? ">"] });
     }
     if (call === "CONSUMER.DELETE") return stream.unfollow(rest[1]!);
     throw new Error(`The model has no ${subject}`);
@@ -252,7 +259,7 @@ class Stream {
   }
 
   /** The sequences that a new consumer begins with. */
-  #found({ deliver_policy, filter_subject = ">", opt_start_seq, opt_start_time }: ConsumerConfig): number[] {
+  #found({ deliver_policy, filters, opt_start_seq, opt_start_time }: ConsumerConfig): number[] {
     const from = opt_start_time === undefined ? Number.NEGATIVE_INFINITY : Date.parse(opt_start_time);
     const isFound = ({ sequence, subject, time }: Kept) => {
       if (deliver_policy === "by_start_time" && time < from) return false;
@@ -260,10 +267,9 @@ class Stream {
       return deliver_policy !== "last_per_subject" || this.messages.last(subject)?.sequence === sequence;
     };
     if (deliver_policy === "new") return [];
-    return this.messages
-      .matching(filter_subject)
-      .filter(isFound)
-      .map(({ sequence }) => sequence);
+    const matching = new Set(filters.flatMap((filter) => this.messages.matching(filter)));
+    const sequences = [...matching].filter(isFound).map(({ sequence }) => sequence);
+    return sequences.sort((a, b) => a - b);
   }
 
   #expire(): void {
@@ -324,7 +330,7 @@ class Consumer {
   }
 
   stored({ sequence, subject }: Kept): void {
-    if (!matches(this.#config.filter_subject ?? ">", subject)) return;
+    if (!this.#config.filters.some((filter) => matches(filter, subject))) return;
     this.#waiting.push(sequence);
     this.#pump();
   }

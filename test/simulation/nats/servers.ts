@@ -15,8 +15,10 @@ import { type Dialect, OURS } from "./dialect.js";
 import { type Ground, JetStream, type Packet } from "./jetstream.js";
 import { matches } from "./kept.js";
 
-/** The version that the model is held to. */
+/** The version that the model is compared with. */
 const VERSION = { major: 2, minor: 9, micro: 10 };
+/** From this one on a consumer may have several filters. The model announces it, and is not compared with one. */
+export const WITH_MANY_FILTERS = { major: 2, minor: 10, micro: 0 };
 
 /** The way between one client and the servers. */
 export interface Wire {
@@ -29,6 +31,8 @@ export interface Wire {
 /** The servers, seen as one: they route messages, and keep those that are for JetStream. */
 export class Servers implements Ground {
   readonly scheduler: VirtualClock;
+  /** The version that it announces. */
+  version: typeof VERSION;
   readonly jetstream: JetStream;
   readonly #connections = new Set<ModelConnection>();
   /** How far the clock of the server that leads is ahead, in ms. */
@@ -40,9 +44,14 @@ export class Servers implements Ground {
   /** Called with every message that reaches JetStream. */
   noteTaken: (packet: Packet) => void = () => {};
 
-  constructor(clock: VirtualClock) {
+  constructor(clock: VirtualClock, version = VERSION) {
     this.scheduler = clock;
+    this.version = version;
     this.jetstream = new JetStream(this);
+  }
+
+  get hasManyFilters(): boolean {
+    return this.version.minor >= WITH_MANY_FILTERS.minor;
   }
 
   serverTime(): number {
@@ -134,8 +143,8 @@ interface Waiting {
 /** A client's connection to the model; it has what this library and the NATS packages use of one. */
 export class ModelConnection {
   readonly options: { readonly inboxPrefix?: string } = {};
-  readonly info = undefined;
-  readonly features = new Features(VERSION);
+  /** How many messages of streams have come. */
+  received = 0;
   readonly #servers: Servers;
   readonly #wire: Wire;
   readonly #scheduler: SchedulerLike;
@@ -178,7 +187,16 @@ export class ModelConnection {
   }
 
   getServerVersion() {
-    return VERSION;
+    return this.#servers.version;
+  }
+
+  get info() {
+    const { major, minor, micro } = this.#servers.version;
+    return { version: `${major}.${minor}.${micro}` };
+  }
+
+  get features() {
+    return new Features(this.#servers.version);
   }
 
   getServer(): string {
@@ -289,6 +307,7 @@ export class ModelConnection {
   #arrive(to: string, said: Packet): void {
     if (this.#isDropped) return;
     const packet = this.#dialect.in(said);
+    if (packet.reply?.startsWith("$JS.ACK.")) this.received += 1;
     const waiting = this.#waiting.get(to);
     if (waiting !== undefined) {
       this.#waiting.delete(to);
