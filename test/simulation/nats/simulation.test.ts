@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { calm, inStep, onTime } from "./calm.js";
 import { checkNats } from "./check.js";
 import { drawNatsPlan, type NatsPlan } from "./plan.js";
 import { playNats } from "./run.js";
@@ -20,36 +21,14 @@ it("a seed gives the same run", async () => {
   expect(first.arrivals.length).toBeGreaterThan(100);
 });
 
-/** A world of three series of `1s`, in which nothing goes wrong. */
-const calm = (more: Partial<NatsPlan>): NatsPlan => ({
-  ...drawNatsPlan(5),
-  length: 40_000,
-  healthyFrom: 40_000,
-  pairs: ["one", "two", "three"],
-  timeframe: "1s",
-  interval: 1_000,
-  every: "close",
-  market: { swaps: undefined, settlesAfter: 1_000, late: 0.2, forks: 0.3, revisionWindow: 2 },
-  others: undefined,
-  lease: 4_000,
-  slots: 6,
-  limit: { requests: 60, per: 1_000 },
-  retention: undefined,
-  subscribers: [],
-  faults: [],
-  ...more,
-});
-const onTime = (count: number) => Array.from({ length: count }, () => ({ offset: 0, drift: 0, from: 20 }));
-
-it("collectors that renew their leases at the same moments all keep them", async () => {
-  const latency = { servers: 13, service: 20, spread: 1 };
-  const plan = calm({ collectors: onTime(6), latency });
+it.each([6, 30])("%i collectors that renew their leases at the same moments all keep them", async (count) => {
+  const plan = inStep(count);
   const log = await playNats(plan);
   const moves = log.lives.flatMap(({ activities }) =>
-    activities.filter(({ at, activity }) => activity.type === "slots" && at > plan.start + 10_000),
+    activities.filter(({ at, activity }) => activity.type === "slots" && at > plan.start + plan.length / 2),
   );
   expect(moves).toEqual([]);
-  expect(log.lives.map(({ activities }) => activities.length > 0)).toEqual(Array(6).fill(true));
+  expect(log.lives.map(({ activities }) => activities.length > 0)).toEqual(Array(count).fill(true));
 });
 
 it("a collector does not lose against others who renew their leases in step, time after time", async () => {
@@ -141,7 +120,9 @@ describe("two versions of the package side by side", () => {
       expect(checkNats(log)).toEqual([]);
       const errors = log.lives.filter(({ collector }) => collector > 1).map(({ error }) => String(error));
       expect(errors).toEqual(
-        Array(2).fill(expect.stringMatching(/^ContractError.*leases of another version$/)),
+        Array(2).fill(
+          expect.stringMatching(/^ContractError.*the leases have the format of another version$/),
+        ),
       );
       expect(log.subscribers.map(({ events, error }) => [events.length > 50, error === undefined])).toEqual([
         [true, true],
