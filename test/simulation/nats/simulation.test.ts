@@ -24,11 +24,20 @@ it("a seed gives the same run", async () => {
 it.each([6, 30])("%i collectors that renew their leases at the same moments all keep them", async (count) => {
   const plan = inStep(count);
   const log = await playNats(plan);
-  const moves = log.lives.flatMap(({ activities }) =>
-    activities.filter(({ at, activity }) => activity.type === "slots" && at > plan.start + plan.length / 2),
-  );
-  expect(moves).toEqual([]);
+  const told = log.lives.flatMap(({ activities }) => activities);
+  expect(told.filter(({ at }) => at > plan.start + plan.length / 2)).toEqual([]);
   expect(log.lives.map(({ activities }) => activities.length > 0)).toEqual(Array(count).fill(true));
+});
+
+it("a collector whose lease is too short for so many collectors says so once it has run out", async () => {
+  const plan = inStep(30);
+  const log = await playNats({ ...plan, lease: 1_500, pairs: plan.pairs.slice(0, 3), length: 10_000 });
+  const troubles = log.lives.flatMap(({ activities }) =>
+    activities.flatMap(({ activity }) => (activity.type === "trouble" ? [String(activity.error)] : [])),
+  );
+  expect(new Set(troubles).size).toBeGreaterThan(0);
+  for (const trouble of troubles)
+    expect(trouble).toMatch(/^PairstreamError: A lease of 1500 ms .* at least 8 times/);
 });
 
 it("a collector does not lose against others who renew their leases in step, time after time", async () => {
