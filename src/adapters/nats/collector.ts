@@ -70,7 +70,10 @@ export type CollectorActivity =
       readonly subject: string;
     }
   | {
-      /** A stream or the leases could not be reached, or a message could not be stored. The collector tries again. */
+      /**
+       * A stream or the leases could not be reached, a message could not be stored, or a lease that is too short for so
+       * many collectors ran out. The collector tries again.
+       */
       readonly type: "trouble";
       /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
@@ -94,6 +97,12 @@ interface HeldSlot {
   /** The instant of the limit's clock from which its part of the rate limit may be used. */
   readonly countsFrom: number;
   readonly working: Subscription;
+}
+
+function shortLease({ lease }: GroupRules, losses: number): PairstreamError {
+  return new PairstreamError(
+    `A lease of ${lease} ms ran out, because others renewed theirs first, ${losses} times in a row. It has to be at least 8 times as long as the number of collectors times their round trip to the servers`,
+  );
 }
 
 /** After so many writes in a row that came too late, the next one waits for its turn. */
@@ -219,6 +228,9 @@ export class Collector implements RunningCollector {
       this.#losses = sent === undefined ? this.#losses + 1 : 0;
       begun = sent ?? scheduler.now();
       if (sent === undefined) wait = waitAfterLosses(rules, this.#losses);
+      if (sent === undefined && this.#written !== undefined && !this.#limit.mayAct()) {
+        this.#tellTrouble(shortLease(rules, this.#losses));
+      }
     } catch (error) {
       if (this.#stop.signal.aborted) return;
       if (!this.#opened!.store.isPassing(error)) {

@@ -101,7 +101,7 @@ export interface NatsPlan {
   readonly retention: number | undefined;
   /** How far the service's clock is ahead, in ms. */
   readonly serviceOffset: number;
-  /** One way, in ms: to the servers and to the service. */
+  /** One way, in ms: to the servers and to the service, and by how much longer the latter takes at most. */
   readonly latency: {
     readonly servers: number;
     readonly service: number;
@@ -113,6 +113,9 @@ export interface NatsPlan {
   readonly others?: OthersPlan | undefined;
   readonly faults: readonly NatsFault[];
 }
+
+/** The part of the spread by which the way to the servers varies. */
+export const SPREAD_OF_SERVERS = 0.2;
 
 /** Whether a process is one of the others. */
 export function isOther({ others }: Pick<NatsPlan, "others">, whom: Whom): boolean {
@@ -134,7 +137,7 @@ export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
   const isQuick = size <= 12;
   const timeframe = isQuick ? "1s" : "10s";
   const interval = isQuick ? SECOND : 10 * SECOND;
-  const lease = draw.scaled(1_000, 8_000);
+  const leaseAtLeast = draw.scaled(1_000, 8_000);
   const slots = draw.whole(collectors, 16);
   const every = draw.chance(0.5) ? "close" : interval / 2;
   // In a tight world every request that the key allows is made.
@@ -148,6 +151,16 @@ export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
   const demand = (Math.max(...crowd) * per) / (every === "close" ? interval : every);
   const requests = slots * (isTight ? 2 : Math.ceil(2 * demand) + 1);
   const length = (seconds > 0 ? seconds : draw.whole(70, 150)) * SECOND;
+  const start = Date.UTC(2026, 0, 1) + draw.whole(0, HOUR);
+  const timeout = draw.whole(1_500, 4_000);
+  const retention = draw.chance(0.1) ? draw.whole(20, 60) * SECOND : undefined;
+  const serviceOffset = draw.pick([0, draw.whole(-5_000, 5_000)]);
+  const latency = {
+    servers: draw.scaled(1, 20),
+    service: draw.scaled(2, 100),
+    spread: draw.scaled(1, 50),
+  };
+  const lease = Math.max(leaseAtLeast, leastLease(collectors, latency));
   const healthyFrom = Math.round(length - 30 * SECOND - 2 * lease - 2 * interval);
   const machine = (of: Draw): MachinePlan => ({
     offset: of.pick([0, of.whole(-900, 900), of.whole(-HOUR, HOUR)]),
@@ -157,7 +170,7 @@ export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
   const faults = draw.fork("faults");
   const plan = {
     seed,
-    start: Date.UTC(2026, 0, 1) + draw.whole(0, HOUR),
+    start,
     length,
     healthyFrom,
     pairs,
@@ -169,14 +182,10 @@ export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
     lease,
     slots,
     limit: { requests, per: isTight ? 1_000 : per },
-    timeout: draw.whole(1_500, 4_000),
-    retention: draw.chance(0.1) ? draw.whole(20, 60) * SECOND : undefined,
-    serviceOffset: draw.pick([0, draw.whole(-5_000, 5_000)]),
-    latency: {
-      servers: draw.scaled(1, 20),
-      service: draw.scaled(2, 100),
-      spread: draw.scaled(1, 50),
-    },
+    timeout,
+    retention,
+    serviceOffset,
+    latency,
     collectors: Array.from({ length: collectors }, (_, at) => {
       const of = people.fork(`collector ${at}`);
       return { ...machine(of), from: of.chance(0.6) ? of.whole(0, 200) : of.whole(0, healthyFrom) };
@@ -199,6 +208,15 @@ export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
     // Where the leases are lost, the version that comes first is another one, and both have refused one another then.
     !(others?.kind === "version" && "what" in fault && fault.what === "leases");
   return { ...plan, others, faults: drawFaults(faults, plan).filter(isBearable) };
+}
+
+/**
+ * The least lease that docs/nats.md allows for so many collectors. They renew one after another, so with a shorter one
+ * they lose slots to one another where nothing goes wrong.
+ */
+export function leastLease(collectors: number, { servers, spread }: NatsPlan["latency"]): number {
+  const roundTrip = 2 * (servers + SPREAD_OF_SERVERS * spread);
+  return Math.ceil(8 * collectors * roundTrip);
 }
 
 function drawOthers(

@@ -21,6 +21,8 @@ export interface NatsCounts {
 
 /** Which parts of a plan a run leaves out: a failing one is made smaller with it. */
 export interface NatsSelection {
+  /** The plan, where it is not the one that the seed draws. */
+  readonly plan?: NatsPlan;
   /** Indices; all where absent. */
   readonly faults?: readonly number[];
   readonly subscribers?: readonly number[];
@@ -34,7 +36,7 @@ export interface NatsOutcome {
 
 /** Plays and checks a seed. */
 export async function runNatsSeed(seed: number, selection: NatsSelection = {}): Promise<NatsOutcome> {
-  const log = await playNats(selected(drawNatsPlan(seed), selection));
+  const log = await playNats(selected(selection.plan ?? drawNatsPlan(seed), selection));
   return { seed, breaches: checkNats(log), counts: countsOf(log) };
 }
 

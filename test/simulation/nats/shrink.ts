@@ -4,7 +4,7 @@ import type { NatsBreach } from "./run-log.js";
 import { type NatsSelection, runNatsSeed } from "./run-seed.js";
 
 interface Shrunk {
-  readonly selection: Required<NatsSelection>;
+  readonly selection: Required<Omit<NatsSelection, "plan">>;
   readonly breaches: readonly NatsBreach[];
 }
 

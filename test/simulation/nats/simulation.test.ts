@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { calm, inStep, onTime } from "./calm.js";
 import { checkNats } from "./check.js";
 import { drawNatsPlan, type NatsPlan } from "./plan.js";
 import { playNats } from "./run.js";
@@ -20,36 +21,23 @@ it("a seed gives the same run", async () => {
   expect(first.arrivals.length).toBeGreaterThan(100);
 });
 
-/** A world of three series of `1s`, in which nothing goes wrong. */
-const calm = (more: Partial<NatsPlan>): NatsPlan => ({
-  ...drawNatsPlan(5),
-  length: 40_000,
-  healthyFrom: 40_000,
-  pairs: ["one", "two", "three"],
-  timeframe: "1s",
-  interval: 1_000,
-  every: "close",
-  market: { swaps: undefined, settlesAfter: 1_000, late: 0.2, forks: 0.3, revisionWindow: 2 },
-  others: undefined,
-  lease: 4_000,
-  slots: 6,
-  limit: { requests: 60, per: 1_000 },
-  retention: undefined,
-  subscribers: [],
-  faults: [],
-  ...more,
-});
-const onTime = (count: number) => Array.from({ length: count }, () => ({ offset: 0, drift: 0, from: 20 }));
-
-it("collectors that renew their leases at the same moments all keep them", async () => {
-  const latency = { servers: 13, service: 20, spread: 1 };
-  const plan = calm({ collectors: onTime(6), latency });
+it.each([6, 30])("%i collectors that renew their leases at the same moments all keep them", async (count) => {
+  const plan = inStep(count);
   const log = await playNats(plan);
-  const moves = log.lives.flatMap(({ activities }) =>
-    activities.filter(({ at, activity }) => activity.type === "slots" && at > plan.start + 10_000),
+  const told = log.lives.flatMap(({ activities }) => activities);
+  expect(told.filter(({ at }) => at > plan.start + plan.length / 2)).toEqual([]);
+  expect(log.lives.map(({ activities }) => activities.length > 0)).toEqual(Array(count).fill(true));
+});
+
+it("a collector whose lease is too short for so many collectors says so once it has run out", async () => {
+  const plan = inStep(30);
+  const log = await playNats({ ...plan, lease: 1_500, pairs: plan.pairs.slice(0, 3), length: 10_000 });
+  const troubles = log.lives.flatMap(({ activities }) =>
+    activities.flatMap(({ activity }) => (activity.type === "trouble" ? [String(activity.error)] : [])),
   );
-  expect(moves).toEqual([]);
-  expect(log.lives.map(({ activities }) => activities.length > 0)).toEqual(Array(6).fill(true));
+  expect(new Set(troubles).size).toBeGreaterThan(0);
+  for (const trouble of troubles)
+    expect(trouble).toMatch(/^PairstreamError: A lease of 1500 ms .* at least 8 times/);
 });
 
 it("a collector does not lose against others who renew their leases in step, time after time", async () => {

@@ -1,7 +1,7 @@
 import type { VirtualClock } from "../../../src/index.js";
 import { chanceOf } from "../draw.js";
 import type { Node } from "./node.js";
-import type { NatsFault, NatsPlan, Whom } from "./plan.js";
+import { type NatsFault, type NatsPlan, SPREAD_OF_SERVERS, type Whom } from "./plan.js";
 import type { Wire } from "./servers.js";
 
 /** After so long without the servers a client notices, in ms, and so long after they are back it finds them again. */
@@ -106,7 +106,7 @@ export class Way implements Wire {
   #carry(direction: "up" | "down", arrive: () => void): void {
     const now = this.#clock.now();
     const { latency, start, faults } = this.#plan;
-    let at = now + latency.servers + this.#chance("latency") * latency.spread * 0.2;
+    let at = now + latency.servers + this.#chance("latency") * latency.spread * SPREAD_OF_SERVERS;
     const outage = this.#of(this.#toServers);
     if (outage !== undefined) {
       // Short ones are overcome by the packets that are sent again.

@@ -1,0 +1,38 @@
+import { drawNatsPlan, leastLease, type NatsPlan } from "./plan.js";
+
+/** A world of three series of `1s`, in which nothing goes wrong. */
+export const calm = (more: Partial<NatsPlan>): NatsPlan => ({
+  ...drawNatsPlan(5),
+  length: 40_000,
+  healthyFrom: 40_000,
+  pairs: ["one", "two", "three"],
+  timeframe: "1s",
+  interval: 1_000,
+  every: "close",
+  market: { swaps: undefined, settlesAfter: 1_000, late: 0.2, forks: 0.3, revisionWindow: 2 },
+  others: undefined,
+  lease: 4_000,
+  slots: 6,
+  limit: { requests: 60, per: 1_000 },
+  retention: undefined,
+  subscribers: [],
+  faults: [],
+  ...more,
+});
+
+/** Collectors that begin at the same moment. */
+export const onTime = (count: number) =>
+  Array.from({ length: count }, () => ({ offset: 0, drift: 0, from: 20 }));
+
+/** So many collectors in step, each with a series or more, and the shortest lease that the documents allow them. */
+export function inStep(count: number): NatsPlan {
+  const latency = { servers: 13, service: 20, spread: 1 };
+  return calm({
+    collectors: onTime(count),
+    latency,
+    lease: Math.max(1_000, leastLease(count, latency)),
+    pairs: Array.from({ length: count }, (_, at) => `pair${at}`),
+    slots: count,
+    limit: { requests: 10 * count, per: 1_000 },
+  });
+}
