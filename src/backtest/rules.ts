@@ -70,7 +70,7 @@ export interface BrokerOptions {
   fees?: FeeOptions;
   /** How much worse than the candle's price a fill is; default `{ share: 0.001 }`. */
   slippage?: Slippage;
-  /** How much of the value traded in a candle all of its fills may take, a share above 0, at most 1; default: no limit. */
+  /** The share of the value traded in a candle that all of its fills may take: above 0, at most 1; default: no limit. */
   maxVolumeShare?: number;
   /** How long an order is under way, in ms; at least 0, default 0. A candle that begins before its arrival does not fill it. */
   latency?: number;
