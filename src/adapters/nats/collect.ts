@@ -30,7 +30,7 @@ export interface CollectOptions extends Omit<StreamOptions, "scheduler"> {
     | false;
   /**
    * The time within which others take over the work of a collector that has died, in ms, from 1,000; default 15,000. At
-   * least 8 times the number of collectors times their round trip to the servers, or living ones lose their work, too.
+   * least 12 times the number of collectors times their round trip to the servers, or living ones lose their work, too.
    */
   lease?: number;
   /**

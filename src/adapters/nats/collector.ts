@@ -101,7 +101,7 @@ interface HeldSlot {
 
 function shortLease({ lease }: GroupRules, losses: number): PairstreamError {
   return new PairstreamError(
-    `A lease of ${lease} ms ran out, because others renewed theirs first, ${losses} times in a row. It has to be at least 8 times as long as the number of collectors times their round trip to the servers`,
+    `A lease of ${lease} ms ran out, because others renewed theirs first, ${losses} times in a row. It has to be at least 12 times as long as the number of collectors times their round trip to the servers`,
   );
 }
 

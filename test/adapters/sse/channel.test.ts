@@ -232,7 +232,7 @@ describe("a channel whose timers do not fire", () => {
     ahead += 1;
     const refusal = answer();
     expect([refusal.status, refusal.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(await refusal.text()).toMatch(/timers stand still.*Workers.*Durable Object/);
+    expect(await refusal.text()).toMatch(/timers of the channel stand still.*Workers.*Durable Object/);
     await clock.advanceBy(1_000);
     expect(answer().status).toBe(200);
   });

@@ -24,7 +24,7 @@ export const calm = (more: Partial<NatsPlan>): NatsPlan => ({
 export const onTime = (count: number) =>
   Array.from({ length: count }, () => ({ offset: 0, drift: 0, from: 20 }));
 
-/** So many collectors in step, each with a series or more, and the shortest lease that the documents allow them. */
+/** So many collectors in step, each with a series or more, and the least lease that is played. */
 export function inStep(count: number): NatsPlan {
   const latency = { servers: 13, service: 20, spread: 1 };
   return calm({

@@ -211,8 +211,8 @@ export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
 }
 
 /**
- * The least lease that docs/nats.md allows for so many collectors. They renew one after another, so with a shorter one
- * they lose slots to one another where nothing goes wrong.
+ * The least lease that is played: two thirds of what docs/nats.md asks for. Collectors renew one after another, so with a
+ * shorter one they lose slots to one another where nothing goes wrong.
  */
 export function leastLease(collectors: number, { servers, spread }: NatsPlan["latency"]): number {
   const roundTrip = 2 * (servers + SPREAD_OF_SERVERS * spread);

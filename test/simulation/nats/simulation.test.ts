@@ -23,7 +23,8 @@ it("a seed gives the same run", async () => {
 
 it.each([6, 30])("%i collectors that renew their leases at the same moments all keep them", async (count) => {
   const plan = inStep(count);
-  const log = await playNats(plan);
+  // The least one that docs/nats.md asks for.
+  const log = await playNats({ ...plan, lease: Math.ceil(1.5 * plan.lease) });
   const told = log.lives.flatMap(({ activities }) => activities);
   expect(told.filter(({ at }) => at > plan.start + plan.length / 2)).toEqual([]);
   expect(log.lives.map(({ activities }) => activities.length > 0)).toEqual(Array(count).fill(true));
@@ -37,7 +38,7 @@ it("a collector whose lease is too short for so many collectors says so once it 
   );
   expect(new Set(troubles).size).toBeGreaterThan(0);
   for (const trouble of troubles)
-    expect(trouble).toMatch(/^PairstreamError: A lease of 1500 ms .* at least 8 times/);
+    expect(trouble).toMatch(/^PairstreamError: A lease of 1500 ms .* at least 12 times/);
 });
 
 it("a collector does not lose against others who renew their leases in step, time after time", async () => {
