@@ -24,13 +24,13 @@ export const calm = (more: Partial<NatsPlan>): NatsPlan => ({
 export const onTime = (count: number) =>
   Array.from({ length: count }, () => ({ offset: 0, drift: 0, from: 20 }));
 
-/** So many collectors in step, each with a series or more, and the least lease that is played. */
+/** So many collectors in step, each with a series or more, and the least lease that docs/nats.md asks for. */
 export function inStep(count: number): NatsPlan {
   const latency = { servers: 13, service: 20, spread: 1 };
   return calm({
     collectors: onTime(count),
     latency,
-    lease: Math.max(1_000, leastLease(count, latency)),
+    lease: Math.max(1_000, Math.ceil(1.5 * leastLease(count, latency))),
     pairs: Array.from({ length: count }, (_, at) => `pair${at}`),
     slots: count,
     limit: { requests: 10 * count, per: 1_000 },

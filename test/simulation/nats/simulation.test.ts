@@ -23,8 +23,7 @@ it("a seed gives the same run", async () => {
 
 it.each([6, 30])("%i collectors that renew their leases at the same moments all keep them", async (count) => {
   const plan = inStep(count);
-  // The least one that docs/nats.md asks for.
-  const log = await playNats({ ...plan, lease: Math.ceil(1.5 * plan.lease) });
+  const log = await playNats(plan);
   const told = log.lives.flatMap(({ activities }) => activities);
   expect(told.filter(({ at }) => at > plan.start + plan.length / 2)).toEqual([]);
   expect(log.lives.map(({ activities }) => activities.length > 0)).toEqual(Array(count).fill(true));
