@@ -361,16 +361,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     replace: "const isUnproven = false;",
     seeds: [40, 23, 55],
   },
-  {
-    name: "lets an answer of the same breath confirm that all was silent",
-    file: "candles/live/plan-read.ts",
-    find:
-      "isRepeat ? known?.confirmedUntil : known?.until;\n" +
-      "  const until = Math.min(settledUntil(rules, observedAt), to);",
-    replace: "known?.until;\n  const until = settledUntil(rules, observedAt);",
-    seeds: [300038],
-    hours: 1,
-  },
+  // None is planted where an answer of the same breath would confirm that all was silent: no seed that was tried shows it.
+  // test/candles/live/plan-read plays it.
   {
     name: "never makes final a closed candle whose row breaks",
     file: "candles/live/book.ts",
