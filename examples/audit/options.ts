@@ -1,13 +1,6 @@
 import { Command, Option } from "commander";
 import type { Series } from "pairstream";
-import {
-  ENVIRONMENT_HELP,
-  INSTANT_HELP,
-  parseArguments,
-  toInstant,
-  toNumber,
-  UsageError,
-} from "../terminal/command-line.js";
+import { helpBelow, parseArguments, toInstant, toNumber, UsageError } from "../terminal/command-line.js";
 import { type GivenPast, type PastPlace, pastOptions, pastPlace } from "../terminal/past.js";
 
 /** What the command line and the environment ask for. */
@@ -80,15 +73,11 @@ function auditCommand(): Command {
     .addOption(new Option("--json", "one JSON object a line: the cost, the findings, a summary"))
     .addHelpText(
       "after",
-      [
-        "",
-        INSTANT_HELP,
-        "",
-        ...ENVIRONMENT_HELP,
+      helpBelow(
         "",
         "Exit code: 0 if nothing is wrong (outliers do not count: look at them yourself), 1 if something is wrong or the",
         "audit failed, 2 for wrong options.",
-      ].join("\n"),
+      ),
     );
   for (const option of pastOptions()) command.addOption(option);
   return command;

@@ -4,8 +4,7 @@ import type { Series, Timeframe } from "pairstream";
 import type { BrokerOptions } from "pairstream/backtest";
 import {
   DEFAULT_SEED,
-  ENVIRONMENT_HELP,
-  INSTANT_HELP,
+  helpBelow,
   KEY,
   parseArguments,
   remotePair,
@@ -247,14 +246,10 @@ function backtestCommand(): Command {
     .addOption(new Option("--no-page", "write no page"))
     .addHelpText(
       "after",
-      [
-        "",
-        INSTANT_HELP,
-        "",
-        ...ENVIRONMENT_HELP,
+      helpBelow(
         "",
         "The same strategy, live: npm start -- --strategy examples/backtest/strategy.ts",
         "With --json and --csv the address of the page goes to standard error.",
-      ].join("\n"),
+      ),
     );
 }

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Series } from "pairstream";
-import { ENVIRONMENT_HELP, INSTANT_HELP, parseArguments, toInstant } from "../terminal/command-line.js";
+import { helpBelow, parseArguments, toInstant } from "../terminal/command-line.js";
 import { type GivenPast, type PastPlace, pastOptions, pastPlace, rangeOf } from "../terminal/past.js";
 import { FORMATS_ALLOWED, type Format, formatOf } from "./formats.js";
 
@@ -62,17 +62,13 @@ function historyCommand(): Command {
     )
     .addHelpText(
       "after",
-      [
-        "",
-        INSTANT_HELP,
-        "",
-        ...ENVIRONMENT_HELP,
+      helpBelow(
         "",
         "Ctrl-C stops; the same command goes on later, and the file is that of one run. A .parquet is written once the",
         "range is complete; until then its candles are in a .parquet.part beside it. A .db takes any number of ranges and",
         "pairs, and asks for nothing twice. Exit code: 0 when the range is complete, 1 when it failed, 2 for options that",
         "cannot be taken, 130 or 143 when stopped by a signal.",
-      ].join("\n"),
+      ),
     );
   for (const option of pastOptions()) command.addOption(option);
   return command;

@@ -4,10 +4,9 @@ import type { Series, WatchOptions } from "pairstream";
 import { setOption } from "../backtest/strategy-file.js";
 import {
   DEFAULT_SEED,
-  ENVIRONMENT_HELP,
+  helpBelow,
   INSTANT,
   INSTANT_ALLOWED,
-  INSTANT_HELP,
   KEY,
   parseArguments,
   type RemotePair,
@@ -142,15 +141,11 @@ function liveCommand(): Command {
     )
     .addHelpText(
       "after",
-      [
-        "",
-        INSTANT_HELP,
-        "",
-        ...ENVIRONMENT_HELP,
+      helpBelow(
         "  NO_COLOR             no colours",
         "",
         "Ctrl-C stops. Exit code: 0 when stopped, 1 when a stream failed, 2 for options that cannot be taken.",
-      ].join("\n"),
+      ),
     );
 }
 

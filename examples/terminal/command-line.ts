@@ -10,7 +10,7 @@ export class UsageError extends Error {}
 export const KEY = "PAIRSTREAM_API_KEY";
 const BASE_URL = "PAIRSTREAM_BASE_URL";
 
-export const ENVIRONMENT_HELP = [
+const ENVIRONMENT_HELP = [
   "Environment:",
   `  ${KEY}   the key for a remote service; it goes out in a header only`,
   `  ${BASE_URL}  in place of --base-url`,
@@ -79,8 +79,13 @@ export function toShare(text: string): number {
 export const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d))?$/;
 export const INSTANT_ALLOWED = "an instant with a zone, such as 2024-01-05T14:00:00Z, or a day";
 
-export const INSTANT_HELP =
+const INSTANT_HELP =
   "An instant is ISO 8601 with a zone, such as 2024-01-05T14:00:00Z, or a day, such as 2024-01-05 (UTC).";
+
+/** What `--help` says below the options of a program that takes instants and asks a service. */
+export function helpBelow(...lines: readonly string[]): string {
+  return ["", INSTANT_HELP, "", ...ENVIRONMENT_HELP, ...lines].join("\n");
+}
 
 /** ms since the epoch. */
 export function toInstant(text: string): number {
