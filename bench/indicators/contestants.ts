@@ -243,6 +243,14 @@ class FastSlowStochastic {
   }
 }
 
+/** As the others have it, over averages that are exponential. */
+const EXPONENTIAL_MACD = {
+  fastPeriod: 12,
+  slowPeriod: 26,
+  signalPeriod: 9,
+  SimpleMAOscillator: false,
+  SimpleMASignal: false,
+};
 const noCandles = { high: [], low: [], close: [] };
 const bands = ["upper", "middle", "lower"];
 
@@ -279,15 +287,7 @@ export const PEERS: Readonly<Record<string, Readonly<Record<string, Contestant>>
     "EMA(20)": technicalOverPrices(() => new technical.EMA({ period: 20, values: [] })),
     "RSI(14)": technicalOverPrices(() => new technical.RSI({ period: 14, values: [] })),
     "MACD(12, 26, 9)": technicalOverPrices(
-      () =>
-        new technical.MACD({
-          fastPeriod: 12,
-          slowPeriod: 26,
-          signalPeriod: 9,
-          SimpleMAOscillator: false,
-          SimpleMASignal: false,
-          values: [],
-        }),
+      () => new technical.MACD({ ...EXPONENTIAL_MACD, values: [] }),
       keys("MACD", "signal", "histogram"),
     ),
     "Bollinger(20, 2)": technicalOverPrices(
@@ -308,15 +308,7 @@ export const PEERS: Readonly<Record<string, Readonly<Record<string, Contestant>>
     "EMA(20)": technicalOverPrices(() => new fast.EMA({ period: 20, values: [] })),
     "RSI(14)": technicalOverPrices(() => new fast.RSI({ period: 14, values: [] })),
     "MACD(12, 26, 9)": technicalOverPrices(
-      () =>
-        new fast.MACD({
-          fastPeriod: 12,
-          slowPeriod: 26,
-          signalPeriod: 9,
-          SimpleMAOscillator: false,
-          SimpleMASignal: false,
-          values: [],
-        }),
+      () => new fast.MACD({ ...EXPONENTIAL_MACD, values: [] }),
       keys("MACD", "signal", "histogram"),
     ),
     "Bollinger(20, 2)": technicalOverPrices(

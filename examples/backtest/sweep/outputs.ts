@@ -1,7 +1,7 @@
 import { dateAndTime } from "../../live/text.js";
 import { percent } from "../figures.js";
 import { csvLines, table } from "../outputs.js";
-import { type BothParts, type SweepReport, setText } from "./report.js";
+import { type BothParts, gainsNote, type SweepReport, setText, WINDOW_COLUMNS } from "./report.js";
 import type { SweepRun } from "./sweep-past.js";
 
 /** So many sets a terminal shows; a file holds all. */
@@ -9,7 +9,7 @@ const SHOWN = 20;
 
 /** For a terminal. */
 export function sweepTextOf(report: SweepReport): string {
-  const { title, subject, verdict, notes, unit, swept, sets, windows, held, assumptions } = report;
+  const { title, subject, verdict, notes, swept, sets, windows, held, assumptions } = report;
   const rate = (value: number) => percent(value, { signed: true });
   const cells = ({ inSample, outOfSample }: BothParts) => [
     rate(inSample.rate),
@@ -37,14 +37,7 @@ export function sweepTextOf(report: SweepReport): string {
       ? []
       : [
           ...table([
-            [
-              "out-of-sample, UTC",
-              "best in-sample",
-              "in-sample",
-              "out-of-sample",
-              "rank there",
-              "held there",
-            ],
+            WINDOW_COLUMNS,
             ...windows.map(({ ranges, best, inSample, outOfSample, held }) => [
               span(ranges.outOfSample),
               setText(best, swept),
@@ -60,7 +53,7 @@ export function sweepTextOf(report: SweepReport): string {
     ...(more > 0
       ? [`… and ${more.toLocaleString("en-US")} more; the page, --json and --csv have all of them.`]
       : []),
-    `Gains are compounded per ${unit}, so that you can compare both parts.${windows.length === 1 ? "" : " They are for all windows together: the out-of-sample part of one window is in-sample in the next."}`,
+    gainsNote(report),
     "",
     ...assumptions.map((assumption) => `- ${assumption}`),
   ].join("\n");

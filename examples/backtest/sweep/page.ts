@@ -2,7 +2,15 @@ import type { TimeRange } from "pairstream/backtest";
 import { dateAndTime } from "../../live/text.js";
 import { percent } from "../figures.js";
 import { documentOf, escaped, items } from "../page/html.js";
-import { type BothParts, type SweepReport, type SweptSet, setText, type WindowReport } from "./report.js";
+import {
+  type BothParts,
+  gainsNote,
+  type SweepReport,
+  type SweptSet,
+  setText,
+  WINDOW_COLUMNS,
+  type WindowReport,
+} from "./report.js";
 import type { ParameterSet } from "./sweep-past.js";
 
 type Part = keyof BothParts;
@@ -126,14 +134,6 @@ If a set and its neighbours are good in both parts, they may have found somethin
 }
 
 function windowsTable({ windows, swept }: SweepReport): string {
-  const names = [
-    "out-of-sample, UTC",
-    "best in-sample",
-    "in-sample",
-    "out-of-sample",
-    "rank there",
-    "held there",
-  ];
   const lines = windows.map(({ ranges, best, inSample, outOfSample, held }) => {
     const rates = [inSample.rate, outOfSample.rate].map(
       (value) => `<td${toneOf(value)}>${escaped(rate(value))}</td>`,
@@ -141,16 +141,13 @@ function windowsTable({ windows, swept }: SweepReport): string {
     return `<tr><th scope="row">${span(ranges.outOfSample)}</th><td>${escaped(setText(best, swept))}</td>${rates.join("")}<td>${outOfSample.rank}</td><td>${escaped(rate(held.outOfSample.rate))}</td></tr>`;
   });
   return `<div class="scroll"><table>
-<thead><tr>${names.map((name) => `<th scope="col">${escaped(name)}</th>`).join("")}</tr></thead>
+<thead><tr>${WINDOW_COLUMNS.map((name) => `<th scope="col">${escaped(name)}</th>`).join("")}</tr></thead>
 <tbody>${lines.join("\n")}</tbody>
 </table></div>`;
 }
 
-function setsTable({ sets, swept, held, unit, windows }: SweepReport): string {
-  const together =
-    windows.length === 1
-      ? ""
-      : " They are for all windows together: the out-of-sample part of one window is in-sample in the next, so the two are alike here.";
+function setsTable(report: SweepReport): string {
+  const { sets, swept, held } = report;
   const most = greatest(sets);
   const groups = PARTS.map(([, name]) => `<th scope="colgroup" colspan="4">${name}</th>`).join("");
   const each = ["gain", "rank", "drawdown", "trades"].map((name) => `<th scope="col">${name}</th>`).join("");
@@ -170,5 +167,5 @@ function setsTable({ sets, swept, held, unit, windows }: SweepReport): string {
 <tbody>${sets.map(line).join("\n")}</tbody>
 <tbody><tr><th scope="row">hold</th>${swept.map(() => "<td></td>").join("")}${figures(held)}</tr></tbody>
 </table></div>
-<p class="hint">Sorted by the gain in-sample. Gains are compounded per ${unit}, so that you can compare both parts.${together}</p>`;
+<p class="hint">Sorted by the gain in-sample. ${gainsNote(report)}</p>`;
 }

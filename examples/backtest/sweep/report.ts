@@ -34,6 +34,23 @@ export interface WindowReport extends BothParts {
   readonly held: BothParts;
 }
 
+/** The columns of the table of windows, in text and page. */
+export const WINDOW_COLUMNS = [
+  "out-of-sample, UTC",
+  "best in-sample",
+  "in-sample",
+  "out-of-sample",
+  "rank there",
+  "held there",
+];
+
+/** What the gains of the table of sets are. */
+export function gainsNote({ unit, windows }: SweepReport): string {
+  const together =
+    " They are for all windows together: the out-of-sample part of one window is in-sample in the next, so the two are alike here.";
+  return `Gains are compounded per ${unit}, so that you can compare both parts.${windows.length === 1 ? "" : together}`;
+}
+
 /** A sweep in figures and words; text and page show the same ones. */
 export interface SweepReport {
   readonly title: string;

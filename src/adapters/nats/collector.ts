@@ -3,10 +3,12 @@ import { type Client, coreOf } from "../../client/core.js";
 import type { Metering, RunningCollector, Told } from "../../client/metering.js";
 import { callAfter } from "../../client/timers.js";
 import { PairstreamError } from "../../errors.js";
+import type { CollectorActivity } from "./activity.js";
 import { type CollectingMeans, collectFeed } from "./collected-feed.js";
 import type { CollectedWatch } from "./feed-kinds.js";
 import { LeaseBucket } from "./lease-bucket.js";
 import {
+  areSameRules,
   countsAfter,
   emptyTable,
   type GroupRules,
@@ -30,56 +32,6 @@ import { Lanes, MESSAGES_AT_ONCE, type Publication } from "./publisher.js";
 import { SharedLimit } from "./shared-limit.js";
 import { failureOver, persist, Store } from "./store.js";
 import { type FeedSubjects, slotOf } from "./subjects.js";
-
-/** What a collector does, for logs and metrics. */
-export type CollectorActivity =
-  | {
-      /** The collector's slots have changed. */
-      readonly type: "slots";
-      /** When, by the client's scheduler, ms since the epoch. */
-      readonly at: number;
-      /** The numbers of its slots, starting at 0. */
-      readonly held: readonly number[];
-    }
-  | {
-      /** The collector has begun to work on a feed, or has left it to others. */
-      readonly type: "started" | "stopped";
-      /** When, by the client's scheduler, ms since the epoch. */
-      readonly at: number;
-      /** What the subjects of the feed begin with. */
-      readonly feed: string;
-      /** The epoch of the lease under which it works: a whole number, higher for each later holder. */
-      readonly epoch: number;
-    }
-  | {
-      /** A feed has failed for good, because no retry can help. It stays failed as long as this collector has it. */
-      readonly type: "failed";
-      /** When, by the client's scheduler, ms since the epoch. */
-      readonly at: number;
-      /** What the subjects of the feed begin with. */
-      readonly feed: string;
-      /** Why. */
-      readonly error: unknown;
-    }
-  | {
-      /** A newer message was already stored, and stays. */
-      readonly type: "superseded";
-      /** When, by the client's scheduler, ms since the epoch. */
-      readonly at: number;
-      /** The subject of the message. */
-      readonly subject: string;
-    }
-  | {
-      /**
-       * A stream or the leases could not be reached, a message could not be stored, or a lease that is too short for so
-       * many collectors ran out. The collector tries again.
-       */
-      readonly type: "trouble";
-      /** When, by the client's scheduler, ms since the epoch. */
-      readonly at: number;
-      /** Why. */
-      readonly error: unknown;
-    };
 
 /** The checked options of a collector. */
 export interface CollectorSetup {
@@ -397,8 +349,4 @@ export class Collector implements RunningCollector {
     const { connection } = this.#setup;
     this.#subscriber.error(failureOver(connection, "The collectors cannot go on", cause));
   }
-}
-
-function areSameRules(a: GroupRules, b: GroupRules): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -5,8 +5,8 @@
  * @module pairstream/nats
  */
 
+export type { CollectorActivity } from "./activity.js";
 export { type CollectOptions, collect } from "./collect.js";
-export type { CollectorActivity } from "./collector.js";
 export type { CollectedWatch } from "./feed-kinds.js";
 export type { NatsOptions, StreamOptions } from "./options.js";
 export {

@@ -15,6 +15,11 @@ export interface GroupRules {
   readonly limit: { readonly requests: number; readonly per: number; readonly timeout: number } | null;
 }
 
+/** Whether two groups follow the same rules. */
+export function areSameRules(a: GroupRules, b: GroupRules): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
 /** One part of the work, and its holder. */
 interface LeaseSlot {
   readonly holder: string | null;

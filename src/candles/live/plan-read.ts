@@ -28,9 +28,12 @@ export const UNKNOWN_SERIES: KnownSeries = {
 };
 
 /**
- * What is known at the start of a look. A book that no answer has gone into begins anew where the clock has jumped, unless it
- * goes on from another. It still begins where the first look did if that fits one page: the machine's clock may have been set
- * since, and not the service's.
+ * What is known at the start of a look.
+ *
+ * A book with an answer in it stays, and so does one that has taken the place of a book that ran ahead. Any other book
+ * begins with the window of a confirmed clock, and begins again where that clock has jumped. If the first look began
+ * before the new window and both fit one page, the book begins where the first look did: perhaps the machine's clock was
+ * set, and not the service's.
  */
 export function knownAtLook(rules: CandleRules, known: KnownSeries, clock: ClockReading): KnownSeries {
   const { book, firstLook, ranAhead } = known;
@@ -47,9 +50,11 @@ export function knownAtLook(rules: CandleRules, known: KnownSeries, clock: Clock
 }
 
 /**
- * What is known before a read: a book is held against each clock once, as later on the machine's own may be wrong until an
- * answer tells. If the clock ran ahead, the book has skipped candles: a new book begins at the end of the newest candle seen.
- * It gives way to the old one where no answer has gone into it, and by the next clock that one has not run ahead.
+ * What is known before a read.
+ *
+ * A book is held against each clock once. Later the machine's own clock may be wrong again, until an answer tells. A book
+ * that ran ahead has skipped candles, so a new book takes its place and begins at the end of the newest candle seen. The
+ * old book comes back if the next clock shows that it did not run ahead, and no answer has gone into the new one.
  */
 export function knownAtRead(rules: CandleRules, known: KnownSeries, clock: ClockReading): KnownSeries {
   const { epoch, now } = clock;

@@ -261,6 +261,7 @@ export class Sender {
   }
 }
 
+/** A route that is made as the request goes out asks for candles. */
 function callKindOf(route: Call<unknown>["route"]): CallKind {
   return typeof route === "string" && /\/snipers(\?|$)/.test(route) ? "snipers" : "ohlcv";
 }

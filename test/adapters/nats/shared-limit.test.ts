@@ -22,6 +22,25 @@ function shared(client: Partial<ClientOptions> = {}) {
   return { world, limit, ask, sent };
 }
 
+/** One whose clock can be set back, by so many ms. */
+function limitWithClock() {
+  let offset = 0;
+  const world = new World({
+    start: START,
+    schedulerOf: (clock) => {
+      const schedule: SchedulerLike["schedule"] = (work, delay, state) =>
+        clock.schedule(work as Parameters<typeof clock.schedule>[0], delay, state);
+      return { now: () => clock.now() + offset, schedule };
+    },
+  });
+  world.interfere = () => answered(200, "fine");
+  const limit = new SharedLimit(world.client, { share, per: LIMIT.per });
+  const setBack = (ms: number) => {
+    offset -= ms;
+  };
+  return { world, limit, setBack };
+}
+
 const routesOf = (world: World) => world.asked.map(({ url }) => url.pathname);
 const outcomeOf = (asking: Promise<unknown>) =>
   asking.then(
@@ -170,43 +189,23 @@ describe("a share of a client's rate limit", () => {
   });
 
   it("stops where the clock is set back, until it is renewed", async () => {
-    let offset = 0;
-    const world = new World({
-      start: START,
-      schedulerOf: (clock) => {
-        const schedule: SchedulerLike["schedule"] = (work, delay, state) =>
-          clock.schedule(work as Parameters<typeof clock.schedule>[0], delay, state);
-        return { now: () => clock.now() + offset, schedule };
-      },
-    });
-    world.interfere = () => answered(200, "fine");
-    const limit = new SharedLimit(world.client, { share, per: LIMIT.per });
+    const { limit, setBack } = limitWithClock();
     limit.actUntil(START + 10_000);
     limit.hold([START]);
     expect(limit.mayAct()).toBe(true);
-    offset = -3_600_000;
+    setBack(3_600_000);
     expect(limit.mayAct()).toBe(false);
-    limit.actUntil(START + offset + 10_000);
+    limit.actUntil(START - 3_600_000 + 10_000);
     expect(limit.mayAct()).toBe(true);
   });
 
   it("counts its parts from the same moment on where the clock is set back, and they are held anew", async () => {
-    let offset = 0;
-    const world = new World({
-      start: START,
-      schedulerOf: (clock) => {
-        const schedule: SchedulerLike["schedule"] = (work, delay, state) =>
-          clock.schedule(work as Parameters<typeof clock.schedule>[0], delay, state);
-        return { now: () => clock.now() + offset, schedule };
-      },
-    });
-    world.interfere = () => answered(200, "fine");
-    const limit = new SharedLimit(world.client, { share, per: LIMIT.per });
+    const { world, limit, setBack } = limitWithClock();
     const part = limit.now() + 1_000;
     limit.hold([part]);
-    offset = -3_600_000;
+    setBack(3_600_000);
     limit.hold([part]);
-    limit.actUntil(START + offset + 60_000);
+    limit.actUntil(START - 3_600_000 + 60_000);
     void coreOf(limit.client).send({ route: "/a", priority: "refresh", parse: (text) => text });
     await world.clock.advanceBy(900);
     expect(world.asked).toHaveLength(0);

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { candleOf, SERIES } from "../../candles/market.js";
 import { sequences } from "../../operators/sequences.js";
 import { Library } from "./library.js";
-import { TestSource } from "./market.js";
+import { NEW_FINAL, TestSource } from "./market.js";
 
 const MINUTE = 60_000;
 /** So many minutes before the events begin; every seventh of them had no swap. */
@@ -35,19 +35,9 @@ function pastOf(source: TestSource): void {
   for (let minute = 1; minute < PAST; minute += 1) {
     if (minute % 7 === 0) continue;
     const candle = candleOf(minute, 1 + (minute % 5));
-    source.emit({ ...BASE, candle });
+    source.emit({ ...NEW_FINAL, candle });
   }
 }
-
-const BASE = {
-  type: "new",
-  status: "final",
-  revision: 0,
-  live: false,
-  lateBy: 0,
-  observedAt: 0,
-  series: SERIES,
-} as const;
 
 /** The same event, after the past. */
 function later(event: CandleEvent): CandleEvent {

@@ -18,6 +18,7 @@ import {
   startWith,
   timer,
 } from "rxjs";
+import { SERIES } from "../../candles/market.js";
 
 const LIVE: FeedStatus = { state: "live", failures: 0 };
 
@@ -99,3 +100,14 @@ function asNew(event: CandleEvent): CandleEvent {
   const { candle, status, revision, observedAt, series } = event;
   return { type: "new", candle, status, revision, live: false, lateBy: 0, observedAt, series };
 }
+
+/** An event without its candle: a new one that is final, of the past. */
+export const NEW_FINAL = {
+  type: "new",
+  status: "final",
+  revision: 0,
+  live: false,
+  lateBy: 0,
+  observedAt: 0,
+  series: SERIES,
+} as const;
