@@ -155,8 +155,8 @@ class Poller<State> implements RunningPoll {
   /** When the last request that was answered went out, by the scheduler. */
   #sentAt = Number.NEGATIVE_INFINITY;
   #timer: Subscription | undefined;
-  /** Aborts the requests in flight once nobody is left. */
-  readonly #abort = new AbortController();
+  /** Aborts the look under way. It is not kept between two looks, as it takes 0.8 kB, and there may be thousands. */
+  #abort: AbortController | undefined;
 
   constructor(
     core: ClientCore,
@@ -203,7 +203,7 @@ class Poller<State> implements RunningPoll {
   stop(): void {
     this.#missedAt = undefined;
     this.#timer?.unsubscribe();
-    this.#abort.abort();
+    this.#abort?.abort();
   }
 
   async #lookAndWait(): Promise<void> {
@@ -238,6 +238,7 @@ class Poller<State> implements RunningPoll {
 
   /** One look, step by step. */
   async #takeSteps(): Promise<void> {
+    this.#abort = new AbortController();
     const { signal } = this.#abort;
     const { schedule } = this.#poll;
     const { kind } = this.#slot;
@@ -255,6 +256,7 @@ class Poller<State> implements RunningPoll {
     try {
       await look;
     } finally {
+      this.#abort = undefined;
       this.#timer?.unsubscribe();
     }
   }
