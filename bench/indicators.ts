@@ -13,9 +13,10 @@ import {
   smaLoop,
   stochasticLoop,
 } from "./indicators/loops.js";
+import { arithmetic, call } from "./indicators/parts.js";
 import { type Rows, walk } from "./indicators/rows.js";
 import { circumstances, inWords } from "./machine.js";
-import { geometricMean, ratioOf, spreadOf, timeByTurns } from "./rounds.js";
+import { geometricMean, ratioOf, type Spread, spreadOf, timeByTurns } from "./rounds.js";
 
 const CANDLES = 4096;
 const TRIES = 4;
@@ -54,6 +55,19 @@ const WINDOWS: Readonly<Record<string, readonly [long: Contestant, short: Contes
   stochastic: [ours(stochastic(200, 3, 3)), ours(stochastic(20, 3, 3))],
 };
 
+/** What a call does at least, and its arithmetic, by what they are part of. */
+const [CALL, ARITHMETIC] = ["call", "arithmetic"];
+const PARTS: Readonly<Record<string, readonly [called: Contestant, computed: Contestant]>> = {
+  "SMA(20)": [call(1), arithmetic(sma(20))],
+  "EMA(20)": [call(1), arithmetic(ema(20))],
+  "RSI(14)": [call(1), arithmetic(rsi(14))],
+  "MACD(12, 26, 9)": [call(3), arithmetic(macd(12, 26, 9))],
+  "Bollinger(20, 2)": [call(5), arithmetic(bollinger(20, 2))],
+  "ATR(14)": [call(1), arithmetic(atr(14))],
+  "stochastic(14, 3, 3)": [call(2), arithmetic(stochastic(14, 3, 3))],
+  "ADX(14)": [call(3), arithmetic(adx(14))],
+};
+
 interface Entry {
   name: string;
   mode: Mode;
@@ -76,6 +90,12 @@ const windowEntries: Entry[] = MODES.flatMap((mode) =>
   Object.entries(WINDOWS).flatMap(([name, [long, short]]) => [
     { name, mode, contestant: LONG, by: long },
     { name, mode, contestant: SHORT, by: short },
+  ]),
+);
+const partEntries: Entry[] = MODES.flatMap((mode) =>
+  Object.entries(PARTS).flatMap(([name, [called, computed]]) => [
+    { name, mode, contestant: CALL, by: called },
+    { name, mode, contestant: ARITHMETIC, by: computed },
   ]),
 );
 
@@ -105,7 +125,7 @@ function describe({ contestant, name, mode }: Entry, difference: string): string
 
 async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
   const all = [...entries, ...windowEntries];
-  const works = all.map(({ by, mode }) => ({
+  const works = [...all, ...partEntries].map(({ by, mode }) => ({
     calls: ROWS[mode].candles.length,
     // Places that are as young as what is kept there: to make the old point to the young is dear.
     run: () => by.run(ROWS[mode], new Array<unknown>(8).fill(undefined)),
@@ -130,9 +150,15 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
       contestant === OURS || contestant === SHORT ? undefined : contestant === LOOP || contestant === LONG;
     return { name, mode, contestant, time: spreadOf(times[at]!), ratio, isCost, wrong: wrong.get(entry) };
   });
+  const parts = partEntries.map(({ name, mode, contestant }, at) => {
+    const own = times[all.length + at]!;
+    const floor = timesOf({ name, mode } as Entry, LOOP);
+    return { name, mode, contestant, time: spreadOf(own), loops: ratioOf(own, floor) };
+  });
   const about = circumstances(Object.keys(PEERS), command);
   const page = pageOf(
     figures,
+    parts,
     rounds,
     [...wrong].map(([entry, difference]) => describe(entry, difference)),
   );
@@ -144,6 +170,7 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
       rounds,
       candles: CANDLES,
       tries: TRIES,
+      parts,
       figures: figures.map((figure, at) => ({
         ...figure,
         rounds: times[at]!.map((each) => +each.toFixed(3)),
@@ -171,7 +198,36 @@ function goalsOf(figures: readonly Figure[]): GoalResult[] {
   );
 }
 
-function pageOf(figures: readonly Figure[], rounds: number, findings: readonly string[]): string {
+/** Of a part, and how many times as long as the loop it takes. */
+type Part = Pick<Figure, "name" | "mode" | "contestant" | "time"> & { readonly loops: Spread };
+
+/** How long parts take, as geometric means: in times of the loop. */
+function partsOf(figures: readonly Figure[], parts: readonly Part[]): string[] {
+  const own = figures.filter(({ contestant }) => contestant === LOOP);
+  const rows: [string, readonly { mode: Mode; times: number }[]][] = [
+    ["a call that gives a new value", timesIn(parts, CALL)],
+    ["the class with the arithmetic", timesIn(parts, ARITHMETIC)],
+    ["ours", own.map(({ mode, ratio }) => ({ mode, times: ratio.median }))],
+  ];
+  return rows.map(([name, all]) => {
+    const means = MODES.map((mode) =>
+      geometricMean(all.filter((each) => each.mode === mode).map(({ times }) => times)),
+    );
+    return row([name, ...means.map((mean) => mean.toFixed(2))]);
+  });
+}
+
+function timesIn(parts: readonly Part[], wanted: string) {
+  const own = parts.filter(({ contestant }) => contestant === wanted);
+  return own.map(({ mode, loops }) => ({ mode, times: loops.median }));
+}
+
+function pageOf(
+  figures: readonly Figure[],
+  parts: readonly Part[],
+  rounds: number,
+  findings: readonly string[],
+): string {
   const bullets = (lines: readonly string[]) =>
     lines.length === 0 ? ["- none"] : lines.map((line) => `- ${line}`);
   const peers = Object.keys(PEERS).map((name) => [name, `${name} / ours`]);
@@ -204,6 +260,13 @@ ${bullets(findings).join("\n")}
 
 Results are compared with the loop's, from the thousandth candle on, where different beginnings have faded, to 1e-6;
 the loops themselves are held to TA-Lib's figures by a test.
+
+### What a call takes
+
+${[row(["times the loop", ...MODES]), "|---|---:|---:|", ...partsOf(figures, parts)].join("\n")}
+
+Geometric means over the eight. The first gives a new value of as many numbers, and computes next to nothing; the
+second is what is behind a kernel, called with a price or a candle that nothing has checked.
 
 ### Long windows
 

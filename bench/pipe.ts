@@ -64,6 +64,48 @@ const peers: Pipe = (source) =>
     );
   });
 
+/** What both have to make for every event at least: it, its values, and their objects, all of them frozen. */
+const made: Pipe = map((event): ValuedEvent => {
+  const { candle, status, revision, live, lateBy, observedAt, series } = event;
+  const values = valuesOf(candle);
+  return Object.freeze(
+    event.type === "updated"
+      ? {
+          type: event.type,
+          candle,
+          previous: event.previous,
+          status,
+          revision,
+          live,
+          lateBy,
+          observedAt,
+          series,
+          values,
+        }
+      : { type: event.type, candle, status, revision, live, lateBy, observedAt, series, values },
+  );
+});
+
+/** As many numbers in as many objects as ours has, each the result of a single step. */
+function valuesOf({ open, high, low, close }: Candle): Values {
+  return Object.freeze({
+    sma: open + high,
+    ema: open + low,
+    rsi: open + close,
+    macd: Object.freeze({ macd: open - high, signal: open - low, histogram: open - close }),
+    bollinger: Object.freeze({
+      upper: high + low,
+      middle: high + close,
+      lower: low + close,
+      percentB: high - low,
+      width: high - close,
+    }),
+    atr: low - close,
+    stochastic: Object.freeze({ k: low - open, d: close - open }),
+    adx: Object.freeze({ adx: high - open, plusDi: low - high, minusDi: close - high }),
+  });
+}
+
 class SignalSet {
   private readonly sma = new signals.SMA(20);
   private readonly ema = new signals.EMA(20);
@@ -178,6 +220,8 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
       [
         { name: "pairstream", work: work(ours) },
         { name: PEER, work: work(peers) },
+        { name: "`withIndicators({})`", work: work(withIndicators({}) as Pipe), isFloor: true },
+        { name: "as many frozen objects, made in a `map`", work: work(made), isFloor: true },
       ],
       rounds,
     );
@@ -204,7 +248,7 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
     goals,
     markdown: `## Pipe
 
-SMA(20), EMA(20), RSI(14), MACD(12, 26, 9), Bollinger(20, 2), ATR(14), stochastic(14, 3, 3) and ADX(14) behind one RxJS pipe; the events that come out are frozen, and so is all that is in them. Ours is \`withIndicators\`, which would take corrections and removals too; the other is a \`map\` that could not. A thousand series are merged as a bot for many pairs has them.
+SMA(20), EMA(20), RSI(14), MACD(12, 26, 9), Bollinger(20, 2), ATR(14), stochastic(14, 3, 3) and ADX(14) behind one RxJS pipe; the events that come out are frozen, and so is all that is in them. Ours is \`withIndicators\`, which would take corrections and removals too; the other is a \`map\` that could not. Of the floors, one has no indicators, and the other makes the same objects out of sums of two prices. A thousand series are merged as a bot for many pairs has them.
 
 ${sections.join("\n\n")}
 

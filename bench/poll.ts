@@ -10,12 +10,14 @@ import { keepAliveFetch } from "../src/client/send/transport.js";
 import { ohlcvRoute } from "../src/contract/routes.js";
 import type { Bench, MeasureOptions, Report } from "./bench.js";
 import { circumstances, inWords } from "./machine.js";
-import { BARE, CANDLES, PAGE, POLLED, SERIES, START } from "./poll/exchange.js";
+import { barePath, pageOf, polledPath, SERIES, SIZES, type Size, START, windowOf } from "./poll/exchange.js";
 import { LeastPoll } from "./poll/least.js";
 import { elapsedTime, processorTime } from "./rounds.js";
-import { aboutRounds, inUnitsOf, ratioGoal, sideBySide, tableOf } from "./side-by-side.js";
+import { aboutRounds, inUnitsOf, ratioGoal, sideBySide, type Timed, tableOf } from "./side-by-side.js";
 
 const MOST = 1.2;
+/** The page whose poll has the goal. */
+const JUDGED: Size = 100;
 const DAY = 86_400_000;
 const EVERY = 1_000;
 const KEY = "key-of-the-bench";
@@ -36,84 +38,102 @@ export const poll: Bench = { check, measure };
 
 async function check(): Promise<readonly string[]> {
   await withServer(async (origin) => {
-    const watch = new Watch(origin);
-    for (let count = 0; count < CALLS; count += 1) await watch.poll();
-    watch.leave();
-    const shown = watch.events.map(({ type }) => type);
-    // Who joins is shown the running candle, and nothing older.
-    if (shown.join() !== "new") throw new Error(`ours: the events are ${shown.join()}, not one new`);
-    if (watch.requests < CALLS) throw new Error(`ours: ${watch.requests} requests of ${CALLS}`);
-    const bare = new BareRequests(origin);
-    const text = JSON.stringify(await bare.ask());
-    const { entries } = await bare.leastPoll();
-    bare.close();
-    if (text !== PAGE) throw new Error(`the bare request gives ${text}`);
-    if (entries.length !== CANDLES - 1) throw new Error(`the least poll knows ${entries.length} candles`);
+    for (const candles of SIZES) {
+      const watch = new Watch(origin, candles);
+      for (let count = 0; count < CALLS; count += 1) await watch.poll();
+      watch.leave();
+      const shown = watch.events.map(({ type }) => type);
+      // Who joins is shown the running candle, and nothing older.
+      if (shown.join() !== "new") throw new Error(`ours: the events are ${shown.join()}, not one new`);
+      if (watch.requests < CALLS) throw new Error(`ours: ${watch.requests} requests of ${CALLS}`);
+      const bare = new BareRequests(origin, candles);
+      const text = JSON.stringify(await bare.ask());
+      const { entries } = await bare.leastPoll();
+      bare.close();
+      if (text !== pageOf(candles)) throw new Error(`the bare request gives ${text}`);
+      if (entries.length !== candles - 1) throw new Error(`the least poll knows ${entries.length} candles`);
+    }
   });
   return [];
 }
 
+/** What came out for pages of one size. */
+interface Figure {
+  readonly name: string;
+  readonly candles: Size;
+  readonly elapsed: readonly Timed[];
+  readonly processor: readonly Timed[];
+}
+
 async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
   await check();
-  const [elapsed, processor] = await withServer(async (origin) => {
-    const watch = new Watch(origin);
-    const bare = new BareRequests(origin);
-    const clock = new SteppedClock(START);
-    const turn = async () => {
-      clock.schedule(() => {}, EVERY);
-      await setImmediate();
-      await clock.step();
-    };
-    const work = (once: () => Promise<unknown>) => {
-      const repeat = async (calls: number) => {
-        for (let count = 0; count < calls; count += 1) await once();
-      };
-      return { calls: CALLS, run: () => repeat(CALLS), warmUp: () => repeat(WARM_UP_CALLS) };
-    };
-    const contestants = [
-      { name: "pairstream", work: work(() => watch.poll()) },
-      { name: FLOOR, work: work(() => bare.ask()), isFloor: true },
-      { name: BARE_FETCH, work: work(() => bare.fetch()), isFloor: true },
-      { name: LEAST_REQUEST, work: work(() => bare.leastRequest()), isFloor: true },
-      { name: LEAST_POLL, work: work(() => bare.leastPoll()), isFloor: true },
-      { name: "turns of the bench's clock", work: work(turn), isFloor: true },
-    ];
-    const timed = [
-      await sideBySide(contestants, rounds, elapsedTime),
-      await sideBySide(contestants, rounds, processorTime),
-    ] as const;
-    watch.leave();
-    bare.close();
-    if (watch.events.length !== 1) throw new Error("ours: what has not changed was told again");
-    return timed;
+  const figures = await withServer(async (origin) => {
+    const all: Figure[] = [];
+    for (const candles of SIZES) all.push(await timed(origin, candles, rounds));
+    return all;
   });
   const about = circumstances(["rxjs"], command);
+  const judged = figures.find(({ candles }) => candles === JUDGED)!;
+  const tables = figures.map(
+    ({ name, elapsed, processor }) => `### ${name}, as time goes by
+
+${tableOf(elapsed, "µs a poll", inUnitsOf(1e3))}
+
+### ${name}, of the processor's time, in this process
+
+${tableOf(processor, "µs a poll", inUnitsOf(1e3))}`,
+  );
   return {
     goals: [
       ratioGoal(
-        "an unchanged poll over HTTP",
-        elapsed[2]!.ratio,
+        `an unchanged poll of ${JUDGED} candles over HTTP`,
+        judged.elapsed[2]!.ratio,
         { most: MOST },
         `bare keep-alive ${BARE_FETCH}`,
       ),
     ],
     markdown: `## Poll
 
-A page of ${CANDLES} candles is asked for again and again over a connection that is kept, from a server in another process, and never changes.
+A page is asked for again and again over a connection that is kept, from a server in another process, and never changes. A poll asks for ${SIZES[0]} candles by default, and for ${JUDGED} with a \`revisionWindow\` of ${windowOf(JUDGED)}.
 
-### As time goes by
-
-${tableOf(elapsed, "µs a poll", inUnitsOf(1e3))}
-
-### Of the processor's time, in this process
-
-${tableOf(processor, "µs a poll", inUnitsOf(1e3))}
+${tables.join("\n\n")}
 
 ${aboutRounds(rounds)} cross-fetch is what clients ask with where they are given no other \`fetch\`; what it adds to ${FLOOR} a poll cannot do without, nor what the two rows after it add. The turns are how a poll waits for the clock that goes as fast as the answers come: ours has them besides.
 
 ${inWords(about)}`,
-    results: { ...about, unit: "ns a poll", elapsed, processor },
+    results: { ...about, unit: "ns a poll", figures },
   };
+}
+
+async function timed(origin: string, candles: Size, rounds: number): Promise<Figure> {
+  const watch = new Watch(origin, candles);
+  const bare = new BareRequests(origin, candles);
+  const clock = new SteppedClock(START);
+  const turn = async () => {
+    clock.schedule(() => {}, EVERY);
+    await setImmediate();
+    await clock.step();
+  };
+  const work = (once: () => Promise<unknown>) => {
+    const repeat = async (calls: number) => {
+      for (let count = 0; count < calls; count += 1) await once();
+    };
+    return { calls: CALLS, run: () => repeat(CALLS), warmUp: () => repeat(WARM_UP_CALLS) };
+  };
+  const contestants = [
+    { name: "pairstream", work: work(() => watch.poll()) },
+    { name: FLOOR, work: work(() => bare.ask()), isFloor: true },
+    { name: BARE_FETCH, work: work(() => bare.fetch()), isFloor: true },
+    { name: LEAST_REQUEST, work: work(() => bare.leastRequest()), isFloor: true },
+    { name: LEAST_POLL, work: work(() => bare.leastPoll()), isFloor: true },
+    { name: "turns of the bench's clock", work: work(turn), isFloor: true },
+  ];
+  const elapsed = await sideBySide(contestants, rounds, elapsedTime);
+  const processor = await sideBySide(contestants, rounds, processorTime);
+  watch.leave();
+  bare.close();
+  if (watch.events.length !== 1) throw new Error("ours: what has not changed was told again");
+  return { name: `${candles} candles`, candles, elapsed, processor };
 }
 
 async function withServer<T>(work: (origin: string) => Promise<T>): Promise<T> {
@@ -153,10 +173,10 @@ class Watch {
   #answered = () => {};
   #answer = this.#nextAnswer();
 
-  constructor(origin: string) {
+  constructor(origin: string, candles: Size) {
     const ask = keepAliveFetch();
     const client = createClient({
-      baseUrl: origin + POLLED,
+      baseUrl: origin + polledPath(candles),
       apiKey: KEY,
       scheduler: this.#clock,
       rateLimit: false,
@@ -173,9 +193,8 @@ class Watch {
         return { status, headers, text };
       },
     });
-    this.#watching = watchCandles(client, { ...SERIES, every: EVERY }).subscribe((event) =>
-      this.events.push(event),
-    );
+    const options = { ...SERIES, every: EVERY, revisionWindow: windowOf(candles) };
+    this.#watching = watchCandles(client, options).subscribe((event) => this.events.push(event));
   }
 
   /** Waits until the last poll has been answered and taken in, and lets the next one go. */
@@ -202,16 +221,18 @@ class BareRequests {
   readonly #fetch = keepAliveFetch();
   readonly #url: string;
   readonly #headers = { accept: "application/json", "X-API-Key": KEY };
-  readonly #least = new LeastPoll({
-    fetch: this.#fetch,
-    clock: new VirtualClock(START),
-    headers: this.#headers,
-    series: SERIES,
-  });
+  readonly #least: LeastPoll;
 
-  constructor(origin: string) {
-    const range = { from: START - CANDLES * DAY, to: START + 2 * DAY, limit: 8 };
-    this.#url = origin + BARE + ohlcvRoute({ ...SERIES, ...range });
+  constructor(origin: string, candles: Size) {
+    const range = { from: START - candles * DAY, to: START + 2 * DAY, limit: candles + 4 };
+    this.#url = origin + barePath(candles) + ohlcvRoute({ ...SERIES, ...range });
+    this.#least = new LeastPoll({
+      fetch: this.#fetch,
+      clock: new VirtualClock(START),
+      headers: this.#headers,
+      series: SERIES,
+      revisionWindow: windowOf(candles),
+    });
   }
 
   ask(): Promise<unknown> {

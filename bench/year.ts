@@ -136,7 +136,7 @@ async function askBare(minutes: number): Promise<void> {
 async function pollBare(minutes: number): Promise<void> {
   const clock = new VirtualClock(START);
   const fetch = serviceOn(clock);
-  const least = new LeastPoll({ fetch, clock, headers: HEADERS, series: SERIES });
+  const least = new LeastPoll({ fetch, clock, headers: HEADERS, series: SERIES, revisionWindow: 2 });
   await each(clock, minutes, () => least.poll(urlAt(clock.now())));
 }
 

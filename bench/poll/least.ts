@@ -16,6 +16,7 @@ export interface LeastOptions {
   readonly clock: VirtualClock;
   readonly headers: Record<string, string>;
   readonly series: Series;
+  readonly revisionWindow: number;
 }
 
 /** The parts that no poll can do without, in a row, with nothing between them: what a client and its streams cost beyond. */
@@ -26,7 +27,8 @@ export class LeastPoll {
 
   constructor(options: LeastOptions) {
     this.#options = options;
-    this.#rules = { intervals: intervalsOf(options.series.timeframe), settle: 1_000, revisionWindow: 2 };
+    const { series, revisionWindow } = options;
+    this.#rules = { intervals: intervalsOf(series.timeframe), settle: 1_000, revisionWindow };
   }
 
   /** A request that can be aborted and ends in time, and what its headers tell of its size, age, cost and time. */

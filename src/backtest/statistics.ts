@@ -127,16 +127,13 @@ export function statisticsOf(performance: Performance): Statistics {
   const { from, cash, curve, trades, fills, borrowed } = performance;
   const days = new DailyReturns(from, cash);
   const falls = new Drawdowns(from, cash);
-  let [to, end, exposed, total, count] = [from, cash, 0, 0, 0];
+  const totals = new Totals(from, cash);
   curve.each((at, equity, isExposed) => {
     days.take(at, equity);
     falls.take(at, equity);
-    if (isExposed) exposed += at - to;
-    total += equity;
-    count += 1;
-    to = at;
-    end = equity;
+    totals.take(at, equity, isExposed);
   });
+  const { to, end } = totals;
   const cagr = cagrOf(cash, end, to - from);
   return Object.freeze({
     from,
@@ -150,13 +147,38 @@ export function statisticsOf(performance: Performance): Statistics {
     maxDrawdown: falls.deepest,
     maxDrawdownLength: falls.deepestLength,
     longestDrawdown: falls.longest,
-    exposure: to > from ? exposed / (to - from) : 0,
-    turnover: turnoverOf(fills, total / count),
+    exposure: to > from ? totals.exposed / (to - from) : 0,
+    turnover: turnoverOf(fills, totals.equity / totals.count),
     ...ofTrades(trades),
     fees: sum(fills.map(({ fee }) => fee)),
     slippage: sum(fills.map(({ slippage }) => slippage)),
     borrowed,
   });
+}
+
+/** Sums over points. In variables that a function shares with this one, each would be a new object at every point. */
+class Totals {
+  /** Until when, ms since the epoch, and what there was then. */
+  to = 0;
+  end = 0;
+  /** For how long tokens were held or owed, in ms. */
+  exposed = 0;
+  /** Of all points. */
+  equity = 0;
+  count = 0;
+
+  constructor(from: number, cash: number) {
+    this.to = from;
+    this.end = cash;
+  }
+
+  take(at: number, equity: number, isExposed: boolean): void {
+    if (isExposed) this.exposed += at - this.to;
+    this.equity += equity;
+    this.count += 1;
+    this.to = at;
+    this.end = equity;
+  }
 }
 
 class DailyReturns {

@@ -56,12 +56,14 @@ export class CrossingDetector {
     const [a, b] = this.read(event);
     const side = sideOf(a, b);
     const before = this.sideBefore(at);
-    if (known === undefined) looked.splice(at, 0, { timestamp, side });
-    else known.side = side;
     const isCrossing = known === undefined && side !== 0 && before !== 0 && side !== before;
     const isTold = isCrossing && !this.told.has(timestamp);
     if (isTold) this.told.add(timestamp);
-    if (event.status === "final") this.settle(at + 1, timestamp);
+    if (event.status === "final") {
+      this.settle(known === undefined ? at : at + 1, timestamp);
+      this.side = side === 0 ? before : side;
+    } else if (known === undefined) looked.splice(at, 0, { timestamp, side });
+    else known.side = side;
     if (!isTold) return undefined;
     return { direction: side === 1 ? "up" : "down", a: a!, b: b! };
   }
@@ -80,11 +82,10 @@ export class CrossingDetector {
     return this.side;
   }
 
-  /** Folds the oldest `count` candles into `side`: those up to a final one, which can no longer change. */
+  /** Forgets the oldest `count` candles, and crossings up to a final one: those can no longer change. */
   private settle(count: number, finalUntil: number): void {
     for (const timestamp of this.told) if (timestamp <= finalUntil) this.told.delete(timestamp);
-    this.side = this.sideBefore(count);
-    this.looked.splice(0, count);
+    if (count > 0) this.looked.splice(0, count);
   }
 }
 
