@@ -1,4 +1,4 @@
-import { geometricMean, type Spread } from "./rounds.js";
+import { meanSpread, type Spread } from "./rounds.js";
 
 /** How much slower than the saved ratio a ratio may be. */
 export const TOLERANCE = 1.15;
@@ -27,10 +27,7 @@ export interface Drift {
 export function ratiosIn(results: object): Ratio[] {
   const rows = new Map<string, Omit<Ratio, "name">[]>();
   for (const { name, ...ratio } of allIn(results, [])) rows.set(name, [...(rows.get(name) ?? []), ratio]);
-  return [...rows].map(([name, all]) => {
-    const mean = (part: keyof Spread) => geometricMean(all.map((each) => each[part]));
-    return { name, isCost: all[0]!.isCost, median: mean("median"), low: mean("low"), high: mean("high") };
-  });
+  return [...rows].map(([name, all]) => ({ name, isCost: all[0]!.isCost, ...meanSpread(all) }));
 }
 
 /**

@@ -16,7 +16,7 @@ import {
 import { arithmetic, call } from "./indicators/parts.js";
 import { type Rows, walk } from "./indicators/rows.js";
 import { circumstances, inWords } from "./machine.js";
-import { geometricMean, ratioOf, type Spread, spreadOf, timeByTurns } from "./rounds.js";
+import { geometricMean, meanSpread, ratioOf, type Spread, spreadOf, timeByTurns } from "./rounds.js";
 
 const CANDLES = 4096;
 const TRIES = 4;
@@ -186,13 +186,13 @@ function goalsOf(figures: readonly Figure[]): GoalResult[] {
       const right = figures.filter(
         (each) => each.mode === mode && each.contestant === contestant && each.wrong === undefined,
       );
-      const mean = geometricMean(right.map(({ ratio }) => ratio.median));
+      const mean = meanSpread(right.map(({ ratio }) => ratio));
       const bound = most === undefined ? `least ${least}` : `most ${most[mode]}`;
       return {
         row: `kernels, ${mode}`,
         goal: `at ${bound} times ${unit}`,
-        figure: mean.toFixed(2),
-        met: mean <= (most?.[mode] ?? Number.POSITIVE_INFINITY) && mean >= (least ?? 0),
+        figure: spread(mean),
+        met: mean.median <= (most?.[mode] ?? Number.POSITIVE_INFINITY) && mean.median >= (least ?? 0),
       };
     }),
   );

@@ -22,26 +22,39 @@ const GOALS = `# Goals
 
 The goals of the benches beside their figures, those that are short first; then the benches of single parts. Those that
 users read about stand in [docs/performance.md](../docs/performance.md). All of it is made by
-\`npm run bench -- --save\`, but for the last part.`;
+\`npm run bench -- --save\`, but for the last part. Brackets hold the middle half of the rounds. "The save before" is
+what the same bench gave when it was saved before that, so that both together show what chance does.`;
 
 /** What a bench had to say when it was last saved. */
 export interface Saved {
   readonly name: string;
   /** Absent where it never was. */
   readonly goals: readonly GoalResult[] | undefined;
+  /** What it had to say when it was saved before that. */
+  readonly before?: readonly GoalResult[] | undefined;
 }
 
 /** Every goal with its figure, those short of it first. */
 export function goalTable(saved: readonly Saved[]): string {
-  const all = saved.flatMap(({ name, goals }) => {
+  const all = saved.flatMap(({ name, goals, before = [] }) => {
     const missing = { row: name, goal: "", figure: "not taken yet", met: false };
-    return (goals ?? [missing]).map((each) => ({ ...each, command: `\`npm run bench -- ${name}\`` }));
+    const earlier = (now: GoalResult) =>
+      before.find((each) => each.row === now.row && each.goal === now.goal);
+    return (goals ?? [missing]).map((each) => ({
+      ...each,
+      before: earlier(each)?.figure ?? "",
+      command: `\`npm run bench -- ${name}\``,
+    }));
   });
   const sorted = [...all.filter(({ met }) => !met), ...all.filter(({ met }) => met)];
   const lines = sorted.map((each) =>
-    row([each.met ? "" : "**short**", each.row, each.goal, each.figure, each.command]),
+    row([each.met ? "" : "**short**", each.row, each.goal, each.figure, each.before, each.command]),
   );
-  return [row(["", "what", "goal", "figure", "command"]), "|---|---|---|---|---|", ...lines].join("\n");
+  return [
+    row(["", "what", "goal", "figure", "the save before", "command"]),
+    "|---|---|---|---|---|---|",
+    ...lines,
+  ].join("\n");
 }
 
 /** The sections of one page, or of both, by name. */

@@ -103,6 +103,12 @@ export function ratioOf(times: readonly number[], others: readonly number[]): Sp
   return spreadOf(times.map((time, round) => time / others[round]!));
 }
 
+/** The geometric mean of spreads, part by part. */
+export function meanSpread(spreads: readonly Spread[]): Spread {
+  const mean = (part: keyof Spread) => geometricMean(spreads.map((each) => each[part]));
+  return { median: mean("median"), low: mean("low"), high: mean("high") };
+}
+
 export function geometricMean(numbers: readonly number[]): number {
   return Math.exp(numbers.reduce((sum, each) => sum + Math.log(each), 0) / numbers.length);
 }

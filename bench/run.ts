@@ -96,7 +96,7 @@ async function check(name: string, measure: () => Report | Promise<Report>): Pro
 /** Writes the figures of a bench, its section, and the tables of what to expect and of all goals. */
 function save(name: string, { markdown, goals, results }: Report): void {
   mkdirSync(new URL("performance/", PAGE), { recursive: true });
-  writeFileSync(figuresOf(name), JSON.stringify({ ...results, goals }));
+  writeFileSync(figuresOf(name), JSON.stringify({ ...results, goals, before: savedFigures(name)?.goals }));
   const pages = [PAGE, GOALS].filter((file) => existsSync(file)).map((file) => readFileSync(file, "utf8"));
   const sections = sectionsOf(pages.join("\n"));
   sections.set(name, markdown.trim());
@@ -114,10 +114,11 @@ function figuresOf(name: string): URL {
 }
 
 function savedOf(name: string): Saved {
-  return { name, goals: savedFigures(name)?.goals };
+  const { goals, before } = savedFigures(name) ?? {};
+  return { name, goals, before };
 }
 
-function savedFigures(name: string): (Partial<Report> & Partial<Circumstances>) | undefined {
+function savedFigures(name: string): (Partial<Saved> & Partial<Circumstances>) | undefined {
   const file = figuresOf(name);
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
 }

@@ -28,15 +28,15 @@ describe("the page of all figures", () => {
   const saved = [
     { name: "first", goals: [goal("a", true), goal("b", false)] },
     { name: "second", goals: undefined },
-    { name: "third", goals: [goal("c", true)] },
+    { name: "third", goals: [goal("c", true)], before: [goal("c", false), goal("d", true)] },
   ];
 
   it("names first what is short of its goal, or has not been taken", () => {
     expect(goalTable(saved).split("\n").slice(2)).toEqual([
-      "| **short** | b | at most 2 | 3 | `npm run bench -- first` |",
-      "| **short** | second |  | not taken yet | `npm run bench -- second` |",
-      "|  | a | at most 2 | 1 | `npm run bench -- first` |",
-      "|  | c | at most 2 | 1 | `npm run bench -- third` |",
+      "| **short** | b | at most 2 | 3 |  | `npm run bench -- first` |",
+      "| **short** | second |  | not taken yet |  | `npm run bench -- second` |",
+      "|  | a | at most 2 | 1 |  | `npm run bench -- first` |",
+      "|  | c | at most 2 | 1 | 3 | `npm run bench -- third` |",
     ]);
   });
 
