@@ -30,15 +30,16 @@ export const jsonPrinter: Printer = (event) => [
   ),
 ];
 
-/** Lines for people. `now` tells the service's time, as far as that is known. */
+/** Lines for people. `now` tells the service's time, as far as that is known; it stands in the first column. */
 export function textPrinter(series: Series, now: () => number | undefined): Printer {
-  const candleLine = candleLines(series);
-  const sniperLine = sniperLines();
+  const column = timeColumn(now);
+  const candleLine = candleLines(series, column);
+  const sniperLine = sniperLines(column);
   const shown = new Map<string, string>();
   let report = emptyReport;
   let isReportShown = false;
-  /** What is said of snipers while the candles begin; their history comes first. */
-  let held: string[] | undefined = [];
+  /** What has come of snipers while the candles begin; their history is printed first. */
+  let held: LiveEvent[] | undefined = [];
 
   const linesOf: Printer = (event) => {
     if (event.stream === "candle") return candleLine(event);
@@ -51,54 +52,64 @@ export function textPrinter(series: Series, now: () => number | undefined): Prin
     const news = `${event.state} ${event.lastError?.name}`;
     if (shown.get(event.of) === news) return [];
     shown.set(event.of, news);
-    const line = statusLine(event, now());
+    const line = statusLine(event, column);
     if (event.of === "candles" || event.state !== "live" || isReportShown) return [line];
     isReportShown = true;
-    return [line, ...standings(report, now())];
+    return [line, ...standings(report, column)];
   };
 
   return (event) => {
-    const lines = linesOf(event);
-    if (held === undefined) return lines;
+    if (held === undefined) return linesOf(event);
     const isStatus = event.stream === "status";
     if (event.stream === "sniper" || (isStatus && event.of === "snipers" && event.state === "live")) {
-      held.push(...lines);
+      held.push(event);
       return [];
     }
     const isBeginning = isStatus && event.state === "starting" && event.lastError === undefined;
-    if (!isStatus || event.of === "snipers" || isBeginning) return lines;
-    const all = [...lines, ...held];
+    if (!isStatus || event.of === "snipers" || isBeginning) return linesOf(event);
+    const all = [event, ...held].flatMap(linesOf);
     held = undefined;
     return all;
   };
 }
 
-/** The first column; the service's time is not known before its first answer. */
-const timeColumn = (now: number | undefined) => chalk.dim(now === undefined ? "--:--:--" : timeOfDay(now));
+/** As long as the service's time goes back by less than this, in ms, the column shows what the line above has. */
+const LEARNING = 5_000;
+
+/** The first column; the service's time is not known before its first answer, and only about for some more. */
+function timeColumn(now: () => number | undefined): () => string {
+  let last = Number.NEGATIVE_INFINITY;
+  return () => {
+    const instant = now();
+    if (instant === undefined) return chalk.dim("--:--:--");
+    if (instant > last || instant < last - LEARNING) last = instant;
+    return chalk.dim(timeOfDay(last));
+  };
+}
 
 // Candles --------------------------------------------------------------------------------------------------
 
 const HEADINGS = ["open", "high", "low", "close"];
 
-function candleLines({ timeframe }: Series): (event: CandleEvent) => string[] {
+function candleLines({ timeframe }: Series, column: () => string): (event: CandleEvent) => string[] {
   // Hours and days need no seconds, seconds and minutes no year.
   const isLong = /[hdwM]$/.test(timeframe);
   const start = (instant: number) =>
     isLong ? dateAndTime(instant).slice(0, 16) : dateAndTime(instant).slice(5);
   let width = 0;
 
-  return ({ type, status, candle, live, observedAt }) => {
+  return ({ type, status, candle, live }) => {
     const { open, high, low, close, volume, swaps, timestamp } = candle;
     const numbers = prices([close, open, high, low]);
     const shown = [...numbers.slice(1), numbers[0]!];
     const widest = Math.max(width, ...shown.map((text) => text.length));
     const isWider = widest > width;
     width = widest;
-    const column = (text: string) => text.padStart(width);
-    const [o, h, l, c] = shown.map(column) as [string, string, string, string];
+    const inWidth = (text: string) => text.padStart(width);
+    const [o, h, l, c] = shown.map(inWidth) as [string, string, string, string];
     const trend = close > open ? chalk.green : close < open ? chalk.red : plain;
     const line = [
-      chalk.dim(timeOfDay(observedAt)),
+      column(),
       (type === "removed" ? chalk.red : type === "new" ? chalk.bold : plain)(type.padEnd(7)),
       STATUS_COLOUR[status](status.padEnd(6)),
       start(timestamp),
@@ -113,7 +124,7 @@ function candleLines({ timeframe }: Series): (event: CandleEvent) => string[] {
       "event  ",
       "status",
       "candle".padEnd(start(timestamp).length),
-      ...HEADINGS.map(column),
+      ...HEADINGS.map(inWidth),
       "volume".padStart(11),
       "swaps",
     ].join(" ");
@@ -128,7 +139,7 @@ const STATUS_COLOUR = { open: chalk.yellow, closed: chalk.cyan, final: chalk.blu
 
 const STATE_COLOUR = { starting: chalk.yellow, live: chalk.green, stalled: chalk.red };
 
-function statusLine(status: FeedStatus & { of: string }, now: number | undefined): string {
+function statusLine(status: FeedStatus & { of: string }, column: () => string): string {
   const { of, state, coveredFrom, coveredUntil, lastError } = status;
   const until = coveredUntil === undefined ? "" : dateAndTime(coveredUntil);
   const covered =
@@ -137,7 +148,7 @@ function statusLine(status: FeedStatus & { of: string }, now: number | undefined
   const reason = lastError?.message ?? unanswered;
   const details = [...(reason === undefined ? [] : [reason]), ...(until === "" ? [] : [covered])];
   const detail = details.length === 0 ? "" : `${reason === undefined ? ", " : ": "}${details.join("; ")}`;
-  return `${timeColumn(now)} ${"status".padEnd(7)} ${STATE_COLOUR[state](`${of} ${state}`)}${detail}`;
+  return `${column()} ${"status".padEnd(7)} ${STATE_COLOUR[state](`${of} ${state}`)}${detail}`;
 }
 
 // Snipers --------------------------------------------------------------------------------------------------
@@ -146,12 +157,12 @@ const SNIPER_COLOUR = chalk.magenta;
 const LISTED = 5;
 
 /** Those who hold most are worth knowing: what they have can still be sold. */
-function standings({ result }: SniperReport, now: number | undefined): string[] {
+function standings({ result }: SniperReport, column: () => string): string[] {
   const sum = (total: "totalSnipedUsd" | "totalSoldUsd" | "currentBalanceUsdValue") =>
     dollars(result.reduce((all, sniper) => all + Math.abs(sniper[total] ?? 0), 0));
   const held = (sniper: Sniper) => sniper.currentBalanceUsdValue ?? 0;
   const holders = result.filter((sniper) => held(sniper) > 0).sort((a, b) => held(b) - held(a));
-  const line = (text: string) => `${timeColumn(now)} ${SNIPER_COLOUR(`snipers ${text}`)}`;
+  const line = (text: string) => `${column()} ${SNIPER_COLOUR(`snipers ${text}`)}`;
   if (result.length === 0) return [line("none so far")];
   const listed = holders.slice(0, LISTED);
   const rest = holders.length - LISTED;
@@ -180,11 +191,10 @@ function standing(sniper: Sniper, [held = 0, sold = 0]: readonly number[] = []):
   return `${holding(sniper).padEnd(held)} ${selling(sniper).padEnd(sold)} ${realized}`;
 }
 
-function sniperLines(): (event: SniperEvent) => string[] {
+function sniperLines(column: () => string): (event: SniperEvent) => string[] {
   return (event) => {
     const line = (what: string, walletAddress: string, detail: string) => [
-      `${chalk.dim(timeOfDay(event.observedAt))} ` +
-        SNIPER_COLOUR(`${what.padEnd(7)} sniper ${shortened(walletAddress)} ${detail}`),
+      `${column()} ${SNIPER_COLOUR(`${what.padEnd(7)} sniper ${shortened(walletAddress)} ${detail}`)}`,
     ];
     switch (event.type) {
       case "wallet-added":

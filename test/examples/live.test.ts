@@ -16,6 +16,7 @@ import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { clientOf, linesOf } from "../../examples/live/follow.js";
 import { readOptions } from "../../examples/live/options.js";
 import { openPlace } from "../../examples/live/place.js";
+import { textPrinter } from "../../examples/live/printer.js";
 import { Tally } from "../../examples/live/tally.js";
 import type { Choices } from "../../examples/live-chart/gateway.js";
 import { UsageError } from "../../examples/terminal/command-line.js";
@@ -88,6 +89,19 @@ describe("without arguments", () => {
     expect(candle.length).toBe(headed.length);
     const holders = lines.filter((line) => / holds \S+, +sold /.test(line) && / snipers /.test(line));
     expect(new Set(holders.map((line) => line.indexOf("realized"))).size).toBe(1);
+  });
+
+  it("shows times that go on while the service's clock is learned, and follow a clock that is set back", () => {
+    const start = Date.UTC(2026, 0, 1, 12);
+    const series = { network: "mainnet", pairAddress: "p", timeframe: "1min", currency: "usd" } as const;
+    let now: number | undefined;
+    const print = textPrinter(series, () => now);
+    const times = [undefined, 0, -900, 1_000, 300, -3_600_000].map((offset, failures) => {
+      now = offset === undefined ? undefined : start + offset;
+      const state = failures % 2 === 0 ? "stalled" : "live";
+      return print({ stream: "status", of: "candles", state, failures }).map((line) => line.slice(0, 8));
+    });
+    expect(times.flat()).toEqual(["--:--:--", "12:00:00", "12:00:00", "12:00:01", "12:00:01", "11:00:00"]);
   });
 
   it("ends at SIGTERM, and at a second Ctrl-C while it ends", async () => {
