@@ -7,7 +7,7 @@ import {
 } from "../../../src/adapters/nats/index.js";
 import { natsLibrary } from "../../../src/adapters/nats/nats.js";
 import { VirtualClock } from "../../../src/index.js";
-import { ModelConnection, Servers, WITH_MANY_FILTERS } from "../../simulation/nats/servers.js";
+import { ModelConnection, Servers, V2_9, V2_10, type Version } from "../../simulation/nats/servers.js";
 import { event, SERIES } from "./published-world.js";
 import { connectTo, hasServer, type NatsServer, startServer, until } from "./servers.js";
 
@@ -19,7 +19,7 @@ const candlesOf = (minute: number) =>
 
 describe("a connection to servers of version 2.10", () => {
   /** A world of 50 series, of which each has one new candle a round. */
-  async function openModel(version?: typeof WITH_MANY_FILTERS) {
+  async function openModel(version?: Version) {
     await natsLibrary();
     const clock = new VirtualClock(Date.UTC(2026, 0, 1));
     const servers = new Servers(clock, version);
@@ -56,7 +56,7 @@ describe("a connection to servers of version 2.10", () => {
   const consumersOf = ({ servers }: Awaited<ReturnType<typeof openModel>>) => servers.jetstream.consumers;
 
   it("gets the messages of the series alone that it asks for in one go", async () => {
-    const world = await openModel(WITH_MANY_FILTERS);
+    const world = await openModel(V2_10);
     for (const number of [3, 7, 20]) world.watch(number);
     expect(await world.play()).toBe(3);
     expect(world.events).toHaveLength(3 * ROUNDS);
@@ -64,11 +64,11 @@ describe("a connection to servers of version 2.10", () => {
   });
 
   it("gets all messages where it asks for many, and those of a series once more where others come later", async () => {
-    const many = await openModel(WITH_MANY_FILTERS);
+    const many = await openModel(V2_10);
     for (let number = 0; number < 40; number += 1) many.watch(number);
     expect(await many.play()).toBe(ALL);
     expect(many.events).toHaveLength(40 * ROUNDS);
-    const later = await openModel(WITH_MANY_FILTERS);
+    const later = await openModel(V2_10);
     later.watch(3);
     expect(await later.play()).toBe(1);
     for (const number of [3, 4, 5]) later.watch(number);
@@ -81,10 +81,10 @@ describe("a connection to servers of version 2.10", () => {
   });
 
   it("asks for one filter where it is connected to an older server since", async () => {
-    const world = await openModel(WITH_MANY_FILTERS);
+    const world = await openModel(V2_10);
     for (const number of [3, 7]) world.watch(number);
     expect(await world.play()).toBe(2);
-    world.servers.version = { major: 2, minor: 9, micro: 10 };
+    world.servers.version = V2_9;
     world.watching.disconnect();
     world.servers.jetstream.forgetConsumers();
     world.watching.reconnect();

@@ -15,10 +15,23 @@ import { type Dialect, OURS } from "./dialect.js";
 import { type Ground, JetStream, type Packet } from "./jetstream.js";
 import { matches } from "./kept.js";
 
-/** The version that the model is compared with. */
-const VERSION = { major: 2, minor: 9, micro: 10 };
-/** From this one on a consumer may have several filters. The model announces it, and is not compared with one. */
-export const WITH_MANY_FILTERS = { major: 2, minor: 10, micro: 0 };
+/** A version of the servers. */
+export interface Version {
+  readonly major: number;
+  readonly minor: number;
+  readonly micro: number;
+}
+
+export const V2_9: Version = { major: 2, minor: 9, micro: 10 };
+export const V2_10: Version = { major: 2, minor: 10, micro: 27 };
+export const V2_15: Version = { major: 2, minor: 15, micro: 1 };
+/** Whether a version is 2.`minor`.`micro` or a later one. */
+export function isFrom(version: Version, minor: number, micro = 0): boolean {
+  return version.minor > minor || (version.minor === minor && version.micro >= micro);
+}
+export const nameOf = ({ major, minor, micro }: Version) => `${major}.${minor}.${micro}`;
+/** The versions that the model is compared with. */
+export const VERSIONS = [V2_9, V2_10, V2_15];
 
 /** The way between one client and the servers. */
 export interface Wire {
@@ -31,8 +44,8 @@ export interface Wire {
 /** The servers, seen as one: they route messages, and keep those that are for JetStream. */
 export class Servers implements Ground {
   readonly scheduler: VirtualClock;
-  /** The version that it announces. */
-  version: typeof VERSION;
+  /** The version that it announces, and does as. */
+  version: Version;
   readonly jetstream: JetStream;
   readonly #connections = new Set<ModelConnection>();
   /** How far the clock of the server that leads is ahead, in ms. */
@@ -44,14 +57,14 @@ export class Servers implements Ground {
   /** Called with every message that reaches JetStream. */
   noteTaken: (packet: Packet) => void = () => {};
 
-  constructor(clock: VirtualClock, version = VERSION) {
+  constructor(clock: VirtualClock, version = V2_9) {
     this.scheduler = clock;
     this.version = version;
     this.jetstream = new JetStream(this);
   }
 
-  get hasManyFilters(): boolean {
-    return this.version.minor >= WITH_MANY_FILTERS.minor;
+  isFrom(minor: number, micro = 0): boolean {
+    return isFrom(this.version, minor, micro);
   }
 
   serverTime(): number {
@@ -82,10 +95,9 @@ export class Servers implements Ground {
     if (this.jetstream.takes(subject)) {
       if (!this.hasLeader) return;
       this.noteTaken(packet);
-      const answer = this.jetstream.take(packet);
-      if (answer !== undefined && reply !== undefined) {
-        this.send(reply, { subject: reply, text: JSON.stringify(answer) });
-      }
+      this.jetstream.take(packet, (answer) => {
+        if (reply !== undefined) this.send(reply, { subject: reply, text: JSON.stringify(answer) });
+      });
     } else if (this.hasListeners(subject)) {
       this.send(subject, packet);
     } else if (reply !== undefined) {
@@ -191,8 +203,7 @@ export class ModelConnection {
   }
 
   get info() {
-    const { major, minor, micro } = this.#servers.version;
-    return { version: `${major}.${minor}.${micro}` };
+    return { version: nameOf(this.#servers.version) };
   }
 
   get features() {
