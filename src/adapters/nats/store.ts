@@ -232,8 +232,25 @@ export class Store {
 
   /** How many filters a consumer can have: several from version 2.10 on. */
   get mostFilters(): number {
-    const [major = 0, minor = 0] = (this.connection.info?.version ?? "").split(".").map(Number);
-    return major > 2 || (major === 2 && minor >= 10) ? MOST_FILTERS : 1;
+    return this.#isFrom(10, 0) ? MOST_FILTERS : 1;
+  }
+
+  /** What is wrong with leases that so many nodes keep: older ones store all messages that expect the same at once. */
+  troubleWith(replicas = 1): PairstreamError | undefined {
+    if (replicas === 1 || this.#isFrom(9, 21)) return undefined;
+    const problem = `are of version ${this.#version}: in a cluster, two collectors may get the same slot`;
+    return new PairstreamError(`The servers ${problem}. Those from 2.9.21 on give it to one`);
+  }
+
+  get #version(): string {
+    return this.connection.info?.version ?? "";
+  }
+
+  /** Whether the servers are of version 2.`minor`.`patch` or of a later one. */
+  #isFrom(minor: number, patch: number): boolean {
+    const [major = 0, ...its] = this.#version.split(".").map((part) => Number.parseInt(part, 10));
+    const order = major - 2 || (its[0] ?? 0) - minor || (its[1] ?? 0) - patch;
+    return order >= 0;
   }
 
   /** Deletes a consumer. If it cannot be reached, it ends by itself because nobody listens. */

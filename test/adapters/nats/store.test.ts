@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
+import { type CollectorActivity, collect } from "../../../src/adapters/nats/index.js";
 import { Store } from "../../../src/adapters/nats/store.js";
+import { createClient } from "../../../src/index.js";
+import { demoService } from "../../../src/service/index.js";
 import { ofModel } from "../../simulation/nats/conformance-subject.js";
-import { V2_15 } from "../../simulation/nats/servers.js";
+import { nameOf, V2_10, V2_15, type Version } from "../../simulation/nats/versions.js";
 
 /** What becomes of a message that servers refuse for a reason. */
 async function refusedBy(error: { code: number; err_code: number; description: string }) {
@@ -31,4 +34,37 @@ it.each([
   ["an impossible setting", { code: 500, err_code: 10_052, description: "cannot be so" }],
 ])("a message is not sent again after %s", async (_, error) => {
   expect((await refusedBy(error)).isPassing).toBe(false);
+});
+
+/** The troubles that a collector tells of at its start. */
+async function troublesOn(version: Version, replicas: number) {
+  const subject = ofModel(version);
+  const connection = await subject.connect();
+  const { pairs, clientOptions } = demoService({ clock: () => subject.scheduler.now() });
+  const client = createClient({ ...clientOptions, scheduler: subject.scheduler });
+  const told: CollectorActivity[] = [];
+  const collecting = collect(connection, client, [{ pairAddress: pairs[0]! }], { replicas });
+  const running = collecting.subscribe((activity) => told.push(activity));
+  await subject.until(() => told.some(({ type }) => type === "slots"));
+  running.unsubscribe();
+  return told.flatMap((activity) => (activity.type === "trouble" ? [String(activity.error)] : []));
+}
+
+const V2_9_20 = { major: 2, minor: 9, micro: 20 };
+const V2_9_21 = { major: 2, minor: 9, micro: 21 };
+
+it.each(
+  [V2_9_21, V2_10, V2_15, { major: 3, minor: 0, micro: 0 }].map(
+    (version) => [nameOf(version), version] as const,
+  ),
+)("collectors trust the leases of a cluster of version %s", async (_, version) => {
+  expect(await troublesOn(version, 3)).toEqual([]);
+});
+
+it("collectors say so where a cluster is too old to give a lease to one alone", async () => {
+  const trouble = expect.stringMatching(
+    /^PairstreamError: The servers are of version 2\.9\.20: .* from 2\.9\.21 on /,
+  );
+  expect(await troublesOn(V2_9_20, 3)).toEqual([trouble]);
+  expect(await troublesOn(V2_9_20, 1)).toEqual([]);
 });

@@ -2,7 +2,8 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { VirtualClock } from "../../../src/index.js";
 import { connectTo, type NatsServer, until } from "../../adapters/nats/servers.js";
-import { ModelConnection, Servers, type Version, type Wire } from "./servers.js";
+import { ModelConnection, Servers, type Wire } from "./servers.js";
+import type { Version } from "./versions.js";
 
 /** What a case has, of the model or of a real server. */
 export interface Subject {

@@ -14,24 +14,7 @@ import type { VirtualClock } from "../../../src/index.js";
 import { type Dialect, OURS } from "./dialect.js";
 import { type Ground, JetStream, type Packet } from "./jetstream.js";
 import { matches } from "./kept.js";
-
-/** A version of the servers. */
-export interface Version {
-  readonly major: number;
-  readonly minor: number;
-  readonly micro: number;
-}
-
-export const V2_9: Version = { major: 2, minor: 9, micro: 10 };
-export const V2_10: Version = { major: 2, minor: 10, micro: 27 };
-export const V2_15: Version = { major: 2, minor: 15, micro: 1 };
-/** Whether a version is 2.`minor`.`micro` or a later one. */
-export function isFrom(version: Version, minor: number, micro = 0): boolean {
-  return version.minor > minor || (version.minor === minor && version.micro >= micro);
-}
-export const nameOf = ({ major, minor, micro }: Version) => `${major}.${minor}.${micro}`;
-/** The versions that the model is compared with. */
-export const VERSIONS = [V2_9, V2_10, V2_15];
+import { isFrom, nameOf, V2_9, type Version } from "./versions.js";
 
 /** The way between one client and the servers. */
 export interface Wire {
