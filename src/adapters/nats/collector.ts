@@ -160,6 +160,8 @@ export class Collector implements RunningCollector {
       this.#means.set(feed.stream, { ...shared, retention, ensureStream });
     }
     if (this.#stop.signal.aborted) return;
+    const trouble = store.troubleWith(settings.replicas);
+    if (trouble !== undefined) this.#tellTrouble(trouble);
     this.#opened = { store, id, bucket: new LeaseBucket(store, settings, group) };
     this.#running.add(answerForLife(connection, settings.name, id));
   }

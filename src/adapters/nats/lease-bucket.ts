@@ -49,7 +49,11 @@ export class LeaseBucket {
 
   /** Writes the table, unless somebody else has written it since it was read. Resolves with whether it was written. */
   async write(table: LeaseTable, revision: number): Promise<boolean> {
-    const sequence = await this.#store.publish(this.#subject, JSON.stringify(table), revision);
-    return sequence !== undefined;
+    try {
+      return (await this.#store.publish(this.#subject, JSON.stringify(table), revision)) !== undefined;
+    } catch (error) {
+      if (this.#store.isBeingStored(error)) return false;
+      throw error;
+    }
   }
 }

@@ -29,6 +29,12 @@ const WRONG_LAST_SEQUENCE = 10_071;
  * without a cluster.
  */
 const LASTING: ReadonlySet<number> = new Set([10_052, 10_074]);
+/**
+ * Error codes that JetStream reports as mistakes of the client, but that pass, from version 2.11 on: another message on
+ * the subject is being stored, or too many wait to be.
+ */
+const BEING_STORED = 10_164;
+const TOO_MANY = 10_167;
 
 /** How many filters a consumer is given at most. The server compares a message with them one after another. */
 const MOST_FILTERS = 32;
@@ -179,7 +185,8 @@ export class Store {
 
   /**
    * Stores a message if the last one on its subject has the expected sequence (0: if there is none). Resolves with the
-   * new sequence, or with `undefined` if another message is stored there.
+   * new sequence, or with `undefined` if another message is stored there. Whether another one will be that is being stored
+   * at this moment, is not known: that is a failure that passes.
    */
   async publish(subject: string, text: string, expected: number): Promise<number | undefined> {
     try {
@@ -225,8 +232,25 @@ export class Store {
 
   /** How many filters a consumer can have: several from version 2.10 on. */
   get mostFilters(): number {
-    const [major = 0, minor = 0] = (this.connection.info?.version ?? "").split(".").map(Number);
-    return major > 2 || (major === 2 && minor >= 10) ? MOST_FILTERS : 1;
+    return this.#isFrom(10, 0) ? MOST_FILTERS : 1;
+  }
+
+  /** What is wrong with leases that so many nodes keep: older ones store all messages that expect the same at once. */
+  troubleWith(replicas = 1): PairstreamError | undefined {
+    if (replicas === 1 || this.#isFrom(9, 21)) return undefined;
+    const problem = `are of version ${this.#version}: in a cluster, two collectors may get the same slot`;
+    return new PairstreamError(`The servers ${problem}. Those from 2.9.21 on give it to one`);
+  }
+
+  get #version(): string {
+    return this.connection.info?.version ?? "";
+  }
+
+  /** Whether the servers are of version 2.`minor`.`patch` or of a later one. */
+  #isFrom(minor: number, patch: number): boolean {
+    const [major = 0, ...its] = this.#version.split(".").map((part) => Number.parseInt(part, 10));
+    const order = major - 2 || (its[0] ?? 0) - minor || (its[1] ?? 0) - patch;
+    return order >= 0;
   }
 
   /** Deletes a consumer. If it cannot be reached, it ends by itself because nobody listens. */
@@ -238,7 +262,9 @@ export class Store {
   isPassing(error: unknown): boolean {
     if (this.connection.isClosed() || error instanceof PairstreamError) return false;
     if (error instanceof this.library.JetStreamApiError) {
-      return (error.status >= 500 && !LASTING.has(error.code)) || this.isStreamGone(error);
+      const { status, code } = error;
+      if (code === TOO_MANY || this.isBeingStored(error) || this.isStreamGone(error)) return true;
+      return status >= 500 && !LASTING.has(code);
     }
     if (!(error instanceof Error)) return false;
     const isForbidden = error.cause instanceof this.library.PermissionViolationError;
@@ -248,6 +274,11 @@ export class Store {
   /** Whether the stream does not exist; then it is created again. */
   isStreamGone(error: unknown): boolean {
     return this.#codeOf(error) === STREAM_NOT_FOUND;
+  }
+
+  /** Whether another message on the same subject was being stored. */
+  isBeingStored(error: unknown): boolean {
+    return this.#codeOf(error) === BEING_STORED;
   }
 
   /** A new inbox, with the prefix that the connection is allowed to use. */

@@ -1,4 +1,4 @@
-import { from, lastValueFrom, type Subscription, toArray } from "rxjs";
+import { from, lastValueFrom, Subscription, toArray } from "rxjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   publishCandles,
@@ -7,7 +7,8 @@ import {
 } from "../../../src/adapters/nats/index.js";
 import { natsLibrary } from "../../../src/adapters/nats/nats.js";
 import { VirtualClock } from "../../../src/index.js";
-import { ModelConnection, Servers, WITH_MANY_FILTERS } from "../../simulation/nats/servers.js";
+import { ModelConnection, Servers } from "../../simulation/nats/servers.js";
+import { isFrom, V2_9, V2_10, type Version, versionOf } from "../../simulation/nats/versions.js";
 import { event, SERIES } from "./published-world.js";
 import { connectTo, hasServer, type NatsServer, startServer, until } from "./servers.js";
 
@@ -19,7 +20,7 @@ const candlesOf = (minute: number) =>
 
 describe("a connection to servers of version 2.10", () => {
   /** A world of 50 series, of which each has one new candle a round. */
-  async function openModel(version?: typeof WITH_MANY_FILTERS) {
+  async function openModel(version?: Version) {
     await natsLibrary();
     const clock = new VirtualClock(Date.UTC(2026, 0, 1));
     const servers = new Servers(clock, version);
@@ -56,7 +57,7 @@ describe("a connection to servers of version 2.10", () => {
   const consumersOf = ({ servers }: Awaited<ReturnType<typeof openModel>>) => servers.jetstream.consumers;
 
   it("gets the messages of the series alone that it asks for in one go", async () => {
-    const world = await openModel(WITH_MANY_FILTERS);
+    const world = await openModel(V2_10);
     for (const number of [3, 7, 20]) world.watch(number);
     expect(await world.play()).toBe(3);
     expect(world.events).toHaveLength(3 * ROUNDS);
@@ -64,11 +65,11 @@ describe("a connection to servers of version 2.10", () => {
   });
 
   it("gets all messages where it asks for many, and those of a series once more where others come later", async () => {
-    const many = await openModel(WITH_MANY_FILTERS);
+    const many = await openModel(V2_10);
     for (let number = 0; number < 40; number += 1) many.watch(number);
     expect(await many.play()).toBe(ALL);
     expect(many.events).toHaveLength(40 * ROUNDS);
-    const later = await openModel(WITH_MANY_FILTERS);
+    const later = await openModel(V2_10);
     later.watch(3);
     expect(await later.play()).toBe(1);
     for (const number of [3, 4, 5]) later.watch(number);
@@ -81,10 +82,10 @@ describe("a connection to servers of version 2.10", () => {
   });
 
   it("asks for one filter where it is connected to an older server since", async () => {
-    const world = await openModel(WITH_MANY_FILTERS);
+    const world = await openModel(V2_10);
     for (const number of [3, 7]) world.watch(number);
     expect(await world.play()).toBe(2);
-    world.servers.version = { major: 2, minor: 9, micro: 10 };
+    world.servers.version = V2_9;
     world.watching.disconnect();
     world.servers.jetstream.forgetConsumers();
     world.watching.reconnect();
@@ -103,31 +104,43 @@ describe("a connection to servers of version 2.10", () => {
   });
 });
 
-describe.skipIf(!hasServer)("a connection that watches one of 50 series", () => {
+describe.skipIf(!hasServer)("a connection to a server", () => {
   let server: NatsServer;
   beforeAll(async () => {
     server = await startServer();
   });
   afterAll(() => server?.remove());
 
-  it("gets the messages of that series alone", async () => {
-    const [publishing, watching] = [await connectTo([server]), await connectTo([server])];
-    const store = (minute: number) =>
-      lastValueFrom(publishCandles(publishing, from(candlesOf(minute))).pipe(toArray()));
-    await store(1);
-    const events: number[] = [];
-    const following = watchPublishedCandles(watching, seriesAt(7), { since: 0 }).subscribe(({ candle }) =>
-      events.push(candle.close),
-    );
-    following.add(watchPublishedFeedStatus(watching, seriesAt(7), { heartbeat: 60_000 }).subscribe());
-    await until("the history", () => events.length === 1);
-    await watching.flush();
-    const before = watching.stats().inMsgs;
-    for (let minute = 2; minute <= 11; minute += 1) await store(minute);
-    await until("what follows", () => events.length === 11);
-    // Besides: heartbeats, the ends of the consumers that have read what was stored, and the question who is alive.
-    expect(watching.stats().inMsgs - before).toBeLessThan(10 + 20);
-    following.unsubscribe();
-    await Promise.all([publishing.close(), watching.close()]);
-  });
+  it.each([1, 20])(
+    "that watches %i of 50 series gets the messages of those alone, or of all",
+    async (count) => {
+      const ROUNDS = 10;
+      const [publishing, watching] = [await connectTo([server]), await connectTo([server])];
+      const options = { name: `of-${count}` };
+      const store = (minute: number) =>
+        lastValueFrom(publishCandles(publishing, from(candlesOf(minute)), options).pipe(toArray()));
+      await store(1);
+      let events = 0;
+      const following = new Subscription();
+      for (let number = 0; number < count; number += 1) {
+        const series = seriesAt(number);
+        const watched = watchPublishedCandles(watching, series, { ...options, since: 0 });
+        following.add(watched.subscribe(() => (events += 1)));
+        const asked = { ...options, heartbeat: 60_000 };
+        following.add(watchPublishedFeedStatus(watching, series, asked).subscribe());
+      }
+      await until("the history", () => events === count);
+      await watching.flush();
+      const before = watching.stats().inMsgs;
+      for (let minute = 2; minute <= 1 + ROUNDS; minute += 1) await store(minute);
+      await until("what follows", () => events === (1 + ROUNDS) * count);
+      const canName = count === 1 || isFrom(versionOf(watching), 10);
+      const came = watching.stats().inMsgs - before;
+      expect(came).toBeGreaterThanOrEqual(ROUNDS * (canName ? count : ALL));
+      // Besides: heartbeats, the ends of the consumers that have read what was stored, and the questions who is alive.
+      if (canName) expect(came).toBeLessThan(ROUNDS * count + 20 + 3 * count);
+      following.unsubscribe();
+      await Promise.all([publishing.close(), watching.close()]);
+    },
+  );
 });

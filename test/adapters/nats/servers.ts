@@ -3,16 +3,20 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
 
-/** Whether there is a server to test against; without one on CI the tests fail where they start it. */
-export const hasServer = process.env.CI === "true" || canRun();
+/** The programs that NATS_SERVER names, separated as in PATH: servers start as the first, and are upgraded to the last. */
+const PROGRAMS = (process.env.NATS_SERVER || "nats-server").split(delimiter) as [string, ...string[]];
+export const UPGRADE = PROGRAMS.at(-1)!;
+
+/** Whether there is a server to test against; without one that is asked for, or on CI, the tests fail where they start it. */
+export const hasServer = process.env.CI === "true" || Boolean(process.env.NATS_SERVER) || canRun();
 
 function canRun(): boolean {
   try {
-    execFileSync("nats-server", ["--version"], { stdio: "ignore" });
+    execFileSync(PROGRAMS[0], ["--version"], { stdio: "ignore" });
     return true;
   } catch {
     console.warn(
@@ -62,6 +66,7 @@ export class NatsServer {
   readonly #monitor: number;
   readonly #arguments: readonly string[];
   readonly #folder: string;
+  #program = PROGRAMS[0];
   #child: ChildProcess | undefined;
 
   constructor(
@@ -105,8 +110,10 @@ export class NatsServer {
     return `127.0.0.1:${this.port}`;
   }
 
-  start(): void {
-    this.#child = spawn("nats-server", this.#arguments, { stdio: "ignore" });
+  /** Starts it as it was started before, or from here on as another program. */
+  start(program = this.#program): void {
+    this.#program = program;
+    this.#child = spawn(program, this.#arguments, { stdio: "ignore" });
   }
 
   /** Ends it, politely or at once, and waits for that. */

@@ -1,69 +1,12 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ConsumerPlan, type ConsumerSignal, consume } from "../../../src/adapters/nats/consumer.js";
 import { LeaseBucket } from "../../../src/adapters/nats/lease-bucket.js";
 import { emptyTable } from "../../../src/adapters/nats/leases.js";
 import { Store } from "../../../src/adapters/nats/store.js";
-import { VirtualClock } from "../../../src/index.js";
-import { connectTo, hasServer, type NatsServer, startServer, until } from "../../adapters/nats/servers.js";
-import { ModelConnection, Servers, type Wire } from "./servers.js";
-
-/** What a case has, of the model or of a real server. */
-interface Subject {
-  readonly scheduler: SchedulerLike;
-  connect(): Promise<NatsConnection>;
-  /** Lets time pass until a promise has settled. */
-  settled<T>(promise: Promise<T>): Promise<T>;
-  /** Lets time pass until something is so. */
-  until(look: () => boolean): Promise<void>;
-  /** Lets some time pass. */
-  pass(ms: number): Promise<void>;
-}
-
-function ofModel(): Subject {
-  const clock = new VirtualClock(Date.UTC(2026, 0, 1));
-  const servers = new Servers(clock);
-  const wire: Wire = {
-    up: (arrive) => clock.schedule(arrive, 1),
-    down: (arrive) => clock.schedule(arrive, 1),
-  };
-  let count = 0;
-  return {
-    scheduler: clock,
-    connect: async () => {
-      count += 1;
-      return new ModelConnection(servers, wire, clock, count).asConnection;
-    },
-    settled: async (promise) => {
-      let isOver = false;
-      const end = () => {
-        isOver = true;
-      };
-      promise.then(end, end);
-      for (let at = 0; at < 10_000 && !isOver; at += 1) await clock.advanceBy(1);
-      return promise;
-    },
-    until: async (look) => {
-      for (let at = 0; at < 40_000; at += 1) {
-        if (look()) return;
-        await clock.advanceBy(1);
-      }
-      throw new Error("it is not so within 40 s");
-    },
-    pass: (ms) => clock.advanceBy(ms),
-  };
-}
-
-const ofServer = (server: NatsServer): Subject => ({
-  scheduler: asyncScheduler,
-  connect: () => connectTo([server]),
-  settled: (promise) => promise,
-  until: async (look) => {
-    await until("it", look);
-  },
-  pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-});
+import { hasServer, type NatsServer, startCluster, startServer } from "../../adapters/nats/servers.js";
+import { ofModel, ofServers, type Subject } from "./conformance-subject.js";
+import { isFrom, nameOf, VERSIONS, versionOf } from "./versions.js";
 
 function cases(subjectOf: () => Subject): void {
   let subject: Subject;
@@ -172,8 +115,9 @@ function cases(subjectOf: () => Subject): void {
       Promise.all(texts.map((text, at) => store.publish(`${name}.candles.a.${at}`, text, 0))),
     );
     const { told, messages, following } = follow({ from: "stored", filter: at("a.>") });
-    await subject.until(() => told.includes("caught-up"));
-    expect(told).toHaveLength(302);
+    // From version 2.10 on the answer that attaches it may come after all messages.
+    await subject.until(() => told.length === 302);
+    expect(told).toContain("caught-up");
     expect(
       messages()
         .slice(0, -1)
@@ -303,17 +247,153 @@ function cases(subjectOf: () => Subject): void {
     await expect(subject.settled(ask())).rejects.toMatchObject({ name: "RequestError" });
     await Promise.all([connection.close(), other.close()]);
   });
+
+  it("gives the subjects of several filters alone from version 2.10 on, and all of them before", async () => {
+    await open();
+    await put("a.1", "one", 0);
+    const { told, messages, following } = follow({ from: "now", filter: [at("a.>"), at("b.>")] });
+    await subject.until(() => told.length === 2);
+    await put("a.2", "two", 0);
+    await put("c.1", "three", 0);
+    await put("b.1", "four", 0);
+    const isAll = !isFrom(versionOf(connection), 10);
+    const seen = [`2 ${at("a.2")} two`, ...(isAll ? [`3 ${at("c.1")} three`] : []), `4 ${at("b.1")} four`];
+    await subject.until(() => told.length === 2 + seen.length);
+    // A new consumer reads again what came in the last minute.
+    await subject.settled(subject.reconnect(connection));
+    await put("c.1", "five", 3);
+    await put("a.1", "six", 1);
+    await subject.until(() => told.at(-1)!.endsWith("six"));
+    const again = [
+      `1 ${at("a.1")} one`,
+      ...seen,
+      ...(isAll ? [`5 ${at("c.1")} five`] : []),
+      `6 ${at("a.1")} six`,
+    ];
+    expect(messages().slice(0, 1 + seen.length)).toEqual(["caught-up", ...seen]);
+    expect(new Set(messages())).toEqual(new Set(["caught-up", ...again]));
+    following.unsubscribe();
+    await connection.close();
+  });
+
+  it("takes filters of one kind, none of which holds another, from version 2.10 on, and knows only one before", async () => {
+    await open();
+    const given = {
+      deliver_policy: "new",
+      ack_policy: "none",
+      idle_heartbeat: 2e9,
+      inactive_threshold: 30e9,
+    };
+    const ask = async (filters: object) => {
+      const config = { ...given, deliver_subject: store.inbox(), ...filters };
+      const text = JSON.stringify({ stream_name: name, config });
+      const asking = connection.request(`$JS.API.CONSUMER.CREATE.${name}`, text, { timeout: 5_000 });
+      const answer: { error?: { err_code: number } } = (await subject.settled(asking)).json();
+      return answer.error?.err_code;
+    };
+    const [a, b] = [at("a.>"), at("b.>")];
+    const told = [
+      await ask({ filter_subjects: [a, b] }),
+      await ask({ filter_subject: a, filter_subjects: [b] }),
+      await ask({ filter_subjects: [a, at("a.1")] }),
+    ];
+    expect(told).toEqual(
+      isFrom(versionOf(connection), 10) ? [undefined, 10_136, 10_138] : [undefined, undefined, undefined],
+    );
+    await connection.close();
+  });
 }
 
-describe("the model does as JetStream does", () => {
-  cases(ofModel);
-});
+/** What matters where several nodes keep each message. */
+function casesOfNodes(subjectOf: () => Subject): void {
+  const WRITERS = 10;
+  const ROUNDS = 10;
+  let number = 0;
 
-describe.skipIf(!hasServer)("JetStream does as the model does", () => {
+  /** Many who each write to the same stream, and have connections of their own. */
+  async function open() {
+    number += 1;
+    const name = `nodes-${number}`;
+    const subject = subjectOf();
+    const writers: { connection: NatsConnection; store: Store }[] = [];
+    while (writers.length < WRITERS) {
+      const connection = await subject.connect();
+      writers.push({ connection, store: await subject.settled(Store.open(connection)) });
+    }
+    const [{ connection, store }] = writers as [(typeof writers)[0]];
+    const settings = { name, scheduler: subject.scheduler, replicas: 3, retention: undefined };
+    await subject.settled(store.ensureStream({ stream: name, subjects: `${name}.candles.>` }, settings));
+    /** How many of a round have written, where servers may let more than one do so that expect the same message. */
+    const expectWinners = (counts: readonly number[]) => {
+      expect(Math.min(...counts)).toBe(1);
+      if (isFrom(versionOf(connection), 9, 21)) expect(Math.max(...counts)).toBe(1);
+      // The first one is fenced.
+      else expect(counts[0]).toBe(1);
+    };
+    const close = () => Promise.all(writers.map((one) => one.connection.close()));
+    return { subject, settings, store, stores: writers.map((one) => one.store), expectWinners, close };
+  }
+
+  it("stores one of many messages that expect the same, or several before 2.9.21, and lets the others come again", async () => {
+    const { subject, settings, store, stores, expectWinners, close } = await open();
+    const { name } = settings;
+    const on = `${name}.candles.a`;
+    const counts: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const expected = (await subject.settled(store.last(name, on)))?.sequence ?? 0;
+      const publish = async (one: Store, at: number) => {
+        const failure = (error: unknown) => (one.isPassing(error) ? undefined : Promise.reject(error));
+        return one.publish(on, `text ${at}`, expected).catch(failure);
+      };
+      const published = await subject.settled(Promise.all(stores.map(publish)));
+      const sequences = published.filter((sequence) => sequence !== undefined);
+      counts.push(sequences.length);
+      const kept = await subject.settled(store.last(name, on));
+      const last = Math.max(...sequences);
+      expect(kept).toMatchObject({ sequence: last, text: `text ${published.indexOf(last)}` });
+    }
+    expectWinners(counts);
+    await close();
+  });
+
+  it("writes leases for one alone of many that write at once, or for several before 2.9.21", async () => {
+    const { subject, settings, stores, expectWinners, close } = await open();
+    const buckets = stores.map((one) => new LeaseBucket(one, settings, "group"));
+    for (const bucket of buckets) await subject.settled(bucket.read());
+    const table = emptyTable({ slots: 2, lease: 1_000, limit: null });
+    const counts: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const { revision } = await subject.settled(buckets[0]!.read());
+      const written = await subject.settled(Promise.all(buckets.map((one) => one.write(table, revision))));
+      counts.push(written.filter((isWritten) => isWritten).length);
+    }
+    expectWinners(counts);
+    await close();
+  });
+}
+
+describe.each(VERSIONS.map((version) => ({ version, name: nameOf(version) })))(
+  "the model does as JetStream $name does",
+  ({ version }) => {
+    cases(() => ofModel(version));
+    casesOfNodes(() => ofModel(version));
+  },
+);
+
+describe.skipIf(!hasServer)("JetStream does as the model of its version does", () => {
   let server: NatsServer;
   beforeAll(async () => {
     server = await startServer();
   });
   afterAll(() => server?.remove());
-  cases(() => ofServer(server));
+  cases(() => ofServers([server]));
+});
+
+describe.skipIf(!hasServer)("JetStream on three nodes does as the model of its version does", () => {
+  let servers: readonly NatsServer[] = [];
+  beforeAll(async () => {
+    servers = await startCluster();
+  });
+  afterAll(() => Promise.all(servers.map((server) => server.remove())));
+  casesOfNodes(() => ofServers(servers));
 });

@@ -1,6 +1,7 @@
-import { headers, type MsgHdrs } from "@nats-io/transport-node";
-import type { SchedulerLike, Subscription } from "rxjs";
+import type { MsgHdrs } from "@nats-io/transport-node";
+import type { SchedulerLike } from "rxjs";
 import { type Kept, KeptMessages, matches } from "./kept.js";
+import { Consumer, type ConsumerConfig } from "./push-consumer.js";
 
 /** A message between a client and the servers. */
 export interface Packet {
@@ -13,8 +14,8 @@ export interface Packet {
 /** What JetStream needs of the servers that it runs on. */
 export interface Ground {
   readonly scheduler: SchedulerLike;
-  /** Whether a consumer may have several filters. */
-  readonly hasManyFilters: boolean;
+  /** Whether the servers are of version 2.`minor`.`micro` or of a later one. */
+  isFrom(minor: number, micro?: number): boolean;
   /** The clock of the server that leads, in ms since the epoch. */
   serverTime(): number;
   /** Sends a message to all who listen on a subject, which need not be its own. */
@@ -35,18 +36,6 @@ interface StreamConfig {
   readonly allow_direct: boolean;
 }
 
-interface ConsumerConfig {
-  readonly deliver_policy: "last_per_subject" | "new" | "by_start_time" | "by_start_sequence";
-  readonly deliver_subject: string;
-  /** The subjects that it gives, however many the client has named. */
-  readonly filters: readonly string[];
-  readonly opt_start_seq?: number;
-  readonly opt_start_time?: string;
-  readonly idle_heartbeat: number;
-  readonly inactive_threshold: number;
-  readonly flow_control?: boolean;
-}
-
 /** An answer of the API that says what is wrong. */
 class Refusal {
   constructor(
@@ -61,10 +50,17 @@ const NO_MESSAGE = new Refusal(404, 10_037, "no message found");
 const NO_CONSUMER = new Refusal(404, 10_014, "consumer not found");
 const NAME_TAKEN = new Refusal(400, 10_058, "stream name already in use with a different configuration");
 const OVERLAPS = new Refusal(400, 10_065, "subjects overlap with an existing stream");
+const BEING_STORED = new Refusal(400, 10_164, "wrong last sequence");
+const OVERLAPPING_FILTERS = new Refusal(400, 10_138, "consumer subject filters cannot overlap");
 const TWO_KINDS_OF_FILTERS = new Refusal(400, 10_136, "both FilterSubject and FilterSubjects specified");
 
-/** After so many messages a consumer with flow control waits until its reader confirms them. */
-const UNCONFIRMED = 64;
+/** From these versions on, without the 2, servers do so. */
+const TAKES_SEVERAL_FILTERS = [10] as const;
+const STORES_ONE_OF_MANY = [9, 21] as const;
+const REFUSES_WHAT_IS_BEING_STORED = [11] as const;
+
+/** How long the nodes take to agree on a message, in ms. */
+const AGREED_AFTER = 1;
 const EXPECTED = "Nats-Expected-Last-Subject-Sequence";
 
 /** The parts of JetStream that this library uses, in memory: the API as it goes over the wire. */
@@ -82,18 +78,19 @@ export class JetStream {
     return subject.startsWith("$JS.API.") || subject.startsWith("$JS.FC.") || this.#of(subject) !== undefined;
   }
 
-  /** The answer to a message that `takes` accepts; `undefined` if there is none. */
-  take(packet: Packet): object | undefined {
+  /** Takes a message that `takes` accepts, and answers it if there is an answer. */
+  take(packet: Packet, answer: (answer: object) => void): void {
     const { subject } = packet;
+    const say = (said: object | Refusal) => {
+      if (!(said instanceof Refusal)) return answer(said);
+      const { code, err_code, description } = said;
+      answer({ error: { code, err_code, description } });
+    };
     if (subject.startsWith("$JS.FC.")) {
       const [, , stream, consumer] = subject.split(".");
       this.streams.get(stream!)?.consumers.get(consumer!)?.confirm(subject);
-      return undefined;
-    }
-    const answer = subject.startsWith("$JS.API.") ? this.#ask(packet) : this.#of(subject)!.store(packet);
-    if (!(answer instanceof Refusal)) return answer;
-    const { code, err_code, description } = answer;
-    return { error: { code, err_code, description } };
+    } else if (subject.startsWith("$JS.API.")) say(this.#ask(packet));
+    else this.#of(subject)!.store(packet, say);
   }
 
   /** Takes all consumers away, as a server does that ends. */
@@ -132,8 +129,13 @@ export class JetStream {
     if (call === "CONSUMER.CREATE") {
       this.#count += 1;
       const { filter_subject, filter_subjects, ...config } = asked.config;
-      const several = this.#ground.hasManyFilters ? filter_subjects : undefined;
+      const several = this.#ground.isFrom(...TAKES_SEVERAL_FILTERS) ? filter_subjects : undefined;
       if (several !== undefined && filter_subject !== undefined) return TWO_KINDS_OF_FILTERS;
+      if (
+        several?.some((one: string) => several.some((other: string) => one !== other && matches(one, other)))
+      ) {
+        return OVERLAPPING_FILTERS;
+      }
       return stream.follow(`c${this.#count}`, { ...config, filters: several ?? [filter_subject ?? ">"] });
     }
     if (call === "CONSUMER.DELETE") return stream.unfollow(rest[1]!);
@@ -166,10 +168,17 @@ function configOf(asked: Partial<StreamConfig>): StreamConfig {
   };
 }
 
+/** The sequence of the last message on its subject, as a message expects it. */
+function expectedBy({ headers: said }: Packet): number | undefined {
+  return said?.get(EXPECTED) ? Number(said.get(EXPECTED)) : undefined;
+}
+
 class Stream {
   config: StreamConfig;
   readonly consumers = new Map<string, Consumer>();
   readonly messages = new KeptMessages();
+  /** The subjects on which the nodes agree about a message at this moment. */
+  readonly #beingStored = new Set<string>();
   readonly #ground: Ground;
   readonly #created: string;
   #sequence = 0;
@@ -210,13 +219,33 @@ class Stream {
     return size;
   }
 
-  store({ subject, text, headers: said }: Packet): object | Refusal {
-    this.#expire();
-    const last = this.messages.last(subject);
-    const expected = said?.get(EXPECTED);
-    if (expected !== undefined && expected !== "" && Number(expected) !== (last?.sequence ?? 0)) {
-      return new Refusal(400, 10_071, `wrong last sequence: ${last?.sequence ?? 0}`);
+  /** Stores a message, at once or when several nodes have agreed on it. */
+  store(packet: Packet, say: (said: object | Refusal) => void): void {
+    const { subject } = packet;
+    const refusal = this.#refusalOf(packet);
+    if (this.#beingStored.has(subject) && this.#ground.isFrom(...REFUSES_WHAT_IS_BEING_STORED)) {
+      say(BEING_STORED);
+    } else if (refusal !== undefined || this.config.num_replicas === 1) {
+      say(refusal ?? this.#keep(packet));
+    } else {
+      this.#beingStored.add(subject);
+      this.#ground.scheduler.schedule(() => {
+        this.#beingStored.delete(subject);
+        const looksAgain = this.#ground.isFrom(...STORES_ONE_OF_MANY) || expectedBy(packet) === 0;
+        say((looksAgain ? this.#refusalOf(packet) : undefined) ?? this.#keep(packet));
+      }, AGREED_AFTER);
     }
+  }
+
+  #refusalOf(packet: Packet): Refusal | undefined {
+    this.#expire();
+    const last = this.messages.last(packet.subject)?.sequence ?? 0;
+    const isExpected = (expectedBy(packet) ?? last) === last;
+    return isExpected ? undefined : new Refusal(400, 10_071, `wrong last sequence: ${last}`);
+  }
+
+  #keep({ subject, text }: Packet): object {
+    const last = this.messages.last(subject);
     this.#sequence += 1;
     const kept = { sequence: this.#sequence, subject, text, time: this.#ground.serverTime() };
     if (this.config.max_msgs_per_subject === 1 && last !== undefined) this.messages.remove(last);
@@ -279,122 +308,5 @@ class Stream {
       if (kept.time > oldest) return;
       this.messages.remove(kept);
     }
-  }
-}
-
-/** A consumer that pushes what is stored to a subject. */
-class Consumer {
-  readonly #name: string;
-  readonly #config: ConsumerConfig;
-  readonly #stream: Stream;
-  readonly #ground: Ground;
-  readonly #end: () => void;
-  /** The sequences that wait, from the place of the next one on. */
-  #waiting: number[];
-  #next = 0;
-  #delivered = 0;
-  #unconfirmed = 0;
-  /** The subject on which its reader has to confirm before more is sent. */
-  #stalled: string | undefined;
-  #beating: Subscription | undefined;
-  #lastSent: number;
-  #unheardSince: number | undefined;
-
-  constructor(
-    name: string,
-    config: ConsumerConfig,
-    found: number[],
-    stream: Stream,
-    ground: Ground,
-    end: () => void,
-  ) {
-    this.#name = name;
-    this.#config = config;
-    this.#stream = stream;
-    this.#ground = ground;
-    this.#waiting = found;
-    this.#end = end;
-    this.#lastSent = ground.scheduler.now();
-  }
-
-  start(): void {
-    this.#pump();
-    this.#beat();
-  }
-
-  stop(): void {
-    this.#beating?.unsubscribe();
-    this.#beating = undefined;
-    this.#waiting = [];
-    this.#next = 0;
-  }
-
-  stored({ sequence, subject }: Kept): void {
-    if (!this.#config.filters.some((filter) => matches(filter, subject))) return;
-    this.#waiting.push(sequence);
-    this.#pump();
-  }
-
-  confirm(subject: string): void {
-    if (this.#stalled !== subject) return;
-    this.#stalled = undefined;
-    this.#unconfirmed = 0;
-    this.#pump();
-  }
-
-  #pump(): void {
-    const { deliver_subject, flow_control } = this.#config;
-    if (!this.#ground.hasListeners(deliver_subject)) return;
-    while (this.#next < this.#waiting.length && this.#stalled === undefined) {
-      const kept = this.#stream.messages.at(this.#waiting[this.#next]!);
-      this.#next += 1;
-      if (kept === undefined) continue;
-      this.#delivered += 1;
-      this.#unconfirmed += 1;
-      const place = `${kept.sequence}.${this.#delivered}.${kept.time * 1e6}.${this.#waiting.length - this.#next}`;
-      const reply = `$JS.ACK.${this.#stream.config.name}.${this.#name}.1.${place}`;
-      this.#send({ subject: kept.subject, text: kept.text, reply });
-      if (!flow_control || this.#unconfirmed < UNCONFIRMED) continue;
-      this.#stalled = `$JS.FC.${this.#stream.config.name}.${this.#name}.${this.#delivered}`;
-      this.#send({
-        subject: deliver_subject,
-        text: "",
-        reply: this.#stalled,
-        headers: headers(100, "FlowControl Request"),
-      });
-    }
-    // Now and then, as what comes first in a long list is costly to take out.
-    if (2 * this.#next <= this.#waiting.length) return;
-    this.#waiting.splice(0, this.#next);
-    this.#next = 0;
-  }
-
-  #send(packet: Packet): void {
-    this.#lastSent = this.#ground.scheduler.now();
-    this.#ground.send(this.#config.deliver_subject, packet);
-  }
-
-  #beat(): void {
-    const { scheduler } = this.#ground;
-    const every = this.#config.idle_heartbeat / 1e6;
-    this.#beating = scheduler.schedule(() => {
-      const now = scheduler.now();
-      if (this.#ground.hasListeners(this.#config.deliver_subject)) {
-        this.#unheardSince = undefined;
-        this.#pump();
-        if (now - this.#lastSent >= every) {
-          const said = headers(100, "Idle Heartbeat");
-          if (this.#stalled !== undefined) said.set("Nats-Consumer-Stalled", this.#stalled);
-          this.#send({ subject: this.#config.deliver_subject, text: "", headers: said });
-        }
-      } else {
-        this.#unheardSince ??= now;
-        if (now - this.#unheardSince >= this.#config.inactive_threshold / 1e6) {
-          this.#end();
-          return;
-        }
-      }
-      if (this.#beating !== undefined) this.#beat();
-    }, every);
   }
 }

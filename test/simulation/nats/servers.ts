@@ -14,11 +14,7 @@ import type { VirtualClock } from "../../../src/index.js";
 import { type Dialect, OURS } from "./dialect.js";
 import { type Ground, JetStream, type Packet } from "./jetstream.js";
 import { matches } from "./kept.js";
-
-/** The version that the model is compared with. */
-const VERSION = { major: 2, minor: 9, micro: 10 };
-/** From this one on a consumer may have several filters. The model announces it, and is not compared with one. */
-export const WITH_MANY_FILTERS = { major: 2, minor: 10, micro: 0 };
+import { isFrom, nameOf, V2_9, type Version } from "./versions.js";
 
 /** The way between one client and the servers. */
 export interface Wire {
@@ -31,8 +27,8 @@ export interface Wire {
 /** The servers, seen as one: they route messages, and keep those that are for JetStream. */
 export class Servers implements Ground {
   readonly scheduler: VirtualClock;
-  /** The version that it announces. */
-  version: typeof VERSION;
+  /** The version that it announces, and does as. */
+  version: Version;
   readonly jetstream: JetStream;
   readonly #connections = new Set<ModelConnection>();
   /** How far the clock of the server that leads is ahead, in ms. */
@@ -44,14 +40,14 @@ export class Servers implements Ground {
   /** Called with every message that reaches JetStream. */
   noteTaken: (packet: Packet) => void = () => {};
 
-  constructor(clock: VirtualClock, version = VERSION) {
+  constructor(clock: VirtualClock, version = V2_9) {
     this.scheduler = clock;
     this.version = version;
     this.jetstream = new JetStream(this);
   }
 
-  get hasManyFilters(): boolean {
-    return this.version.minor >= WITH_MANY_FILTERS.minor;
+  isFrom(minor: number, micro = 0): boolean {
+    return isFrom(this.version, minor, micro);
   }
 
   serverTime(): number {
@@ -82,10 +78,9 @@ export class Servers implements Ground {
     if (this.jetstream.takes(subject)) {
       if (!this.hasLeader) return;
       this.noteTaken(packet);
-      const answer = this.jetstream.take(packet);
-      if (answer !== undefined && reply !== undefined) {
-        this.send(reply, { subject: reply, text: JSON.stringify(answer) });
-      }
+      this.jetstream.take(packet, (answer) => {
+        if (reply !== undefined) this.send(reply, { subject: reply, text: JSON.stringify(answer) });
+      });
     } else if (this.hasListeners(subject)) {
       this.send(subject, packet);
     } else if (reply !== undefined) {
@@ -191,8 +186,7 @@ export class ModelConnection {
   }
 
   get info() {
-    const { major, minor, micro } = this.#servers.version;
-    return { version: `${major}.${minor}.${micro}` };
+    return { version: nameOf(this.#servers.version) };
   }
 
   get features() {
