@@ -12,7 +12,7 @@ import { dueOf } from "../wire/due.js";
 import { addressOf, foldWallet } from "../wire/wallets.js";
 import { candleBody, readCandleMessage, readWalletMessage, walletBody } from "./message.js";
 import type { Publisher } from "./publisher.js";
-import { keptStatus } from "./statuses.js";
+import { coveredFromStatus, keptStatus } from "./statuses.js";
 import { type FeedSubjects, isCandleToken, walletToken } from "./subjects.js";
 
 /** The options for `watchCandles` or `watchSnipers`. */
@@ -80,12 +80,20 @@ function candleKind(watch: Series & WatchOptions, { client, retention, scheduler
         changeable.push(intervals.shift(before.coveredUntil, -rules.revisionWindow));
       }
       const options = changeable.length === 0 ? watch : { ...watch, since: Math.min(...changeable) };
+      const { since } = checkWatch(options);
+      // The poll knows intervals before those that are offered, because it reads the whole revision window.
+      let offeredFrom = typeof since === "number" ? since : Number.POSITIVE_INFINITY;
       return {
         offered: watchCandles(client, options).pipe(
-          tap((event) => offerCandle(publisher, feed, event, epoch)),
+          tap((event) => {
+            offeredFrom = Math.min(offeredFrom, event.candle.timestamp);
+            offerCandle(publisher, feed, event, epoch);
+          }),
           map(({ candle }) => String(candle.timestamp)),
         ),
-        statuses: watchFeedStatus(client, options),
+        statuses: watchFeedStatus(client, options).pipe(
+          map((status) => coveredFromStatus(status, offeredFrom)),
+        ),
       };
     },
   };

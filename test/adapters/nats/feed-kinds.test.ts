@@ -15,6 +15,7 @@ import {
   watchFeedStatus,
 } from "../../../src/index.js";
 import { openMarket, seriesOf, WATCH } from "./market.js";
+import { clientOf, MINUTE, MINUTES, NOON } from "./minute-service.js";
 
 it("a series goes on with its first candle that can still change, also where that has begun before what is kept", async () => {
   const market = await openMarket(["pair"]);
@@ -33,32 +34,6 @@ it("a series goes on with its first candle that can still change, also where tha
   expect(await firstValueFrom(offered)).toBe(open[1]);
   await market.close();
 });
-
-const MINUTE = 60_000;
-const NOON = Date.UTC(2026, 0, 1, 12);
-const MINUTES = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" } as const;
-
-/** A service whose candles appear at given instants; `appearances`: by the number of the minute after noon. */
-function clientOf(clock: VirtualClock, appearances: ReadonlyMap<number, number>) {
-  const fetch = async (url: string) => {
-    const asked = new URL(url).searchParams;
-    const [from, to] = ["fromDate", "toDate"].map((name) => Number(asked.get(name)) * 1_000);
-    const result = [...appearances]
-      .map(([minute, at]) => ({ minute, at, start: NOON + minute * MINUTE }))
-      .filter(({ start, at }) => start >= from! && start <= to! && at <= clock.now())
-      .sort((a, b) => b.start - a.start)
-      .map(({ minute, start }) => {
-        const prices = { open: 1 + minute, high: 1 + minute, low: 1 + minute, close: 1 + minute };
-        return { timestamp: new Date(start).toISOString(), ...prices, volume: 1, swaps: 1 };
-      });
-    const body = { ...MINUTES, cursor: null, page: 1, tokenAddress: "token", result };
-    const headers = {
-      get: (name: string) => (/^date$/i.test(name) ? new Date(clock.now()).toUTCString() : null),
-    };
-    return { status: 200, headers, text: async () => JSON.stringify(body) };
-  };
-  return createClient({ baseUrl: "https://service.test", apiKey: "key", fetch, scheduler: clock });
-}
 
 /** What is published where one collector works until `diesAt`, and another one from `takenOverAt` on. */
 async function publishedOver(
@@ -133,6 +108,61 @@ it("a series loses no candle to a takeover, however late that appears", async ()
         [{ minute: 6, by: 80_000 }, ...minutes.map((minute) => ({ minute, by: 0 }))],
         { window: 2, settle: 1_000, diesAt: NOON + 7 * MINUTE + 2_000, pause: 3_000 },
       ]),
+    },
+  );
+});
+
+it("a series covers no interval whose candle was not offered, wherever it begins", async () => {
+  const minute = fc.integer({ min: -6, max: 2 });
+  const begins = fc.record({
+    since: fc.oneof(
+      fc.constant(undefined),
+      minute.map((at) => NOON + at * MINUTE),
+      fc.integer({ min: 1, max: 8 }).map((candles) => ({ candles })),
+    ),
+    open: fc.uniqueArray(minute, { maxLength: 3 }),
+    window: fc.integer({ min: 0, max: 4 }),
+    silent: fc.uniqueArray(fc.integer({ min: -6, max: 8 }), { maxLength: 6 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(begins, async ({ since, open, window, silent }) => {
+      const clock = new VirtualClock(NOON + 2 * MINUTE + 10_000);
+      const minutes = Array.from({ length: 20 }, (_, at) => at - 10).filter((at) => !silent.includes(at));
+      const appearances = new Map(minutes.map((at) => [at, NOON + at * MINUTE]));
+      const offered = new Set<number>();
+      const publisher = {
+        offer: (subject: string) => offered.add(Number(splitSubject(subject).last)),
+      } as unknown as Publisher;
+      const client = clientOf(clock, appearances);
+      const watch = { ...MINUTES, every: 20_000, revisionWindow: window, ...(since && { since }) };
+      const kind = feedKindOf(watch, { client, scheduler: clock, retention: 0 });
+      const { offered: coming, statuses } = kind.follow({
+        feed: candleSubjects("p", MINUTES),
+        publisher,
+        epoch: 1,
+        open: open.map((at) => String(NOON + at * MINUTE)),
+        before: undefined,
+      });
+      const following = coming.subscribe();
+      const unfounded = new Set<number>();
+      let covered = 0;
+      const next = ({ state, coveredFrom, coveredUntil }: FeedStatus) => {
+        if (state !== "live") return;
+        const known = minutes.map((at) => NOON + at * MINUTE);
+        for (const at of known.filter((at) => coveredFrom! <= at && at < coveredUntil!)) {
+          if (!offered.has(at)) unfounded.add(at);
+        }
+        covered = coveredUntil! - coveredFrom!;
+      };
+      following.add(statuses.subscribe(next));
+      await clock.advanceTo(NOON + 9 * MINUTE);
+      following.unsubscribe();
+      expect([...unfounded]).toEqual([]);
+      if (offered.size > 1) expect(covered).toBeGreaterThan(0);
+    }),
+    {
+      numRuns: 60,
+      examples: [[{ since: undefined, open: [2], window: 2, silent: [] }]],
     },
   );
 });

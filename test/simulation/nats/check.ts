@@ -14,6 +14,9 @@ const MONITORS: Readonly<Record<string, Monitor>> = {
   revisions: (log, tell) => {
     for (const { what, at } of log.unordered) tell(what, at);
   },
+  covered: (log, tell) => {
+    for (const { what, at } of log.uncovered) tell(what, at);
+  },
   epochs: watchEpochs,
   order: (log, tell) => {
     for (const { breaches, number } of log.subscribers) {

@@ -102,6 +102,14 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     seeds: [55],
   },
   {
+    name: "counts as covered what it has not stored after a lost stream",
+    monitor: "covered",
+    file: "adapters/nats/feed-kinds.ts",
+    find: "map((status) => coveredFromStatus(status, offeredFrom)),",
+    replace: "",
+    seeds: [802],
+  },
+  {
     name: "counts as covered what a purge has taken",
     monitor: "agreement",
     file: "adapters/nats/publisher.ts",

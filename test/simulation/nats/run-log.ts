@@ -49,6 +49,8 @@ export interface NatsLog {
   readonly unfenced: readonly { readonly at: number; readonly what: string }[];
   /** Changes of a candle that were stored under a revision that is no higher than the one before. */
   readonly unordered: readonly { readonly at: number; readonly what: string }[];
+  /** Statuses that cover a candle which was stored once and is gone. */
+  readonly uncovered: readonly { readonly at: number; readonly what: string }[];
   readonly stored: number;
   readonly faults: Readonly<Record<string, number>>;
   /** By pair, what is stored at the end: the texts by the last parts of their subjects. */

@@ -73,7 +73,10 @@ class World {
     this.#plan = plan;
     this.#clock = new VirtualClock(plan.start);
     this.#servers = new Servers(this.#clock);
-    this.#stored = new StoredWatch(() => this.#clock.now());
+    this.#stored = new StoredWatch(
+      () => this.#clock.now(),
+      () => this.#servers.jetstream.streams.get(NAME)?.messages,
+    );
     this.#servers.noteStored = this.#stored.noteStored;
     this.#servers.noteTaken = (packet) => this.#stored.taken(packet);
     this.#service = new WorldService(plan, this.#clock);
@@ -109,6 +112,7 @@ class World {
       subscribers: this.#subscribers,
       unfenced: this.#stored.unfenced,
       unordered: this.#stored.unordered,
+      uncovered: this.#stored.uncovered,
       stored: this.#stored.stored,
       faults: this.#faults,
       kept,

@@ -50,6 +50,10 @@ it("a collector that reads a feed while it is purged does not count as covered w
   expect((await runNatsSeed(1_212, { faults: [1, 2, 3, 4], subscribers: [1] })).breaches).toEqual([]);
 });
 
+it("the next holder of a series whose stream was deleted covers only what it has stored itself", async () => {
+  expect((await runNatsSeed(802, { faults: [2, 3], subscribers: [] })).breaches).toEqual([]);
+});
+
 it.each([1, 2, 3, 4, 5, 6])(
   "a purge while messages are lost leaves nothing covered that is gone, by chance %i",
   async (seed) => {

@@ -1,5 +1,6 @@
 import { headers } from "@nats-io/transport-node";
 import { beforeEach, describe, expect, it } from "vitest";
+import { KeptMessages } from "./kept.js";
 import { StoredWatch } from "./stored.js";
 
 const SUBJECT = "p.candles.mainnet.one.1s.usd.1000";
@@ -14,10 +15,15 @@ const higher = { ...CANDLE, close: 2 };
 
 describe("the watch of what is stored", () => {
   let watch: StoredWatch;
+  let kept: KeptMessages | undefined;
   const store = (more: object, before: object = {}) => watch.noteStored(said(more), said(before));
 
   beforeEach(() => {
-    watch = new StoredWatch(() => 7);
+    kept = new KeptMessages();
+    watch = new StoredWatch(
+      () => 7,
+      () => kept,
+    );
   });
 
   it("tells of a message that does not say what it replaces", () => {
@@ -52,5 +58,27 @@ describe("the watch of what is stored", () => {
     store({ revision: 4 });
     store({ removed: true, revision: 5 });
     expect(watch.unordered).toHaveLength(3);
+  });
+
+  it("tells of a status that covers a candle which is gone", () => {
+    const status = { state: "live", coveredFrom: 0, coveredUntil: 2_000, failures: 0 };
+    const tell = (more: object = {}) => {
+      const text = JSON.stringify({ version: 2, epoch: 2, revision: 3, status: { ...status, ...more } });
+      watch.noteStored({ ...said({}), subject: SUBJECT.replace("1000", "status"), text }, undefined);
+    };
+    kept!.add(said({}));
+    store({});
+    tell();
+    expect(watch.uncovered).toEqual([]);
+    kept = undefined;
+    tell({ coveredFrom: 2_000 });
+    tell({ coveredUntil: 1_000 });
+    tell({ coveredFrom: undefined, coveredUntil: undefined });
+    expect(watch.uncovered).toEqual([]);
+    tell();
+    expect(watch.uncovered).toHaveLength(1);
+    store({ removed: true });
+    tell();
+    expect(watch.uncovered).toHaveLength(1);
   });
 });

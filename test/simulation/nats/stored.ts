@@ -1,4 +1,5 @@
 import type { Ground, Packet } from "./jetstream.js";
+import type { Kept, KeptMessages } from "./kept.js";
 import { NAME } from "./plan.js";
 
 const EXPECTED = "Nats-Expected-Last-Subject-Sequence";
@@ -11,11 +12,18 @@ export class StoredWatch {
   readonly unfenced: { readonly at: number; readonly what: string }[] = [];
   /** Changes of a candle that were stored under a revision that is not one higher than the one before. */
   readonly unordered: { readonly at: number; readonly what: string }[] = [];
+  /** Statuses that were stored although a candle of the range that they cover was gone. */
+  readonly uncovered: { readonly at: number; readonly what: string }[] = [];
   stored = 0;
   readonly #now: () => number;
+  readonly #kept: () => KeptMessages | undefined;
+  /** The candles that were stored and not removed, by feed: what their subjects begin with. */
+  readonly #candles = new Map<string, Set<number>>();
 
-  constructor(now: () => number) {
+  /** `kept`: what the stream of the candles keeps. */
+  constructor(now: () => number, kept: () => KeptMessages | undefined) {
     this.#now = now;
+    this.#kept = kept;
   }
 
   /** Notes a message that reaches the servers. */
@@ -27,6 +35,7 @@ export class StoredWatch {
 
   readonly noteStored: Ground["noteStored"] = (kept, before) => {
     this.stored += 1;
+    this.#noteCandles(kept);
     if (before === undefined || !kept.subject.startsWith(`${NAME}.`)) return;
     const at = this.#now();
     const [now, then] = [stampOf(kept.text), stampOf(before.text)];
@@ -39,6 +48,29 @@ export class StoredWatch {
       this.unordered.push({ at, what });
     }
   };
+
+  #noteCandles({ subject, text }: Kept): void {
+    if (!STORED.test(subject) || !subject.startsWith(`${NAME}.`)) return;
+    const feed = subject.slice(0, subject.lastIndexOf(".") + 1);
+    const last = subject.slice(feed.length);
+    const { removed, status } = JSON.parse(text);
+    const candles = this.#candles.get(feed) ?? new Set();
+    this.#candles.set(feed, candles);
+    if (last !== "status") {
+      if (removed === true) candles.delete(Number(last));
+      else candles.add(Number(last));
+      return;
+    }
+    const { coveredFrom, coveredUntil } = status;
+    const gone = [...candles].filter(
+      (at) => coveredFrom <= at && at < coveredUntil && this.#kept()?.last(`${feed}${at}`) === undefined,
+    );
+    if (gone.length === 0) return;
+    this.uncovered.push({
+      at: this.#now(),
+      what: `${subject} covers ${gone.sort().join(", ")}, which is gone`,
+    });
+  }
 }
 
 /** What a stored message says of its place, and of a candle if it is about one. */
