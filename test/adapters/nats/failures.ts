@@ -1,4 +1,4 @@
-import { UPGRADE, until } from "./servers.js";
+import { until } from "./servers.js";
 import { type Stage, thisSecond } from "./stage.js";
 
 /** Something that goes wrong on a stage; it is over once all followers know what the service says. */
@@ -119,20 +119,6 @@ export const ON_A_CLUSTER: readonly Failure[] = [
       await until("its followers have noticed", () => cutOff.every(({ state }) => state === "stalled"));
       await stage.allGoOn();
       node.thaw();
-      await stage.collectorsShare(2);
-      await stage.allAgree();
-      return undefined;
-    },
-  },
-  {
-    name: "the nodes are restarted, or upgraded, one after another",
-    async play(stage) {
-      for (const node of stage.serversFrom(0)) {
-        await node.end("SIGTERM");
-        await stage.allGoOn();
-        node.start(UPGRADE);
-        await stage.nodesKeepAll();
-      }
       await stage.collectorsShare(2);
       await stage.allAgree();
       return undefined;

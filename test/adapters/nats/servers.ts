@@ -3,20 +3,18 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
 
-/** The programs that NATS_SERVER names, separated as in PATH: servers start as the first, and are upgraded to the last. */
-const PROGRAMS = (process.env.NATS_SERVER || "nats-server").split(delimiter) as [string, ...string[]];
-export const UPGRADE = PROGRAMS.at(-1)!;
+const PROGRAM = process.env.NATS_SERVER || "nats-server";
 
 /** Whether there is a server to test against; without one that is asked for, or on CI, the tests fail where they start it. */
 export const hasServer = process.env.CI === "true" || Boolean(process.env.NATS_SERVER) || canRun();
 
 function canRun(): boolean {
   try {
-    execFileSync(PROGRAMS[0], ["--version"], { stdio: "ignore" });
+    execFileSync(PROGRAM, ["--version"], { stdio: "ignore" });
     return true;
   } catch {
     console.warn(
@@ -66,7 +64,6 @@ export class NatsServer {
   readonly #monitor: number;
   readonly #arguments: readonly string[];
   readonly #folder: string;
-  #program = PROGRAMS[0];
   #child: ChildProcess | undefined;
 
   constructor(
@@ -110,10 +107,8 @@ export class NatsServer {
     return `127.0.0.1:${this.port}`;
   }
 
-  /** Starts it as it was started before, or from here on as another program. */
-  start(program = this.#program): void {
-    this.#program = program;
-    this.#child = spawn(program, this.#arguments, { stdio: "ignore" });
+  start(): void {
+    this.#child = spawn(PROGRAM, this.#arguments, { stdio: "ignore" });
   }
 
   /** Ends it, politely or at once, and waits for that. */

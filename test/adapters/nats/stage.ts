@@ -1,4 +1,4 @@
-import { type ClusterInfo, jetstreamManager } from "@nats-io/jetstream";
+import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { LIMIT, type Market, openMarket, SLOTS, seriesOf } from "./market.js";
 import { CollectorProcess, Follower, openWay } from "./rig.js";
@@ -70,25 +70,10 @@ export class Stage {
   /** The server that leads the stream of the candles. */
   leader(): Promise<NatsServer> {
     return until("a leader", async () => {
-      const leader = (await this.#nodesOf("pairstream"))?.leader;
-      return this.#servers.find(({ name }) => name === leader);
+      const manager = await jetstreamManager(this.connections.at(-1)!, { checkAPI: false, timeout: 1_000 });
+      const { cluster } = await manager.streams.info("pairstream");
+      return this.#servers.find(({ name }) => name === cluster?.leader);
     });
-  }
-
-  /** Waits until every node keeps what is stored, the leases included. */
-  async nodesKeepAll(): Promise<void> {
-    for (const stream of ["pairstream", "KV_pairstream-leases"]) {
-      const isKept = async () => {
-        const followers = (await this.#nodesOf(stream))?.replicas;
-        return followers?.length === this.#servers.length - 1 && followers.every(({ current }) => current);
-      };
-      await until(`all nodes keep ${stream}`, isKept, ELECTED_WITHIN);
-    }
-  }
-
-  async #nodesOf(stream: string): Promise<ClusterInfo | undefined> {
-    const manager = await jetstreamManager(this.connections.at(-1)!, { checkAPI: false, timeout: 1_000 });
-    return (await manager.streams.info(stream)).cluster;
   }
 
   startCollector(number: number): CollectorProcess {
