@@ -1,11 +1,15 @@
-import type { Meter } from "@opentelemetry/api";
+import type { Counter, Histogram, Meter, ObservableGauge } from "@opentelemetry/api";
+import { PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { describe, expect, it } from "vitest";
 import { ATTRIBUTE_NAMES } from "../src/adapters/otel/attributes.js";
 import { instrumentsOf } from "../src/adapters/otel/instruments.js";
+import { openMeter } from "./adapters/otel/reader.js";
 import { markdownBlocks, read } from "./documents/blocks.js";
+import { hasPromtool, promtool } from "./promtool.js";
 
 const GUIDE = read("docs/operations.md");
 const ALERTS = read("examples/nats/alerts.yml");
+const ALERT_TESTS = read("examples/nats/alerts.test.yml");
 
 interface Made {
   readonly kind: string;
@@ -35,6 +39,8 @@ function seriesOf({ kind, name }: Made): readonly string[] {
   return kind === "Histogram" ? ["_bucket", "_count", "_sum"].map((ending) => label + ending) : [label];
 }
 
+const alertNames = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
+
 /** The queries of the guide and the alerts. */
 const queries = [
   ...[...GUIDE.matchAll(/^\| [^|]+\? +\| `([^`]+)` +\|$/gm)].map(([, query]) => query!),
@@ -50,27 +56,63 @@ describe("the guide to operations", () => {
     expect(rows).toEqual(allInstruments().map(({ name, unit }) => ({ name, unit })));
   });
 
-  it("asks for series and labels that there are", () => {
+  it("asks for series and labels that there are, and tests the alerts with them", () => {
     expect(queries).toHaveLength(26);
+    const tested = [...ALERT_TESTS.matchAll(/series: '?([a-z_]+(\{[^}]+\})?)/g)].map(([, series]) => series!);
     const series = new Set([...allInstruments().flatMap(seriesOf), "up"]);
     const labels = new Set([...ATTRIBUTE_NAMES.map(labelOf), "le", "instance", "job"]);
-    const words = queries.flatMap(
+    const words = [...queries, ...tested].flatMap(
       (query) => query.replaceAll(/"[^"]*"/g, "").match(/[a-z]+_[a-z_]+|\bup\b/g)!,
     );
-    const functions = new Set(["histogram_quantile"]);
+    const functions = new Set(["histogram_quantile", "max_over_time"]);
     expect(words.filter((word) => !series.has(word) && !labels.has(word) && !functions.has(word))).toEqual(
       [],
     );
-    expect(words.length).toBeGreaterThan(40);
+    expect(words.length).toBeGreaterThan(100);
   });
 
   it("shows the alerts that the Prometheus of compose.yaml loads, and says what to do about each", () => {
     const [shown] = markdownBlocks("docs/operations.md", GUIDE).filter(({ language }) => language === "yaml");
     expect(`${shown!.code}\n`).toBe(ALERTS);
-    const names = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
     const [, table = ""] = GUIDE.split("## What to do\n");
-    expect(names.filter((name) => !table.includes(`| \`${name}\``))).toEqual([]);
-    expect(read("compose.yaml")).toContain("./examples/nats/alerts.yml:/etc/prometheus/alerts.yml");
-    expect(read("examples/nats/prometheus.yml")).toContain("/etc/prometheus/alerts.yml");
+    expect(alertNames.filter((name) => !table.includes(`| \`${name}\``))).toEqual([]);
+    // The configuration names the alerts as a file beside it.
+    for (const file of ["prometheus.yml", "alerts.yml"]) {
+      expect(read("compose.yaml")).toContain(`./examples/nats/${file}:/etc/prometheus/${file}:ro`);
+    }
+  });
+
+  it("has a test of each alert, for its fault", () => {
+    const fired = [...ALERT_TESTS.matchAll(/\{alertname="(\w+)"\}', value: 1 \}/g)].map(([, name]) => name!);
+    expect([...new Set(fired)].sort()).toEqual([...alertNames].sort());
+  });
+});
+
+describe.skipIf(!hasPromtool)("Prometheus", () => {
+  it("takes the configuration and the alerts as they are", async () => {
+    await promtool(["check", "config", "--lint=all", "--lint-fatal", "examples/nats/prometheus.yml"]);
+    await promtool(["check", "rules", "--lint=all", "--lint-fatal", "examples/nats/alerts.yml"]);
+  });
+
+  it("fires each alert for its fault, and none in health", async () => {
+    await promtool(["test", "rules", "examples/nats/alerts.test.yml"]);
+  });
+
+  it("finds all metrics named and described by its conventions", async () => {
+    const { reader, meter } = openMeter();
+    for (const instrument of Object.values(instrumentsOf(meter)) as (
+      | Counter
+      | Histogram
+      | ObservableGauge
+    )[]) {
+      if ("add" in instrument) instrument.add(1);
+      else if ("record" in instrument) instrument.record(1);
+      else instrument.addCallback((result) => result.observe(1));
+    }
+    const { resourceMetrics } = await reader.collect();
+    const printed = new PrometheusSerializer().serialize(resourceMetrics);
+    const series = [...printed.matchAll(/^(\w+)\{otel_scope_name/gm)].map(([, name]) => name!);
+    expect([...new Set(series)].sort()).toEqual(allInstruments().flatMap(seriesOf).sort());
+    await promtool(["check", "metrics"], printed);
   });
 });

@@ -16,7 +16,7 @@ export interface RunningPoll {
 /** A collector that works with the client. */
 export interface RunningCollector {
   readonly group: string;
-  /** How many slots it holds. */
+  /** How many slots it holds and may work on now. */
   readonly slots: number;
 }
 

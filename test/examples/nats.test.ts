@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openStore } from "../../examples/terminal/store-file.js";
 import { type Market, openMarket } from "../adapters/nats/market.js";
 import { hasServer, type NatsServer, startServer, until } from "../adapters/nats/servers.js";
+import { hasPromtool, promtool } from "../promtool.js";
 import { temporaryFolder } from "./files.js";
 import { endAll, run } from "./program.js";
 
@@ -70,6 +71,7 @@ describe.skipIf(!hasServer)("a collector and a bot over NATS", () => {
     const scraped = async () => (await fetch(address)).text();
     await until("polls", async () => /^pairstream_feeds\{.*kind="candles".*\} \d+$/m.test(await scraped()));
     expect(await scraped()).toMatch(/^pairstream_collector_slots\{.*group="default".*\} 16$/m);
+    if (hasPromtool) await promtool(["check", "metrics"], await scraped());
     collector.child.kill("SIGINT");
     expect(await collector.ended).toBe(0);
     expect(collector.errors()).toBe("");

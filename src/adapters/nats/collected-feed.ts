@@ -7,7 +7,7 @@ import { type Lanes, type Publication, Publisher, type PublisherMeans } from "./
 import { TAKEOVERS_KEPT, type Takeover, takeoversOf } from "./records.js";
 import { carriedStatus, coveredFromStatus, failedStatus, takenOverStatus } from "./statuses.js";
 import { persist } from "./store.js";
-import { type FeedSubjects, STATUS, splitSubject } from "./subjects.js";
+import { type FeedSubjects, messagesOf, STATUS, splitSubject } from "./subjects.js";
 
 /** What all feeds of a collector share. */
 export interface CollectingMeans extends PublisherMeans, AskingMeans {
@@ -247,7 +247,7 @@ async function readStored(
     const told = await persist(store, waiting, () => store.last(stream, `${key}.${STATUS}`));
     const status = told && { ...readStatusMessage(told.text), time: told.time };
     const from = status?.from === undefined ? "stored" : status.from - SEQUENCES_APART;
-    const signals = consume(store, { stream, filter: `${key}.>`, from, scheduler }).pipe(
+    const signals = consume(store, { stream, filter: messagesOf(key), from, scheduler }).pipe(
       takeWhile(({ type }) => type !== "caught-up"),
       takeUntil(fromEvent(signal, "abort")),
       toArray(),

@@ -102,8 +102,9 @@ export class Collector implements RunningCollector {
     return this.#setup.group;
   }
 
+  /** None once its leases have run out, although it keeps its place in them until it can read who has taken them. */
   get slots(): number {
-    return this.#held.size;
+    return this.#limit.mayAct() ? this.#held.size : 0;
   }
 
   start(): void {

@@ -104,8 +104,9 @@ function sniperKind(watch: SniperWatch, { client, scheduler }: AskingMeans): Fee
   const core = coreOf(client);
   return {
     removalOf: (_last, text) => {
-      const { wallet, isRemoved } = readWalletMessage(text);
-      return isRemoved ? undefined : walletBody({ wallet, isRemoved: true });
+      const message = readWalletMessage(text);
+      if (message === undefined || message.isRemoved) return undefined;
+      return walletBody({ wallet: message.wallet, isRemoved: true });
     },
     dueUntil: () => serviceTime(core.serviceClock(), scheduler.now()) - every,
     kept: (status) => status,

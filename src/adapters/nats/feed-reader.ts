@@ -4,7 +4,7 @@ import { Histories, type HistoryReader } from "./histories.js";
 import { type NatsConnection, SharedOnConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
 import { Store } from "./store.js";
-import { type FeedSubjects, isStatus, STATUS, splitSubject } from "./subjects.js";
+import { type FeedSubjects, isStatus, messagesOf, STATUS, splitSubject } from "./subjects.js";
 
 /** Which part of a feed is read: all of it, or only its status. */
 export type FeedPart = "all" | "status";
@@ -69,7 +69,7 @@ class StreamReaders {
       let history = Subscription.EMPTY;
       const reader: FeedReader = {
         key,
-        filter: part === "status" ? `${key}.${STATUS}` : `${key}.>`,
+        filter: part === "status" ? `${key}.${STATUS}` : messagesOf(key),
         attached: () => {
           history = this.#histories.read(reader);
         },
@@ -118,7 +118,7 @@ class Tail {
     void Promise.resolve().then(() => {
       if (this.isEmpty) return;
       if (this.#readers.size <= mostFilters) this.#feeds = new Set(this.#readers.keys());
-      this.#follow(consumeOf(this.#feeds && [...this.#feeds].map((key) => `${key}.>`)));
+      this.#follow(consumeOf(this.#feeds && [...this.#feeds].map(messagesOf)));
     });
   }
 

@@ -5,7 +5,7 @@ import type { PairstreamError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { fromWireError, toWireError, wireError } from "../wire/error.js";
 import { candle, listOf, wallet } from "../wire/model.js";
-import { readWire } from "../wire/read.js";
+import { checkWire, readWire } from "../wire/read.js";
 import type { StoredRecord, Takeover } from "./records.js";
 
 /** The version of messages and leases. It grows with every change that an older reader would misread. */
@@ -24,6 +24,8 @@ const candleMessage = z.object({
   late: removed,
 });
 const walletMessage = z.object({ ...stamp, wallet, removed });
+/** A message of a feed of snipers, about a wallet or not. */
+const sniperMessage = z.looseObject({ version: stamp.version });
 const statusMessage = z.object({
   ...stamp,
   publisher: z.string(),
@@ -170,9 +172,14 @@ export function readCandleMessage(text: string): CandleRecord {
   return { ...stampOf(rest), candle, status, isRemoved: removed === true, ...timing };
 }
 
-/** Reads a message about a wallet; throws like `readCandleMessage`. */
-export function readWalletMessage(text: string): WalletRecord {
-  const { wallet, removed, ...rest } = readWire(walletMessage, text);
+/**
+ * Reads a message about a wallet; throws like `readCandleMessage`. `undefined` for a message without a wallet: later
+ * versions may keep more beside the wallets, and an address may be any text, so a subject does not tell them apart.
+ */
+export function readWalletMessage(text: string): WalletRecord | undefined {
+  const message = readWire(sniperMessage, text);
+  if (message.wallet === undefined) return undefined;
+  const { wallet, removed, ...rest } = checkWire(walletMessage, message);
   return { ...stampOf(rest), wallet, isRemoved: removed === true };
 }
 

@@ -161,9 +161,10 @@ export function watchPublishedSnipers(
   const feed = sniperSubjects(settings.name, checked);
   return defer(() => {
     const table = new SniperTable(checked.pairAddress);
-    return eventsOf(connection, settings, feed, table, (_last, text, time) =>
-      table.wallet({ ...readWalletMessage(text), time }),
-    );
+    return eventsOf(connection, settings, feed, table, (_last, text, time) => {
+      const message = readWalletMessage(text);
+      return message === undefined ? [] : table.wallet({ ...message, time });
+    });
   });
 }
 

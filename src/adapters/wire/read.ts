@@ -3,13 +3,22 @@ import { parseJson } from "../../contract/json.js";
 import { contractError } from "../../contract/schema-error.js";
 import { ContractError } from "../../errors.js";
 
-/** Checks a value sent by another process. Throws a `ContractError` if it does not fit; its path begins with `base`. */
+/** Reads what another process has sent. Throws a `ContractError` if it does not fit; its path begins with `base`. */
 export function readWire<T extends z.ZodMiniType>(
   schema: T,
   text: string,
   base: readonly string[] = [],
 ): z.output<T> {
-  const read = schema.safeParse(parse(text, base));
+  return checkWire(schema, parse(text, base), base);
+}
+
+/** The same for a value that was parsed already. */
+export function checkWire<T extends z.ZodMiniType>(
+  schema: T,
+  value: unknown,
+  base: readonly string[] = [],
+): z.output<T> {
+  const read = schema.safeParse(value);
   if (read.success) return read.data;
   throw contractError(read.error, base);
 }

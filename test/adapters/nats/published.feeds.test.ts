@@ -13,11 +13,11 @@ import {
   type FeedStatus,
   HttpError,
   type Series,
-  type Sniper,
   type SniperEvent,
 } from "../../../src/index.js";
 import { live, MINUTE, type OnServer, onServer, SERIES } from "./published-world.js";
 import { hasServer, until } from "./servers.js";
+import { walletOf } from "./wallets.js";
 
 describe.skipIf(!hasServer)("published over a server", () => {
   let { publishing, watching, name } = {} as OnServer;
@@ -97,45 +97,32 @@ describe.skipIf(!hasServer)("published over a server", () => {
   });
 
   describe("snipers", () => {
-    const wallet = (walletAddress: string, sales: number): Sniper => ({
-      walletAddress,
-      snipedTransactions: [],
-      sellTransactions: Array.from({ length: sales }, (_, at) => ({
-        transactionHash: `${walletAddress}-${at}`,
-        transactionTimestamp: at,
-        blocksAfterCreation: null,
-      })),
-      ...(Object.fromEntries(SNIPER_TOTALS.map((total) => [total, sales])) as Record<
-        (typeof SNIPER_TOTALS)[number],
-        number
-      >),
-    });
     const told = (observedAt: number) => ({ pairAddress: "pair", initial: false, observedAt });
 
     it("come as the wallets that are there, then as what changes", async () => {
       const source = new Subject<SniperEvent>();
       const running = publishSnipers(publishing, source, { name, blocksAfterCreation: 3 }).subscribe();
-      source.next({ ...told(1), type: "wallet-added", wallet: wallet("a.*>", 1) });
-      source.next({ ...told(1), type: "wallet-added", wallet: wallet("status", 0) });
+      source.next({ ...told(1), type: "wallet-added", wallet: walletOf("a.*>", 1) });
+      source.next({ ...told(1), type: "wallet-added", wallet: walletOf("status", 0) });
       const events: SniperEvent[] = [];
       const query = { pairAddress: "pair", blocksAfterCreation: 3 };
       const following = watchPublishedSnipers(watching, query, { name }).subscribe((one) => events.push(one));
       await until("both", () => events.length === 2);
-      const sale = wallet("status", 1).sellTransactions[0]!;
+      const sale = walletOf("status", 1).sellTransactions[0]!;
       source.next({ ...told(2), type: "sold", walletAddress: "status", transaction: sale });
       source.next({
         ...told(2),
         type: "wallet-updated",
-        wallet: wallet("status", 1),
-        previous: wallet("status", 0),
+        wallet: walletOf("status", 1),
+        previous: walletOf("status", 0),
         changed: SNIPER_TOTALS,
       });
-      source.next({ ...told(2), type: "wallet-removed", previous: wallet("a.*>", 1) });
+      source.next({ ...told(2), type: "wallet-removed", previous: walletOf("a.*>", 1) });
       const types = () => events.slice(2).map(({ type }) => type);
       await until("the rest", () => types().includes("wallet-removed") && types().includes("wallet-updated"));
       expect(types().sort()).toEqual(["sold", "wallet-removed", "wallet-updated"]);
       const { result } = events.reduce(applySniperEvent, emptyReport);
-      expect(result).toEqual([wallet("status", 1)]);
+      expect(result).toEqual([walletOf("status", 1)]);
       following.unsubscribe();
       running.unsubscribe();
     });

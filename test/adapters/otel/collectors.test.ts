@@ -23,6 +23,7 @@ describe.skipIf(!hasServer)("a metered client of a collector", () => {
     connection = await connectTo([server]);
   });
   afterEach(() => {
+    server.thaw();
     for (const one of running.splice(0)) one.unsubscribe();
   });
   afterAll(async () => {
@@ -75,6 +76,18 @@ describe.skipIf(!hasServer)("a metered client of a collector", () => {
       const live = points.find(([attributes]) => attributes["pairstream.feed.state"] === "live");
       return live?.[1] === feeds.length;
     });
+  });
+
+  it("shows no slots once a collector may not act, as NATS is out of reach, and then those it has again", async () => {
+    const { count } = start("out-of-reach", { lease: 2_000 });
+    const slots = "pairstream.collector.slots";
+    await until("it has all", async () => (await count(slots)) === 4);
+    server.freeze();
+    await until("its leases have run out", async () => (await count(slots)) === 0);
+    const troubles = { "pairstream.trouble.kind": "connection" };
+    await until("trouble", async () => (await count("pairstream.collector.troubles", troubles)) > 0);
+    server.thaw();
+    await until("it has all again", async () => (await count(slots)) === 4);
   });
 
   it("counts feeds that fail for good", async () => {

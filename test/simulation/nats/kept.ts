@@ -88,8 +88,12 @@ function familyOf(subject: string): string {
 /** Whether a subject fits a pattern of NATS. */
 export function matches(pattern: string, subject: string): boolean {
   if (pattern === ">" || pattern === subject) return true;
-  // Most patterns have no star, and thousands of messages are compared with each.
-  if (!pattern.includes("*")) return pattern.endsWith(".>") && subject.startsWith(pattern.slice(0, -1));
+  // Most patterns leave at most the last part open, and thousands of messages are compared with each.
+  const beginning = pattern.slice(0, -1);
+  if (!beginning.includes("*")) {
+    if (!subject.startsWith(beginning)) return false;
+    return pattern.endsWith(".>") || (pattern.endsWith(".*") && !subject.includes(".", beginning.length));
+  }
   const wanted = pattern.split(".");
   const parts = subject.split(".");
   for (const [at, part] of wanted.entries()) {
