@@ -1,9 +1,20 @@
-import { fromEvent, lastValueFrom, Observable, Subscription, takeUntil, takeWhile, toArray } from "rxjs";
+import {
+  fromEvent,
+  lastValueFrom,
+  Observable,
+  repeat,
+  type Subscriber,
+  Subscription,
+  takeUntil,
+  takeWhile,
+  toArray,
+} from "rxjs";
 import type { FeedStatus } from "../../feed-status.js";
 import { consume, type StreamSignal } from "./consumer.js";
 import { type AskingMeans, type CollectedWatch, type FeedKind, feedKindOf } from "./feed-kinds.js";
+import type { Lanes } from "./lanes.js";
 import { readStatusMessage, type StatusRecord, statusBody } from "./message.js";
-import { type Lanes, type Publication, Publisher, type PublisherMeans } from "./publisher.js";
+import { type Publication, Publisher, type PublisherMeans } from "./publisher.js";
 import { TAKEOVERS_KEPT, type Takeover, takeoversOf } from "./records.js";
 import { carriedStatus, coveredFromStatus, failedStatus, takenOverStatus } from "./statuses.js";
 import { persist } from "./store.js";
@@ -32,7 +43,7 @@ interface OpenRecord {
 /**
  * Works on one feed under a lease while it is subscribed to. It finds out from the stored messages where the previous
  * collector stopped, asks the service from there on, and publishes. If the service's stream fails, it publishes the
- * error and then fails with it.
+ * error and then fails with it. If the previous collector has changed the status meanwhile, it begins anew.
  */
 export function collectFeed(
   feed: FeedSubjects,
@@ -40,11 +51,11 @@ export function collectFeed(
   means: CollectingMeans,
   epoch: number,
 ): Observable<never> {
-  return new Observable((subscriber) => {
-    const work = new FeedWork({ feed, watch, means, epoch }, (error) => subscriber.error(error));
+  return new Observable<never>((subscriber) => {
+    const work = new FeedWork({ feed, watch, means, epoch }, subscriber);
     subscriber.add(() => work.stop());
     work.start();
-  });
+  }).pipe(repeat());
 }
 
 /** The feed, the means to work on it, and the lease. */
@@ -59,8 +70,8 @@ class FeedWork {
   readonly #order: FeedOrder;
   readonly #kind: FeedKind;
   readonly #publisher: Publisher;
-  /** Ends the work with an error. */
-  readonly #end: (error: unknown) => void;
+  /** Gets the error that ends the work, or the completion after which it begins anew. */
+  readonly #subscriber: Subscriber<never>;
   readonly #abort = new AbortController();
   /** The subscriptions to the service's streams, and the timer that stores messages again. */
   readonly #following = new Subscription();
@@ -75,16 +86,20 @@ class FeedWork {
   /** Candles of intervals before this are gone from the stream. */
   #goneUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(order: FeedOrder, end: (error: unknown) => void) {
+  constructor(order: FeedOrder, subscriber: Subscriber<never>) {
     const { feed, watch, means } = order;
     this.#order = order;
-    this.#end = end;
+    this.#subscriber = subscriber;
     this.#kind = feedKindOf(watch, means);
     const own: PublisherMeans = {
       ...means,
       fail: (error) => this.#fail(error),
       tell: (publication) => this.#tell(publication),
       lost: (open) => this.#lose(open),
+      overtaken: () => {
+        this.stop();
+        subscriber.complete();
+      },
       ended: (subject) => {
         this.#newestFinal = Math.max(this.#newestFinal, timestampOf(subject));
       },
@@ -102,7 +117,7 @@ class FeedWork {
         if (status !== undefined && status.epoch > epoch) means.outranked(feed, status.epoch);
         if (!signal.aborted) this.#follow(stored);
       },
-      (error) => this.#end(error),
+      (error) => this.#subscriber.error(error),
     );
   }
 
@@ -113,7 +128,8 @@ class FeedWork {
     this.#publisher.stop();
   }
 
-  #follow({ status, open }: StoredFeed): void {
+  #follow({ status, open, newestFinal }: StoredFeed): void {
+    this.#newestFinal = newestFinal;
     const { feed, means, epoch } = this.#order;
     const publisher = this.#publisher;
     const before = status && takenOverStatus(status.status, this.#kind.dueUntil());
@@ -156,9 +172,8 @@ class FeedWork {
    * stored: that message is gone. An older candle may wait for its last message longer than a newer one.
    */
   #lose(open: readonly string[]): void {
-    const last = this.#status;
-    if (last?.coveredUntil === undefined) return;
-    const { coveredUntil } = last;
+    const last = this.#status!;
+    const { coveredUntil = this.#newestFinal + 1 } = last;
     const again = open.map(timestampOf).filter((at) => this.#newestFinal < at && at < coveredUntil);
     this.#goneUntil = Math.max(this.#goneUntil, Math.min(coveredUntil, ...again));
     this.#tellStatus(coveredFromStatus(last, this.#goneUntil));
@@ -168,9 +183,11 @@ class FeedWork {
     if (status === this.#status) return;
     this.#status = status;
     const { means, epoch } = this.#order;
-    this.#publisher.offerStatus(() => {
+    this.#publisher.offerStatus((isFirst) => {
       const from = this.#publisher.firstOpen;
-      const body = statusBody({ status, publisher: means.publisher, takeovers: this.#takeovers, from });
+      const told = isFirst ? coveredFromStatus(status, Number.POSITIVE_INFINITY) : status;
+      const { publisher } = means;
+      const body = statusBody({ status: told, publisher, takeovers: this.#takeovers, from });
       return { body, isRemoval: false, epoch, observedAt: 0 };
     });
   }
@@ -180,11 +197,11 @@ class FeedWork {
     const isSecond = this.#following.closed;
     this.#following.unsubscribe();
     if (isSecond || this.#status === undefined) {
-      this.#end(error);
+      this.#subscriber.error(error);
       return;
     }
     this.#tellStatus(failedStatus(this.#status, error));
-    this.#publisher.whenIdle(() => this.#end(error));
+    this.#publisher.whenIdle(() => this.#subscriber.error(error));
   }
 
   #tell(publication: Publication): void {
@@ -220,6 +237,8 @@ const STARTING: FeedStatus = Object.freeze({ state: "starting", failures: 0 });
 interface StoredFeed {
   readonly status: (StatusRecord & { readonly time: number }) | undefined;
   readonly open: Map<string, OpenRecord>;
+  /** The newest candle of which the last message was read. */
+  readonly newestFinal: number;
 }
 
 /**
@@ -240,33 +259,53 @@ async function readStored(
   try {
     const { key, stream } = feed;
     // If the stream is gone, there may be nobody else to create it again.
+    const gone = () => void ensureStream().catch(() => {});
     const onTrouble = (error: unknown) => {
-      if (store.isStreamGone(error)) ensureStream().catch(() => {});
+      if (store.isStreamGone(error)) gone();
     };
     const waiting = { scheduler, signal, onTrouble };
+    const read = async (from: number) => {
+      const start = from === 0 ? "stored" : from;
+      const signals = consume(store, { stream, filter: messagesOf(key), from: start, scheduler, gone }).pipe(
+        takeWhile(({ type }) => type !== "caught-up"),
+        takeUntil(fromEvent(signal, "abort")),
+        toArray(),
+      );
+      const newest = new Map<string, Extract<StreamSignal, { type: "message" }>>();
+      for (const message of await lastValueFrom(signals)) {
+        if (message.type !== "message") continue;
+        const { last } = splitSubject(message.subject);
+        if ((newest.get(last)?.time ?? 0) <= message.time) newest.set(last, message);
+      }
+      return newest;
+    };
     const told = await persist(store, waiting, () => store.last(stream, `${key}.${STATUS}`));
-    const status = told && { ...readStatusMessage(told.text), time: told.time };
-    const from = status?.from === undefined ? "stored" : status.from - SEQUENCES_APART;
-    const signals = consume(store, { stream, filter: messagesOf(key), from, scheduler }).pipe(
-      takeWhile(({ type }) => type !== "caught-up"),
-      takeUntil(fromEvent(signal, "abort")),
-      toArray(),
-    );
-    const newest = new Map<string, Extract<StreamSignal, { type: "message" }>>();
-    for (const message of await lastValueFrom(signals)) {
-      if (message.type !== "message") continue;
-      const { last } = splitSubject(message.subject);
-      if ((newest.get(last)?.time ?? 0) <= message.time) newest.set(last, message);
+    let from = beginningOf(told && readStatusMessage(told.text));
+    for (;;) {
+      const newest = await read(from);
+      const message = newest.get(STATUS);
+      // Another status than was told may have come meanwhile; if none is left, what it covered is gone with it.
+      const status = message && { ...readStatusMessage(message.text()), time: message.time };
+      if (beginningOf(status) < from) {
+        from = beginningOf(status);
+        continue;
+      }
+      const open = new Map<string, OpenRecord>();
+      let newestFinal = Number.NEGATIVE_INFINITY;
+      for (const [last, { subject, sequence, text }] of newest) {
+        const removal = last === STATUS ? undefined : kind.removalOf(last, text());
+        if (last === STATUS || removal !== undefined) publisher.learn(subject, sequence, text());
+        if (removal !== undefined) open.set(last, { removal });
+        else if (Number(last) > newestFinal) newestFinal = Number(last);
+      }
+      return { status, open, newestFinal };
     }
-    const open = new Map<string, OpenRecord>();
-    for (const [last, { subject, sequence, text }] of newest) {
-      const removal = last === STATUS ? undefined : kind.removalOf(last, text());
-      if (last === STATUS || removal !== undefined) publisher.learn(subject, sequence, text());
-      if (removal !== undefined) open.set(last, { removal });
-    }
-    // A status that has gone since it was read, as by a purge, covers messages that have gone with it.
-    return { status: newest.has(STATUS) ? status : undefined, open };
   } finally {
     readers.leave();
   }
+}
+
+/** The sequence of the first message to read for a status; 0 for all messages. */
+function beginningOf(status: StatusRecord | undefined): number {
+  return Math.max(0, (status?.from ?? 0) - SEQUENCES_APART);
 }

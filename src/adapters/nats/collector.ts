@@ -6,6 +6,7 @@ import { PairstreamError } from "../../errors.js";
 import type { CollectorActivity } from "./activity.js";
 import { type CollectingMeans, collectFeed } from "./collected-feed.js";
 import type { CollectedWatch } from "./feed-kinds.js";
+import { Lanes, MESSAGES_AT_ONCE } from "./lanes.js";
 import { LeaseBucket } from "./lease-bucket.js";
 import {
   areSameRules,
@@ -28,7 +29,7 @@ import {
 import { answerForLife } from "./liveness.js";
 import type { NatsConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
-import { Lanes, MESSAGES_AT_ONCE, type Publication } from "./publisher.js";
+import type { Publication } from "./publisher.js";
 import { SharedLimit } from "./shared-limit.js";
 import { failureOver, persist, Store } from "./store.js";
 import { type FeedSubjects, slotOf } from "./subjects.js";

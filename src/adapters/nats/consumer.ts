@@ -35,6 +35,8 @@ export interface ConsumerPlan {
   /** The last message of each subject, the messages from a sequence on, or only new messages. */
   readonly from: "stored" | "now" | number;
   readonly scheduler: SchedulerLike;
+  /** Called each time there is no such stream. */
+  readonly gone?: () => void;
 }
 
 /**
@@ -172,6 +174,7 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
       listening.add(() => inner.unsubscribe());
       const made = await store.addConsumer(stream, configOf(store, plan, progress, inbox));
       if (made === undefined) {
+        plan.gone?.();
         giveUp();
         return;
       }

@@ -6,11 +6,12 @@ import { InvalidInputError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
 import { offerCandle, offerSniper } from "./feed-kinds.js";
+import { Lanes, MESSAGES_AT_ONCE } from "./lanes.js";
 import { answerForLife } from "./liveness.js";
 import { statusBody } from "./message.js";
 import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type NatsSettings, type StreamOptions } from "./options.js";
-import { Lanes, MESSAGES_AT_ONCE, type Publication, Publisher } from "./publisher.js";
+import { type Publication, Publisher } from "./publisher.js";
 import { failedStatus } from "./statuses.js";
 import { failureOver, persist, Store } from "./store.js";
 import {

@@ -1,5 +1,6 @@
 import { type SchedulerLike, Subscription, timer } from "rxjs";
 import { callAfter } from "../../client/timers.js";
+import type { Lanes } from "./lanes.js";
 import { readRecord, writeMessage } from "./message.js";
 import { decide, GONE, nextRevision, observedOver, type Proposal, type StoredRecord } from "./records.js";
 import { asPairstreamError, type Store } from "./store.js";
@@ -48,6 +49,8 @@ export interface PublisherMeans {
    * messages are stored again.
    */
   lost?(open: readonly string[]): void;
+  /** Called if an earlier lease has stored another status than the one that `learn` was told of. */
+  overtaken?(): void;
   /** Called once the last message on a subject is stored. If it goes, it is not stored again. */
   ended?(subject: string): void;
 }
@@ -68,55 +71,19 @@ const LONGEST_RETRY = 1_000;
 /** After so many failures in a row, the stream is set up again in case it is gone. */
 const FAILURES_BEFORE_SETUP = 5;
 
-/** How many messages that share their lanes may wait for their acknowledgement at once. */
-export const MESSAGES_AT_ONCE = 256;
-
-/** Lanes, of which a fixed number may be taken at once. */
-export class Lanes {
-  readonly #most: number;
-  readonly #waiting = new Set<() => void>();
-  #taken = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  /** Takes a lane. If none is free, `retry` is called once one is. */
-  enter(retry: () => void): boolean {
-    if (this.#taken >= this.#most) {
-      this.#waiting.add(retry);
-      return false;
-    }
-    this.#taken += 1;
-    return true;
-  }
-
-  /** Takes a lane as soon as one is free. */
-  turn(): Promise<void> {
-    return new Promise((resolve) => {
-      const retry = () => {
-        if (this.enter(retry)) resolve();
-      };
-      retry();
-    });
-  }
-
-  leave(): void {
-    this.#taken -= 1;
-    // Whoever is called may take no lane, or take one and wait for another.
-    while (this.#taken < this.#most) {
-      const [next] = this.#waiting;
-      if (next === undefined) return;
-      this.#waiting.delete(next);
-      next();
-    }
-  }
-}
+/**
+ * Makes a status. `isFirst`: whether none is known to be stored. Then it is stored before all else, and must cover
+ * nothing.
+ */
+type MakeStatus = (isFirst: boolean) => Proposal;
 
 /**
  * Stores the messages of one feed, or of all feeds in a stream: the newest on each subject. At most one message per
- * subject is on its way, and it replaces only the message that is known to be stored. The status of a feed is stored
- * after everything that was offered before it.
+ * subject is on its way, and it replaces only the message that is known to be stored.
+ *
+ * The status of a feed is stored after everything that was offered before it. It also shows whether that is still
+ * there: if the stream is gone or was purged, a status that replaces the one before is refused. So a feed with a status
+ * stores nothing until one is stored.
  *
  * Messages that cannot be stored at present wait, one per subject.
  */
@@ -134,9 +101,11 @@ export class Publisher {
   /** While nothing is sent after a failure, the wait for the next attempt. */
   #pause: Subscription | undefined;
   #failures = 0;
-  #status: { readonly make: () => Proposal; readonly isForced: boolean; readonly after: number } | undefined;
+  /** How often stored messages have turned out to be gone. */
+  #losses = 0;
+  #status: { readonly make: MakeStatus; readonly isForced: boolean; readonly after: number } | undefined;
   /** The last status of the feed. */
-  #makeStatus: (() => Proposal) | undefined;
+  #makeStatus: MakeStatus | undefined;
   #count = 0;
   #idle: (() => void) | undefined;
   readonly #retry = () => this.#pump();
@@ -172,7 +141,7 @@ export class Publisher {
   }
 
   /** Stores a status once everything that was offered before is stored. `make` is called then. */
-  offerStatus(make: () => Proposal, isForced = false): void {
+  offerStatus(make: MakeStatus, isForced = false): void {
     this.#makeStatus = make;
     this.#status = { make, isForced, after: this.#count };
     this.#pump();
@@ -227,7 +196,7 @@ export class Publisher {
 
   #pump(): void {
     if (this.#isStopped || this.#pause !== undefined) return;
-    for (const offer of this.#waiting.values()) {
+    for (const offer of this.#isFirst ? [] : this.#waiting.values()) {
       if (this.#sending.has(offer.subject)) continue;
       if (!this.#enter()) return;
       this.#waiting.delete(offer.subject);
@@ -237,16 +206,23 @@ export class Publisher {
     this.#checkIdle();
   }
 
+  /** Whether the feed has a status, and none is known to be stored. */
+  get #isFirst(): boolean {
+    return this.#makeStatus !== undefined && !this.#stored.has(this.#statusSubject);
+  }
+
   #pumpStatus(): void {
     const status = this.#status;
     const subject = this.#statusSubject;
     if (status === undefined || this.#sending.has(subject)) return;
+    const isFirst = this.#isFirst;
     const isEarlier = (offer: Offer) => offer.subject !== subject && offer.number <= status.after;
-    if ([...this.#sending.values()].some(isEarlier) || [...this.#waiting.values()].some(isEarlier)) return;
-    if (!this.#enter()) return;
-    this.#status = undefined;
+    const unstored = isFirst ? [] : [...this.#sending.values(), ...this.#waiting.values()];
+    if (unstored.some(isEarlier) || !this.#enter()) return;
+    // After the first one it is told what is covered.
+    if (!isFirst) this.#status = undefined;
     const { make, isForced, after: number } = status;
-    this.#begin({ subject, proposal: make(), isLast: false, isForced, number });
+    this.#begin({ subject, proposal: make(isFirst), isLast: false, isForced, number });
   }
 
   #enter(): boolean {
@@ -307,8 +283,10 @@ export class Publisher {
    * version 2.9 counts the refused message, and a server that crashed has lost that count when it comes back. A candle
    * that has just begun is not read first: at the start of an interval that would take a request for every series.
    */
-  async #store({ subject, proposal, isLast, isForced }: Offer): Promise<void> {
+  async #store(offer: Offer): Promise<void> {
+    const { subject, proposal, isLast, isForced } = offer;
     const { store, tell } = this.#means;
+    const losses = this.#losses;
     let stored = this.#stored.get(subject);
     const isCertain = stored === undefined ? proposal.isBeginning === true : stored.sequence !== GONE;
     let mustRead = !isCertain || this.#doubtful.has(subject);
@@ -318,12 +296,16 @@ export class Publisher {
         const message = await store.last(this.#stream, subject);
         if (this.#isStopped) return;
         if (message !== undefined) {
-          stored = { ...readRecord(message.text), sequence: message.sequence, isOwn: false };
-        } else if (stored !== undefined) {
-          const isNews = stored.sequence !== GONE && this.#stored.get(subject) === stored;
-          if (isNews) this.#restore(proposal.epoch);
-          stored = { ...stored, sequence: GONE };
+          const found = { ...readRecord(message.text), sequence: message.sequence, isOwn: false };
+          if (subject === this.#statusSubject && isOvertaken(stored, found, proposal)) {
+            this.#means.overtaken?.();
+            if (this.#isStopped) return;
+          }
+          stored = found;
+        } else if (stored !== undefined && stored.sequence !== GONE && losses === this.#losses) {
+          this.#restore(proposal.epoch);
         }
+        if (this.#isUncertain(offer, losses)) return;
       }
       const decision = decide(stored, proposal);
       if (decision === "keep") tell({ type: "superseded", subject, sequence: stored!.sequence });
@@ -338,7 +320,7 @@ export class Publisher {
       const revision = nextRevision(stored, proposal);
       const record = { epoch, observedAt, body, isRemoval, due, isLate, revision };
       const sequence = await store.publish(subject, writeMessage(record), stored?.sequence ?? GONE);
-      if (this.#isStopped) return;
+      if (this.#isStopped || this.#isUncertain(offer, losses)) return;
       if (sequence !== undefined) {
         stored = { ...record, sequence, isOwn: true };
         tell({ type: "stored", subject, sequence });
@@ -353,8 +335,20 @@ export class Publisher {
     else this.#stored.set(subject, stored!);
   }
 
+  /**
+   * Whether stored messages have turned out to be gone since an offer began to be stored, with `losses` before that.
+   * What was heard meanwhile may be about what is gone, so the offer waits to be stored anew.
+   */
+  #isUncertain(offer: Offer, losses: number): boolean {
+    if (losses === this.#losses) return false;
+    this.#doubtful.add(offer.subject);
+    this.#putBack(offer);
+    return true;
+  }
+
   /** Stores again what may still be replaced, after finding that stored messages are gone. */
   #restore(epoch: number): void {
+    this.#losses += 1;
     const gone = this.#open();
     this.#stored.delete(this.#statusSubject);
     for (const [subject, stored] of gone) {
@@ -362,12 +356,13 @@ export class Publisher {
       this.#offerAgain(subject, { ...stored, epoch, isBeginning: false }, false);
     }
     this.#means.lost?.(gone.map(([subject]) => subject));
+    if (this.#makeStatus !== undefined) this.offerStatus(this.#makeStatus);
   }
 
   #putBack(offer: Offer): void {
-    const { subject, proposal, isForced, number } = offer;
+    const { subject, isForced, number } = offer;
     if (subject === this.#statusSubject) {
-      this.#status ??= { make: () => proposal, isForced, after: number };
+      this.#status ??= { make: this.#makeStatus!, isForced, after: number };
     } else if (!this.#waiting.has(subject)) this.#waiting.set(subject, offer);
   }
 
@@ -375,4 +370,10 @@ export class Publisher {
     if (this.#waiting.size > 0 || this.#sending.size > 0 || this.#status !== undefined) return;
     this.#idle?.();
   }
+}
+
+/** Whether a status that was learned of has been replaced under an earlier lease than that of a proposal. */
+function isOvertaken(learned: StoredRecord | undefined, found: StoredRecord, { epoch }: Proposal): boolean {
+  if (learned === undefined || learned.sequence === GONE || learned.isOwn) return false;
+  return found.sequence !== learned.sequence && found.epoch < epoch;
 }

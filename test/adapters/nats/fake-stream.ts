@@ -1,10 +1,6 @@
+import { Lanes } from "../../../src/adapters/nats/lanes.js";
 import { readRecord, writeMessage } from "../../../src/adapters/nats/message.js";
-import {
-  Lanes,
-  type Publication,
-  Publisher,
-  type PublisherMeans,
-} from "../../../src/adapters/nats/publisher.js";
+import { type Publication, Publisher, type PublisherMeans } from "../../../src/adapters/nats/publisher.js";
 import type { StoredRecord } from "../../../src/adapters/nats/records.js";
 import type { Store } from "../../../src/adapters/nats/store.js";
 import { VirtualClock } from "../../../src/index.js";
@@ -31,6 +27,8 @@ export class FakeStream {
   fates: Fate[] = [];
   mayPublish = true;
   setups = 0;
+  /** How often an earlier lease has stored another status than the one that was learned of. */
+  overtaken = 0;
   /** Messages that expected what was not there. */
   refusals = 0;
   /** The most messages that were on their way at once: to one subject, and to all. */
@@ -67,6 +65,9 @@ export class FakeStream {
       tell: (publication) => this.publications.push(publication),
       fail: (error) => this.failures.push(error),
       lost: (open) => this.losses.push(open),
+      overtaken: () => {
+        this.overtaken += 1;
+      },
     };
     return new Publisher(means, FEED);
   }

@@ -113,8 +113,8 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     name: "counts as covered what a purge has taken",
     monitor: "agreement",
     file: "adapters/nats/publisher.ts",
-    find: "if (isNews) this.#restore(proposal.epoch);",
-    replace: "",
+    find: "this.#restore(proposal.epoch);",
+    replace: "stored = { ...stored, sequence: GONE };",
     seeds: [42],
   },
   {
@@ -153,8 +153,8 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     name: "gives up a message that is not acknowledged",
     monitor: "agreement",
     file: "adapters/nats/publisher.ts",
-    find: "    this.#putBack(offer);\n",
-    replace: "",
+    find: "this.#doubtful.add(subject);\n    this.#putBack(offer);\n",
+    replace: "this.#doubtful.add(subject);\n",
     seeds: [1231],
   },
   {
