@@ -39,7 +39,7 @@ async function wrongsOf({ how, lostAt, deafFrom = Number.POSITIVE_INFINITY, dies
   const watch = new StoredWatch(() => clock.now(), kept);
   servers.noteStored = watch.noteStored;
   const made = { name: NAME, subjects: [FEED.subjects], max_msgs_per_subject: 1 };
-  servers.jetstream.take({ subject: `$JS.API.STREAM.CREATE.${NAME}`, text: JSON.stringify(made) });
+  servers.take({ subject: `$JS.API.STREAM.CREATE.${NAME}`, text: JSON.stringify(made) });
   const wrongs: string[] = [];
   const appearances = new Map(Array.from({ length: 30 }, (_, at) => [at - 15, NOON + (at - 15) * MINUTE]));
   let count = 0;
