@@ -27,7 +27,7 @@ kernels: in a profile no function takes a tenth, and those that make objects tak
 
 **A backtest.** The replay and the strategy take a half of its time, orders and fills a fifth, two accounts candle by candle
 a sixth, as the second one is buy and hold, and the statistics 4 % (\`node --cpu-prof\`). With all of its orders left out it
-still takes about twice as long as the strategy alone (a row of \`npm run bench -- backtest\`): what it does for every candle
+still takes 1.6 to 2 times the strategy alone (a row of \`npm run bench -- backtest\`): what it does for every candle
 is above the goal of 1.5, and the strategy takes 1.8 times the other replay, which has none. A candle makes 717 bytes of
 objects, beside 440 by the strategy alone; 240 of the rest are of the RxJS \`Subject\` that the events go through. Statistics
 in place took a fifth off their time, and a broker that remembers nothing for candles without orders a tenth off the bytes.
