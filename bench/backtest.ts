@@ -1,6 +1,13 @@
 import { createRequire } from "node:module";
 import { type Candle, ema, replayCandles, rsi, type Series, withIndicators } from "pairstream";
-import { type BacktestResult, type BrokerOptions, backtest as run, sweep } from "pairstream/backtest";
+import {
+  type BacktestResult,
+  type BrokerOptions,
+  backtest as run,
+  type Strategy,
+  sweep,
+} from "pairstream/backtest";
+import { ignoreElements } from "rxjs";
 import { marketOf } from "../test/indicators/market.js";
 import bracketed, { type Parameters, STOP, TARGET } from "./backtest/strategy.js";
 import type { Bench, GoalResult, MeasureOptions, Report } from "./bench.js";
@@ -46,6 +53,7 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
     { name: "pairstream", isFloor: false, run: (candles: readonly Candle[]) => trade(candles) },
     { name: "the strategy, on the replay alone", isFloor: true, run: orderAlone },
     { name: "the replay with EMA and RSI alone", isFloor: true, run: replayAlone },
+    { name: "the same backtest, all of its orders left out", isFloor: true, run: tradeNothing },
   ];
   const timed = await sideBySide(
     [
@@ -165,6 +173,12 @@ function candlesOf(length: number): readonly Candle[] {
 
 function trade(candles: readonly Candle[]): Promise<BacktestResult> {
   return run({ feeds: [{ series: SERIES, candles }], strategy: bracketed(PARAMETERS), broker: BROKER });
+}
+
+/** What a backtest takes where it fills nothing but the order that buys and holds. */
+function tradeNothing(candles: readonly Candle[]): Promise<BacktestResult> {
+  const strategy: Strategy = (events) => bracketed(PARAMETERS)(events).pipe(ignoreElements());
+  return run({ feeds: [{ series: SERIES, candles }], strategy, broker: BROKER });
 }
 
 function orderAlone(candles: readonly Candle[]): void {

@@ -232,7 +232,8 @@ collected: first without connections, as virtual time gives it, then in the proc
 
 The last of ${BUSY.toLocaleString("en-US")} polls cannot be sent before those ahead of it are: bare calls of cross-fetch in a
 row, with nothing around them, take ${inTime(inARow)} ms until the last one is sent, and ${inTime(byTimers)} ms where each has a
-timer of its own that is due at the same instant, and one for its timeout.`;
+timer of its own that is due at the same instant, and one for its timeout. Node opens the connections of calls in a row
+after the last of them, and those of timers one by one, each before the next timer.`;
 }
 
 function inTime({ median, p99 }: Lateness): string {

@@ -154,10 +154,16 @@ export class Broker {
   close(bar: Bar, fills: "own" | "pair" | "none" = "own"): readonly Report[] {
     const holding = this.#holdingOf(bar);
     const isCalm = this.#isCalm(bar, fills);
-    if (isCalm && holding.quantity >= 0) {
-      this.#price(bar, holding);
-      return this.#equity > 0 ? NOTHING : this.#ruin(bar, []);
-    }
+    if (!isCalm || holding.quantity < 0) return this.#work(bar, fills, holding, isCalm);
+    this.#price(bar, holding);
+    return this.#equity > 0 ? NOTHING : this.#ruin(bar, []);
+  }
+
+  /**
+   * What a candle changes in orders and debts. Its functions remember the candle, for which the engine makes room whenever
+   * it begins: in `close` that would be with every candle.
+   */
+  #work(bar: Bar, fills: "own" | "pair" | "none", holding: Holding, isCalm: boolean): readonly Report[] {
     const reports: Report[] = [];
     let { quantity } = holding;
     let owed = Math.max(0, -quantity);
