@@ -62,7 +62,8 @@ export class WorldService {
       const query = new URLSearchParams({
         timeframe,
         currency: "usd",
-        fromDate: String(Math.floor((start - PAST * interval) / 1_000)),
+        // The first swap may lie in an interval that began before the pair.
+        fromDate: String(Math.floor((start - (PAST + 1) * interval) / 1_000)),
         toDate: String(Math.ceil(this.now() / 1_000)),
         limit: "1000",
         ...(cursor === undefined ? {} : { cursor }),

@@ -54,6 +54,10 @@ it("the next holder of a series whose stream was deleted covers only what it has
   expect((await runNatsSeed(802, { faults: [2, 3], subscribers: [] })).breaches).toEqual([]);
 });
 
+it("a swap in an interval that began before its pair is the truth, too", async () => {
+  expect((await runNatsSeed(4501, { faults: [], subscribers: [] })).breaches).toEqual([]);
+});
+
 it.each([1, 2, 3, 4, 5, 6])(
   "a purge while messages are lost leaves nothing covered that is gone, by chance %i",
   async (seed) => {
