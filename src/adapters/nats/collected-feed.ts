@@ -143,7 +143,7 @@ class FeedWork {
     this.#following.add(offered.subscribe({ next: (last) => open.delete(last), error }));
     const next = (own: FeedStatus) => {
       if (own.state === "live") this.#removeMissing(open, own);
-      this.#tellStatus(coveredFromStatus(this.#kind.kept(carriedStatus(before, own)), this.#goneUntil));
+      this.#tellStatus(coveredFromStatus(carriedStatus(before, own), this.#goneUntil));
     };
     if (!this.#following.closed) this.#following.add(statuses.subscribe({ next, error }));
   }
@@ -185,7 +185,8 @@ class FeedWork {
     const { means, epoch } = this.#order;
     this.#publisher.offerStatus((isFirst) => {
       const from = this.#publisher.firstOpen;
-      const told = isFirst ? coveredFromStatus(status, Number.POSITIVE_INFINITY) : status;
+      // Candles grow too old to be kept also while no new status comes.
+      const told = isFirst ? coveredFromStatus(status, Number.POSITIVE_INFINITY) : this.#kind.kept(status);
       const { publisher } = means;
       const body = statusBody({ status: told, publisher, takeovers: this.#takeovers, from });
       return { body, isRemoval: false, epoch, observedAt: 0 };

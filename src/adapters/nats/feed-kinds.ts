@@ -36,7 +36,7 @@ export interface FeedKind {
   removalOf(last: string, text: string): string | undefined;
   /** The instant that a reading must have reached, if it is not late. */
   dueUntil(): number;
-  /** The status, limited to what is still kept. */
+  /** The status, limited to what is still kept now. */
   kept(status: FeedStatus): FeedStatus;
   /** Goes on after the stored messages: offers what comes, and tells the last parts of the subjects. */
   follow(start: FeedStart): {
@@ -71,7 +71,7 @@ function candleKind(watch: Series & WatchOptions, { client, retention, scheduler
       return isRemoved || status === "final" ? undefined : candleBody({ candle, status, isRemoved: true });
     },
     dueUntil: () => intervals.start(now() - rules.settle),
-    kept: (status) => keptStatus(status, intervals, retention),
+    kept: (status) => keptStatus(status, intervals, { retention, now: now() }),
     follow: ({ feed, publisher, epoch, open, before }) => {
       // The intervals that may still change: those of stored candles, and those without a candle that were in the
       // revision window when the covered range was told.

@@ -29,12 +29,21 @@ export function takenOverStatus(before: FeedStatus, dueUntil: number): FeedStatu
   return makeStatus({ ...before, state: "stalled" });
 }
 
-/** A status that covers only what the stream still keeps of a series, whose candles are kept for `retention` ms. */
-export function keptStatus(status: FeedStatus, intervals: Intervals, retention: number): FeedStatus {
-  const { coveredFrom, coveredUntil } = status;
-  if (retention === 0 || coveredFrom === undefined || coveredUntil === undefined) return status;
+/**
+ * A status that covers only what the stream still keeps of a series, whose candles are kept for `retention` ms. `now`: the
+ * service's time at which the status is stored. That may be long after the end of what it covers.
+ */
+export function keptStatus(
+  status: FeedStatus,
+  intervals: Intervals,
+  { retention, now }: { readonly retention: number; readonly now: number },
+): FeedStatus {
+  const { coveredUntil } = status;
+  if (retention === 0 || coveredUntil === undefined) return status;
+  // A clock that is behind may show less than has passed.
+  const oldest = Math.max(now, coveredUntil) - retention;
   // A candle was last stored after its interval had begun, and this status may be read for about one more interval.
-  return coveredFromStatus(status, intervals.shift(intervals.end(coveredUntil - retention), 1));
+  return coveredFromStatus(status, intervals.shift(intervals.end(oldest), 1));
 }
 
 /** A status that covers nothing before an instant. */

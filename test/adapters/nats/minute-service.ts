@@ -9,9 +9,17 @@ export const MINUTES = {
   currency: "usd",
 } as const;
 
-/** A client of a service whose candles appear at given instants; `appearances`: by the number of the minute after noon. */
-export function clientOf(clock: VirtualClock, appearances: ReadonlyMap<number, number>) {
+/**
+ * A client of a service whose candles appear at given instants; `appearances`: by the number of the minute after noon.
+ * `isDown`: whether it has no answer now.
+ */
+export function clientOf(
+  clock: VirtualClock,
+  appearances: ReadonlyMap<number, number>,
+  isDown: () => boolean = () => false,
+) {
   const fetch = async (url: string) => {
+    if (isDown()) return { status: 503, headers: { get: () => null }, text: async () => "" };
     const asked = new URL(url).searchParams;
     const [from, to] = ["fromDate", "toDate"].map((name) => Number(asked.get(name)) * 1_000);
     const result = [...appearances]

@@ -64,15 +64,24 @@ describe("a feed that is taken over", () => {
 describe("a feed of which not everything is kept", () => {
   const minutes = intervalsOf("1min");
 
+  const kept = (status: FeedStatus, retention: number, now: number) =>
+    keptStatus(status, minutes, { retention: retention * MINUTE, now: now * MINUTE });
+
   it("claims what is kept for as long as its status is read", () => {
-    expect(keptStatus(live(1, 100), minutes, 10 * MINUTE)).toEqual(live(92, 100));
-    expect(keptStatus(live(95, 100), minutes, 10 * MINUTE)).toEqual(live(95, 100));
+    expect(kept(live(1, 100), 10, 100)).toEqual(live(92, 100));
+    expect(kept(live(95, 100), 10, 100)).toEqual(live(95, 100));
+  });
+
+  it("claims less the later its status is stored, but not more by a clock that is behind", () => {
+    expect(kept(live(1, 100), 10, 105)).toEqual(live(97, 100));
+    expect(kept(live(1, 100), 10, 200)).toEqual(live(100, 100));
+    expect(kept(live(1, 100), 10, 20)).toEqual(live(92, 100));
   });
 
   it("claims everything where everything is kept, and never more than there is", () => {
-    expect(keptStatus(live(1, 100), minutes, 0)).toEqual(live(1, 100));
-    expect(keptStatus(live(1, 100), minutes, 1_000)).toEqual(live(100, 100));
-    expect(keptStatus(starting, minutes, 1_000)).toEqual(starting);
+    expect(kept(live(1, 100), 0, 200)).toEqual(live(1, 100));
+    expect(kept(live(1, 100), 1 / 60, 100)).toEqual(live(100, 100));
+    expect(kept(starting, 1 / 60, 100)).toEqual(starting);
   });
 });
 

@@ -19,6 +19,8 @@ export interface CollectorLife {
   readonly began: number;
   /** When it died or had left. */
   ended: number | undefined;
+  /** Whether the service has answered it. */
+  hasAnswer: boolean;
   readonly activities: { readonly at: number; readonly activity: CollectorActivity }[];
   error: unknown;
 }

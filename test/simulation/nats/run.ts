@@ -23,7 +23,7 @@ import {
 } from "./plan.js";
 import type { Arrival, CollectorLife, NatsLog, SubscriberLog } from "./run-log.js";
 import { ModelConnection, Servers } from "./servers.js";
-import { StoredWatch } from "./stored.js";
+import { StoredWatch, unknownBefore } from "./stored.js";
 import { strikes, Way } from "./way.js";
 
 /** Plays a plan to its end, and a minute more after everybody has left. */
@@ -76,6 +76,7 @@ class World {
     this.#stored = new StoredWatch(
       () => this.#clock.now(),
       () => this.#servers.jetstream.streams.get(NAME)?.messages,
+      (feed, epoch) => unknownBefore(plan, this.#lives, { feed, epoch, now: this.#service.now() }),
     );
     this.#servers.noteStored = this.#stored.noteStored;
     this.#servers.noteTaken = (packet) => this.#stored.taken(packet);
@@ -245,7 +246,8 @@ class World {
     if (this.#running.has(collector)) return;
     const began = this.#clock.now();
     if (began < plan.start + plan.collectors[collector]!.from) return;
-    const log: CollectorLife = { collector, life, began, ended: undefined, activities: [], error: undefined };
+    const open = { ended: undefined, hasAnswer: false, error: undefined };
+    const log: CollectorLife = { collector, life, began, activities: [], ...open };
     this.#lives.push(log);
     const crash = plan.faults.find(
       (fault) => fault.kind === "crash" && fault.collector === collector && plan.start + fault.until > began,
@@ -259,16 +261,12 @@ class World {
       this.#die(collector);
       return false;
     };
-    const { node, way, connection } = this.#process(
-      { collector },
-      life,
-      plan.collectors[collector]!,
-      operate,
-    );
+    const machine = plan.collectors[collector]!;
+    const { node, way, connection } = this.#process({ collector }, life, machine, operate);
     const client = createClient({
       baseUrl: "http://localhost/v2",
       apiKey: KEY,
-      fetch: this.#fetchOf(node, way, { collector, life }),
+      fetch: this.#fetchOf(node, way, log),
       rateLimit: plan.limit,
       timeout: plan.timeout,
       scheduler: node,
@@ -302,7 +300,7 @@ class World {
     this.#running.set(collector, { log, node, connection, stopping, subscription });
   }
 
-  #fetchOf(node: Node, way: Way, whose: { collector: number; life: number }): FetchLike {
+  #fetchOf(node: Node, way: Way, log: CollectorLife): FetchLike {
     const { faults, start, seed } = this.#plan;
     return (url, init) =>
       new Promise((resolve, reject) => {
@@ -314,7 +312,7 @@ class World {
         const answer = async () => {
           const pair = /pairs\/([^/]+)\//.exec(url)![1]!;
           const at = this.#clock.now();
-          this.#arrivals.push({ at, sent, pair, ...whose });
+          this.#arrivals.push({ at, sent, pair, collector: log.collector, life: log.life });
           const isDown = faults.some(
             (fault) =>
               fault.kind === "service down" &&
@@ -328,9 +326,11 @@ class World {
           if (isDown) this.#count("service error");
           const status = isDown ? 503 : answered.status;
           const { headers } = answered;
-          this.#clock.schedule(() => {
-            node.arrive(() => resolve({ status, headers, text: async () => text }));
-          }, way.serviceLatency);
+          const take = () => {
+            log.hasAnswer = true;
+            resolve({ status, headers, text: async () => text });
+          };
+          this.#clock.schedule(() => node.arrive(take), way.serviceLatency);
         };
         way.operateRequest(() => {
           if (way.isCutOff) this.#count("cut request");

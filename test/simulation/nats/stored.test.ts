@@ -1,7 +1,8 @@
 import { headers } from "@nats-io/transport-node";
 import { beforeEach, describe, expect, it } from "vitest";
 import { KeptMessages } from "./kept.js";
-import { StoredWatch } from "./stored.js";
+import { drawNatsPlan } from "./plan.js";
+import { StoredWatch, unknownBefore } from "./stored.js";
 
 const SUBJECT = "p.candles.mainnet.one.1s.usd.1000";
 const CANDLE = { timestamp: 1_000, open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 };
@@ -80,5 +81,33 @@ describe("the watch of what is stored", () => {
     store({ removed: true });
     tell();
     expect(watch.uncovered).toHaveLength(1);
+  });
+
+  it("excuses only what grew too old by the time of a service that has not answered the holder yet", () => {
+    const activity = { type: "started", at: 0, feed: "f", epoch: 2 } as const;
+    const open = { ended: undefined, error: undefined, activities: [{ at: 0, activity }] };
+    const life = { collector: 0, life: 0, began: 0, hasAnswer: false, ...open };
+    const plan = { ...drawNatsPlan(1), retention: 20_000, interval: 1_000 };
+    const of = { feed: "f", epoch: 2, now: 50_500 };
+    expect(unknownBefore(plan, [life], of)).toBe(31_500);
+    const none = Number.NEGATIVE_INFINITY;
+    expect(unknownBefore(plan, [{ ...life, hasAnswer: true }], of)).toBe(none);
+    expect(unknownBefore(plan, [life], { ...of, epoch: 3 })).toBe(none);
+    expect(unknownBefore({ ...plan, retention: undefined }, [life], of)).toBe(none);
+    const lenient = new StoredWatch(
+      () => 7,
+      () => undefined,
+      (feed, epoch) => (feed === "p.candles.mainnet.one.1s.usd" && epoch === 2 ? 1_001 : none),
+    );
+    const status = { state: "live", coveredFrom: 0, coveredUntil: 2_000, failures: 0 };
+    const tell = (epoch: number) => {
+      const text = JSON.stringify({ version: 2, epoch, revision: 3, status });
+      lenient.noteStored({ ...said({}), subject: SUBJECT.replace("1000", "status"), text }, undefined);
+    };
+    lenient.noteStored(said({}), undefined);
+    tell(2);
+    expect(lenient.uncovered).toEqual([]);
+    tell(3);
+    expect(lenient.uncovered).toHaveLength(1);
   });
 });

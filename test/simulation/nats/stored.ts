@@ -1,6 +1,7 @@
 import type { Ground, Packet } from "./jetstream.js";
 import type { Kept, KeptMessages } from "./kept.js";
-import { NAME } from "./plan.js";
+import { NAME, type NatsPlan } from "./plan.js";
+import type { CollectorLife } from "./run-log.js";
 
 const EXPECTED = "Nats-Expected-Last-Subject-Sequence";
 /** What the library stores: candles, statuses and leases. A later version may store more beside that. */
@@ -17,13 +18,22 @@ export class StoredWatch {
   stored = 0;
   readonly #now: () => number;
   readonly #kept: () => KeptMessages | undefined;
+  readonly #unknownBefore: (feed: string, epoch: number) => number;
   /** The candles that were stored and not removed, by feed: what their subjects begin with. */
   readonly #candles = new Map<string, Set<number>>();
 
-  /** `kept`: what the stream of the candles keeps. */
-  constructor(now: () => number, kept: () => KeptMessages | undefined) {
+  /**
+   * `kept`: what the stream of the candles keeps. `unknownBefore`: the interval before which whoever tells how a feed
+   * stands under an epoch cannot know that candles are gone; none by default.
+   */
+  constructor(
+    now: () => number,
+    kept: () => KeptMessages | undefined,
+    unknownBefore: (feed: string, epoch: number) => number = () => Number.NEGATIVE_INFINITY,
+  ) {
     this.#now = now;
     this.#kept = kept;
+    this.#unknownBefore = unknownBefore;
   }
 
   /** Notes a message that reaches the servers. */
@@ -53,7 +63,7 @@ export class StoredWatch {
     if (!STORED.test(subject) || !subject.startsWith(`${NAME}.`)) return;
     const feed = subject.slice(0, subject.lastIndexOf(".") + 1);
     const last = subject.slice(feed.length);
-    const { removed, status } = JSON.parse(text);
+    const { removed, status, epoch } = JSON.parse(text);
     const candles = this.#candles.get(feed) ?? new Set();
     this.#candles.set(feed, candles);
     if (last !== "status") {
@@ -62,15 +72,35 @@ export class StoredWatch {
       return;
     }
     const { coveredFrom, coveredUntil } = status;
-    const gone = [...candles].filter(
+    const unkept = [...candles].filter(
       (at) => coveredFrom <= at && at < coveredUntil && this.#kept()?.last(`${feed}${at}`) === undefined,
     );
+    if (unkept.length === 0) return;
+    const unknownBefore = this.#unknownBefore(feed.slice(0, -1), epoch);
+    const gone = unkept.filter((at) => at >= unknownBefore);
     if (gone.length === 0) return;
     this.uncovered.push({
       at: this.#now(),
       what: `${subject} covers ${gone.sort().join(", ")}, which is gone`,
     });
   }
+}
+
+/**
+ * The interval before which the holder of a feed cannot know that candles have grown too old to be kept. Until the
+ * service has answered it, it goes by its own clock, and that may be behind. `now`: the service's time.
+ */
+export function unknownBefore(
+  { retention, interval }: NatsPlan,
+  lives: readonly CollectorLife[],
+  { feed, epoch, now }: { readonly feed: string; readonly epoch: number; readonly now: number },
+): number {
+  const isOfHolder = ({ activity }: CollectorLife["activities"][number]) =>
+    activity.type === "started" && activity.feed === feed && activity.epoch === epoch;
+  const holder = lives.findLast(({ activities }) => activities.some(isOfHolder));
+  const isExcused = retention !== undefined && holder?.hasAnswer === false;
+  // What begins later would not be too old by the right clock either.
+  return isExcused ? now - retention + interval : Number.NEGATIVE_INFINITY;
 }
 
 /** What a stored message says of its place, and of a candle if it is about one. */
