@@ -97,7 +97,8 @@ async function wrongsOf(points: Points) {
     die = end;
   });
   await clock.advanceTo(ends);
-  wrongs.push(...watch.uncovered.map(({ what }) => what), ...watch.unfenced.map(({ what }) => what));
+  for (const { gone } of watch.uncovered) wrongs.push(`${gone.join(", ")} is covered and gone`);
+  for (const { what } of watch.unfenced) wrongs.push(what);
   const status = JSON.parse(kept()?.last(`${FEED.key}.status`)?.text ?? "{}").status ?? {};
   const { state, coveredFrom, coveredUntil } = status;
   if (state !== "live" || !(coveredFrom < coveredUntil) || !(coveredUntil >= ends - MINUTE)) {

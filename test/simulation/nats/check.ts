@@ -14,9 +14,7 @@ const MONITORS: Readonly<Record<string, Monitor>> = {
   revisions: (log, tell) => {
     for (const { what, at } of log.unordered) tell(what, at);
   },
-  covered: (log, tell) => {
-    for (const { what, at } of log.uncovered) tell(what, at);
-  },
+  covered: watchCovered,
   epochs: watchEpochs,
   order: (log, tell) => {
     for (const { breaches, number } of log.subscribers) {
@@ -207,6 +205,14 @@ function watchAgreement(log: NatsLog, tell: Tell): void {
     const pair = plan.pairs[subscriber.plan.series]!;
     const difference = differenceOf(subscriber, truth.get(pair)!, from, settledUntil, plan.start);
     if (difference !== undefined) tell(`subscriber ${subscriber.number}: ${difference}`, ends);
+  }
+}
+
+/** What a status covers is stored, unless the service has taken it back: then nobody has it to store it again. */
+function watchCovered({ uncovered, truth }: NatsLog, tell: Tell): void {
+  for (const { at, subject, gone } of uncovered) {
+    const there = gone.filter((timestamp) => truth.get(subject.split(".")[3]!)?.has(timestamp));
+    if (there.length > 0) tell(`${subject} covers ${there.join(", ")}, which is gone`, at);
   }
 }
 

@@ -12,6 +12,14 @@ export interface Arrival {
   readonly life: number;
 }
 
+/** A status that was stored although candles of the range that it covers were gone. */
+export interface Uncovered {
+  readonly at: number;
+  readonly subject: string;
+  /** Their timestamps. */
+  readonly gone: readonly number[];
+}
+
 /** One life of a collector. */
 export interface CollectorLife {
   readonly collector: number;
@@ -51,8 +59,7 @@ export interface NatsLog {
   readonly unfenced: readonly { readonly at: number; readonly what: string }[];
   /** Changes of a candle that were stored under a revision that is no higher than the one before. */
   readonly unordered: readonly { readonly at: number; readonly what: string }[];
-  /** Statuses that cover a candle which was stored once and is gone. */
-  readonly uncovered: readonly { readonly at: number; readonly what: string }[];
+  readonly uncovered: readonly Uncovered[];
   readonly stored: number;
   readonly faults: Readonly<Record<string, number>>;
   /** By pair, what is stored at the end: the texts by the last parts of their subjects. */

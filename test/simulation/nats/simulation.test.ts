@@ -54,6 +54,14 @@ it("the next holder of a series whose stream was deleted covers only what it has
   expect((await runNatsSeed(802, { faults: [2, 3], subscribers: [] })).breaches).toEqual([]);
 });
 
+it("a status that is stored long after it arose covers nothing that has grown too old meanwhile", async () => {
+  expect((await runNatsSeed(4067, { faults: [4], subscribers: [] })).breaches).toEqual([]);
+});
+
+it("what the service has taken back need not be stored again after a purge", async () => {
+  expect((await runNatsSeed(4930, { faults: [3, 4], subscribers: [] })).breaches).toEqual([]);
+});
+
 it("a swap in an interval that began before its pair is the truth, too", async () => {
   expect((await runNatsSeed(4501, { faults: [], subscribers: [] })).breaches).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import type { Ground, Packet } from "./jetstream.js";
 import type { Kept, KeptMessages } from "./kept.js";
 import { NAME, type NatsPlan } from "./plan.js";
-import type { CollectorLife } from "./run-log.js";
+import type { CollectorLife, Uncovered } from "./run-log.js";
 
 const EXPECTED = "Nats-Expected-Last-Subject-Sequence";
 /** What the library stores: candles, statuses and leases. A later version may store more beside that. */
@@ -14,7 +14,7 @@ export class StoredWatch {
   /** Changes of a candle that were stored under a revision that is not one higher than the one before. */
   readonly unordered: { readonly at: number; readonly what: string }[] = [];
   /** Statuses that were stored although a candle of the range that they cover was gone. */
-  readonly uncovered: { readonly at: number; readonly what: string }[] = [];
+  readonly uncovered: Uncovered[] = [];
   stored = 0;
   readonly #now: () => number;
   readonly #kept: () => KeptMessages | undefined;
@@ -79,10 +79,7 @@ export class StoredWatch {
     const unknownBefore = this.#unknownBefore(feed.slice(0, -1), epoch);
     const gone = unkept.filter((at) => at >= unknownBefore);
     if (gone.length === 0) return;
-    this.uncovered.push({
-      at: this.#now(),
-      what: `${subject} covers ${gone.sort().join(", ")}, which is gone`,
-    });
+    this.uncovered.push({ at: this.#now(), subject, gone: gone.sort() });
   }
 }
 
