@@ -12,7 +12,7 @@ export const TRIED = `## What was tried
 **Kernels, append and replace.** One check a candle for a whole set, readers that are bound once, and no class around the
 arithmetic made no call faster. Push and peek written once, with a flag, make MACD, PPO, DEMA, TEMA and TRIX take up to
 twice as long in a program of few indicators. The arithmetic alone, with nothing checked, takes 3.3 times the loop to append
-and 4.2 times to replace where ours takes 3.7 and 4.6 (\`npm run bench -- indicators\`, "What a call takes"). So both goals,
+and 4.2 times to replace; ours takes 3.7 and 4.6 (\`npm run bench -- indicators\`, "What a call takes"). So both goals,
 2.5 and 3, are below the floor: the loop subtracts from running sums, which drift, and makes no value that could be kept.
 
 **Eight indicators behind one pipe.** As many frozen objects in a plain \`map\` take a third of the time of finals, and the
@@ -38,14 +38,14 @@ slower.
 
 **A year of polls.** Of a poll's time the service takes a third, collection 7 %, its text and rows 9 %, the
 signal of its request 6 %, what an answer teaches about the clock 3 %. The rest are some thirty awaits and short functions,
-none above 4 %. What was dear were copies of objects with ten fields and more: each now makes one, or none.
+none above 4 %. Copies of objects with ten fields and more were expensive: each poll now makes one, or none.
 Timers and the service with a signal, a timeout, a look at the headers and rows that are checked take 1.47 times as long as
 without (\`npm run bench -- year\`). The goal of 1.6 leaves a tenth of that for limits, retries, schedules and events.
 
 **Looks as async generators.** Two of them, one within the other, took 5 % of a poll, and stayed suspended for each series:
 without them it takes 0.9 kB less. A look now calls a function for each step. The walk along cursors stays one: calls may come at once.
 
-**An unchanged poll.** At 100 candles it takes 1.57 [1.50, 1.68] times bare cross-fetch, and 1.63 at four. Turns of the
+**An unchanged poll.** At 100 candles it takes 1.57 [1.50, 1.68] times bare cross-fetch, and 1.63 times at four. Turns of the
 bench's own clock take 1 % of it. A signal, a timeout, a look at the headers, and rows that are checked and held against
 the book make a bare call 1.3 times as long, of the processor's time, too: the goal of 1.2 is below what no poll can do
 without. In a profile of 15,000 polls no function of ours takes 2 %, and \`JSON.parse\` 9 %.
