@@ -26,6 +26,7 @@ export default defineConfig([
       "!src/operators/indicator-event.ts",
       "!src/indicators/rows.ts",
       "!src/adapters/store/audit-finding.ts",
+      "!src/adapters/nats/activity.ts",
     ],
     format: "esm",
     outDir: "dist/esm",

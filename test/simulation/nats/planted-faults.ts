@@ -60,11 +60,11 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     seeds: [34, 55, 135],
   },
   {
-    name: "reads on from where it is, and not from what may still change",
+    name: "reads on from the newest candle that may still change, and not from the oldest",
     monitor: "agreement",
     file: "adapters/nats/feed-kinds.ts",
     find: "changeable.length === 0 ? watch : { ...watch, since: Math.min(...changeable) }",
-    replace: "changeable.length === 0 ? watch : { ...watch, since: Math.max(...changeable) + 60_000 }",
+    replace: "changeable.length === 0 ? watch : { ...watch, since: Math.max(...changeable) }",
     seeds: [34],
   },
   {
