@@ -1,7 +1,7 @@
 import { Lanes } from "../../../src/adapters/nats/lanes.js";
 import { readRecord, writeMessage } from "../../../src/adapters/nats/message.js";
 import { type Publication, Publisher, type PublisherMeans } from "../../../src/adapters/nats/publisher.js";
-import type { StoredRecord } from "../../../src/adapters/nats/records.js";
+import type { Proposal, StoredRecord } from "../../../src/adapters/nats/records.js";
 import type { Store } from "../../../src/adapters/nats/store.js";
 import { VirtualClock } from "../../../src/index.js";
 
@@ -113,3 +113,15 @@ export class FakeStream {
 }
 
 const REFUSED = new Error("refused");
+
+/** Its value is `from`, a field of messages that a publisher has no use for. */
+export function proposalOf(value: number, more: Partial<Proposal> = {}): Proposal {
+  const body = JSON.stringify(more.isRemoval ? { from: value, removed: true } : { from: value });
+  return { epoch: 1, observedAt: value, body, isRemoval: false, ...more };
+}
+
+/** The value that is stored on a subject. */
+export function keptValue(stream: FakeStream, last: string) {
+  const record = stream.read(last);
+  return record && JSON.parse(record.body).from;
+}

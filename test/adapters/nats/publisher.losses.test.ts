@@ -1,19 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Proposal } from "../../../src/adapters/nats/records.js";
-import { FakeStream } from "./fake-stream.js";
-
-/** Its value is `from`, a field of messages that a publisher has no use for. */
-const proposalOf = (value: number, more: Partial<Proposal> = {}): Proposal => ({
-  epoch: 1,
-  observedAt: value,
-  body: JSON.stringify(more.isRemoval ? { from: value, removed: true } : { from: value }),
-  isRemoval: false,
-  ...more,
-});
-const keptValue = (stream: FakeStream, last: string) => {
-  const record = stream.read(last);
-  return record && JSON.parse(record.body).from;
-};
+import { FakeStream, keptValue, proposalOf } from "./fake-stream.js";
 
 describe("a publisher whose stream may go away", () => {
   it("stores again what may change still where it finds that all is gone, and says so once", async () => {

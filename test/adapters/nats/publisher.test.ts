@@ -1,21 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Lanes } from "../../../src/adapters/nats/lanes.js";
-import type { Proposal } from "../../../src/adapters/nats/records.js";
-import { FakeStream, type Fate } from "./fake-stream.js";
-
-/** Its value is `from`, a field of messages that a publisher has no use for. */
-const proposalOf = (value: number, more: Partial<Proposal> = {}): Proposal => ({
-  epoch: 1,
-  observedAt: value,
-  body: JSON.stringify(more.isRemoval ? { from: value, removed: true } : { from: value }),
-  isRemoval: false,
-  ...more,
-});
-const keptValue = (stream: FakeStream, last: string) => {
-  const record = stream.read(last);
-  return record && JSON.parse(record.body).from;
-};
+import { FakeStream, type Fate, keptValue, proposalOf } from "./fake-stream.js";
 
 describe("a publisher", () => {
   it("stores what it is offered, each message over the one before, which it reads first where it does not know", async () => {

@@ -2,22 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { StatusRecord } from "../../../src/adapters/nats/message.js";
 import { type PlacedWallet, SniperTable } from "../../../src/adapters/nats/sniper-table.js";
-import { SNIPER_TOTALS } from "../../../src/contract/model.js";
 import { applySniperEvent, emptyReport, type Sniper, type SniperEvent } from "../../../src/index.js";
-
-/** A wallet that has sold so often. */
-function wallet(walletAddress: string, sales = 0): Sniper {
-  const sellTransactions = Array.from({ length: sales }, (_, at) => ({
-    transactionHash: `${walletAddress}-${at}`,
-    transactionTimestamp: at,
-    blocksAfterCreation: at,
-  }));
-  const totals = Object.fromEntries(SNIPER_TOTALS.map((name) => [name, sales])) as Record<
-    (typeof SNIPER_TOTALS)[number],
-    number
-  >;
-  return { walletAddress, snipedTransactions: [], sellTransactions, ...totals };
-}
+import { walletOf } from "./wallets.js";
 
 function placed(time: number, of: Sniper, more: Partial<PlacedWallet> = {}): PlacedWallet {
   return { epoch: 0, observedAt: time, revision: 0, isRemoved: false, wallet: of, time, ...more };
@@ -46,50 +32,50 @@ const short = (event: SniperEvent) => {
 describe("the table of published snipers", () => {
   it("begins with the wallets that are stored, then tells what changes of each", () => {
     const table = new SniperTable("pair");
-    table.wallet(placed(3, wallet("b", 1)));
-    table.wallet(placed(4, wallet("a")));
-    table.wallet(placed(5, wallet("gone"), { isRemoved: true }));
+    table.wallet(placed(3, walletOf("b", 1)));
+    table.wallet(placed(4, walletOf("a")));
+    table.wallet(placed(5, walletOf("gone"), { isRemoved: true }));
     expect(table.caughtUp().map(short)).toEqual([
       "wallet-added a initially at 5",
       "wallet-added b initially at 5",
     ]);
-    expect(table.wallet(placed(6, wallet("a", 2))).map(short)).toEqual([
+    expect(table.wallet(placed(6, walletOf("a", 2))).map(short)).toEqual([
       "sold a at 6",
       "sold a at 6",
       "wallet-updated a at 6",
     ]);
-    expect(table.wallet(placed(7, wallet("b", 0))).map(short)).toEqual([
+    expect(table.wallet(placed(7, walletOf("b", 0))).map(short)).toEqual([
       "transaction-removed b at 7",
       "wallet-updated b at 7",
     ]);
-    expect(table.wallet(placed(8, wallet("b"), { isRemoved: true })).map(short)).toEqual([
+    expect(table.wallet(placed(8, walletOf("b"), { isRemoved: true })).map(short)).toEqual([
       "wallet-removed b at 8",
     ]);
-    expect(table.wallet(placed(9, wallet("b"), { isRemoved: true }))).toEqual([]);
-    expect(table.wallet(placed(10, wallet("c"))).map(short)).toEqual(["wallet-added c at 10"]);
-    expect(table.wallet(placed(11, wallet("c")))).toEqual([]);
+    expect(table.wallet(placed(9, walletOf("b"), { isRemoved: true }))).toEqual([]);
+    expect(table.wallet(placed(10, walletOf("c"))).map(short)).toEqual(["wallet-added c at 10"]);
+    expect(table.wallet(placed(11, walletOf("c")))).toEqual([]);
   });
 
   it("takes what comes twice, or late, once", () => {
     const table = new SniperTable("pair");
-    table.wallet(placed(5, wallet("a", 2)));
-    table.wallet(placed(3, wallet("a", 1)));
+    table.wallet(placed(5, walletOf("a", 2)));
+    table.wallet(placed(3, walletOf("a", 1)));
     expect(table.caughtUp()).toHaveLength(1);
-    expect(table.wallet(placed(5, wallet("a", 2)))).toEqual([]);
-    expect(table.wallet(placed(4, wallet("a", 3)))).toEqual([]);
-    table.wallet(placed(6, wallet("a"), { isRemoved: true }));
-    expect(table.wallet(placed(5, wallet("a", 2)))).toEqual([]);
+    expect(table.wallet(placed(5, walletOf("a", 2)))).toEqual([]);
+    expect(table.wallet(placed(4, walletOf("a", 3)))).toEqual([]);
+    table.wallet(placed(6, walletOf("a"), { isRemoved: true }));
+    expect(table.wallet(placed(5, walletOf("a", 2)))).toEqual([]);
   });
 
   it("takes a message of an older lease that came after the newer one for never sent, or takes it back", () => {
     const table = new SniperTable("pair");
     table.caughtUp();
-    table.wallet(placed(9_000, wallet("a"), { epoch: 5 }));
-    table.wallet(placed(12_000, wallet("b"), { epoch: 5 }));
+    table.wallet(placed(9_000, walletOf("a"), { epoch: 5 }));
+    table.wallet(placed(12_000, walletOf("b"), { epoch: 5 }));
     const told = table.status(status(20_000, 7, [{ epoch: 7, at: 10_000 }]));
     expect(told.map(short)).toEqual(["wallet-removed b at 20000"]);
-    expect(table.wallet(placed(21_000, wallet("b"), { epoch: 5 }))).toEqual([]);
-    expect(table.wallet(placed(22_000, wallet("b"), { epoch: 7 })).map(short)).toEqual([
+    expect(table.wallet(placed(21_000, walletOf("b"), { epoch: 5 }))).toEqual([]);
+    expect(table.wallet(placed(22_000, walletOf("b"), { epoch: 7 })).map(short)).toEqual([
       "wallet-added b at 22000",
     ]);
   });
@@ -98,7 +84,7 @@ describe("the table of published snipers", () => {
     const table = new SniperTable("pair");
     table.caughtUp();
     table.status(status(10_000, 7));
-    expect(table.wallet(placed(12_000, wallet("a"), { epoch: 5 }))).toEqual([]);
+    expect(table.wallet(placed(12_000, walletOf("a"), { epoch: 5 }))).toEqual([]);
   });
 
   it("gives events that fold to what is stored, whatever a slow reader misses", () => {
@@ -111,7 +97,7 @@ describe("the table of published snipers", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 30 }), fc.nat({ max: 30 }), (steps, joinedAfter) => {
         const messages = steps.map(({ address, sales, isRemoved, isRead }, at) => {
-          return { ...placed(at + 1, wallet(address, sales), { isRemoved }), isRead };
+          return { ...placed(at + 1, walletOf(address, sales), { isRemoved }), isRead };
         });
         const isKept = (message: PlacedWallet, by: readonly PlacedWallet[]) =>
           by.findLast((one) => one.wallet.walletAddress === message.wallet.walletAddress) === message;

@@ -1,7 +1,7 @@
 import { SNIPER_TOTALS, type Sniper } from "../../../src/contract/model.js";
 
 /** A wallet that has sold so often; its totals are all that number. */
-export function walletOf(walletAddress: string, sales: number): Sniper {
+export function walletOf(walletAddress: string, sales = 0): Sniper {
   const sellTransactions = Array.from({ length: sales }, (_, at) => ({
     transactionHash: `${walletAddress}-${at}`,
     transactionTimestamp: at,
