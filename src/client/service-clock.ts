@@ -60,7 +60,7 @@ export interface ServiceClock {
   readonly hasFreshDate: boolean;
   /** A quick recent round trip, in ms. */
   readonly roundTrip: number;
-  /** The shortest round trip of all, in ms. */
+  /** The shortest round trip since the bounds began, in ms; 0 until one is known. */
   readonly shortest: number;
   /** Counts the first `Date` and each jump. Instants of different epochs cannot be compared. */
   readonly epoch: number;
@@ -84,7 +84,7 @@ export const unknownClock: ServiceClock = {
   isConfirmed: false,
   hasFreshDate: false,
   roundTrip: 0,
-  shortest: Number.POSITIVE_INFINITY,
+  shortest: 0,
   epoch: 0,
 };
 
@@ -116,11 +116,13 @@ type Draft = { -readonly [field in keyof ServiceClock]: ServiceClock[field] };
 export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const { sent, received, date, age } = trip;
   const took = received - sent;
+  // If the scheduler's clock was set back meanwhile, nobody knows how long it took.
+  const length = Math.max(0, took);
   const clock: Draft = {
     ...before,
     hasFreshDate: date !== undefined && age === undefined,
     roundTrip: quickOf(before.roundTrip, took),
-    shortest: Math.min(before.shortest, Math.max(0, took)),
+    shortest: shorterOf(before.shortest, length),
   };
   const { bounds: known } = before;
   // Without any Date the scheduler's clock is all there is.
@@ -138,7 +140,11 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const least = Math.min(...gaps);
   const own = least <= DRIFT_GAP ? gaps.indexOf(least) : -1;
   const machines = before.machines.map((machine, at) => {
-    if (at === own) return updatedMachine(machine, seen, received, clock);
+    if (at === own) {
+      const updated = updatedMachine(machine, seen, received, clock);
+      if (updated === undefined) clock.shortest = length;
+      return updated ?? machineOf(seen, received);
+    }
     return { ...machine, others: machine.others + countsAgainst(machine, seen, clock.roundTrip) };
   });
   if (own >= 0) {
@@ -179,6 +185,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   clock.backAfter = isBack ? Math.min(2 * needed, LATEST_JUMP_AFTER) : JUMP_AFTER;
   clock.isConfirmed = true;
   clock.epoch += 1;
+  clock.shortest = length;
   return ofMachines(clock, [machineOf(bounds, received)]);
 }
 
@@ -199,14 +206,14 @@ function machineOf({ low, high }: Bounds, at: number): Machine {
 /**
  * The machine after one of its answers. Honest bounds are no narrower than the shortest round trip. Narrower ones tell that
  * the clocks have drifted apart: the newest answer is right, and the bounds slide along. Bounds that slide faster than
- * clocks drift tell that a clock was set: they begin anew.
+ * clocks drift tell that a clock was set: `undefined`, they begin anew.
  */
 function updatedMachine(
   machine: Machine,
   seen: Bounds,
   at: number,
   { roundTrip, shortest }: ServiceClock,
-): Machine {
+): Machine | undefined {
   const narrow = NARROW + roundTrip;
   const isCheck = seen.low >= machine.low - narrow || seen.high <= machine.high + narrow;
   const checkedAt = isCheck ? at : machine.checkedAt;
@@ -218,7 +225,7 @@ function updatedMachine(
   const slide = width - (high - low);
   const drift = (at - machine.slidAt) * FASTEST_DRIFT;
   const slid = slide > 0 ? Math.max(0, machine.slid + slide - drift) : machine.slid;
-  if (slid > MOST_SLID) return machineOf(seen, at);
+  if (slid > MOST_SLID) return undefined;
   const isLow = low === seen.low;
   return {
     low: isLow ? low : Math.max(seen.low, high - width),
@@ -243,9 +250,14 @@ function ofMachines(clock: Draft, known: readonly Machine[]): ServiceClock {
   return clock;
 }
 
-/** The service made the answer after this instant, by the scheduler. */
-function madeAfter({ sent, age }: RoundTrip): number {
-  return age === undefined ? sent : sent - (age + 1) * 1_000;
+/** The service made the answer after this instant, by the scheduler. If its clock was set back meanwhile, the start lies ahead. */
+function madeAfter({ sent, received, age }: RoundTrip): number {
+  return Math.min(sent, received) - (age === undefined ? 0 : (age + 1) * 1_000);
+}
+
+/** The shorter one of two lengths; 0 stands for none. */
+function shorterOf(a: number, b: number): number {
+  return a === 0 || b === 0 ? Math.max(a, b) : Math.min(a, b);
 }
 
 /** Follows quick trips at once and slow ones slowly. A trip in which the scheduler's clock was set, or stood, tells nothing. */

@@ -417,7 +417,50 @@ it("learns no round trip from one in which the scheduler's clock was set", () =>
   }
 });
 
-it("goes by the shortest way of all, not by how long many take that hold each other up", () => {
+it("begins with a request during which ours was set back", () => {
+  const clock = learn(unknownClock, { sent: NOW, received: NOW - 500, date: NOW + 7_000 });
+  expect(clock.bounds).toEqual({ low: 7_500, high: 8_500 });
+  const target = NOW + 60_100;
+  expect(sendTimeFor(clock, target)).toBe(NOW + 53_000);
+  const { low, high } = learn(clock, { sent: NOW, received: NOW - 40, date: NOW + 7_000 }).bounds!;
+  expect([low, high]).toEqual([7_500, 8_040]);
+});
+
+it("is known again to about one round trip after a clock was set, also one of ours during a request", () => {
+  const legs = fc.tuple(fc.integer({ min: 10, max: 100 }), fc.integer({ min: 10, max: 100 }));
+  const step = fc.oneof(fc.integer({ min: 20, max: 240 }), fc.integer({ min: 6_000, max: 900_000 }));
+  const settle = fc.constantFrom(0, 100, 437, 1_000);
+  fc.assert(
+    fc.property(
+      offsets,
+      legs,
+      fc.tuple(step, fc.boolean(), fc.constantFrom("ours", "theirs")),
+      settle,
+      fc.integer({ min: 1, max: 3 }),
+      (offset, [there, back], [by, isForward, whose], settled, slower) => {
+        let clock = learn(unknownClock, exchange(NOW + 137, there, back, offset).trip);
+        let [now, ahead, width] = [NOW + 300, offset, 0];
+        const step = isForward ? by : -by;
+        for (let poll = 0; poll < 160; poll += 1) {
+          const target = Math.ceil((now + ahead - settled + 300) / 1_000) * 1_000 + settled;
+          const sent = Math.max(now, sendTimeFor(clock, target));
+          // The way is longer by then, too.
+          const [up, down] = poll < 20 ? [there, back] : [slower * there, slower * back];
+          const { trip } = exchange(sent, up, down, ahead);
+          const isSet = poll === 20;
+          const received = isSet && whose === "ours" ? trip.received + step : trip.received;
+          if (isSet) ahead += whose === "ours" ? -step : step;
+          clock = learn(clock, { ...trip, received });
+          now = received + 1;
+          width = clock.bounds!.high - clock.bounds!.low - (up + down);
+        }
+        expect(width).toBeLessThanOrEqual(22);
+      },
+    ),
+  );
+});
+
+it("goes by the shortest way, not by how long many take that hold each other up", () => {
   let clock = unknownClock;
   for (const took of [600, 40, 600, 56]) {
     clock = learn(clock, { sent: NOW, received: NOW + took, date: undefined });

@@ -180,9 +180,7 @@ export class Sender {
       return { route, error: this.#errorWithoutAnswer(route, ended), at, isStale };
     }
     const { answer } = ended;
-    // If the scheduler's clock was set back meanwhile, the start lies in its future.
-    const sent = Math.min(started, at);
-    const trip = { sent, received: at, date: answer.date, age: answer.age };
+    const trip = { sent: started, received: at, date: answer.date, age: answer.age };
     this.#learn(trip);
     if (answer.status !== 200) {
       const now = serviceTimeBounds(this.#clock, at).earliest;
@@ -194,7 +192,8 @@ export class Sender {
       return {
         exchange: {
           value,
-          sentAt: sent,
+          // If the scheduler's clock was set back meanwhile, the start lies in its future.
+          sentAt: Math.min(started, at),
           observedAt: earliestAnswerTime(this.#clock, trip),
           epoch: this.#clock.epoch,
         },
