@@ -172,14 +172,16 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
         },
       });
       listening.add(() => inner.unsubscribe());
-      const made = await store.addConsumer(stream, configOf(store, plan, progress, inbox));
+      const config = configOf(store, plan, progress, inbox);
+      const made = await store.addConsumer(stream, config);
       if (made === undefined) {
         plan.gone?.();
         giveUp();
         return;
       }
+      // Not before it is there, as servers do not find what they still create.
       subscriber.add(() => {
-        if (!connection.isClosed()) store.removeConsumer(stream, made.name);
+        if (!connection.isClosed()) store.removeConsumer(stream, config.name);
       });
       if (listening.closed) return;
       found = made.pending;
@@ -205,6 +207,8 @@ function configOf(store: Store, { filter = [], from }: ConsumerPlan, progress: P
     ...(filters.length > 1 && filters.length <= store.mostFilters ? { filter_subjects: filters } : {}),
     ack_policy: "none" as const,
     max_deliver: 1,
+    // With a name of its own it can be deleted even if the answer to its creation is lost.
+    name: inbox.slice(inbox.lastIndexOf(".") + 1),
     deliver_subject: inbox,
     flow_control: true,
     idle_heartbeat: nanos(HEARTBEAT),

@@ -20,8 +20,12 @@ export interface StoredMessage {
   readonly text: string;
 }
 
-/** Error codes of JetStream: a stream or a message does not exist, or a subject holds another message than expected. */
+/**
+ * Error codes of JetStream: a stream, a consumer or a message does not exist, or a subject holds another message than
+ * expected.
+ */
 const STREAM_NOT_FOUND = 10_059;
+const CONSUMER_NOT_FOUND = 10_014;
 const MESSAGE_NOT_FOUND = 10_037;
 const WRONG_LAST_SEQUENCE = 10_071;
 /**
@@ -214,18 +218,21 @@ export class Store {
   }
 
   /**
-   * Creates a consumer. Resolves with its name, how many messages wait for it, and when it was created by the server's
-   * clock; or with `undefined` if there is no stream.
+   * Creates a consumer. Resolves with how many messages wait for it, and when it was created by the server's clock; or
+   * with `undefined` if there is no stream. One that nobody has answered for is deleted.
    */
   async addConsumer(
     stream: string,
-    config: Partial<ConsumerConfig>,
-  ): Promise<{ name: string; pending: number; time: number } | undefined> {
+    config: Partial<ConsumerConfig> & { readonly name: string },
+  ): Promise<{ pending: number; time: number } | undefined> {
     try {
-      const { name, num_pending, created } = await this.#manager.consumers.add(stream, config);
-      return { name, pending: num_pending, time: Date.parse(created) };
+      const { num_pending, created } = await this.#manager.consumers.add(stream, config);
+      return { pending: num_pending, time: Date.parse(created) };
     } catch (error) {
       if (this.#codeOf(error) === STREAM_NOT_FOUND) return undefined;
+      // It may be there all the same. While a cluster still agrees on it, it is not found: then it is deleted again.
+      if (error instanceof Error && error.name === "TimeoutError")
+        this.removeConsumer(stream, config.name, 2);
       throw error;
     }
   }
@@ -253,9 +260,16 @@ export class Store {
     return order >= 0;
   }
 
-  /** Deletes a consumer. If it cannot be reached, it ends by itself because nobody listens. */
-  removeConsumer(stream: string, name: string): void {
-    this.#manager.consumers.delete(stream, name).catch(() => {});
+  /**
+   * Deletes a consumer. If it cannot be reached, it ends by itself because nobody listens.
+   *
+   * `tries`: how often it is looked for, as servers find one only a moment after they were asked for it.
+   */
+  removeConsumer(stream: string, name: string, tries = 1): void {
+    this.#manager.consumers.delete(stream, name).catch((error) => {
+      if (tries > 1 && this.#codeOf(error) === CONSUMER_NOT_FOUND)
+        this.removeConsumer(stream, name, tries - 1);
+    });
   }
 
   /** Whether asking again can help, because JetStream has no leader, no room or no answer at present. */

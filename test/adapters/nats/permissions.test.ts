@@ -91,6 +91,8 @@ describe.skipIf(!hasServer)("with permissions", () => {
     running.add(
       watchPublishedCandles(bot, SERIES, { name: NAME, since: 0 }).subscribe((event) => events.push(event)),
     );
+    // From version 2.10 on a consumer of several series is asked for in another way.
+    running.add(watchPublishedCandles(bot, seriesOf("other"), { name: NAME }).subscribe());
     await until(
       "a history, and what follows",
       () => events.length > 12_000 && events.at(-1)!.candle.timestamp > newest,

@@ -309,9 +309,9 @@ function watchMemory({ plan, ends, left, most, lives }: NatsLog, tell: Tell): vo
   const candles = plan.pairs.length * (plan.length / plan.interval + 40);
   // A status and a message that only another version knows for each pair, and the leases.
   if (most.messages > candles + 2 * plan.pairs.length + 1) tell(`${most.messages} messages are kept`, ends);
-  // A collector reads with 32 at once. Those of the dead, and those whose answers are lost, end within half a minute.
+  // A collector reads with 32 at once. Those of the dead, and those whose deletion is lost, end within half a minute.
   const readers = 40 * lives.length + 60 * plan.subscribers.length;
-  // Who asks for a consumer twice gets two, and finds that out from what they send.
-  if (plan.faults.some((fault) => fault.kind === "messages" && fault.how === "doubled")) return;
-  if (most.consumers > readers) tell(`${most.consumers} consumers at once`, ends);
+  // One whose creation comes once more after its deletion does so, too.
+  const copies = plan.faults.some((fault) => fault.kind === "messages" && fault.how === "doubled") ? 2 : 1;
+  if (most.consumers > copies * readers) tell(`${most.consumers} consumers at once`, ends);
 }

@@ -1,3 +1,4 @@
+import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ConsumerPlan, type ConsumerSignal, consume } from "../../../src/adapters/nats/consumer.js";
@@ -155,7 +156,9 @@ function cases(subjectOf: () => Subject): void {
     expect(store.isPassing(untaken)).toBe(true);
     const gone = await last("a.1").catch((error) => error);
     expect([store.isStreamGone(gone), store.isPassing(gone)]).toEqual([true, true]);
-    const none = await subject.settled(store.addConsumer(name, { deliver_subject: store.inbox() }));
+    const none = await subject.settled(
+      store.addConsumer(name, { name: "a", deliver_subject: store.inbox() }),
+    );
     expect(none).toBeUndefined();
     await subject.settled(store.ensureStream(subjects(), settings()));
     expect(await put("a.1", "three", 1)).toBeUndefined();
@@ -276,6 +279,50 @@ function cases(subjectOf: () => Subject): void {
     await connection.close();
   });
 
+  it.each([
+    ["one filter", false],
+    ["several filters", true],
+  ])("makes a consumer of a name once, and deletes it by its name, with %s", async (_, isSeveral) => {
+    await open();
+    await put("a.1", "one", 0);
+    const filters = [at("a.>"), at("b.>")];
+    // Servers before 2.10 know only one.
+    const canSeveral = isSeveral && isFrom(versionOf(connection), 10);
+    const config = {
+      name: "chosen",
+      deliver_policy: canSeveral ? "new" : "last_per_subject",
+      ...(canSeveral ? { filter_subjects: filters } : { filter_subject: filters[0]! }),
+      ack_policy: "none",
+      deliver_subject: store.inbox(),
+      idle_heartbeat: 2e9,
+      inactive_threshold: 30e9,
+    } as const;
+    connection.subscribe(config.deliver_subject, { callback: () => {} });
+    await subject.pass(50);
+    const { consumers } = await subject.settled(jetstreamManager(connection, { checkAPI: false }));
+    const add = (more: object = {}) => subject.settled(consumers.add(name, { ...config, ...more }));
+    const codeOf = (promise: Promise<unknown>) =>
+      promise.then(
+        () => undefined,
+        ({ code }) => code,
+      );
+    const made = await add();
+    expect(made.name).toBe("chosen");
+    // What is stored has been sent when it is asked for again.
+    await subject.pass(50);
+    const again = await add();
+    expect([again.name, again.created, again.num_pending]).toEqual(["chosen", made.created, 0]);
+    const taken = await codeOf(add({ deliver_subject: store.inbox() }));
+    expect(taken).toBe(isFrom(versionOf(connection), 10) ? 10_148 : 10_013);
+    const remove = () => subject.settled(consumers.delete(name, "chosen"));
+    expect(await remove()).toBe(true);
+    expect(await codeOf(remove())).toBe(10_014);
+    // From now on it is another one.
+    expect(Date.parse((await add()).created)).toBeGreaterThan(Date.parse(made.created));
+    expect(await remove()).toBe(true);
+    await connection.close();
+  });
+
   it("takes filters of one kind, none of which holds another, from version 2.10 on, and knows only one before", async () => {
     await open();
     const given = {
@@ -353,6 +400,31 @@ function casesOfNodes(subjectOf: () => Subject): void {
       expect(kept).toMatchObject({ sequence: last, text: `text ${published.indexOf(last)}` });
     }
     expectWinners(counts);
+    await close();
+  });
+
+  it("deletes a consumer by its name as soon as its creation was answered", async () => {
+    const { subject, settings, stores, close } = await open();
+    const makeAndDelete = async ({ connection }: Store, at: number) => {
+      const { consumers } = await jetstreamManager(connection, { checkAPI: false });
+      const deleted: boolean[] = [];
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const { name } = await consumers.add(settings.name, {
+          name: `c${at}-${round}`,
+          deliver_policy: "new",
+          ack_policy: "none",
+          deliver_subject: `inbox.${at}`,
+          idle_heartbeat: 2e9,
+          inactive_threshold: 30e9,
+          mem_storage: true,
+          num_replicas: 1,
+        });
+        deleted.push(await consumers.delete(settings.name, name));
+      }
+      return deleted;
+    };
+    const deleted = await subject.settled(Promise.all(stores.map(makeAndDelete)));
+    expect(deleted.flat()).toEqual(Array.from({ length: WRITERS * ROUNDS }, () => true));
     await close();
   });
 

@@ -48,6 +48,8 @@ class Refusal {
 const NO_STREAM = new Refusal(404, 10_059, "stream not found");
 const NO_MESSAGE = new Refusal(404, 10_037, "no message found");
 const NO_CONSUMER = new Refusal(404, 10_014, "consumer not found");
+const CONSUMER_NAME_TAKEN = new Refusal(400, 10_013, "consumer name already in use");
+const CONSUMER_EXISTS = new Refusal(400, 10_148, "consumer already exists");
 const NAME_TAKEN = new Refusal(400, 10_058, "stream name already in use with a different configuration");
 const OVERLAPS = new Refusal(400, 10_065, "subjects overlap with an existing stream");
 const BEING_STORED = new Refusal(400, 10_164, "wrong last sequence");
@@ -55,6 +57,7 @@ const OVERLAPPING_FILTERS = new Refusal(400, 10_138, "consumer subject filters c
 const TWO_KINDS_OF_FILTERS = new Refusal(400, 10_136, "both FilterSubject and FilterSubjects specified");
 
 /** From these versions on, without the 2, servers do so. */
+const CREATES_WITHOUT_CHANGES = [10] as const;
 const TAKES_SEVERAL_FILTERS = [10] as const;
 const STORES_ONE_OF_MANY = [9, 21] as const;
 const REFUSES_WHAT_IS_BEING_STORED = [11] as const;
@@ -136,7 +139,10 @@ export class JetStream {
       ) {
         return OVERLAPPING_FILTERS;
       }
-      return stream.follow(`c${this.#count}`, { ...config, filters: several ?? [filter_subject ?? ">"] });
+      return stream.follow(asked.config.name ?? `c${this.#count}`, {
+        ...config,
+        filters: several ?? [filter_subject ?? ">"],
+      });
     }
     if (call === "CONSUMER.DELETE") return stream.unfollow(rest[1]!);
     throw new Error(`The model has no ${subject}`);
@@ -263,15 +269,21 @@ class Stream {
     return { message: { subject, seq: kept.sequence, time, data: btoa(kept.text) } };
   }
 
-  follow(name: string, config: ConsumerConfig): object {
+  follow(name: string, config: ConsumerConfig): object | Refusal {
+    const existing = this.consumers.get(name);
+    if (existing?.isSet(config)) return existing.info();
+    if (existing !== undefined) {
+      if (this.#ground.isFrom(...CREATES_WITHOUT_CHANGES)) return CONSUMER_EXISTS;
+      if (!existing.isFor(config.deliver_subject)) return CONSUMER_NAME_TAKEN;
+      throw new Error("The model has no changes of consumers");
+    }
     this.#expire();
     const found = this.#found(config);
-    const num_pending = found.length;
     const consumer = new Consumer(name, config, found, this, this.#ground, () => this.unfollow(name));
     this.consumers.set(name, consumer);
+    const info = consumer.info();
     consumer.start();
-    const created = new Date(this.#ground.serverTime()).toISOString();
-    return { type: "consumer_info", stream_name: this.config.name, name, config, created, num_pending };
+    return info;
   }
 
   unfollow(name: string): object | Refusal {

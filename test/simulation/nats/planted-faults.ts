@@ -213,4 +213,12 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     replace: "",
     seeds: [335],
   },
+  {
+    name: "leaves the consumers behind whose creation nobody has answered",
+    monitor: "memory",
+    file: "adapters/nats/store.ts",
+    find: "this.removeConsumer(stream, config.name, 2);",
+    replace: "throw error;",
+    seeds: [7228],
+  },
 ];

@@ -31,6 +31,7 @@ export class Consumer {
   readonly #stream: Source;
   readonly #ground: Ground;
   readonly #end: () => void;
+  readonly #created: string;
   /** The sequences that wait, from the place of the next one on. */
   #waiting: number[];
   #next = 0;
@@ -56,7 +57,28 @@ export class Consumer {
     this.#ground = ground;
     this.#waiting = found;
     this.#end = end;
+    this.#created = new Date(ground.serverTime()).toISOString();
     this.#lastSent = ground.scheduler.now();
+  }
+
+  isSet(other: ConsumerConfig): boolean {
+    return JSON.stringify(this.#config) === JSON.stringify(other);
+  }
+
+  isFor(deliverSubject: string): boolean {
+    return this.#config.deliver_subject === deliverSubject;
+  }
+
+  info(): object {
+    const [config, created, num_pending] = [this.#config, this.#created, this.#waiting.length - this.#next];
+    return {
+      type: "consumer_info",
+      stream_name: this.#stream.config.name,
+      name: this.#name,
+      config,
+      created,
+      num_pending,
+    };
   }
 
   start(): void {
