@@ -75,10 +75,10 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "gives history twice at the seam",
-    file: "candles/watch.ts",
-    find: "past.slices(from, () => until,",
-    replace: "past.slices(from, () => intervals.shift(until, 2),",
-    seeds: [3, 9],
+    file: "candles/view/history-reading.ts",
+    find: "{ entries, finalUntil: until, observedAt }: CandleBook,",
+    replace: "{ entries, coveredUntil: until, observedAt }: CandleBook,",
+    seeds: [2, 4],
   },
   {
     name: "loses what happens while history is read",
@@ -89,9 +89,9 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "gives a newcomer what is older than its interval",
-    file: "candles/watch.ts",
-    find: "if (since === undefined) return { start: running, until };",
-    replace: "if (since === undefined) return { start: Number.NEGATIVE_INFINITY, until };",
+    file: "candles/view/history-reading.ts",
+    find: "if (since === undefined) return { ...plan, start: running,",
+    replace: "if (since === undefined) return { ...plan, start: running - 1e12,",
     seeds: [3, 8],
   },
   {
@@ -401,8 +401,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "takes the answer of a cache for one that was made just now",
     file: "client/service-clock.ts",
-    find: "return age === undefined ? sent : sent - (age + 1) * 1_000;",
-    replace: "return sent;",
+    find: "- (age === undefined ? 0 : (age + 1) * 1_000);",
+    replace: ";",
     seeds: [131, 121],
   },
   {
@@ -449,8 +449,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "calls a close live that is handed over long after it was read",
-    file: "candles/watch.ts",
-    find: 'type: "history-end", received: serviceNow(core) }',
+    file: "candles/view/history-reading.ts",
+    find: 'type: "history-end", received: serviceNow(this.#core) }',
     replace: 'type: "history-end", received: 0 }',
     seeds: [1, 2],
   },

@@ -11,7 +11,13 @@ import { type FillStep, finalStep, GapFiller } from "./gap-filler.js";
 
 /** What one subscriber gets to know, in order; `received`: when, by the service's clock, where that is not just read. */
 export type ViewStep =
-  | { readonly type: "state"; readonly state: CandleState; readonly received?: number }
+  | {
+      readonly type: "state";
+      readonly state: CandleState;
+      readonly received?: number;
+      /** Nothing older is shown from now on; given where the book begins anew before its history was read. */
+      readonly start?: number | undefined;
+    }
   | { readonly type: "history"; readonly read: CandleRead }
   | { readonly type: "history-end"; readonly received?: number };
 
@@ -74,20 +80,25 @@ export class CandleView {
   take(step: ViewStep): Iterable<CandleEvent> {
     if (step.type === "history") return this.#history(step.read);
     if (step.type === "history-end") return this.#handOver(step.received);
-    const { state, received = state.book.observedAt } = step;
-    const isFirst = this.#state === undefined;
-    const changes = this.#follow(state);
+    const { state, received = state.book.observedAt, start } = step;
+    const isFirst = this.#state === undefined || start !== undefined;
+    this.#start = start ?? this.#start;
+    const changes = this.#follow(state, isFirst);
     if (this.#held === undefined) return this.#present(changes, received);
     // What closes while the history is read is none of it.
-    if (isFirst) this.#historyUntil = state.book.observedAt;
+    if (isFirst) {
+      this.#historyUntil = state.book.observedAt;
+      this.#held.clear();
+    }
     for (const change of changes) hold(this.#held, change);
     return [];
   }
 
   /** What a state changes: all that stands where it is the first. */
-  #follow(state: CandleState): readonly CandleChange[] {
-    const isFirst = this.#state === undefined;
+  #follow(state: CandleState, isFirst: boolean): readonly CandleChange[] {
     const { book, changes, jump } = state;
+    const shownFrom = this.#start;
+    if (this.#state !== undefined && jump !== undefined) this.#followJump(jump, book.observedAt);
     this.#state = state;
     if (isFirst) {
       // Candles that became final during the first catch-up are only in `changes`.
@@ -95,8 +106,6 @@ export class CandleView {
       return [...finals, ...book.entries].map(asNew);
     }
     if (jump === undefined) return changes;
-    const shownFrom = this.#start;
-    this.#followJump(jump, book.observedAt);
     const uncovered = book.entries.filter(({ candle }) => candle.timestamp < shownFrom).map(asNew);
     return [...uncovered, ...changes.filter(({ candle }) => candle.timestamp >= shownFrom)];
   }

@@ -34,6 +34,8 @@ const ALLOWED = {
   opening: 1,
   /** Each piece of a history or `fetchCandles` that no store has: its last slice again, and the silence after it. */
   history: 3,
+  /** A history whose end was guessed by the first answer's time is read on once that end is proven. */
+  guessedEnd: 1,
   /** A slice is begun again, and cut to what fits a page, where a walk failed for good, or its answer was struck or lacks something. */
   restart: 2,
   /** What a search has found is asked for six times more from both sides, and from within its interval. */

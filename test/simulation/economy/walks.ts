@@ -58,6 +58,7 @@ export async function allowWalks(
   // From the shortest slice to the longest, and from there on back where candles lie close to each other.
   const lengths = intervals.count(range.from, range.to) / SLICE.first;
   const growth = Math.ceil(Math.log(Math.max(1, lengths)) / Math.log(SLICE.growth));
+  account.allow("guessedEnd", walks.length);
   for (const walk of walks) {
     const { pieces = 1 } = walk;
     account.allow("history", pieces);
