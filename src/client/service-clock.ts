@@ -60,7 +60,7 @@ export interface ServiceClock {
   readonly hasFreshDate: boolean;
   /** A quick recent round trip, in ms. */
   readonly roundTrip: number;
-  /** The shortest round trip since the bounds began, in ms; 0 until one is known. */
+  /** The shortest round trip since the bounds began, in ms; `Infinity` until one is known. */
   readonly shortest: number;
   /** Counts the first `Date` and each jump. Instants of different epochs cannot be compared. */
   readonly epoch: number;
@@ -84,7 +84,7 @@ export const unknownClock: ServiceClock = {
   isConfirmed: false,
   hasFreshDate: false,
   roundTrip: 0,
-  shortest: 0,
+  shortest: Number.POSITIVE_INFINITY,
   epoch: 0,
 };
 
@@ -117,12 +117,12 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const { sent, received, date, age } = trip;
   const took = received - sent;
   // If the scheduler's clock was set back meanwhile, nobody knows how long it took.
-  const length = Math.max(0, took);
+  const length = took < 0 ? Number.POSITIVE_INFINITY : took;
   const clock: Draft = {
     ...before,
     hasFreshDate: date !== undefined && age === undefined,
     roundTrip: quickOf(before.roundTrip, took),
-    shortest: shorterOf(before.shortest, length),
+    shortest: Math.min(before.shortest, length),
   };
   const { bounds: known } = before;
   // Without any Date the scheduler's clock is all there is.
@@ -212,9 +212,10 @@ function updatedMachine(
   machine: Machine,
   seen: Bounds,
   at: number,
-  { roundTrip, shortest }: ServiceClock,
+  clock: ServiceClock,
 ): Machine | undefined {
-  const narrow = NARROW + roundTrip;
+  const narrow = NARROW + clock.roundTrip;
+  const shortest = shortestOf(clock);
   const isCheck = seen.low >= machine.low - narrow || seen.high <= machine.high + narrow;
   const checkedAt = isCheck ? at : machine.checkedAt;
   const { low, high } = intersection(machine, seen);
@@ -255,9 +256,9 @@ function madeAfter({ sent, received, age }: RoundTrip): number {
   return Math.min(sent, received) - (age === undefined ? 0 : (age + 1) * 1_000);
 }
 
-/** The shorter one of two lengths; 0 stands for none. */
-function shorterOf(a: number, b: number): number {
-  return a === 0 || b === 0 ? Math.max(a, b) : Math.min(a, b);
+/** The shortest round trip, as far as any is known. */
+function shortestOf({ shortest }: ServiceClock): number {
+  return shortest === Number.POSITIVE_INFINITY ? 0 : shortest;
 }
 
 /** Follows quick trips at once and slow ones slowly. A trip in which the scheduler's clock was set, or stood, tells nothing. */
@@ -313,7 +314,7 @@ export function sendTimeFor(clock: ServiceClock, target: number): number {
   if (machine === undefined || !clock.hasFreshDate) return safe;
   const { low, high, checkedAt } = machine;
   const isNarrow = high - low <= NARROW + clock.roundTrip;
-  const there = clock.shortest / 2;
+  const there = shortestOf(clock) / 2;
   if (target % 1_000 === 0 && clock.machines.length === 1) {
     return Math.ceil(target - there - (isNarrow ? low : middle(machine)));
   }
