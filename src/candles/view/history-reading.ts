@@ -39,6 +39,7 @@ export class HistoryReading {
   readonly #past: PastReader;
   readonly #progress: HistoryProgress;
   #plan: HistoryPlan;
+  #isOver = false;
   /** Ends a wait for what may be proven by now. */
   #wake = () => {};
 
@@ -75,7 +76,7 @@ export class HistoryReading {
    * the new one begins. Gives from where candles are shown then.
    */
   follow({ book, jump }: CandleState, running: number): number | undefined {
-    if (jump === undefined || !this.isNeeded) return undefined;
+    if (jump === undefined || this.#isOver || !this.isNeeded) return undefined;
     this.#wake();
     if (jump.ranAheadUntil === undefined) return undefined;
     this.#plan = planHistory(this.#watch, book, running, serviceNow(this.#core));
@@ -85,15 +86,15 @@ export class HistoryReading {
   /** The history in steps; once all of it has been delivered, tells how far back that reaches. */
   steps(): Observable<ViewStep> {
     const { rules } = this.#watch;
-    let coveredFrom = Number.POSITIVE_INFINITY;
+    const { start, until } = this.#plan;
+    let coveredFrom = Number.isFinite(start) ? start : until;
     const learnCoverage = (read: SeriesRead) => {
       coveredFrom = Math.min(coveredFrom, read.from);
       for (const broken of read.unreadable) coveredFrom = Math.max(coveredFrom, rules.intervals.end(broken));
     };
     const delivered = defer(() => {
-      const { start, until } = this.#plan;
-      const begin = Number.isFinite(start) ? start : until;
-      this.#progress.next({ delivered: { from: Math.min(begin, coveredFrom), until }, failures: 0 });
+      const { until } = this.#plan;
+      this.#progress.next({ delivered: { from: Math.min(coveredFrom, until), until }, failures: 0 });
       return EMPTY;
     });
     if (!this.isNeeded) return delivered;
@@ -103,7 +104,10 @@ export class HistoryReading {
         tap(learnCoverage),
         map((read): ViewStep => ({ type: "history", read })),
       );
-      const handOver = defer(() => of<ViewStep>({ type: "history-end", received: serviceNow(this.#core) }));
+      const handOver = defer(() => {
+        this.#isOver = true;
+        return of<ViewStep>({ type: "history-end", received: serviceNow(this.#core) });
+      });
       return concat(reads, handOver).pipe(finalize(() => abort.abort()));
     });
     return concat(steps, delivered);

@@ -325,6 +325,23 @@ describe("with a history", () => {
     expect(events.every(Object.isFrozen)).toBe(true);
   });
 
+  it("forgets what a book has told that ran ahead, and shows the new one whole after the history", () => {
+    const look = states();
+    const view = new CandleView(watchOf(RULES, { since: 0 }), { start: 0, hasHistory: true });
+    lines(view.take(look(7, 30, { 5: 1, 6: 1, 7: 1 })));
+    expect(lines(view.take(history(7.6, [0, 2], { 1: 1 })))).toEqual(["new 1=1 final r0"]);
+    expect(lines(view.take({ ...look(4, 30, { 1: 1, 2: 2, 3: 3, 4: 4 }, { begin: 1 }), start: 0 }))).toEqual(
+      [],
+    );
+    // The new book has told 1 as final, too.
+    expect(lines(view.take(look(4, 40, { 2: 2, 3: 3, 4: 5 })))).toEqual([]);
+    expect(lines(view.take({ type: "history-end" }))).toEqual([
+      "new 2=2 closed r0",
+      "new 3=3 closed r0",
+      "new 4=5 open r1",
+    ]);
+  });
+
   it.each([
     ["all that has closed by its first state", 1, "new 7=1 closed r0"],
     ["nothing that closes while it is read", 0, "new 7=1 closed r1 live"],
