@@ -209,8 +209,7 @@ export class Collector implements RunningCollector {
       const now = scheduler.now();
       if (this.#stop.signal.aborted) return now;
       const before = this.#seen;
-      // If the table was lost, the others may still act by it.
-      const lost = this.#written && restoredTable(this.#written);
+      const lost = this.#written && this.#restored(this.#written);
       const known = read.table ?? lost ?? emptyTable(rules, read.revision === 0);
       this.#seen = sight(before, known, now);
       const table = this.#agreed(known, before);
@@ -235,6 +234,15 @@ export class Collector implements RunningCollector {
       return sent;
     }
     return undefined;
+  }
+
+  /**
+   * The table in the place of one that was lost: the others may still act by it. If its own leases in it have run out,
+   * others may have taken their slots since.
+   */
+  #restored(written: LeaseTable): LeaseTable {
+    const table = restoredTable(written);
+    return this.#limit.mayAct() ? table : withoutCollector(table, this.#opened!.id, new Map());
   }
 
   /**

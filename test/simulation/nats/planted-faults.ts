@@ -126,6 +126,22 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     seeds: [94],
   },
   {
+    name: "takes slots for its own, after a loss of the leases, whose lease has run out",
+    monitor: "agreement",
+    file: "adapters/nats/collector.ts",
+    find: "return this.#limit.mayAct() ? table :",
+    replace: "return table.slots.length > 0 ? table :",
+    seeds: [8483],
+  },
+  {
+    name: "takes a history for final that its own answers do not prove",
+    monitor: "stored",
+    file: "candles/view/history-reading.ts",
+    find: "if (read.isStored || read.to <= to || read.observedAt >= provenFrom) return read;",
+    replace: "if (to > 0) return read;",
+    seeds: [4840],
+  },
+  {
     name: "stores without the sequence that it expects",
     monitor: "fences",
     file: "adapters/nats/publisher.ts",
