@@ -60,6 +60,8 @@ export interface CandleRead {
   readonly candles: readonly Candle[];
   /** Intervals whose row broke the contract: neither absent nor known. */
   readonly unreadable: ReadonlySet<number>;
+  /** Those of them whose row was broken in the answer before, and is not in this one. */
+  readonly lost?: ReadonlySet<number>;
   /** Whether a broken row may be that of any candle, or part of the answer is missing: then no candle counts as absent. */
   readonly hasUnidentifiedRow: boolean;
   /** What is wrong with one of the broken rows; absent without broken rows. */
@@ -319,8 +321,9 @@ export class SeriesReader {
       return candles.has(start) || broken.has(start);
     };
     // What was there before may be there still. One answer that lacks it proves no silence; the next one does.
-    for (const key of this.#broken.takeAbsent({ from, to }, isThere))
-      unreadable.add(this.#intervals.start(key));
+    const absent = this.#broken.takeAbsent({ from, to }, isThere);
+    const lost = new Set(absent.map((key) => this.#intervals.start(key)));
+    for (const timestamp of lost) unreadable.add(timestamp);
     if (!hasUnidentifiedRow) this.#broken.forgetUnplaced({ from, to });
     const inRange = [...candles.values()].filter(({ timestamp }) => timestamp >= from && timestamp < to);
     inRange.sort((a, b) => a.timestamp - b.timestamp);
@@ -347,6 +350,7 @@ export class SeriesReader {
       to,
       candles: inRange,
       unreadable,
+      lost,
       hasUnidentifiedRow,
       refusal,
       lacks,
