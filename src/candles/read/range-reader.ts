@@ -35,6 +35,8 @@ export interface ReadOptions extends SearchOptions {
    * report tells it. `"lightly"` also looks in the last interval, and does all of it more and more seldom.
    */
   readonly probes?: "lightly" | "never";
+  /** Is told an answer that waits for another one about a known candle alone: if that fails, what it shows is there still. */
+  readonly onWaiting?: (answer: CandleAnswer) => void;
 }
 
 /** Answers lack a known candle: they are not whole. */
@@ -78,10 +80,14 @@ export interface CandleRead {
   readonly provenUntil?: number;
 }
 
-/** The answer to a range, with what tells how far to believe it. */
-export interface SeriesRead extends CandleRead {
+/** An answer, and when it was asked for. */
+export interface CandleAnswer extends CandleRead {
   /** When its first request went out, by the scheduler. */
   readonly sentAt: number;
+}
+
+/** The answer to a range, with what tells how far to believe it. */
+export interface SeriesRead extends CandleAnswer {
   /** A known candle beyond the range that the answer should hold and lacks: the answer is not whole. */
   readonly lacks: number | undefined;
   /** Whether the answer holds a candle beyond the range, and every known one that was asked for. */
@@ -328,12 +334,14 @@ export class SeriesReader {
     const inRange = [...candles.values()].filter(({ timestamp }) => timestamp >= from && timestamp < to);
     inRange.sort((a, b) => a.timestamp - b.timestamp);
     if (unreadable.size > 0) for (const { timestamp } of inRange) unreadable.delete(timestamp);
+    const answer = { from, to, candles: inRange, unreadable, lost, hasUnidentifiedRow, refusal, ...first! };
     const witnesses = [known, witness].filter((timestamp) => timestamp !== undefined);
     // A row that cannot be read, or placed, may be that of any candle.
     const isLacking = (timestamp: number) => !candles.has(timestamp) && !broken.has(timestamp);
     let lacks = hasUnidentifiedRow ? undefined : witnesses.find(isLacking);
     const doubted = lacks === undefined ? this.#witnesses.settle(start, end) : undefined;
     if (doubted !== undefined && !hasUnidentifiedRow && isLacking(doubted)) {
+      options.onWaiting?.(answer);
       if (await this.seriesStart.holds(doubted, options)) {
         this.#witnesses.confirm(doubted);
         lacks = doubted;
@@ -344,21 +352,7 @@ export class SeriesReader {
       this.#witnesses.show(inRange.map(({ timestamp }) => timestamp));
       this.#witnesses.remember([...candles.keys()].filter((timestamp) => timestamp < from));
     }
-    const { sentAt, observedAt, epoch } = first!;
-    return {
-      from,
-      to,
-      candles: inRange,
-      unreadable,
-      lost,
-      hasUnidentifiedRow,
-      refusal,
-      lacks,
-      isWitnessed,
-      sentAt,
-      observedAt,
-      epoch,
-    };
+    return { ...answer, lacks, isWitnessed };
   }
 
   /**

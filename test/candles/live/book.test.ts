@@ -299,7 +299,10 @@ describe("rows that break the contract", () => {
   });
 
   it("that were there before and are gone count as a first absence of the candle that was known", () => {
-    const lost = (...minutes: number[]) => ({ ...unreadable(...minutes), lost: unreadable(...minutes).unreadable });
+    const lost = (...minutes: number[]) => ({
+      ...unreadable(...minutes),
+      lost: unreadable(...minutes).unreadable,
+    });
     const one = observe();
     one.see(5, 30, { 4: 2, 5: 3 });
     expect(one.take(readOf(6 * MINUTE + 1_000, [0, 100], { 4: 2 }, lost(5))).needsSecondLook).toBe(true);
