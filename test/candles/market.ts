@@ -105,6 +105,8 @@ export interface Scene {
   readonly changes: readonly { readonly back: number; readonly price: number }[];
   readonly dropped: readonly number[];
   readonly unreadable: readonly number[];
+  /** Rows that were broken before, and are not there any more. */
+  readonly lost?: readonly number[];
   readonly isEmpty: boolean;
   readonly hasUnidentifiedRow: boolean;
   /** By how many minutes the range begins and ends later than it should. */
@@ -132,7 +134,7 @@ const backs = fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength
 
 /** Random scenes; `troubles` names what may go wrong beyond rows that are dropped. */
 export function scenes(
-  ...troubles: ("unreadable" | "unplaced" | "range" | "repeat" | "unproven")[]
+  ...troubles: ("unreadable" | "lost" | "unplaced" | "range" | "repeat" | "unproven")[]
 ): fc.Arbitrary<Scene[]> {
   const may = <T>(trouble: (typeof troubles)[number], usual: T, other: fc.Arbitrary<T>) =>
     troubles.includes(trouble) ? rarely(usual, other) : fc.constant(usual);
@@ -146,6 +148,7 @@ export function scenes(
     dropped: rarely<number[]>([], backs, 2),
     isEmpty: rarely(false, fc.constant(true), 12),
     unreadable: may<number[]>("unreadable", [], backs),
+    lost: may<number[]>("lost", [], backs),
     hasUnidentifiedRow: may("unplaced", false, fc.constant(true)),
     shift: may<[number, number]>(
       "range",
@@ -183,11 +186,13 @@ export function play(rules: CandleRules, list: readonly Scene[]): Look[] {
     truth = changed;
     const from = intervals.shift(book.finalUntil, scene.shift[0]);
     const to = Math.max(from, intervals.shift(intervals.end(now), scene.shift[1]));
-    const unreadable = new Set(scene.unreadable.map(minute).filter((one) => one >= from && one < to));
-    const lost = new Set([...scene.dropped.map(minute), ...unreadable]);
+    const within = (some: readonly number[]) => some.map(minute).filter((one) => one >= from && one < to);
+    const lost = new Set(within(scene.lost ?? []));
+    const unreadable = new Set([...within(scene.unreadable), ...lost]);
+    const unshown = new Set([...scene.dropped.map(minute), ...unreadable]);
     const candles = [...truth.values()]
       .filter(
-        ({ timestamp }) => timestamp >= from && timestamp < to && !lost.has(timestamp) && !scene.isEmpty,
+        ({ timestamp }) => timestamp >= from && timestamp < to && !unshown.has(timestamp) && !scene.isEmpty,
       )
       .sort((a, b) => a.timestamp - b.timestamp);
     const { hasUnidentifiedRow } = scene;
@@ -199,6 +204,7 @@ export function play(rules: CandleRules, list: readonly Scene[]): Look[] {
       to,
       candles,
       unreadable,
+      lost,
       hasUnidentifiedRow,
       observedAt: now,
       epoch: 0,

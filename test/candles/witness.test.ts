@@ -116,6 +116,40 @@ describe.each(QUIRKS)("a known candle that answers lack although it is there (%o
   );
 });
 
+describe.each(QUIRKS)(
+  "an answer that waits for what another one says of a known candle alone (%o)",
+  (quirks) => {
+    it("still shows that a missing candle is there, if the other one fails", async () => {
+      const { world, events, statuses } = watched(quirks, 3);
+      await world.clock.advanceTo(at("12:10:30"));
+      const [before, missing] = [at("12:07:00"), at("12:08:00")];
+      const without =
+        (...gone: number[]) =>
+        (answer: Parameters<typeof withRows>[0]) =>
+          withRows(answer, (rows) =>
+            rows.filter(({ timestamp }) => !gone.includes(Date.parse(String(timestamp)))),
+          );
+      // The candle is missing, then missing in an answer that is not whole, is there, and is missing again.
+      const answers = [without(missing), without(before, missing), without(before)];
+      let failed = 0;
+      world.interfere = ({ url }, answer) => {
+        if (!url.pathname.endsWith("/ohlcv")) return undefined;
+        const from = Number(url.searchParams.get("fromDate")) * 1_000;
+        const to = Number(url.searchParams.get("toDate")) * 1_000;
+        if (to - from > 2 * MINUTE) return (answers.shift() ?? without(missing))(answer);
+        failed += 1;
+        return Promise.reject(new Error("reset"));
+      };
+      while (statuses.at(-1)!.failures === 0) await world.clock.advanceBy(100);
+      expect([answers.length, failed > 0]).toEqual([0, true]);
+      const asked = world.asked.length;
+      while (world.asked.length === asked) await world.clock.advanceBy(100);
+      await world.clock.advanceBy(500);
+      expect(events.filter(({ type }) => type === "removed")).toEqual([]);
+    });
+  },
+);
+
 describe.each([0, 1, 2])(
   "an answer without candles that nothing else proves: window %d",
   (revisionWindow) => {

@@ -46,17 +46,17 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "removes on the first absence",
     file: "candles/live/book.ts",
-    find: "} else if (isMissing && !read.hasUnidentifiedRow && !read.isRepeat) {",
+    find: "} else if (isMissing && !read.hasUnidentifiedRow && !read.isRepeat && !read.lost?.has(timestamp)) {",
     replace: "} else if (!read.hasUnidentifiedRow) {",
     seeds: [44, 23, 62],
   },
   {
     name: "counts what nobody asked for as absent",
     file: "candles/live/poll-candles.ts",
-    find: "const read = await this.#reader.read(from, range.to, { ...options, probes, endAt });",
+    find: "const read = await this.#read(from, range.to, { ...options, probes, endAt }, tell);",
     replace:
       "const asked = options.isClosing ? from : Math.max(from, intervals.start(this.#clock().now));\n" +
-      "      const read = { ...(await this.#reader.read(asked, range.to, { ...options, probes, endAt })), from };",
+      "      const read = { ...(await this.#read(asked, range.to, { ...options, probes, endAt }, tell)), from };",
     seeds: [9, 6],
   },
   {

@@ -60,7 +60,8 @@ export function emptyBook(from: number): CandleBook {
  * too. The book keeps a missing candle until a second read misses it as well; until then nothing after it closes, becomes
  * final or counts as covered.
  */
-export function applyRead(rules: CandleRules, book: CandleBook, read: CandleRead): BookUpdate {
+export function applyRead(rules: CandleRules, book: CandleBook, answer: CandleRead): BookUpdate {
+  const read = heldAgainst(book, answer);
   const isLater = read.epoch !== book.epoch || read.observedAt > book.observedAt;
   const observedAt = isLater ? read.observedAt : book.observedAt;
   // An answer out of a cache may be older than what the book knows: it closes no more than was over when it was given.
@@ -94,6 +95,15 @@ export function applyRead(rules: CandleRules, book: CandleBook, read: CandleRead
     changes,
     needsSecondLook,
   };
+}
+
+/** An answer whose lost rows leave only those intervals unknown of which the book holds no candle: a held one is missing. */
+function heldAgainst({ entries }: CandleBook, read: CandleRead): CandleRead {
+  const { lost } = read;
+  if (lost === undefined || lost.size === 0) return read;
+  const unreadable = new Set(read.unreadable);
+  for (const { candle } of entries) if (lost.has(candle.timestamp)) unreadable.delete(candle.timestamp);
+  return { ...read, unreadable };
 }
 
 const UNCHANGED: readonly CandleChange[] = [];
@@ -147,7 +157,7 @@ class Comparison {
       if (this.statusNow(timestamp) !== "final")
         this.keep(isMissing ? { ...entry, isMissing: false } : entry);
       else if (status === "closed") this.finish(entry);
-    } else if (isMissing && !read.hasUnidentifiedRow && !read.isRepeat) {
+    } else if (isMissing && !read.hasUnidentifiedRow && !read.isRepeat && !read.lost?.has(timestamp)) {
       this.tell({ type: "removed", candle, status, revision: revision + 1 });
     } else {
       this.unconfirmedFrom = Math.min(this.unconfirmedFrom, timestamp);

@@ -1,6 +1,6 @@
 import type { ServiceClock } from "../../client/service-clock.js";
 import type { Candle } from "../../contract/model.js";
-import { FULL_PAGE, type SeriesRead } from "../read/range-reader.js";
+import { type CandleRead, FULL_PAGE, type SeriesRead } from "../read/range-reader.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import { type CandleBook, emptyBook } from "./book.js";
 
@@ -212,7 +212,7 @@ function shownOnlyBefore(
 }
 
 /** An answer with the values that a later one has for its candles. */
-export function asShownBy(before: SeriesRead, after: SeriesRead): SeriesRead {
+export function asShownBy(before: SeriesRead, after: CandleRead): SeriesRead {
   const shown = new Map(after.candles.map((candle) => [candle.timestamp, candle]));
   return { ...before, candles: before.candles.map((candle) => shown.get(candle.timestamp) ?? candle) };
 }

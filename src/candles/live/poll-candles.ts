@@ -11,7 +11,7 @@ import {
   sharedFeed,
 } from "../../poll/shared-poll.js";
 import type { CandleWatch } from "../options.js";
-import { type SeriesRead, SeriesReader } from "../read/range-reader.js";
+import { type CandleAnswer, type ReadOptions, type SeriesRead, SeriesReader } from "../read/range-reader.js";
 import { PastReader } from "../read/stored.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import { applyRead, type CandleBook, type CandleChange, emptyBook } from "./book.js";
@@ -44,6 +44,9 @@ export interface ClockJump {
   /** Until where all was final in the book that ran ahead of the right clock; absent if the book is still the same one. */
   readonly ranAheadUntil: number | undefined;
 }
+
+/** A look reads each range to its end. */
+type LiveReadOptions = ReadOptions & { maxCandles?: never };
 
 type Tell = (step: LookStep<CandleState>) => void;
 
@@ -147,7 +150,7 @@ class CandleLooks {
       // A blank book may come from a look by a clock that was not known yet.
       const probes = options.isClosing || range.isBlank ? "lightly" : "never";
       const from = this.#recorder?.readFrom(range.from) ?? range.from;
-      const read = await this.#reader.read(from, range.to, { ...options, probes, endAt });
+      const read = await this.#read(from, range.to, { ...options, probes, endAt }, tell);
       const { book } = this.#known;
       const { hasCandles } = this.#reader;
       const context = { book, range, hasCandles, firstSeen: this.#firstSeen, mayRepeat: repeats < REPEATS };
@@ -178,6 +181,21 @@ class CandleLooks {
         tell(this.#take({ ...read, isUnproven }, lacksUntil, isLast));
         if (isLast) return;
       }
+    }
+  }
+
+  /** Reads a range. Where that fails as nothing says whether a known candle is gone, what was shown is taken in. */
+  async #read(from: number, to: number, options: LiveReadOptions, tell: Tell): Promise<SeriesRead> {
+    let waiting: CandleAnswer | undefined;
+    const onWaiting = (answer: CandleAnswer) => {
+      waiting = answer;
+    };
+    try {
+      return await this.#reader.read(from, to, { ...options, onWaiting });
+    } catch (error) {
+      const { book } = this.#known;
+      if (waiting !== undefined && book !== undefined) tell(this.#takePart(waiting, book, false));
+      throw error;
     }
   }
 
@@ -256,7 +274,7 @@ class CandleLooks {
   }
 
   /** Takes in part of an answer: what it shows exists; what it does not show may exist, too. */
-  #takePart(read: SeriesRead, before: CandleBook, isLast: boolean): LookStep<CandleState> {
+  #takePart(read: CandleAnswer, before: CandleBook, isLast: boolean): LookStep<CandleState> {
     let state: CandleState = { book: before, changes: [] };
     if (read.epoch === before.epoch) {
       const part = { ...read, hasUnidentifiedRow: true, isUnproven: true };

@@ -35,6 +35,8 @@ export interface ReadOptions extends SearchOptions {
    * report tells it. `"lightly"` also looks in the last interval, and does all of it more and more seldom.
    */
   readonly probes?: "lightly" | "never";
+  /** Is told an answer that waits for another one about a known candle alone: if that fails, what it shows is there still. */
+  readonly onWaiting?: (answer: CandleAnswer) => void;
 }
 
 /** Answers lack a known candle: they are not whole. */
@@ -60,6 +62,8 @@ export interface CandleRead {
   readonly candles: readonly Candle[];
   /** Intervals whose row broke the contract: neither absent nor known. */
   readonly unreadable: ReadonlySet<number>;
+  /** Those of them whose row was broken in the answer before, and is not in this one. */
+  readonly lost?: ReadonlySet<number>;
   /** Whether a broken row may be that of any candle, or part of the answer is missing: then no candle counts as absent. */
   readonly hasUnidentifiedRow: boolean;
   /** What is wrong with one of the broken rows; absent without broken rows. */
@@ -76,10 +80,14 @@ export interface CandleRead {
   readonly provenUntil?: number;
 }
 
-/** The answer to a range, with what tells how far to believe it. */
-export interface SeriesRead extends CandleRead {
+/** An answer, and when it was asked for. */
+export interface CandleAnswer extends CandleRead {
   /** When its first request went out, by the scheduler. */
   readonly sentAt: number;
+}
+
+/** The answer to a range, with what tells how far to believe it. */
+export interface SeriesRead extends CandleAnswer {
   /** A known candle beyond the range that the answer should hold and lacks: the answer is not whole. */
   readonly lacks: number | undefined;
   /** Whether the answer holds a candle beyond the range, and every known one that was asked for. */
@@ -319,18 +327,21 @@ export class SeriesReader {
       return candles.has(start) || broken.has(start);
     };
     // What was there before may be there still. One answer that lacks it proves no silence; the next one does.
-    for (const key of this.#broken.takeAbsent({ from, to }, isThere))
-      unreadable.add(this.#intervals.start(key));
+    const absent = this.#broken.takeAbsent({ from, to }, isThere);
+    const lost = new Set(absent.map((key) => this.#intervals.start(key)));
+    for (const timestamp of lost) unreadable.add(timestamp);
     if (!hasUnidentifiedRow) this.#broken.forgetUnplaced({ from, to });
     const inRange = [...candles.values()].filter(({ timestamp }) => timestamp >= from && timestamp < to);
     inRange.sort((a, b) => a.timestamp - b.timestamp);
     if (unreadable.size > 0) for (const { timestamp } of inRange) unreadable.delete(timestamp);
+    const answer = { from, to, candles: inRange, unreadable, lost, hasUnidentifiedRow, refusal, ...first! };
     const witnesses = [known, witness].filter((timestamp) => timestamp !== undefined);
     // A row that cannot be read, or placed, may be that of any candle.
     const isLacking = (timestamp: number) => !candles.has(timestamp) && !broken.has(timestamp);
     let lacks = hasUnidentifiedRow ? undefined : witnesses.find(isLacking);
     const doubted = lacks === undefined ? this.#witnesses.settle(start, end) : undefined;
     if (doubted !== undefined && !hasUnidentifiedRow && isLacking(doubted)) {
+      options.onWaiting?.(answer);
       if (await this.seriesStart.holds(doubted, options)) {
         this.#witnesses.confirm(doubted);
         lacks = doubted;
@@ -341,20 +352,7 @@ export class SeriesReader {
       this.#witnesses.show(inRange.map(({ timestamp }) => timestamp));
       this.#witnesses.remember([...candles.keys()].filter((timestamp) => timestamp < from));
     }
-    const { sentAt, observedAt, epoch } = first!;
-    return {
-      from,
-      to,
-      candles: inRange,
-      unreadable,
-      hasUnidentifiedRow,
-      refusal,
-      lacks,
-      isWitnessed,
-      sentAt,
-      observedAt,
-      epoch,
-    };
+    return { ...answer, lacks, isWitnessed };
   }
 
   /**

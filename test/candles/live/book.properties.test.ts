@@ -5,7 +5,7 @@ import { type CandleRules, windowStart } from "../../../src/candles/rules.js";
 import type { Candle } from "../../../src/contract/model.js";
 import { HONEST, type Look, play, scenes, someRules } from "../market.js";
 
-const trouble = scenes("unreadable", "unplaced", "range", "repeat", "unproven");
+const trouble = scenes("unreadable", "lost", "unplaced", "range", "repeat", "unproven");
 
 function holdsFor(check: (rules: CandleRules, looks: readonly Look[]) => void, list = trouble, runs = 500) {
   fc.assert(
@@ -27,7 +27,7 @@ function absences(looks: readonly Look[]) {
   const known = new Map<number, Candle>();
   const counts = new Map<number, number>();
   return looks.map(({ read, before, turn }) => {
-    const { from, to, unreadable, hasUnidentifiedRow, isRepeat = false } = read;
+    const { from, to, unreadable, lost, hasUnidentifiedRow, isRepeat = false } = read;
     const shown = new Set(read.candles.map(({ timestamp }) => timestamp));
     const confirmed: number[] = [];
     const unconfirmed = new Set<number>();
@@ -35,9 +35,10 @@ function absences(looks: readonly Look[]) {
     for (const timestamp of [...known.keys()].sort((a, b) => a - b)) {
       if (timestamp < before.finalUntil) continue;
       const isAsked = timestamp >= from && timestamp < to;
-      if (isAsked && (shown.has(timestamp) || unreadable.has(timestamp))) counts.delete(timestamp);
+      const isBroken = unreadable.has(timestamp) && !lost?.has(timestamp);
+      if (isAsked && (shown.has(timestamp) || isBroken)) counts.delete(timestamp);
       else if (isAsked && hasUnidentifiedRow) unconfirmed.add(timestamp);
-      else if (isAsked && counts.has(timestamp) && !isRepeat) {
+      else if (isAsked && counts.has(timestamp) && !isRepeat && !lost?.has(timestamp)) {
         counts.delete(timestamp);
         confirmed.push(timestamp);
       } else if (isAsked) {
@@ -171,7 +172,9 @@ it("covers only what was read after its end and settle, and takes back only what
       for (let at = read.from; at < read.to && intervals.end(at) + settle <= now; at = intervals.end(at)) {
         if (!read.hasUnidentifiedRow && !read.unreadable.has(at)) known.add(at);
       }
-      for (const broken of read.unreadable) known.delete(broken);
+      const held = new Set(before.entries.map(({ candle }) => candle.timestamp));
+      for (const broken of read.unreadable)
+        if (!read.lost?.has(broken) || !held.has(broken)) known.delete(broken);
       for (let at = coveredFrom; at < coveredUntil; at = intervals.end(at)) expect(known).toContain(at);
       const isTakenBack = [...read.unreadable].some((broken) => broken < before.coveredUntil);
       if (!isTakenBack) expect(coveredUntil).toBeGreaterThanOrEqual(before.coveredUntil);

@@ -298,6 +298,24 @@ describe("rows that break the contract", () => {
     expect(see(5, 34, {})).toEqual(["removed 5=1 open r1"]);
   });
 
+  it("that were there before and are gone count as a first absence of the candle that was known", () => {
+    const lost = (...minutes: number[]) => ({
+      ...unreadable(...minutes),
+      lost: unreadable(...minutes).unreadable,
+    });
+    const one = observe();
+    one.see(5, 30, { 4: 2, 5: 3 });
+    expect(one.take(readOf(6 * MINUTE + 1_000, [0, 100], { 4: 2 }, lost(5))).needsSecondLook).toBe(true);
+    expect([one.kept, one.covered, one.finalUntil]).toEqual([[4, 5], [0, 5], 4]);
+    // The row was there again between the two.
+    expect(one.see(6, 10, { 4: 2 }, lost(5))).toEqual([]);
+    expect(one.see(6, 20, { 4: 2 })).toEqual(["removed 5=3 open r1"]);
+    expect(one.covered).toEqual([0, 6]);
+    // Of an interval without a known candle nothing is known.
+    one.see(7, 1, { 4: 2 }, lost(6));
+    expect(one.covered).toEqual([0, 6]);
+  });
+
   it("let the window pass, and are forgotten then", () => {
     const seen = observe();
     seen.see(5, 30, { 5: 1 });
