@@ -124,10 +124,12 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
       const { headers, subject } = message;
       if (headers?.code === 100) {
         // It is a flow control request, which asks to confirm that everything before it was read, or a heartbeat, which
-        // may carry such a request.
+        // may carry such a request, and tells how many messages were sent: the last of them may be lost.
         const stalled = headers.get("Nats-Consumer-Stalled");
+        const sent = Number(headers.get("Nats-Last-Consumer") || delivered);
         if (message.reply) message.respond();
         else if (stalled !== "") connection.publish(stalled);
+        else if (sent !== delivered) subscriber.complete();
         else checkCaughtUp(found !== Number.POSITIVE_INFINITY);
         return;
       }

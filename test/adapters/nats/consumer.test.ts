@@ -16,8 +16,15 @@ async function openWorld(version = V2_9) {
   const clock = new VirtualClock(Date.UTC(2026, 0, 1));
   const servers = new Servers(clock, version);
   const takes = { up: WAY, down: WAY };
+  /** How many messages of the servers still come before one is lost. */
+  let before = Number.POSITIVE_INFINITY;
+  const loseAfter = (count: number) => {
+    before = count;
+  };
   const carry = (direction: "up" | "down") => (arrive: () => void) => {
-    if (takes[direction] !== Number.POSITIVE_INFINITY) clock.schedule(arrive, takes[direction]);
+    if (direction === "down") before -= 1;
+    const isLost = direction === "down" && before === -1;
+    if (!isLost && takes[direction] !== Number.POSITIVE_INFINITY) clock.schedule(arrive, takes[direction]);
   };
   const wire = { up: carry("up"), down: carry("down") };
   const connection = new ModelConnection(servers, wire, clock, 1).asConnection;
@@ -38,10 +45,17 @@ async function openWorld(version = V2_9) {
     asked.push(`${verb} ${names.indexOf(name)}`);
     most = Math.max(most, servers.jetstream.consumers);
   };
+  const signals: string[] = [];
   const read = (filter: string | string[] = "kept.>", stream = STREAM) =>
-    consume(store, { stream, filter, from: "stored", scheduler: clock }).subscribe();
+    consume(store, { stream, filter, from: "stored", scheduler: clock }).subscribe((signal) => {
+      signals.push(signal.type === "message" ? signal.subject : signal.type);
+    });
+  const put = async (subject: string) => {
+    const putting = store.publish(subject, "{}", 0);
+    await Promise.all([putting.catch(() => {}), clock.advanceBy(8_000)]);
+  };
   const consumers = () => servers.jetstream.consumers;
-  return { clock, takes, asked, read, consumers, most: () => most };
+  return { clock, takes, loseAfter, asked, read, put, signals, consumers, most: () => most };
 }
 
 beforeAll(async () => {
@@ -124,5 +138,20 @@ describe("a consumer", () => {
     await clock.advanceBy(2_000);
     expect(asked.length).toBeGreaterThan(1);
     expect(asked.filter((one) => one.startsWith("DELETE"))).toEqual([]);
+  });
+  it.each([0, 1])("is created again where it has lost the message after %i", async (count) => {
+    const { clock, loseAfter, read, put, signals } = await openWorld();
+    await put("kept.a");
+    await put("kept.b");
+    loseAfter(count);
+    read();
+    await clock.advanceBy(10_000);
+    const all = ["kept.a", "kept.b"];
+    expect(signals.filter((signal) => signal.startsWith("kept.")).slice(-2)).toEqual(all);
+    expect(signals.indexOf("caught-up")).toBeGreaterThan(signals.indexOf("kept.b"));
+    // One that is new: its acknowledgement is the first of two messages.
+    loseAfter(count);
+    await put("kept.c");
+    expect(signals).toContain("kept.c");
   });
 });

@@ -148,6 +148,7 @@ export class Consumer {
         this.#pump();
         if (now - this.#lastSent >= every) {
           const said = headers(100, "Idle Heartbeat");
+          said.set("Nats-Last-Consumer", String(this.#delivered));
           if (this.#stalled !== undefined) said.set("Nats-Consumer-Stalled", this.#stalled);
           this.#send({ subject: this.#config.deliver_subject, text: "", headers: said });
         }
