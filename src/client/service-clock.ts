@@ -28,6 +28,8 @@ interface Bounds {
 interface Machine extends Bounds {
   /** How much the answers since its last one tell against it: 2 each that contradicts it, 1 each that barely fits. */
   readonly others: number;
+  /** How many answers have come since one that fitted it alone. */
+  readonly shared: number;
   /** When an answer last checked its bounds, by the scheduler. */
   readonly checkedAt: number;
   /** How far its bounds have moved beyond the drift of clocks, in ms, and when they last did. */
@@ -94,7 +96,7 @@ const DRIFT_GAP = 250;
 const SKEW = 2_500;
 /** Clocks that differ by no more than this, in ms, confirm each other. */
 const NEAR = 5_000;
-/** A machine is forgotten once so much tells against it. */
+/** A machine is forgotten once so much tells against it, or so many answers in a row fit another one as well. */
 const FORGOTTEN_AFTER = 64;
 /** How many bounds that fit no machine are kept. */
 const STRANGERS = 3;
@@ -143,9 +145,11 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     if (at === own) {
       const updated = updatedMachine(machine, seen, received, clock);
       if (updated === undefined) clock.shortest = length;
-      return updated ?? machineOf(seen, received);
+      const isAlone = gaps.every((gap, other) => other === own || gap > 0);
+      return { ...(updated ?? machineOf(seen, received)), shared: isAlone ? 0 : machine.shared + 1 };
     }
-    return { ...machine, others: machine.others + countsAgainst(machine, seen, clock.roundTrip) };
+    const others = machine.others + countsAgainst(machine, seen, clock.roundTrip);
+    return { ...machine, others, shared: machine.shared + 1 };
   });
   if (own >= 0) {
     clock.contradictingBounds = NONE;
@@ -200,7 +204,7 @@ function countsAgainst(machine: Machine, seen: Bounds, roundTrip: number): numbe
 }
 
 function machineOf({ low, high }: Bounds, at: number): Machine {
-  return { low, high, others: 0, checkedAt: at, slid: 0, slidAt: at };
+  return { low, high, others: 0, shared: 0, checkedAt: at, slid: 0, slidAt: at };
 }
 
 /**
@@ -232,6 +236,7 @@ function updatedMachine(
     low: isLow ? low : Math.max(seen.low, high - width),
     high: isLow ? Math.min(seen.high, low + width) : high,
     others: 0,
+    shared: machine.shared,
     checkedAt,
     slid,
     slidAt: slide > 0 ? at : machine.slidAt,
@@ -241,7 +246,9 @@ function updatedMachine(
 /** Goes by these machines, but for those that are forgotten. */
 function ofMachines(clock: Draft, known: readonly Machine[]): ServiceClock {
   const kept = known.filter(({ others }) => others < FORGOTTEN_AFTER);
-  const machines = kept.length === 1 ? kept : kept.sort((a, b) => a.low - b.low);
+  if (kept.length > 1) kept.sort((a, b) => a.low - b.low);
+  // What all answers fit may be one machine whose clock was set: it is the one behind, by which nothing is too early.
+  const machines = kept.filter(({ shared }, place) => place === 0 || shared < FORGOTTEN_AFTER);
   const { low } = machines[0]!;
   let { high } = machines[0]!;
   for (const machine of machines) high = Math.max(high, machine.high);
