@@ -96,7 +96,7 @@ const DRIFT_GAP = 250;
 const SKEW = 2_500;
 /** Clocks that differ by no more than this, in ms, confirm each other. */
 const NEAR = 5_000;
-/** A machine is forgotten once so much tells against it, or so many answers in a row fit another one as well. */
+/** A machine is forgotten once so much tells against it, or half as many answers in a row fit another one as well. */
 const FORGOTTEN_AFTER = 64;
 /** How many bounds that fit no machine are kept. */
 const STRANGERS = 3;
@@ -248,7 +248,7 @@ function ofMachines(clock: Draft, known: readonly Machine[]): ServiceClock {
   const kept = known.filter(({ others }) => others < FORGOTTEN_AFTER);
   if (kept.length > 1) kept.sort((a, b) => a.low - b.low);
   // What all answers fit may be one machine whose clock was set: it is the one behind, by which nothing is too early.
-  const machines = kept.filter(({ shared }, place) => place === 0 || shared < FORGOTTEN_AFTER);
+  const machines = kept.filter(({ shared }, place) => place === 0 || shared < FORGOTTEN_AFTER / 2);
   const { low } = machines[0]!;
   let { high } = machines[0]!;
   for (const machine of machines) high = Math.max(high, machine.high);
