@@ -3,7 +3,7 @@ import type { Msg } from "@nats-io/transport-node";
 import { defer, Observable, repeat, type SchedulerLike, Subscription, startWith, switchMap } from "rxjs";
 import { callAfter } from "../../client/timers.js";
 import type { NatsConnection } from "./nats.js";
-import { asPairstreamError, closedError, type Store } from "./store.js";
+import { asPairstreamError, closedError, type Store, type StoredMessage } from "./store.js";
 
 /** What the readers of a stream receive. */
 export type StreamSignal =
@@ -47,6 +47,11 @@ export const REREAD = 60_000;
 /** How often the server sends a heartbeat when there are no messages, in ms. If two are missing, a consumer is lost. */
 const HEARTBEAT = 2_000;
 const LONGEST_SILENCE = 2.5 * HEARTBEAT;
+/**
+ * How long a consumer may lack a message that the leader of its stream has, in ms. A follower stores each message a
+ * moment later, but one that has just come back may lack many.
+ */
+const BEHIND = 500;
 /** How long a server keeps a consumer that nobody listens to, in ms. */
 const ABANDONED_AFTER = 30_000;
 /** The waits before a consumer is made again, in ms. */
@@ -58,7 +63,8 @@ const LONGEST_RETRY = 1_000;
  * read again.
  *
  * The server pushes messages as fast as they are read here. A consumer that falls silent or skips a message is created
- * again, as often as needed. The stream fails with a `NetworkError` once the connection is closed for good, and with a
+ * again, as often as needed. So is one whose server does not have all stored messages: a cluster gives a consumer to any
+ * of its servers, also to one that has just come back. The stream fails with a `NetworkError` once the connection is closed for good, and with a
  * `PairstreamError` if no retry can help.
  */
 export function consume(store: Store, plan: ConsumerPlan): Observable<ConsumerSignal> {
@@ -109,13 +115,24 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
     /** How many messages have come, and how many there were when the consumer was created. */
     let delivered = 0;
     let found = Number.POSITIVE_INFINITY;
+    /** When the last stored messages were stored, by subject, without those that have come. */
+    const awaited = new Map<string, number>();
+    let waiting: Subscription | undefined;
     const listening = new Subscription();
     let silence = Subscription.EMPTY;
     subscriber.add(listening);
     subscriber.add(() => silence.unsubscribe());
 
+    /** `isThere`: whether all has come that the consumer's server had. */
     const checkCaughtUp = (isThere: boolean) => {
-      if (!isThere || progress.isCaughtUp || subscriber.closed) return;
+      if (!isThere || progress.isCaughtUp || listening.closed) return;
+      if (awaited.size > 0) {
+        waiting ??= callAfter(scheduler, scheduler.now(), BEHIND, giveUp);
+        subscriber.add(waiting);
+        return;
+      }
+      waiting?.unsubscribe();
+      progress.failures = 0;
       progress.isCaughtUp = true;
       subscriber.next({ type: "caught-up" });
     };
@@ -141,6 +158,7 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
       }
       const { sequence, time, pending } = place;
       delivered += 1;
+      if ((awaited.get(subject) ?? Number.POSITIVE_INFINITY) <= time) awaited.delete(subject);
       progress.readUntil = Math.max(progress.readUntil ?? time, time);
       subscriber.next({ type: "message", subject, sequence, time, text: () => message.string() });
       checkCaughtUp(pending === 0 || delivered >= found);
@@ -162,10 +180,15 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
     };
     const fail = (cause: unknown) => {
       if (subscriber.closed || connection.isClosed()) return;
+      if (store.isStreamGone(cause)) plan.gone?.();
       if (store.isPassing(cause)) giveUp();
       else subscriber.error(asPairstreamError(`The stream ${stream} cannot be read`, cause));
     };
     const attach = async () => {
+      if (plan.from !== "now" && !progress.isCaughtUp) {
+        for (const { subject, time } of await newestOf(store, plan)) awaited.set(subject, time);
+        if (listening.closed) return;
+      }
       const inner = connection.subscribe(inbox, {
         callback: (error, message) => {
           if (listening.closed) return;
@@ -176,18 +199,13 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
       listening.add(() => inner.unsubscribe());
       const config = configOf(store, plan, progress, inbox);
       const made = await store.addConsumer(stream, config);
-      if (made === undefined) {
-        plan.gone?.();
-        giveUp();
-        return;
-      }
       // Not before it is there, as servers do not find what they still create.
       subscriber.add(() => {
         if (!connection.isClosed()) store.removeConsumer(stream, config.name);
       });
       if (listening.closed) return;
       found = made.pending;
-      progress.failures = 0;
+      if (awaited.size === 0) progress.failures = 0;
       if (plan.from === "now") progress.readUntil ??= made.time;
       silence = watchSilence();
       if (!progress.isAttached) {
@@ -198,6 +216,16 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
     };
     attach().catch(fail);
   });
+}
+
+/** The last stored message of each filter of a plan, where the plan begins before it. */
+async function newestOf(
+  store: Store,
+  { stream, filter = ">", from }: ConsumerPlan,
+): Promise<StoredMessage[]> {
+  const first = from === "stored" ? 0 : Number(from);
+  const newest = await Promise.all([filter].flat().map((one) => store.last(stream, one)));
+  return newest.filter((message) => message !== undefined).filter(({ sequence }) => sequence >= first);
 }
 
 function configOf(store: Store, { filter = [], from }: ConsumerPlan, progress: Progress, inbox: string) {
@@ -244,6 +272,8 @@ function readPlace(reply: string | undefined) {
   if (parts[0] !== "$JS" || parts[1] !== "ACK") return undefined;
   // Newer servers put a domain and an account before the stream name, and a random part at the end.
   const first = parts.length === 9 ? 4 : 6;
-  const [, sequence, delivery, nanoseconds, pending] = parts.slice(first).map(Number);
-  return { sequence: sequence!, delivery: delivery!, time: nanoseconds! / 1e6, pending: pending! };
+  const [, sequence, delivery, nanoseconds = "", pending] = parts.slice(first);
+  // As one number, nanoseconds lose what tells two milliseconds apart.
+  const time = Number(nanoseconds.slice(0, -6)) + Number(nanoseconds.slice(-6)) / 1e6;
+  return { sequence: Number(sequence), delivery: Number(delivery), time, pending: Number(pending) };
 }

@@ -14,6 +14,7 @@ import type { StreamSubjects } from "./subjects.js";
 
 /** A message as it is stored. */
 export interface StoredMessage {
+  readonly subject: string;
   readonly sequence: number;
   /** By the server's clock, in ms since the epoch. */
   readonly time: number;
@@ -205,12 +206,13 @@ export class Store {
     }
   }
 
-  /** The last message of a subject, as the leader of the stream has it. */
-  async last(stream: string, subject: string): Promise<StoredMessage | undefined> {
+  /** The last message on a subject, or on all that fit a pattern, as the leader of the stream has it. */
+  async last(stream: string, pattern: string): Promise<StoredMessage | undefined> {
     try {
-      const message = await this.#manager.streams.getMessage(stream, { last_by_subj: subject });
+      const message = await this.#manager.streams.getMessage(stream, { last_by_subj: pattern });
       if (message === null) return undefined;
-      return { sequence: message.seq, time: Date.parse(message.timestamp), text: message.string() };
+      const { subject, seq: sequence, timestamp } = message;
+      return { subject, sequence, time: Date.parse(timestamp), text: message.string() };
     } catch (error) {
       if (this.#codeOf(error) === MESSAGE_NOT_FOUND) return undefined;
       throw error;
@@ -218,18 +220,17 @@ export class Store {
   }
 
   /**
-   * Creates a consumer. Resolves with how many messages wait for it, and when it was created by the server's clock; or
-   * with `undefined` if there is no stream. One that nobody has answered for is deleted.
+   * Creates a consumer. Resolves with how many messages wait for it, and when it was created by the server's clock. One
+   * that nobody has answered for is deleted.
    */
   async addConsumer(
     stream: string,
     config: Partial<ConsumerConfig> & { readonly name: string },
-  ): Promise<{ pending: number; time: number } | undefined> {
+  ): Promise<{ pending: number; time: number }> {
     try {
       const { num_pending, created } = await this.#manager.consumers.add(stream, config);
       return { pending: num_pending, time: Date.parse(created) };
     } catch (error) {
-      if (this.#codeOf(error) === STREAM_NOT_FOUND) return undefined;
       // It may be there all the same. While a cluster still agrees on it, it is not found: then it is deleted again.
       if (error instanceof Error && error.name === "TimeoutError")
         this.removeConsumer(stream, config.name, 2);

@@ -1,5 +1,6 @@
+import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { consume } from "../../../src/adapters/nats/consumer.js";
+import { type ConsumerPlan, consume } from "../../../src/adapters/nats/consumer.js";
 import { natsLibrary } from "../../../src/adapters/nats/nats.js";
 import { Store } from "../../../src/adapters/nats/store.js";
 import { VirtualClock } from "../../../src/index.js";
@@ -46,16 +47,33 @@ async function openWorld(version = V2_9) {
     most = Math.max(most, servers.jetstream.consumers);
   };
   const signals: string[] = [];
-  const read = (filter: string | string[] = "kept.>", stream = STREAM) =>
-    consume(store, { stream, filter, from: "stored", scheduler: clock }).subscribe((signal) => {
+  /** The sequences that came before all was said to have come. */
+  const read = new Map<string, number>();
+  const follow = (plan: Partial<ConsumerPlan> & Pick<ConsumerPlan, "from">) =>
+    consume(store, { stream: STREAM, filter: "kept.>", scheduler: clock, ...plan }).subscribe((signal) => {
+      const isOver = signals.includes("caught-up");
+      if (signal.type === "message" && !isOver) read.set(signal.subject, signal.sequence);
       signals.push(signal.type === "message" ? signal.subject : signal.type);
     });
-  const put = async (subject: string) => {
-    const putting = store.publish(subject, "{}", 0);
+  const put = async (subject: string, expected = 0) => {
+    const putting = store.publish(subject, "{}", expected);
     await Promise.all([putting.catch(() => {}), clock.advanceBy(8_000)]);
   };
   const consumers = () => servers.jetstream.consumers;
-  return { clock, takes, loseAfter, asked, read, put, signals, consumers, most: () => most };
+  return {
+    clock,
+    servers,
+    store,
+    takes,
+    loseAfter,
+    asked,
+    follow,
+    put,
+    read,
+    signals,
+    consumers,
+    most: () => most,
+  };
 }
 
 beforeAll(async () => {
@@ -64,8 +82,8 @@ beforeAll(async () => {
 
 describe("a consumer", () => {
   it("is created once and deleted once where all goes well", async () => {
-    const { clock, asked, read, consumers } = await openWorld();
-    const reading = read();
+    const { clock, asked, follow, consumers } = await openWorld();
+    const reading = follow({ from: "now" });
     await clock.advanceBy(60_000);
     expect(consumers()).toBe(1);
     reading.unsubscribe();
@@ -80,9 +98,9 @@ describe("a consumer", () => {
   ])(
     "is deleted before the next one is tried if its creation is never answered, with %s",
     async (_, version, filter) => {
-      const { clock, takes, asked, read, consumers, most } = await openWorld(version);
+      const { clock, takes, asked, follow, consumers, most } = await openWorld(version);
       takes.down = Number.POSITIVE_INFINITY;
-      read(filter);
+      follow({ from: "now", filter });
       await clock.advanceBy(2_500);
       expect(asked).toEqual(["CREATE 0", "DELETE 0", "CREATE 1", "DELETE 1", "CREATE 2"]);
       takes.down = WAY;
@@ -93,9 +111,9 @@ describe("a consumer", () => {
   );
 
   it("is deleted if it is created after it was given up", async () => {
-    const { clock, takes, read, consumers, most } = await openWorld();
+    const { clock, takes, follow, consumers, most } = await openWorld();
     takes.up = 3_000;
-    const reading = read();
+    const reading = follow({ from: "now" });
     await clock.advanceBy(20_000);
     expect(most()).toBe(1);
     reading.unsubscribe();
@@ -104,10 +122,10 @@ describe("a consumer", () => {
   });
 
   it("is deleted if the servers have not found it at first, as they still created it", async () => {
-    const { clock, takes, asked, read, consumers } = await openWorld();
+    const { clock, takes, asked, follow, consumers } = await openWorld();
     // It comes after the message that deletes it, and before the second one.
     takes.up = TIMEOUT + 1.5 * WAY;
-    const reading = read();
+    const reading = follow({ from: "now" });
     takes.up = WAY;
     reading.unsubscribe();
     await clock.advanceBy(TIMEOUT + 5 * WAY);
@@ -120,9 +138,9 @@ describe("a consumer", () => {
     ["is not answered in time", 1_500],
     ["is never answered", Number.POSITIVE_INFINITY],
   ])("is deleted if its reader has left when its creation %s", async (_, down) => {
-    const { clock, takes, asked, read, consumers } = await openWorld();
+    const { clock, takes, asked, follow, consumers } = await openWorld();
     takes.down = down;
-    const reading = read();
+    const reading = follow({ from: "now" });
     await clock.advanceBy(1);
     reading.unsubscribe();
     await clock.advanceBy(2_000);
@@ -131,8 +149,8 @@ describe("a consumer", () => {
   });
 
   it("is not deleted if the servers have refused it", async () => {
-    const { clock, asked, read } = await openWorld();
-    const reading = read("kept.>", "none");
+    const { clock, asked, follow } = await openWorld();
+    const reading = follow({ from: "now", stream: "none" });
     await clock.advanceBy(2_000);
     reading.unsubscribe();
     await clock.advanceBy(2_000);
@@ -140,11 +158,12 @@ describe("a consumer", () => {
     expect(asked.filter((one) => one.startsWith("DELETE"))).toEqual([]);
   });
   it.each([0, 1])("is created again where it has lost the message after %i", async (count) => {
-    const { clock, loseAfter, read, put, signals } = await openWorld();
+    const { clock, loseAfter, follow, put, signals } = await openWorld();
     await put("kept.a");
     await put("kept.b");
-    loseAfter(count);
-    read();
+    // The first answer says what the leader has.
+    loseAfter(1 + count);
+    follow({ from: "stored" });
     await clock.advanceBy(10_000);
     const all = ["kept.a", "kept.b"];
     expect(signals.filter((signal) => signal.startsWith("kept.")).slice(-2)).toEqual(all);
@@ -153,5 +172,124 @@ describe("a consumer", () => {
     loseAfter(count);
     await put("kept.c");
     expect(signals).toContain("kept.c");
+  });
+});
+
+describe("a consumer on a server that is behind", () => {
+  /** A stream of which one server has only the first of some messages. */
+  async function openBehind(there: readonly string[], lacking: readonly string[]) {
+    const world = await openWorld();
+    const { servers, put } = world;
+    for (const subject of there) await put(subject);
+    servers.jetstream.fallBehind();
+    for (const subject of lacking) await put(subject);
+    return world;
+  }
+
+  it.each(["stored", 1] as const)("tells that all has come only once that is so, from %s", async (from) => {
+    for (const late of [0, 1, 50, 400, 600, 2_000, 10_000]) {
+      const { clock, servers, follow, read, signals } = await openBehind(["kept.a"], ["kept.b", "kept.c"]);
+      follow({ from });
+      await clock.advanceBy(late);
+      servers.jetstream.catchUp();
+      await clock.advanceBy(5_000);
+      expect(signals).toContain("caught-up");
+      expect([...read.keys()].sort()).toEqual(["kept.a", "kept.b", "kept.c"]);
+    }
+  });
+
+  it("makes room for one on another server after half a second", async () => {
+    const { clock, servers, asked, follow, signals, most } = await openBehind(["kept.a"], ["kept.b"]);
+    let placed = 0;
+    servers.isPlacedBehind = () => {
+      placed += 1;
+      return placed < 3;
+    };
+    follow({ from: "stored" });
+    await clock.advanceBy(1_500);
+    expect(asked).toEqual(["CREATE 0", "DELETE 0", "CREATE 1", "DELETE 1", "CREATE 2"]);
+    expect(signals.slice(-3)).toEqual(["kept.a", "kept.b", "caught-up"]);
+    expect(signals.filter((signal) => signal === "caught-up")).toHaveLength(1);
+    expect(most()).toBe(1);
+  });
+
+  it("waits for nothing that is purged, or has begun anew, while it reads", async () => {
+    for (const isDeleted of [false, true]) {
+      const { clock, servers, follow, signals } = await openBehind(["kept.a"], ["kept.b", "kept.c"]);
+      let isGone = false;
+      const gone = () => {
+        isGone = true;
+      };
+      follow({ from: 2, gone });
+      await clock.advanceBy(100);
+      if (isDeleted) servers.jetstream.drop(STREAM);
+      else servers.jetstream.streams.get(STREAM)!.purge();
+      await clock.advanceBy(10_000);
+      expect(isGone).toBe(isDeleted);
+      if (!isDeleted) expect(signals.at(-1)).toBe("caught-up");
+    }
+  });
+
+  it("waits for nothing that was stored before the sequence from which it reads", async () => {
+    const { clock, follow, signals } = await openBehind(["kept.a", "kept.b"], []);
+    follow({ from: 3, filter: "kept.a" });
+    await clock.advanceBy(100);
+    expect(signals).toEqual(["attached", "caught-up"]);
+  });
+
+  it("waits for no message that one with an earlier time has replaced", async () => {
+    const { clock, servers, store, follow, signals } = await openBehind(["kept.a"], ["kept.b"]);
+    follow({ from: "stored" });
+    await clock.advanceBy(100);
+    servers.ahead = -3_600_000;
+    void store.publish("kept.b", "{}", 2);
+    await clock.advanceBy(100);
+    servers.jetstream.catchUp();
+    await clock.advanceBy(2_000);
+    expect(signals.at(-1)).toBe("caught-up");
+  });
+
+  it("has given what was stored when it was asked for, whatever comes meanwhile", async () => {
+    const subject = fc.constantFrom("kept.a", "kept.b", "kept.c", "kept.d");
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant("put" as const), subject }),
+      fc.record({ kind: fc.constant("behind" as const) }),
+      fc.record({ kind: fc.constant("there" as const) }),
+      fc.record({ kind: fc.constant("pass" as const), ms: fc.constantFrom(3, 12, 200, 700) }),
+    );
+    const steps = fc.array(step, { maxLength: 12 });
+    const placements = fc.array(fc.boolean(), { minLength: 1, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(steps, steps, placements, async (before, after, placed) => {
+        const { clock, servers, store, follow, read, signals } = await openWorld();
+        const { jetstream } = servers;
+        const messages = jetstream.streams.get(STREAM)!.messages;
+        let count = 0;
+        servers.isPlacedBehind = () => placed[count++ % placed.length]!;
+        const play = async (of: typeof before) => {
+          for (const one of of) {
+            if (one.kind === "behind") jetstream.fallBehind();
+            else if (one.kind === "there") jetstream.catchUp();
+            else if (one.kind === "pass") await clock.advanceBy(one.ms);
+            else {
+              const put = store.publish(one.subject, "{}", messages.last(one.subject)?.sequence ?? 0);
+              await Promise.all([put, clock.advanceBy(2 * WAY)]);
+            }
+          }
+        };
+        await play(before);
+        const stored = [...messages.values()];
+        follow({ from: "stored" });
+        await play(after);
+        jetstream.catchUp();
+        await clock.advanceBy(5_000);
+        expect(signals).toContain("caught-up");
+        for (const { subject, sequence } of stored) {
+          // What has replaced a message meanwhile may come after the others.
+          if (messages.last(subject)?.sequence === sequence) expect(read.get(subject)).toBe(sequence);
+        }
+      }),
+      { numRuns: 100 },
+    );
   });
 });

@@ -54,6 +54,13 @@ function cases(subjectOf: () => Subject): void {
     ]);
     expect(await last("a.1")).toMatchObject({ sequence: 3, text: "three" });
     expect(await last("a.2")).toMatchObject({ sequence: 2, text: "two" });
+    await put("b.1", "four", 0);
+    // The last one of all that fit a pattern, too.
+    expect(await last("a.*")).toMatchObject({ subject: at("a.1"), sequence: 3, text: "three" });
+    expect(await last(">")).toMatchObject({ subject: at("b.1"), sequence: 4, text: "four" });
+    const ofAll = await subject.settled(store.last(name, ">"));
+    expect(ofAll).toMatchObject({ subject: at("b.1"), sequence: 4 });
+    expect(await last("c.>")).toBeUndefined();
     await connection.close();
   });
 
@@ -156,10 +163,9 @@ function cases(subjectOf: () => Subject): void {
     expect(store.isPassing(untaken)).toBe(true);
     const gone = await last("a.1").catch((error) => error);
     expect([store.isStreamGone(gone), store.isPassing(gone)]).toEqual([true, true]);
-    const none = await subject.settled(
-      store.addConsumer(name, { name: "a", deliver_subject: store.inbox() }),
-    );
-    expect(none).toBeUndefined();
+    const following = store.addConsumer(name, { name: "a", deliver_subject: store.inbox() });
+    const unfollowed = await subject.settled(following).catch((error) => error);
+    expect([store.isStreamGone(unfollowed), store.isPassing(unfollowed)]).toEqual([true, true]);
     await subject.settled(store.ensureStream(subjects(), settings()));
     expect(await put("a.1", "three", 1)).toBeUndefined();
     expect(await put("a.1", "four", 0)).toBe(1);

@@ -21,6 +21,8 @@ export interface Ground {
   /** Sends a message to all who listen on a subject, which need not be its own. */
   send(to: string, packet: Packet): void;
   hasListeners(subject: string): boolean;
+  /** Whether a new consumer gets to the server that is behind. */
+  isPlacedBehind(): boolean;
   /** Notes that a message is stored, and which one it replaces. */
   noteStored(kept: Kept, before: Kept | undefined): void;
 }
@@ -99,6 +101,16 @@ export class JetStream {
   /** Takes all consumers away, as a server does that ends. */
   forgetConsumers(): void {
     for (const stream of this.streams.values()) stream.dropConsumers();
+  }
+
+  /** Lets one of the servers stand still; consumers may get to it all the same. */
+  fallBehind(): void {
+    for (const stream of this.streams.values()) stream.fallBehind();
+  }
+
+  /** Lets that server have what all others have. */
+  catchUp(): void {
+    for (const stream of this.streams.values()) stream.catchUp();
   }
 
   drop(name: string): boolean {
@@ -188,6 +200,8 @@ class Stream {
   readonly #ground: Ground;
   readonly #created: string;
   #sequence = 0;
+  /** What the server has that is behind, if one is. */
+  #behind: { readonly messages: KeptMessages; readonly sequence: number } | undefined;
 
   constructor(config: StreamConfig, ground: Ground) {
     this.config = config;
@@ -257,16 +271,19 @@ class Stream {
     if (this.config.max_msgs_per_subject === 1 && last !== undefined) this.messages.remove(last);
     this.messages.add(kept);
     this.#ground.noteStored(kept, last);
-    for (const consumer of this.consumers.values()) consumer.stored(kept);
+    for (const consumer of this.consumers.values()) if (!this.#isBehind(consumer)) consumer.stored(kept);
     return { stream: this.config.name, seq: kept.sequence };
   }
 
-  read(subject: string): object | Refusal {
+  /** The last message on the subjects that fit a pattern. */
+  read(pattern: string): object | Refusal {
     this.#expire();
-    const kept = this.messages.last(subject);
+    const kept = /[*>]/.test(pattern)
+      ? this.messages.matching(pattern).reduce<Kept | undefined>(laterOf, undefined)
+      : this.messages.last(pattern);
     if (kept === undefined) return NO_MESSAGE;
     const time = new Date(kept.time).toISOString();
-    return { message: { subject, seq: kept.sequence, time, data: btoa(kept.text) } };
+    return { message: { subject: kept.subject, seq: kept.sequence, time, data: btoa(kept.text) } };
   }
 
   follow(name: string, config: ConsumerConfig): object | Refusal {
@@ -278,8 +295,10 @@ class Stream {
       throw new Error("The model has no changes of consumers");
     }
     this.#expire();
-    const found = this.#found(config);
-    const consumer = new Consumer(name, config, found, this, this.#ground, () => this.unfollow(name));
+    const { messages } = (this.#ground.isPlacedBehind() ? this.#behind : undefined) ?? this;
+    const found = foundIn(messages, config);
+    const source = { config: this.config, messages };
+    const consumer = new Consumer(name, config, found, source, this.#ground, () => this.unfollow(name));
     this.consumers.set(name, consumer);
     const info = consumer.info();
     consumer.start();
@@ -299,18 +318,25 @@ class Stream {
     this.consumers.clear();
   }
 
-  /** The sequences that a new consumer begins with. */
-  #found({ deliver_policy, filters, opt_start_seq, opt_start_time }: ConsumerConfig): number[] {
-    const from = opt_start_time === undefined ? Number.NEGATIVE_INFINITY : Date.parse(opt_start_time);
-    const isFound = ({ sequence, subject, time }: Kept) => {
-      if (deliver_policy === "by_start_time" && time < from) return false;
-      if (deliver_policy === "by_start_sequence" && sequence < opt_start_seq!) return false;
-      return deliver_policy !== "last_per_subject" || this.messages.last(subject)?.sequence === sequence;
-    };
-    if (deliver_policy === "new") return [];
-    const matching = new Set(filters.flatMap((filter) => this.messages.matching(filter)));
-    const sequences = [...matching].filter(isFound).map(({ sequence }) => sequence);
-    return sequences.sort((a, b) => a - b);
+  fallBehind(): void {
+    if (this.#behind !== undefined) return;
+    const messages = new KeptMessages();
+    for (const kept of this.messages.values()) messages.add(kept);
+    this.#behind = { messages, sequence: this.#sequence };
+  }
+
+  catchUp(): void {
+    const { sequence } = this.#behind ?? {};
+    const late = [...this.consumers.values()].filter((consumer) => this.#isBehind(consumer));
+    this.#behind = undefined;
+    for (const consumer of late) {
+      consumer.goOnIn(this.messages);
+      for (const kept of this.messages.values()) if (kept.sequence > sequence!) consumer.stored(kept);
+    }
+  }
+
+  #isBehind(consumer: Consumer): boolean {
+    return this.#behind !== undefined && consumer.reads(this.#behind.messages);
   }
 
   #expire(): void {
@@ -321,4 +347,23 @@ class Stream {
       this.messages.remove(kept);
     }
   }
+}
+
+const laterOf = (a: Kept | undefined, b: Kept): Kept => (a === undefined || a.sequence < b.sequence ? b : a);
+
+/** The sequences that a new consumer begins with. */
+function foundIn(
+  messages: KeptMessages,
+  { deliver_policy, filters, opt_start_seq, opt_start_time }: ConsumerConfig,
+): number[] {
+  const from = opt_start_time === undefined ? Number.NEGATIVE_INFINITY : Date.parse(opt_start_time);
+  const isFound = ({ sequence, subject, time }: Kept) => {
+    if (deliver_policy === "by_start_time" && time < from) return false;
+    if (deliver_policy === "by_start_sequence" && sequence < opt_start_seq!) return false;
+    return deliver_policy !== "last_per_subject" || messages.last(subject)?.sequence === sequence;
+  };
+  if (deliver_policy === "new") return [];
+  const matching = new Set(filters.flatMap((filter) => messages.matching(filter)));
+  const sequences = [...matching].filter(isFound).map(({ sequence }) => sequence);
+  return sequences.sort((a, b) => a - b);
 }

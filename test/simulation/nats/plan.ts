@@ -50,6 +50,8 @@ export type NatsFault = { readonly from: number; readonly until: number } & (
       readonly rate: number;
     }
   | { readonly kind: "leaderless" }
+  /** One server of the cluster has nothing of what is stored meanwhile, and a third of all new consumers get to it. */
+  | { readonly kind: "server behind" }
   | { readonly kind: "servers restart" }
   | { readonly kind: "servers' clock set"; readonly by: number }
   | { readonly kind: "service's clock set"; readonly by: number }
@@ -262,7 +264,7 @@ function pairsApart(draw: Draw, size: number, slots: number, timeframe: Timefram
   return [...taken.values()];
 }
 
-const KINDS: Readonly<Record<NatsFault["kind"], number>> = {
+const KINDS: Readonly<Record<Exclude<NatsFault["kind"], "server behind">, number>> = {
   cut: 6,
   pause: 5,
   crash: 6,
@@ -281,9 +283,20 @@ const KINDS: Readonly<Record<NatsFault["kind"], number>> = {
 function drawFaults(draw: Draw, plan: Omit<NatsPlan, "faults">): NatsFault[] {
   const { healthyFrom, lease } = plan;
   const most = draw.chance(0.1) ? 0 : draw.whole(1, 8);
-  return Array.from({ length: most }, (_, at) => drawFault(draw.fork(at), plan, healthyFrom, lease)).sort(
-    (a, b) => a.from - b.from,
-  );
+  const drawn = Array.from({ length: most }, (_, at) => drawFault(draw.fork(at), plan, healthyFrom, lease));
+  return [...drawn, ...drawServersBehind(draw.fork("behind"), healthyFrom)].sort((a, b) => a.from - b.from);
+}
+
+/** Several in a row, as one that nobody begins to read from shows nothing. */
+function drawServersBehind(draw: Draw, healthyFrom: number): NatsFault[] {
+  const faults: NatsFault[] = [];
+  if (draw.chance(0.7)) return faults;
+  for (let from = draw.whole(0, healthyFrom); from < healthyFrom; from += draw.scaled(1_000, 30_000)) {
+    const until = Math.min(healthyFrom, from + draw.scaled(50, 15_000));
+    faults.push({ kind: "server behind", from, until });
+    from = until;
+  }
+  return faults;
 }
 
 function drawFault(

@@ -76,6 +76,14 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     seeds: [42],
   },
   {
+    name: "takes what a server has that is behind for all that is stored",
+    monitor: "agreement",
+    file: "adapters/nats/consumer.ts",
+    find: "if (awaited.size > 0) {",
+    replace: "if (awaited.size > 1e9) {",
+    seeds: [15133],
+  },
+  {
     name: "takes a message for the next that is not",
     monitor: "agreement",
     file: "adapters/nats/consumer.ts",

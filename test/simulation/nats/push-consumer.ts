@@ -18,6 +18,7 @@ export interface ConsumerConfig {
 /** What a consumer has of its stream. */
 interface Source {
   readonly config: { readonly name: string };
+  /** What its server has. */
   readonly messages: KeptMessages;
 }
 
@@ -28,7 +29,7 @@ const UNCONFIRMED = 64;
 export class Consumer {
   readonly #name: string;
   readonly #config: ConsumerConfig;
-  readonly #stream: Source;
+  #stream: Source;
   readonly #ground: Ground;
   readonly #end: () => void;
   readonly #created: string;
@@ -91,6 +92,14 @@ export class Consumer {
     this.#beating = undefined;
     this.#waiting = [];
     this.#next = 0;
+  }
+
+  reads(messages: KeptMessages): boolean {
+    return this.#stream.messages === messages;
+  }
+
+  goOnIn(messages: KeptMessages): void {
+    this.#stream = { ...this.#stream, messages };
   }
 
   stored({ sequence, subject }: Kept): void {

@@ -78,6 +78,11 @@ class World {
       () => this.#servers.jetstream.streams.get(NAME)?.messages,
       (feed, epoch) => unknownBefore(plan, this.#lives, { feed, epoch, now: this.#service.now() }),
     );
+    let placed = 0;
+    this.#servers.isPlacedBehind = () => {
+      placed += 1;
+      return chanceOf(plan.seed, "placed", placed) < 1 / 3;
+    };
     this.#servers.noteStored = this.#stored.noteStored;
     this.#servers.noteTaken = (packet) => this.#stored.taken(packet);
     this.#service = new WorldService(plan, this.#clock);
@@ -166,6 +171,10 @@ class World {
         this.#at(fault.until, () => {
           this.#servers.hasLeader = true;
         });
+        return;
+      case "server behind":
+        strike(() => jetstream.fallBehind());
+        this.#at(fault.until, () => jetstream.catchUp());
         return;
       case "servers restart":
         // What is kept in memory alone is gone.

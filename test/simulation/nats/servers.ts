@@ -35,6 +35,8 @@ export class Servers implements Ground {
   ahead = 0;
   /** Whether JetStream has a leader, and so answers. */
   hasLeader = true;
+  /** Whether the next consumer gets to a server that is behind, where one is. */
+  isPlacedBehind: Ground["isPlacedBehind"] = () => true;
   /** Called with every message that is stored, and the one that it replaces. */
   noteStored: Ground["noteStored"] = () => {};
   /** Called with every message that reaches JetStream. */
