@@ -127,6 +127,15 @@ export function takeoversOf({
   return isBeginning ? [...takeovers, { epoch, at: time }] : takeovers;
 }
 
+/**
+ * Whether a status was stored where the one that is known, of a later lease, is gone. The servers refuse a status that
+ * expects another one, so it was stored into an empty stream. Epochs are instants of the collectors' clocks: where all
+ * leases are lost, too, the next one may have a lower epoch.
+ */
+function isAfterLoss(status: PlacedMessage, known: PlacedMessage): boolean {
+  return status.epoch < known.epoch && status.time > known.time + STALE_AFTER;
+}
+
 /** What one subscriber has seen of a feed: its newest messages by candle or wallet, and the leases under which they came. */
 export class SeenFeed<K, M extends PlacedMessage> {
   readonly newest = new Map<K, M>();
@@ -152,10 +161,20 @@ export class SeenFeed<K, M extends PlacedMessage> {
 
   /** Takes a status. Returns whether it is the newest. */
   status(message: PlacedMessage & { readonly takeovers: readonly Takeover[] }): boolean {
-    if (this.#status !== undefined && !isNewer(message, this.#status)) return false;
+    const known = this.#status;
+    const isFirst = known !== undefined && isAfterLoss(message, known);
+    if (known !== undefined && !isFirst && !isNewer(message, known)) return false;
+    if (isFirst) this.#forgetLeases(message.epoch);
     this.#status = message;
     this.#takeovers = takeoversOf(message);
     return true;
+  }
+
+  /** Counts all that was seen as told under leases before one. */
+  #forgetLeases(before: number): void {
+    for (const [key, message] of this.newest) {
+      if (message.epoch >= before) this.newest.set(key, { ...message, epoch: before - 1 });
+    }
   }
 
   /** Notes that all stored messages have come. Returns whether that is new. */

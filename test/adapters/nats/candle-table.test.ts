@@ -198,6 +198,29 @@ describe("the table of a published series", () => {
     expect(one.candle(candle(1, { time: 22_000, epoch: 5 }))).toEqual([]);
   });
 
+  it("goes on under a lease of a lower epoch where the stream and all leases were lost", () => {
+    const one = table();
+    one.status(status(10_000, [1, 2], { epoch: 9_000 }));
+    one.candle(candle(1, { time: 9_000, epoch: 9_000, status: "final" }));
+    one.candle(candle(2, { time: 9_500, epoch: 9_000 }));
+    one.caughtUp(NOW);
+    // It may have been on its way.
+    one.status(status(11_000, [1, 2], { epoch: 5 }));
+    expect(one.candle(candle(2, { time: 11_100, epoch: 5, price: 2 }))).toEqual([]);
+    one.status(status(20_000, [2, 3], { epoch: 5 }));
+    expect(one.candle(candle(2, { time: 20_100, epoch: 5, price: 3 })).map(short)).toEqual([
+      "removed 2=1 open r1",
+      "new 2=3 open r0",
+    ]);
+    expect(one.candle(candle(1, { time: 20_200, epoch: 5, price: 3 }))).toEqual([]);
+    expect(one.candle(candle(3, { time: 20_300, epoch: 5 })).map(short)).toEqual(["new 3=1 open r0"]);
+    one.status(status(30_000, [2, 4], { epoch: 7 }));
+    expect(one.candle(candle(3, { time: 33_000, epoch: 5, price: 4, revision: 1 }))).toEqual([]);
+    expect(one.candle(candle(3, { time: 33_000, epoch: 7, price: 5, revision: 1 })).map(short)).toEqual([
+      "updated 3=5 open r1",
+    ]);
+  });
+
   it("gives up what can still change where it was away for longer than is kept", () => {
     const one = table();
     one.candle(candle(1, { status: "final" }));

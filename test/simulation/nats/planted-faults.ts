@@ -139,7 +139,15 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     file: "adapters/nats/collector.ts",
     find: "return this.#limit.mayAct() ? table :",
     replace: "return table.slots.length > 0 ? table :",
-    seeds: [8483],
+    seeds: [2823],
+  },
+  {
+    name: "waits for the epoch of a lease that is lost with its stream",
+    monitor: "agreement",
+    file: "adapters/nats/records.ts",
+    find: "return status.epoch < known.epoch && status.time > known.time + STALE_AFTER;",
+    replace: "return false;",
+    seeds: [2823],
   },
   {
     name: "takes a history for final that its own answers do not prove",
@@ -236,13 +244,5 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     find: "if (subscriber.closed) return;",
     replace: "",
     seeds: [335],
-  },
-  {
-    name: "leaves the consumers behind whose creation nobody has answered",
-    monitor: "memory",
-    file: "adapters/nats/store.ts",
-    find: "this.removeConsumer(stream, config.name, 2);",
-    replace: "throw error;",
-    seeds: [7228],
   },
 ];
