@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { ContractError } from "../../errors.js";
 import { VERSION } from "./message.js";
+import { slotOf } from "./subjects.js";
 
 /** The rules that all collectors of a group follow. */
 export interface GroupRules {
@@ -25,7 +26,7 @@ interface LeaseSlot {
   readonly holder: string | null;
   /**
    * It grows whenever the slot passes to another collector. Messages of a later holder win over those of an earlier
-   * one.
+   * one. No two collectors give a slot the same one, also if a table was lost between them.
    */
   readonly epoch: number;
   /** Whether all requests of earlier holders had ended when the last of them gave the slot up. */
@@ -108,7 +109,7 @@ export interface LeaseMove {
  * its fair share, and releases slots beyond it.
  *
  * `held`: the slots that it works on, with their epochs. A slot that only the table gives to it is taken again, because
- * the table may be an old one. `now`: its own clock, in ms since the epoch, so that lease epochs grow even if the
+ * the table may be an old one. `now`: its own clock, in ms since the epoch, so that the epochs of leases grow even if the
  * bucket was lost. `leastEpoch`: new leases have none below it, whatever that clock says; default 0.
  */
 export function nextMove(
@@ -150,7 +151,8 @@ export function nextMove(
     const number = (first + step) % slots.length;
     const slot = slots[number]!;
     if (slot.holder !== null || released.includes(number)) continue;
-    slots[number] = { ...slot, holder: me, epoch: Math.max(slot.epoch + 1, Math.floor(now), leastEpoch) };
+    const least = Math.max(slot.epoch + 1, EPOCHS_A_MS * Math.floor(now), leastEpoch);
+    slots[number] = { ...slot, holder: me, epoch: ownEpoch(least, me) };
     taken.push(number);
     held += 1;
   }
@@ -158,6 +160,15 @@ export function nextMove(
   const beat = Math.max((table.beats[me] ?? 0) + 1, Math.floor(now));
   const beats = Object.fromEntries(alive.map((id) => [id, id === me ? beat : table.beats[id]!]));
   return { table: { ...table, beats, slots }, released, taken };
+}
+
+/** Into how many parts the epochs of a millisecond are divided; a collector uses one of them, by its id. */
+const EPOCHS_A_MS = 1_024;
+
+/** The first epoch of a collector that is not below `least`. */
+function ownEpoch(least: number, id: string): number {
+  const part = slotOf(id, EPOCHS_A_MS);
+  return least + ((EPOCHS_A_MS + part - (least % EPOCHS_A_MS)) % EPOCHS_A_MS);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { drawNatsPlan, leastLease, type NatsPlan } from "./plan.js";
+import { drawNatsPlan, leastLease, type NatsPlan, sleepOverLoss } from "./plan.js";
 
 /** A world of three series of `1s`, in which nothing goes wrong. */
 export const calm = (more: Partial<NatsPlan>): NatsPlan => ({
@@ -19,6 +19,12 @@ export const calm = (more: Partial<NatsPlan>): NatsPlan => ({
   faults: [],
   ...more,
 });
+
+/** The world of a seed in which a collector sleeps past its lease, and wakes up just after all leases were lost. */
+export function asleepOverLoss(seed: number): NatsPlan {
+  const plan = drawNatsPlan(seed);
+  return { ...plan, faults: sleepOverLoss({ collector: 0, lease: plan.lease, at: 20_000, wakesAfter: 30 }) };
+}
 
 /** Collectors that begin at the same moment. */
 export const onTime = (count: number) =>

@@ -284,7 +284,37 @@ function drawFaults(draw: Draw, plan: Omit<NatsPlan, "faults">): NatsFault[] {
   const { healthyFrom, lease } = plan;
   const most = draw.chance(0.1) ? 0 : draw.whole(1, 8);
   const drawn = Array.from({ length: most }, (_, at) => drawFault(draw.fork(at), plan, healthyFrom, lease));
-  return [...drawn, ...drawServersBehind(draw.fork("behind"), healthyFrom)].sort((a, b) => a.from - b.from);
+  const asleep = draw.fork("asleep");
+  const earliest = 2 * lease;
+  const isAsleep = asleep.chance(0.1) && earliest + 1_000 < healthyFrom;
+  const sleep = isAsleep
+    ? sleepOverLoss({
+        collector: asleep.whole(0, plan.collectors.length - 1),
+        lease,
+        at: asleep.whole(earliest, healthyFrom - 1_000),
+        wakesAfter: asleep.scaled(10, 1_000),
+      })
+    : [];
+  const behind = drawServersBehind(draw.fork("behind"), healthyFrom);
+  return [...drawn, ...behind, ...sleep].sort((a, b) => a.from - b.from);
+}
+
+/** A collector sleeps past its lease, and wakes up soon after all leases were lost. */
+export function sleepOverLoss({
+  collector,
+  lease,
+  at,
+  wakesAfter,
+}: {
+  readonly collector: number;
+  readonly lease: number;
+  readonly at: number;
+  readonly wakesAfter: number;
+}): NatsFault[] {
+  return [
+    { kind: "pause", from: Math.round(at - 2 * lease), until: at + wakesAfter, whom: { collector } },
+    { kind: "purge", from: at, until: at, what: "leases" },
+  ];
 }
 
 /** Several in a row, as one that nobody begins to read from shows nothing. */

@@ -1,5 +1,5 @@
 import type { PlantedFault } from "../planted-faults.js";
-import { inStep } from "./calm.js";
+import { asleepOverLoss, inStep } from "./calm.js";
 import type { NatsPlan } from "./plan.js";
 
 export interface PlantedNatsFault extends PlantedFault {
@@ -139,7 +139,17 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     file: "adapters/nats/collector.ts",
     find: "return this.#limit.mayAct() ? table :",
     replace: "return table.slots.length > 0 ? table :",
-    seeds: [2823],
+    plan: asleepOverLoss(29),
+    seeds: [],
+  },
+  {
+    name: "gives a slot the epoch that another collector has given it in a table that is lost",
+    monitor: "epochs",
+    file: "adapters/nats/leases.ts",
+    find: "return least + ((EPOCHS_A_MS + part - (least % EPOCHS_A_MS)) % EPOCHS_A_MS);",
+    replace: "return least + 0 * part;",
+    plan: asleepOverLoss(25),
+    seeds: [],
   },
   {
     name: "waits for the epoch of a lease that is lost with its stream",
@@ -169,8 +179,8 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     name: "gives all leases one epoch",
     monitor: "epochs",
     file: "adapters/nats/leases.ts",
-    find: "epoch: Math.max(slot.epoch + 1, Math.floor(now), leastEpoch)",
-    replace: "epoch: 1",
+    find: "holder: me, epoch: ownEpoch(least, me) };",
+    replace: "holder: me, epoch: 1 + 0 * ownEpoch(least, me) };",
     seeds: [62],
   },
   {
