@@ -21,7 +21,7 @@ import { persist } from "./store.js";
 import { type FeedSubjects, messagesOf, STATUS, splitSubject } from "./subjects.js";
 
 /** What all feeds of a collector share. */
-export interface CollectingMeans extends PublisherMeans, AskingMeans {
+export interface CollectingMeans extends Omit<PublisherMeans, "outranked">, AskingMeans {
   /** The collector's name for readers who ask whether it is alive. */
   readonly publisher: string;
   /** Lanes that limit how many feeds are read from the stream at once. */
@@ -96,6 +96,7 @@ class FeedWork {
       fail: (error) => this.#fail(error),
       tell: (publication) => this.#tell(publication),
       lost: (open) => this.#lose(open),
+      outranked: (later) => means.outranked(feed, later),
       overtaken: () => {
         this.stop();
         subscriber.complete();

@@ -51,6 +51,8 @@ export interface PublisherMeans {
   lost?(open: readonly string[]): void;
   /** Called if an earlier lease has stored another status than the one that `learn` was told of. */
   overtaken?(): void;
+  /** Called with the epoch of a later lease, if a message of it is stored where this publisher has another one. */
+  outranked?(epoch: number): void;
   /** Called once the last message on a subject is stored. If it goes, it is not stored again. */
   ended?(subject: string): void;
 }
@@ -308,7 +310,10 @@ export class Publisher {
         if (this.#isUncertain(offer, losses)) return;
       }
       const decision = decide(stored, proposal);
-      if (decision === "keep") tell({ type: "superseded", subject, sequence: stored!.sequence });
+      if (decision === "keep") {
+        tell({ type: "superseded", subject, sequence: stored!.sequence });
+        if (stored!.epoch > proposal.epoch) this.#means.outranked?.(stored!.epoch);
+      }
       if (decision === "done" && !mustStore && this.#doubtful.has(subject)) {
         // The message was stored, but its acknowledgement was lost.
         stored = { ...stored!, isOwn: true };

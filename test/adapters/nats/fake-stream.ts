@@ -29,6 +29,8 @@ export class FakeStream {
   setups = 0;
   /** How often an earlier lease has stored another status than the one that was learned of. */
   overtaken = 0;
+  /** The epochs of later leases that were found stored. */
+  readonly outranked: number[] = [];
   /** Messages that expected what was not there. */
   refusals = 0;
   /** The most messages that were on their way at once: to one subject, and to all. */
@@ -65,6 +67,7 @@ export class FakeStream {
       tell: (publication) => this.publications.push(publication),
       fail: (error) => this.failures.push(error),
       lost: (open) => this.losses.push(open),
+      outranked: (epoch) => this.outranked.push(epoch),
       overtaken: () => {
         this.overtaken += 1;
       },

@@ -112,6 +112,17 @@ describe("a publisher", () => {
       { type: "superseded", subject: "a", sequence: 1 },
       { type: "superseded", subject: "a", sequence: 1 },
     ]);
+    expect(stream.outranked).toEqual([2, 2]);
+  });
+
+  it("says of a later lease alone that it is one", async () => {
+    const stream = new FakeStream();
+    stream.put("a", { ...proposalOf(9), revision: 4 });
+    const publisher = stream.publisher();
+    publisher.offer("a", proposalOf(8), false);
+    await stream.clock.advanceBy(100);
+    expect(stream.publications.map(({ type }) => type)).toEqual(["superseded"]);
+    expect(stream.outranked).toEqual([]);
   });
 
   it("replaces an older one that it did not know of, going on from its revision", async () => {

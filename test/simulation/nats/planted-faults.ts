@@ -143,6 +143,14 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     seeds: [],
   },
   {
+    name: "goes on under a lease that a later one has followed in a table that is lost",
+    monitor: "stored",
+    file: "adapters/nats/publisher.ts",
+    find: "if (stored!.epoch > proposal.epoch) this.#means.outranked?.(stored!.epoch);",
+    replace: "",
+    seeds: [20392],
+  },
+  {
     name: "gives a slot the epoch that another collector has given it in a table that is lost",
     monitor: "epochs",
     file: "adapters/nats/leases.ts",
