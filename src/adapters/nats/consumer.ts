@@ -64,8 +64,8 @@ const LONGEST_RETRY = 1_000;
  *
  * The server pushes messages as fast as they are read here. A consumer that falls silent or skips a message is created
  * again, as often as needed. So is one whose server does not have all stored messages: a cluster gives a consumer to any
- * of its servers, also to one that has just come back. The stream fails with a `NetworkError` once the connection is closed for good, and with a
- * `PairstreamError` if no retry can help.
+ * of its servers, also to one that has just come back. The stream fails with a `NetworkError` once the connection is
+ * closed for good, and with a `PairstreamError` if no retry can help.
  */
 export function consume(store: Store, plan: ConsumerPlan): Observable<ConsumerSignal> {
   return defer(() => {

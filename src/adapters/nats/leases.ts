@@ -26,7 +26,7 @@ interface LeaseSlot {
   readonly holder: string | null;
   /**
    * It grows whenever the slot passes to another collector. Messages of a later holder win over those of an earlier
-   * one. No two collectors give a slot the same one, also if a table was lost between them.
+   * one. Two collectors give a slot different ones, also if a table was lost between them.
    */
   readonly epoch: number;
   /** Whether all requests of earlier holders had ended when the last of them gave the slot up. */
@@ -162,7 +162,10 @@ export function nextMove(
   return { table: { ...table, beats, slots }, released, taken };
 }
 
-/** Into how many parts the epochs of a millisecond are divided; a collector uses one of them, by its id. */
+/**
+ * Into how many parts the epochs of a millisecond are divided. A collector uses one of them, by its id; two that use the
+ * same one are told apart by the growth of epochs alone.
+ */
 const EPOCHS_A_MS = 1_024;
 
 /** The first epoch of a collector that is not below `least`. */
