@@ -114,8 +114,6 @@ class FeedWork {
     this.#resuming = means.resumed.subscribe(() => this.#publisher.resume());
     readStored(feed, this.#kind, means, this.#publisher, signal).then(
       (stored) => {
-        const { status } = stored;
-        if (status !== undefined && status.epoch > epoch) means.outranked(feed, status.epoch);
         if (!signal.aborted) this.#follow(stored);
       },
       (error) => this.#subscriber.error(error),
