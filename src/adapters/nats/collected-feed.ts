@@ -109,7 +109,7 @@ class FeedWork {
   }
 
   start(): void {
-    const { feed, means, epoch } = this.#order;
+    const { feed, means } = this.#order;
     const { signal } = this.#abort;
     this.#resuming = means.resumed.subscribe(() => this.#publisher.resume());
     readStored(feed, this.#kind, means, this.#publisher, signal).then(
