@@ -1,4 +1,4 @@
-import { intervalsOf } from "../../src/timeframe.js";
+import { intervalsOf } from "./calendar.js";
 import { watchConnections } from "./monitors/connections.js";
 import { watchConvergence } from "./monitors/convergence.js";
 import { watchDeletion } from "./monitors/deletion.js";

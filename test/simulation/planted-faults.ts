@@ -1,16 +1,10 @@
-/** A small bug, as a change of one place in the sources. */
-export interface PlantedFault {
-  readonly name: string;
-  /** Below src. */
-  readonly file: string;
-  /** Occurs once there. */
-  readonly find: string;
-  readonly replace: string;
-  /** Seeds that have caught it; others are tried after them. */
-  readonly seeds: readonly number[];
-  /** How long a run has to be to show it; default: short. */
-  readonly hours?: number;
-}
+import { CONVERGENCE_FAULTS } from "./planted/convergence.js";
+import { ECONOMY_FAULTS } from "./planted/economy.js";
+import type { PlantedFault } from "./planted/planted-fault.js";
+import { RECORDS_FAULTS } from "./planted/records.js";
+import { STATUS_FAULTS } from "./planted/status.js";
+
+export type { PlantedFault };
 
 /** Bugs that the field has, or that somebody might bring in; the simulation is good for what of them it catches. */
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
@@ -517,4 +511,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     replace: "this.#underWay.delete(entry) && !written[at] && written.length === 0);",
     seeds: [1, 4],
   },
+  ...CONVERGENCE_FAULTS,
+  ...STATUS_FAULTS,
+  ...ECONOMY_FAULTS,
+  ...RECORDS_FAULTS,
 ];

@@ -1,5 +1,5 @@
 import type { Candle, Timeframe } from "../../src/index.js";
-import { type Intervals, intervalsOf } from "../../src/timeframe.js";
+import { type Intervals, intervalsOf } from "./calendar.js";
 import { type Exchange, hasFalseDate } from "./exchanges.js";
 import type { RunLog } from "./run-log.js";
 

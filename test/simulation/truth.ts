@@ -1,68 +1,130 @@
-import type { Candle, Series } from "../../src/index.js";
-import { createPairService, type PairService } from "../../src/service/index.js";
-import { KEY } from "./interference.js";
+import type { Candle, Network, Series, Sniper } from "../../src/index.js";
+import type { Swap, SwapPair } from "../../src/service/index.js";
+import { intervalsOf } from "./calendar.js";
 import type { RunLog } from "./run-log.js";
 
-const services = new WeakMap<RunLog, { service: PairService; now: { at: number } }>();
+/** How far two sums of the same swaps may lie apart by the order of their additions, as a share. */
+const ROUNDING = 1e-9;
+/** So many blocks after the first one a buyer is a sniper, where nobody says how many. */
+const BLOCKS = 3;
 
-function serviceOf(log: RunLog) {
-  let made = services.get(log);
-  if (made === undefined) {
-    const now = { at: 0 };
-    const service = createPairService({
-      source: log.source,
-      clock: () => now.at,
-      weekStart: log.plan.world.weekStart,
-    });
-    made = { service, now };
-    services.set(log, made);
-  }
-  return made;
+type Market = Pick<RunLog, "source" | "plan">;
+
+function pairOf({ source }: Market, network: Network, pairAddress: string): SwapPair | undefined {
+  return source.pair(network, pairAddress);
 }
 
-/** What the service knew at an instant of its clock, asked without a network between. */
-export async function candlesAt(
-  log: RunLog,
+/** The candles that a service had at an instant of its clock, those that start in `[from, to)`, folded from the swaps. */
+export function candlesAt(
+  market: Market,
   { network, pairAddress, timeframe, currency }: Series,
   { from, to, at }: { from: number; to: number; at: number },
-): Promise<ReadonlyMap<number, Candle>> {
+): ReadonlyMap<number, Candle> {
   const candles = new Map<number, Candle>();
-  const { service, now } = serviceOf(log);
-  now.at = at;
-  if (from >= to) return candles;
-  for (let cursor: string | undefined; ; ) {
-    const query = new URLSearchParams({
-      timeframe,
-      currency,
-      // The week of 1970-01-01 begins before what can be asked for.
-      fromDate: String(Math.max(0, Math.floor(from / 1_000))),
-      toDate: String(Math.ceil(to / 1_000)),
-      limit: "1000",
-      ...(cursor === undefined ? {} : { cursor }),
+  const pair = pairOf(market, network, pairAddress);
+  const intervals = intervalsOf(timeframe, market.plan.world.weekStart);
+  const earliest = Math.max(from, intervals.start(pair?.createdAt ?? 0));
+  const first = intervals.start(earliest) < earliest ? intervals.end(earliest) : earliest;
+  if (pair === undefined || first >= to) return candles;
+  for (const swap of visible(pair, first, Math.min(intervals.end(to - 1), at + 1), at)) {
+    const amount = currency === "usd" ? swap.usdAmount : swap.nativeAmount;
+    const price = amount / swap.tokenAmount;
+    if (!Number.isFinite(price)) continue;
+    const timestamp = intervals.start(swap.timestamp);
+    const known = candles.get(timestamp);
+    candles.set(timestamp, {
+      timestamp,
+      open: known?.open ?? price,
+      high: Math.max(known?.high ?? price, price),
+      low: Math.min(known?.low ?? price, price),
+      close: price,
+      volume: (known?.volume ?? 0) + amount,
+      swaps: (known?.swaps ?? 0) + 1,
     });
-    const url = `http://localhost/token/${network}/pairs/${pairAddress}/ohlcv?${query}`;
-    const answer = await service.fetch(url, { headers: { "X-API-Key": KEY } });
-    const page = JSON.parse(await answer.text()) as {
-      cursor: string | null;
-      result: (Omit<Candle, "timestamp"> & { timestamp: string })[];
-    };
-    for (const row of page.result) {
-      const timestamp = Date.parse(row.timestamp);
-      candles.set(timestamp, { ...row, timestamp });
-    }
-    if (page.cursor === null) return candles;
-    cursor = page.cursor;
   }
+  return candles;
 }
 
-/** The wallets of a sniper report at an instant of the service's clock, by address. */
-export async function reportAt(
-  log: RunLog,
-  url: string,
+/** Whether a candle is the true one; volumes are sums, whose order of additions is the service's own. */
+export function isTrue(candle: Candle, truth: Candle): boolean {
+  const fields = ["timestamp", "open", "high", "low", "close", "swaps"] as const;
+  return fields.every((field) => candle[field] === truth[field]) && isAlike(candle.volume, truth.volume);
+}
+
+/** Whether two sums of the same numbers are the same. */
+export function isAlike(sum: number | null, other: number | null): boolean {
+  if (sum === other) return true;
+  if (sum === null || other === null) return false;
+  return Math.abs(sum - other) <= ROUNDING * Math.max(Math.abs(sum), Math.abs(other));
+}
+
+/** The snipers that a service knew of at an instant of its clock, by address; `undefined` before the pair's first swap. */
+export function snipersAt(
+  market: Market,
+  { pairAddress, blocksAfterCreation = BLOCKS }: { pairAddress: string; blocksAfterCreation?: number },
   at: number,
-): Promise<{ status: number; body: string }> {
-  const { service, now } = serviceOf(log);
-  now.at = at;
-  const answer = await service.fetch(url, { headers: { "X-API-Key": KEY } });
-  return { status: answer.status, body: await answer.text() };
+): ReadonlyMap<string, Sniper> | undefined {
+  const pair = pairOf(market, "mainnet", pairAddress);
+  const swaps = pair === undefined ? [] : [...visible(pair, pair.createdAt, at + 1, at)];
+  const birth = swaps[0]?.blockNumber;
+  if (birth === undefined) return undefined;
+  const isEarly = ({ side, blockNumber }: Swap) =>
+    side === "buy" && blockNumber - birth <= blocksAfterCreation;
+  const price = swaps.map(({ usdAmount, tokenAmount }) => usdAmount / tokenAmount).findLast(Number.isFinite);
+  const snipers = new Map<string, Sniper>();
+  for (const wallet of new Set(swaps.filter(isEarly).map(({ walletAddress }) => walletAddress))) {
+    const own = swaps.filter(({ walletAddress }) => walletAddress === wallet);
+    const sells = own.filter(({ side }) => side === "sell");
+    if (sells.length > 0)
+      snipers.set(wallet, sniperOf(wallet, own, own.filter(isEarly), sells, birth, price ?? 0));
+  }
+  return snipers;
+}
+
+function sniperOf(
+  walletAddress: string,
+  own: readonly Swap[],
+  sniped: readonly Swap[],
+  sells: readonly Swap[],
+  birth: number,
+  price: number,
+): Sniper {
+  const total = (swaps: readonly Swap[], field: "tokenAmount" | "usdAmount") =>
+    swaps.reduce((sum, swap) => sum + swap[field], 0);
+  const transactions = (swaps: readonly Swap[]) =>
+    swaps.map(({ transactionHash, timestamp, blockNumber }) => ({
+      transactionHash,
+      transactionTimestamp: timestamp,
+      blocksAfterCreation: blockNumber - birth,
+    }));
+  const bought = total(
+    own.filter(({ side }) => side === "buy"),
+    "tokenAmount",
+  );
+  const sold = total(sells, "tokenAmount");
+  const spent = total(sniped, "usdAmount");
+  const earned = total(sells, "usdAmount");
+  const balance = Math.max(0, bought - sold);
+  return {
+    walletAddress,
+    snipedTransactions: transactions(sniped),
+    sellTransactions: transactions(sells),
+    totalSellTransactions: sells.length,
+    totalSnipedTransactions: sniped.length,
+    totalTokensSniped: total(sniped, "tokenAmount"),
+    totalSnipedUsd: spent,
+    totalTokensSold: sold,
+    totalSoldUsd: earned,
+    currentBalance: balance,
+    currentBalanceUsdValue: balance * price,
+    realizedProfitPercentage: spent === 0 ? 0 : ((earned - spent) / spent) * 100,
+    realizedProfitUsd: earned - spent,
+  };
+}
+
+/** What a source shows at an instant, in order; the source decides what is late and what a fork has taken. */
+function* visible(pair: SwapPair, from: number, to: number, asOf: number): Iterable<Swap> {
+  if (from >= to) return;
+  for (const swap of pair.swaps({ from, to, asOf }))
+    if (swap.timestamp >= from && swap.timestamp < to) yield swap;
 }

@@ -1,6 +1,6 @@
 import type { Series } from "../../../src/index.js";
-import { type Span, withoutSpan } from "../../../src/spans.js";
 import { CLOSED } from "../connections.js";
+import { type Span, withoutSpan } from "../coverage.js";
 import type { StoreCall } from "../disk.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy } from "../reads.js";

@@ -1,5 +1,5 @@
 import type { Series, WeekStart } from "../../../src/index.js";
-import { intervalsOf } from "../../../src/timeframe.js";
+import { intervalsOf } from "../calendar.js";
 import type { Exchange } from "../exchanges.js";
 import { type Asked, askedBy, type Read, readBody } from "../reads.js";
 import type { RunLog } from "../run-log.js";
@@ -31,7 +31,7 @@ export async function pagesAfter(
     cursor.startsWith("withFaults.") || exchange.faults.some((kind) => CURSOR_FAULTS.includes(kind));
   if (leadsNowhere) return 1;
   if (asked.cursor !== undefined) return 0;
-  const { size } = await candlesAt(log, series, { ...asked, at: exchange.answeredAt! });
+  const { size } = candlesAt(log, series, { ...asked, at: exchange.answeredAt! });
   return Math.ceil(size / Math.max(1, served));
 }
 

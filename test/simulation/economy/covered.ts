@@ -1,4 +1,4 @@
-import { type Span, withoutSpan, withSpan } from "../../../src/spans.js";
+import { type Span, withoutSpan, withSpan } from "../coverage.js";
 import type { StoreCall } from "../disk.js";
 
 /** What of a series a store covers at an instant, and has not let go of. */

@@ -1,4 +1,4 @@
-import { type Intervals, intervalsOf } from "../../../src/timeframe.js";
+import { type Intervals, intervalsOf } from "../calendar.js";
 import type { Exchange } from "../exchanges.js";
 import type { FeedPlan } from "../plan.js";
 import type { Asked, Read } from "../reads.js";

@@ -1,4 +1,4 @@
-import { intervalsOf } from "../../../src/timeframe.js";
+import { intervalsOf } from "../calendar.js";
 import type { FeedPlan } from "../plan.js";
 import type { RunLog, StayLog } from "../run-log.js";
 

@@ -1,6 +1,6 @@
 import type { Series, WeekStart } from "../../../src/index.js";
-import type { Span } from "../../../src/spans.js";
-import { type Intervals, intervalsOf } from "../../../src/timeframe.js";
+import { type Intervals, intervalsOf } from "../calendar.js";
+import type { Span } from "../coverage.js";
 import type { Exchange } from "../exchanges.js";
 import type { Asked } from "../reads.js";
 import type { RunLog } from "../run-log.js";
@@ -109,7 +109,7 @@ export async function beginningOf(log: RunLog, walk: Walk): Promise<number> {
 /** The timestamps of the candles in a part of a walk's range, ascending. */
 async function candlesOf(log: RunLog, { series, weekStart, to: at }: Walk, { from, to }: Span) {
   const born = intervalsOf(series.timeframe, weekStart).start(log.plan.world.createdAt);
-  const candles = await candlesAt(log, series, { from: Math.max(from, born), to, at });
+  const candles = candlesAt(log, series, { from: Math.max(from, born), to, at });
   return [...candles.keys()].sort((a, b) => a - b);
 }
 

@@ -1,8 +1,8 @@
 import type { Candle } from "../../../src/index.js";
-import { type Intervals, intervalsOf } from "../../../src/timeframe.js";
+import { type Intervals, intervalsOf } from "../calendar.js";
 import { covers, isSaidAbsent, isSameCandle, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
-import { candlesAt } from "../truth.js";
+import { candlesAt, isTrue } from "../truth.js";
 import { waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
 
@@ -45,7 +45,7 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
   }
   const running = intervals.start(last.answeredAt);
   const from = beginning(stay, known, context);
-  const truth = await candlesAt(log, series, { from, to: intervals.end(running), at: last.answeredAt });
+  const truth = candlesAt(log, series, { from, to: intervals.end(running), at: last.answeredAt });
   const windowFrom = intervals.shift(running, -revisionWindow);
 
   // What could not be read any more before it left the window stays as it was; where it was open it does not become final.
@@ -70,7 +70,7 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
     const isFlat = own !== undefined && own.candle.swaps === 0 && own.candle.volume === 0;
     const has = isFlat ? undefined : own?.candle;
     const wanted = truth.get(timestamp);
-    if (has === wanted || (has !== undefined && wanted !== undefined && isSameCandle(has, wanted))) continue;
+    if (has === wanted || (has !== undefined && wanted !== undefined && isTrue(has, wanted))) continue;
     if (last.broken.has(timestamp) || last.hasUnidentifiedRow || isSkipped(timestamp)) continue;
     // A service that answers empty to a range from before the creation may be asked from its very second on.
     if (log.plan.world.quirks.emptyBeforeCreation && timestamp === context.bornAt(feed)) continue;

@@ -1,4 +1,4 @@
-import { intervalsOf } from "../../../src/timeframe.js";
+import { intervalsOf } from "../calendar.js";
 import { slotsAbout } from "../check.js";
 import type { FeedPlan } from "../plan.js";
 import { askedBy, asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";

@@ -1,5 +1,5 @@
 import type { CandleEvent } from "../../../src/index.js";
-import { type Intervals, intervalsOf } from "../../../src/timeframe.js";
+import { type Intervals, intervalsOf } from "../calendar.js";
 import { isOfPast } from "../past.js";
 import type { FeedPlan } from "../plan.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";

@@ -1,5 +1,5 @@
 import type { Candle, CandleEvent } from "../../../src/index.js";
-import { intervalsOf } from "../../../src/timeframe.js";
+import { intervalsOf } from "../calendar.js";
 import { isOfPast } from "../past.js";
 import { covers, isSameCandle, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";

@@ -1,5 +1,5 @@
 import type { Timeframe } from "../../../src/index.js";
-import { intervalsOf } from "../../../src/timeframe.js";
+import { intervalsOf } from "../calendar.js";
 import { MOST_REQUESTS } from "../network.js";
 import { askedBy, readBody } from "../reads.js";
 import type { RunLog } from "../run-log.js";

@@ -1,4 +1,4 @@
-import { intervalsOf } from "../../../src/timeframe.js";
+import { intervalsOf } from "../calendar.js";
 import { slotsAbout } from "../check.js";
 import { MOST_LOOKS_A_SLOT } from "../economy/allowed.js";
 import { hasFalseDate } from "../exchanges.js";

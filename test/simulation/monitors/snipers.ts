@@ -1,9 +1,8 @@
-import type { Sniper, SniperReport } from "../../../src/index.js";
-import { walletAddressOf } from "../../snipers/wallets.js";
+import type { Sniper, SniperEvent, SniperQuery, SniperReport, SniperTotal } from "../../../src/index.js";
 import { KEY } from "../interference.js";
 import { askedBy } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
-import { reportAt } from "../truth.js";
+import { isAlike, snipersAt } from "../truth.js";
 import type { Context, Monitor } from "./monitor.js";
 
 type Wallet = Omit<Sniper, "snipedTransactions" | "sellTransactions"> & {
@@ -105,6 +104,24 @@ async function followWallets(log: RunLog, stay: StayLog, context: Context) {
   await compareWallets(log, stay, wallets, { reports, grace: context.sniperGrace(every) }, context);
 }
 
+const TOTALS: readonly SniperTotal[] = [
+  "totalSellTransactions",
+  "totalSnipedTransactions",
+  "totalTokensSniped",
+  "totalSnipedUsd",
+  "totalTokensSold",
+  "totalSoldUsd",
+  "currentBalance",
+  "currentBalanceUsdValue",
+  "realizedProfitPercentage",
+  "realizedProfitUsd",
+];
+
+function walletAddressOf(event: SniperEvent): string {
+  if ("walletAddress" in event) return event.walletAddress;
+  return "wallet" in event ? event.wallet.walletAddress : event.previous.walletAddress;
+}
+
 /** A look after a failure has the next slot just behind it, in ms. */
 const SOON = 500;
 
@@ -121,9 +138,8 @@ async function compareWallets(
   const polls = reports.filter(({ told, url }) => told!.order < stay.leftOrder! && !url.includes(KEY));
   const last = polls.at(-1);
   if (last === undefined) return context.breach(8, `snipers ${stay.id}: was never read`, stay.left);
-  const { status, body } = await reportAt(log, last.url, last.answeredAt!);
-  if (status !== 200) return;
-  const truth = new Map((JSON.parse(body) as RawReport).result!.map((row) => [row!.walletAddress, row!]));
+  const truth = snipersAt(log, stay.plan.options as SniperQuery, last.answeredAt!);
+  if (truth === undefined) return;
   const former = new Map(
     (JSON.parse(polls.at(-2)?.body ?? '{"result":[]}') as RawReport).result?.map((row) => [
       row?.walletAddress,
@@ -145,9 +161,7 @@ async function compareWallets(
         for (const hash of own[list].keys())
           if (!there.has(hash) && !doubted.has(hash)) breach(`has ${hash}, which is gone`);
       }
-      const total = (
-        ["totalSoldUsd", "currentBalance", "currentBalanceUsdValue", "totalTokensSniped"] as const
-      ).find((name) => own[name] !== wanted[name]);
+      const total = TOTALS.find((name) => !isAlike(own[name], wanted[name]));
       if (total !== undefined) breach(`${total} is ${own[total]}, the service says ${wanted[total]}`);
     }
   }

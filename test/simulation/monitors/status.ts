@@ -1,5 +1,5 @@
 import type { FeedStatus } from "../../../src/index.js";
-import { intervalsOf } from "../../../src/timeframe.js";
+import { intervalsOf } from "../calendar.js";
 import { slotsAbout } from "../check.js";
 import { isProbe, readOf } from "../economy/answers.js";
 import { hasFalseDate } from "../exchanges.js";
@@ -105,7 +105,7 @@ async function isForked({ at, value }: Seen<FeedStatus>, feed: FeedPlan, log: Ru
     .filter(({ received }) => received <= at && received > at - JUST_BEFORE);
   for (const { answeredAt } of answers) {
     // It may be back when it is asked for alone.
-    if ((await candlesAt(log, feed.series, { from, to: from + 1, at: answeredAt })).size === 0) return true;
+    if (candlesAt(log, feed.series, { from, to: from + 1, at: answeredAt }).size === 0) return true;
   }
   return false;
 }

@@ -1,6 +1,6 @@
 import type { Candle } from "../../../src/index.js";
-import { type Span, spansWithin, withSpan } from "../../../src/spans.js";
-import { type Intervals, intervalsOf } from "../../../src/timeframe.js";
+import { type Intervals, intervalsOf } from "../calendar.js";
+import { type Span, spansWithin, withSpan } from "../coverage.js";
 import type { Held, StoreCall } from "../disk.js";
 import { isProbe } from "../economy/answers.js";
 import { coveredAt } from "../economy/covered.js";
@@ -16,7 +16,7 @@ import {
   type Look,
 } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
-import { candlesAt } from "../truth.js";
+import { candlesAt, isTrue } from "../truth.js";
 import type { Context, Monitor } from "./monitor.js";
 
 /** What nobody watches is read by these rules. */
@@ -115,7 +115,7 @@ async function checkTruth(
   const looks = context.answersOf(key).filter((look) => look.order <= order);
   const last = looks.findLast(({ asked }) => asked.from < to && asked.to > from);
   const answeredAt = last?.answeredAt ?? context.serviceClock(at);
-  const truth = await candlesAt(log, key, { from, to, at: answeredAt });
+  const truth = candlesAt(log, key, { from, to, at: answeredAt });
   const own = new Map<number, Candle>();
   for (const candle of candles)
     if (candle.timestamp >= from && candle.timestamp < to) own.set(candle.timestamp, candle);
@@ -124,13 +124,13 @@ async function checkTruth(
     const has = own.get(timestamp);
     const wanted = truth.get(timestamp);
     if (timestamp < from || timestamp >= to) continue;
-    if (has !== undefined && wanted !== undefined && isSameCandle(has, wanted)) continue;
+    if (has !== undefined && wanted !== undefined && isTrue(has, wanted)) continue;
     if (has !== undefined) {
       if (looks.some(({ rows }) => rows.get(timestamp)?.some((row) => isSameCandle(row, has)))) continue;
     } else {
       // What was known before the span is part of the truth about it.
       const earliest = looks.reduce((least, { asked }) => Math.min(least, asked.from), from);
-      known ??= await candlesAt(log, key, { from: earliest, to, at: answeredAt });
+      known ??= candlesAt(log, key, { from: earliest, to, at: answeredAt });
       const { intervals } = rulesOf(log, { key, series: seriesOf(key) }, context);
       const truly = known;
       // While an interval runs nothing tells that no swap is to come.
