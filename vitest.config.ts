@@ -8,10 +8,10 @@ const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.m
  * `unit`, whose files share their modules and globals with each other.
  */
 const ALL = ["test/**/*.test.ts"];
-const LONG = "test/simulation/**/*.long.test.ts";
+const LONG = "test/**/*.long.test.ts";
 const PROGRAMS = "test/**/*.programs.test.ts";
 const SERVERS = "test/**/*.servers.test.ts";
-const ELSEWHERE = ["test/{browser,package,repository,simulation}/**", PROGRAMS, SERVERS];
+const ELSEWHERE = ["test/{browser,package,repository,simulation}/**", LONG, PROGRAMS, SERVERS];
 
 /** Units that replace a module, which others would then get, too. */
 const REPLACES_MODULES = [

@@ -10,6 +10,7 @@ import {
   watchCandles,
 } from "../../src/index.js";
 import { createPairService, simulatedMarket, withFaults } from "../../src/service/index.js";
+import { answeredPart, livedTwice } from "./lived-twice.js";
 import {
   busySession,
   drawing,
@@ -25,20 +26,6 @@ import {
   troubledService,
 } from "./sessions.js";
 
-/** Lives through a busy session with a seed, and again; gives what both have shown. */
-async function livedTwice(seed: number, trouble: Trouble) {
-  const session = busySession(seed);
-  const { lines, seen } = await live(
-    session,
-    (clock) => troubledService(seed, clock, trouble),
-    (clock) => new TroubledMachine(clock, drawing(seed), trouble),
-  );
-  const again = await replay(session, lines);
-  expect(again.pending).toBe(0);
-  expect(lines.join()).not.toContain(KEY);
-  return { lines, seen: answeredPart(seen), again: answeredPart(again.seen) };
-}
-
 const SECONDS: Series & WatchOptions = {
   network: "mainnet",
   pairAddress: PAIR,
@@ -47,15 +34,10 @@ const SECONDS: Series & WatchOptions = {
   every: 250,
 };
 
-/** All until the last answer or failure: whether a timer that was late had its turn after that is on no tape. */
-function answeredPart(seen: readonly string[]): readonly string[] {
-  return seen.slice(0, seen.findLastIndex((text) => text.includes('"type":"response"')) + 1);
-}
-
 describe("a session is replayed byte for byte", () => {
   const troubles: [string, Trouble, number][] = [
     ["by a machine on time", {}, 6],
-    ["where every timer is up to 40 ms late", { late: 40 }, 50],
+    ["where every timer is up to 40 ms late", { late: 40 }, 10],
     ["where every timer is up to 400 ms late", { late: 400 }, 6],
     ["where the machine sleeps", { late: 20, sleep: { from: START + 12_000, until: START + 24_000 } }, 6],
   ];

@@ -8,7 +8,7 @@ import { type Block, commentBlocks, filesBelow, markdownBlocks, read, root } fro
 function documentPaths(): string[] {
   return [
     ...readdirSync(root).filter((name) => name.endsWith(".md")),
-    ...["docs", "examples", "bench"].flatMap((folder) => filesBelow(folder, ".md")),
+    ...["docs", "examples", "bench", "test"].flatMap((folder) => filesBelow(folder, ".md")),
   ];
 }
 
