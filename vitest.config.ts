@@ -22,6 +22,8 @@ const REPLACES_MODULES = [
   "test/service/listen.missing.test.ts",
 ];
 
+const EXAMPLES = "test/examples/bundles.setup.ts";
+
 /** In ms. Nothing waits for a fixed time; a busy machine may just be slow, by ten times and more. */
 const PATIENCE = 300_000;
 
@@ -72,9 +74,9 @@ export default defineConfig({
       stage("unit-isolated", { include: REPLACES_MODULES, testTimeout: 30_000 }),
       stage("simulation", { include: ["test/simulation/**/*.test.ts"], exclude: [PROGRAMS, SERVERS, LONG] }),
       stage("simulation-long", { include: [LONG] }),
-      stage("programs", { include: [PROGRAMS] }),
+      stage("programs", { include: [PROGRAMS], globalSetup: EXAMPLES }),
       stage("browser", { include: ["test/browser/**/*.test.ts"] }),
-      stage("servers", { include: [SERVERS] }),
+      stage("servers", { include: [SERVERS], globalSetup: EXAMPLES }),
       stage("repository", { include: ["test/repository/**/*.test.ts"], exclude: [SERVERS] }),
       // Without the aliases of the others: here `pairstream` is what was packed, or nothing at all.
       {
