@@ -75,7 +75,10 @@ export default defineConfig({
       stage("simulation", { include: ["test/simulation/**/*.test.ts"], exclude: [PROGRAMS, SERVERS, LONG] }),
       stage("simulation-long", { include: [LONG] }),
       stage("programs", { include: [PROGRAMS], globalSetup: EXAMPLES }),
-      stage("browser", { include: ["test/browser/**/*.test.ts"] }),
+      stage("browser", {
+        include: ["test/browser/**/*.test.ts"],
+        globalSetup: "test/browser/chromium.setup.ts",
+      }),
       stage("servers", { include: [SERVERS], globalSetup: EXAMPLES }),
       stage("repository", { include: ["test/repository/**/*.test.ts"], exclude: [SERVERS] }),
       // Without the aliases of the others: here `pairstream` is what was packed, or nothing at all.
