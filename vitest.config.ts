@@ -1,7 +1,47 @@
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 
 const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
+
+/*
+ * A stage of tests is a folder, or the word before `.test.ts`; test/README.md says what each is for. All the rest is
+ * `unit`, whose files share their modules and globals with each other.
+ */
+const ALL = ["test/**/*.test.ts"];
+const LONG = "test/**/*.long.test.ts";
+const PROGRAMS = "test/**/*.programs.test.ts";
+const SERVERS = "test/**/*.servers.test.ts";
+const ELSEWHERE = ["test/{browser,package,repository,simulation}/**", LONG, PROGRAMS, SERVERS];
+
+/** Units that replace a module, which others would then get, too. */
+const REPLACES_MODULES = [
+  "test/adapters/nats/{histories,schedulers}.test.ts",
+  "test/adapters/sse/{receiver,refusal.parser}.test.ts",
+  "test/errors.test.ts",
+  "test/examples/store-file.test.ts",
+  "test/service/listen.missing.test.ts",
+];
+
+const EXAMPLES = "test/examples/bundles.setup.ts";
+
+/** In ms. Nothing waits for a fixed time; a busy machine may just be slow, by ten times and more. */
+const PATIENCE = 300_000;
+
+function stage(
+  name: string,
+  test: TestProjectInlineConfiguration["test"] & { readonly include: string[] },
+): TestProjectInlineConfiguration {
+  return {
+    extends: true,
+    test: {
+      name,
+      setupFiles: ["test/properties.setup.ts"],
+      testTimeout: PATIENCE,
+      hookTimeout: PATIENCE,
+      ...test,
+    },
+  };
+}
 
 export default defineConfig({
   resolve: {
@@ -21,13 +61,36 @@ export default defineConfig({
       { find: /^pairstream\/backtest$/, replacement: source("backtest/index.ts") },
     ],
   },
-  // Nothing here waits for a fixed time; a busy machine may just be slow, by ten times and more.
   test: {
-    include: ["test/**/*.test.ts"],
-    // Those need a build: `npm run check:package`.
-    exclude: ["test/package/**"],
-    setupFiles: ["test/properties.setup.ts"],
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    // Left alone, one core stays free; of two that is half of the time.
+    maxWorkers: "100%",
+    projects: [
+      stage("unit", {
+        include: ALL,
+        exclude: [...ELSEWHERE, ...REPLACES_MODULES],
+        isolate: false,
+        testTimeout: 30_000,
+      }),
+      stage("unit-isolated", { include: REPLACES_MODULES, testTimeout: 30_000 }),
+      stage("simulation", { include: ["test/simulation/**/*.test.ts"], exclude: [PROGRAMS, SERVERS, LONG] }),
+      stage("simulation-long", { include: [LONG] }),
+      stage("programs", { include: [PROGRAMS], globalSetup: EXAMPLES }),
+      stage("browser", {
+        include: ["test/browser/**/*.test.ts"],
+        globalSetup: "test/browser/chromium.setup.ts",
+      }),
+      stage("servers", { include: [SERVERS], globalSetup: EXAMPLES }),
+      stage("repository", { include: ["test/repository/**/*.test.ts"], exclude: [SERVERS] }),
+      // Without the aliases of the others: here `pairstream` is what was packed, or nothing at all.
+      {
+        test: {
+          name: "package",
+          include: ["test/package/**/*.test.ts"],
+          globalSetup: "test/package/setup.ts",
+          testTimeout: PATIENCE,
+          hookTimeout: PATIENCE,
+        },
+      },
+    ],
   },
 });

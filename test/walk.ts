@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import ts from "typescript";
 import type { Swap } from "../src/service/index.js";
-import { rankOf, unitOf } from "./import-order.js";
+import { rankOf, unitOf } from "./repository/import-order.js";
 
 const here = fileURLToPath(new URL("..", import.meta.url));
 const root = resolve(process.argv[2] ?? here);

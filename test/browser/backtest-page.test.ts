@@ -13,7 +13,8 @@ import { sweepPageOf } from "../../examples/backtest/sweep/page.js";
 import { sweepReportOf } from "../../examples/backtest/sweep/report.js";
 import type { ParameterSet } from "../../examples/backtest/sweep/sweep-past.js";
 import { tradePast } from "../../examples/backtest/trade-past.js";
-import { findChromium, launchChromium } from "./chromium.js";
+import { findChromium } from "./chromium.js";
+import { connectToChromium } from "./shared-chromium.js";
 
 const executablePath = findChromium();
 const isRequired = process.env.CI === "true";
@@ -78,7 +79,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page of a back
     if (executablePath === undefined) throw new Error("No Chromium: install it, or set CHROMIUM_PATH");
     html = await pageOver({ timeframe: undefined, to: FROM + 60 * DAY });
     data = dataIn(html);
-    browser = await launchChromium(executablePath);
+    browser = await connectToChromium();
   });
   afterAll(() => browser?.close());
   afterEach(() => expect(errors).toEqual([]));

@@ -2,7 +2,8 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, onTestFinished } from "vitest";
-import { findChromium, launchChromium } from "./chromium.js";
+import { findChromium } from "./chromium.js";
+import { connectToChromium } from "./shared-chromium.js";
 
 /** Of no server: what the page shows is given to it. */
 const ORIGIN = "http://127.0.0.1:9/";
@@ -34,7 +35,7 @@ export function describeCharts(name: string, tests: (openTab: () => Promise<Char
         conditions: ["production"],
       });
       bundle = outputFiles[0]!.text;
-      browser = await launchChromium(executablePath);
+      browser = await connectToChromium();
     });
     afterAll(() => browser?.close());
 

@@ -4,7 +4,8 @@ import type { IChartApi, ISeriesApi } from "lightweight-charts";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { markdownBlocks, read, root } from "../documents/blocks.js";
-import { findChromium, launchChromium } from "./chromium.js";
+import { findChromium } from "./chromium.js";
+import { connectToChromium } from "./shared-chromium.js";
 
 const executablePath = findChromium();
 const isRequired = process.env.CI === "true";
@@ -41,7 +42,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page of docs/c
       // What bundlers for pages take of the package.
       alias: { "pairstream/service": join(root, "src/service/browser.ts") },
     });
-    browser = await launchChromium(executablePath);
+    browser = await connectToChromium();
     page = await browser.newPage();
     page.on("pageerror", ({ message }) => errors.push(message));
     await page.route("**", (route) =>

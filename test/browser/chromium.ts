@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, type BrowserServer, chromium } from "playwright-core";
 
 const USUAL_PLACES = [
   "/usr/bin/chromium",
@@ -18,19 +18,23 @@ export function findChromium(environment: NodeJS.ProcessEnv = process.env): stri
   return places.find((place) => existsSync(place));
 }
 
+const ARGUMENTS = [
+  // Chromium refuses to run in its sandbox as root.
+  ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-domain-reliability",
+  "--disable-sync",
+  "--no-pings",
+  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+];
+
 /** A browser that talks to this machine only. */
 export function launchChromium(executablePath: string): Promise<Browser> {
-  return chromium.launch({
-    executablePath,
-    args: [
-      // Chromium refuses to run in its sandbox as root.
-      ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-domain-reliability",
-      "--disable-sync",
-      "--no-pings",
-      "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-    ],
-  });
+  return chromium.launch({ executablePath, args: ARGUMENTS });
+}
+
+/** Such a browser for whoever connects to its address; each has pages of its own. */
+export function serveChromium(executablePath: string): Promise<BrowserServer> {
+  return chromium.launchServer({ executablePath, args: ARGUMENTS, host: "127.0.0.1" });
 }

@@ -6,7 +6,8 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { demoFile } from "../../examples/live-chart/demo-file.js";
 import type {} from "../../examples/live-chart/page/live-page.js";
-import { findChromium, launchChromium } from "./chromium.js";
+import { findChromium } from "./chromium.js";
+import { connectToChromium } from "./shared-chromium.js";
 
 const executablePath = findChromium();
 const isRequired = process.env.CI === "true";
@@ -21,7 +22,7 @@ describe("the live page as one file", () => {
   beforeAll(async () => {
     html = await demoFile();
     folder = await mkdtemp(join(tmpdir(), "demo-"));
-    if (executablePath !== undefined) browser = await launchChromium(executablePath);
+    if (executablePath !== undefined) browser = await connectToChromium();
   });
   afterAll(async () => {
     await browser?.close();

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { compileScript, parse } from "vue/compiler-sfc";
 import { bundle, openPage, REACTS } from "../../bench/react/pages.js";
 import { type Block, markdownBlocks, read } from "../documents/blocks.js";
-import { findChromium, launchChromium } from "./chromium.js";
+import { findChromium } from "./chromium.js";
+import { connectToChromium } from "./shared-chromium.js";
 
 const executablePath = findChromium();
 const isRequired = process.env.CI === "true";
@@ -139,7 +140,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("a page of the docu
 
   beforeAll(async () => {
     if (executablePath === undefined) throw new Error("No Chromium: install it, or set CHROMIUM_PATH");
-    browser = await launchChromium(executablePath);
+    browser = await connectToChromium();
   });
   afterAll(() => browser?.close());
 

@@ -5,7 +5,8 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { describeStore } from "../adapters/store/conformance.js";
 import { candleAt, keyOf, MINUTE } from "../adapters/store/conformance-data.js";
-import { findChromium, launchChromium } from "./chromium.js";
+import { findChromium } from "./chromium.js";
+import { connectToChromium } from "./shared-chromium.js";
 
 const executablePath = findChromium();
 const isRequired = process.env.CI === "true";
@@ -35,7 +36,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("in a real browser"
       globalName: "stores",
     });
     door = outputFiles[0]!.text;
-    browser = await launchChromium(executablePath);
+    browser = await connectToChromium();
   });
   afterAll(() => browser?.close());
 

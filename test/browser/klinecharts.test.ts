@@ -4,8 +4,9 @@ import type { Chart } from "klinecharts";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type Block, markdownBlocks, read, root } from "../documents/blocks.js";
-import { findChromium, launchChromium } from "./chromium.js";
+import { findChromium } from "./chromium.js";
 import type { open } from "./klinecharts-page.js";
+import { connectToChromium } from "./shared-chromium.js";
 
 const executablePath = findChromium();
 const isRequired = process.env.CI === "true";
@@ -47,7 +48,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("klinecharts in a r
 
   beforeAll(async () => {
     if (executablePath === undefined) throw new Error("No Chromium: install it, or set CHROMIUM_PATH");
-    browser = await launchChromium(executablePath);
+    browser = await connectToChromium();
   });
   afterAll(() => browser?.close());
 

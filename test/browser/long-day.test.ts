@@ -2,8 +2,9 @@ import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { demoFile } from "../../examples/live-chart/demo-file.js";
-import { findChromium, launchChromium } from "./chromium.js";
+import { findChromium } from "./chromium.js";
 import type {} from "./long-day-page.js";
+import { connectToChromium } from "./shared-chromium.js";
 
 const executablePath = findChromium();
 const isRequired = process.env.CI === "true";
@@ -16,7 +17,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("eight hours of the
 
   beforeAll(async () => {
     if (executablePath === undefined) throw new Error("No Chromium: install it, or set CHROMIUM_PATH");
-    browser = await launchChromium(executablePath);
+    browser = await connectToChromium();
   });
   afterAll(() => browser?.close());
 

@@ -2,8 +2,9 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { CASES, type Figures, MOST_BYTES, MOUNTS } from "../../bench/react/figures.js";
 import { bundle, heapOf, openPage, REACTS } from "../../bench/react/pages.js";
-import { findChromium, launchChromium } from "./chromium.js";
+import { findChromium } from "./chromium.js";
 import type {} from "./react/page.js";
+import { connectToChromium } from "./shared-chromium.js";
 
 const executablePath = findChromium();
 const isRequired = process.env.CI === "true";
@@ -20,7 +21,7 @@ describe.skipIf(executablePath === undefined && !isRequired).each(REACTS)(
       if (executablePath === undefined) throw new Error("No Chromium: install it, or set CHROMIUM_PATH");
       const own = new URL("./react/page.ts", import.meta.url).href;
       [cases, scenarios] = [await bundle("page.ts", react), await bundle(own, react)];
-      browser = await launchChromium(executablePath);
+      browser = await connectToChromium();
     });
     afterAll(() => browser?.close());
 

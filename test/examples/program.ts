@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { expect } from "vitest";
+import { expect, inject } from "vitest";
 import { read, root } from "../documents/blocks.js";
 
 /** A running example. */
@@ -23,14 +23,23 @@ const DEADLINE = 20_000;
 const YOUNG_DRIVER = /^\(node:\d+\) ExperimentalWarning: SQLite .*\n\(Use `node.*\n/m;
 const running = new Set<ChildProcess>();
 
-/** Runs an example as `npm start` does, without a shell between. */
+/** Runs an example, bundled where that is the same. */
 export function run(
   example: string,
   args: readonly string[] = [],
   environment: NodeJS.ProcessEnv = {},
 ): Program {
+  const bundle = inject("bundles")[example];
+  return start(bundle === undefined ? commandOf(example) : [bundle], args, environment);
+}
+
+/** Runs an example as `npm start` does, without a shell between. */
+export const runScript = (example: string, args: readonly string[]): Program =>
+  start(commandOf(example), args, {});
+
+function start(command: readonly string[], args: readonly string[], environment: NodeJS.ProcessEnv): Program {
   const { PAIRSTREAM_API_KEY: _key, PAIRSTREAM_BASE_URL: _url, ...inherited } = process.env;
-  const child = spawn(process.execPath, [...commandOf(example), ...args], {
+  const child = spawn(process.execPath, [...command, ...args], {
     cwd: root,
     env: { ...inherited, NO_COLOR: "1", ...environment },
     stdio: ["ignore", "pipe", "pipe"],

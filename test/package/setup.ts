@@ -41,7 +41,10 @@ declare module "vitest" {
   }
 }
 
-/** Builds, packs and installs once for all of these tests; what it leaves is deleted after them. */
+/**
+ * Builds, packs and installs once for all of these tests; what it leaves is deleted after them. `TARBALL` names what is
+ * packed already.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const home = mkdtempSync(join(tmpdir(), "pairstream-package-"));
   const remove = () => rm(home, { recursive: true, force: true });
@@ -55,20 +58,24 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 async function ship(home: string): Promise<Shipped> {
-  // Which builds first.
-  await mustRun(
-    "The package could not be built and packed",
-    "npm",
-    ["pack", "--pack-destination", home],
-    ROOT,
-  );
-  const tarball = join(home, readdirSync(home).find((name) => name.endsWith(".tgz"))!);
+  const tarball = process.env.TARBALL || (await pack(home));
   const installed = Object.entries(FOLDERS).map(async ([name, packages]) => {
     const folder = join(home, name);
     await install(folder, tarball, packages);
     return [name, folder];
   });
   return { tarball, folders: Object.fromEntries(await Promise.all(installed)) };
+}
+
+/** Builds, too. */
+async function pack(home: string): Promise<string> {
+  await mustRun(
+    "The package could not be built and packed",
+    "npm",
+    ["pack", "--pack-destination", home],
+    ROOT,
+  );
+  return join(home, readdirSync(home).find((name) => name.endsWith(".tgz"))!);
 }
 
 async function install(folder: string, tarball: string, packages: readonly string[]): Promise<void> {

@@ -339,7 +339,7 @@ describe("pauseWhileHidden, of candles", () => {
         expect(worlds.map(({ clock }) => clock.pending)).toEqual([0, 0]);
         vi.unstubAllGlobals();
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 

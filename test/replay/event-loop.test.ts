@@ -16,6 +16,7 @@ interface Names {
   nextTick?: unknown;
 }
 
+const NOTHING = { setImmediate: undefined, MessageChannel: undefined, setTimeout: undefined };
 const real: Names = { setImmediate, MessageChannel, setTimeout, nextTick: process.nextTick };
 const { MessageChannel: channel, setTimeout: timeout } = real;
 const { setImmediate: turn, nextTick: tick } = real;
@@ -59,8 +60,13 @@ const code = buildSync({
 /** A platform on which turns pass by these alone; `use` puts others in their place. */
 function platformOf(names: Names) {
   const platform = Object.create(globalThis);
-  const use = ({ nextTick, setImmediate, MessageChannel, setTimeout }: Names) =>
-    Object.assign(platform, { setImmediate, MessageChannel, setTimeout, process: { nextTick } });
+  // Defined, as Node sets its own `process` where an object that inherits it is given another.
+  const use = ({ nextTick, ...names }: Names) => {
+    const all = { ...NOTHING, ...names, process: { nextTick } };
+    for (const [name, value] of Object.entries(all)) {
+      Object.defineProperty(platform, name, { value, configurable: true });
+    }
+  };
   use(names);
   return { platform, use };
 }

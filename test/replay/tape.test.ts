@@ -160,7 +160,7 @@ describe("a doctored tape", () => {
     const edit = fc.record({
       at: fc.integer({ min: 0, max: lines.length - 1 }),
       name: fc.constantFrom("ended", "sent", "asked", "answered", "request", "asks", "status"),
-      number: fc.oneof(fc.constantFrom(0, 1, year, START + 86_400_000 * 365, 5_000), fc.double()),
+      number: fc.oneof(fc.constantFrom(0, 1, year, START + 86_400_000 * 20, 5_000), fc.double()),
     });
     await fc.assert(
       fc.asyncProperty(edit, async ({ at, name, number }) => {

@@ -25,6 +25,19 @@ export async function bundledNats(fault?: PlantedFault): Promise<typeof runNatsS
   return run;
 }
 
+/** Plays each world once, and gives its outcome to all who ask for it: many faults are caught in the same. */
+export function playedOnce<World extends readonly unknown[], Outcome>(
+  play: (...world: World) => Promise<Outcome>,
+): (...world: World) => Promise<Outcome> {
+  const outcomes = new Map<string, Promise<Outcome>>();
+  return (...world) => {
+    const name = JSON.stringify(world);
+    const outcome = outcomes.get(name) ?? play(...world);
+    outcomes.set(name, outcome);
+    return outcome;
+  };
+}
+
 async function bundledFrom<T>(entry: string, fault: PlantedFault | undefined): Promise<T> {
   const target = fault && join(root, "src", fault.file);
   const { outputFiles } = await build({

@@ -5,8 +5,6 @@ import { describe, expect, it } from "vitest";
 import { makeCandles } from "../../../examples/backtest/market.js";
 import type { PastOptions } from "../../../examples/backtest/options.js";
 import { openPast } from "../../../examples/backtest/past.js";
-import { loadStrategy } from "../../../examples/backtest/strategy-file.js";
-import { tradePast } from "../../../examples/backtest/trade-past.js";
 import { temporaryFolder } from "../files.js";
 
 const MINUTE = 60_000;
@@ -100,22 +98,5 @@ describe("the simulated market", () => {
     for (const { open, high, low, close } of whole) {
       expect(high >= Math.max(open, close) && low <= Math.min(open, close) && low > 0).toBe(true);
     }
-  });
-
-  it("pays followers of trends before costs, as the report says", {
-    timeout: 120_000,
-  }, async () => {
-    const strategy = await loadStrategy(
-      new URL("../../../examples/backtest/strategy.ts", import.meta.url).href,
-    );
-    const returns: number[] = [];
-    for (const seed of [1, 2, 3, 4, 5]) {
-      const place = { kind: "market", seed } as const;
-      const past = await openPast({ ...optionsOf(""), place, to: from + 90 * DAY }, () => {});
-      const free = { fees: { maker: 0, taker: 0 }, slippage: { share: 0 } };
-      returns.push((await tradePast(past, strategy, free)).result.statistics.totalReturn);
-    }
-    const mean = returns.reduce((sum, each) => sum + each, 0) / returns.length;
-    expect(mean).toBeGreaterThan(0.1);
   });
 });

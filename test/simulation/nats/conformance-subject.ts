@@ -1,7 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import { asyncScheduler, type SchedulerLike } from "rxjs";
+import type { SchedulerLike } from "rxjs";
 import { VirtualClock } from "../../../src/index.js";
-import { connectTo, type NatsServer, until } from "../../adapters/nats/servers.js";
 import { ModelConnection, Servers, type Wire } from "./servers.js";
 import type { Version } from "./versions.js";
 
@@ -57,19 +56,3 @@ export function ofModel(version: Version): Subject {
     pass: (ms) => clock.advanceBy(ms),
   };
 }
-
-export const ofServers = (servers: readonly NatsServer[]): Subject => ({
-  scheduler: asyncScheduler,
-  connect: () => connectTo(servers),
-  reconnect: async (connection) => {
-    const isBack = async () => {
-      for await (const { type } of connection.status()) if (type === "reconnect") return;
-    };
-    await Promise.all([isBack(), connection.reconnect()]);
-  },
-  settled: (promise) => promise,
-  until: async (look) => {
-    await until("it", look);
-  },
-  pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-});

@@ -6,9 +6,9 @@ import {
   type ChartGateway,
   type ChartOptions,
   createChartGateway,
-} from "../../examples/live-chart/gateway.js";
-import { serveChart } from "../../examples/live-chart/serve.js";
-import { HandMadeMarket, PAIR } from "./hand-made-market.js";
+} from "../../../examples/live-chart/gateway.js";
+import { serveChart } from "../../../examples/live-chart/serve.js";
+import { HandMadeMarket, PAIR } from "../../browser/hand-made-market.js";
 
 const START = Date.UTC(2026, 0, 5, 12, 0, 2);
 const EVENTS = `/candles?network=mainnet&pairAddress=${PAIR}&timeframe=10s&currency=usd&every=2000`;

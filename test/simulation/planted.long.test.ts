@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { bundled } from "./bundle.js";
+import { bundled, playedOnce } from "./bundle.js";
 import { PLANTED_FAULTS } from "./planted-faults.js";
 
 const HOURS = 0.4;
@@ -9,7 +9,7 @@ const FALLBACK = Array.from({ length: 200 }, (_, at) => at + 1);
 describe("the simulation catches a library that", () => {
   let sound: Awaited<ReturnType<typeof bundled>>;
   beforeAll(async () => {
-    sound = await bundled();
+    sound = playedOnce(await bundled());
   });
 
   it.each(PLANTED_FAULTS)("$name", async (fault) => {

@@ -6,7 +6,8 @@ import { LeaseBucket } from "../../../src/adapters/nats/lease-bucket.js";
 import { emptyTable } from "../../../src/adapters/nats/leases.js";
 import { Store } from "../../../src/adapters/nats/store.js";
 import { hasServer, type NatsServer, startCluster, startServer } from "../../adapters/nats/servers.js";
-import { ofModel, ofServers, type Subject } from "./conformance-subject.js";
+import { ofServers } from "./conformance-servers.js";
+import { ofModel, type Subject } from "./conformance-subject.js";
 import { isFrom, nameOf, VERSIONS, versionOf } from "./versions.js";
 
 function cases(subjectOf: () => Subject): void {

@@ -2,13 +2,13 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path/posix";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { type Block, commentBlocks, filesBelow, markdownBlocks, read, root } from "./documents/blocks.js";
+import { type Block, commentBlocks, filesBelow, markdownBlocks, read, root } from "../documents/blocks.js";
 
 /** All documents: those of the root, and those of the folders that have some. */
 function documentPaths(): string[] {
   return [
     ...readdirSync(root).filter((name) => name.endsWith(".md")),
-    ...["docs", "examples", "bench"].flatMap((folder) => filesBelow(folder, ".md")),
+    ...["docs", "examples", "bench", "test"].flatMap((folder) => filesBelow(folder, ".md")),
   ];
 }
 

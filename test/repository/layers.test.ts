@@ -213,7 +213,7 @@ function lastName(node: ts.Node): string | undefined {
   return undefined;
 }
 
-const root = fileURLToPath(new URL("../src", import.meta.url));
+const root = fileURLToPath(new URL("../../src", import.meta.url));
 const SOURCES: Source[] = readdirSync(root, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
   .map((entry) => join(entry.parentPath, entry.name))

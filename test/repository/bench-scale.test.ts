@@ -1,10 +1,10 @@
 import { map, NEVER, timer } from "rxjs";
 import { describe, expect, it } from "vitest";
-import { FOLLOWERS, type Follower, MINUTE } from "../bench/freshness/followers.js";
-import { type Stretch, trialOf } from "../bench/freshness/trial.js";
-import { freshness } from "../bench/freshness.js";
-import { quantile } from "../bench/quantile.js";
-import { ask } from "../bench/scale/processes.js";
+import { FOLLOWERS, type Follower, MINUTE } from "../../bench/freshness/followers.js";
+import { type Stretch, trialOf } from "../../bench/freshness/trial.js";
+import { freshness } from "../../bench/freshness.js";
+import { quantile } from "../../bench/quantile.js";
+import { ask } from "../../bench/scale/processes.js";
 
 describe("quantile", () => {
   it("gives the least, the middle and the greatest, in whatever order they come", () => {

@@ -15,7 +15,7 @@ import {
   recipesIn,
   START,
   Stage,
-} from "./documents/recipes.js";
+} from "../documents/recipes.js";
 
 /** Programs with closes or crossings on which nobody acts: they print, or look at the past. */
 const NOT_ACTING = [
@@ -25,8 +25,8 @@ const NOT_ACTING = [
   "replayCandles(", // docs/replay.md
   "assertNoLookahead(", // docs/replay.md
   "await backtest(", // docs/replay.md
-  "export default ({ length, risk", // docs/backtest.md; test/examples/backtest.test.ts runs it
-  "await sweep(", // docs/backtest.md; test/examples/backtest/sweep.test.ts runs such a sweep
+  "export default ({ length, risk", // docs/backtest.md; test/examples/backtest.programs.test.ts runs it
+  "await sweep(", // docs/backtest.md; test/examples/backtest/sweep.programs.test.ts runs such a sweep
 ];
 
 let recipes: Recipe[];

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { BENCHES } from "../bench/benches.js";
-import { chartOf } from "../bench/chart.js";
-import { driftsOf, type Ratio, ratiosIn } from "../bench/drift.js";
-import { comparisonsOf, expectationsOf } from "../bench/expectations.js";
-import { differenceOf, resultsOf } from "../bench/indicators/comparison.js";
-import { rowsOf } from "../bench/indicators/rows.js";
-import { CLASSICS, indicators } from "../bench/indicators.js";
-import { goalPageOf, goalTable, pageOf, sectionsOf } from "../bench/performance-page.js";
-import { talibCandles, talibFigures } from "./indicators/golden.js";
+import { BENCHES } from "../../bench/benches.js";
+import { chartOf } from "../../bench/chart.js";
+import { driftsOf, type Ratio, ratiosIn } from "../../bench/drift.js";
+import { comparisonsOf, expectationsOf } from "../../bench/expectations.js";
+import { differenceOf, resultsOf } from "../../bench/indicators/comparison.js";
+import { rowsOf } from "../../bench/indicators/rows.js";
+import { CLASSICS, indicators } from "../../bench/indicators.js";
+import { goalPageOf, goalTable, pageOf, sectionsOf } from "../../bench/performance-page.js";
+import { talibCandles, talibFigures } from "../indicators/golden.js";
 
 it.each(Object.keys(BENCHES))("%s: ours gives the right results", async (name) => {
   const bench = await BENCHES[name]!();
@@ -200,7 +200,7 @@ describe("the check that speed stays", () => {
   it.each(["indicators", "columns", "pipe", "page", "book", "replay", "poll"])(
     "finds ratios among the saved figures: %s",
     (name) => {
-      const file = new URL(`../docs/performance/${name}.json`, import.meta.url);
+      const file = new URL(`../../docs/performance/${name}.json`, import.meta.url);
       expect(ratiosIn(JSON.parse(readFileSync(file, "utf8"))).length).toBeGreaterThan(1);
     },
   );

@@ -10,13 +10,13 @@ import {
   watchPublishedCandles,
   watchPublishedFeedStatus,
   watchPublishedSnipers,
-} from "../src/adapters/nats/index.js";
-import { type CandleEvent, createClient, type FeedStatus, type SniperEvent } from "../src/index.js";
-import { createPairService, simulatedMarket } from "../src/service/index.js";
-import { connectTo, hasServer, type NatsServer, startServer, until } from "./adapters/nats/servers.js";
-import { type Diagram, diagramOf, type Happening, nameOf, namesBelow } from "./documents/marbles.js";
-import { eventOf, eventText, sniperEventOf, sniperText, statusOf, statusText } from "./documents/texts.js";
-import { MINUTES, PAIR } from "./world.js";
+} from "../../src/adapters/nats/index.js";
+import { type CandleEvent, createClient, type FeedStatus, type SniperEvent } from "../../src/index.js";
+import { createPairService, simulatedMarket } from "../../src/service/index.js";
+import { connectTo, hasServer, type NatsServer, startServer, until } from "../adapters/nats/servers.js";
+import { type Diagram, diagramOf, type Happening, nameOf, namesBelow } from "../documents/marbles.js";
+import { eventOf, eventText, sniperEventOf, sniperText, statusOf, statusText } from "../documents/texts.js";
+import { MINUTES, PAIR } from "../world.js";
 
 /** What has come of a call, and what its diagram says. */
 interface Played {

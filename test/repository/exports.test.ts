@@ -3,7 +3,7 @@ import { join } from "node:path/posix";
 import { CompilerState, Extractor, ExtractorConfig, ExtractorLogLevel } from "@microsoft/api-extractor";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { root } from "./documents/blocks.js";
+import { root } from "../documents/blocks.js";
 
 /** Every door, and the file behind it. */
 const DOORS = {
@@ -142,13 +142,13 @@ const compilerOptions = {
 
 const fileNameOf = (door: string) => `${door.replace("/", "-")}.api.md`;
 
-/** `vitest run test/exports.test.ts -u` takes a change over into etc/, where a review sees it. */
+/** `vitest run test/repository/exports.test.ts -u` takes a change over into etc/, where a review sees it. */
 describe("what the doors export", () => {
   it("has these names", async () => {
     const text = Object.entries(DOORS).map(([door, path]) =>
       [door, ...namesOf(path).map(({ name, kind }) => `  ${kind} ${name}`), ""].join("\n"),
     );
-    await expect(text.join("\n")).toMatchFileSnapshot("../etc/exports.txt");
+    await expect(text.join("\n")).toMatchFileSnapshot("../../etc/exports.txt");
   });
 
   it("is imported where much is missing, as in the jsdom of jest", async () => {
@@ -165,8 +165,8 @@ describe("what the doors export", () => {
 
   it("is the same in bundles for browsers", async () => {
     const [everywhere, browser] = await Promise.all([
-      import("../src/service/index.js"),
-      import("../src/service/browser.js"),
+      import("../../src/service/index.js"),
+      import("../../src/service/browser.js"),
     ]);
     expect(Object.keys(browser)).toEqual(Object.keys(everywhere));
     const { listen } = browser;

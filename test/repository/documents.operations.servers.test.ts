@@ -1,11 +1,11 @@
 import type { Counter, Histogram, Meter, ObservableGauge } from "@opentelemetry/api";
 import { PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { describe, expect, it } from "vitest";
-import { ATTRIBUTE_NAMES } from "../src/adapters/otel/attributes.js";
-import { instrumentsOf } from "../src/adapters/otel/instruments.js";
-import { openMeter } from "./adapters/otel/reader.js";
-import { markdownBlocks, read } from "./documents/blocks.js";
-import { hasPromtool, promtool } from "./promtool.js";
+import { ATTRIBUTE_NAMES } from "../../src/adapters/otel/attributes.js";
+import { instrumentsOf } from "../../src/adapters/otel/instruments.js";
+import { openMeter } from "../adapters/otel/reader.js";
+import { markdownBlocks, read } from "../documents/blocks.js";
+import { hasPromtool, promtool } from "../promtool.js";
 
 const GUIDE = read("docs/operations.md");
 const ALERTS = read("examples/nats/alerts.yml");

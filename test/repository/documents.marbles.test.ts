@@ -1,8 +1,8 @@
 import { map, type Observable, type OperatorFunction } from "rxjs";
 import { TestScheduler } from "rxjs/testing";
 import { describe, expect, it } from "vitest";
-import { fromServerSentEvents } from "../src/adapters/sse/index.js";
-import { auditCandles } from "../src/adapters/store/index.js";
+import { fromServerSentEvents } from "../../src/adapters/sse/index.js";
+import { auditCandles } from "../../src/adapters/store/index.js";
 import {
   closes,
   crosses,
@@ -20,9 +20,9 @@ import {
   watchSnipers,
   withIndicators,
   withTimeframe,
-} from "../src/index.js";
-import { Gateway, URL_OF_GATEWAY } from "./adapters/sse/gateway.js";
-import { Diagram, diagramOf, type Happening, nameOf, namesBelow } from "./documents/marbles.js";
+} from "../../src/index.js";
+import { Gateway, URL_OF_GATEWAY } from "../adapters/sse/gateway.js";
+import { Diagram, diagramOf, type Happening, nameOf, namesBelow } from "../documents/marbles.js";
 import {
   candlesText,
   candleText,
@@ -36,8 +36,8 @@ import {
   sniperText,
   statusOf,
   statusText,
-} from "./documents/texts.js";
-import { at, candleOf, MINUTES, PAIR, World } from "./world.js";
+} from "../documents/texts.js";
+import { at, candleOf, MINUTES, PAIR, World } from "../world.js";
 
 /** An operator as its diagram has it, and how what goes in and comes out is written there. */
 interface Written {

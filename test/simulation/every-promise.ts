@@ -1,0 +1,35 @@
+import { describe, expect, it } from "vitest";
+import { mendedOf, unknownOf } from "./known.js";
+import { runSeed } from "./run-seed.js";
+import { describeFailure, shrink } from "./shrink.js";
+
+/** Short runs; `npm run simulate` plays longer ones, and more of them. */
+export const HOURS = 0.4;
+const SEEDS = 20;
+/** simulation.test.ts and simulation.long.test.ts play the seeds up to this one. */
+export const SUITE = 240;
+
+async function failuresOf(from: number): Promise<string[]> {
+  const failures: string[] = [];
+  for (let seed = from; seed < from + SEEDS; seed += 1) {
+    const { breaches } = await runSeed(seed, HOURS);
+    const run = { seed, hours: HOURS, breaches };
+    const [first] = unknownOf(run);
+    if (first !== undefined)
+      failures.push(describeFailure(seed, HOURS, await shrink(seed, HOURS, first.promise)));
+    for (const name of mendedOf(run)) failures.push(`seed ${seed} does not show any more: ${name}`);
+  }
+  return failures;
+}
+
+/** Plays so many batches of seeds, from a seed on; what is known to be wrong has to show. */
+export function describeEveryPromise(first: number, batches: number): void {
+  describe("every promise holds under every fault", () => {
+    it.each(Array.from({ length: batches }, (_, batch) => first + batch * SEEDS))(
+      `from seed %i on, ${SEEDS} of them`,
+      async (from) => {
+        expect(await failuresOf(from)).toEqual([]);
+      },
+    );
+  });
+}
