@@ -12,7 +12,8 @@ import {
 } from "../../src/index.js";
 import { createPairService, simulatedMarket } from "../../src/service/index.js";
 
-const START = Date.UTC(2024, 0, 5, 12);
+// Not long after 1970, from which an altered instant may have the clock walk.
+const START = Date.UTC(1974, 0, 5, 12);
 const LENGTH = 30_000;
 const source = simulatedMarket({ seed: 3, createdAt: START - 86_400_000, pairs: 1 });
 const series = {

@@ -96,7 +96,7 @@ describe("the streams of a gateway", () => {
         expect(told.snipers).toEqual(expected.snipers);
         expect(told.statuses).toEqual(expected.statuses);
       }),
-      { numRuns: 20 },
+      { numRuns: 10 },
     );
   });
 
