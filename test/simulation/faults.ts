@@ -1,5 +1,6 @@
 import type { FaultKind } from "../../src/service/index.js";
 import type { Draw } from "./draw.js";
+import { serviceClockOf } from "./service-time.js";
 import type { StoreFault } from "./store-faults.js";
 import type { WorldPlan } from "./world-plan.js";
 
@@ -96,7 +97,7 @@ export function drawFaults(
       if (world.hasDate) faults.push({ kind, from, until: from, by });
     } else if (kind === "spent quota") {
       // Streams ask again at midnight: only where the run sees one is there a recovery.
-      const midnight = DAY - ((world.start + world.offset) % DAY);
+      const midnight = DAY - (serviceClockOf(world).at(world.start) % DAY);
       if (midnight < healthyFrom - 60_000) {
         faults.push({
           kind,

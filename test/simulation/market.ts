@@ -6,6 +6,7 @@ import {
   unsettled,
 } from "../../src/service/index.js";
 import { Draw } from "./draw.js";
+import { serviceClockOf } from "./service-time.js";
 import type { WorldPlan } from "./world-plan.js";
 
 const BLOCK = 400;
@@ -46,8 +47,9 @@ function tapesOf(world: WorldPlan, seed: number, length: number, addresses: read
 }
 
 /** Sparse where it is long ago, else about `swapEvery` apart, in bursts and with silences. */
-function drawSwaps(draw: Draw, { start, offset, createdAt, swapEvery }: WorldPlan, length: number): Swap[] {
-  const begins = start + offset;
+function drawSwaps(draw: Draw, world: WorldPlan, length: number): Swap[] {
+  const { start, createdAt, swapEvery } = world;
+  const begins = serviceClockOf(world).at(start);
   const ends = begins + length + 3_600_000;
   const instants: number[] = [createdAt, createdAt + BLOCK, createdAt + 2 * BLOCK];
   for (let instant = createdAt; ; ) {

@@ -8,6 +8,7 @@ import { Front } from "./front.js";
 import { KEY, struckBy, type TimedFault } from "./interference.js";
 import type { Machine } from "./machine.js";
 import type { Plan } from "./plan.js";
+import { type ServiceTime, serviceClockOf } from "./service-time.js";
 
 /** What a request carries through the faults that strike it: the way that it has still to go. */
 type Carried = NonNullable<Init> & { readonly onwards: Fetch };
@@ -21,6 +22,7 @@ export class Network {
   readonly #plan: Plan;
   readonly #clock: VirtualClock;
   readonly #machine: Machine;
+  readonly #time: ServiceTime;
   readonly #front: Front;
   readonly #service: { fetch: FetchLike };
   readonly #faults: readonly { fault: TimedFault; place: string; fetch: Fetch }[];
@@ -33,6 +35,7 @@ export class Network {
     this.#plan = plan;
     this.#clock = clock;
     this.#machine = machine;
+    this.#time = serviceClockOf(plan.world);
     this.#connections = new Connections(plan.keepAlive);
     this.#front = new Front(plan);
     const { weekStart, quirks } = plan.world;
@@ -53,7 +56,7 @@ export class Network {
 
   /** The service's clock. */
   serviceNow(): number {
-    return this.#clock.now() + this.#plan.world.offset;
+    return this.#time.at(this.#clock.now());
   }
 
   readonly fetch: FetchLike = async (url, init) => {

@@ -1,6 +1,7 @@
 import type { Series, SniperWatch, Timeframe, WatchOptions, WeekStart } from "../../src/index.js";
 import { Draw } from "./draw.js";
 import { drawBadRows, drawFaults, type Fault } from "./faults.js";
+import { serviceClockOf } from "./service-time.js";
 import { drawStoreFaults } from "./store-faults.js";
 import { drawWorld, type WorldPlan } from "./world-plan.js";
 
@@ -234,7 +235,7 @@ function drawStays(draw: Draw, feed: FeedPlan, world: WorldPlan): WatcherPlan[] 
     const fillGaps = draw.chance(0.4) ? { fillGaps: true } : {};
     if (back === "none") return fillGaps;
     if (back === "candles") return { since: { candles: draw.scaled(1, 1_500) }, ...fillGaps };
-    const begins = world.start + world.offset + from;
+    const begins = serviceClockOf(world).at(world.start + from);
     const since = begins - interval * draw.scaled(1, Math.max(2, Math.min(3_000, begins / interval / 2)));
     // Years of seconds without a swap would be filled, too.
     const isFew = !("fillGaps" in fillGaps) || begins - world.createdAt < MOST_FILLED * interval;
@@ -297,7 +298,7 @@ function drawCalls(draw: Draw, { world, length, healthyFrom }: Frame): WatcherPl
       timeframe,
       currency: draw.pick(["usd", "native"] as const),
     };
-    const now = world.start + world.offset + from;
+    const now = serviceClockOf(world).at(world.start + from);
     const range = LENGTH[timeframe] * draw.scaled(1, 4_000);
     const stay = { from, until: length };
     const kind = draw.pick(["fetch", "fetch", "page", "pages", "report"] as const);

@@ -11,8 +11,10 @@ const DAY = 24 * HOUR;
 export interface WorldPlan {
   /** The machine's clock at the start of the run. */
   readonly start: number;
-  /** How far the service's clock is ahead of the machine's, ms. */
+  /** How far the service's clock is ahead of the machine's at the start, ms. */
   readonly offset: number;
+  /** By how much it gains on the machine's, ms per ms. */
+  readonly drift: number;
   readonly hasDate: boolean;
   readonly network: Network;
   readonly pairs: readonly string[];
@@ -81,6 +83,7 @@ export function drawWorld(draw: Draw, length: number): WorldPlan {
   return {
     start,
     offset,
+    drift: hasDate ? drawDrift(draw.fork("drift")) : 0,
     hasDate,
     network: draw.chance(0.85) || market === "simulated" ? "mainnet" : "devnet",
     pairs: draw.chance(0.3) ? [name(1), name(2)] : [name(1)],
@@ -121,6 +124,13 @@ export function drawWorld(draw: Draw, length: number): WorldPlan {
           }),
     },
   };
+}
+
+/** Clocks of computers drift by less. */
+const FASTEST_DRIFT = 1e-4;
+
+function drawDrift(draw: Draw): number {
+  return draw.chance(0.9) ? 0 : draw.between(-FASTEST_DRIFT, FASTEST_DRIFT);
 }
 
 function drawMachines(draw: Draw): MachinesPlan | undefined {

@@ -5,6 +5,7 @@ import type { StoreCall } from "../disk.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
+import { serviceClockOf } from "../service-time.js";
 import { Account } from "./allowed.js";
 import { pagesAfter, readOf } from "./answers.js";
 import { KnownClock } from "./clock.js";
@@ -195,7 +196,7 @@ function isAnswered({ plan }: RunLog, { at, end }: { at: number; end: StoreCall[
 
 /** What somebody wants to have read besides the polls. */
 function walkOf({ plan: { world } }: RunLog, { plan, joined }: StayLog): Walk | undefined {
-  const now = joined + world.offset;
+  const now = serviceClockOf(world).at(joined);
   if (plan.kind === "fetch") {
     const { from, to = now, weekStart } = plan.options;
     return { series: plan.options, weekStart, from, to, candles: Number.POSITIVE_INFINITY };
