@@ -1,6 +1,6 @@
 import type { Series, SniperWatch, Timeframe, WatchOptions, WeekStart } from "../../src/index.js";
 import { Draw } from "./draw.js";
-import { drawBadRows, drawFaults, type Fault } from "./faults.js";
+import { drawBadRows, drawCuts, drawFaults, type Fault } from "./faults.js";
 import { serviceClockOf } from "./service-time.js";
 import { drawStoreFaults } from "./store-faults.js";
 import { drawWorld, type WorldPlan } from "./world-plan.js";
@@ -107,6 +107,7 @@ export function drawPlan(seed: number, hours: number): Plan {
   const faults = [
     ...drawFaults(draw.fork("faults"), { world, length, healthyFrom }),
     ...drawBadRows(draw.fork("bad rows"), healthyFrom),
+    ...drawCuts(draw.fork("cuts"), healthyFrom),
     ...drawLateIndexing(draw.fork("indexed"), watchers, healthyFrom),
     ...(hasStore ? drawStoreFaults(store, { feeds, healthyFrom }) : []),
   ].sort((a, b) => a.from - b.from);

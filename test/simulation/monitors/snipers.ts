@@ -121,7 +121,7 @@ async function compareWallets(
   const polls = reports.filter(({ told, url }) => told!.order < stay.leftOrder! && !url.includes(KEY));
   const last = polls.at(-1);
   if (last === undefined) return context.breach(8, `snipers ${stay.id}: was never read`, stay.left);
-  const { status, body } = await reportAt(log, last.url, last.answeredAt!);
+  const { status, body } = await reportAt(log, last.url, last.answeredAt! - last.lag);
   if (status !== 200) return;
   const truth = new Map((JSON.parse(body) as RawReport).result!.map((row) => [row!.walletAddress, row!]));
   const former = new Map(
