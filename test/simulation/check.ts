@@ -166,6 +166,14 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
           joined <= from &&
           (left ?? ended?.at ?? joined) >= until,
       ),
+    isFetched: ({ series }, at) =>
+      log.stays.some(
+        ({ plan: watcher, joined, left, ended }) =>
+          watcher.kind === "fetch" &&
+          seriesOf(watcher.options) === seriesOf(series) &&
+          joined <= at &&
+          (left ?? ended?.at ?? at) >= at,
+      ),
     isThrottled: (at) => pauses.some(({ from, until }) => at >= from - 1 && at <= until),
     sleptWithin: (from, until) =>
       sleeps.some((sleep) => start + sleep.from <= until && start + sleep.until + longestSleep >= from),

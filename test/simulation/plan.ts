@@ -1,5 +1,6 @@
 import type { Series, SniperWatch, Timeframe, WatchOptions, WeekStart } from "../../src/index.js";
 import { Draw } from "./draw.js";
+import { drawFarRanges } from "./far-ranges.js";
 import { drawBadRows, drawCuts, drawFaults, type Fault } from "./faults.js";
 import { serviceClockOf } from "./service-time.js";
 import { drawStoreFaults } from "./store-faults.js";
@@ -95,12 +96,16 @@ export function drawPlan(seed: number, hours: number): Plan {
   const draw = new Draw(`run ${seed}`);
   const length = hours * HOUR;
   const healthyFrom = Math.round(length * 0.6);
-  const world = drawWorld(draw.fork("world"), length);
-  const feeds = drawFeeds(draw.fork("feeds"), { world, length, healthyFrom });
+  const drawn = drawWorld(draw.fork("world"), length);
+  const usual = drawFeeds(draw.fork("feeds"), { world: drawn, length, healthyFrom });
+  const far = drawFarRanges(draw.fork("far ranges"), { world: drawn, length, feeds: usual });
+  const world = far === undefined ? drawn : { ...drawn, busy: far.busy };
+  const feeds = far === undefined ? usual : [...usual, far.feed];
   const watchers = [
-    ...feeds.flatMap((feed, at) => drawStays(draw.fork(`watchers ${at}`), feed, world)),
+    ...usual.flatMap((feed, at) => drawStays(draw.fork(`watchers ${at}`), feed, world)),
     ...drawSnipers(draw.fork("snipers"), { world, length, healthyFrom }),
     ...drawCalls(draw.fork("calls"), { world, length, healthyFrom }),
+    ...(far?.watchers ?? []),
   ];
   const store = draw.fork("store");
   const hasStore = store.chance(0.25);
@@ -109,9 +114,9 @@ export function drawPlan(seed: number, hours: number): Plan {
     ...drawBadRows(draw.fork("bad rows"), healthyFrom),
     ...drawCuts(draw.fork("cuts"), healthyFrom),
     ...drawLateIndexing(draw.fork("indexed"), watchers, healthyFrom),
-    ...(hasStore ? drawStoreFaults(store, { feeds, healthyFrom }) : []),
+    ...(hasStore ? drawStoreFaults(store, { feeds: usual, healthyFrom }) : []),
   ].sort((a, b) => a.from - b.from);
-  const keepAlive = drawKeepAlive(draw.fork("connections"), feeds, world);
+  const keepAlive = drawKeepAlive(draw.fork("connections"), usual, world);
   return { seed, hours, length, healthyFrom, world, keepAlive, hasStore, feeds, watchers, faults };
 }
 

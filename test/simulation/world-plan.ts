@@ -25,6 +25,8 @@ export interface WorldPlan {
   readonly createdAt: number;
   /** Mean ms between swaps of a tape. */
   readonly swapEvery: number;
+  /** A stretch of the past in which they were no further apart than `every`, ms. */
+  readonly busy?: { readonly from: number; readonly until: number; readonly every: number };
   readonly weekStart: WeekStart;
   readonly quirks: ServiceQuirks;
   /** How late swaps are indexed, and how often forks take some back. */

@@ -51,11 +51,18 @@ class Ledger {
   async settle(): Promise<readonly Account[]> {
     for (const feed of this.#log.plan.feeds) {
       const stays = this.#log.stays.filter(({ plan }) => "feed" in plan && plan.feed === feed);
+      // Whoever reads a range of what others watch does so as a history.
+      const reads = this.#log.stays.filter(
+        ({ plan }) => plan.kind === "fetch" && keyOf(plan.options) === keyOf(feed.series),
+      );
       const [polls, account] = this.#open(keyOf(feed.series), `polls of ${feed.series.timeframe}`);
       this.#askReports(feed.series, await allowPolls(this.#log, feed, stays, polls, account));
-      await this.#settleWalks(feed.series, stays);
+      await this.#settleWalks(feed.series, [...stays, ...reads]);
     }
-    const calls = this.#log.stays.filter(({ plan }) => ["fetch", "page", "pages"].includes(plan.kind));
+    const fed = new Set(this.#log.plan.feeds.map(({ series }) => keyOf(series)));
+    const calls = this.#log.stays.filter(
+      ({ plan }) => ["fetch", "page", "pages"].includes(plan.kind) && !fed.has(keyOf(plan.options as Series)),
+    );
     for (const [key, stays] of grouped(calls, ({ plan }) => keyOf(plan.options as Series))) {
       const series = stays[0]!.plan.options as Series;
       const [exchanges, account] = this.#open(key, `calls for ${series.timeframe}`);

@@ -149,6 +149,7 @@ function watchAbsentees(log: RunLog, context: Context) {
     if (asked.kind !== "ohlcv") continue;
     const feed = context.feedOf(asked.series);
     if (feed === undefined || context.isWatched(feed, sent, sent)) continue;
+    if (priority === "history" && context.isFetched(feed, sent)) continue;
     context.breach(9, `asks (${priority}) for what nobody watches: ${url}`, sent);
     return;
   }
