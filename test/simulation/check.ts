@@ -18,6 +18,10 @@ import { watchStore } from "./monitors/store.js";
 import type { FeedPlan } from "./plan.js";
 import { type Look, looksOf, refusalsOf } from "./reads.js";
 import type { Breach, RunLog } from "./run-log.js";
+import { serviceClockOf } from "./service-time.js";
+
+/** For so long, in ms, a clock may drift before an answer shows it. */
+const UNCHECKED = 60_000;
 
 /** How long a hint of the service is obeyed, ms. */
 const LONGEST_HINT = 3_600_000;
@@ -86,7 +90,8 @@ function toldApartAfter({ told }: RunLog): number {
 
 function contextOf(log: RunLog, breach: Context["breach"]): Context {
   const { plan } = log;
-  const { start, offset, hasDate, machines } = plan.world;
+  const { start, hasDate, machines, drift } = plan.world;
+  const drifted = Math.abs(drift) * UNCHECKED;
   const toldApartAt = toldApartAfter(log);
   const looks = looksOf(log);
   const refusals = refusalsOf(log);
@@ -118,7 +123,7 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
     memoriesOf: (series) => memories.of(seriesOf(series)).memories,
     feedOf: (series) => feeds.get(series),
     foundAt: (feed) => foundAt(log, seriesOf(feed.series)),
-    serviceClock: (at) => at + offset,
+    serviceClock: serviceClockOf(plan.world).at,
     isTrusted: (order) => (lie < 0 || order <= lie) && !isUndated,
     knowsTime: (order) =>
       !steps.some((step) => {
@@ -135,7 +140,7 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
     toleranceAt: (order) => {
       const isSplit = (machines?.ahead ?? 0) >= TOLD_APART.ahead;
       if (isSplit && steps.length === 0 && order >= toldApartAt) return 100;
-      return (steps.length > 0 ? 1_300 : 0) + 1 + (machines?.ahead ?? 0);
+      return (steps.length > 0 ? 1_300 : 0) + 1 + (machines?.ahead ?? 0) + drifted;
     },
     graceOf: ({ period }) => 200_000 + period + longestSleep,
     sniperGrace: (every) => 200_000 + every + longestSleep,
@@ -160,6 +165,14 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
           watcher.feed === feed &&
           joined <= from &&
           (left ?? ended?.at ?? joined) >= until,
+      ),
+    isFetched: ({ series }, at) =>
+      log.stays.some(
+        ({ plan: watcher, joined, left, ended }) =>
+          watcher.kind === "fetch" &&
+          seriesOf(watcher.options) === seriesOf(series) &&
+          joined <= at &&
+          (left ?? ended?.at ?? at) >= at,
       ),
     isThrottled: (at) => pauses.some(({ from, until }) => at >= from - 1 && at <= until),
     sleptWithin: (from, until) =>

@@ -14,6 +14,10 @@ export interface Exchange {
   old: number;
   /** How far ahead of the service's clock that of the machine is which made the answer, ms. */
   ahead: number;
+  /** How much older than the answer that is which it tells, as the replica that made it lags, ms. */
+  lag: number;
+  /** Whether it came from a cache that does not tell how old it is, but for its old `Date`. */
+  hidesAge: boolean;
   received: number | undefined;
   /** What arrived, faults included. */
   status: number | undefined;
@@ -28,6 +32,9 @@ export interface Exchange {
   /** Set where the client has told of its end: how many such it had told of before, and whether it could use the answer. */
   told: { readonly order: number; readonly isGood: boolean; readonly error: unknown } | undefined;
 }
+
+/** What is wrong with an answer that a cache has kept for another question. */
+export const FOREIGN = "answer to another question";
 
 /** Whether the answer told another time than its machine's. */
 export function hasFalseDate({ faults }: Pick<Exchange, "faults">): boolean {

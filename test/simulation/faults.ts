@@ -1,5 +1,7 @@
 import type { FaultKind } from "../../src/service/index.js";
+import { CUT_KINDS, type CutKind } from "./cuts.js";
 import type { Draw } from "./draw.js";
+import { serviceClockOf } from "./service-time.js";
 import type { StoreFault } from "./store-faults.js";
 import type { WorldPlan } from "./world-plan.js";
 
@@ -12,6 +14,7 @@ export type Fault = WorldFault | StoreFault;
 /** What goes wrong in the world around a client. */
 type WorldFault = { readonly from: number; readonly until: number } & (
   | { readonly kind: AnswerFault; readonly rate: number }
+  | { readonly kind: CutKind; readonly rate: number }
   /** What the service has of so many intervals breaks the contract, in every answer. */
   | { readonly kind: "bad rows"; readonly rate: number; readonly share: number }
   /** The process sleeps: nothing of it runs, and when it wakes its clock has gone on. */
@@ -20,7 +23,9 @@ type WorldFault = { readonly from: number; readonly until: number } & (
   | { readonly kind: "clock set"; readonly by: number }
 );
 
-const KINDS: Readonly<Record<Exclude<WorldFault["kind"], "bad rows">, number>> = {
+export type CutFault = Extract<WorldFault, { kind: CutKind }>;
+
+const KINDS: Readonly<Record<Exclude<WorldFault["kind"], "bad rows" | CutKind>, number>> = {
   delay: 4,
   hang: 4,
   reset: 6,
@@ -96,7 +101,7 @@ export function drawFaults(
       if (world.hasDate) faults.push({ kind, from, until: from, by });
     } else if (kind === "spent quota") {
       // Streams ask again at midnight: only where the run sees one is there a recovery.
-      const midnight = DAY - ((world.start + world.offset) % DAY);
+      const midnight = DAY - (serviceClockOf(world).at(world.start) % DAY);
       if (midnight < healthyFrom - 60_000) {
         faults.push({
           kind,
@@ -113,6 +118,14 @@ export function drawFaults(
     }
   }
   return faults.sort((a, b) => a.from - b.from);
+}
+
+/** Ranges whose beginning is cut off, for as long as all the trouble, or for a part of it. */
+export function drawCuts(draw: Draw, healthyFrom: number): WorldFault[] {
+  if (draw.chance(0.92)) return [];
+  const from = draw.chance(0.6) ? 0 : Math.round(draw.between(0, healthyFrom));
+  const rate = draw.chance(0.5) ? 1 : draw.between(0.2, 0.8);
+  return [{ kind: draw.pick(CUT_KINDS), from, until: healthyFrom, rate }];
 }
 
 /** A row that is broken is mostly so whenever it is asked for. */

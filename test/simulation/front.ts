@@ -1,43 +1,59 @@
 import { chanceOf } from "./draw.js";
-import { type Answer, answerOf, type Exchange, withHeaders } from "./exchanges.js";
+import { type Answer, answerOf, type Exchange, FOREIGN, withHeaders } from "./exchanges.js";
 import type { Plan } from "./plan.js";
-import type { CachePlan, MachinesPlan } from "./world-plan.js";
+import { serviceClockOf } from "./service-time.js";
+import type { CachePlan, MachinesPlan, ReplicasPlan, Turns } from "./world-plan.js";
 
-/** An answer, the instant of the service's clock at which it was made, and how far ahead that machine's clock is. */
-interface Kept {
+/** An answer as a cache has it: what was asked, when and by which machine it was made, by the service's clock. */
+interface Kept extends Pick<Exchange, "ahead" | "lag"> {
+  readonly url: string;
   readonly answer: Answer;
   readonly at: number;
-  readonly ahead: number;
 }
 
-/** What stands between the way there and the service: a cache, and machines whose clocks differ. */
+/** What stands between the way there and the service: a cache, machines whose clocks differ, and a replica that lags. */
 export class Front {
   readonly #seed: number;
   readonly #machines: MachinesPlan | undefined;
+  readonly #replicas: ReplicasPlan | undefined;
   readonly #cache: CachePlan | undefined;
+  /** By the service's clock. */
+  readonly #healthyFrom: number;
   readonly #kept = new Map<string, Kept>();
 
-  constructor({ seed, world }: Plan) {
+  constructor({ seed, world, healthyFrom }: Pick<Plan, "seed" | "world" | "healthyFrom">) {
     this.#seed = seed;
     this.#machines = world.machines;
+    this.#replicas = world.replicas;
     this.#cache = world.cache;
+    this.#healthyFrom = serviceClockOf(world).at(world.start + healthyFrom);
   }
 
-  /** Answers a request that arrives at `now` by the service's clock, which is that of the machine that is behind. */
-  async pass(exchange: Exchange, url: string, now: number, ask: () => Promise<Answer>): Promise<Answer> {
-    const known = this.#kept.get(url);
-    if (known !== undefined && this.#cache !== undefined && now - known.at < this.#cache.keeps) {
-      exchange.answeredAt = known.at;
-      exchange.old = now - known.at;
-      exchange.ahead = known.ahead;
-      return withHeaders(known.answer, { age: String(Math.floor((now - known.at) / 1_000)) });
+  /**
+   * Answers a request that arrives at `now` by the service's clock, which is that of the machine that is behind. `ask`
+   * gives what the service knew so many ms before.
+   */
+  async pass(
+    exchange: Exchange,
+    url: string,
+    now: number,
+    ask: (lag: number) => Promise<Answer>,
+  ): Promise<Answer> {
+    const known = this.#find(url, now);
+    if (known !== undefined) {
+      const { at, ahead, lag } = known;
+      const { tellsAge } = this.#cache!;
+      Object.assign(exchange, { answeredAt: at, old: now - at, ahead, lag, hidesAge: !tellsAge });
+      if (known.url !== url) exchange.faults = [...exchange.faults, FOREIGN];
+      const age = { age: String(Math.floor((now - at) / 1_000)) };
+      return tellsAge ? withHeaders(known.answer, age) : known.answer;
     }
-    exchange.answeredAt = now;
-    const ahead = this.#isAhead(exchange.id) ? this.#machines!.ahead : 0;
-    exchange.ahead = ahead;
-    const answer = await ask();
+    const ahead = this.#isOther("machine", exchange.id, this.#machines) ? this.#machines!.ahead : 0;
+    const lag = this.#isOther("replica", exchange.id, this.#replicas) ? this.#replicas!.lag : 0;
+    Object.assign(exchange, { answeredAt: now, ahead, lag });
+    const answer = await ask(lag);
     const dated =
-      ahead > 0 && answer.headers.get("date") !== null
+      ahead + lag > 0 && answer.headers.get("date") !== null
         ? withHeaders(answer, { date: new Date(now + ahead).toUTCString() })
         : answer;
     if (this.#cache === undefined || dated.status !== 200) return dated;
@@ -49,14 +65,29 @@ export class Front {
       }),
     );
     const kept = answerOf(200, body, headers);
-    this.#kept.set(url, { answer: kept, at: now, ahead });
+    this.#kept.set(this.#keyOf(url), { url, answer: kept, at: now, ahead, lag });
     return kept;
   }
 
-  #isAhead(id: number): boolean {
-    if (this.#machines === undefined) return false;
-    const { turns, share } = this.#machines;
-    if (turns === "chance") return chanceOf(this.#seed, "machine", id) < share;
+  #find(url: string, now: number): Kept | undefined {
+    if (this.#cache === undefined) return undefined;
+    const known = this.#kept.get(this.#keyOf(url));
+    if (known === undefined || now - known.at >= this.#cache.keeps) return undefined;
+    // Nothing is wrong any more where all is well.
+    return known.url === url || now < this.#healthyFrom ? known : undefined;
+  }
+
+  /** What of a URL the cache takes for the question. */
+  #keyOf(url: string): string {
+    const { ignores } = this.#cache!;
+    const end = ignores === undefined ? -1 : url.indexOf(`&${ignores}=`);
+    return end < 0 ? url : url.slice(0, end);
+  }
+
+  #isOther(name: string, id: number, plan: Turns | undefined): boolean {
+    if (plan === undefined) return false;
+    const { turns, share } = plan;
+    if (turns === "chance") return chanceOf(this.#seed, name, id) < share;
     return id % (2 * turns) < turns;
   }
 }

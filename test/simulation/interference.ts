@@ -2,7 +2,7 @@ import type { SchedulerLike } from "rxjs";
 import { FAULT_KINDS, type FaultKind, withFaults } from "../../src/service/index.js";
 import { chanceOf } from "./draw.js";
 import { type Answer, answerOf, type Fetch, withHeaders } from "./exchanges.js";
-import type { AnswerFault, Fault } from "./faults.js";
+import type { AnswerFault, CutFault, Fault } from "./faults.js";
 
 /** Whoever reads this in a log has found a leak. */
 export const KEY = "k3y-that-nobody-may-see";
@@ -40,7 +40,7 @@ const REFUSALS: Readonly<Record<Exclude<AnswerFault, FaultKind | "key told">, ()
 
 /** The way to a service on which a fault strikes every call. */
 export function struckBy(
-  fault: TimedFault,
+  fault: Exclude<TimedFault, CutFault>,
   fetch: Fetch,
   { seed, scheduler }: { seed: number; scheduler: SchedulerLike },
 ): Fetch {

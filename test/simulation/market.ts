@@ -6,6 +6,7 @@ import {
   unsettled,
 } from "../../src/service/index.js";
 import { Draw } from "./draw.js";
+import { serviceClockOf } from "./service-time.js";
 import type { WorldPlan } from "./world-plan.js";
 
 const BLOCK = 400;
@@ -46,13 +47,16 @@ function tapesOf(world: WorldPlan, seed: number, length: number, addresses: read
 }
 
 /** Sparse where it is long ago, else about `swapEvery` apart, in bursts and with silences. */
-function drawSwaps(draw: Draw, { start, offset, createdAt, swapEvery }: WorldPlan, length: number): Swap[] {
-  const begins = start + offset;
+function drawSwaps(draw: Draw, world: WorldPlan, length: number): Swap[] {
+  const { start, createdAt, swapEvery, busy } = world;
+  const begins = serviceClockOf(world).at(start);
   const ends = begins + length + 3_600_000;
   const instants: number[] = [createdAt, createdAt + BLOCK, createdAt + 2 * BLOCK];
   for (let instant = createdAt; ; ) {
     const age = Math.max(0, begins - instant);
-    const mean = Math.max(swapEvery, age / SWAPS_AN_AGE);
+    const usual = Math.max(swapEvery, age / SWAPS_AN_AGE);
+    const isBusy = busy !== undefined && instant >= busy.from && instant < busy.until;
+    const mean = isBusy ? Math.min(usual, busy.every) : usual;
     const gap = draw.chance(0.25) ? draw.whole(0, 3) * BLOCK : -Math.log(1 - draw.next()) * mean;
     instant += draw.chance(0.004) ? draw.scaled(60_000, 10_800_000) : gap;
     if (instant >= ends) break;

@@ -2,15 +2,21 @@ import type { FetchLike, VirtualClock } from "../../src/index.js";
 import { withoutMadeUpCursor } from "../../src/service/faults/made-up-cursor.js";
 import { createPairService, type SwapSource } from "../../src/service/index.js";
 import { CLOSED, Connections } from "./connections.js";
+import { Cuts, isCut } from "./cuts.js";
 import { chanceOf } from "./draw.js";
 import { type Answer, answerOf, type Exchange, type Fetch, type Init } from "./exchanges.js";
 import { Front } from "./front.js";
 import { KEY, struckBy, type TimedFault } from "./interference.js";
 import type { Machine } from "./machine.js";
 import type { Plan } from "./plan.js";
+import { type ServiceTime, serviceClockOf } from "./service-time.js";
 
 /** What a request carries through the faults that strike it: the way that it has still to go. */
-type Carried = NonNullable<Init> & { readonly onwards: Fetch };
+type Carried = NonNullable<Init> & {
+  readonly onwards: Fetch;
+  /** Called by a fault that has changed the answer, where it does not in any case. */
+  readonly tell: (kind: string) => void;
+};
 
 /** No run needs nearly as many. */
 export const MOST_REQUESTS = 20_000;
@@ -21,8 +27,10 @@ export class Network {
   readonly #plan: Plan;
   readonly #clock: VirtualClock;
   readonly #machine: Machine;
+  readonly #time: ServiceTime;
   readonly #front: Front;
-  readonly #service: { fetch: FetchLike };
+  readonly #services: { readonly upToDate: FetchLike; readonly lagging: FetchLike };
+  readonly #cuts: Cuts;
   readonly #faults: readonly { fault: TimedFault; place: string; fetch: Fetch }[];
   readonly #connections: Connections;
   #starts: number[] = [];
@@ -33,27 +41,32 @@ export class Network {
     this.#plan = plan;
     this.#clock = clock;
     this.#machine = machine;
+    this.#time = serviceClockOf(plan.world);
     this.#connections = new Connections(plan.keepAlive);
     this.#front = new Front(plan);
-    const { weekStart, quirks } = plan.world;
-    this.#service = createPairService({
-      source,
-      weekStart,
-      quirks,
-      clock: () => this.serviceNow(),
-      apiKeys: [KEY],
-    });
+    this.#cuts = new Cuts(plan.seed);
+    const { weekStart, quirks, replicas } = plan.world;
+    const serviceAt = (clock: () => number) =>
+      createPairService({ source, weekStart, quirks, clock, apiKeys: [KEY] }).fetch;
+    this.#services = {
+      upToDate: serviceAt(() => this.serviceNow()),
+      lagging: serviceAt(() => this.serviceNow() - (replicas?.lag ?? 0)),
+    };
     this.#faults = plan.faults.flatMap((fault, at) => {
       if (!("rate" in fault)) return [];
       const onwards: Fetch = (url, init) => (init as Carried).onwards(url, init as Carried);
       const place = `${fault.kind} ${fault.from} ${at}`;
-      return [{ fault, place, fetch: struckBy(fault, onwards, { seed: plan.seed, scheduler: clock }) }];
+      const fetch: Fetch = isCut(fault)
+        ? async (url, init) =>
+            this.#cuts.strike(fault.kind, url, await onwards(url, init), (init as Carried).tell)
+        : struckBy(fault, onwards, { seed: plan.seed, scheduler: clock });
+      return [{ fault, place, fetch }];
     });
   }
 
   /** The service's clock. */
   serviceNow(): number {
-    return this.#clock.now() + this.#plan.world.offset;
+    return this.#time.at(this.#clock.now());
   }
 
   readonly fetch: FetchLike = async (url, init) => {
@@ -69,6 +82,8 @@ export class Network {
       answeredAt: undefined,
       old: 0,
       ahead: 0,
+      lag: 0,
+      hidesAge: false,
       received: undefined,
       status: undefined,
       headers: { date: undefined, retryAfter: undefined },
@@ -109,23 +124,24 @@ export class Network {
       ({ fault, place }) =>
         at >= fault.from && at < fault.until && chanceOf(this.#plan.seed, place, exchange.id) < fault.rate,
     );
-    Object.assign(exchange, { faults: struck.map(({ fault }) => fault.kind) });
+    exchange.faults = struck.flatMap(({ fault }) => (isCut(fault) ? [] : [fault.kind]));
+    const tell = (kind: string) => {
+      exchange.faults = [...exchange.faults, kind];
+    };
     const ask: Fetch = async (toUrl, toInit) => {
       // A walk may go on along a made-up cursor when the fault that gave it is over.
       const asked = withoutMadeUpCursor(toUrl);
-      return this.#front.pass(
-        exchange,
-        asked,
-        this.serviceNow(),
-        async () => this.#limited() ?? this.#withoutDate(await this.#service.fetch(asked, toInit)),
-      );
+      return this.#front.pass(exchange, asked, this.serviceNow(), async (lag) => {
+        const service = lag > 0 ? this.#services.lagging : this.#services.upToDate;
+        return this.#limited() ?? this.#withoutDate(await service(asked, toInit));
+      });
     };
     const fetch = struck.reduce<Fetch>(
       (inner, { fetch: faulty }) =>
         (toUrl, toInit) => {
           // Each fault is asked as the first one is: with the made-up cursor that another has taken off.
           const onwards: Fetch = (_, onInit) => inner(toUrl, onInit);
-          return faulty(toUrl, { ...toInit, onwards } as Carried);
+          return faulty(toUrl, { ...toInit, onwards, tell } as Carried);
         },
       ask,
     );

@@ -1,6 +1,8 @@
 import type { Series, SniperWatch, Timeframe, WatchOptions, WeekStart } from "../../src/index.js";
 import { Draw } from "./draw.js";
-import { drawBadRows, drawFaults, type Fault } from "./faults.js";
+import { drawFarRanges } from "./far-ranges.js";
+import { drawBadRows, drawCuts, drawFaults, type Fault } from "./faults.js";
+import { serviceClockOf } from "./service-time.js";
 import { drawStoreFaults } from "./store-faults.js";
 import { drawWorld, type WorldPlan } from "./world-plan.js";
 
@@ -94,22 +96,27 @@ export function drawPlan(seed: number, hours: number): Plan {
   const draw = new Draw(`run ${seed}`);
   const length = hours * HOUR;
   const healthyFrom = Math.round(length * 0.6);
-  const world = drawWorld(draw.fork("world"), length);
-  const feeds = drawFeeds(draw.fork("feeds"), { world, length, healthyFrom });
+  const drawn = drawWorld(draw.fork("world"), length);
+  const usual = drawFeeds(draw.fork("feeds"), { world: drawn, length, healthyFrom });
+  const far = drawFarRanges(draw.fork("far ranges"), { world: drawn, length, feeds: usual });
+  const world = far === undefined ? drawn : { ...drawn, busy: far.busy };
+  const feeds = far === undefined ? usual : [...usual, far.feed];
   const watchers = [
-    ...feeds.flatMap((feed, at) => drawStays(draw.fork(`watchers ${at}`), feed, world)),
+    ...usual.flatMap((feed, at) => drawStays(draw.fork(`watchers ${at}`), feed, world)),
     ...drawSnipers(draw.fork("snipers"), { world, length, healthyFrom }),
     ...drawCalls(draw.fork("calls"), { world, length, healthyFrom }),
+    ...(far?.watchers ?? []),
   ];
   const store = draw.fork("store");
   const hasStore = store.chance(0.25);
   const faults = [
     ...drawFaults(draw.fork("faults"), { world, length, healthyFrom }),
     ...drawBadRows(draw.fork("bad rows"), healthyFrom),
+    ...drawCuts(draw.fork("cuts"), healthyFrom),
     ...drawLateIndexing(draw.fork("indexed"), watchers, healthyFrom),
-    ...(hasStore ? drawStoreFaults(store, { feeds, healthyFrom }) : []),
+    ...(hasStore ? drawStoreFaults(store, { feeds: usual, healthyFrom }) : []),
   ].sort((a, b) => a.from - b.from);
-  const keepAlive = drawKeepAlive(draw.fork("connections"), feeds, world);
+  const keepAlive = drawKeepAlive(draw.fork("connections"), usual, world);
   return { seed, hours, length, healthyFrom, world, keepAlive, hasStore, feeds, watchers, faults };
 }
 
@@ -234,7 +241,7 @@ function drawStays(draw: Draw, feed: FeedPlan, world: WorldPlan): WatcherPlan[] 
     const fillGaps = draw.chance(0.4) ? { fillGaps: true } : {};
     if (back === "none") return fillGaps;
     if (back === "candles") return { since: { candles: draw.scaled(1, 1_500) }, ...fillGaps };
-    const begins = world.start + world.offset + from;
+    const begins = serviceClockOf(world).at(world.start + from);
     const since = begins - interval * draw.scaled(1, Math.max(2, Math.min(3_000, begins / interval / 2)));
     // Years of seconds without a swap would be filled, too.
     const isFew = !("fillGaps" in fillGaps) || begins - world.createdAt < MOST_FILLED * interval;
@@ -297,7 +304,7 @@ function drawCalls(draw: Draw, { world, length, healthyFrom }: Frame): WatcherPl
       timeframe,
       currency: draw.pick(["usd", "native"] as const),
     };
-    const now = world.start + world.offset + from;
+    const now = serviceClockOf(world).at(world.start + from);
     const range = LENGTH[timeframe] * draw.scaled(1, 4_000);
     const stay = { from, until: length };
     const kind = draw.pick(["fetch", "fetch", "page", "pages", "report"] as const);

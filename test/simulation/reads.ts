@@ -32,6 +32,8 @@ export interface Look {
   readonly isHistory: boolean;
   /** The service's clock at its first page. */
   readonly answeredAt: number;
+  /** Until when it tells what the service knew: up to then, or less where a replica lags. */
+  readonly asOf: number;
   /** How old that was when a cache gave it, ms. */
   readonly old: number;
   /** The request for its first page, and when that went out which was answered. */
@@ -177,6 +179,7 @@ function lookOf(pages: readonly Read[]): Look {
     asked: first.asked,
     isHistory: first.exchange.priority === "history",
     answeredAt: first.exchange.answeredAt!,
+    asOf: first.exchange.answeredAt! - first.exchange.lag,
     old: first.exchange.old,
     url: first.exchange.url,
     sent: first.exchange.sent,

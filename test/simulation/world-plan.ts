@@ -11,8 +11,10 @@ const DAY = 24 * HOUR;
 export interface WorldPlan {
   /** The machine's clock at the start of the run. */
   readonly start: number;
-  /** How far the service's clock is ahead of the machine's, ms. */
+  /** How far the service's clock is ahead of the machine's at the start, ms. */
   readonly offset: number;
+  /** By how much it gains on the machine's, ms per ms. */
+  readonly drift: number;
   readonly hasDate: boolean;
   readonly network: Network;
   readonly pairs: readonly string[];
@@ -23,6 +25,8 @@ export interface WorldPlan {
   readonly createdAt: number;
   /** Mean ms between swaps of a tape. */
   readonly swapEvery: number;
+  /** A stretch of the past in which they were no further apart than `every`, ms. */
+  readonly busy?: { readonly from: number; readonly until: number; readonly every: number };
   readonly weekStart: WeekStart;
   readonly quirks: ServiceQuirks;
   /** How late swaps are indexed, and how often forks take some back. */
@@ -40,23 +44,45 @@ export interface WorldPlan {
     | undefined;
   /** Two machines behind one address: the clock of one is the service's, that of the other is ahead of it. */
   readonly machines: MachinesPlan | undefined;
+  /** Two copies of what the service knows, one of which is behind. */
+  readonly replicas: ReplicasPlan | undefined;
   readonly cache: CachePlan | undefined;
   readonly client: Pick<ClientOptions, "timeout" | "retry" | "rateLimit" | "quota">;
 }
 
-export interface MachinesPlan {
-  /** ms. */
-  readonly ahead: number;
+/** How two take turns in answering. */
+export interface Turns {
   /** How many answers in a row come from each. */
   readonly turns: number | "chance";
-  /** How many come from the one that is ahead, where chance says which. */
+  /** How many come from the other one, where chance says which. */
   readonly share: number;
 }
 
-/** A cache in front of the service, which tells how old its answers are. */
+export interface MachinesPlan extends Turns {
+  /** ms. */
+  readonly ahead: number;
+}
+
+/** Both have the right time; one tells what was known before. */
+export interface ReplicasPlan extends Turns {
+  /** ms. */
+  readonly lag: number;
+}
+
+/** A cache in front of the service. */
 export interface CachePlan {
   /** For how long it gives the same answer to the same question, ms. */
   readonly keeps: number;
+  /** Whether it tells the age of its answers by an `Age`; else only their `Date` does, which is the old one. */
+  readonly tellsAge: boolean;
+  /**
+   * From this parameter on it takes no notice of the query: whoever asks for another range, or for the next page, of the
+   * same pair and timeframe gets what somebody else has asked for, while it is kept. It ends with the trouble, as no walk
+   * of several pages gets on. A client can get right what such an answer shows: rows are rows, whoever has asked for them.
+   * Of what it lacks it can know two things: copies of it are no second answer, and one that holds rows from outside of
+   * the range is none to the question. Where such an answer is empty, nothing tells it from a silence.
+   */
+  readonly ignores: "fromDate" | "toDate" | "limit" | "cursor" | undefined;
 }
 
 /** A market and a service to ask about it, of every kind that there may be. */
@@ -81,6 +107,7 @@ export function drawWorld(draw: Draw, length: number): WorldPlan {
   return {
     start,
     offset,
+    drift: hasDate ? drawDrift(draw.fork("drift")) : 0,
     hasDate,
     network: draw.chance(0.85) || market === "simulated" ? "mainnet" : "devnet",
     pairs: draw.chance(0.3) ? [name(1), name(2)] : [name(1)],
@@ -101,7 +128,8 @@ export function drawWorld(draw: Draw, length: number): WorldPlan {
       ? { requests: draw.whole(20, 60), per: draw.pick([1_000, 4_000]), hasHint: draw.chance(0.5) }
       : undefined,
     machines: hasDate ? drawMachines(draw.fork("machines")) : undefined,
-    cache: drawCache(draw.fork("cache")),
+    replicas: drawReplicas(draw.fork("replicas")),
+    cache: drawCache(draw.fork("cache")) ?? drawOddCache(draw.fork("odd cache"), hasDate),
     client: {
       timeout: draw.chance(0.5) ? 10_000 : draw.scaled(2_000, 20_000),
       retry: draw.chance(0.15)
@@ -123,6 +151,13 @@ export function drawWorld(draw: Draw, length: number): WorldPlan {
   };
 }
 
+/** Clocks of computers drift by less. */
+const FASTEST_DRIFT = 1e-4;
+
+function drawDrift(draw: Draw): number {
+  return draw.chance(0.9) ? 0 : draw.between(-FASTEST_DRIFT, FASTEST_DRIFT);
+}
+
 function drawMachines(draw: Draw): MachinesPlan | undefined {
   if (draw.chance(0.85)) return undefined;
   const turns = draw.pick(["chance", "chance", 1, 2] as const);
@@ -130,7 +165,26 @@ function drawMachines(draw: Draw): MachinesPlan | undefined {
 }
 
 function drawCache(draw: Draw): CachePlan | undefined {
-  return draw.chance(0.9) ? undefined : { keeps: draw.scaled(1_000, 20_000) };
+  if (draw.chance(0.9)) return undefined;
+  return { keeps: draw.scaled(1_000, 20_000), tellsAge: true, ignores: undefined };
+}
+
+/** One that keeps longer, and may hide how old an answer is, or give it to another question. */
+function drawOddCache(draw: Draw, hasDate: boolean): CachePlan | undefined {
+  if (draw.chance(0.9)) return undefined;
+  const ignores = draw.weighed({ nothing: 4, fromDate: 2, toDate: 1, limit: 1, cursor: 1 });
+  return {
+    keeps: draw.scaled(2_000, 60_000),
+    // Without either nothing tells it from an answer that was made just now.
+    tellsAge: draw.chance(0.5) || !hasDate,
+    ignores: ignores === "nothing" ? undefined : ignores,
+  };
+}
+
+function drawReplicas(draw: Draw): ReplicasPlan | undefined {
+  if (draw.chance(0.93)) return undefined;
+  const turns = draw.pick(["chance", "chance", 1, 2] as const);
+  return { lag: draw.whole(1_000, 5_000), turns, share: draw.between(0.3, 0.7) };
 }
 
 /** At any time, and often just before a day, a month or a year begins. */

@@ -5,6 +5,7 @@ import type { StoreCall } from "../disk.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
+import { serviceClockOf } from "../service-time.js";
 import { Account } from "./allowed.js";
 import { pagesAfter, readOf } from "./answers.js";
 import { KnownClock } from "./clock.js";
@@ -50,11 +51,18 @@ class Ledger {
   async settle(): Promise<readonly Account[]> {
     for (const feed of this.#log.plan.feeds) {
       const stays = this.#log.stays.filter(({ plan }) => "feed" in plan && plan.feed === feed);
+      // Whoever reads a range of what others watch does so as a history.
+      const reads = this.#log.stays.filter(
+        ({ plan }) => plan.kind === "fetch" && keyOf(plan.options) === keyOf(feed.series),
+      );
       const [polls, account] = this.#open(keyOf(feed.series), `polls of ${feed.series.timeframe}`);
       this.#askReports(feed.series, await allowPolls(this.#log, feed, stays, polls, account));
-      await this.#settleWalks(feed.series, stays);
+      await this.#settleWalks(feed.series, [...stays, ...reads]);
     }
-    const calls = this.#log.stays.filter(({ plan }) => ["fetch", "page", "pages"].includes(plan.kind));
+    const fed = new Set(this.#log.plan.feeds.map(({ series }) => keyOf(series)));
+    const calls = this.#log.stays.filter(
+      ({ plan }) => ["fetch", "page", "pages"].includes(plan.kind) && !fed.has(keyOf(plan.options as Series)),
+    );
     for (const [key, stays] of grouped(calls, ({ plan }) => keyOf(plan.options as Series))) {
       const series = stays[0]!.plan.options as Series;
       const [exchanges, account] = this.#open(key, `calls for ${series.timeframe}`);
@@ -195,7 +203,7 @@ function isAnswered({ plan }: RunLog, { at, end }: { at: number; end: StoreCall[
 
 /** What somebody wants to have read besides the polls. */
 function walkOf({ plan: { world } }: RunLog, { plan, joined }: StayLog): Walk | undefined {
-  const now = joined + world.offset;
+  const now = serviceClockOf(world).at(joined);
   if (plan.kind === "fetch") {
     const { from, to = now, weekStart } = plan.options;
     return { series: plan.options, weekStart, from, to, candles: Number.POSITIVE_INFINITY };

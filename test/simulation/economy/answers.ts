@@ -1,12 +1,19 @@
 import type { Series, WeekStart } from "../../../src/index.js";
 import { intervalsOf } from "../calendar.js";
-import type { Exchange } from "../exchanges.js";
+import { type Exchange, FOREIGN } from "../exchanges.js";
 import { type Asked, askedBy, type Read, readBody } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 
 /** Those that leave a cursor which leads nowhere, or an answer that may hold one. */
-const CURSOR_FAULTS: readonly string[] = ["emptyPage", "loopingCursor", "dripping", "longCursor", "cached"];
+const CURSOR_FAULTS: readonly string[] = [
+  "emptyPage",
+  "loopingCursor",
+  "dripping",
+  "longCursor",
+  "cached",
+  FOREIGN,
+];
 /** So many answers that lack a candle, one after the other, leave no doubt that it is gone. */
 const ABSENCES = 3;
 
@@ -31,7 +38,7 @@ export async function pagesAfter(
     cursor.startsWith("withFaults.") || exchange.faults.some((kind) => CURSOR_FAULTS.includes(kind));
   if (leadsNowhere) return 1;
   if (asked.cursor !== undefined) return 0;
-  const { size } = candlesAt(log, series, { ...asked, at: exchange.answeredAt! });
+  const { size } = candlesAt(log, series, { ...asked, at: exchange.answeredAt! - exchange.lag });
   return Math.ceil(size / Math.max(1, served));
 }
 

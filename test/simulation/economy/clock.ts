@@ -23,13 +23,16 @@ export class KnownClock {
     let isLost = false;
     /** How far the last Dates were off: 0 where they were right. */
     let errors: readonly number[] = [];
-    for (const { headers, answeredAt, ahead, sent, received } of told) {
+    for (const { headers, answeredAt, ahead, old, hidesAge, sent, received } of told) {
       if (headers.date !== undefined && answeredAt !== undefined && received !== undefined) {
-        const error = headers.date - answeredAt - ahead;
+        const shown = answeredAt + ahead;
+        // One that does not tell its age looks like one of another clock.
+        const error = headers.date - shown - (hidesAge ? old : 0);
+        const isWrong = headers.date - shown > DATE_ERROR || headers.date - shown <= -1_000 - DATE_ERROR;
         const isTrue = error <= DATE_ERROR && error > -1_000 - DATE_ERROR;
         errors = [...errors.slice(1 - COMPARED), isTrue ? 0 : error];
         // Once a clock was set, or an answer was wrong about it, nobody knows what is still believed.
-        isLost ||= !isTrue || received >= firstStep || sent >= firstStep;
+        isLost ||= isWrong || received >= firstStep || sent >= firstStep;
         lows.set(ahead, Math.max(lows.get(ahead) ?? Number.NEGATIVE_INFINITY, headers.date - received));
       }
       this.#low.push(isLost ? Number.NEGATIVE_INFINITY : Math.min(...lows.values()));
@@ -42,7 +45,8 @@ export class KnownClock {
   }
 
   /** How far the service's clock had come at least when it gave an answer. */
-  provenBy({ sent, told, headers, old }: Exchange): number {
+  provenBy({ sent, told, headers, old, hidesAge }: Exchange): number {
+    if (hidesAge) return headers.date ?? Number.NEGATIVE_INFINITY;
     const low = this.#low[told!.order]!;
     const made = old > 0 ? sent - (Math.floor(old / 1_000) + 1) * 1_000 : sent;
     const byBounds = Number.isFinite(low) ? made + low : Number.NEGATIVE_INFINITY;
@@ -51,11 +55,12 @@ export class KnownClock {
   }
 
   /** What the client takes for the time at which an answer was given: as it was, or as that says. */
-  takenFor({ answeredAt, ahead, old, headers }: Exchange): number {
+  takenFor({ answeredAt, ahead, old, hidesAge, headers }: Exchange): number {
     const { date } = headers;
     const own = answeredAt! + ahead;
-    if (date === undefined || Math.abs(date + 500 - own) < 500 + DATE_ERROR) return own + old;
-    return date + 999 + old;
+    const told = hidesAge ? 0 : old;
+    if (date === undefined || Math.abs(date + 500 - own) < 500 + DATE_ERROR) return own + told;
+    return date + 999 + told;
   }
 
   /** Whether an answer, or one of those just before it, has a `Date` that does not go with the others. */

@@ -1,8 +1,9 @@
 import { intervalsOf } from "../calendar.js";
 import type { FeedPlan } from "../plan.js";
 import type { RunLog, StayLog } from "../run-log.js";
+import { serviceClockOf } from "../service-time.js";
 
-/** A stretch of time, by the service's clock. */
+/** A stretch of time; by the service's clock where nothing else is said. */
 export interface Span {
   readonly from: number;
   readonly until: number;
@@ -10,20 +11,26 @@ export interface Span {
 
 /** When somebody was there; stays that overlap are one. */
 export function spansOf({ plan }: RunLog, stays: readonly StayLog[]): Span[] {
+  const { at } = serviceClockOf(plan.world);
+  return presencesOf(stays).map(({ from, until }) => ({ from: at(from), until: at(until) }));
+}
+
+/** The same by the run's clock. */
+export function presencesOf(stays: readonly StayLog[]): Span[] {
   const spans: { from: number; until: number }[] = [];
   for (const { joined, left, ended } of [...stays].sort((a, b) => a.joined - b.joined)) {
-    const from = joined + plan.world.offset;
-    const until = (left ?? ended?.at ?? joined) + plan.world.offset;
+    const until = left ?? ended?.at ?? joined;
     const last = spans.at(-1);
-    if (last !== undefined && from <= last.until) last.until = Math.max(last.until, until);
-    else spans.push({ from, until });
+    if (last !== undefined && joined <= last.until) last.until = Math.max(last.until, until);
+    else spans.push({ from: joined, until });
   }
   return spans;
 }
 
 /** Whether an instant of the run's clock lies in a span. */
 export function isWithin({ plan }: RunLog, at: number, { from, until }: Span): boolean {
-  return at + plan.world.offset >= from && at + plan.world.offset <= until;
+  const serviceNow = serviceClockOf(plan.world).at(at);
+  return serviceNow >= from && serviceNow <= until;
 }
 
 /** How often the client has found the service's clock elsewhere. */
@@ -51,9 +58,11 @@ export function slotsWithin({ series, weekStart, every, settle }: FeedPlan, { fr
 
 /** How many polls slots take: those that fall into a sleep of the process take one, when it wakes. */
 export function awakeSlots({ plan }: RunLog, slots: readonly number[]): number {
-  const { start, offset } = plan.world;
+  const clock = serviceClockOf(plan.world);
   const sleeps = plan.faults.filter(({ kind }) => kind === "asleep");
-  const isAsleep = (slot: number) =>
-    sleeps.some(({ from, until }) => slot - offset - start > from && slot - offset - start < until);
+  const isAsleep = (slot: number) => {
+    const at = clock.until(slot) - plan.world.start;
+    return sleeps.some(({ from, until }) => at > from && at < until);
+  };
   return slots.filter((slot) => !isAsleep(slot)).length + sleeps.length;
 }

@@ -76,6 +76,7 @@ async function breachesOf(told: readonly Exchange[]): Promise<string[]> {
     asked: askedBy(answer("poll", true, SWAP).url),
     isHistory: false,
     answeredAt: at(LEFT),
+    asOf: at(LEFT),
     sent: at(LEFT),
     received: at(LEFT),
     order: 1,

@@ -45,7 +45,11 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
   }
   const running = intervals.start(last.answeredAt);
   const from = beginning(stay, known, context);
-  const truth = candlesAt(log, series, { from, to: intervals.end(running), at: last.answeredAt });
+  const to = intervals.end(running);
+  const truth = candlesAt(log, series, { from, to, at: last.asOf });
+  // Of two replicas the one that lags may have answered last: which of them is right nobody can know.
+  const asOf = polls.reduce((newest, look) => Math.max(newest, look.asOf), last.asOf);
+  const newest = asOf === last.asOf ? truth : candlesAt(log, series, { from, to, at: asOf });
   const windowFrom = intervals.shift(running, -revisionWindow);
 
   // What could not be read any more before it left the window stays as it was; where it was open it does not become final.
@@ -63,6 +67,9 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
   const leaves = (timestamp: number) =>
     Math.max(intervals.shift(timestamp, revisionWindow + 1), intervals.end(timestamp) + settle);
 
+  const isAs = (has: Candle | undefined, wanted: Candle | undefined) =>
+    has === wanted || (has !== undefined && wanted !== undefined && isTrue(has, wanted));
+
   const timestamps = new Set([...truth.keys(), ...known.keys()]);
   for (const timestamp of timestamps) {
     if (timestamp < from || timestamp > running) continue;
@@ -70,7 +77,7 @@ async function compare(log: RunLog, stay: StayLog, context: Context) {
     const isFlat = own !== undefined && own.candle.swaps === 0 && own.candle.volume === 0;
     const has = isFlat ? undefined : own?.candle;
     const wanted = truth.get(timestamp);
-    if (has === wanted || (has !== undefined && wanted !== undefined && isTrue(has, wanted))) continue;
+    if (isAs(has, wanted) || isAs(has, newest.get(timestamp))) continue;
     if (last.broken.has(timestamp) || last.hasUnidentifiedRow || isSkipped(timestamp)) continue;
     // A service that answers empty to a range from before the creation may be asked from its very second on.
     if (log.plan.world.quirks.emptyBeforeCreation && timestamp === context.bornAt(feed)) continue;

@@ -1,12 +1,20 @@
 import type { Candle, Timeframe } from "../../../src/index.js";
 import { intervalsOf } from "../calendar.js";
+import { FOREIGN } from "../exchanges.js";
 import { askedBy, isSameCandle, type Look, type Read, readBody } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
 import type { Context, Monitor } from "./monitor.js";
 
 /** Those that leave a cursor which leads nowhere, or an answer that may hold one. */
-const CURSOR_FAULTS: readonly string[] = ["emptyPage", "loopingCursor", "dripping", "longCursor", "cached"];
+const CURSOR_FAULTS: readonly string[] = [
+  "emptyPage",
+  "loopingCursor",
+  "dripping",
+  "longCursor",
+  "cached",
+  FOREIGN,
+];
 /** More wallets than any pair has, and of candles what a range holds beyond its own, at its bounds and by other weeks. */
 const MOST_WALLETS = 10_000;
 const MARGIN = 4;
@@ -76,16 +84,18 @@ async function checkFetch(log: RunLog, stay: StayLog, context: Context) {
     from: options.from,
     to: options.to ?? context.serviceClock(stay.joined) - 2_000 - 3_600_000,
   };
-  const before1 = candlesAt(log, options, { ...asked, at: context.serviceClock(stay.joined) });
+  // A replica may know less than the service does.
+  const { network, quirks, replicas } = log.plan.world;
+  const known = context.serviceClock(stay.joined) - (replicas?.lag ?? 0);
+  const before1 = candlesAt(log, options, { ...asked, at: known });
   const after = candlesAt(log, options, { ...asked, at: context.serviceClock(stay.ended.at) });
   // Without a report nothing tells the silence before a pair from one after it, where no candle is found at all.
-  const { network, quirks } = log.plan.world;
   if (network === "devnet" && quirks.emptyBeforeCreation && stay.candles.length === 0) return;
   const given = new Map(stay.candles.map(({ value }) => [value.timestamp, value]));
   for (const [timestamp, candle] of before1) {
     const later = after.get(timestamp);
     if (later === undefined || !isTrue(candle, later) || timestamp < options.from) continue;
-    if (timestamp >= intervals.start(context.serviceClock(stay.joined) - 1_500)) continue;
+    if (timestamp >= intervals.start(known - 1_500)) continue;
     const own = given.get(timestamp);
     if (own === undefined || !isTrue(own, candle)) {
       // What was final when it was read is not read again.

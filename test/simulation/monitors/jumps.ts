@@ -2,7 +2,7 @@ import type { Monitor } from "./monitor.js";
 
 const CAUSES: readonly string[] = ["wrongDate", "jumpingDate", "clock set"];
 
-/** Promise 11: neither machines whose clocks differ nor a cache that tells the age of its answers is a clock that jumps. */
+/** Promise 11: neither machines whose clocks differ nor a cache is a clock that jumps, whatever its answers tell of their age. */
 export const watchJumps: Monitor = ({ plan, activities }, context) => {
   const causes = plan.faults.filter(({ kind }) => CAUSES.includes(kind));
   for (const { at, value } of activities) {

@@ -1,4 +1,4 @@
-import { spansOf } from "../economy/spans.js";
+import { presencesOf } from "../economy/spans.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
@@ -14,9 +14,7 @@ const SLACK = 100;
 /** Promise 8, of a pair that is not known: each subscriber fails or waits as it has asked, and one poll is enough for all. */
 export const watchMissing: Monitor = (log, context) => {
   for (const [key, stays] of pollsOf(log)) {
-    for (const span of spansOf(log, stays)) {
-      const from = span.from - log.plan.world.offset;
-      const until = span.until - log.plan.world.offset;
+    for (const { from, until } of presencesOf(stays)) {
       const own = stays.filter(({ joined }) => joined >= from && joined <= until);
       const answers = answersTo(log, key).filter(({ sent }) => sent >= from && sent <= until);
       for (const stay of own) checkEnd(stay, answers, context, isShared(key));

@@ -39,6 +39,8 @@ export interface Context {
   /** The start of the interval before which there are no swaps. */
   bornAt(feed: FeedPlan): number;
   isWatched(feed: FeedPlan, from: number, until: number): boolean;
+  /** Whether somebody reads a range of a feed's series at an instant, which asks for histories alone. */
+  isFetched(feed: FeedPlan, at: number): boolean;
   /** Whether a 429 or the rate limit holds requests back at an instant. */
   isThrottled(at: number): boolean;
   sleptWithin(from: number, until: number): boolean;

@@ -3,6 +3,7 @@ import { intervalsOf } from "../calendar.js";
 import { MOST_REQUESTS } from "../network.js";
 import { askedBy, readBody } from "../reads.js";
 import type { RunLog } from "../run-log.js";
+import { serviceClockOf } from "../service-time.js";
 import type { Context, Monitor } from "./monitor.js";
 
 /** What every server takes. */
@@ -71,14 +72,15 @@ function watchWalks({ told }: RunLog, context: Context) {
  * not for the client to know.
  */
 function watchRate({ plan, exchanges }: RunLog, context: Context) {
-  const { client, offset } = plan.world;
+  const { client } = plan.world;
+  const time = serviceClockOf(plan.world);
   const { rateLimit = { requests: 40, per: 1_000 } } = client;
   if (rateLimit === false) return;
   const { requests, per } = rateLimit;
   const arrivals = exchanges.flatMap(({ arrived }) => arrived ?? []);
   // What the client gave up is excused: by then its answer may still lie ahead.
   const answers = exchanges.flatMap(({ outcome, arrived, answeredAt, old }) =>
-    outcome === "answered" ? answeredAt! + old - offset : (arrived ?? []),
+    outcome === "answered" ? time.until(answeredAt! + old) : (arrived ?? []),
   );
   for (const [does, instants] of Object.entries({ arrive: arrivals, "are answered": answers })) {
     instants.sort((a, b) => a - b);
@@ -147,6 +149,7 @@ function watchAbsentees(log: RunLog, context: Context) {
     if (asked.kind !== "ohlcv") continue;
     const feed = context.feedOf(asked.series);
     if (feed === undefined || context.isWatched(feed, sent, sent)) continue;
+    if (priority === "history" && context.isFetched(feed, sent)) continue;
     context.breach(9, `asks (${priority}) for what nobody watches: ${url}`, sent);
     return;
   }

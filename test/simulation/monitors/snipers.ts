@@ -138,7 +138,7 @@ async function compareWallets(
   const polls = reports.filter(({ told, url }) => told!.order < stay.leftOrder! && !url.includes(KEY));
   const last = polls.at(-1);
   if (last === undefined) return context.breach(8, `snipers ${stay.id}: was never read`, stay.left);
-  const truth = snipersAt(log, stay.plan.options as SniperQuery, last.answeredAt!);
+  const truth = snipersAt(log, stay.plan.options as SniperQuery, last.answeredAt! - last.lag);
   if (truth === undefined) return;
   const former = new Map(
     (JSON.parse(polls.at(-2)?.body ?? '{"result":[]}') as RawReport).result?.map((row) => [

@@ -103,9 +103,9 @@ async function isForked({ at, value }: Seen<FeedStatus>, feed: FeedPlan, log: Ru
   const answers = context
     .looksAt(feed)
     .filter(({ received }) => received <= at && received > at - JUST_BEFORE);
-  for (const { answeredAt } of answers) {
+  for (const { asOf } of answers) {
     // It may be back when it is asked for alone.
-    if (candlesAt(log, feed.series, { from, to: from + 1, at: answeredAt }).size === 0) return true;
+    if (candlesAt(log, feed.series, { from, to: from + 1, at: asOf }).size === 0) return true;
   }
   return false;
 }

@@ -114,8 +114,8 @@ async function checkTruth(
 ) {
   const looks = context.answersOf(key).filter((look) => look.order <= order);
   const last = looks.findLast(({ asked }) => asked.from < to && asked.to > from);
-  const answeredAt = last?.answeredAt ?? context.serviceClock(at);
-  const truth = candlesAt(log, key, { from, to, at: answeredAt });
+  const asOf = last?.asOf ?? context.serviceClock(at);
+  const truth = candlesAt(log, key, { from, to, at: asOf });
   const own = new Map<number, Candle>();
   for (const candle of candles)
     if (candle.timestamp >= from && candle.timestamp < to) own.set(candle.timestamp, candle);
@@ -130,7 +130,7 @@ async function checkTruth(
     } else {
       // What was known before the span is part of the truth about it.
       const earliest = looks.reduce((least, { asked }) => Math.min(least, asked.from), from);
-      known ??= candlesAt(log, key, { from: earliest, to, at: answeredAt });
+      known ??= candlesAt(log, key, { from: earliest, to, at: asOf });
       const { intervals } = rulesOf(log, { key, series: seriesOf(key) }, context);
       const truly = known;
       // While an interval runs nothing tells that no swap is to come.
