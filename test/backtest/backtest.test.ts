@@ -17,7 +17,7 @@ import { PaperAccount } from "../../src/backtest/paper-account.js";
 import { checkBroker } from "../../src/backtest/rules.js";
 import { cents, FREE, MINUTE, series } from "./bars.js";
 
-const candleOf = (
+const minuteFrom = (
   at: number,
   open: number,
   close: number,
@@ -27,7 +27,7 @@ const candleOf = (
   return { timestamp: at * MINUTE, open, high, low, close, volume: 1_000, swaps: 1 };
 };
 const ups = (count: number): Candle[] =>
-  Array.from({ length: count }, (_, at) => candleOf(at, 100 + at, 101 + at));
+  Array.from({ length: count }, (_, at) => minuteFrom(at, 100 + at, 101 + at));
 const idle: Strategy = () => EMPTY;
 /** Orders by the timestamp of the candle that they are decided on. */
 const scripted =
@@ -53,7 +53,7 @@ describe("a dozen candles", () => {
     [81, 86],
     [87, 91],
   ] as const;
-  const candles = PRICES.map(([open, close], at) => candleOf(at, open, close));
+  const candles = PRICES.map(([open, close], at) => minuteFrom(at, open, close));
   // `ema(1)` is the close; `ema(3)` starts at 80 with the third one: 80, 79, 81.5, 85.75, 82.875, 87.4375, 83.71875 …
   const strategy: Strategy = (events) =>
     events.pipe(
@@ -155,9 +155,9 @@ describe("what a strategy sees", () => {
         mergeMap(() => EMPTY),
       );
     const feeds = [
-      { series: hour, candles: [candleOf(0, 1, 1)] },
-      { series: other, candles: [candleOf(58, 1, 1), candleOf(60, 1, 1)] },
-      { series, candles: [candleOf(58, 1, 1), candleOf(59, 1, 1), candleOf(61, 1, 1)] },
+      { series: hour, candles: [minuteFrom(0, 1, 1)] },
+      { series: other, candles: [minuteFrom(58, 1, 1), minuteFrom(60, 1, 1)] },
+      { series, candles: [minuteFrom(58, 1, 1), minuteFrom(59, 1, 1), minuteFrom(61, 1, 1)] },
     ];
     await backtest({ feeds, strategy });
     expect(seen).toEqual([
@@ -192,7 +192,7 @@ describe("what a strategy sees", () => {
         const candles = shapes.map(({ open, close, up, down }, at) => {
           const [a, b] = [Math.max(20, price + open), Math.max(20, price + open + close)];
           price = b;
-          return candleOf(at, a, b, Math.max(a, b) + up, Math.min(a, b) - down);
+          return minuteFrom(at, a, b, Math.max(a, b) + up, Math.min(a, b) - down);
         });
         const strategy = scripted(({ candle, series: of }) => {
           const { what, part } = shapes[candle.timestamp / MINUTE]!;
@@ -235,12 +235,12 @@ describe("a shorter series", () => {
   const hour: Series = { ...series, timeframe: "1h" };
   // Up to 115 first, then down to 85: the hours alone cannot tell.
   const minutes = [
-    candleOf(60, 100, 104),
-    candleOf(61, 104, 115),
-    candleOf(62, 115, 85),
-    candleOf(63, 85, 100),
+    minuteFrom(60, 100, 104),
+    minuteFrom(61, 104, 115),
+    minuteFrom(62, 115, 85),
+    minuteFrom(63, 85, 100),
   ];
-  const hours = [candleOf(0, 100, 100), candleOf(60, 100, 100, 115, 85), candleOf(120, 100, 100)];
+  const hours = [minuteFrom(0, 100, 100), minuteFrom(60, 100, 100, 115, 85), minuteFrom(120, 100, 100)];
   const exits = { side: "sell", after: "in", group: "out", size: { position: 1 } };
   const strategy = scripted(({ candle, series: of }) =>
     of.timeframe === "1h" && candle.timestamp === 0
@@ -269,7 +269,7 @@ describe("a shorter series", () => {
   it("leaves a longer candle to the rule where it has none", async () => {
     const feeds = [
       { series: hour, candles: hours },
-      { series, candles: [candleOf(0, 100, 100)] },
+      { series, candles: [minuteFrom(0, 100, 100)] },
     ];
     const result = await backtest({ feeds, strategy, broker: { ...FREE, within: "1min" } });
     expect(dealsOf(result)).toEqual(["buy 100 60", "sell 90 60"]);
@@ -280,8 +280,8 @@ describe("two pairs", () => {
   it("share the money, and half of it is held in each", async () => {
     const other: Series = { ...series, pairAddress: "other" };
     const feeds = [
-      { series, candles: [candleOf(0, 100, 100), candleOf(1, 100, 200)] },
-      { series: other, candles: [candleOf(0, 50, 50), candleOf(1, 50, 25)] },
+      { series, candles: [minuteFrom(0, 100, 100), minuteFrom(1, 100, 200)] },
+      { series: other, candles: [minuteFrom(0, 50, 50), minuteFrom(1, 50, 25)] },
     ];
     const strategy = scripted(({ candle, series: of }) =>
       candle.timestamp === 0 ? [buy(of, { size: { equity: 0.5 } })] : [],
@@ -322,7 +322,7 @@ describe("trouble", () => {
   });
 
   it("with a candle names the feed and the candle, and lets go of the other sources", async () => {
-    const bad = [candleOf(0, 1, 1), { ...candleOf(1, 1, 1), close: Number.NaN }];
+    const bad = [minuteFrom(0, 1, 1), { ...minuteFrom(1, 1, 1), close: Number.NaN }];
     let closed = 0;
     function* other() {
       try {
@@ -387,7 +387,7 @@ describe("live events", () => {
   const eventOf = (at: number, more: object = {}): CandleEvent =>
     ({
       type: "new",
-      candle: candleOf(at, 100 + at, 101 + at),
+      candle: minuteFrom(at, 100 + at, 101 + at),
       status: "closed",
       revision: 0,
       live: true,
@@ -419,7 +419,7 @@ describe("live events", () => {
     ]);
     account.order(buy(series));
     expect(
-      account.hear(eventOf(2, { type: "updated", previous: candleOf(2, 1, 1), status: "final" })),
+      account.hear(eventOf(2, { type: "updated", previous: minuteFrom(2, 1, 1), status: "final" })),
     ).toEqual([]);
     expect(account.hear(eventOf(3, { type: "removed" }))).toEqual([]);
     expect(account.hear(eventOf(4))).toHaveLength(1);

@@ -1,8 +1,8 @@
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { buildPage, type PageFile } from "../../examples/live-chart/page-files.js";
+import { ChartWorld, CREATED, candleBack, KEY, priceAt, STEP } from "./chart-world.js";
 import { findChromium, launchChromium } from "./chromium.js";
-import { CREATED, candleBack, KEY, priceAt, STEP, World } from "./world.js";
 
 const executablePath = findChromium();
 const isRequired = process.env.CI === "true";
@@ -16,7 +16,7 @@ if (executablePath === undefined && !isRequired) {
 describe.skipIf(executablePath === undefined && !isRequired)("the page in a real browser", () => {
   let browser: Browser | undefined;
   let files: ReadonlyMap<string, PageFile>;
-  let world: World;
+  let world: ChartWorld;
 
   beforeAll(async () => {
     if (executablePath === undefined) throw new Error("No Chromium: install it, or set CHROMIUM_PATH");
@@ -25,7 +25,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
   afterAll(() => browser?.close());
 
   beforeEach(async () => {
-    world = await World.open(browser!, files);
+    world = await ChartWorld.open(browser!, files);
   });
   afterEach(async () => {
     await world.close();
@@ -56,7 +56,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
   });
 
   it("shows older candles than it begins with, and lines over them, where the view has room", async () => {
-    const short = await World.open(browser!, files, 30);
+    const short = await ChartWorld.open(browser!, files, 30);
     onTestFinished(() => short.close());
     await short.agrees();
     const { length } = await short.truth("10s");

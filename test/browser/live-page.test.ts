@@ -4,8 +4,8 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { buildPage, type PageFile } from "../../examples/live-chart/page-files.js";
 import { plainPrice, priceText } from "../../examples/page/figures.js";
+import { ChartWorld, CREATED, KEY, STEP } from "./chart-world.js";
 import { findChromium, launchChromium } from "./chromium.js";
-import { CREATED, KEY, STEP, World } from "./world.js";
 
 const executablePath = findChromium();
 const isRequired = process.env.CI === "true";
@@ -31,7 +31,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("how the live page 
   let browser: Browser | undefined;
   let files: ReadonlyMap<string, PageFile>;
   let axe: string;
-  let world: World;
+  let world: ChartWorld;
 
   beforeAll(async () => {
     if (executablePath === undefined) throw new Error("No Chromium: install it, or set CHROMIUM_PATH");
@@ -44,7 +44,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("how the live page 
   afterAll(() => browser?.close());
 
   beforeEach(async () => {
-    world = await World.open(browser!, files);
+    world = await ChartWorld.open(browser!, files);
   });
   afterEach(async () => {
     await world.close();

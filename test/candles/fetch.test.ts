@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Candle, fetchCandles, type PairstreamError } from "../../src/index.js";
-import { answered, at, candleOf, MINUTES, time, World, withRows } from "../world.js";
+import { answered, at, MINUTES, time, tradedCandle, World, withRows } from "../world.js";
 
 async function fetched(world: World, options: Partial<Parameters<typeof fetchCandles>[1]>) {
   const candles: Candle[] = [];
@@ -64,7 +64,7 @@ describe("fetchCandles", () => {
       ["11:04:00", 6, 1],
       ["11:05:00", 6, 0],
     ]);
-    expect(candles[0]).toEqual(candleOf(at("11:02:00"), 4));
+    expect(candles[0]).toEqual(tradedCandle(at("11:02:00"), 4));
   });
 
   it("costs few requests over years of silence", async () => {

@@ -15,7 +15,7 @@ import {
   watchCandles,
 } from "../../src/index.js";
 import { at, KEY, MINUTES, World, withRows } from "../world.js";
-import { standing } from "./market.js";
+import { standing } from "./minute-candles.js";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

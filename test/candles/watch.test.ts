@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type CandleEvent, watchCandles } from "../../src/index.js";
-import { at, candleOf, MINUTES, short, time, World, withRows } from "../world.js";
-import { standing } from "./market.js";
+import { at, MINUTES, short, time, tradedCandle, World, withRows } from "../world.js";
+import { standing } from "./minute-candles.js";
 
 /** Subscribes and keeps what comes. */
 function collect(world: World, options: Partial<Parameters<typeof watchCandles>[1]> = {}) {
@@ -34,7 +34,7 @@ describe("the life of a candle", () => {
       "updated closed 12:02:00 #1 8",
     ]);
     expect(events[2]).toMatchObject({
-      candle: candleOf(at("12:00:00"), 5, 7),
+      candle: tradedCandle(at("12:00:00"), 5, 7),
       previous: { close: 7 },
       live: true,
     });

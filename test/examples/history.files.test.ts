@@ -14,7 +14,7 @@ import { parquetContents, writeParquet } from "../../examples/history/parquet-fi
 import { readCandleFile } from "../../examples/history/read-file.js";
 import { openTarget } from "../../examples/history/targets.js";
 import { openDatabase } from "../../examples/terminal/sqlite.js";
-import { candleOf, MINUTE } from "../candles/market.js";
+import { MINUTE, minuteCandle } from "../candles/minute-candles.js";
 import { temporaryFolder } from "./files.js";
 import { client, clientOf, FROM, history, SERIES, serve, TO } from "./past.js";
 import { endAll, type Program } from "./program.js";
@@ -168,7 +168,7 @@ describe("a .csv", () => {
 });
 
 describe("a .parquet", () => {
-  const minutes = (count: number) => Array.from({ length: count }, (_, at) => candleOf(at + 1, at % 7));
+  const minutes = (count: number) => Array.from({ length: count }, (_, at) => minuteCandle(at + 1, at % 7));
   const contents = { series: SERIES, covered: { from: 0, to: 200_000 * MINUTE } };
 
   async function* each<T>(values: Iterable<T>): AsyncGenerator<T> {
@@ -200,7 +200,7 @@ describe("a .parquet", () => {
 
   it("may hold nothing, and the smallest and largest numbers", async () => {
     const extreme = { open: Number.MIN_VALUE, high: 1e100, low: 0, close: 0.1 + 0.2, volume: 0 };
-    for (const written of [[], [{ ...candleOf(3), ...extreme, swaps: Number.MAX_SAFE_INTEGER }]]) {
+    for (const written of [[], [{ ...minuteCandle(3), ...extreme, swaps: Number.MAX_SAFE_INTEGER }]]) {
       const file = await newFile("parquet");
       await writeParquet(file, each(written), contents);
       await expectCandles(file, written);
@@ -365,7 +365,7 @@ describe("readCandleFile", () => {
   it("checks what it reads, whatever the file", async () => {
     const file = await newFile("parquet");
     const wrong = async function* () {
-      yield* [candleOf(2), candleOf(1)];
+      yield* [minuteCandle(2), minuteCandle(1)];
     };
     await writeParquet(file, wrong(), { series: SERIES, covered: { from: 0, to: TO } });
     await expect(read(file)).rejects.toThrow(/timestamp of line 2/);

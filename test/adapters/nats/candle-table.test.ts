@@ -4,9 +4,9 @@ import { CandleTable, type PlacedCandle, type TableStart } from "../../../src/ad
 import type { StatusRecord } from "../../../src/adapters/nats/message.js";
 import type { CandleEvent } from "../../../src/index.js";
 import { intervalsOf } from "../../../src/timeframe.js";
-import { breachOf, seriesOf } from "./market.js";
+import { flatCandle, MINUTE } from "../../candles/minute-candles.js";
+import { breachOf, seriesOf } from "./busy-service.js";
 
-const MINUTE = 60_000;
 const SERIES = { ...seriesOf("pair"), timeframe: "1min" as const };
 
 /** A message about the candle of a minute. */
@@ -20,15 +20,7 @@ function candle(minute: number, more: Partial<PlacedCandle> & { price?: number }
     status: "open",
     isRemoved: false,
     time: 1,
-    candle: Object.freeze({
-      timestamp,
-      open: price,
-      high: price,
-      low: price,
-      close: price,
-      volume: 1,
-      swaps: 1,
-    }),
+    candle: flatCandle(timestamp, price),
     ...rest,
   };
 }

@@ -21,7 +21,7 @@ import {
   HttpError,
 } from "../../../src/index.js";
 import { createPairService, simulatedMarket } from "../../../src/service/index.js";
-import { seriesOf, WATCH } from "./market.js";
+import { seriesOf, WATCH } from "./busy-service.js";
 import { connectTo, hasServer, type NatsServer, startServer, until } from "./servers.js";
 
 const market = simulatedMarket({ seed: 7, createdAt: Date.now() - 3_600_000, pairs: 3 });

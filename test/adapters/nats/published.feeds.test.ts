@@ -15,7 +15,8 @@ import {
   type Series,
   type SniperEvent,
 } from "../../../src/index.js";
-import { live, MINUTE, type OnServer, onServer, SERIES } from "./published-world.js";
+import { MINUTE } from "../../candles/minute-candles.js";
+import { live, type OnServer, onServer, SERIES } from "./published-world.js";
 import { hasServer, until } from "./servers.js";
 import { walletOf } from "./wallets.js";
 

@@ -20,8 +20,9 @@ import {
   watchCandles,
 } from "../../../src/index.js";
 import { createPairService, type Swap } from "../../../src/service/index.js";
-import { breachOf, openMarket, seriesOf, WATCH } from "./market.js";
-import { event, live, MINUTE, type OnServer, onServer, SERIES } from "./published-world.js";
+import { MINUTE } from "../../candles/minute-candles.js";
+import { breachOf, openBusyService, seriesOf, WATCH } from "./busy-service.js";
+import { event, live, type OnServer, onServer, SERIES } from "./published-world.js";
 import { Follower, openWay } from "./rig.js";
 import { connectTo, hasServer, until } from "./servers.js";
 
@@ -164,7 +165,7 @@ describe.skipIf(!hasServer)("published over a server", () => {
     });
 
     it("of two who publish the same series settle on the later observation", async () => {
-      const market = await openMarket(["pair"]);
+      const market = await openBusyService(["pair"]);
       const series = seriesOf("pair");
       const publishers = [1, 2].map(() => {
         const client = createClient({ baseUrl: market.url, apiKey: "test" });

@@ -1,9 +1,10 @@
 import { type ChannelEvent, isCandleEvent, isSniperEvent } from "pairstream/sse";
 import { describe, expect, it } from "vitest";
+import { minuteCandle } from "../../candles/minute-candles.js";
 import { walletAddressOf, walletOf } from "../../snipers/wallets.js";
 import { candles, Gateway, LIVE, short } from "./gateway.js";
-import { candleOf, eventOf } from "./market.js";
 import { added } from "./snipers.js";
+import { eventOf } from "./told-market.js";
 
 describe("a fresh start", () => {
   /** A receiver that has the minutes 1 to 5, and a gateway that is started anew; then what the new one tells first. */
@@ -40,8 +41,8 @@ describe("a fresh start", () => {
     expect(told(news())).toEqual(["removed 3 #1 1", "updated 4 #1 7", "removed 5 #1 1", "new 6 #0 1"]);
     expect(news().filter(isCandleEvent)).toMatchObject([
       { observedAt: 99, status: "final" },
-      { previous: candleOf(4), status: "closed" },
-      { candle: candleOf(5), live: true },
+      { previous: minuteCandle(4), status: "closed" },
+      { candle: minuteCandle(5), live: true },
       { live: true },
     ]);
     expect(snipersTold(news())).toEqual(["wallet-updated b", "wallet-added c", "wallet-removed a"]);
@@ -98,7 +99,7 @@ describe("a fresh start", () => {
       candles.next(eventOf("new", 4));
       candles.next(eventOf("new", 5));
     });
-    expect(news().filter(isCandleEvent)).toMatchObject([{ status: "final", candle: candleOf(3, 2) }]);
+    expect(news().filter(isCandleEvent)).toMatchObject([{ status: "final", candle: minuteCandle(3, 2) }]);
     gateway.candles.next(eventOf("updated", 3, { price: 2, status: "closed", revision: 1 }));
     gateway.candles.next(eventOf("updated", 4, { status: "closed", revision: 1 }));
     await gateway.settle();

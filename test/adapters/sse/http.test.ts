@@ -14,9 +14,10 @@ import {
 import { Subject, type Subscription } from "rxjs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
+import { minuteCandle } from "../../candles/minute-candles.js";
 import { CheckedFold } from "./checked-fold.js";
 import { begun, messagesIn } from "./gateway.js";
-import { candleOf, eventOf } from "./market.js";
+import { eventOf } from "./told-market.js";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 const until = async (condition: () => boolean) => {
@@ -100,7 +101,7 @@ describe("over HTTP", () => {
     const receiver = new HttpReceiver(await gateway.listen());
     gateway.candles.next(eventOf("new", 1));
     await until(() => receiver.candles.length === 1);
-    const update = eventOf("updated", 1, { price: 2, revision: 1, previous: candleOf(1) });
+    const update = eventOf("updated", 1, { price: 2, revision: 1, previous: minuteCandle(1) });
     gateway.candles.next(update);
     await until(() => receiver.candles.length === 2);
     expect(receiver.candles[1]).toEqual(update);
@@ -182,7 +183,7 @@ describe("over HTTP", () => {
       while (receiver.states.filter((state) => state === "stalled").length === round) {
         minute += 1;
         tell(eventOf("new", minute));
-        tell(eventOf("updated", minute, { price: 2, revision: 1, previous: candleOf(minute) }));
+        tell(eventOf("updated", minute, { price: 2, revision: 1, previous: minuteCandle(minute) }));
         if (minute % 3 === 0) tell(eventOf("removed", minute, { price: 2, revision: 2 }));
         await turn();
       }
@@ -221,6 +222,6 @@ describe("over HTTP", () => {
     const last = messagesIn(whole.slice(whole.lastIndexOf("event: hello"))).filter(
       ({ data }) => data.candle?.timestamp === 60_000,
     );
-    expect(last.at(-1)!.data).toMatchObject({ candle: candleOf(1, 80_000), revision: 79_999 });
+    expect(last.at(-1)!.data).toMatchObject({ candle: minuteCandle(1, 80_000), revision: 79_999 });
   });
 });

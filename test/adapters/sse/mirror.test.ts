@@ -3,9 +3,8 @@ import { describe, expect, it } from "vitest";
 import { Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
 import type { CandleEvent, CandleStatus } from "../../../src/candles/event.js";
 import { NetworkError } from "../../../src/errors.js";
-import { SERIES } from "../../candles/market.js";
+import { minuteCandle, SERIES } from "../../candles/minute-candles.js";
 import { walletAddressOf, walletOf } from "../../snipers/wallets.js";
-import { candleOf } from "./market.js";
 
 const message = (event: string, data: object, id?: string): ParsedMessage => ({
   event,
@@ -67,7 +66,7 @@ const candle = (
     observedAt: 9,
     series: SERIES,
   };
-  return message("candle", { ...fields, candle: candleOf(minute, price), ...rest });
+  return message("candle", { ...fields, candle: minuteCandle(minute, price), ...rest });
 };
 const settled = message("settled", { series: SERIES, observedAt: 9 });
 const wallet = (address: string) =>

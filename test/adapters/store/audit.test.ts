@@ -13,7 +13,7 @@ import {
 } from "../../../src/index.js";
 import { withFaults } from "../../../src/service/index.js";
 import { bearableFaults } from "../../candles/bearable-faults.js";
-import { answered, at, candleOf, MINUTES, time, World, withRows } from "../../world.js";
+import { answered, at, MINUTES, time, tradedCandle, World, withRows } from "../../world.js";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -93,7 +93,7 @@ describe("auditCandles", () => {
     expect(all.some(({ timestamp }) => timestamp === at("09:08:00"))).toBe(false);
     let candles = changed(all, "08:30:00", { volume: 1 });
     candles = without(candles, "08:41:00");
-    const extra = candleOf(at("09:08:00"), 100);
+    const extra = tradedCandle(at("09:08:00"), 100);
     candles = [...candles, extra].sort((a, b) => a.timestamp - b.timestamp);
     const store = await stored(candles);
     await store.forget(KEY, at("09:30:00"), at("09:40:00"));
@@ -149,7 +149,7 @@ describe("auditCandles", () => {
 
   it("takes a list, in any order, for all that there is: what it lacks is missing, and no hole", async () => {
     const candles = without(changed(await truth(), "08:30:00", { close: 99.5 }), "08:41:00");
-    const beyond = [candleOf(FROM - MINUTE, 5), ...candles, candleOf(TO, 5)];
+    const beyond = [tradedCandle(FROM - MINUTE, 5), ...candles, tradedCandle(TO, 5)];
     function* reversed() {
       yield* beyond.toReversed();
     }
@@ -249,7 +249,8 @@ describe("auditCandles", () => {
       read: async (_key, range) => {
         const candles: Candle[] = [];
         if (range.last !== 0) {
-          for (let start = range.from; start < range.to; start += 10_000) candles.push(candleOf(start, 5));
+          for (let start = range.from; start < range.to; start += 10_000)
+            candles.push(tradedCandle(start, 5));
           parts.push(candles.length);
         }
         return { candles, covered: [{ from: range.from, to: range.to }] };
@@ -283,7 +284,7 @@ describe("auditCandles", () => {
   );
 
   it("asks a second later about what the service lacks, between candles that it has", async () => {
-    const extra = candleOf(at("09:08:00"), 100);
+    const extra = tradedCandle(at("09:08:00"), 100);
     const candles = [...(await truth()), extra].sort((a, b) => a.timestamp - b.timestamp);
     const world = market();
     const { findings } = await audited(world, { against: await stored(candles) });
@@ -297,7 +298,7 @@ describe("auditCandles", () => {
   });
 
   it("takes a second look that lacks what was there for no answer", async () => {
-    const extra = candleOf(at("09:08:00"), 100);
+    const extra = tradedCandle(at("09:08:00"), 100);
     const candles = [...(await truth()), extra].sort((a, b) => a.timestamp - b.timestamp);
     const world = market();
     const emptied = (times: number) => {
@@ -321,7 +322,7 @@ describe("auditCandles", () => {
     const seconds = { timeframe: "1s", from: FROM, to: TO } as const;
     const all: Candle[] = [];
     for (let timestamp = FROM; timestamp < TO; timestamp += 1_000) {
-      all.push(candleOf(timestamp, 5));
+      all.push(tradedCandle(timestamp, 5));
       if (timestamp % 10_000 !== 0) world.swap(timestamp, 5);
     }
     const store = memoryStore();
@@ -410,7 +411,7 @@ describe("auditCandles", () => {
       const store = memoryStore();
       const kinds = new Map(done.map(({ at: index, kind }) => [all[index]!.timestamp, kind]));
       const silent = all.find(({ timestamp }, index) => all[index + 1]!.timestamp > timestamp + MINUTE)!;
-      const extra = candleOf(silent.timestamp + MINUTE, 100);
+      const extra = tradedCandle(silent.timestamp + MINUTE, 100);
       const hasExtra = [...kinds.values()].includes("extra");
       const candles = all.flatMap((candle) => {
         const kind = kinds.get(candle.timestamp);
@@ -455,7 +456,7 @@ describe("auditCandles", () => {
     ["against", { against: undefined }],
     ["against", { against: "candles.db" }],
     ["against", { against: 5 }],
-    ["timestamp of candle 1 of against", { against: [candleOf(FROM, 5), { close: 5 }] }],
+    ["timestamp of candle 1 of against", { against: [tradedCandle(FROM, 5), { close: 5 }] }],
     ["timestamp of candle 0 of against", { against: [null] }],
     ["since", { since: 5 } as never],
   ])("refuses at the call, by its name: %s (%j)", (parameter, change) => {

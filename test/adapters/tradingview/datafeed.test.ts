@@ -11,11 +11,11 @@ import {
 } from "pairstream/tradingview";
 import { config, NEVER } from "rxjs";
 import { afterEach, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
-import { candleOf } from "../../candles/market.js";
+import { minuteCandle } from "../../candles/minute-candles.js";
 import { answered, at, PAIR, time, World } from "../../world.js";
 import { ADDRESS, Stage } from "../sse/gateway/stage.js";
 import type { BasicDataFeed } from "./documented.js";
-import { NEW_FINAL, TestSource } from "./market.js";
+import { NEW_FINAL, TestSource } from "./test-source.js";
 
 const MINUTE = 60_000;
 const START = at("12:00:10");
@@ -271,7 +271,7 @@ describe("the answers about symbols", () => {
     const clock = new VirtualClock(START);
     const source = new TestSource(clock);
     if (price !== undefined) {
-      source.emit({ ...NEW_FINAL, candle: candleOf(3, price) });
+      source.emit({ ...NEW_FINAL, candle: minuteCandle(3, price) });
     }
     const datafeed = createDatafeed(source.source, { symbols: [SYMBOL], scheduler: clock });
     let info: LibrarySymbolInfo | undefined;
@@ -492,7 +492,7 @@ describe("failures", () => {
   it("of a history are the reason of the request, and leave the stream alone", async () => {
     const clock = new VirtualClock(START);
     const test = new TestSource(clock);
-    test.emit({ ...NEW_FINAL, candle: candleOf(3, 5) });
+    test.emit({ ...NEW_FINAL, candle: minuteCandle(3, 5) });
     const history = () => Promise.reject(new Error("no history"));
     const chart = new Chart({ ...test.source, history }, clock);
     await chart.bars();
@@ -505,7 +505,8 @@ describe("failures", () => {
   it("of a stream, while older candles are read, leave no hole", async () => {
     const clock = new VirtualClock(START);
     const test = new TestSource(clock, () => 100);
-    for (let minute = 1; minute <= 600; minute += 1) test.emit({ ...NEW_FINAL, candle: candleOf(minute) });
+    for (let minute = 1; minute <= 600; minute += 1)
+      test.emit({ ...NEW_FINAL, candle: minuteCandle(minute) });
     const chart = new Chart(test.source, clock);
     await chart.bars();
     chart.ask({ from: 0, to: START / 1_000, countBack: 550, firstDataRequest: true });
@@ -546,9 +547,9 @@ describe("failures", () => {
     };
     chart.datafeed.subscribeBars(ONE, "1", fail, "failing", fail);
     chart.follow();
-    source.emit({ ...NEW_FINAL, candle: candleOf(3, 5) });
+    source.emit({ ...NEW_FINAL, candle: minuteCandle(3, 5) });
     await chart.pass(1_000);
-    source.emit({ ...NEW_FINAL, candle: candleOf(2, 5) });
+    source.emit({ ...NEW_FINAL, candle: minuteCandle(2, 5) });
     await chart.pass(1_000);
     await new Promise((resolve) => setTimeout(resolve));
     expect([chart.ticks.length, chart.resets]).toEqual([1, 1]);
@@ -559,7 +560,7 @@ describe("failures", () => {
 it("gives every bar as an object of its own", async () => {
   const clock = new VirtualClock(START);
   const source = new TestSource(clock);
-  source.emit({ ...NEW_FINAL, candle: Object.freeze(candleOf(3, 5)) });
+  source.emit({ ...NEW_FINAL, candle: Object.freeze(minuteCandle(3, 5)) });
   const chart = new Chart(source.source, clock);
   const [first] = (await chart.bars())!;
   first!.close = 77;
@@ -567,7 +568,7 @@ it("gives every bar as an object of its own", async () => {
   expect(second!.close).toBe(5);
   chart.follow("a");
   chart.follow("b");
-  source.emit({ ...NEW_FINAL, candle: Object.freeze(candleOf(4, 6)) });
+  source.emit({ ...NEW_FINAL, candle: Object.freeze(minuteCandle(4, 6)) });
   await chart.pass(10);
   const [a, b] = chart.ticks;
   expect(a).toEqual(b);
@@ -593,9 +594,9 @@ it("tells a subscription what has come since the answer, though nothing more hap
   const clock = new VirtualClock(START);
   const source = new TestSource(clock);
   const chart = new Chart(source.source, clock);
-  source.emit({ ...NEW_FINAL, candle: candleOf(3) });
+  source.emit({ ...NEW_FINAL, candle: minuteCandle(3) });
   await chart.bars();
-  source.emit({ ...NEW_FINAL, candle: candleOf(4) });
+  source.emit({ ...NEW_FINAL, candle: minuteCandle(4) });
   await chart.pass(100);
   chart.follow();
   expect(chart.ticks).toEqual([]);
@@ -607,7 +608,7 @@ it("calls nobody who has left in a call before", async () => {
   const clock = new VirtualClock(START);
   const source = new TestSource(clock);
   const chart = new Chart(source.source, clock);
-  source.emit({ ...NEW_FINAL, candle: candleOf(3) });
+  source.emit({ ...NEW_FINAL, candle: minuteCandle(3) });
   await chart.bars();
   const leave = () => {
     chart.ticks.length += 1;
@@ -616,7 +617,7 @@ it("calls nobody who has left in a call before", async () => {
   const fail = () => expect.unreachable();
   chart.datafeed.subscribeBars(ONE, "1", leave, "first", fail);
   chart.datafeed.subscribeBars(ONE, "1", leave, "second", fail);
-  for (const minute of [2, 4, 5]) source.emit({ ...NEW_FINAL, candle: candleOf(minute) });
+  for (const minute of [2, 4, 5]) source.emit({ ...NEW_FINAL, candle: minuteCandle(minute) });
   await chart.pass(10);
   expect(chart.ticks.length).toBe(1);
 });
@@ -625,20 +626,20 @@ it("follows the last bar that it gave after a reset, though that is older than t
   const clock = new VirtualClock(START);
   const source = new TestSource(clock);
   const chart = new Chart(source.source, clock);
-  for (const minute of [10, 12]) source.emit({ ...NEW_FINAL, candle: candleOf(minute) });
+  for (const minute of [10, 12]) source.emit({ ...NEW_FINAL, candle: minuteCandle(minute) });
   await chart.bars();
   chart.follow();
-  source.emit({ ...NEW_FINAL, type: "removed", candle: candleOf(12) });
+  source.emit({ ...NEW_FINAL, type: "removed", candle: minuteCandle(12) });
   await chart.pass(10);
   expect([chart.ticks.length, chart.resets]).toEqual([0, 1]);
   // No bar after the one that is gone, as long as the chart has that one.
-  source.emit({ ...NEW_FINAL, candle: candleOf(11) });
+  source.emit({ ...NEW_FINAL, candle: minuteCandle(11) });
   await chart.pass(10);
   expect([chart.ticks.length, chart.resets]).toEqual([0, 2]);
-  source.emit({ ...NEW_FINAL, type: "removed", candle: candleOf(11) });
+  source.emit({ ...NEW_FINAL, type: "removed", candle: minuteCandle(11) });
   await chart.pass(10);
   expect((await chart.bars())!.map((bar) => bar.time / MINUTE)).toEqual([10]);
-  source.emit({ ...NEW_FINAL, candle: candleOf(11) });
+  source.emit({ ...NEW_FINAL, candle: minuteCandle(11) });
   await chart.pass(10);
   expect([chart.ticks.length, chart.resets]).toEqual([1, 3]);
 });
@@ -647,12 +648,13 @@ it("asks the page to begin anew where too much has come while nobody followed", 
   const clock = new VirtualClock(START);
   const source = new TestSource(clock);
   const chart = new Chart(source.source, clock);
-  for (let minute = 1; minute <= 20; minute += 1) source.emit({ ...NEW_FINAL, candle: candleOf(minute) });
+  for (let minute = 1; minute <= 20; minute += 1) source.emit({ ...NEW_FINAL, candle: minuteCandle(minute) });
   await chart.bars();
   chart.follow();
   chart.datafeed.unsubscribeBars("guid");
   await chart.pass(0);
-  for (let minute = 21; minute <= 600; minute += 1) source.emit({ ...NEW_FINAL, candle: candleOf(minute) });
+  for (let minute = 21; minute <= 600; minute += 1)
+    source.emit({ ...NEW_FINAL, candle: minuteCandle(minute) });
   chart.follow();
   await chart.pass(5_000);
   expect(chart.resets).toBe(1);
@@ -662,11 +664,11 @@ it("has a candle once that comes late while older ones are read", async () => {
   const clock = new VirtualClock(START);
   const source = new TestSource(clock, () => 1_000);
   const chart = new Chart(source.source, clock);
-  source.emit({ ...NEW_FINAL, candle: candleOf(10) });
+  source.emit({ ...NEW_FINAL, candle: minuteCandle(10) });
   await chart.bars({ countBack: 1 });
   chart.ask({ from: 0, to: 3_600, countBack: 5, firstDataRequest: true });
   await chart.pass(500);
-  source.emit({ ...NEW_FINAL, candle: candleOf(5) });
+  source.emit({ ...NEW_FINAL, candle: minuteCandle(5) });
   await chart.pass(5_000);
   expect(chart.answers.at(-1)!.bars.map((bar) => bar.time / MINUTE)).toEqual([5, 10]);
 });
@@ -675,7 +677,7 @@ it("reads what the fold of a long stream has forgotten from the history", async 
   const clock = new VirtualClock(START);
   const source = new TestSource(clock);
   const chart = new Chart(source.source, clock);
-  const candle = (minute: number): Candle => candleOf(minute, 1 + (minute % 9));
+  const candle = (minute: number): Candle => minuteCandle(minute, 1 + (minute % 9));
   source.emit({ ...NEW_FINAL, candle: candle(1) });
   await chart.bars();
   chart.follow();

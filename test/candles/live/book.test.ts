@@ -3,7 +3,7 @@ import { applyRead, emptyBook, laterOf } from "../../../src/candles/live/book.js
 import type { CandleRead } from "../../../src/candles/read/range-reader.js";
 import { type CandleRules, windowStart } from "../../../src/candles/rules.js";
 import { intervalsOf } from "../../../src/timeframe.js";
-import { candleOf, freezeDeep, lineOf, MINUTE, MINUTES, type Prices, readOf } from "../market.js";
+import { freezeDeep, lineOf, MINUTE, MINUTES, minuteCandle, type Prices, readOf } from "../minute-candles.js";
 
 /** Reads one after the other into a book that begins at minute 0; every read covers [0, 100) unless told. */
 function observe(rules: Partial<CandleRules> = {}) {
@@ -90,7 +90,7 @@ describe("the life of a candle", () => {
     const intervals = intervalsOf("1M");
     const rules: CandleRules = { intervals, settle: 1_000, revisionWindow: 1 };
     const march = Date.UTC(2024, 2, 1);
-    const candle = { ...candleOf(0), timestamp: Date.UTC(2024, 1, 1) };
+    const candle = { ...minuteCandle(0), timestamp: Date.UTC(2024, 1, 1) };
     let book = emptyBook(candle.timestamp);
     const statusAt = (observedAt: number) => {
       const read = { ...readOf(observedAt, [0, 0], {}), from: candle.timestamp, to: Date.UTC(2025, 0, 1) };

@@ -20,7 +20,8 @@ import {
 import { FULL_PAGE, type SeriesRead } from "../../../src/candles/read/range-reader.js";
 import { windowStart } from "../../../src/candles/rules.js";
 import type { Candle } from "../../../src/contract/model.js";
-import { candleOf, freezeDeep, MINUTE, MINUTES, readOf, someRules } from "../market.js";
+import { freezeDeep, MINUTE, MINUTES, minuteCandle, readOf } from "../minute-candles.js";
+import { someRules } from "../scenes.js";
 
 /** All instants lie in these minutes, half of them among the last ones, and so do all candles. */
 const [FIRST, LAST] = [1_000, 3_000];
@@ -52,7 +53,7 @@ const books: fc.Arbitrary<CandleBook> = fc
     const kept = entries
       .sort((a, b) => a - b)
       .map((minute) => ({
-        candle: candleOf(minute),
+        candle: minuteCandle(minute),
         status: "open" as const,
         revision: 0,
         isMissing: false,
