@@ -79,37 +79,6 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
     );
   });
 
-  it("moves the running candle", async () => {
-    const running = candleBack(world.clock, 0);
-    world.market.trade(running + 2_000, 2e-5);
-    await world.clock.advanceBy(2_000);
-    await world.shows(
-      "the new high, still open",
-      ({ drawn, candles }, time) => {
-        const point = drawn.candles.at(-1) as unknown as { time: number; high: number } | undefined;
-        return point?.time === time && point.high === 2e-5 && candles.at(-1)?.status === "open";
-      },
-      running / 1_000,
-    );
-    await world.agrees();
-  });
-
-  it("closes a candle, and begins the next one", async () => {
-    const running = candleBack(world.clock, 0);
-    world.market.trade(running + STEP, 9e-6);
-    await world.clock.advanceBy(STEP);
-    await world.shows(
-      "the candle as closed, and one after it",
-      ({ candles }, start) => {
-        const [closed, open] = candles.slice(-2);
-        const isNext = open?.candle.timestamp === start + 10_000 && open.status === "open";
-        return isNext && closed?.candle.timestamp === start && closed.status === "closed";
-      },
-      running,
-    );
-    await world.agrees();
-  });
-
   it("shows a correction five candles back, where it happened, and in the lines after it", async () => {
     const corrected = candleBack(world.clock, 5);
     const lineBefore = await world.page.evaluate(() =>

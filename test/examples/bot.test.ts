@@ -146,14 +146,13 @@ describe("the bot's program", () => {
     expect(again.requests).toBeGreaterThanOrEqual(pairs.length);
   });
 
-  it("refuses a state that is none, a timeframe that is none, and a service without a key", async () => {
+  it("refuses a state that is none, a service without a key, and a store that is none", async () => {
     const state = join(folder, "state.json");
     writeFileSync(state, "[1]");
     const program = run(EXAMPLE, ["--state", state]);
     expect(await program.ended).toBe(1);
     expect(program.errors()).toMatch(/^error: .*state\.json does not hold the state of this bot.*\n$/);
     expect(readFileSync(state, "utf8")).toBe("[1]");
-    await expectRefusal(run(EXAMPLE, ["--timeframe", "7min"]), /allowed: 1s/);
     await expectRefusal(run(EXAMPLE, ["--base-url", "https://example.com"]), /needs a key/);
     await expectRefusal(run(EXAMPLE, ["--store", folder]), /cannot be used as a store/);
   });

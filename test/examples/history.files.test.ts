@@ -6,7 +6,7 @@ import { asyncBufferFromFile, parquetMetadataAsync } from "hyparquet";
 import { type Candle, fetchCandles, type Series } from "pairstream";
 import { sqliteStore } from "pairstream/store";
 import { lastValueFrom, NEVER, toArray } from "rxjs";
-import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openStore, type WantedSeries } from "../../examples/history/database.js";
 import { download } from "../../examples/history/download.js";
 import { formatOf } from "../../examples/history/formats.js";
@@ -114,7 +114,6 @@ describe.each(FORMATS)("a download to .%s", (format) => {
 
 describe("an interrupted download", () => {
   it.each([
-    ["csv", "SIGKILL", "SIGKILL"],
     ["parquet", "SIGINT", 130],
     ["parquet", "SIGKILL", "SIGKILL"],
     ["db", "SIGINT", 130],
@@ -322,22 +321,6 @@ describe("a .db", () => {
       expect(Date.parse(instant!)).toBeGreaterThan(range.from);
       expect(Date.parse(instant!)).toBeLessThan(to);
     }
-  });
-
-  it("says what to install where there is no driver", async () => {
-    const builtin = vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
-    vi.doMock("libsql", () => {
-      throw new Error("Cannot find package 'libsql'");
-    });
-    onTestFinished(() => {
-      builtin.mockRestore();
-      vi.doUnmock("libsql");
-    });
-    const file = await newFile("db");
-    await expect(openDatabase(file)).rejects.toThrow(
-      'a store needs SQLite: Node 22.13 and newer has it; else run "npm install libsql"',
-    );
-    expect(existsSync(file)).toBe(false);
   });
 
   it("is what a client takes as its store", async () => {
