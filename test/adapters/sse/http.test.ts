@@ -118,34 +118,6 @@ describe("over HTTP", () => {
     expect(receiver.clock.pending).toBe(0);
   });
 
-  it("a gateway that is killed and started anew is followed on, without a hole or a duplicate", async () => {
-    const first = new HttpGateway();
-    const port = await first.listen();
-    for (let minute = 1; minute <= 50; minute += 1) first.candles.next(eventOf("new", minute));
-    const receiver = new HttpReceiver(port);
-    await until(() => receiver.candles.length === 50);
-    await first.kill();
-    await until(() => receiver.states.length === 1);
-    await receiver.tries(2);
-    await until(() => receiver.states.length === 2);
-    expect(receiver.events.filter(isFeedStatus)).toMatchObject([
-      { state: "stalled", failures: 1, lastError: { name: "NetworkError" } },
-      { state: "stalled", failures: 2, lastError: { name: "NetworkError" } },
-    ]);
-    const second = new HttpGateway();
-    await second.listen(port);
-    for (let minute = 11; minute <= 60; minute += 1) {
-      if (minute !== 30) second.candles.next(eventOf("new", minute, { price: minute === 40 ? 7 : 1 }));
-    }
-    await receiver.tries(3);
-    await until(() => receiver.states.length === 3);
-    expect(receiver.states.at(-1)).toBe("live");
-    expect(
-      receiver.candles.slice(50).map(({ type, candle }) => `${type} ${candle.timestamp / 60_000}`),
-    ).toEqual(["removed 30", "updated 40", ...Array.from({ length: 10 }, (_, at) => `new ${51 + at}`)]);
-    expect([...receiver.fold.candles.keys()].length).toBe(59);
-  });
-
   it("a connection that breaks off anywhere is taken up where it was", async () => {
     const gateway = new HttpGateway();
     const port = await gateway.listen();
