@@ -10,7 +10,7 @@ import {
   withIndicators,
 } from "pairstream";
 import { type BacktestResult, backtest, type Order, type Strategy } from "pairstream/backtest";
-import { EMPTY, from, mergeMap, NEVER, of, Subject, tap, throwError } from "rxjs";
+import { EMPTY, from, mergeMap, NEVER, of, tap, throwError } from "rxjs";
 import { map } from "rxjs/operators";
 import { describe, expect, it } from "vitest";
 import { PaperAccount } from "../../src/backtest/paper-account.js";
@@ -398,14 +398,6 @@ describe("live events", () => {
     }) as CandleEvent;
   const open = () => new PaperAccount(checkBroker(FREE), [], "monday", 0);
 
-  it("that come late do not trade", () => {
-    const account = open();
-    account.hear(eventOf(0, { live: false }));
-    expect(account.order(buy(series))).toMatchObject([{ type: "rejection", rejection: { reason: "late" } }]);
-    account.hear(eventOf(1));
-    expect(account.order(buy(series))).toEqual([]);
-  });
-
   it("fill when a candle closes, once, and with none that had begun", () => {
     const account = open();
     account.hear(eventOf(0));
@@ -423,30 +415,5 @@ describe("live events", () => {
     ).toEqual([]);
     expect(account.hear(eventOf(3, { type: "removed" }))).toEqual([]);
     expect(account.hear(eventOf(4))).toHaveLength(1);
-  });
-
-  it("give the fills of the past, where the past is given the way that orders take", async () => {
-    const strategy = scripted(({ candle, series: of }) => {
-      const at = candle.timestamp / MINUTE;
-      if (at % 7 === 0) return [buy(of, { id: `in ${at}`, type: "stop", stop: candle.close + 1 })];
-      return at % 7 === 4 ? [buy(of, { side: "sell", size: { position: 1 } })] : [];
-    });
-    const past = await backtest({
-      feeds: [{ series, candles: ups(40) }],
-      strategy,
-      broker: { ...FREE, latency: 2_000 },
-    });
-    const account = open();
-    const events = new Subject<CandleEvent>();
-    strategy(events).subscribe((order) => account.order(order));
-    const fills = ups(40).flatMap((_, at) => {
-      const reports = account.hear(eventOf(at));
-      events.next(eventOf(at));
-      return reports.flatMap((report) => (report.type === "fill" ? [report.fill] : []));
-    });
-    expect(fills.length).toBeGreaterThan(8);
-    expect(past.fills.map(({ reportedAt, ...fill }) => fill)).toEqual(
-      fills.map(({ reportedAt, ...fill }) => fill),
-    );
   });
 });

@@ -67,16 +67,6 @@ describe("fetchCandles", () => {
     expect(candles[0]).toEqual(tradedCandle(at("11:02:00"), 4));
   });
 
-  it("costs few requests over years of silence", async () => {
-    const world = new World({ start: at("12:00:30") });
-    world.swap(at("12:00:00") - 4 * 31_536_000_000, 1);
-    world.swap(at("11:59:00"), 2);
-    const { candles, outcome } = await fetched(world, { from: "2018-01-01", timeframe: "1s" });
-    expect(outcome).toBe("complete");
-    expect(candles.map(({ close }) => close)).toEqual([1, 2]);
-    expect(world.asked.length).toBeLessThan(20);
-  });
-
   it("fails with the last error when the client's retries are exhausted", async () => {
     const world = new World({ start: at("12:00:30") });
     world.swapsEvery(60_000, at("11:00:00"), at("12:10:00"));

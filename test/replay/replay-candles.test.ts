@@ -265,34 +265,6 @@ describe("replayCandles", () => {
     });
   });
 
-  describe("resampled", () => {
-    it("gives a running candle of finer ones", () => {
-      const tenSeconds = Array.from({ length: 7 }, (_, at) => ({
-        ...minuteCandle(0, [5, 9, 2, 3, 3, 4, 8][at]),
-        timestamp: at * 10_000,
-      }));
-      const lines: string[] = [];
-      replayCandles(tenSeconds, { ...SERIES, timeframe: "10s" })
-        .pipe(resample("1min"))
-        .subscribe(({ type, status, revision, candle, observedAt, series }) => {
-          const { timestamp, open, high, low, close, volume } = candle;
-          const prices = [open, high, low, close].join(" ");
-          lines.push(
-            `${observedAt / 1_000}s ${series.timeframe} ${type} ${timestamp} ${status} r${revision}: ${prices} of ${volume}`,
-          );
-        });
-      expect(lines).toEqual([
-        "10s 1min new 0 open r0: 5 5 5 5 of 1",
-        "20s 1min updated 0 open r1: 5 9 5 9 of 2",
-        "30s 1min updated 0 open r2: 5 9 2 2 of 3",
-        "40s 1min updated 0 open r3: 5 9 2 3 of 4",
-        "50s 1min updated 0 open r4: 5 9 2 3 of 5",
-        "60s 1min updated 0 final r5: 5 9 2 4 of 6",
-        "70s 1min new 60000 open r0: 8 8 8 8 of 1",
-      ]);
-    });
-  });
-
   it.each([
     ["one twice", minuteCandle(1), "timestamp of source[1]", "timestamps in ascending order, each once"],
     ["an older one", minuteCandle(0), "timestamp of source[1]", "timestamps in ascending order, each once"],
