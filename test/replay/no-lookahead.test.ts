@@ -230,14 +230,6 @@ describe("assertNoLookahead", () => {
         "1970-01-01T00:02:00.000Z, at 1970-01-01T00:03:00.000Z",
     ],
     [
-      "signals with the next candle what it says of this one",
-      pipe(
-        pairwise(),
-        map(([event, next]) => ({ event, isRise: next.candle.close > event.candle.close })),
-      ),
-      "claims to have been known at 1970-01-01T00:01:00.000Z",
-    ],
-    [
       "takes back what it has said",
       pipe(
         toArray(),
