@@ -339,29 +339,6 @@ describe.skipIf(executablePath === undefined && !isRequired)("how the live page 
     expect(await text("#unknown")).toBe("The pair nobody is not offered here. This is another one.");
   });
 
-  it("goes on in two tabs, and after one was offline, with no error in the console", async () => {
-    const { page, market, clock } = world;
-    const other = await browser!.newPage();
-    await other.goto(world.relay.url);
-    await world.until("two viewers", async () => (await world.viewers()).includes("candles 10s 2"));
-    await page.context().setOffline(true);
-    await world.stopGateway();
-    await world.shows("a delay", ({ status }) => status?.state === "stalled");
-    expect(await text("#status")).toMatch(/^Delayed since /);
-    market.trade(clock.now() + 1_000, 2e-5);
-    await clock.advanceBy(2_000);
-    await page.context().setOffline(false);
-    await world.startGateway();
-    await world.shows("that it is live", ({ status }) => status?.state === "live");
-    await world.agrees();
-    expect(await text("#notice")).toBe("");
-    await world.until("the other tab, too", () =>
-      other.evaluate(() => window.__pairstream.drawn.candles.length > 40),
-    );
-    await other.close();
-    await world.until("one viewer", async () => (await world.viewers()).includes("candles 10s 1"));
-  });
-
   it("waits without an error for older candles that it cannot have", async () => {
     const { page } = world;
     const asked: string[] = [];

@@ -131,7 +131,7 @@ export type Step =
   | { readonly do: "beat" | "read" | "write" | "lose" | "sleep" | "wake" | "leave"; readonly member: number }
   | { readonly do: "join"; readonly offset: number };
 
-export const member = fc.nat({ max: 2 });
+const member = fc.nat({ max: 2 });
 
 export const someSteps = fc.array(
   fc.oneof(

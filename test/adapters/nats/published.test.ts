@@ -21,7 +21,6 @@ import {
 } from "../../../src/index.js";
 import { createPairService, type Swap } from "../../../src/service/index.js";
 import { MINUTE } from "../../candles/minute-candles.js";
-import { breachOf } from "./busy-service.js";
 import { event, live, type OnServer, onServer, SERIES } from "./published-world.js";
 import { openWay } from "./rig.js";
 import { connectTo, hasServer, until } from "./servers.js";
@@ -160,45 +159,6 @@ describe.skipIf(!hasServer)("published over a server", () => {
         await filled,
       );
       leave();
-    });
-
-    it("reach a subscriber that could not read for a while, in the end in their newest versions", async () => {
-      const way = await openWay(server);
-      const narrow = await connectTo([way], { pingInterval: 60_000 });
-      const { told, leave } = watched(0, narrow);
-      await store([event("new", 0, 1)]);
-      await until("the first", () => told.length === 1);
-      way.stopUp();
-      const updates = Array.from({ length: 4_000 }, (_, at) => {
-        const minute = 1 + (at % 40);
-        return event(at < 40 ? "new" : "updated", minute, at, { observedAt: 50 * MINUTE + at });
-      });
-      const source = new Subject<CandleEvent>();
-      let stored = 0;
-      const flooding = publishCandles(publishing, source, { name }).subscribe(() => {
-        stored += 1;
-      });
-      for (let at = 0; at < updates.length; at += 40) {
-        for (const one of updates.slice(at, at + 40)) source.next(one);
-        const before = stored;
-        await until("some are stored", () => stored >= before + 20);
-      }
-      const near = watched(0);
-      await until("all is stored", () => near.told.some(({ candle }) => candle.close === 3_999));
-      expect(told).toHaveLength(1);
-      way.unstop();
-      await until("it has come, late", () => told.some(({ candle }) => candle.close === 3_999));
-      const known = new Map<number, CandleEvent>();
-      expect(told.map((one) => breachOf(known, one)).filter(Boolean)).toEqual([]);
-      expect([...known.values()].map(({ candle }) => candle.close).sort((a, b) => a - b)).toEqual([
-        1,
-        ...updates.slice(-40).map(({ candle }) => candle.close),
-      ]);
-      flooding.unsubscribe();
-      near.leave();
-      leave();
-      await narrow.close();
-      await way.close();
     });
 
     it("that were lost while a subscriber was away are not taken for known", async () => {

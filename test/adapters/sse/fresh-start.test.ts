@@ -72,15 +72,6 @@ describe("a fresh start", () => {
     expect(snipersTold(news())).toEqual(["wallet-removed b"]);
   });
 
-  it("waits for a gateway that knows nothing yet", async () => {
-    const { gateway, news } = await restarted(() => {});
-    expect(news()).toMatchObject([{ state: "starting" }]);
-    gateway.status.next(LIVE);
-    gateway.candles.next(eventOf("new", 4, { price: 2 }));
-    await gateway.settle();
-    expect(told(news())).toEqual(["updated 4 #1 2", "removed 5 #1 1"]);
-  });
-
   it("leaves no hole: what the new candles do not reach is removed", async () => {
     const { news } = await restarted(({ candles }) => candles.next(eventOf("new", 6)));
     expect(told(news())).toEqual(
@@ -105,38 +96,6 @@ describe("a fresh start", () => {
     await gateway.settle();
     expect(told(news())).toEqual(["updated 3 #1 2", "updated 4 #1 1"]);
     expect(candles(seen).at(-1)!.status).toBe("closed");
-  });
-
-  it("says a new life of the same channel's candle as removed and new", async () => {
-    const gateway = new Gateway({ buffer: 0 });
-    const seen = await gateway.receive();
-    gateway.candles.next(eventOf("new", 1, { status: "closed" }));
-    await gateway.settle();
-    await gateway.cut();
-    gateway.candles.next(eventOf("removed", 1, { status: "closed", revision: 1 }));
-    gateway.candles.next(eventOf("new", 1));
-    await gateway.pass(1_000);
-    expect(candles(seen).map((event) => `${short(event)} ${event.status}`)).toEqual([
-      "new 1 #0 1 closed",
-      "removed 1 #1 1 closed",
-      "new 1 #0 1 open",
-    ]);
-  });
-
-  it("removes what the same channel has no more, the oldest and the last one included", async () => {
-    const gateway = new Gateway({ buffer: 0 });
-    const seen = await gateway.receive();
-    for (let minute = 1; minute <= 3; minute += 1) gateway.candles.next(eventOf("new", minute));
-    await gateway.settle();
-    await gateway.cut();
-    gateway.candles.next(eventOf("removed", 1, { revision: 1 }));
-    await gateway.pass(1_000);
-    expect(candles(seen).map(short).slice(3)).toEqual(["removed 1 #1 1"]);
-    await gateway.cut();
-    gateway.candles.next(eventOf("removed", 3, { revision: 1 }));
-    gateway.candles.next(eventOf("removed", 2, { revision: 1 }));
-    await gateway.pass(1_000);
-    expect(candles(seen).map(short).slice(4)).toEqual(["removed 2 #1 1", "removed 3 #1 1"]);
   });
 
   it("keeps what the channel has forgotten, as long as the two meet", async () => {

@@ -94,7 +94,7 @@ export function taken(mirror: Mirror, ...messages: ParsedMessage[]): string[] {
   return events.map(inShort);
 }
 
-export function inShort(event: ChannelEvent): string {
+function inShort(event: ChannelEvent): string {
   if (isCandleEvent(event)) {
     const { type, candle, revision, live, status } = event;
     return `${type} ${candle.timestamp / 60_000} #${revision} ${status}${live ? " live" : ""}`;

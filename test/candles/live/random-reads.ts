@@ -13,7 +13,7 @@ export const instants = fc.oneof(
   fc.integer({ min: (LAST - 8) * MINUTE, max: LAST * MINUTE }),
 );
 
-export const minutes = fc.integer({ min: LAST - 8, max: LAST });
+const minutes = fc.integer({ min: LAST - 8, max: LAST });
 export const epochs = fc.constantFrom(0, 1);
 
 export const clocks: fc.Arbitrary<ClockReading> = fc.record({
