@@ -4,8 +4,6 @@ import { type BacktestResult, backtest, type Order, type Strategy } from "pairst
 import { EMPTY, mergeMap, tap } from "rxjs";
 import { map } from "rxjs/operators";
 import { describe, expect, it } from "vitest";
-import { PaperAccount } from "../../src/backtest/paper-account.js";
-import { checkBroker } from "../../src/backtest/rules.js";
 import { cents, FREE, MINUTE, series } from "./bars.js";
 import { buy, minuteFrom, scripted, ups } from "./scripted-strategies.js";
 
@@ -264,40 +262,5 @@ describe("two pairs", () => {
     ]);
     expect(result.buyAndHold.statistics.end).toBe(12_500);
     expect(result.positions.map(({ quantity }) => quantity)).toEqual([50, 100]);
-  });
-});
-
-describe("live events", () => {
-  const eventOf = (at: number, more: object = {}): CandleEvent =>
-    ({
-      type: "new",
-      candle: minuteFrom(at, 100 + at, 101 + at),
-      status: "closed",
-      revision: 0,
-      live: true,
-      lateBy: 0,
-      observedAt: (at + 1) * MINUTE + 1_100,
-      series,
-      ...more,
-    }) as CandleEvent;
-  const open = () => new PaperAccount(checkBroker(FREE), [], "monday", 0);
-
-  it("fill when a candle closes, once, and with none that had begun", () => {
-    const account = open();
-    account.hear(eventOf(0));
-    account.order(buy(series));
-    expect(account.hear(eventOf(1, { status: "open" }))).toEqual([]);
-    // Known at 1:01, so that the candle that began at 1:00 is none of its own.
-    expect(account.hear(eventOf(1))).toEqual([]);
-    expect(account.hear(eventOf(2, { status: "open" }))).toEqual([]);
-    expect(account.hear(eventOf(2))).toMatchObject([
-      { type: "fill", fill: { candle: 2 * MINUTE, price: 102 } },
-    ]);
-    account.order(buy(series));
-    expect(
-      account.hear(eventOf(2, { type: "updated", previous: minuteFrom(2, 1, 1), status: "final" })),
-    ).toEqual([]);
-    expect(account.hear(eventOf(3, { type: "removed" }))).toEqual([]);
-    expect(account.hear(eventOf(4))).toHaveLength(1);
   });
 });

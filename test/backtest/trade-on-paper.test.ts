@@ -2,6 +2,8 @@ import type { CandleEvent } from "pairstream";
 import { type Order, type PaperEvent, type Strategy, tradeOnPaper } from "pairstream/backtest";
 import { EMPTY, mergeMap, of, Subject, throwError } from "rxjs";
 import { describe, expect, it } from "vitest";
+import { PaperAccount } from "../../src/backtest/paper-account.js";
+import { checkBroker } from "../../src/backtest/rules.js";
 import { FREE, MINUTE, series } from "./bars.js";
 
 const eventOf = (at: number, more: object = {}): CandleEvent =>
@@ -48,6 +50,24 @@ describe("an account on paper", () => {
       { type: "order" },
     ]);
     expect(told.every(Object.isFrozen)).toBe(true);
+  });
+
+  it("fills when a candle closes, once, and with none that had begun", () => {
+    const account = new PaperAccount(checkBroker(FREE), [], "monday", 0);
+    account.hear(eventOf(0));
+    account.order(buy);
+    expect(account.hear(eventOf(1, { status: "open" }))).toEqual([]);
+    // Known at 1:01, so that the candle that began at 1:00 is none of its own.
+    expect(account.hear(eventOf(1))).toEqual([]);
+    expect(account.hear(eventOf(2, { status: "open" }))).toEqual([]);
+    expect(account.hear(eventOf(2))).toMatchObject([
+      { type: "fill", fill: { candle: 2 * MINUTE, price: 102 } },
+    ]);
+    account.order(buy);
+    const { candle: previous } = eventOf(2);
+    expect(account.hear(eventOf(2, { type: "updated", previous, status: "final" }))).toEqual([]);
+    expect(account.hear(eventOf(3, { type: "removed" }))).toEqual([]);
+    expect(account.hear(eventOf(4))).toHaveLength(1);
   });
 
   it("takes what comes before the first event as decided on it, so that no history fills it", () => {
