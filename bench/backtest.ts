@@ -8,7 +8,7 @@ import {
   sweep,
 } from "pairstream/backtest";
 import { ignoreElements } from "rxjs";
-import { marketOf } from "../test/indicators/market.js";
+import { marketOf } from "../test/indicators/random-candles.js";
 import bracketed, { type Parameters, STOP, TARGET } from "./backtest/strategy.js";
 import type { Bench, GoalResult, MeasureOptions, Report } from "./bench.js";
 import { row, spread } from "./indicators/figures.js";

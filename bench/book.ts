@@ -4,7 +4,7 @@ import { applyRead, type CandleBook, type CandleChange, emptyBook } from "../src
 import type { CandleRead } from "../src/candles/read/range-reader.js";
 import { type CandleRules, windowStart } from "../src/candles/rules.js";
 import { intervalsOf } from "../src/timeframe.js";
-import { marketOf, randomOf } from "../test/indicators/market.js";
+import { marketOf, randomOf } from "../test/indicators/random-candles.js";
 import type { Bench, MeasureOptions, Report } from "./bench.js";
 import { circumstances, inWords } from "./machine.js";
 import { installedPeer } from "./peers.js";

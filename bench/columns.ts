@@ -1,4 +1,4 @@
-import { marketOf } from "../test/indicators/market.js";
+import { marketOf } from "../test/indicators/random-candles.js";
 import type { Bench, GoalResult, MeasureOptions, Report } from "./bench.js";
 import {
   CLASSICS,

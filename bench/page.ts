@@ -4,7 +4,7 @@ import { SeriesReader } from "../src/candles/read/range-reader.js";
 import { CandleView } from "../src/candles/view/view.js";
 import type { ClientCore, Walk } from "../src/client/core.js";
 import { KnownPairs } from "../src/client/known-pairs.js";
-import { marketOf } from "../test/indicators/market.js";
+import { marketOf } from "../test/indicators/random-candles.js";
 import type { Bench, MeasureOptions, Report } from "./bench.js";
 import { circumstances, inWords } from "./machine.js";
 import { keepingResults } from "./rounds.js";

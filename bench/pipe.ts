@@ -14,7 +14,7 @@ import {
 } from "pairstream";
 import { defer, from, map, type OperatorFunction } from "rxjs";
 import * as signals from "trading-signals";
-import { marketOf, randomOf } from "../test/indicators/market.js";
+import { marketOf, randomOf } from "../test/indicators/random-candles.js";
 import type { Bench, GoalResult, MeasureOptions, Report } from "./bench.js";
 import { circumstances, inWords } from "./machine.js";
 import { compareMerged, measureMerged } from "./pipe/merged.js";

@@ -12,7 +12,7 @@ import {
 import { frozenEvent } from "../src/candles/event.js";
 import { flawOf } from "../src/replay/candle-flaw.js";
 import { intervalsOf } from "../src/timeframe.js";
-import { marketOf } from "../test/indicators/market.js";
+import { marketOf } from "../test/indicators/random-candles.js";
 import type { Bench, GoalResult, MeasureOptions, Report } from "./bench.js";
 import { spread } from "./indicators/figures.js";
 import { circumstances, inWords } from "./machine.js";

@@ -1,4 +1,4 @@
-import { randomOf } from "../test/indicators/market.js";
+import { randomOf } from "../test/indicators/random-candles.js";
 
 /** A piece of work to be timed; where it gives a promise, its end is that promise's. */
 export interface Work {

@@ -6,12 +6,11 @@ import {
   estimateCost,
   fetchCandles,
   InvalidInputError,
-  latest,
   watchCandles,
   watchFeedStatus,
   watchSnipers,
 } from "../src/index.js";
-import { KEY, MINUTES, PAIR, World } from "./world.js";
+import { MINUTES, PAIR, World } from "./world.js";
 
 /** What a user who writes JavaScript, or casts, can pass. */
 // biome-ignore lint/suspicious/noExplicitAny: wrong on purpose
@@ -159,23 +158,5 @@ describe("a number that can only be unix seconds", () => {
     expect(() =>
       fetchCandles(world.client, { ...MINUTES, from: new Date(1e9), to: new Date(2e9) }),
     ).not.toThrow();
-  });
-});
-
-describe("createClient and latest refuse", () => {
-  it.each<[string, object, string]>([
-    ["an empty key", { apiKey: "" }, "apiKey"],
-    ["a base URL that is none", { baseUrl: "nowhere" }, "baseUrl"],
-    ["plain http off loopback", { baseUrl: "http://example.com" }, "baseUrl"],
-    ["another scheme", { baseUrl: "ftp://example.com" }, "baseUrl"],
-  ])("%s", (_what, wrong, parameter) => {
-    const options = { baseUrl: "https://example.com", apiKey: KEY, ...wrong };
-    const error = refusal(() => createClient(options));
-    expect(error.parameter).toBe(parameter);
-    expect(error.message).not.toContain(KEY);
-  });
-
-  it("a window of no candles", () => {
-    expect(refusal(() => latest(0)).parameter).toBe("n");
   });
 });

@@ -211,7 +211,7 @@ export function time(instant: number): string {
 }
 
 /** The candle that some prices of single tokens make. */
-export function candleOf(timestamp: number, ...prices: number[]): Candle {
+export function tradedCandle(timestamp: number, ...prices: number[]): Candle {
   return {
     timestamp,
     open: prices[0]!,

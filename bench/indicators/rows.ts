@@ -1,5 +1,5 @@
 import type { Candle } from "pairstream";
-import { marketOf, randomOf } from "../../test/indicators/market.js";
+import { marketOf, randomOf } from "../../test/indicators/random-candles.js";
 
 /** Candles as they come: each in `step` versions in a row, of which the last one is to be committed. */
 export interface Rows {

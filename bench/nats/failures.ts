@@ -1,5 +1,5 @@
+import { LIMIT } from "../../test/adapters/nats/busy-service.js";
 import { type Failure, ON_A_CLUSTER, ON_ONE_SERVER } from "../../test/adapters/nats/failures.js";
-import { LIMIT } from "../../test/adapters/nats/market.js";
 import { until } from "../../test/adapters/nats/servers.js";
 import { Stage } from "../../test/adapters/nats/stage.js";
 

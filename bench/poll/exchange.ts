@@ -1,4 +1,4 @@
-import { marketOf } from "../../test/indicators/market.js";
+import { marketOf } from "../../test/indicators/random-candles.js";
 
 const DAY = 86_400_000;
 /** A day begins: it is so long that the polls of a bench all fall into it. */

@@ -1,7 +1,7 @@
 import { type Candle, createClient, fetchCandles, type Timeframe } from "pairstream";
 import type { StoreKey } from "pairstream/store";
 import { lastValueFrom, toArray } from "rxjs";
-import { marketOf } from "../../test/indicators/market.js";
+import { marketOf } from "../../test/indicators/random-candles.js";
 import { keepingResults, type Work } from "../rounds.js";
 import { type Contestant, sideBySide, type Timed } from "../side-by-side.js";
 import { inFolder, openDatabase, openStore, type SqliteStore } from "./files.js";

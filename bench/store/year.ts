@@ -12,7 +12,7 @@ import {
   watchCandles,
 } from "pairstream";
 import { lastValueFrom, tap } from "rxjs";
-import { marketOf } from "../../test/indicators/market.js";
+import { marketOf } from "../../test/indicators/random-candles.js";
 import { type Contestant, sideBySide, type Timed } from "../side-by-side.js";
 import { inFolder, openStore, type SqliteStore } from "./files.js";
 

@@ -1,42 +1,11 @@
 import * as fc from "fast-check";
-import {
-  type Candle,
-  type CandleEvent,
-  crosses,
-  ema,
-  InvalidInputError,
-  replayCandles,
-  type Series,
-  withIndicators,
-} from "pairstream";
+import { type CandleEvent, crosses, ema, replayCandles, type Series, withIndicators } from "pairstream";
 import { type BacktestResult, backtest, type Order, type Strategy } from "pairstream/backtest";
-import { EMPTY, from, mergeMap, NEVER, of, Subject, tap, throwError } from "rxjs";
+import { EMPTY, mergeMap, tap } from "rxjs";
 import { map } from "rxjs/operators";
 import { describe, expect, it } from "vitest";
-import { PaperAccount } from "../../src/backtest/paper-account.js";
-import { checkBroker } from "../../src/backtest/rules.js";
 import { cents, FREE, MINUTE, series } from "./bars.js";
-
-const candleOf = (
-  at: number,
-  open: number,
-  close: number,
-  high = Math.max(open, close),
-  low = Math.min(open, close),
-): Candle => {
-  return { timestamp: at * MINUTE, open, high, low, close, volume: 1_000, swaps: 1 };
-};
-const ups = (count: number): Candle[] =>
-  Array.from({ length: count }, (_, at) => candleOf(at, 100 + at, 101 + at));
-const idle: Strategy = () => EMPTY;
-/** Orders by the timestamp of the candle that they are decided on. */
-const scripted =
-  (orders: (event: CandleEvent) => readonly Order[]): Strategy =>
-  (events) =>
-    events.pipe(mergeMap((event) => from(orders(event))));
-const buy = (of: Series, more: object = {}): Order => {
-  return { type: "market", side: "buy", series: of, size: { quantity: 1 }, ...more } as Order;
-};
+import { buy, minuteFrom, scripted, ups } from "./scripted-strategies.js";
 
 describe("a dozen candles", () => {
   const PRICES = [
@@ -53,7 +22,7 @@ describe("a dozen candles", () => {
     [81, 86],
     [87, 91],
   ] as const;
-  const candles = PRICES.map(([open, close], at) => candleOf(at, open, close));
+  const candles = PRICES.map(([open, close], at) => minuteFrom(at, open, close));
   // `ema(1)` is the close; `ema(3)` starts at 80 with the third one: 80, 79, 81.5, 85.75, 82.875, 87.4375, 83.71875 …
   const strategy: Strategy = (events) =>
     events.pipe(
@@ -155,9 +124,9 @@ describe("what a strategy sees", () => {
         mergeMap(() => EMPTY),
       );
     const feeds = [
-      { series: hour, candles: [candleOf(0, 1, 1)] },
-      { series: other, candles: [candleOf(58, 1, 1), candleOf(60, 1, 1)] },
-      { series, candles: [candleOf(58, 1, 1), candleOf(59, 1, 1), candleOf(61, 1, 1)] },
+      { series: hour, candles: [minuteFrom(0, 1, 1)] },
+      { series: other, candles: [minuteFrom(58, 1, 1), minuteFrom(60, 1, 1)] },
+      { series, candles: [minuteFrom(58, 1, 1), minuteFrom(59, 1, 1), minuteFrom(61, 1, 1)] },
     ];
     await backtest({ feeds, strategy });
     expect(seen).toEqual([
@@ -192,7 +161,7 @@ describe("what a strategy sees", () => {
         const candles = shapes.map(({ open, close, up, down }, at) => {
           const [a, b] = [Math.max(20, price + open), Math.max(20, price + open + close)];
           price = b;
-          return candleOf(at, a, b, Math.max(a, b) + up, Math.min(a, b) - down);
+          return minuteFrom(at, a, b, Math.max(a, b) + up, Math.min(a, b) - down);
         });
         const strategy = scripted(({ candle, series: of }) => {
           const { what, part } = shapes[candle.timestamp / MINUTE]!;
@@ -235,12 +204,12 @@ describe("a shorter series", () => {
   const hour: Series = { ...series, timeframe: "1h" };
   // Up to 115 first, then down to 85: the hours alone cannot tell.
   const minutes = [
-    candleOf(60, 100, 104),
-    candleOf(61, 104, 115),
-    candleOf(62, 115, 85),
-    candleOf(63, 85, 100),
+    minuteFrom(60, 100, 104),
+    minuteFrom(61, 104, 115),
+    minuteFrom(62, 115, 85),
+    minuteFrom(63, 85, 100),
   ];
-  const hours = [candleOf(0, 100, 100), candleOf(60, 100, 100, 115, 85), candleOf(120, 100, 100)];
+  const hours = [minuteFrom(0, 100, 100), minuteFrom(60, 100, 100, 115, 85), minuteFrom(120, 100, 100)];
   const exits = { side: "sell", after: "in", group: "out", size: { position: 1 } };
   const strategy = scripted(({ candle, series: of }) =>
     of.timeframe === "1h" && candle.timestamp === 0
@@ -269,7 +238,7 @@ describe("a shorter series", () => {
   it("leaves a longer candle to the rule where it has none", async () => {
     const feeds = [
       { series: hour, candles: hours },
-      { series, candles: [candleOf(0, 100, 100)] },
+      { series, candles: [minuteFrom(0, 100, 100)] },
     ];
     const result = await backtest({ feeds, strategy, broker: { ...FREE, within: "1min" } });
     expect(dealsOf(result)).toEqual(["buy 100 60", "sell 90 60"]);
@@ -280,8 +249,8 @@ describe("two pairs", () => {
   it("share the money, and half of it is held in each", async () => {
     const other: Series = { ...series, pairAddress: "other" };
     const feeds = [
-      { series, candles: [candleOf(0, 100, 100), candleOf(1, 100, 200)] },
-      { series: other, candles: [candleOf(0, 50, 50), candleOf(1, 50, 25)] },
+      { series, candles: [minuteFrom(0, 100, 100), minuteFrom(1, 100, 200)] },
+      { series: other, candles: [minuteFrom(0, 50, 50), minuteFrom(1, 50, 25)] },
     ];
     const strategy = scripted(({ candle, series: of }) =>
       candle.timestamp === 0 ? [buy(of, { size: { equity: 0.5 } })] : [],
@@ -293,160 +262,5 @@ describe("two pairs", () => {
     ]);
     expect(result.buyAndHold.statistics.end).toBe(12_500);
     expect(result.positions.map(({ quantity }) => quantity)).toEqual([50, 100]);
-  });
-});
-
-describe("trouble", () => {
-  const feeds = [{ series, candles: ups(3) }];
-  const failing = async (given: object) => {
-    const error = await backtest({ feeds, strategy: idle, ...given } as never).catch(
-      (thrown: unknown) => thrown,
-    );
-    expect(error).toBeInstanceOf(InvalidInputError);
-    return (error as InvalidInputError).parameter;
-  };
-
-  it("with options is named", async () => {
-    expect(await failing({ feeds: [] })).toBe("feeds");
-    expect(await failing({ feeds: [{ series, candles: [] }] })).toBe("feeds");
-    expect(await failing({ feeds: [...feeds, ...feeds] })).toBe("feeds[1].series");
-    expect(await failing({ feeds: [{ series, candles: 5 }] })).toBe("feeds[0].candles");
-    expect(await failing({ feeds: [{ series, candels: [] }] })).toBe("feeds[0].candels");
-    const native = { series: { ...series, pairAddress: "b", currency: "native" }, candles: ups(1) };
-    expect(await failing({ feeds: [...feeds, native] })).toBe("feeds[1].series.currency");
-    expect(await failing({ strategy: undefined })).toBe("strategy");
-    expect(await failing({ strategy: () => 5 })).toBe("strategy");
-    expect(await failing({ broker: { cash: -1 } })).toBe("broker.cash");
-    expect(await failing({ weekStart: "sunday" })).toBe("weekStart");
-    expect(await failing({ brokers: {} })).toBe("brokers");
-  });
-
-  it("with a candle names the feed and the candle, and lets go of the other sources", async () => {
-    const bad = [candleOf(0, 1, 1), { ...candleOf(1, 1, 1), close: Number.NaN }];
-    let closed = 0;
-    function* other() {
-      try {
-        yield* ups(5);
-      } finally {
-        closed += 1;
-      }
-    }
-    const both = [
-      { series, candles: other() },
-      { series: { ...series, pairAddress: "b" }, candles: bad },
-    ];
-    expect(await failing({ feeds: both })).toBe("close of feeds[1].candles[1]");
-    expect(closed).toBe(1);
-  });
-
-  it("of a strategy is the caller's", async () => {
-    const own = new Error("own");
-    const run = (strategy: Strategy) => backtest({ feeds, strategy });
-    await expect(run(() => throwError(() => own))).rejects.toBe(own);
-    await expect(
-      run((events) =>
-        events.pipe(
-          map(() => {
-            throw own;
-          }),
-        ),
-      ),
-    ).rejects.toBe(own);
-    await expect(
-      run(() => {
-        throw own;
-      }),
-    ).rejects.toBe(own);
-  });
-
-  it("is none where a strategy completes early, never, or orders before the first candle", async () => {
-    expect((await backtest({ feeds, strategy: () => NEVER })).fills).toEqual([]);
-    const result = await backtest({ feeds, strategy: () => of(buy(series)), broker: FREE });
-    expect(result.fills).toMatchObject([{ candle: 0, price: 100 }]);
-    expect(result.orders).toMatchObject([{ at: 0 }]);
-  });
-
-  it("with an order is told", async () => {
-    const unknown: Series = { ...series, timeframe: "1h" };
-    const strategy = scripted(({ candle }) =>
-      candle.timestamp === 0 ? [buy(unknown), buy(series, { size: {} })] : [],
-    );
-    const result = await backtest({ feeds, strategy });
-    expect(result.rejections.map(({ reason }) => reason)).toEqual(["unknown-series", "invalid"]);
-    expect(result.orders).toHaveLength(2);
-  });
-
-  it("leaves what waits among the open orders", async () => {
-    const order = buy(series, { type: "limit", limit: 1 });
-    const result = await backtest({ feeds, strategy: () => of(order) });
-    expect(result.openOrders).toEqual([order]);
-  });
-});
-
-describe("live events", () => {
-  const eventOf = (at: number, more: object = {}): CandleEvent =>
-    ({
-      type: "new",
-      candle: candleOf(at, 100 + at, 101 + at),
-      status: "closed",
-      revision: 0,
-      live: true,
-      lateBy: 0,
-      observedAt: (at + 1) * MINUTE + 1_100,
-      series,
-      ...more,
-    }) as CandleEvent;
-  const open = () => new PaperAccount(checkBroker(FREE), [], "monday", 0);
-
-  it("that come late do not trade", () => {
-    const account = open();
-    account.hear(eventOf(0, { live: false }));
-    expect(account.order(buy(series))).toMatchObject([{ type: "rejection", rejection: { reason: "late" } }]);
-    account.hear(eventOf(1));
-    expect(account.order(buy(series))).toEqual([]);
-  });
-
-  it("fill when a candle closes, once, and with none that had begun", () => {
-    const account = open();
-    account.hear(eventOf(0));
-    account.order(buy(series));
-    expect(account.hear(eventOf(1, { status: "open" }))).toEqual([]);
-    // Known at 1:01, so that the candle that began at 1:00 is none of its own.
-    expect(account.hear(eventOf(1))).toEqual([]);
-    expect(account.hear(eventOf(2, { status: "open" }))).toEqual([]);
-    expect(account.hear(eventOf(2))).toMatchObject([
-      { type: "fill", fill: { candle: 2 * MINUTE, price: 102 } },
-    ]);
-    account.order(buy(series));
-    expect(
-      account.hear(eventOf(2, { type: "updated", previous: candleOf(2, 1, 1), status: "final" })),
-    ).toEqual([]);
-    expect(account.hear(eventOf(3, { type: "removed" }))).toEqual([]);
-    expect(account.hear(eventOf(4))).toHaveLength(1);
-  });
-
-  it("give the fills of the past, where the past is given the way that orders take", async () => {
-    const strategy = scripted(({ candle, series: of }) => {
-      const at = candle.timestamp / MINUTE;
-      if (at % 7 === 0) return [buy(of, { id: `in ${at}`, type: "stop", stop: candle.close + 1 })];
-      return at % 7 === 4 ? [buy(of, { side: "sell", size: { position: 1 } })] : [];
-    });
-    const past = await backtest({
-      feeds: [{ series, candles: ups(40) }],
-      strategy,
-      broker: { ...FREE, latency: 2_000 },
-    });
-    const account = open();
-    const events = new Subject<CandleEvent>();
-    strategy(events).subscribe((order) => account.order(order));
-    const fills = ups(40).flatMap((_, at) => {
-      const reports = account.hear(eventOf(at));
-      events.next(eventOf(at));
-      return reports.flatMap((report) => (report.type === "fill" ? [report.fill] : []));
-    });
-    expect(fills.length).toBeGreaterThan(8);
-    expect(past.fills.map(({ reportedAt, ...fill }) => fill)).toEqual(
-      fills.map(({ reportedAt, ...fill }) => fill),
-    );
   });
 });

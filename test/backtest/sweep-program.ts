@@ -1,7 +1,7 @@
 // Sweeps as a program does, with workers, and prints what came of it: `SweepProgram` as JSON is its argument.
 import { isPairstreamError } from "pairstream";
 import { SweepError, sweep } from "pairstream/backtest";
-import { marketOf } from "../indicators/market.js";
+import { marketOf } from "../indicators/random-candles.js";
 import { series } from "./bars.js";
 import type { Parameters } from "./swept-strategy.js";
 

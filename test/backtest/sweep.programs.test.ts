@@ -4,7 +4,7 @@ import { InvalidInputError, PairstreamError, type Series } from "pairstream";
 import { backtest, SweepError, type SweepOptions, type SweepResult, sweep } from "pairstream/backtest";
 import { map, tap } from "rxjs";
 import { describe, expect, it } from "vitest";
-import { marketOf } from "../indicators/market.js";
+import { marketOf } from "../indicators/random-candles.js";
 import { MINUTE, series } from "./bars.js";
 import type { SweepProgram } from "./sweep-program.js";
 import crossing, { type Parameters } from "./swept-strategy.js";

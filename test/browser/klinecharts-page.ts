@@ -3,7 +3,7 @@ import { type Chart, type DataLoader, init, type KLineData } from "klinecharts";
 import type { Candle, CandleEvent, PairSource } from "pairstream";
 import { createDatafeed, type Datafeed } from "pairstream/tradingview";
 import { asyncScheduler } from "rxjs";
-import { TestSource } from "../adapters/tradingview/market.js";
+import { TestSource } from "../adapters/tradingview/test-source.js";
 import { candleAt, dice, eventOf, frame, SERIES, START } from "./chart-page.js";
 
 const MINUTE = 60_000;

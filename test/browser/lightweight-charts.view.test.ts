@@ -148,4 +148,119 @@ describeCharts("the view of a chart in a real browser", (openTab) => {
     });
     expect(at).toBeGreaterThanOrEqual(2);
   });
+
+  it("draws lines on over older candles, as over all candles at once", async () => {
+    const { tab, errors } = await openTab();
+    const result = await tab.evaluate(async () => {
+      const { chart, candles, line, below } = page.openChart();
+      const events = new page.Subject<ReturnType<typeof page.eventOf>>();
+      const random = page.dice(7);
+      let asked = 0;
+      const drawing = page.drawCandles(chart, candles, events, {
+        olderFrom: async (before) => {
+          asked += 1;
+          await page.frame();
+          // The beginning is found at the fourth answer.
+          return asked > 3 ? [] : page.historyOf(40, before).filter((_, at) => at % 7 !== 3);
+        },
+      });
+      const pipe = page.withIndicators({ average: page.sma(5) });
+      drawing.add(page.drawLine(chart, line, events, ({ values }) => values.average, { pipe }));
+      drawing.add(page.drawLine(chart, below, events.pipe(pipe), ({ values }) => values.average));
+      const history = page.historyOf(60);
+      for (const candle of history)
+        events.next({ ...page.eventOf("new", candle), status: "final", live: false });
+      let next = page.START + 60 * 60_000;
+      const open: { candle: (typeof history)[number]; life: number }[] = [];
+      for (let turn = 0; turn < 120; turn += 1) {
+        const price = 50 + 100 * random();
+        if (turn % 3 === 0) {
+          open.push({ candle: page.candleAt(next, price), life: turn });
+          next += 60_000;
+          events.next({ ...page.eventOf("new", open.at(-1)!.candle), status: "open" });
+        } else if (turn % 13 === 0) {
+          const [gone] = open.splice(-2, 1);
+          events.next(page.eventOf("removed", gone!.candle));
+        } else {
+          const at = Math.floor(random() * open.length);
+          open[at]!.candle = page.candleAt(open[at]!.candle.timestamp, price);
+          events.next(page.eventOf("updated", open[at]!.candle));
+        }
+        if (open.length > 4)
+          events.next({ ...page.eventOf("updated", open.shift()!.candle), status: "final" });
+        if (turn % 30 === 10) chart.timeScale().scrollToPosition(-candles.data().length + 5, false);
+        await page.frame();
+      }
+      await page.settled();
+      const bars = candles.data() as readonly { time: number; close: number }[];
+      const all = bars.map(({ time, close }) => ({ ...page.candleAt(1_000 * time), close }));
+      const averages = page.indicatorColumns({ average: page.sma(5) }, all).average;
+      const expected = bars.map(({ time }, at) => [time, averages[at]!.toFixed(6)]).slice(4);
+      const pointsOf = (one: typeof line) =>
+        one.data().map((point) => [point.time, (point as { value: number }).value.toFixed(6)]);
+      drawing.unsubscribe();
+      const isHeard = events.observed;
+      return {
+        asked,
+        bars: bars.length,
+        points: pointsOf(line),
+        expected,
+        below: below.data().length,
+        isHeard,
+      };
+    });
+    expect(result.asked).toBe(4);
+    expect(result.points).toEqual(result.expected);
+    // Where the values come with the events, the line begins with these.
+    expect(result.below).toBe(result.bars - 3 * 34 - 4);
+    expect(result.isHeard).toBe(false);
+    expect(errors).toEqual([]);
+  });
+
+  it("asks for older candles once, where one answer is enough for the view", async () => {
+    const { tab } = await openTab();
+    const result = await tab.evaluate(async () => {
+      const { chart, candles } = page.openChart();
+      const events = new page.Subject<ReturnType<typeof page.eventOf>>();
+      const asked: number[] = [];
+      page.drawCandles(chart, candles, events, {
+        olderFrom: async (before, count) => {
+          asked.push(before);
+          await page.frame();
+          return Array.from({ length: count }, (_, at) => page.candleAt(before - (count - at) * 60_000));
+        },
+      });
+      for (const candle of page.historyOf(300)) events.next(page.eventOf("new", candle));
+      await page.settled();
+      chart.timeScale().setVisibleLogicalRange({ from: 5, to: 105 });
+      for (let turns = 0; turns < 8; turns += 1) await page.settled();
+      return { asked: asked.length, held: candles.data().length };
+    });
+    expect(result).toEqual({ asked: 1, held: 1_300 });
+  });
+
+  it("asks for none while a history still comes", async () => {
+    const { tab } = await openTab();
+    const result = await tab.evaluate(async () => {
+      const { chart, candles } = page.openChart();
+      const events = new page.Subject<ReturnType<typeof page.eventOf>>();
+      let asked = 0;
+      page.drawCandles(chart, candles, events, {
+        olderFrom: async () => {
+          asked += 1;
+          return [];
+        },
+      });
+      const history = page.historyOf(2_000);
+      const final = { status: "final", live: false } as const;
+      for (const candle of history.slice(0, 30)) events.next({ ...page.eventOf("new", candle), ...final });
+      await page.settled();
+      const early = asked;
+      for (const candle of history.slice(30)) events.next({ ...page.eventOf("new", candle), ...final });
+      events.next(page.eventOf("updated", history.at(-1)!));
+      for (let turns = 0; turns < 4; turns += 1) await page.settled();
+      return { early, asked };
+    });
+    expect(result).toEqual({ early: 0, asked: 0 });
+  });
 });

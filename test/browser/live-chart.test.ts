@@ -1,9 +1,9 @@
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { buildPage, type PageFile } from "../../examples/live-chart/page-files.js";
+import { ChartWorld, CREATED, candleBack, KEY, priceAt, STEP } from "./chart-world.js";
 import { findChromium } from "./chromium.js";
 import { connectToChromium } from "./shared-chromium.js";
-import { CREATED, candleBack, KEY, priceAt, STEP, World } from "./world.js";
 
 const executablePath = findChromium();
 const isRequired = process.env.CI === "true";
@@ -17,7 +17,7 @@ if (executablePath === undefined && !isRequired) {
 describe.skipIf(executablePath === undefined && !isRequired)("the page in a real browser", () => {
   let browser: Browser | undefined;
   let files: ReadonlyMap<string, PageFile>;
-  let world: World;
+  let world: ChartWorld;
 
   beforeAll(async () => {
     if (executablePath === undefined) throw new Error("No Chromium: install it, or set CHROMIUM_PATH");
@@ -26,7 +26,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
   afterAll(() => browser?.close());
 
   beforeEach(async () => {
-    world = await World.open(browser!, files);
+    world = await ChartWorld.open(browser!, files);
   });
   afterEach(async () => {
     await world.close();
@@ -57,7 +57,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
   });
 
   it("shows older candles than it begins with, and lines over them, where the view has room", async () => {
-    const short = await World.open(browser!, files, 30);
+    const short = await ChartWorld.open(browser!, files, 30);
     onTestFinished(() => short.close());
     await short.agrees();
     const { length } = await short.truth("10s");
@@ -78,37 +78,6 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
     await short.until("an older candle in the legend", async () =>
       isOld.test((await short.page.locator("#legend").textContent())!),
     );
-  });
-
-  it("moves the running candle", async () => {
-    const running = candleBack(world.clock, 0);
-    world.market.trade(running + 2_000, 2e-5);
-    await world.clock.advanceBy(2_000);
-    await world.shows(
-      "the new high, still open",
-      ({ drawn, candles }, time) => {
-        const point = drawn.candles.at(-1) as unknown as { time: number; high: number } | undefined;
-        return point?.time === time && point.high === 2e-5 && candles.at(-1)?.status === "open";
-      },
-      running / 1_000,
-    );
-    await world.agrees();
-  });
-
-  it("closes a candle, and begins the next one", async () => {
-    const running = candleBack(world.clock, 0);
-    world.market.trade(running + STEP, 9e-6);
-    await world.clock.advanceBy(STEP);
-    await world.shows(
-      "the candle as closed, and one after it",
-      ({ candles }, start) => {
-        const [closed, open] = candles.slice(-2);
-        const isNext = open?.candle.timestamp === start + 10_000 && open.status === "open";
-        return isNext && closed?.candle.timestamp === start && closed.status === "closed";
-      },
-      running,
-    );
-    await world.agrees();
   });
 
   it("shows a correction five candles back, where it happened, and in the lines after it", async () => {
@@ -235,7 +204,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
     expect(await theme()).toBe("light");
   });
 
-  it("fits on a phone, and changes the timeframe from the keyboard", async () => {
+  it("fits on a phone", async () => {
     const { page } = world;
     await page.setViewportSize({ width: 360, height: 740 });
     const widths = await page.evaluate(() =>
@@ -245,10 +214,6 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
       }),
     );
     expect(widths.filter(({ isClipped }) => isClipped)).toEqual([]);
-    await page.keyboard.press(".");
-    await world.shows("30s", ({ selection, drawn }) => {
-      return selection?.timeframe === "30s" && drawn.candles.every(({ time }) => Number(time) % 30 === 0);
-    });
   });
 
   it("receives the key nowhere, and asks nobody else", async () => {

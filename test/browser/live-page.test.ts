@@ -4,9 +4,9 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { buildPage, type PageFile } from "../../examples/live-chart/page-files.js";
 import { plainPrice, priceText } from "../../examples/page/figures.js";
+import { ChartWorld, CREATED, KEY, STEP } from "./chart-world.js";
 import { findChromium } from "./chromium.js";
 import { connectToChromium } from "./shared-chromium.js";
-import { CREATED, KEY, STEP, World } from "./world.js";
 
 const executablePath = findChromium();
 const isRequired = process.env.CI === "true";
@@ -32,7 +32,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("how the live page 
   let browser: Browser | undefined;
   let files: ReadonlyMap<string, PageFile>;
   let axe: string;
-  let world: World;
+  let world: ChartWorld;
 
   beforeAll(async () => {
     if (executablePath === undefined) throw new Error("No Chromium: install it, or set CHROMIUM_PATH");
@@ -41,7 +41,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("how the live page 
   afterAll(() => browser?.close());
 
   beforeEach(async () => {
-    world = await World.open(browser!, files);
+    world = await ChartWorld.open(browser!, files);
   });
   afterEach(async () => {
     await world.close();
@@ -334,29 +334,6 @@ describe.skipIf(executablePath === undefined && !isRequired)("how the live page 
     await world.page.goto(`${world.relay.url}?pair=nobody`);
     await world.shows("another one", ({ drawn }) => drawn.candles.length > 40);
     expect(await text("#unknown")).toBe("The pair nobody is not offered here. This is another one.");
-  });
-
-  it("goes on in two tabs, and after one was offline, with no error in the console", async () => {
-    const { page, market, clock } = world;
-    const other = await browser!.newPage();
-    await other.goto(world.relay.url);
-    await world.until("two viewers", async () => (await world.viewers()).includes("candles 10s 2"));
-    await page.context().setOffline(true);
-    await world.stopGateway();
-    await world.shows("a delay", ({ status }) => status?.state === "stalled");
-    expect(await text("#status")).toMatch(/^Delayed since /);
-    market.trade(clock.now() + 1_000, 2e-5);
-    await clock.advanceBy(2_000);
-    await page.context().setOffline(false);
-    await world.startGateway();
-    await world.shows("that it is live", ({ status }) => status?.state === "live");
-    await world.agrees();
-    expect(await text("#notice")).toBe("");
-    await world.until("the other tab, too", () =>
-      other.evaluate(() => window.__pairstream.drawn.candles.length > 40),
-    );
-    await other.close();
-    await world.until("one viewer", async () => (await world.viewers()).includes("candles 10s 1"));
   });
 
   it("waits without an error for older candles that it cannot have", async () => {

@@ -10,7 +10,7 @@ import {
 } from "../../src/index.js";
 import { type FaultKind, type ServiceQuirks, withFaults } from "../../src/service/index.js";
 import { type Asked, at, MINUTES, World } from "../world.js";
-import { standing } from "./market.js";
+import { standing } from "./minute-candles.js";
 
 const MINUTE = 60_000;
 const CANDLES = 480;

@@ -5,7 +5,7 @@ import type { Candle } from "../../src/contract/model.js";
 import { ema } from "../../src/indicators/averages/ema.js";
 import { withIndicators } from "../../src/operators/with-indicators.js";
 import { eventOf } from "../operators/events.js";
-import { candleOf } from "./market.js";
+import { minuteCandle } from "./minute-candles.js";
 
 it("folds events into candles kept by timestamp", () => {
   const candles = new Map<number, Candle>();
@@ -18,7 +18,7 @@ it("folds events into candles kept by timestamp", () => {
   ]) {
     applyCandleEvent(candles, event);
   }
-  expect([...candles]).toEqual([[60_000, candleOf(1, 5)]]);
+  expect([...candles]).toEqual([[60_000, minuteCandle(1, 5)]]);
 });
 
 describe("the type of an event", () => {
@@ -32,7 +32,7 @@ describe("the type of an event", () => {
     expectTypeOf<Other["type"]>().toEqualTypeOf<"new" | "removed">();
     expectTypeOf<Other>().not.toHaveProperty("previous");
     expectTypeOf<CandleEvent>().toExtend<CandleEventBase>();
-    expect(versionBefore(eventOf("updated", 1))).toEqual(candleOf(1));
+    expect(versionBefore(eventOf("updated", 1))).toEqual(minuteCandle(1));
     // @ts-expect-error: an update without a version before
     const incomplete: CandleEvent = { ...eventOf("new", 1), type: "updated" };
     expect(incomplete).not.toHaveProperty("previous");

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Candle, fetchCandles, type PairstreamError } from "../../src/index.js";
-import { answered, at, candleOf, MINUTES, time, World, withRows } from "../world.js";
+import { answered, at, MINUTES, time, tradedCandle, World, withRows } from "../world.js";
 
 async function fetched(world: World, options: Partial<Parameters<typeof fetchCandles>[1]>) {
   const candles: Candle[] = [];
@@ -64,17 +64,7 @@ describe("fetchCandles", () => {
       ["11:04:00", 6, 1],
       ["11:05:00", 6, 0],
     ]);
-    expect(candles[0]).toEqual(candleOf(at("11:02:00"), 4));
-  });
-
-  it("costs few requests over years of silence", async () => {
-    const world = new World({ start: at("12:00:30") });
-    world.swap(at("12:00:00") - 4 * 31_536_000_000, 1);
-    world.swap(at("11:59:00"), 2);
-    const { candles, outcome } = await fetched(world, { from: "2018-01-01", timeframe: "1s" });
-    expect(outcome).toBe("complete");
-    expect(candles.map(({ close }) => close)).toEqual([1, 2]);
-    expect(world.asked.length).toBeLessThan(20);
+    expect(candles[0]).toEqual(tradedCandle(at("11:02:00"), 4));
   });
 
   it("fails with the last error when the client's retries are exhausted", async () => {

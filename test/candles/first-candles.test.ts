@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type CandleEvent, type FeedStatus, watchCandles, watchFeedStatus } from "../../src/index.js";
 import { at, MINUTES, World, withRows } from "../world.js";
-import { standing } from "./market.js";
+import { standing } from "./minute-candles.js";
 
 const MINUTE = 60_000;
 /** How often polls are due, and how many closed minutes each reads again. */

@@ -5,7 +5,7 @@ import { type CandleEvent, type CandleStore, fetchCandles, watchCandles } from "
 import { withFaults } from "../../src/service/index.js";
 import { at, MINUTES, World } from "../world.js";
 import { bearableFaults } from "./bearable-faults.js";
-import { standing } from "./market.js";
+import { standing } from "./minute-candles.js";
 
 const MINUTE = 60_000;
 const START = at("12:00:10");

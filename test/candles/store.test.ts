@@ -1,79 +1,29 @@
 import { memoryStore } from "pairstream/store";
 import { describe, expect, it } from "vitest";
 import {
-  type Candle,
   type CandleEvent,
   type CandleStore,
-  createClient,
   fetchCandles,
-  recordExchanges,
-  replayExchanges,
   type Series,
-  type StoreActivity,
-  type StoreKey,
   type WatchOptions,
   watchCandles,
 } from "../../src/index.js";
-import { at, KEY, MINUTES, World, withRows } from "../world.js";
-import { standing } from "./market.js";
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-const START = at("12:00:10");
-const KEY_OF_MINUTES: StoreKey = { ...MINUTES, service: "http://localhost", weekStart: "monday" };
-const ALL = { from: 0, to: Number.MAX_SAFE_INTEGER };
-
-/** A process that begins at an instant, with a store that outlives it; the market is always the same. */
-function begin(store: CandleStore, start: number, fill = everyQuarter): World {
-  const world = new World({ start, createdAt: START - 30 * DAY, hasDate: true, client: { store } });
-  fill(world);
-  return world;
-}
-
-/** Four swaps a minute, but none in every seventh minute. */
-function everyQuarter(world: World): void {
-  for (let time = START - DAY - 10_000, price = 1; time < START + 3 * DAY; time += 15_000, price++) {
-    if (Math.floor(time / MINUTE) % 7 !== 0) world.swap(time, price);
-  }
-}
-
-async function watched(world: World, options: WatchOptions, ms: number) {
-  const events: CandleEvent[] = [];
-  const subscription = watchCandles(world.client, { ...MINUTES, ...options }).subscribe((event) =>
-    events.push(event),
-  );
-  await world.clock.advanceBy(ms);
-  const requests = world.asked.length;
-  subscription.unsubscribe();
-  await world.clock.advanceBy(0);
-  expect(world.clock.pending).toBe(0);
-  return { events, requests, candles: standing(events) };
-}
-
-async function fetched(world: World, from: number, to?: number): Promise<Candle[]> {
-  const candles: Candle[] = [];
-  const range = to === undefined ? { from } : { from, to };
-  let isComplete = false;
-  fetchCandles(world.client, { ...MINUTES, ...range }).subscribe({
-    next: (candle) => candles.push(candle),
-    complete: () => {
-      isComplete = true;
-    },
-  });
-  await world.clock.advanceBy(30_000);
-  expect(isComplete).toBe(true);
-  return candles;
-}
-
-/** What the service has, paid for without a store. */
-const truthOf = (start: number, from: number, to: number) => {
-  const world = new World({ start, createdAt: START - 30 * DAY, hasDate: true });
-  everyQuarter(world);
-  return fetched(world, from, to);
-};
-
-const told = (world: World) => world.activity.filter((each): each is StoreActivity => each.type === "store");
+import { at, MINUTES, World, withRows } from "../world.js";
+import { standing } from "./minute-candles.js";
+import {
+  ALL,
+  begin,
+  DAY,
+  everyQuarter,
+  fetched,
+  HOUR,
+  KEY_OF_MINUTES,
+  MINUTE,
+  START,
+  told,
+  truthOf,
+  watched,
+} from "./stored-world.js";
 
 describe("fetchCandles with a store", () => {
   it("asks for a range once, and for what is missing of a longer one", async () => {
@@ -376,18 +326,9 @@ describe("watchCandles with a store", () => {
       world.interfere = (_, answer) => {
         if (!isCut) return undefined;
         isCut = false;
-        return answer().then(async (given) => {
-          const body = JSON.parse(await given.text());
-          body.result = body.result.filter(
-            ({ timestamp }: { timestamp: string }) => Date.parse(timestamp) !== at("12:08:00"),
-          );
-          return {
-            ...given,
-            status: given.status,
-            headers: given.headers,
-            text: async () => JSON.stringify(body),
-          };
-        });
+        return withRows(answer, (rows) =>
+          rows.filter(({ timestamp }) => Date.parse(timestamp as string) !== at("12:08:00")),
+        );
       };
       await world.clock.advanceTo(at("12:20:00"));
       const { candles, covered } = await store.read(KEY_OF_MINUTES, ALL);
@@ -400,16 +341,11 @@ describe("watchCandles with a store", () => {
     const store = memoryStore();
     const world = begin(store, START);
     world.interfere = (_, answer) =>
-      answer().then(async (given) => {
-        const body = JSON.parse(await given.text());
-        for (const row of body.result ?? []) if (Date.parse(row.timestamp) === at("12:04:00")) row.open = "?";
-        return {
-          ...given,
-          status: given.status,
-          headers: given.headers,
-          text: async () => JSON.stringify(body),
-        };
-      });
+      withRows(answer, (rows) =>
+        rows.map((row) =>
+          Date.parse(row.timestamp as string) === at("12:04:00") ? { ...row, open: "?" } : row,
+        ),
+      );
     watchCandles(world.client, { ...MINUTES }).subscribe();
     await world.clock.advanceTo(at("12:20:00"));
     const { covered } = await store.read(KEY_OF_MINUTES, ALL);
@@ -440,172 +376,4 @@ describe("watchCandles with a store", () => {
       expect(covered.length).toBe(candles.length);
     },
   );
-});
-
-/** A store of which some methods are others. */
-const changed = (store: CandleStore, methods: Partial<CandleStore>): CandleStore => ({
-  read: (...args) => store.read(...args),
-  write: (...args) => store.write(...args),
-  forget: (...args) => store.forget(...args),
-  ...methods,
-});
-
-describe("a store in trouble", () => {
-  const never = () => new Promise<never>(() => {});
-  const rejects = () => Promise.reject(new Error("broken disk"));
-  const throws = () => {
-    throw new TypeError("no such method");
-  };
-  const TROUBLE: [string, Partial<CandleStore>][] = [
-    ["rejects all", { read: rejects, write: rejects, forget: rejects }],
-    ["throws", { read: throws, write: throws, forget: throws }],
-    ["never answers", { read: never, write: never, forget: never }],
-    ["cannot be written to", { write: rejects, forget: rejects }],
-    ["gives nonsense", { read: async () => ({ candles: 1, covered: "" }) as never }],
-    ["gives nothing", { read: async () => undefined as never }],
-  ];
-
-  it.each(TROUBLE)("that %s costs requests, and nothing else; it is told", async (_, methods) => {
-    const store = changed(memoryStore(), methods);
-    const world = begin(store, START);
-    const { candles } = await watched(world, { since: START - 2 * HOUR }, 5 * MINUTE);
-    const until = START + 2 * MINUTE;
-    const expected = await truthOf(
-      START + 5 * MINUTE,
-      Math.floor((START - 2 * HOUR) / MINUTE) * MINUTE,
-      until,
-    );
-    expect(candles.filter(({ timestamp }) => timestamp < until - MINUTE)).toEqual(
-      expected.filter(({ timestamp }) => timestamp < until - MINUTE),
-    );
-    const activity = told(world);
-    expect(activity.length).toBeGreaterThan(0);
-    expect(activity[0]).toMatchObject({
-      type: "store",
-      key: KEY_OF_MINUTES,
-      error: { name: "PairstreamError" },
-    });
-    expect(await fetched(world, START - HOUR, START - HOUR / 2)).toHaveLength(26);
-  });
-
-  it("is written to again once it is well, with all that it has missed", async () => {
-    const kept = memoryStore();
-    let isIll = true;
-    const store = changed(kept, { write: (...args) => (isIll ? rejects() : kept.write(...args)) });
-    const world = begin(store, START);
-    watchCandles(world.client, { ...MINUTES, since: START - HOUR }).subscribe();
-    await world.clock.advanceBy(10 * MINUTE);
-    isIll = false;
-    await world.clock.advanceBy(10 * MINUTE);
-    const { covered } = await kept.read(KEY_OF_MINUTES, ALL);
-    expect(covered).toEqual([{ from: at("11:00:00"), to: at("12:18:00") }]);
-  });
-
-  const wrongs: [string, (good: Awaited<ReturnType<CandleStore["read"]>>) => unknown][] = [
-    ["a candle outside of what is covered", ({ candles }) => ({ candles, covered: [] })],
-    ["a descending row", ({ candles, covered }) => ({ candles: [...candles].reverse(), covered })],
-    [
-      "a row of no interval",
-      ({ candles, covered }) => ({
-        candles: candles.map((c) => ({ ...c, timestamp: c.timestamp + 1 })),
-        covered,
-      }),
-    ],
-    [
-      "a price that is none",
-      ({ candles, covered }) => ({ candles: candles.map((c) => ({ ...c, open: -1 })), covered }),
-    ],
-  ];
-
-  it.each(wrongs)(
-    "that holds %s is not believed: what it held is forgotten, read and written again",
-    async (_, spoil) => {
-      const kept = memoryStore();
-      const range = [START - 3 * HOUR, START - HOUR] as const;
-      const expected = await fetched(begin(kept, START), ...range);
-      let isSpoilt = true;
-      const store = changed(kept, {
-        read: async (...args) => {
-          const good = await kept.read(...args);
-          return (isSpoilt && good.candles.length > 0 ? spoil(good) : good) as typeof good;
-        },
-        forget: async (...args) => {
-          isSpoilt = false;
-          await kept.forget(...args);
-        },
-      });
-      const world = begin(store, START);
-      expect(await fetched(world, ...range)).toEqual(expected);
-      expect(told(world)).toHaveLength(1);
-      expect(told(world)[0]!.error.message).toMatch(/contradicts itself/);
-      const paid = world.asked.length;
-      expect(paid).toBeGreaterThan(0);
-      expect(await fetched(world, ...range)).toEqual(expected);
-      expect(world.asked).toHaveLength(paid);
-    },
-  );
-
-  it("that contradicts itself again and again is forgotten once", async () => {
-    const kept = memoryStore();
-    let forgotten = 0;
-    const store = changed(kept, {
-      read: async (...args) => ({ ...(await kept.read(...args)), covered: [] }),
-      forget: async (...args) => {
-        forgotten += 1;
-        await kept.forget(...args);
-      },
-    });
-    const world = begin(store, START);
-    const range = [START - 3 * HOUR, START - HOUR] as const;
-    const expected = await truthOf(START, ...range);
-    for (let times = 0; times < 3; times++) expect(await fetched(world, ...range)).toEqual(expected);
-    expect(forgotten).toBe(1);
-  });
-
-  it("that holds a candle which is gone from the service gives it up, where an answer is held to it", async () => {
-    const store = memoryStore();
-    const fill = (world: World) => {
-      for (let minute = 0; minute < 60; minute++) world.swap(at("11:00:30") + minute * MINUTE, 1 + minute);
-    };
-    await fetched(begin(store, START, fill), at("11:00:00"), at("11:30:00"));
-    const later = begin(store, START, (world) => {
-      fill(world);
-      world.swaps.splice(29, 1);
-    });
-    const candles = await fetched(later, at("11:00:00"), at("11:50:00"));
-    expect(candles.at(-1)!.timestamp).toBe(at("11:49:00"));
-    const { candles: stored } = await store.read(KEY_OF_MINUTES, ALL);
-    expect(stored.map(({ timestamp }) => timestamp)).not.toContain(at("11:29:00"));
-  });
-});
-
-describe("createClient", () => {
-  const client = { baseUrl: "http://localhost", apiKey: KEY };
-
-  it.each([{}, null, 1, "candles.db", { read() {}, write() {} }])("refuses %s as a store", (store) => {
-    expect(() => createClient({ ...client, store: store as never })).toThrow(
-      expect.objectContaining({ name: "InvalidInputError", parameter: "store" }),
-    );
-  });
-
-  it("refuses a store where fetch records or replays", () => {
-    const lines: string[] = [];
-    const fetches = [
-      recordExchanges(
-        async () => ({}) as never,
-        (line) => lines.push(line),
-      ),
-    ];
-    const tape = new World({
-      start: START,
-      before: (fetch) => recordExchanges(fetch, (line) => lines.push(line)),
-    });
-    expect(tape).toBeDefined();
-    if (lines.length > 0) fetches.push(replayExchanges(lines).fetch);
-    for (const fetch of fetches) {
-      expect(() => createClient({ ...client, fetch, store: memoryStore() })).toThrow(
-        expect.objectContaining({ name: "InvalidInputError", parameter: "store" }),
-      );
-    }
-  });
 });

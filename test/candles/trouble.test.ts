@@ -137,26 +137,6 @@ describe("what retrying cannot mend ends a stream", () => {
     expect(errors[0]).toMatchObject({ name, status });
     expect(world.clock.pending).toBe(0);
   });
-
-  it("404, to three polls and for a minute, before any page has come", async () => {
-    const { world, errors } = watched();
-    world.interfere = () => answered(404, { message: "no such pair" });
-    await world.clock.advanceTo(at("12:01:30"));
-    expect(errors).toEqual([]);
-    await world.clock.advanceTo(at("12:02:30"));
-    expect(errors[0]).toMatchObject({ name: "HttpError", status: 404 });
-    expect(world.asked.map(({ sent }) => sent - at("12:00:00"))).toEqual([10_000, 61_000, 121_000]);
-  });
-
-  it("not a 404 that passes", async () => {
-    const { world, errors, events } = watched();
-    world.interfere = () => answered(404, { message: "no such pair" });
-    await world.clock.advanceTo(at("12:01:30"));
-    world.interfere = () => undefined;
-    await world.clock.advanceTo(at("12:02:30"));
-    expect(errors).toEqual([]);
-    expect(events.length).toBeGreaterThan(0);
-  });
 });
 
 describe("a row that breaks the contract", () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type CandleEvent, watchCandles } from "../../src/index.js";
-import { at, candleOf, MINUTES, short, time, World, withRows } from "../world.js";
-import { standing } from "./market.js";
+import { at, MINUTES, short, time, tradedCandle, World, withRows } from "../world.js";
+import { standing } from "./minute-candles.js";
 
 /** Subscribes and keeps what comes. */
 function collect(world: World, options: Partial<Parameters<typeof watchCandles>[1]> = {}) {
@@ -34,7 +34,7 @@ describe("the life of a candle", () => {
       "updated closed 12:02:00 #1 8",
     ]);
     expect(events[2]).toMatchObject({
-      candle: candleOf(at("12:00:00"), 5, 7),
+      candle: tradedCandle(at("12:00:00"), 5, 7),
       previous: { close: 7 },
       live: true,
     });
@@ -42,21 +42,6 @@ describe("the life of a candle", () => {
       if (status === "closed") expect(observedAt).toBeGreaterThanOrEqual(candle.timestamp + 61_000);
     }
     expect(events.every((event) => Object.isFrozen(event) && Object.isFrozen(event.candle))).toBe(true);
-  });
-
-  it("gives the old candle's last state before the new candle, in one poll", async () => {
-    const world = new World({ start: at("12:00:10") });
-    world.swap(at("12:00:05"), 5);
-    world.swap(at("12:00:59"), 6);
-    world.swap(at("12:01:00"), 7);
-    const { events } = collect(world, { every: "close" });
-    await world.clock.advanceTo(at("12:01:05"));
-    expect(events.map(short)).toEqual([
-      "new open 12:00:00 #0 5",
-      "updated closed 12:00:00 #1 6",
-      "new open 12:01:00 #0 7",
-    ]);
-    expect(new Set(events.slice(1).map((event) => event.observedAt)).size).toBe(1);
   });
 
   it("corrects a closed candle, and takes a late one in", async () => {
@@ -104,18 +89,6 @@ describe("the life of a candle", () => {
     await world.clock.advanceTo(at("12:04:10"));
     expect(events.slice(gone + 3).map(short)).toEqual(["new final 12:01:00 #0 2"]);
   });
-
-  it("stays silent while nothing changes", async () => {
-    const world = new World({ start: at("12:00:10") });
-    world.swap(at("12:00:05"), 5);
-    const { events } = collect(world, { every: 1_000 });
-    await world.clock.advanceTo(at("12:10:00"));
-    expect(events.map(short)).toEqual([
-      "new open 12:00:00 #0 5",
-      "updated closed 12:00:00 #1 5",
-      "updated final 12:00:00 #2 5",
-    ]);
-  });
 });
 
 describe("history, then live", () => {
@@ -143,14 +116,6 @@ describe("history, then live", () => {
     expect(standing(events)).toHaveLength(candles + 1);
     expect(events.at(-1)!.candle.timestamp).toBe(at("12:00:00"));
     expect(events.every(({ live }) => !live)).toBe(true);
-  });
-
-  it("gives what there is where the pair is younger than that", async () => {
-    const world = new World({ start: at("12:00:30") });
-    world.swapsEvery(60_000, at("11:00:00"), at("12:10:00"));
-    const { events } = collect(world, { since: { candles: 500 } });
-    await world.clock.advanceTo(at("12:00:40"));
-    expect(standing(events)).toHaveLength(61);
   });
 
   it("loses nothing of a candle that closes while pages are walked", async () => {
@@ -240,19 +205,6 @@ describe("one poll for all subscribers", () => {
       "new open 12:06:00 #0 67",
     ]);
     expect(fromWindow.events.at(-1)!.live).toBe(true);
-  });
-
-  it("polls apart what is asked for apart", async () => {
-    const world = new World({ start: at("12:00:10") });
-    collect(world);
-    collect(world, { revisionWindow: 3 });
-    collect(world, { settle: 2_000 });
-    collect(world, { every: 30_000 });
-    collect(world, { currency: "native" });
-    collect(world, { since: at("11:59:30"), fillGaps: true });
-    world.swapsEvery(60_000, at("11:00:00"), at("12:20:00"));
-    await world.clock.advanceTo(at("12:00:11"));
-    expect(world.candleRequests()).toHaveLength(5);
   });
 
   it("starts anew after everybody has left", async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type CandleEvent, type FeedStatus, watchCandles, watchFeedStatus } from "../../src/index.js";
 import type { ServiceQuirks } from "../../src/service/index.js";
 import { at, MINUTES, World, withRows } from "../world.js";
-import { standing } from "./market.js";
+import { standing } from "./minute-candles.js";
 
 const MINUTE = 60_000;
 const QUIRKS: ServiceQuirks[] = (["newest-first", "oldest-first", "shuffled"] as const).flatMap((order) =>

@@ -5,7 +5,7 @@ import { type StoredSeries, StoreKeeper } from "../../src/client/stored-series.j
 import type { Series } from "../../src/contract/model.js";
 import type { CandleStore } from "../../src/contract/store.js";
 import { VirtualClock } from "../../src/replay/virtual-clock.js";
-import { candleOf, MINUTE, SERIES } from "../candles/market.js";
+import { MINUTE, minuteCandle, SERIES } from "../candles/minute-candles.js";
 
 const OTHER: Series = { ...SERIES, pairAddress: "other" };
 const NOTHING_UNKNOWN: ReadonlySet<number> = new Set();
@@ -25,7 +25,7 @@ function keeperOf(store: CandleStore) {
 }
 
 function write(series: StoredSeries, from: number, to: number): void {
-  const candles = Array.from({ length: to - from }, (_, minute) => candleOf(from + minute));
+  const candles = Array.from({ length: to - from }, (_, minute) => minuteCandle(from + minute));
   series.write({ from: from * MINUTE, to: to * MINUTE, candles }, NOTHING_UNKNOWN);
 }
 

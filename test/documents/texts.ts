@@ -10,6 +10,7 @@ import type {
   Sniper,
   SniperEvent,
 } from "../../src/index.js";
+import { flatCandle } from "../candles/minute-candles.js";
 import { at, MINUTES, PAIR } from "../world.js";
 
 const timeOf = (instant: number) => new Date(instant).toISOString().slice(11, 16);
@@ -62,11 +63,10 @@ export function channelText(event: ChannelEvent): string {
   return isFeedStatus(event) ? statusText(event) : sniperText(event);
 }
 
-/** The candle of a minute, all of its prices the same, of `12:00 = 5`. */
-function candleOf(text: string): Candle {
+/** The candle that `12:00 = 5` names. */
+function readCandle(text: string): Candle {
   const [, time, price] = /^(\d\d:\d\d) = (\d+)$/.exec(text) ?? misread(text);
-  const [timestamp, close] = [at(`${time}:00`), Number(price)];
-  return { timestamp, open: close, high: close, low: close, close, volume: 1, swaps: 1 };
+  return flatCandle(at(`${time}:00`), Number(price));
 }
 
 /** The event of `new 12:00 = 5, open`. */
@@ -83,7 +83,7 @@ export function indicatorEventOf(text: string): IndicatorEvent<Record<string, nu
     .slice(1)
     .map((value) => value.split(" ") as [string, string]);
   const base = {
-    candle: candleOf(candle!),
+    candle: readCandle(candle!),
     status: status as CandleEvent["status"],
     revision: 0,
     live: true,

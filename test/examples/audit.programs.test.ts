@@ -7,7 +7,6 @@ import { sqliteStore } from "pairstream/store";
 import { lastValueFrom, toArray } from "rxjs";
 import { afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { readOptions } from "../../examples/audit/options.js";
-import { FORMATS } from "../../examples/history/formats.js";
 import { UsageError } from "../../examples/terminal/command-line.js";
 import { temporaryFolder } from "./files.js";
 import { endAll, expectRefusal, run } from "./program.js";
@@ -113,16 +112,15 @@ describe("an audit", () => {
     expect(rowsOf(file)).toEqual(before);
   });
 
-  it("reads what example:history writes, whatever the kind, over the range that it holds", async () => {
+  it("reads what example:history writes that says of what it is, over the range that it holds", async () => {
     const range = ["--from", "2025-01-02T10:00Z", "--to", "2025-01-02T14:00Z"];
-    for (const format of FORMATS) {
+    for (const format of ["parquet", "db"]) {
       const file = join(await temporaryFolder(), `candles.${format}`);
       const download = run("examples/history.ts", [...range, "--output", file]);
       expect(await download.ended).toBe(0);
       const program = audit([file, "--outliers", "1000"]);
       expect({ code: await program.ended, errors: program.errors() }).toEqual({ code: 0, errors: "" });
       expect(program.lines.at(-1)).toBe("nothing is wrong; 1 request, 150 units");
-      if (format === "ndjson" || format === "csv") continue;
       expect(program.lines[0]).toContain("1min, 2025-01-02 10:00:00 to 2025-01-02 14:00:00");
       const another = audit([file, "--timeframe", "5min"]);
       await expectRefusal(
@@ -132,15 +130,7 @@ describe("an audit", () => {
     }
   });
 
-  it("says of a store that covers nothing of a range that is asked for that it is a hole", async () => {
-    const file = join(await temporaryFolder(), "candles.db");
-    const store = sqliteStore(new Libsql(file));
-    const key = { ...series, service: demo.clientOptions.baseUrl, weekStart: "monday" } as const;
-    await store.read(key, RANGE);
-    store.close();
-    const program = audit([file, ...GIVEN, "--outliers", "1000"]);
-    expect(await program.ended).toBe(1);
-    expect(program.lines.at(-1)).toBe("1 hole; 2 requests, 300 units");
+  it("has to be told a range where the file holds no candles", async () => {
     await expectRefusal(audit([await fileOf([])]), /holds no candles of .*; set --from and --to/);
   });
 
@@ -168,7 +158,6 @@ function rowsOf(file: string) {
   return rows;
 }
 
-/** Node's own driver may say that it is an experiment. */
 describe("what cannot be audited", () => {
   it.each([
     [["candles.db", "--from", "yesterday"], /an instant with a zone/],
@@ -186,24 +175,12 @@ describe("what cannot be audited", () => {
 
   it("ends with 2 and one line where the options are to blame", async () => {
     await expectRefusal(audit(["nowhere.ndjson"]), /nowhere\.ndjson cannot be read: /);
-    await expectRefusal(
-      audit(["--from", "2025-01-03", "--to", "2025-01-02"]),
-      /--from has to be before --to$/,
-    );
-    await expectRefusal(audit(["--timeframe", "7min"]), /allowed: 1s, 10s/);
   });
 
   it("ends with 1 where the file is", async () => {
     const broken = audit([await fileOf([candles[0]!, { ...candles[1]!, high: -1 }])]);
     expect(await broken.ended).toBe(1);
     expect(broken.errors()).toMatch(/^error: .*candles\.ndjson: high of line 2 is -1; allowed: /);
-    const empty = join(await temporaryFolder(), "empty.db");
-    const database = new Libsql(empty);
-    database.exec("PRAGMA user_version = 7");
-    database.close();
-    const older = audit([empty, ...GIVEN]);
-    expect(await older.ended).toBe(1);
-    expect(older.errors()).toMatch(/^error: .*empty\.db: The database has version 7/m);
     const other = audit([await fileOf(["SQLite format 3\0 or so"], "other.db"), ...GIVEN]);
     expect(await other.ended).toBe(1);
     expect(other.errors()).toMatch(/^error: .*other\.db: The database failed: /m);

@@ -270,7 +270,6 @@ describe("options that cannot be taken", () => {
   });
 
   it("end with exit code 2 and one line", async () => {
-    await expectRefusal(run(EXAMPLE, ["--timeframe", "7min"]), /allowed: 1s, 10s/);
     await expectRefusal(run(EXAMPLE, ["--fee", "100"]), /fees.*allowed: a number from 0 to below 1/);
   });
 
@@ -287,28 +286,5 @@ describe("options that cannot be taken", () => {
       constructor: UsageError,
       message: expect.stringMatching(message),
     });
-  });
-
-  it("--help names them", async () => {
-    const program = run(EXAMPLE, ["--help"]);
-    expect(await program.ended).toBe(0);
-    const text = program.lines.join("\n");
-    const sources = ["candles", "store", "base-url", "pair", "tape", "minimum-usd", "seed"];
-    const rest = [
-      "timeframe",
-      "within",
-      "fee",
-      "gas",
-      "slippage",
-      "volume-share",
-      "strategy",
-      "set",
-      "sweep",
-      "split",
-      "walk-forward",
-      "workers",
-      "csv",
-    ];
-    for (const name of [...sources, ...rest]) expect(text).toContain(`--${name}`);
   });
 });

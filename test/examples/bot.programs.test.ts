@@ -1,6 +1,4 @@
-import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path/posix";
 import { createPairService, listen, type SwapSource } from "pairstream/service";
@@ -8,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vit
 import { pacedMarket } from "../../bench/store/starts.js";
 import { ndjsonLog } from "../../examples/bot/log.js";
 import { stateFile } from "../../examples/bot/state-file.js";
+import { freePort } from "./ports.js";
 import { endAll, expectRefusal, run } from "./program.js";
 
 const EXAMPLE = "examples/bot.ts";
@@ -22,16 +21,6 @@ afterEach(async () => {
   await endAll();
   rmSync(folder, { recursive: true });
 });
-
-/** A port at which nothing listens any more. */
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 /** A service of this process, and what it is asked for. */
 async function countedService() {
@@ -106,7 +95,7 @@ describe("the bot's program", () => {
   });
 
   it("says why an address does not answer, before anything was live", async () => {
-    const args = ["--base-url", `http://127.0.0.1:${await closedPort()}`, "--pair", "pair"];
+    const args = ["--base-url", `http://127.0.0.1:${await freePort()}`, "--pair", "pair"];
     const key = { PAIRSTREAM_API_KEY: "any" };
     const program = run(EXAMPLE, [...QUICK, ...args, "--state", join(folder, "state.json")], key);
     const status = JSON.parse(await program.line((line) => /"status".*"error"/.test(line)));
@@ -146,14 +135,13 @@ describe("the bot's program", () => {
     expect(again.requests).toBeGreaterThanOrEqual(pairs.length);
   });
 
-  it("refuses a state that is none, a timeframe that is none, and a service without a key", async () => {
+  it("refuses a state that is none, a service without a key, and a store that is none", async () => {
     const state = join(folder, "state.json");
     writeFileSync(state, "[1]");
     const program = run(EXAMPLE, ["--state", state]);
     expect(await program.ended).toBe(1);
     expect(program.errors()).toMatch(/^error: .*state\.json does not hold the state of this bot.*\n$/);
     expect(readFileSync(state, "utf8")).toBe("[1]");
-    await expectRefusal(run(EXAMPLE, ["--timeframe", "7min"]), /allowed: 1s/);
     await expectRefusal(run(EXAMPLE, ["--base-url", "https://example.com"]), /needs a key/);
     await expectRefusal(run(EXAMPLE, ["--store", folder]), /cannot be used as a store/);
   });

@@ -6,7 +6,7 @@ import { asyncBufferFromFile, parquetMetadataAsync } from "hyparquet";
 import { type Candle, fetchCandles, type Series } from "pairstream";
 import { sqliteStore } from "pairstream/store";
 import { lastValueFrom, NEVER, toArray } from "rxjs";
-import { afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openStore, type WantedSeries } from "../../examples/history/database.js";
 import { download } from "../../examples/history/download.js";
 import { formatOf } from "../../examples/history/formats.js";
@@ -14,7 +14,7 @@ import { parquetContents, writeParquet } from "../../examples/history/parquet-fi
 import { readCandleFile } from "../../examples/history/read-file.js";
 import { openTarget } from "../../examples/history/targets.js";
 import { openDatabase } from "../../examples/terminal/sqlite.js";
-import { candleOf, MINUTE } from "../candles/market.js";
+import { MINUTE, minuteCandle } from "../candles/minute-candles.js";
 import { temporaryFolder } from "./files.js";
 import { client, clientOf, FROM, history, SERIES, serve, TO } from "./past.js";
 import { endAll, type Program } from "./program.js";
@@ -114,7 +114,6 @@ describe.each(FORMATS)("a download to .%s", (format) => {
 
 describe("an interrupted download", () => {
   it.each([
-    ["csv", "SIGKILL", "SIGKILL"],
     ["parquet", "SIGINT", 130],
     ["parquet", "SIGKILL", "SIGKILL"],
     ["db", "SIGINT", 130],
@@ -168,7 +167,7 @@ describe("a .csv", () => {
 });
 
 describe("a .parquet", () => {
-  const minutes = (count: number) => Array.from({ length: count }, (_, at) => candleOf(at + 1, at % 7));
+  const minutes = (count: number) => Array.from({ length: count }, (_, at) => minuteCandle(at + 1, at % 7));
   const contents = { series: SERIES, covered: { from: 0, to: 200_000 * MINUTE } };
 
   async function* each<T>(values: Iterable<T>): AsyncGenerator<T> {
@@ -200,7 +199,7 @@ describe("a .parquet", () => {
 
   it("may hold nothing, and the smallest and largest numbers", async () => {
     const extreme = { open: Number.MIN_VALUE, high: 1e100, low: 0, close: 0.1 + 0.2, volume: 0 };
-    for (const written of [[], [{ ...candleOf(3), ...extreme, swaps: Number.MAX_SAFE_INTEGER }]]) {
+    for (const written of [[], [{ ...minuteCandle(3), ...extreme, swaps: Number.MAX_SAFE_INTEGER }]]) {
       const file = await newFile("parquet");
       await writeParquet(file, each(written), contents);
       await expectCandles(file, written);
@@ -324,22 +323,6 @@ describe("a .db", () => {
     }
   });
 
-  it("says what to install where there is no driver", async () => {
-    const builtin = vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined as never);
-    vi.doMock("libsql", () => {
-      throw new Error("Cannot find package 'libsql'");
-    });
-    onTestFinished(() => {
-      builtin.mockRestore();
-      vi.doUnmock("libsql");
-    });
-    const file = await newFile("db");
-    await expect(openDatabase(file)).rejects.toThrow(
-      'a store needs SQLite: Node 22.13 and newer has it; else run "npm install libsql"',
-    );
-    expect(existsSync(file)).toBe(false);
-  });
-
   it("is what a client takes as its store", async () => {
     const file = await newFile("db");
     await downloadTo(file);
@@ -365,7 +348,7 @@ describe("readCandleFile", () => {
   it("checks what it reads, whatever the file", async () => {
     const file = await newFile("parquet");
     const wrong = async function* () {
-      yield* [candleOf(2), candleOf(1)];
+      yield* [minuteCandle(2), minuteCandle(1)];
     };
     await writeParquet(file, wrong(), { series: SERIES, covered: { from: 0, to: TO } });
     await expect(read(file)).rejects.toThrow(/timestamp of line 2/);

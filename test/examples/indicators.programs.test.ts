@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { endAll, run } from "./program.js";
+import { endAll, expectRefusal, run } from "./program.js";
 
 const EXAMPLE = "examples/indicators.ts";
 
@@ -30,28 +30,7 @@ describe("the indicators of a pair", () => {
     expect(candles.length).toBeGreaterThan(42);
   });
 
-  it("go on until Ctrl-C", async () => {
-    const program = run(EXAMPLE);
-    await program.line((line) => / open /.test(line));
-    program.child.kill("SIGINT");
-    expect(await program.ended).toBe(0);
-    expect(program.errors()).toBe("");
-  });
-
-  it("end when the pipe is closed", async () => {
-    const program = run(EXAMPLE, ["--timeframe", "1s"]);
-    await program.line((line) => / open /.test(line));
-    program.child.stdout?.destroy();
-    expect(await program.ended).toBe(0);
-    expect(program.errors()).toBe("");
-  });
-
   it("have options, which are checked", async () => {
-    const help = run(EXAMPLE, ["--help"]);
-    expect(await help.ended).toBe(0);
-    for (const name of ["timeframe", "seed", "candles"]) expect(help.lines.join("\n")).toContain(`--${name}`);
-    const refused = run(EXAMPLE, ["--timeframe", "7min"]);
-    expect(await refused.ended).toBe(2);
-    expect(refused.errors()).toMatch(/^error: .*allowed: 1s, 10s, .*\n$/);
+    await expectRefusal(run(EXAMPLE, ["--timeframe", "7min"]), /allowed: 1s, 10s, /);
   });
 });

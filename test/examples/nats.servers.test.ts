@@ -1,33 +1,23 @@
-import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openStore } from "../../examples/terminal/store-file.js";
-import { type Market, openMarket } from "../adapters/nats/market.js";
+import { type BusyService, openBusyService } from "../adapters/nats/busy-service.js";
 import { hasServer, type NatsServer, startServer, until } from "../adapters/nats/servers.js";
 import { hasPromtool, promtool } from "../promtool.js";
 import { temporaryFolder } from "./files.js";
+import { freePort } from "./ports.js";
 import { endAll, run } from "./program.js";
 
 const PAIR = "one";
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
 describe.skipIf(!hasServer)("a collector and a bot over NATS", () => {
   let server: NatsServer;
-  let market: Market;
+  let market: BusyService;
   let shared: string[];
 
   beforeAll(async () => {
     server = await startServer();
-    market = await openMarket([PAIR]);
+    market = await openBusyService([PAIR]);
     shared = ["--servers", server.url, "--timeframe", "1s"];
   });
   afterEach(endAll);

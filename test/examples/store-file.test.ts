@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { UsageError } from "../../examples/terminal/command-line.js";
 import { openStore, withStore } from "../../examples/terminal/store-file.js";
 import { DRIVERS, newPath } from "../adapters/store/drivers.js";
-import { candleOf, MINUTE } from "../candles/market.js";
+import { MINUTE, minuteCandle } from "../candles/minute-candles.js";
 
 const KEY: StoreKey = {
   service: "https://service.test/v1",
@@ -15,7 +15,7 @@ const KEY: StoreKey = {
   currency: "usd",
   weekStart: "monday",
 };
-const KNOWN = { from: 0, to: 3 * MINUTE, candles: [candleOf(0), candleOf(2)] };
+const KNOWN = { from: 0, to: 3 * MINUTE, candles: [minuteCandle(0), minuteCandle(2)] };
 const ALL = { from: 0, to: Number.MAX_SAFE_INTEGER };
 
 afterEach(() => {

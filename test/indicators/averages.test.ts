@@ -14,7 +14,7 @@ import type { Indicator } from "../../src/indicators/kernel.js";
 import type { SourceOptions } from "../../src/indicators/source.js";
 import { describeIndicator, expectLengthChecked, fading, type IndicatorCase, pushAll } from "./contract.js";
 import { describeTalib } from "./golden.js";
-import { flatMarket, marketOf } from "./market.js";
+import { flatMarket, marketOf } from "./random-candles.js";
 import {
   closesOf,
   combined,

@@ -23,7 +23,7 @@ import {
   vwma,
 } from "../../src/index.js";
 import { columnsOf, expectColumnsAsStreamed } from "./by-column.js";
-import { extremesOf, flatMarket, marketOf, someSeed } from "./market.js";
+import { extremesOf, flatMarket, marketOf, someSeed } from "./random-candles.js";
 
 /** Gives a value only now and then, and counts candles. */
 const everyThird = indicator(() => countingFrom(0));

@@ -5,7 +5,7 @@ import { InvalidInputError } from "../../src/errors.js";
 import { indicatorColumns } from "../../src/indicators/columns/indicator-columns.js";
 import type { Indicator, Kernel } from "../../src/indicators/kernel.js";
 import { columnsIn, columnsOf, expectColumnsAsStreamed, expectSameNumbers } from "./by-column.js";
-import { extremesOf, flatMarket, marketOf, randomOf, scaled, someSeed } from "./market.js";
+import { extremesOf, flatMarket, marketOf, randomOf, scaled, someSeed } from "./random-candles.js";
 import { numbersOf } from "./values.js";
 
 /** What an indicator claims about itself. */

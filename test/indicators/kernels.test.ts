@@ -11,7 +11,7 @@ import {
 } from "../../src/indicators/series-kernel.js";
 import { expectColumnsAsStreamed } from "./by-column.js";
 import { describeIndicator } from "./contract.js";
-import { marketOf } from "./market.js";
+import { marketOf } from "./random-candles.js";
 
 /** Notes what it is given, and answers it. */
 class Echo<T> {

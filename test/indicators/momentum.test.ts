@@ -19,7 +19,6 @@ import { williamsR } from "../../src/indicators/momentum/williams-r.js";
 import type { SourceOptions } from "../../src/indicators/source.js";
 import { describeIndicator, expectLengthChecked, fading, pushAll } from "./contract.js";
 import { describeTalib } from "./golden.js";
-import { flatMarket, marketOf, scaled, someSeed } from "./market.js";
 import {
   balances,
   channelIndices,
@@ -34,6 +33,7 @@ import {
   tripleSlopes,
   ultimates,
 } from "./momentum-reference.js";
+import { flatMarket, marketOf, scaled, someSeed } from "./random-candles.js";
 import { closesOf, combined } from "./reference.js";
 import { numbersOf } from "./values.js";
 

@@ -9,7 +9,7 @@ import { sma } from "../../src/indicators/averages/sma.js";
 import { type Indicator, indicator, isIndicator, type Kernel } from "../../src/indicators/kernel.js";
 import type { Source } from "../../src/indicators/source.js";
 import { pushAll } from "./contract.js";
-import { flatMarket, marketOf } from "./market.js";
+import { flatMarket, marketOf } from "./random-candles.js";
 
 /** The names under which the root door has them. */
 const INDICATORS = new RegExp(

@@ -8,7 +8,7 @@ import { psar } from "../../src/indicators/trend/psar.js";
 import { supertrend } from "../../src/indicators/trend/supertrend.js";
 import { describeIndicator, expectLengthChecked, fading, pushAll } from "./contract.js";
 import { describeTalib } from "./golden.js";
-import { flatMarket, marketOf, scaled, someSeed } from "./market.js";
+import { flatMarket, marketOf, scaled, someSeed } from "./random-candles.js";
 import {
   aroons,
   directionalMovements,
@@ -100,13 +100,13 @@ describeTalib("trend", {
 });
 
 /** A candle from `low` to `high` that closes at `close`. */
-function candleOf(low: number, high: number, close: number): Candle {
+function candleBetween(low: number, high: number, close: number): Candle {
   return { timestamp: 0, open: close, high, low, close, volume: 1, swaps: 1 };
 }
 
 /** The same market upside down: the price `200 − x` for `x`. */
 function mirrored(candles: readonly Candle[]): Candle[] {
-  return candles.map(({ high, low, close }) => candleOf(200 - high, 200 - low, 200 - close));
+  return candles.map(({ high, low, close }) => candleBetween(200 - high, 200 - low, 200 - close));
 }
 
 describe("the trend indicators", () => {
@@ -157,7 +157,7 @@ describe("adx", () => {
   });
 
   it("takes a straight way for the strongest trend", () => {
-    const rising = Array.from({ length: 60 }, (_, at) => candleOf(at, at + 1, at + 1));
+    const rising = Array.from({ length: 60 }, (_, at) => candleBetween(at, at + 1, at + 1));
     const last = pushAll(adx(14)(), rising).at(-1)!;
     expect(last.adx).toBeCloseTo(100, 9);
     expect(last.minusDi).toBe(0);
@@ -166,7 +166,7 @@ describe("adx", () => {
   });
 
   it("gives no direction to a candle that moves both ends alike, or lies within the one before", () => {
-    const still = Array.from({ length: 40 }, (_, at) => candleOf(50 - at, 50 + at, 50));
+    const still = Array.from({ length: 40 }, (_, at) => candleBetween(50 - at, 50 + at, 50));
     const within = [...still].reverse();
     for (const candles of [still, within]) {
       expect(pushAll(adx(5)(), candles).at(-1)).toEqual({ adx: 0, plusDi: 0, minusDi: 0 });
@@ -185,7 +185,7 @@ describe("adx", () => {
 
 describe("aroon", () => {
   it("counts the most recent of equal extremes", () => {
-    const candles = [5, 9, 9, 7, 3, 3, 6].map((price) => candleOf(price, price, price));
+    const candles = [5, 9, 9, 7, 3, 3, 6].map((price) => candleBetween(price, price, price));
     // Of the last 7: the highest high 4 candles ago, the lowest low 1 ago.
     expect(pushAll(aroon(6)(), candles).at(-1)).toEqual({
       up: (100 * 2) / 6,
@@ -213,7 +213,7 @@ describe("psar", () => {
     fc.assert(
       fc.property(someSeed, (seed) => {
         // The second candle falls, so that there is a direction to turn around.
-        const candles = [candleOf(90, 110, 100), candleOf(80, 105, 100), ...marketOf(seed, 200)];
+        const candles = [candleBetween(90, 110, 100), candleBetween(80, 105, 100), ...marketOf(seed, 200)];
         const values = pushAll(psar()(), candles);
         const others = pushAll(psar()(), mirrored(candles));
         values.slice(1).forEach((value, at) => {
@@ -226,12 +226,12 @@ describe("psar", () => {
 
   it("turns where the low touches the stop, at the highest high", () => {
     const candles = [
-      candleOf(10, 11, 11),
-      candleOf(11, 12, 12),
-      candleOf(12, 13, 13),
-      candleOf(10, 12, 11),
-      candleOf(9, 11, 9),
-      candleOf(8, 10, 8),
+      candleBetween(10, 11, 11),
+      candleBetween(11, 12, 12),
+      candleBetween(12, 13, 13),
+      candleBetween(10, 12, 11),
+      candleBetween(9, 11, 9),
+      candleBetween(8, 10, 8),
     ];
     // The first low; 2 % of the way from there to 12; the turn, at 13. The way from there to 10 is held up by the 13
     // of the candle before the turn, and then, of 4 % as there is a new low, by nothing.
@@ -240,14 +240,14 @@ describe("psar", () => {
 });
 
 describe("supertrend", () => {
-  const rise = Array.from({ length: 40 }, (_, at) => candleOf(100 + at, 102 + at, 101 + at));
+  const rise = Array.from({ length: 40 }, (_, at) => candleBetween(100 + at, 102 + at, 101 + at));
 
   it("turns with a close beyond the band, not with a wick", () => {
     const kernel = supertrend(5, 2)();
     const { value, direction } = pushAll(kernel, rise).at(-1)!;
     expect(direction).toBe(1);
-    expect(kernel.peek(candleOf(value / 2, 140, value))!.direction).toBe(1);
-    expect(kernel.peek(candleOf(value / 2, 140, value * 0.999))!.direction).toBe(-1);
+    expect(kernel.peek(candleBetween(value / 2, 140, value))!.direction).toBe(1);
+    expect(kernel.peek(candleBetween(value / 2, 140, value * 0.999))!.direction).toBe(-1);
   });
 
   it("keeps its side of the candles' middle while the trend lasts, and never steps back", () => {
@@ -271,12 +271,17 @@ describe("supertrend", () => {
     const rest = pushAll(kernel, flatMarket(1_000, 140));
     expect(rest.at(-1)).toEqual({ value: 140, direction: 1 });
     expect(new Set(rest.map((value) => value!.direction))).toEqual(new Set([1]));
-    expect(kernel.peek(candleOf(139, 140, 139))!.direction).toBe(-1);
+    expect(kernel.peek(candleBetween(139, 140, 139))!.direction).toBe(-1);
   });
 
   it("has no lower band below 0, as in TradingView", () => {
     // Once a close is above the upper band, the lower one lies far below 0 by the range alone.
-    const wide = [candleOf(1, 1, 1), candleOf(1, 100, 100), candleOf(1, 100, 1), candleOf(150, 1_000, 1_000)];
+    const wide = [
+      candleBetween(1, 1, 1),
+      candleBetween(1, 100, 100),
+      candleBetween(1, 100, 1),
+      candleBetween(150, 1_000, 1_000),
+    ];
     const values = pushAll(supertrend(1, 3)(), wide);
     expect(values[1]).toEqual({ value: 50.5 + 3 * 99, direction: -1 });
     expect(values.at(-1)).toEqual({ value: 0, direction: 1 });

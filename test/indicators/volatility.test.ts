@@ -13,7 +13,7 @@ import { stdDev } from "../../src/indicators/volatility/std-dev.js";
 import { trueRange } from "../../src/indicators/volatility/true-range.js";
 import { describeIndicator, expectLengthChecked, fading, pushAll } from "./contract.js";
 import { describeTalib, talibCandles } from "./golden.js";
-import { flatMarket, marketOf, scaled } from "./market.js";
+import { flatMarket, marketOf, scaled } from "./random-candles.js";
 import {
   closesOf,
   combined,

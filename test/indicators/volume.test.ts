@@ -11,7 +11,7 @@ import { obv } from "../../src/indicators/volume/obv.js";
 import { vwap } from "../../src/indicators/volume/vwap.js";
 import { describeIndicator, expectLengthChecked, fading, pushAll } from "./contract.js";
 import { describeTalib } from "./golden.js";
-import { flatMarket, marketOf, randomOf, someSeed } from "./market.js";
+import { flatMarket, marketOf, randomOf, someSeed } from "./random-candles.js";
 import { windowed } from "./reference.js";
 import {
   chaikinOscillators,

@@ -11,7 +11,7 @@ export default mergeConfig(
         "test/candles/{live,view}/*.test.ts",
         "test/client/limits/{budget,places,quota}.test.ts",
         "test/client/service-clock*.test.ts",
-        "test/operators/crosses.test.ts",
+        "test/operators/crosses*.test.ts",
         "test/poll/schedule.test.ts",
         "test/snipers/diff*.test.ts",
       ],

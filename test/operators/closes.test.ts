@@ -45,14 +45,6 @@ describe("closes", () => {
     });
   });
 
-  it("keeps what has closed to one subscription", () => {
-    const closed = of(EVENTS.A, EVENTS.c).pipe(closes());
-    const seen: unknown[] = [];
-    closed.subscribe((candle) => seen.push(candle));
-    closed.subscribe((candle) => seen.push(candle));
-    expect(seen).toEqual([EVENTS.A, EVENTS.A]);
-  });
-
   it("remembers only candles that are not final, even where final events stay away", () => {
     const sets: Set<unknown>[] = [];
     class CountedSet<T> extends Set<T> {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../src/candles/event.js";
 import type { Candle } from "../../src/contract/model.js";
 import { heikinAshi } from "../../src/operators/heikin-ashi.js";
-import { candleOf, standing } from "../candles/market.js";
+import { minuteCandle, standing } from "../candles/minute-candles.js";
 import { eventOf } from "./events.js";
 import { describeSeriesManners, emitted } from "./manners.js";
 import { Lives, sequences } from "./sequences.js";
@@ -16,7 +16,7 @@ function priced(
   [open, high, low, close]: readonly [number, number, number, number],
   status: CandleEvent["status"] = "closed",
 ): CandleEvent {
-  const candle = { ...candleOf(at), open, high, low, close, volume: 10 * at, swaps: at };
+  const candle = { ...minuteCandle(at), open, high, low, close, volume: 10 * at, swaps: at };
   return { ...eventOf(type, at, status), candle };
 }
 

@@ -5,7 +5,7 @@ import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
 import type { Candle } from "../../src/contract/model.js";
 import { InvalidInputError } from "../../src/errors.js";
 import { latest } from "../../src/operators/latest.js";
-import { candleOf } from "../candles/market.js";
+import { minuteCandle } from "../candles/minute-candles.js";
 import { eventOf } from "./events.js";
 import { describeManners, marbles } from "./manners.js";
 
@@ -21,8 +21,8 @@ const EVENTS = {
   y: eventOf("removed", 2),
   z: eventOf("removed", 3),
 };
-const [a, b, c, d] = [candleOf(1), candleOf(2), candleOf(3), candleOf(4)];
-const [A, B] = [candleOf(1, 9), candleOf(2, 9)];
+const [a, b, c, d] = [minuteCandle(1), minuteCandle(2), minuteCandle(3), minuteCandle(4)];
+const [A, B] = [minuteCandle(1, 9), minuteCandle(2, 9)];
 const WINDOWS: Record<string, Candle[]> = {
   0: [],
   1: [a],
@@ -101,7 +101,7 @@ describe("latest", () => {
           window = next;
         });
         for (const { at, type, price } of steps) {
-          const isKnown = candles.has(candleOf(at).timestamp);
+          const isKnown = candles.has(minuteCandle(at).timestamp);
           if (type === "remove" && !isKnown) continue;
           const event = eventOf(
             type === "remove" ? "removed" : isKnown ? "updated" : "new",

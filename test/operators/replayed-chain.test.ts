@@ -4,7 +4,7 @@ import type { CandleEvent } from "../../src/candles/event.js";
 import type { Candle } from "../../src/contract/model.js";
 import { IndicatorChain, KernelSet } from "../../src/operators/indicator-chain.js";
 import type { IndicatorEvent } from "../../src/operators/indicator-event.js";
-import { standing } from "../candles/market.js";
+import { standing } from "../candles/minute-candles.js";
 import { eventOf } from "./events.js";
 import { average, channel, mean } from "./kernels.js";
 import { reachable } from "./manners.js";

@@ -16,7 +16,7 @@ import { resample } from "../../src/operators/resample.js";
 import { nests, Resampler } from "../../src/operators/resampler.js";
 import { withIndicators } from "../../src/operators/with-indicators.js";
 import { intervalsOf } from "../../src/timeframe.js";
-import { candleOf, standing } from "../candles/market.js";
+import { minuteCandle, standing } from "../candles/minute-candles.js";
 import { eventOf } from "./events.js";
 import { average } from "./kernels.js";
 import { describeSeriesManners, emitted, failure, reachable } from "./manners.js";
@@ -162,7 +162,7 @@ describe("resample", () => {
   it("adds up without drift", () => {
     const sized = (volume: number) => ({
       ...eventOf("updated", 1, "open"),
-      candle: { ...candleOf(1), volume },
+      candle: { ...minuteCandle(1), volume },
     });
     const events = [eventOf("new", 0, "final"), { ...sized(1e18), type: "new" as const }, sized(0.1)];
     expect(emitted(resample("1h"), events).at(-1)!.candle.volume).toBe(1.1);

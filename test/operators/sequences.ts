@@ -5,7 +5,8 @@ import { isSame } from "../../src/candles/live/book.js";
 import type { CandleRules } from "../../src/candles/rules.js";
 import { CandleView } from "../../src/candles/view/view.js";
 import type { Candle } from "../../src/contract/model.js";
-import { MINUTE, MINUTES, play, readOf, type Scene, SERIES } from "../candles/market.js";
+import { MINUTE, MINUTES, readOf, SERIES } from "../candles/minute-candles.js";
+import { play, type Scene } from "../candles/scenes.js";
 
 const RANK = { open: 0, closed: 1, final: 2 } as const;
 

@@ -9,7 +9,7 @@ import { sma } from "../../src/indicators/averages/sma.js";
 import type { IndicatorEvent } from "../../src/operators/indicator-event.js";
 import { withIndicators } from "../../src/operators/with-indicators.js";
 import { withTimeframe } from "../../src/operators/with-timeframe.js";
-import { standing } from "../candles/market.js";
+import { standing } from "../candles/minute-candles.js";
 import { eventOf } from "./events.js";
 import { describeManners, emitted, failure } from "./manners.js";
 import { sequences } from "./sequences.js";

@@ -4,104 +4,22 @@ import {
   applyCandleEvent,
   applySniperEvent,
   type Candle,
-  type CandleEvent,
   clientSource,
   closes,
   emptyReport,
   type FeedStatus,
-  fetchCandles,
   InvalidInputError,
-  type PairSource,
   type PauseOptions,
   pauseWhileHidden,
-  type Series,
   type SniperEvent,
   type WatchOptions,
 } from "../../src/index.js";
 import { at, MINUTES, time, World } from "../world.js";
-import { FakePage } from "./page.js";
-
-const MINUTE = 60_000;
-const START = at("12:00:10");
-const BORN = at("10:00:00");
-
-class Stage {
-  readonly page = new FakePage();
-  readonly world = new World({ start: START, createdAt: BORN, hasDate: true });
-  readonly source: PairSource;
-
-  constructor() {
-    const { client, clock } = this.world;
-    this.source = pauseWhileHidden(clientSource(client), { after: 10_000, scheduler: clock });
-  }
-
-  /** Two swaps a minute, of each at another price. */
-  trade(from = BORN, to = START + 60 * MINUTE): void {
-    for (let instant = from, index = 0; instant < to; instant += 30_000, index += 1) {
-      this.world.swap(instant, 100 + (index % 17));
-    }
-  }
-
-  follow(options: Partial<WatchOptions> = {}) {
-    const events: CandleEvent[] = [];
-    const candles = new Map<number, Candle>();
-    const asked: Series & WatchOptions = { ...MINUTES, ...options };
-    const following = this.source.candles(asked).subscribe((event) => {
-      events.push(event);
-      applyCandleEvent(candles, event);
-    });
-    return { events, candles, leave: () => following.unsubscribe() };
-  }
-
-  pass(minutes: number): Promise<void> {
-    return this.world.clock.advanceBy(minutes * MINUTE);
-  }
-}
-
-/** What does not follow on the events before it. */
-function contradictions(events: readonly CandleEvent[]): string[] {
-  const known = new Map<number, CandleEvent>();
-  const found: string[] = [];
-  let finalUntil = Number.NEGATIVE_INFINITY;
-  for (const event of events) {
-    const { type, candle, revision, status } = event;
-    const before = known.get(candle.timestamp);
-    const say = (problem: string) => found.push(`${time(candle.timestamp)} ${type}: ${problem}`);
-    if (type === "new" ? before !== undefined : before === undefined) say("no such candle, or one already");
-    if (before !== undefined && revision !== before.revision + 1) say(`${revision} after ${before.revision}`);
-    if (event.type === "updated" && before !== undefined) {
-      if (JSON.stringify(event.previous) !== JSON.stringify(before.candle)) say("another candle before");
-      if (before.status === status && JSON.stringify(before.candle) === JSON.stringify(candle))
-        say("an echo");
-      if (before.status === "final") say("after final");
-    }
-    if (!Object.isFrozen(event)) say("not frozen");
-    // Operators leave such an event out.
-    if (candle.timestamp <= finalUntil) say("behind a final one");
-    if (status === "final" && type !== "removed") finalUntil = candle.timestamp;
-    if (type === "removed") known.delete(candle.timestamp);
-    else known.set(candle.timestamp, event);
-  }
-  return found;
-}
-
-const told = (events: readonly CandleEvent[]) =>
-  events.map(({ type, candle, status, live }) =>
-    [type, time(candle.timestamp).slice(0, 5), status, ...(live ? ["live"] : [])].join(" "),
-  );
-
-async function truth(world: World): Promise<Candle[]> {
-  const other = new World({ start: world.clock.now(), createdAt: BORN, hasDate: true });
-  other.swaps.push(...world.swaps);
-  const candles: Candle[] = [];
-  fetchCandles(other.client, { ...MINUTES, from: BORN }).subscribe((candle) => candles.push(candle));
-  await other.clock.advanceBy(30_000);
-  return candles;
-}
+import { BORN, contradictions, MINUTE, PauseStage, START, told, truth } from "./pause-stage.js";
 
 describe("pauseWhileHidden, of candles", () => {
   it("asks for nothing while nobody looks, and tells once what was missed", async () => {
-    const stage = new Stage();
+    const stage = new PauseStage();
     stage.trade();
     const { events, leave } = stage.follow({ since: { candles: 3 } });
     await stage.pass(2);
@@ -131,7 +49,7 @@ describe("pauseWhileHidden, of candles", () => {
   });
 
   it("lets a glance at another tab pass", async () => {
-    const stage = new Stage();
+    const stage = new PauseStage();
     stage.trade();
     const { events, leave } = stage.follow();
     await stage.pass(1);
@@ -147,7 +65,7 @@ describe("pauseWhileHidden, of candles", () => {
   });
 
   it.each(["hide", "disconnect"] as const)("pauses on %s", async (how) => {
-    const stage = new Stage();
+    const stage = new PauseStage();
     stage.trade();
     const { candles, leave } = stage.follow({ since: BORN });
     await stage.pass(2);
@@ -162,31 +80,8 @@ describe("pauseWhileHidden, of candles", () => {
     leave();
   });
 
-  it("catches up without a history, from what was told first", async () => {
-    const stage = new Stage();
-    stage.trade();
-    const { events, candles, leave } = stage.follow();
-    await stage.pass(0.1);
-    stage.page.hide();
-    await stage.pass(7);
-    stage.page.show();
-    await stage.pass(0.1);
-    expect(contradictions(events)).toEqual([]);
-    expect([...candles.keys()].map((timestamp) => time(timestamp).slice(0, 5))).toEqual([
-      "12:00",
-      "12:01",
-      "12:02",
-      "12:03",
-      "12:04",
-      "12:05",
-      "12:06",
-      "12:07",
-    ]);
-    leave();
-  });
-
   it("reads no more than was missed, for candles and their status", async () => {
-    const stage = new Stage();
+    const stage = new PauseStage();
     stage.trade();
     const options = { ...MINUTES, since: { candles: 100 } };
     const { leave } = stage.follow(options);
@@ -211,7 +106,7 @@ describe("pauseWhileHidden, of candles", () => {
   });
 
   it.each(["before the pause", "after it"])("reads no history for a status that joins %s", async (when) => {
-    const stage = new Stage();
+    const stage = new PauseStage();
     stage.trade();
     const options = { ...MINUTES, since: { candles: 100 } };
     const { leave } = stage.follow(options);
@@ -233,7 +128,7 @@ describe("pauseWhileHidden, of candles", () => {
   });
 
   it("catches up once where a status was there first", async () => {
-    const stage = new Stage();
+    const stage = new PauseStage();
     stage.trade();
     const options = { ...MINUTES, since: { candles: 100 } };
     const status = stage.source.status(options).subscribe();
@@ -252,7 +147,7 @@ describe("pauseWhileHidden, of candles", () => {
   });
 
   it("tells of a candle that went meanwhile, though none comes after it", async () => {
-    const stage = new Stage();
+    const stage = new PauseStage();
     stage.trade(BORN, START);
     const { events, candles, leave } = stage.follow({ since: { candles: 5 } });
     await stage.pass(0.1);
@@ -293,7 +188,7 @@ describe("pauseWhileHidden, of candles", () => {
       fc.asyncProperty(fc.array(actions, { maxLength: 14 }), options, async (steps, given) => {
         const { sparse, isAlone, since, ...others } = given;
         const asked = { ...others, ...(since !== undefined && { since }) };
-        const stage = new Stage();
+        const stage = new PauseStage();
         const { world, page } = stage;
         const other = new World({ start: START, createdAt: BORN, hasDate: true });
         const worlds = [world, other];
@@ -344,7 +239,7 @@ describe("pauseWhileHidden, of candles", () => {
   });
 
   it("tells of at most one live close after the machine has slept, seen all the while", async () => {
-    const stage = new Stage();
+    const stage = new PauseStage();
     stage.trade();
     const { leave } = stage.follow({ since: { candles: 3 } });
     const live: string[] = [];
@@ -398,7 +293,7 @@ describe("pauseWhileHidden, of candles", () => {
 
 describe("pauseWhileHidden, of snipers", () => {
   it("tells what has changed meanwhile, and nothing twice", async () => {
-    const stage = new Stage();
+    const stage = new PauseStage();
     const { world, page } = stage;
     for (const walletAddress of ["ann", "bob"]) {
       world.swap(BORN + 1, 100, { walletAddress });

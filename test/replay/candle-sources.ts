@@ -1,7 +1,7 @@
 import type { Observable } from "rxjs";
 import type { CandleEvent } from "../../src/candles/event.js";
 import type { Candle } from "../../src/contract/model.js";
-import { candleOf, MINUTE } from "../candles/market.js";
+import { MINUTE, minuteCandle } from "../candles/minute-candles.js";
 
 /** What comes while it is subscribed to. */
 export function collect(events: Observable<CandleEvent>) {
@@ -25,7 +25,7 @@ export function counted(length = Number.POSITIVE_INFINITY) {
     calls.next += 1;
     return calls.next > length
       ? { done: true, value: undefined }
-      : { done: false, value: candleOf(calls.next) };
+      : { done: false, value: minuteCandle(calls.next) };
   };
   const close = (): IteratorResult<Candle> => {
     calls.return += 1;

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Candle } from "../../src/contract/model.js";
 import { InvalidInputError } from "../../src/errors.js";
 import { readCandles } from "../../src/replay/read-candles.js";
-import { candleOf } from "../candles/market.js";
-import { marketOf } from "../indicators/market.js";
+import { minuteCandle } from "../candles/minute-candles.js";
+import { marketOf } from "../indicators/random-candles.js";
 
 async function read(lines: Iterable<string> | AsyncIterable<string>): Promise<Candle[]> {
   const candles: Candle[] = [];
@@ -23,7 +23,7 @@ async function readUntilFailure(lines: Iterable<string>): Promise<{ candles: Can
   throw new Error("reading has not failed");
 }
 
-const lineOf = (at: number, fields: object = {}) => JSON.stringify({ ...candleOf(at), ...fields });
+const lineOf = (at: number, fields: object = {}) => JSON.stringify({ ...minuteCandle(at), ...fields });
 
 describe("readCandles", () => {
   it("gives back what JSON.stringify has written", async () => {
@@ -55,7 +55,7 @@ describe("readCandles", () => {
   it("passes over blank lines, ends of lines, a byte order mark and fields of others", async () => {
     const lines = ["", `\uFEFF${lineOf(1, { exchange: "x" })}\r`, "  ", lineOf(2), "\r", ""];
     const candles = await read(lines);
-    expect(candles).toEqual([candleOf(1), candleOf(2)]);
+    expect(candles).toEqual([minuteCandle(1), minuteCandle(2)]);
     expect(candles.every(Object.isFrozen)).toBe(true);
   });
 
@@ -68,7 +68,7 @@ describe("readCandles", () => {
       volume: 0,
       swaps: 0,
     };
-    expect(await read([lineOf(0, extremes)])).toEqual([{ ...candleOf(0), ...extremes }]);
+    expect(await read([lineOf(0, extremes)])).toEqual([{ ...minuteCandle(0), ...extremes }]);
   });
 
   it("reads one line at a time, and closes the lines when it is left", async () => {
@@ -116,7 +116,7 @@ describe("readCandles", () => {
     ],
   ])("names the line of %s, after the candles before it", async (_, line, parameter, problem) => {
     const { candles, error } = await readUntilFailure([lineOf(1), "", line, lineOf(9)]);
-    expect(candles).toEqual([candleOf(1)]);
+    expect(candles).toEqual([minuteCandle(1)]);
     expect(error).toBeInstanceOf(InvalidInputError);
     expect(error).toMatchObject({ parameter, message: expect.stringContaining(problem) });
   });

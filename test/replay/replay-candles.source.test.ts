@@ -4,7 +4,7 @@ import type { CandleEvent } from "../../src/candles/event.js";
 import type { Candle } from "../../src/contract/model.js";
 import { replayCandles } from "../../src/replay/replay-candles.js";
 import { VirtualClock } from "../../src/replay/virtual-clock.js";
-import { candleOf, MINUTE, SERIES } from "../candles/market.js";
+import { MINUTE, minuteCandle, SERIES } from "../candles/minute-candles.js";
 import { collect, counted, minutesOf } from "./candle-sources.js";
 
 const DAY = 1_440 * MINUTE;
@@ -70,10 +70,10 @@ describe("the source of replayCandles", () => {
     const seen: CandleEvent[] = [];
     function* leaving() {
       try {
-        yield candleOf(0);
+        yield minuteCandle(0);
         subscription.unsubscribe();
         hasLeft = true;
-        yield candleOf(5);
+        yield minuteCandle(5);
       } finally {
         closed += 1;
       }
@@ -87,7 +87,7 @@ describe("the source of replayCandles", () => {
   it("passes on its failure", async () => {
     const broken = new Error("disk");
     function* failing() {
-      yield candleOf(0);
+      yield minuteCandle(0);
       throw broken;
     }
     async function* failingLater() {

@@ -9,14 +9,14 @@ import { replayCandles } from "../../src/replay/replay-candles.js";
 import { VirtualClock } from "../../src/replay/virtual-clock.js";
 import { intervalsOf } from "../../src/timeframe.js";
 import { BentClock } from "../bent-clock.js";
-import { candleOf, MINUTE, SERIES } from "../candles/market.js";
+import { MINUTE, minuteCandle, SERIES } from "../candles/minute-candles.js";
 import { marbles } from "../operators/manners.js";
 import { collect, counted, later, minutesOf } from "./candle-sources.js";
 
 const SECONDS: Series = { ...SERIES, timeframe: "1s" };
 const DAY = 1_440 * MINUTE;
 
-const second = (at: number, price = 1): Candle => ({ ...candleOf(0, price), timestamp: at * 1_000 });
+const second = (at: number, price = 1): Candle => ({ ...minuteCandle(0, price), timestamp: at * 1_000 });
 
 /** Ascending minutes with gaps. */
 const histories: fc.Arbitrary<Candle[]> = fc
@@ -25,18 +25,18 @@ const histories: fc.Arbitrary<Candle[]> = fc
     let at = 0;
     return steps.map(([step, price]) => {
       at += step;
-      return candleOf(at, price);
+      return minuteCandle(at, price);
     });
   });
 
 describe("replayCandles", () => {
   it("makes one final event of a candle, observed at the end of its interval, frozen", () => {
-    const given = { ...candleOf(5, 3) };
+    const given = { ...minuteCandle(5, 3) };
     const { events, hasCompleted } = collect(replayCandles([given], SERIES));
     expect(events).toEqual([
       {
         type: "new",
-        candle: candleOf(5, 3),
+        candle: minuteCandle(5, 3),
         status: "final",
         revision: 0,
         live: true,
@@ -51,7 +51,7 @@ describe("replayCandles", () => {
   });
 
   it("hands on a frozen candle as it is", () => {
-    const given = Object.freeze(candleOf(5));
+    const given = Object.freeze(minuteCandle(5));
     expect(collect(replayCandles([given], SERIES)).events[0]!.candle).toBe(given);
   });
 
@@ -61,14 +61,14 @@ describe("replayCandles", () => {
     ["1w", "2024-02-01", "2024-02-08", "thursday"],
     ["1d", "2024-02-29", "2024-03-01", undefined],
   ] as const)("ends %s of %s at %s", (timeframe, begin, end, weekStart) => {
-    const candle = { ...candleOf(0), timestamp: Date.parse(begin) };
+    const candle = { ...minuteCandle(0), timestamp: Date.parse(begin) };
     const options = weekStart === undefined ? {} : { weekStart };
     const { events } = collect(replayCandles([candle], { ...SERIES, timeframe, ...options }));
     expect(events.map(({ observedAt }) => observedAt)).toEqual([Date.parse(end)]);
   });
 
   it("begins anew for each subscriber", () => {
-    const events = replayCandles([candleOf(1), candleOf(2)], SERIES);
+    const events = replayCandles([minuteCandle(1), minuteCandle(2)], SERIES);
     expect(collect(events).events).toEqual(collect(events).events);
     expect(collect(events.pipe(take(1))).events).toHaveLength(1);
   });
@@ -135,7 +135,7 @@ describe("replayCandles", () => {
 
     it("emits at once what is past, but not while it is subscribed to", async () => {
       const clock = new VirtualClock(3 * MINUTE);
-      const candles = [0, 1, 2, 3].map((at) => candleOf(at));
+      const candles = [0, 1, 2, 3].map((at) => minuteCandle(at));
       const seen = collect(replayCandles(candles, { ...SERIES, scheduler: clock }));
       expect(seen.events).toEqual([]);
       await clock.advanceBy(0);
@@ -148,7 +148,10 @@ describe("replayCandles", () => {
       const begin = Date.UTC(2024, 0, 1);
       const candlesOf = (timeframe: Timeframe, count: number) => {
         const { shift } = intervalsOf(timeframe);
-        return Array.from({ length: count }, (_, at) => ({ ...candleOf(0), timestamp: shift(begin, at) }));
+        return Array.from({ length: count }, (_, at) => ({
+          ...minuteCandle(0),
+          timestamp: shift(begin, at),
+        }));
       };
       const clock = new VirtualClock();
       const options = { ...SERIES, scheduler: clock };
@@ -182,7 +185,7 @@ describe("replayCandles", () => {
 
     it("sets no timer that a machine would fire at once", async () => {
       const clock = new BentClock();
-      const candles = [0, 1, 2].map((month) => ({ ...candleOf(0), timestamp: Date.UTC(1970, month, 1) }));
+      const candles = [0, 1, 2].map((month) => ({ ...minuteCandle(0), timestamp: Date.UTC(1970, month, 1) }));
       const options = { ...SERIES, timeframe: "1M", scheduler: clock } as const;
       const seen = [
         collect(replayCandles(candles, options)),
@@ -198,7 +201,7 @@ describe("replayCandles", () => {
     it("counts from the first candle, which comes at once, without drift", async () => {
       const clock = new VirtualClock(1_000_000);
       const begin = Date.UTC(2024, 0, 1) / MINUTE;
-      const candles = [0, 1, 3, 700].map((at) => candleOf(begin + at));
+      const candles = [0, 1, 3, 700].map((at) => minuteCandle(begin + at));
       const times: number[][] = [[], []];
       for (const [at, source] of [candles, later(candles)].entries()) {
         const events = replayCandles(source, { ...SERIES, scheduler: clock, speed: 60 });
@@ -216,7 +219,7 @@ describe("replayCandles", () => {
     it("puts flat candles between the first and the last, each at its own time", async () => {
       const clock = new VirtualClock();
       const lines: string[] = [];
-      replayCandles([candleOf(2, 7), candleOf(5, 4)], {
+      replayCandles([minuteCandle(2, 7), minuteCandle(5, 4)], {
         ...SERIES,
         fillGaps: true,
         scheduler: clock,
@@ -253,7 +256,7 @@ describe("replayCandles", () => {
     });
 
     it("fills a gap of any length as it is asked for", async () => {
-      const candles = [candleOf(0), candleOf(1e9)];
+      const candles = [minuteCandle(0), minuteCandle(1e9)];
       for (const source of [candles, later(candles)]) {
         const seen = collect(replayCandles(source, { ...SERIES, fillGaps: true }).pipe(take(4)));
         await new VirtualClock().advanceBy(0);
@@ -262,55 +265,29 @@ describe("replayCandles", () => {
     });
   });
 
-  describe("resampled", () => {
-    it("gives a running candle of finer ones", () => {
-      const tenSeconds = Array.from({ length: 7 }, (_, at) => ({
-        ...candleOf(0, [5, 9, 2, 3, 3, 4, 8][at]),
-        timestamp: at * 10_000,
-      }));
-      const lines: string[] = [];
-      replayCandles(tenSeconds, { ...SERIES, timeframe: "10s" })
-        .pipe(resample("1min"))
-        .subscribe(({ type, status, revision, candle, observedAt, series }) => {
-          const { timestamp, open, high, low, close, volume } = candle;
-          const prices = [open, high, low, close].join(" ");
-          lines.push(
-            `${observedAt / 1_000}s ${series.timeframe} ${type} ${timestamp} ${status} r${revision}: ${prices} of ${volume}`,
-          );
-        });
-      expect(lines).toEqual([
-        "10s 1min new 0 open r0: 5 5 5 5 of 1",
-        "20s 1min updated 0 open r1: 5 9 5 9 of 2",
-        "30s 1min updated 0 open r2: 5 9 2 2 of 3",
-        "40s 1min updated 0 open r3: 5 9 2 3 of 4",
-        "50s 1min updated 0 open r4: 5 9 2 3 of 5",
-        "60s 1min updated 0 final r5: 5 9 2 4 of 6",
-        "70s 1min new 60000 open r0: 8 8 8 8 of 1",
-      ]);
-    });
-  });
-
   it.each([
-    ["one twice", candleOf(1), "timestamp of source[1]", "timestamps in ascending order, each once"],
-    ["an older one", candleOf(0), "timestamp of source[1]", "timestamps in ascending order, each once"],
+    ["one twice", minuteCandle(1), "timestamp of source[1]", "timestamps in ascending order, each once"],
+    ["an older one", minuteCandle(0), "timestamp of source[1]", "timestamps in ascending order, each once"],
     [
       "one between two intervals",
-      { ...candleOf(2), timestamp: 120_001 },
+      { ...minuteCandle(2), timestamp: 120_001 },
       "timestamp of source[1]",
       "start of a 1min",
     ],
-    ["a price that is not finite", { ...candleOf(2), high: Number.NaN }, "high of source[1]", "finite"],
+    ["a price that is not finite", { ...minuteCandle(2), high: Number.NaN }, "high of source[1]", "finite"],
     ["nothing", undefined, "source[1]", "an object with"],
     ["a number", 7, "source[1]", "an object with"],
   ])("fails at %s, and says where", (_, candle, parameter, allowed) => {
-    const { events, error } = collect(replayCandles([candleOf(1), candle as Candle, candleOf(9)], SERIES));
+    const { events, error } = collect(
+      replayCandles([minuteCandle(1), candle as Candle, minuteCandle(9)], SERIES),
+    );
     expect(minutesOf(events)).toEqual([1]);
     expect(error).toBeInstanceOf(InvalidInputError);
     expect(error).toMatchObject({ parameter, allowed: expect.stringContaining(allowed) });
   });
 
   it("says of a week on another day what to look at", () => {
-    const thursday = { ...candleOf(0), timestamp: Date.UTC(2024, 0, 4) };
+    const thursday = { ...minuteCandle(0), timestamp: Date.UTC(2024, 0, 4) };
     const { error } = collect(replayCandles([thursday], { ...SERIES, timeframe: "1w" }));
     expect(error).toMatchObject({ allowed: expect.stringContaining("weekStart") });
   });

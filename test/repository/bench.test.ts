@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { BENCHES } from "../../bench/benches.js";
-import { chartOf } from "../../bench/chart.js";
 import { driftsOf, type Ratio, ratiosIn } from "../../bench/drift.js";
-import { comparisonsOf, expectationsOf } from "../../bench/expectations.js";
+import { comparisonsOf } from "../../bench/expectations.js";
 import { differenceOf, resultsOf } from "../../bench/indicators/comparison.js";
 import { rowsOf } from "../../bench/indicators/rows.js";
 import { CLASSICS, indicators } from "../../bench/indicators.js";
@@ -30,15 +29,6 @@ describe("the page of all figures", () => {
     { name: "second", goals: undefined },
     { name: "third", goals: [goal("c", true)], before: [goal("c", false), goal("d", true)] },
   ];
-
-  it("names first what is short of its goal, or has not been taken", () => {
-    expect(goalTable(saved).split("\n").slice(2)).toEqual([
-      "| **short** | b | at most 2 | 3 |  | `npm run bench -- first` |",
-      "| **short** | second |  | not taken yet |  | `npm run bench -- second` |",
-      "|  | a | at most 2 | 1 |  | `npm run bench -- first` |",
-      "|  | c | at most 2 | 1 | 3 | `npm run bench -- third` |",
-    ]);
-  });
 
   it("holds every section once, in the benches' order, whichever is saved last", () => {
     const names = ["first", "second", "third"];
@@ -95,37 +85,6 @@ describe("what a user can expect", () => {
     expect(
       comparisonsOf(all).map(({ others }) => others.map(({ name, times }) => [name, +times.toFixed(6)])),
     ).toEqual([[["one", 4]], [["`tardis` <dev> & co", 3]]]);
-  });
-
-  it("says how many candles a second, beside what the others reach, and nothing of what was not taken", () => {
-    const lines = expectationsOf(all).split("\n").slice(2);
-    expect(lines).toEqual([
-      "| eight indicators over a whole series | 50.0 million candles a second | one: 0.25 of that |",
-      "| a year of minutes as events, with EMA and RSI | 2.5 million candles a second | `tardis` <dev> & co: 0.33 of that |",
-    ]);
-    expect(expectationsOf({}).split("\n")).toHaveLength(2);
-  });
-
-  it("draws bars whose lengths are logarithms, the fastest first", () => {
-    const others = [2, 0.5, 32, 0.1].map((times) => ({ name: `<${times}>`, times }));
-    const chart = chartOf([{ name: "a & b", others }]);
-    const widths = [...chart.matchAll(/<rect class="(\w+)".* width="([\d.]+)"/g)].map(([, kind, width]) => [
-      kind,
-      +width!,
-    ]);
-    const [, longest] = widths.at(-1)!;
-    const octave = Number(longest) / 6;
-    expect(widths.map(([kind, width]) => [kind, Math.round(Number(width) / octave)])).toEqual([
-      ["ours", 1],
-      ["other", 0],
-      ["other", 0],
-      ["other", 2],
-      ["other", 6],
-    ]);
-    expect(chart).toContain("a &amp; b");
-    expect(chart).toContain("&lt;32&gt;");
-    expect(chart.match(/<text/g)).toHaveLength(1 + 2 * 5);
-    expect(chartOf([])).toContain("<svg");
   });
 });
 

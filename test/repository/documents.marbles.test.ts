@@ -37,7 +37,7 @@ import {
   statusOf,
   statusText,
 } from "../documents/texts.js";
-import { at, candleOf, MINUTES, PAIR, World } from "../world.js";
+import { at, MINUTES, PAIR, tradedCandle, World } from "../world.js";
 
 /** An operator as its diagram has it, and how what goes in and comes out is written there. */
 interface Written {
@@ -166,7 +166,11 @@ const STREAMS: Record<string, Played> = {
       world.swap(at("12:00:10"), 5);
       world.swap(at("12:03:10"), 8);
       const range = { from: START, to: at("12:04:00") };
-      const findings = auditCandles(world.client, { ...MINUTES, ...range, against: [candleOf(START, 4)] });
+      const findings = auditCandles(world.client, {
+        ...MINUTES,
+        ...range,
+        against: [tradedCandle(START, 4)],
+      });
       const seen = await play(diagram, findings.pipe(map(findingText)), world.clock);
       const requests = world.asked.map(({ sent }) => (sent - at("12:10:00")) / diagram.frame);
       expect(requests).toEqual(diagram.happenings("requests").map(({ frame }) => frame));
@@ -208,7 +212,7 @@ const STREAMS: Record<string, Played> = {
       const scheduler = new VirtualClock(START);
       const candles = diagram
         .happenings("candles")
-        .map(({ frame, what }) => candleOf(instantOf(diagram, frame), Number(what)));
+        .map(({ frame, what }) => tradedCandle(instantOf(diagram, frame), Number(what)));
       const events = replayCandles(candles, { ...MINUTES, scheduler, fillGaps: true });
       return play(diagram, events.pipe(map(eventText)), scheduler);
     },

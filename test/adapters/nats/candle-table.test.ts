@@ -4,9 +4,9 @@ import { CandleTable, type PlacedCandle, type TableStart } from "../../../src/ad
 import type { StatusRecord } from "../../../src/adapters/nats/message.js";
 import type { CandleEvent } from "../../../src/index.js";
 import { intervalsOf } from "../../../src/timeframe.js";
-import { breachOf, seriesOf } from "./market.js";
+import { flatCandle, MINUTE } from "../../candles/minute-candles.js";
+import { breachOf, seriesOf } from "./busy-service.js";
 
-const MINUTE = 60_000;
 const SERIES = { ...seriesOf("pair"), timeframe: "1min" as const };
 
 /** A message about the candle of a minute. */
@@ -20,15 +20,7 @@ function candle(minute: number, more: Partial<PlacedCandle> & { price?: number }
     status: "open",
     isRemoved: false,
     time: 1,
-    candle: Object.freeze({
-      timestamp,
-      open: price,
-      high: price,
-      low: price,
-      close: price,
-      volume: 1,
-      swaps: 1,
-    }),
+    candle: flatCandle(timestamp, price),
     ...rest,
   };
 }
@@ -110,18 +102,6 @@ describe("the table of a published series", () => {
     for (const minute of [1, 4, 6, 7]) one.candle(candle(minute, { time: minute, status: "final" }));
     one.status(status(9, [1, 8]));
     expect(one.caughtUp(NOW).map(short)).toEqual(["new 6=1 final r0 history", "new 7=1 final r0 history"]);
-  });
-
-  it("takes what comes twice, or late, once", () => {
-    const one = table();
-    one.candle(candle(1, { time: 5, price: 5 }));
-    one.candle(candle(1, { time: 3, price: 3 }));
-    expect(one.caughtUp(NOW).map(short)).toEqual(["new 1=5 open r0 history"]);
-    expect(one.candle(candle(1, { time: 4, price: 4 }))).toEqual([]);
-    expect(one.candle(candle(1, { time: 5, price: 5 }))).toEqual([]);
-    expect(one.candle(candle(1, { time: 9, price: 6, revision: 1, status: "final" }))).toHaveLength(1);
-    expect(one.candle(candle(1, { time: 9, price: 6, revision: 1, status: "final" }))).toEqual([]);
-    expect(one.candle(candle(1, { time: 8, price: 5 }))).toEqual([]);
   });
 
   it("tells a removal, and one that it missed, where the candle came back", () => {
@@ -305,16 +285,6 @@ describe("the table of a published series", () => {
       expect(seldom.map(({ live }) => live)).toEqual([true, false, true]);
     });
 
-    it("are live at once after its clock was set back", () => {
-      const told = read([...minutes(0, 5).map((minute) => ({ minute, own: 10 * MINUTE })), { minute: 5 }]);
-      expect(told.map(({ live, lateBy }) => [live, lateBy])).toEqual(Array(6).fill([true, 0]));
-    });
-
-    it("are live for a month while its clock runs fast by 50 ppm", () => {
-      const told = read(minutes(0, 43_200).map((minute) => ({ minute, own: minute * MINUTE * 5e-5 })));
-      expect(Math.max(...told.map(({ lateBy }) => lateBy))).toBeLessThan(50);
-    });
-
     it("are late by how long they were held up, after any outage, and before any word from after it", () => {
       const outage = 120;
       const told = read([
@@ -324,15 +294,6 @@ describe("the table of a published series", () => {
       expect(told.slice(10).map(({ lateBy }) => lateBy)).toEqual(
         minutes(0, outage).map((at) => (outage - at) * MINUTE),
       );
-      expect(told.slice(10).filter(({ live }) => live)).toEqual([]);
-    });
-
-    it("are late where it catches up slowly after an outage", () => {
-      const backlog = minutes(10, 40).map((minute) => ({ minute, held: (60 - minute) * MINUTE }));
-      const told = read([
-        ...minutes(0, 10).map((minute) => ({ minute })),
-        ...backlog.map(({ minute, held }) => ({ minute, held: held + (minute - 10) * 10_000 })),
-      ]);
       expect(told.slice(10).filter(({ live }) => live)).toEqual([]);
     });
   });

@@ -9,19 +9,11 @@ import {
   collect,
   watchPublishedCandles,
   watchPublishedFeedStatus,
-  watchPublishedSnipers,
 } from "../../../src/adapters/nats/index.js";
 import { emptyTable, type LeaseTable } from "../../../src/adapters/nats/leases.js";
-import {
-  applySniperEvent,
-  createClient,
-  emptyReport,
-  type FeedStatus,
-  type FetchLike,
-  HttpError,
-} from "../../../src/index.js";
+import { createClient, type FeedStatus, type FetchLike, HttpError } from "../../../src/index.js";
 import { createPairService, simulatedMarket } from "../../../src/service/index.js";
-import { seriesOf, WATCH } from "./market.js";
+import { seriesOf, WATCH } from "./busy-service.js";
 import { connectTo, hasServer, type NatsServer, startServer, until } from "./servers.js";
 
 const market = simulatedMarket({ seed: 7, createdAt: Date.now() - 3_600_000, pairs: 3 });
@@ -305,26 +297,6 @@ describe.skipIf(!hasServer)("collectors", () => {
       ),
     );
     await until("the same for one who comes later", () => late.length >= 3);
-  });
-
-  it("publish snipers that fold to the service's report", async () => {
-    const [pairAddress] = market.pairs;
-    const client = clientOf();
-    start({}, [{ pairAddress: pairAddress!, every: 1_000 }], client);
-    let report = emptyReport;
-    running.push(
-      watchPublishedSnipers(connection, { pairAddress: pairAddress! }, { name }).subscribe((event) => {
-        report = applySniperEvent(report, event);
-      }),
-    );
-    await until("it agrees", async () => {
-      const { result } = await client.sniperReport({ pairAddress: pairAddress! });
-      const byAddress = (wallets: typeof result) =>
-        new Map(wallets.map((wallet) => [wallet.walletAddress, wallet.totalSellTransactions]));
-      expect(result.length).toBeGreaterThan(0);
-      expect(byAddress(report.result)).toEqual(byAddress(result));
-      return true;
-    });
   });
 
   it("tell of a feed that has failed for good, and work on at the others", async () => {

@@ -2,7 +2,7 @@
 import { connect } from "@nats-io/transport-node";
 import { collect } from "../../../src/adapters/nats/index.js";
 import { createClient, type FetchLike } from "../../../src/index.js";
-import { LIMIT, SLOTS, seriesOf, WATCH } from "./market.js";
+import { LIMIT, SLOTS, seriesOf, WATCH } from "./busy-service.js";
 import type { CollectorOrder } from "./rig.js";
 
 const { servers, baseUrl, pairs, replicas, lease }: CollectorOrder = JSON.parse(process.argv[2]!);

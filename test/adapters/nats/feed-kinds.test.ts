@@ -14,11 +14,11 @@ import {
   watchCandles,
   watchFeedStatus,
 } from "../../../src/index.js";
-import { openMarket, seriesOf, WATCH } from "./market.js";
+import { openBusyService, seriesOf, WATCH } from "./busy-service.js";
 import { clientOf, MINUTE, MINUTES, NOON } from "./minute-service.js";
 
 it("a series goes on with its first candle that can still change, also where that has begun before what is kept", async () => {
-  const market = await openMarket(["pair"]);
+  const market = await openBusyService(["pair"]);
   const client = createClient({ baseUrl: market.url, apiKey: "key" });
   const means = { client, scheduler: asyncScheduler, retention: 1_000 };
   const publisher = { offer: () => {} } as unknown as Publisher;

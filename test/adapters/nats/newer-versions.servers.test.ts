@@ -12,7 +12,8 @@ import { candleBody, statusBody, walletBody, writeMessage } from "../../../src/a
 import { candleSubjects, sniperSubjects } from "../../../src/adapters/nats/subjects.js";
 import { createClient, type FeedStatus } from "../../../src/index.js";
 import { createPairService, simulatedMarket } from "../../../src/service/index.js";
-import { seriesOf, WATCH } from "./market.js";
+import { flatCandle } from "../../candles/minute-candles.js";
+import { seriesOf, WATCH } from "./busy-service.js";
 import { withMore } from "./newer.js";
 import { live, type OnServer, onServer } from "./published-world.js";
 import { hasServer, until } from "./servers.js";
@@ -26,7 +27,7 @@ const series = seriesOf(pairAddress);
 
 const candleAt = (second: number) => {
   const timestamp = createdAt + 1_000 * second;
-  const candle = { timestamp, open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 };
+  const candle = flatCandle(timestamp);
   return [timestamp, candleBody({ candle, status: "final", isRemoved: false })] as const;
 };
 const walletAt = (number: number) => {

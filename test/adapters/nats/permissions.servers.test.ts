@@ -9,7 +9,8 @@ import {
   watchPublishedFeedStatus,
 } from "../../../src/adapters/nats/index.js";
 import { type CandleEvent, createClient } from "../../../src/index.js";
-import { openMarket, seriesOf, WATCH } from "./market.js";
+import { flatCandle } from "../../candles/minute-candles.js";
+import { openBusyService, seriesOf, WATCH } from "./busy-service.js";
 import { connectTo, hasServer, type NatsServer, startServer, until } from "./servers.js";
 
 const NAME = "permitted";
@@ -38,19 +39,19 @@ const USERS = [
 const SERIES = seriesOf("pair");
 
 function candle(timestamp: number): CandleEvent {
-  const candle = { timestamp, open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 };
+  const candle = flatCandle(timestamp);
   const told = { revision: 0, live: true, lateBy: 0, observedAt: timestamp + 5_000, series: SERIES } as const;
   return { type: "new", candle, status: "final", ...told };
 }
 
 describe.skipIf(!hasServer)("with permissions", () => {
   let server: NatsServer;
-  let market: Awaited<ReturnType<typeof openMarket>>;
+  let market: Awaited<ReturnType<typeof openBusyService>>;
   let running: Subscription;
   const connections: NatsConnection[] = [];
 
   beforeAll(async () => {
-    market = await openMarket(["pair"]);
+    market = await openBusyService(["pair"]);
     server = await startServer(`authorization { users = [${USERS.join("\n")}] }\nno_auth_user: admin\n`);
     running = new Subscription();
   });

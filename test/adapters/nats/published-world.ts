@@ -1,10 +1,10 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, beforeEach } from "vitest";
 import type { CandleEvent, CandleEventBase, FeedStatus, Series } from "../../../src/index.js";
-import { seriesOf } from "./market.js";
+import { flatCandle, MINUTE } from "../../candles/minute-candles.js";
+import { seriesOf } from "./busy-service.js";
 import { connectTo, type NatsServer, startServer } from "./servers.js";
 
-export const MINUTE = 60_000;
 export const SERIES: Series = { ...seriesOf("pair.with-dots"), timeframe: "1min" };
 
 /** An event of a minute's candle, whose prices are all one; `updated` from the same candle. */
@@ -15,7 +15,7 @@ export function event(
   more: Partial<CandleEventBase> = {},
 ): CandleEvent {
   const timestamp = minute * MINUTE;
-  const candle = { timestamp, open: price, high: price, low: price, close: price, volume: 1, swaps: 1 };
+  const candle = flatCandle(timestamp, price);
   const observedAt = timestamp + 5_000;
   const base = {
     candle,

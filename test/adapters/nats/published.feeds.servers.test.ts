@@ -1,4 +1,4 @@
-import { concat, from, NEVER, Subject, throwError } from "rxjs";
+import { concat, from, NEVER, Subject } from "rxjs";
 import { describe, expect, it } from "vitest";
 import {
   publishFeedStatus,
@@ -11,11 +11,10 @@ import {
   applySniperEvent,
   emptyReport,
   type FeedStatus,
-  HttpError,
   type Series,
   type SniperEvent,
 } from "../../../src/index.js";
-import { live, MINUTE, type OnServer, onServer, SERIES } from "./published-world.js";
+import { live, type OnServer, onServer, SERIES } from "./published-world.js";
 import { hasServer, until } from "./servers.js";
 import { walletOf } from "./wallets.js";
 
@@ -60,39 +59,6 @@ describe.skipIf(!hasServer)("published over a server", () => {
       two.unsubscribe();
       leave();
       late.leave();
-    });
-
-    it("is stalled where nobody publishes", async () => {
-      const { told, states, leave } = follow();
-      await until("it is stalled", () => states().at(-1) === "stalled");
-      expect(told.at(-1)).toMatchObject({
-        failures: 1,
-        lastError: { message: "Nobody publishes this feed" },
-      });
-      leave();
-    });
-
-    it("is stalled, with the error, where its source fails for good", async () => {
-      const refused = new HttpError("GET /x was answered with status 400", 400, "secret body");
-      const source = concat(
-        from([live(1, 2)]),
-        throwError(() => refused),
-      );
-      const ended: unknown[] = [];
-      const { told, leave } = follow();
-      publishFeedStatus(publishing, SERIES, source, { name }).subscribe({
-        error: (error) => ended.push(error),
-      });
-      await until(
-        "its end",
-        () => ended.length === 1 && told.some(({ lastError }) => lastError?.name === "HttpError"),
-      );
-      expect(ended).toEqual([refused]);
-      const failed = told.find(({ lastError }) => lastError?.name === "HttpError")!;
-      expect(failed).toMatchObject({ state: "stalled", failures: 1, coveredUntil: 2 * MINUTE });
-      expect(failed.lastError).toBeInstanceOf(HttpError);
-      expect((failed.lastError as HttpError).body).toBe("");
-      leave();
     });
   });
 

@@ -20,9 +20,9 @@ import {
   watchCandles,
 } from "../../../src/index.js";
 import { createPairService, type Swap } from "../../../src/service/index.js";
-import { breachOf, openMarket, seriesOf, WATCH } from "./market.js";
-import { event, live, MINUTE, type OnServer, onServer, SERIES } from "./published-world.js";
-import { Follower, openWay } from "./rig.js";
+import { MINUTE } from "../../candles/minute-candles.js";
+import { event, live, type OnServer, onServer, SERIES } from "./published-world.js";
+import { openWay } from "./rig.js";
 import { connectTo, hasServer, until } from "./servers.js";
 
 const short = ({ type, candle, status, live: isLive }: CandleEvent) =>
@@ -87,24 +87,6 @@ describe.skipIf(!hasServer)("published over a server", () => {
       leave();
     });
 
-    it("begin where they are asked for", async () => {
-      const status = { status: "final" as const };
-      await store([
-        event("new", 1, 1, status),
-        event("new", 5, 5, status),
-        event("new", 6, 6, status),
-        event("new", 7, 7),
-      ]);
-      const starts = [watched(5 * MINUTE + 1), watched({ candles: 1 }), watched()];
-      await until("all", () => starts.map(({ told }) => told.length).join() === "3,2,1");
-      expect(starts.map(({ lines }) => lines())).toEqual([
-        ["new 5=5 final history", "new 6=6 final history", "new 7=7 open history"],
-        ["new 6=6 final history", "new 7=7 open history"],
-        ["new 7=7 open"],
-      ]);
-      for (const { leave } of starts) leave();
-    });
-
     it("of many series come to all who ask for them at once", async () => {
       const numbers = Array.from({ length: 120 }, (_, at) => at);
       const seriesAt = (number: number) => ({ ...SERIES, pairAddress: `pair-${number}` });
@@ -134,51 +116,6 @@ describe.skipIf(!hasServer)("published over a server", () => {
       await until("the candle", () => told.length === 1);
       expect(lines()).toEqual([expect.stringContaining("new 1=1 open")]);
       leave();
-    });
-
-    it("that are removed are removed for who is there, and not there for who comes later", async () => {
-      const early = watched(0);
-      await store([event("new", 1, 1), event("new", 2, 2)]);
-      await until("both", () => early.told.length === 2);
-      await store([event("removed", 1, 1, { observedAt: 2 * MINUTE })]);
-      await until("the removal", () => early.told.length === 3);
-      expect(early.lines()[2]).toBe("removed 1=1 open");
-      const late = watched(0);
-      await until("what is left", () => late.told.length === 1);
-      expect(late.lines()).toEqual(["new 2=2 open history"]);
-      await store([event("new", 1, 9, { observedAt: 3 * MINUTE })]);
-      await until("its return", () => early.told.length === 4 && late.told.length === 2);
-      expect(early.told[3]).toMatchObject({ type: "new", revision: 0 });
-      early.leave();
-      late.leave();
-    });
-
-    it("of an older lease do not replace those of a newer one, even where they were observed later", async () => {
-      await store([event("new", 1, 1)], { epoch: 7 });
-      const told = await store([event("updated", 1, 2, { observedAt: 9 * MINUTE })], { epoch: 5 });
-      expect(told).toEqual([expect.objectContaining({ type: "superseded" })]);
-      const { lines, leave } = watched(0);
-      await until("the candle", () => lines().length === 1);
-      expect(lines()).toEqual(["new 1=1 open history"]);
-      leave();
-    });
-
-    it("of two who publish the same series settle on the later observation", async () => {
-      const market = await openMarket(["pair"]);
-      const series = seriesOf("pair");
-      const publishers = [1, 2].map(() => {
-        const client = createClient({ baseUrl: market.url, apiKey: "test" });
-        return publishCandles(publishing, watchCandles(client, { ...series, ...WATCH }), {
-          name,
-        }).subscribe();
-      });
-      const follower = new Follower(watching, series, Math.floor(Date.now() / 1_000) * 1_000 + 1_000, name);
-      await until("some candles", () => follower.candles().size >= 3);
-      await follower.agreesWith(market);
-      expect(follower.breaches).toEqual([]);
-      for (const one of publishers) one.unsubscribe();
-      follower.leave();
-      await market.close();
     });
 
     it("of a filled stream are filled for its readers, also after its publisher was away", async () => {
@@ -222,45 +159,6 @@ describe.skipIf(!hasServer)("published over a server", () => {
         await filled,
       );
       leave();
-    });
-
-    it("reach a subscriber that could not read for a while, in the end in their newest versions", async () => {
-      const way = await openWay(server);
-      const narrow = await connectTo([way], { pingInterval: 60_000 });
-      const { told, leave } = watched(0, narrow);
-      await store([event("new", 0, 1)]);
-      await until("the first", () => told.length === 1);
-      way.stopUp();
-      const updates = Array.from({ length: 4_000 }, (_, at) => {
-        const minute = 1 + (at % 40);
-        return event(at < 40 ? "new" : "updated", minute, at, { observedAt: 50 * MINUTE + at });
-      });
-      const source = new Subject<CandleEvent>();
-      let stored = 0;
-      const flooding = publishCandles(publishing, source, { name }).subscribe(() => {
-        stored += 1;
-      });
-      for (let at = 0; at < updates.length; at += 40) {
-        for (const one of updates.slice(at, at + 40)) source.next(one);
-        const before = stored;
-        await until("some are stored", () => stored >= before + 20);
-      }
-      const near = watched(0);
-      await until("all is stored", () => near.told.some(({ candle }) => candle.close === 3_999));
-      expect(told).toHaveLength(1);
-      way.unstop();
-      await until("it has come, late", () => told.some(({ candle }) => candle.close === 3_999));
-      const known = new Map<number, CandleEvent>();
-      expect(told.map((one) => breachOf(known, one)).filter(Boolean)).toEqual([]);
-      expect([...known.values()].map(({ candle }) => candle.close).sort((a, b) => a - b)).toEqual([
-        1,
-        ...updates.slice(-40).map(({ candle }) => candle.close),
-      ]);
-      flooding.unsubscribe();
-      near.leave();
-      leave();
-      await narrow.close();
-      await way.close();
     });
 
     it("that were lost while a subscriber was away are not taken for known", async () => {
@@ -354,16 +252,6 @@ describe.skipIf(!hasServer)("published over a server", () => {
   });
 
   describe("publishing", () => {
-    it("keeps only the newest of each candle until the stream is there", async () => {
-      const prices = Array.from({ length: 1_000 }, (_, at) => at + 1);
-      const told = await store(prices.map((price) => event(price === 1 ? "new" : "updated", 1, price)));
-      expect(told.map(({ type }) => type)).toEqual(["stored"]);
-      const { lines, leave } = watched(0);
-      await until("the candle", () => lines().length === 1);
-      expect(lines()).toEqual(["new 1=1000 open history"]);
-      leave();
-    });
-
     it("completes once all is stored, and errors as its source does", async () => {
       const told = await store([event("new", 1, 1), event("new", 2, 1)]);
       expect(told.map(({ type }) => type)).toEqual(["stored", "stored"]);

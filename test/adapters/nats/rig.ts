@@ -10,7 +10,7 @@ import {
   watchPublishedFeedStatus,
 } from "../../../src/adapters/nats/index.js";
 import type { Candle, CandleEvent, FeedStatus, Series } from "../../../src/index.js";
-import { breachOf, type Market } from "./market.js";
+import { type BusyService, breachOf } from "./busy-service.js";
 import { type NatsServer, until } from "./servers.js";
 
 /** What a collector in a process of its own is told. */
@@ -137,7 +137,7 @@ export class Follower {
   }
 
   /** Waits until all that cannot change any more at this moment is what the service says. */
-  async agreesWith(market: Market): Promise<void> {
+  async agreesWith(market: BusyService): Promise<void> {
     const now = Math.floor(Date.now() / 1_000) * 1_000;
     await until(`${this.#series.pairAddress} agrees`, async () => {
       if (this.#error !== undefined) throw this.#error;

@@ -56,17 +56,6 @@ describe("the table of published snipers", () => {
     expect(table.wallet(placed(11, walletOf("c")))).toEqual([]);
   });
 
-  it("takes what comes twice, or late, once", () => {
-    const table = new SniperTable("pair");
-    table.wallet(placed(5, walletOf("a", 2)));
-    table.wallet(placed(3, walletOf("a", 1)));
-    expect(table.caughtUp()).toHaveLength(1);
-    expect(table.wallet(placed(5, walletOf("a", 2)))).toEqual([]);
-    expect(table.wallet(placed(4, walletOf("a", 3)))).toEqual([]);
-    table.wallet(placed(6, walletOf("a"), { isRemoved: true }));
-    expect(table.wallet(placed(5, walletOf("a", 2)))).toEqual([]);
-  });
-
   it("takes a message of an older lease that came after the newer one for never sent, or takes it back", () => {
     const table = new SniperTable("pair");
     table.caughtUp();

@@ -1,6 +1,6 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { LIMIT, type Market, openMarket, SLOTS, seriesOf } from "./market.js";
+import { type BusyService, LIMIT, openBusyService, SLOTS, seriesOf } from "./busy-service.js";
 import { CollectorProcess, Follower, openWay } from "./rig.js";
 import { connectTo, type NatsServer, startCluster, startServer, until } from "./servers.js";
 
@@ -23,13 +23,13 @@ export class Stage {
   /** By this the first follower gets to the only server. */
   readonly way: Awaited<ReturnType<typeof openWay>>;
   readonly #servers: readonly NatsServer[];
-  readonly #market: Market;
+  readonly #market: BusyService;
   readonly #lease: number;
 
   static async open({ isCluster, lease }: { isCluster: boolean; lease: number }): Promise<Stage> {
     const servers = isCluster ? await startCluster() : [await startServer()];
     const way = await openWay(servers[0]!);
-    const stage = new Stage(servers, way, await openMarket(PAIRS), lease);
+    const stage = new Stage(servers, way, await openBusyService(PAIRS), lease);
     try {
       for (const number of [0, 1]) stage.startCollector(number);
       await stage.collectorsShare(2);
@@ -45,7 +45,7 @@ export class Stage {
     }
   }
 
-  private constructor(servers: readonly NatsServer[], way: Stage["way"], market: Market, lease: number) {
+  private constructor(servers: readonly NatsServer[], way: Stage["way"], market: BusyService, lease: number) {
     this.#servers = servers;
     this.way = way;
     this.#market = market;

@@ -5,7 +5,7 @@ import { type CollectOptions, collect } from "../../../src/adapters/nats/index.j
 import { meterClient } from "../../../src/adapters/otel/index.js";
 import { createClient, type FetchLike } from "../../../src/index.js";
 import { createPairService, simulatedMarket } from "../../../src/service/index.js";
-import { seriesOf, WATCH } from "../nats/market.js";
+import { seriesOf, WATCH } from "../nats/busy-service.js";
 import { connectTo, hasServer, type NatsServer, startServer, until } from "../nats/servers.js";
 import { openMeter } from "./reader.js";
 

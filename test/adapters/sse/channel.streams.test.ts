@@ -5,10 +5,10 @@ import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
 import type { FeedStatus } from "../../../src/feed-status.js";
 import { BentClock } from "../../bent-clock.js";
-import { SERIES } from "../../candles/market.js";
+import { minuteCandle, SERIES } from "../../candles/minute-candles.js";
 import { walletOf } from "../../snipers/wallets.js";
 import { Gateway, names, open, Reading, request } from "./gateway.js";
-import { candleOf, eventOf } from "./market.js";
+import { eventOf } from "./told-market.js";
 
 describe("the streams of a channel", () => {
   /** Counts how often it is subscribed to, and left. */
@@ -103,7 +103,7 @@ describe("the streams of a channel", () => {
     gateway.candles.next(eventOf("removed", 60, { revision: 1 }));
     const state = await open(gateway).until("ready");
     expect(state[1]!.data.series).toMatchObject([{ series: SERIES }, { series: hours }]);
-    expect(state[2]!.data).toMatchObject({ candle: candleOf(60, 2), series: hours });
+    expect(state[2]!.data).toMatchObject({ candle: minuteCandle(60, 2), series: hours });
     expect(names(state)).toEqual(["hello", "snapshot", "candle", "ready"]);
   });
 

@@ -3,10 +3,10 @@ import { createEventChannel } from "pairstream/sse";
 import { NEVER, of, Subject } from "rxjs";
 import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
-import { SERIES } from "../../candles/market.js";
+import { minuteCandle, SERIES } from "../../candles/minute-candles.js";
 import { walletOf } from "../../snipers/wallets.js";
 import { Gateway, messagesIn, names, open, Reading, request } from "./gateway.js";
-import { candleOf, eventOf } from "./market.js";
+import { eventOf } from "./told-market.js";
 
 describe("a response", () => {
   it("is a stream of events that nobody may store or hold back", () => {
@@ -44,7 +44,7 @@ describe("a response", () => {
     const [wallet, status] = [walletOf("a"), { state: "live", failures: 0, coveredUntil: 3 } as const];
     gateway.candles.next(eventOf("new", 2));
     gateway.candles.next(eventOf("new", 1, { status: "closed" }));
-    gateway.candles.next(eventOf("updated", 2, { price: 5, revision: 1, previous: candleOf(2) }));
+    gateway.candles.next(eventOf("updated", 2, { price: 5, revision: 1, previous: minuteCandle(2) }));
     gateway.snipers.next({ type: "wallet-added", wallet, pairAddress: "pair", initial: true, observedAt: 9 });
     gateway.status.next(status);
     await gateway.settle();
@@ -57,13 +57,13 @@ describe("a response", () => {
     });
     const candles = state.filter(({ name }) => name === "candle").map(({ data }) => data);
     expect(candles).toMatchObject([
-      { candle: candleOf(1), status: "closed" },
-      { candle: candleOf(2, 5), status: "open", revision: 1 },
+      { candle: minuteCandle(1), status: "closed" },
+      { candle: minuteCandle(2, 5), status: "open", revision: 1 },
     ]);
     expect(state[4]!.data).toEqual({ pairAddress: "pair", walletAddress: "a", wallet, observedAt: 9 });
     expect(state[5]!.data).toEqual(status);
 
-    gateway.candles.next(eventOf("updated", 2, { price: 6, revision: 2, previous: candleOf(2, 5) }));
+    gateway.candles.next(eventOf("updated", 2, { price: 6, revision: 2, previous: minuteCandle(2, 5) }));
     const next = messagesIn(await reading.next());
     expect(next).toEqual([
       {
@@ -72,7 +72,7 @@ describe("a response", () => {
         data: {
           type: "updated",
           life: candles[1]!.life,
-          candle: candleOf(2, 6),
+          candle: minuteCandle(2, 6),
           status: "open",
           revision: 2,
           live: true,
@@ -102,9 +102,9 @@ describe("a response", () => {
     expect(state[0]!.data.isResumed).toBe(true);
     // The older candle first, whichever changed last.
     expect(state.slice(1, 4).map(({ data }) => data.candle)).toEqual([
-      candleOf(1),
-      candleOf(2, 3),
-      candleOf(3),
+      minuteCandle(1),
+      minuteCandle(2, 3),
+      minuteCandle(3),
     ]);
     expect(state.map(({ id }) => id !== undefined)).toEqual([...Array(5).fill(false), true]);
     const again = await open(gateway, state.at(-1)!.id).until("ready");
@@ -140,12 +140,12 @@ describe("a response", () => {
     gateway.candles.next(eventOf("removed", 1, { revision: 1 }));
     const state = await open(gateway).until("ready");
     expect(state[1]!.data.series).toMatchObject([{ after: 2 * 60_000 }]);
-    expect(state.slice(2, -1).map(({ data }) => data.candle)).toEqual([candleOf(3), candleOf(4)]);
+    expect(state.slice(2, -1).map(({ data }) => data.candle)).toEqual([minuteCandle(3), minuteCandle(4)]);
     // Not even where there is room again.
     gateway.candles.next(eventOf("removed", 4, { revision: 1 }));
     gateway.candles.next(eventOf("updated", 2, { price: 10, revision: 2 }));
     const later = await open(gateway).until("ready");
-    expect(later.slice(2, -1).map(({ data }) => data.candle)).toEqual([candleOf(3)]);
+    expect(later.slice(2, -1).map(({ data }) => data.candle)).toEqual([minuteCandle(3)]);
     // Nor is one that turns up before all that are kept.
     gateway.candles.next(eventOf("new", 6));
     gateway.candles.next(eventOf("new", 2.5));

@@ -1,9 +1,10 @@
 import { type ChannelEvent, isCandleEvent, isSniperEvent } from "pairstream/sse";
 import { describe, expect, it } from "vitest";
+import { minuteCandle } from "../../candles/minute-candles.js";
 import { walletAddressOf, walletOf } from "../../snipers/wallets.js";
 import { candles, Gateway, LIVE, short } from "./gateway.js";
-import { candleOf, eventOf } from "./market.js";
 import { added } from "./snipers.js";
+import { eventOf } from "./told-market.js";
 
 describe("a fresh start", () => {
   /** A receiver that has the minutes 1 to 5, and a gateway that is started anew; then what the new one tells first. */
@@ -40,8 +41,8 @@ describe("a fresh start", () => {
     expect(told(news())).toEqual(["removed 3 #1 1", "updated 4 #1 7", "removed 5 #1 1", "new 6 #0 1"]);
     expect(news().filter(isCandleEvent)).toMatchObject([
       { observedAt: 99, status: "final" },
-      { previous: candleOf(4), status: "closed" },
-      { candle: candleOf(5), live: true },
+      { previous: minuteCandle(4), status: "closed" },
+      { candle: minuteCandle(5), live: true },
       { live: true },
     ]);
     expect(snipersTold(news())).toEqual(["wallet-updated b", "wallet-added c", "wallet-removed a"]);
@@ -71,15 +72,6 @@ describe("a fresh start", () => {
     expect(snipersTold(news())).toEqual(["wallet-removed b"]);
   });
 
-  it("waits for a gateway that knows nothing yet", async () => {
-    const { gateway, news } = await restarted(() => {});
-    expect(news()).toMatchObject([{ state: "starting" }]);
-    gateway.status.next(LIVE);
-    gateway.candles.next(eventOf("new", 4, { price: 2 }));
-    await gateway.settle();
-    expect(told(news())).toEqual(["updated 4 #1 2", "removed 5 #1 1"]);
-  });
-
   it("leaves no hole: what the new candles do not reach is removed", async () => {
     const { news } = await restarted(({ candles }) => candles.next(eventOf("new", 6)));
     expect(told(news())).toEqual(
@@ -98,44 +90,12 @@ describe("a fresh start", () => {
       candles.next(eventOf("new", 4));
       candles.next(eventOf("new", 5));
     });
-    expect(news().filter(isCandleEvent)).toMatchObject([{ status: "final", candle: candleOf(3, 2) }]);
+    expect(news().filter(isCandleEvent)).toMatchObject([{ status: "final", candle: minuteCandle(3, 2) }]);
     gateway.candles.next(eventOf("updated", 3, { price: 2, status: "closed", revision: 1 }));
     gateway.candles.next(eventOf("updated", 4, { status: "closed", revision: 1 }));
     await gateway.settle();
     expect(told(news())).toEqual(["updated 3 #1 2", "updated 4 #1 1"]);
     expect(candles(seen).at(-1)!.status).toBe("closed");
-  });
-
-  it("says a new life of the same channel's candle as removed and new", async () => {
-    const gateway = new Gateway({ buffer: 0 });
-    const seen = await gateway.receive();
-    gateway.candles.next(eventOf("new", 1, { status: "closed" }));
-    await gateway.settle();
-    await gateway.cut();
-    gateway.candles.next(eventOf("removed", 1, { status: "closed", revision: 1 }));
-    gateway.candles.next(eventOf("new", 1));
-    await gateway.pass(1_000);
-    expect(candles(seen).map((event) => `${short(event)} ${event.status}`)).toEqual([
-      "new 1 #0 1 closed",
-      "removed 1 #1 1 closed",
-      "new 1 #0 1 open",
-    ]);
-  });
-
-  it("removes what the same channel has no more, the oldest and the last one included", async () => {
-    const gateway = new Gateway({ buffer: 0 });
-    const seen = await gateway.receive();
-    for (let minute = 1; minute <= 3; minute += 1) gateway.candles.next(eventOf("new", minute));
-    await gateway.settle();
-    await gateway.cut();
-    gateway.candles.next(eventOf("removed", 1, { revision: 1 }));
-    await gateway.pass(1_000);
-    expect(candles(seen).map(short).slice(3)).toEqual(["removed 1 #1 1"]);
-    await gateway.cut();
-    gateway.candles.next(eventOf("removed", 3, { revision: 1 }));
-    gateway.candles.next(eventOf("removed", 2, { revision: 1 }));
-    await gateway.pass(1_000);
-    expect(candles(seen).map(short).slice(4)).toEqual(["removed 2 #1 1", "removed 3 #1 1"]);
   });
 
   it("keeps what the channel has forgotten, as long as the two meet", async () => {

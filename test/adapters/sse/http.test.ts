@@ -14,9 +14,10 @@ import {
 import { Subject, type Subscription } from "rxjs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
+import { minuteCandle } from "../../candles/minute-candles.js";
 import { CheckedFold } from "./checked-fold.js";
 import { begun, messagesIn } from "./gateway.js";
-import { candleOf, eventOf } from "./market.js";
+import { eventOf } from "./told-market.js";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 const until = async (condition: () => boolean) => {
@@ -100,7 +101,7 @@ describe("over HTTP", () => {
     const receiver = new HttpReceiver(await gateway.listen());
     gateway.candles.next(eventOf("new", 1));
     await until(() => receiver.candles.length === 1);
-    const update = eventOf("updated", 1, { price: 2, revision: 1, previous: candleOf(1) });
+    const update = eventOf("updated", 1, { price: 2, revision: 1, previous: minuteCandle(1) });
     gateway.candles.next(update);
     await until(() => receiver.candles.length === 2);
     expect(receiver.candles[1]).toEqual(update);
@@ -115,34 +116,6 @@ describe("over HTTP", () => {
       return written.mock.calls.length === 0;
     });
     expect(receiver.clock.pending).toBe(0);
-  });
-
-  it("a gateway that is killed and started anew is followed on, without a hole or a duplicate", async () => {
-    const first = new HttpGateway();
-    const port = await first.listen();
-    for (let minute = 1; minute <= 50; minute += 1) first.candles.next(eventOf("new", minute));
-    const receiver = new HttpReceiver(port);
-    await until(() => receiver.candles.length === 50);
-    await first.kill();
-    await until(() => receiver.states.length === 1);
-    await receiver.tries(2);
-    await until(() => receiver.states.length === 2);
-    expect(receiver.events.filter(isFeedStatus)).toMatchObject([
-      { state: "stalled", failures: 1, lastError: { name: "NetworkError" } },
-      { state: "stalled", failures: 2, lastError: { name: "NetworkError" } },
-    ]);
-    const second = new HttpGateway();
-    await second.listen(port);
-    for (let minute = 11; minute <= 60; minute += 1) {
-      if (minute !== 30) second.candles.next(eventOf("new", minute, { price: minute === 40 ? 7 : 1 }));
-    }
-    await receiver.tries(3);
-    await until(() => receiver.states.length === 3);
-    expect(receiver.states.at(-1)).toBe("live");
-    expect(
-      receiver.candles.slice(50).map(({ type, candle }) => `${type} ${candle.timestamp / 60_000}`),
-    ).toEqual(["removed 30", "updated 40", ...Array.from({ length: 10 }, (_, at) => `new ${51 + at}`)]);
-    expect([...receiver.fold.candles.keys()].length).toBe(59);
   });
 
   it("a connection that breaks off anywhere is taken up where it was", async () => {
@@ -182,7 +155,7 @@ describe("over HTTP", () => {
       while (receiver.states.filter((state) => state === "stalled").length === round) {
         minute += 1;
         tell(eventOf("new", minute));
-        tell(eventOf("updated", minute, { price: 2, revision: 1, previous: candleOf(minute) }));
+        tell(eventOf("updated", minute, { price: 2, revision: 1, previous: minuteCandle(minute) }));
         if (minute % 3 === 0) tell(eventOf("removed", minute, { price: 2, revision: 2 }));
         await turn();
       }
@@ -221,6 +194,6 @@ describe("over HTTP", () => {
     const last = messagesIn(whole.slice(whole.lastIndexOf("event: hello"))).filter(
       ({ data }) => data.candle?.timestamp === 60_000,
     );
-    expect(last.at(-1)!.data).toMatchObject({ candle: candleOf(1, 80_000), revision: 79_999 });
+    expect(last.at(-1)!.data).toMatchObject({ candle: minuteCandle(1, 80_000), revision: 79_999 });
   });
 });

@@ -1,105 +1,19 @@
-import { type ChannelEvent, isCandleEvent, isFeedStatus, isSniperEvent } from "pairstream/sse";
+import { isFeedStatus } from "pairstream/sse";
 import { describe, expect, it } from "vitest";
-import { Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
-import type { CandleEvent, CandleStatus } from "../../../src/candles/event.js";
+import { Mirror } from "../../../src/adapters/sse/mirror.js";
 import { NetworkError } from "../../../src/errors.js";
-import { SERIES } from "../../candles/market.js";
-import { walletAddressOf, walletOf } from "../../snipers/wallets.js";
-import { candleOf } from "./market.js";
-
-const message = (event: string, data: object, id?: string): ParsedMessage => ({
-  event,
-  data: JSON.stringify(data),
-  ...(id === undefined ? {} : { id }),
-});
-const hello = (channel: string, more: object = {}) =>
-  message("hello", {
-    version: 2,
-    now: null,
-    channel,
-    heartbeat: 1_000,
-    keep: 100,
-    hasStatus: false,
-    isResumed: false,
-    ...more,
-  });
-const ready = (id = "id") => message("ready", {}, id);
-const snapshot = (
-  place: { after?: number; isSettled: boolean } | undefined,
-  pairs: { isSettled: boolean }[] = [],
-) =>
-  message("snapshot", {
-    series:
-      place === undefined
-        ? []
-        : [
-            {
-              series: SERIES,
-              after: place.after === undefined ? null : place.after * 60_000,
-              observedAt: 9,
-              isSettled: place.isSettled,
-            },
-          ],
-    pairs: pairs.map(({ isSettled }) => ({ pairAddress: "pair", observedAt: 9, isSettled })),
-  });
-const candle = (
-  minute: number,
-  more: {
-    type?: string;
-    life?: number;
-    price?: number;
-    status?: CandleStatus;
-    live?: boolean;
-    revision?: number;
-    due?: number;
-    received?: number;
-  } = {},
-) => {
-  const { price, ...rest } = more;
-  const fields = {
-    type: "new",
-    life: 1,
-    status: "open",
-    revision: 0,
-    live: false,
-    due: 9,
-    received: 9,
-    observedAt: 9,
-    series: SERIES,
-  };
-  return message("candle", { ...fields, candle: candleOf(minute, price), ...rest });
-};
-const settled = message("settled", { series: SERIES, observedAt: 9 });
-const wallet = (address: string) =>
-  message("wallet", {
-    pairAddress: "pair",
-    observedAt: 9,
-    walletAddress: address,
-    wallet: walletOf(address),
-  });
-
-/** The events that the messages of a connection lead to, in short. */
-function connected(mirror: Mirror, ...messages: ParsedMessage[]): string[] {
-  mirror.connect();
-  return taken(mirror, ...messages);
-}
-
-function taken(mirror: Mirror, ...messages: ParsedMessage[]): string[] {
-  const { events, error } = mirror.take(messages, 0);
-  expect(error).toBeUndefined();
-  return events.map(inShort);
-}
-
-function inShort(event: ChannelEvent): string {
-  if (isCandleEvent(event)) {
-    const { type, candle, revision, live, status } = event;
-    return `${type} ${candle.timestamp / 60_000} #${revision} ${status}${live ? " live" : ""}`;
-  }
-  if (isSniperEvent(event)) {
-    return `${event.type} ${walletAddressOf(event)}${event.initial ? " initial" : ""}`;
-  }
-  return event.state;
-}
+import { walletOf } from "../../snipers/wallets.js";
+import {
+  candle,
+  connected,
+  hello,
+  message,
+  ready,
+  settled,
+  snapshot,
+  taken,
+  wallet,
+} from "./mirror-messages.js";
 
 describe("candles after a fresh start", () => {
   it("are not placed by a removal, which tells nothing of where the channel begins", () => {
@@ -269,115 +183,6 @@ describe("what comes twice, as the rest of a batch that was cut off", () => {
     expect(taken(mirror, candle(1), candle(1))).toHaveLength(1);
     const removed = candle(1, { type: "removed" });
     expect(taken(mirror, removed, removed)).toEqual(["removed 1 #1 open"]);
-  });
-});
-
-describe("what a receiver has missed", () => {
-  const MINUTE = 60_000;
-  const close = (minute: number, late = 100) => {
-    const due = (minute + 1) * MINUTE + 1_000;
-    return candle(minute, { status: "closed", live: true, due, received: due + late });
-  };
-  const hourLater = 70 * MINUTE;
-
-  it.each([
-    [
-      "resumed",
-      (now: number, ...missed: ParsedMessage[]) => [hello("a", { isResumed: true, now }), ...missed],
-    ],
-    [
-      "told afresh",
-      (now: number, ...missed: ParsedMessage[]) => [
-        hello("a", { now }),
-        snapshot({ isSettled: true }),
-        ...missed,
-      ],
-    ],
-  ])("is late by when it is told, and live no more where that is too late: %s", (_, opening) => {
-    for (const [lateBy, isLive] of [
-      [12_000, true],
-      [30_001, false],
-      [hourLater, false],
-    ] as const) {
-      const mirror = new Mirror();
-      connected(mirror, hello("a", { now: 5 * MINUTE }), snapshot({ isSettled: true }), ready());
-      mirror.connect();
-      const now = 7 * MINUTE + 1_000 + lateBy;
-      // The receiver's own clock is another one.
-      const { events } = mirror.take([...opening(now, close(5), close(6)), ready()], 123);
-      expect(events.filter(isCandleEvent).map((event) => [event.lateBy, event.live])).toEqual([
-        [lateBy + MINUTE, false],
-        [lateBy, isLive],
-      ]);
-    }
-  });
-
-  it("is what lay in a connection while the receiver slept, too", () => {
-    const mirror = new Mirror();
-    mirror.connect();
-    mirror.take([hello("a", { now: 6 * MINUTE }), snapshot({ isSettled: true }), ready()], 0);
-    const [prompt] = mirror.take([close(5)], 1_100).events;
-    const [slept] = mirror.take([close(6)], MINUTE + 1_100 + hourLater).events;
-    expect(prompt).toMatchObject({ live: true, lateBy: 100 });
-    expect(slept).toMatchObject({ live: false });
-    expect((slept as CandleEvent).lateBy).toBeGreaterThan(hourLater - 2_000);
-  });
-});
-
-describe("a receiver whose own clock is not the service's", () => {
-  const MINUTE = 60_000;
-  const minutes = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at);
-  /** Reads closes over one connection: how far its own clock is ahead, and for how long they were held up. */
-  function read(closes: readonly { minute: number; own?: number; held?: number }[]) {
-    const mirror = new Mirror();
-    const { minute: first, own: ownFirst = 0 } = closes[0]!;
-    mirror.connect();
-    const now = (first + 1) * MINUTE;
-    mirror.take([hello("a", { now }), snapshot({ isSettled: true }), ready()], now + ownFirst);
-    return closes.flatMap(({ minute, own = 0, held = 0 }) => {
-      const due = (minute + 1) * MINUTE + 1_000;
-      const close = candle(minute, { status: "closed", live: true, due, received: due });
-      return mirror.take([close], due + held + own).events.filter(isCandleEvent);
-    });
-  }
-
-  it("tells events as live again soon after its clock was set forward, and at once after it was set back", () => {
-    const told = read([
-      ...minutes(0, 10).map((minute) => ({ minute, own: -10 * MINUTE })),
-      ...minutes(10, 10).map((minute) => ({ minute })),
-      { minute: 20, own: -10 * MINUTE },
-    ]);
-    expect(told.map(({ live }) => live)).toEqual(minutes(0, 21).map((at) => at < 10 || at >= 15));
-    expect(told.slice(15).map(({ lateBy }) => lateBy)).toEqual(Array(6).fill(0));
-  });
-
-  it("tells no event as late for a week while its clock runs fast by 50 ppm", () => {
-    const told = read(minutes(0, 10_080).map((minute) => ({ minute, own: minute * MINUTE * 5e-5 })));
-    expect(Math.max(...told.map(({ lateBy }) => lateBy))).toBeLessThan(50);
-  });
-
-  it("tells as late what lay in the connection, however slowly it then comes", () => {
-    const backlog = minutes(10, 40).map((minute) => ({ minute, held: (60 - minute) * MINUTE }));
-    const told = read([
-      ...minutes(0, 10).map((minute) => ({ minute })),
-      ...backlog.map(({ minute, held }) => ({ minute, held: held + (minute - 10) * 10_000 })),
-    ]);
-    expect(told.slice(0, 10).every(({ live }) => live)).toBe(true);
-    expect(told.slice(10).filter(({ live }) => live)).toEqual([]);
-  });
-
-  it("does not learn of its own clock from what a channel tells afresh", () => {
-    const mirror = new Mirror();
-    mirror.connect();
-    const now = 60 * MINUTE;
-    const close = (minute: number) => {
-      const due = (minute + 1) * MINUTE + 1_000;
-      return candle(minute, { status: "closed", live: true, due, received: due });
-    };
-    mirror.take([hello("a", { now }), snapshot({ isSettled: true }), close(49), ready()], now);
-    // This one is held up for as long as the last one of the snapshot is old, which proves nothing.
-    const late = mirror.take([close(79)], 90 * MINUTE).events;
-    expect(late).toMatchObject([{ live: false, lateBy: 10 * MINUTE - 1_000 }]);
   });
 });
 

@@ -24,11 +24,11 @@ import {
 import { filter, firstValueFrom, map, NEVER, of, Subject, take, toArray } from "rxjs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
-import { SERIES } from "../../candles/market.js";
+import { minuteCandle, SERIES } from "../../candles/minute-candles.js";
 import { walletOf } from "../../snipers/wallets.js";
 import { candles, Gateway, LIVE, open, short, statuses, URL_OF_GATEWAY } from "./gateway.js";
-import { candleOf, eventOf } from "./market.js";
 import { added } from "./snipers.js";
+import { eventOf } from "./told-market.js";
 
 afterEach(() => {
   vi.doUnmock("eventsource-parser");
@@ -41,8 +41,8 @@ describe("one who reads as fast as things happen", () => {
     const seen = await gateway.receive();
     const told: ChannelEvent[] = [
       eventOf("new", 1),
-      eventOf("updated", 1, { price: 2, revision: 1, previous: candleOf(1) }),
-      eventOf("updated", 1, { price: 2, revision: 2, previous: candleOf(1, 2), status: "closed" }),
+      eventOf("updated", 1, { price: 2, revision: 1, previous: minuteCandle(1) }),
+      eventOf("updated", 1, { price: 2, revision: 2, previous: minuteCandle(1, 2), status: "closed" }),
       eventOf("new", 2),
       eventOf("removed", 1, { price: 2, revision: 3, status: "closed" }),
       eventOf("new", 1, { status: "final" }),
@@ -121,7 +121,7 @@ describe("one who reads as fast as things happen", () => {
       map(({ candle }) => candle),
       toArray(),
     );
-    expect(await firstValueFrom(closed)).toEqual([candleOf(2), candleOf(3)]);
+    expect(await firstValueFrom(closed)).toEqual([minuteCandle(2), minuteCandle(3)]);
   });
 
   it("completes with the streams, and errors as they do, without coming back", async () => {

@@ -2,8 +2,9 @@ import { NetworkError, RateLimitError } from "pairstream";
 import { createEventChannel } from "pairstream/sse";
 import { NEVER } from "rxjs";
 import { describe, expect, it } from "vitest";
+import { minuteCandle } from "../../candles/minute-candles.js";
 import { candles, Gateway, LIVE, short, statuses, URL_OF_GATEWAY } from "./gateway.js";
-import { candleOf, eventOf } from "./market.js";
+import { eventOf } from "./told-market.js";
 
 describe("a connection that breaks", () => {
   it("reads stalled until it is restored, and loses and repeats nothing", async () => {
@@ -35,7 +36,7 @@ describe("a connection that breaks", () => {
       "removed 2 #1 1",
       "new 3 #0 1",
     ]);
-    expect(candles(seen)[2]).toMatchObject({ previous: candleOf(1) });
+    expect(candles(seen)[2]).toMatchObject({ previous: minuteCandle(1) });
     expect(candles(seen).every(({ live }) => live)).toBe(true);
     expect(statuses(seen).map(({ state }) => state)).toEqual(["live", "stalled", "live"]);
     expect(statuses(seen).at(-1)).toEqual(LIVE);

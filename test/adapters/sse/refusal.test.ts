@@ -1,7 +1,7 @@
 import { AuthenticationError, ContractError, HttpError } from "pairstream";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { candles, Gateway, statuses } from "./gateway.js";
-import { eventOf } from "./market.js";
+import { eventOf } from "./told-market.js";
 
 afterEach(() => {
   vi.unstubAllGlobals();

@@ -1,8 +1,9 @@
 import { NetworkError } from "pairstream";
 import { describe, expect, it } from "vitest";
+import { minuteCandle } from "../../candles/minute-candles.js";
 import { walletOf } from "../../snipers/wallets.js";
 import { Gateway, messagesIn, names, open } from "./gateway.js";
-import { candleOf, eventOf } from "./market.js";
+import { eventOf } from "./told-market.js";
 
 describe("a receiver that does not read", () => {
   it("has no more of a large state waiting for it than of anything", async () => {
@@ -30,10 +31,10 @@ describe("a receiver that does not read", () => {
     }
     expect(reading.text.length).toBeLessThan(100_000);
     expect(names(messages.slice(-4))).toEqual(["snapshot", "candle", "candle", "ready"]);
-    expect(messages.at(-3)!.data.candle).toEqual(candleOf(1, 20_001));
+    expect(messages.at(-3)!.data.candle).toEqual(minuteCandle(1, 20_001));
     gateway.candles.next(eventOf("updated", 2, { price: 3, revision: 1 }));
     expect(messagesIn(await reading.next())).toMatchObject([
-      { name: "candle", data: { candle: candleOf(2, 3) } },
+      { name: "candle", data: { candle: minuteCandle(2, 3) } },
     ]);
   });
 

@@ -7,8 +7,8 @@ import { Outlet } from "../../../src/adapters/sse/outlet.js";
 import { NetworkError } from "../../../src/errors.js";
 import type { FeedStatus } from "../../../src/feed-status.js";
 import { CheckedFold } from "./checked-fold.js";
-import { Market, type MarketStep, MarketWatch } from "./market.js";
 import { type Answer, SniperWatch, sniperAnswer } from "./snipers.js";
+import { Market, type MarketStep, MarketWatch } from "./told-market.js";
 
 /** A receiver, the network to it, and its subscriber. */
 class Receiver {
@@ -54,7 +54,7 @@ class Receiver {
 }
 
 /** A gateway that can be restarted, its service, and its receivers. */
-class World {
+class GatewayModel {
   readonly market = new Market();
   readonly snipers: Answer[] = [];
   readonly receivers: Receiver[];
@@ -179,7 +179,7 @@ const step = (restarts: number): fc.Arbitrary<Step> =>
     { weight: restarts, arbitrary: fc.record({ do: fc.constant("restart"), history: fc.nat(30) }) },
   ) as fc.Arbitrary<Step>;
 
-function run(world: World, steps: readonly Step[]): void {
+function run(world: GatewayModel, steps: readonly Step[]): void {
   for (const step of steps) {
     switch (step.do) {
       case "trade":
@@ -214,7 +214,7 @@ describe("a receiver, however slowly it reads and whenever it is cut off", () =>
   it("ends up with what the streams of its channel have told", () => {
     fc.assert(
       fc.property(buffer, fc.array(step(0), { maxLength: 60 }), (buffer, steps) => {
-        const world = new World({ buffer, keep: 1_000 }, RECEIVERS);
+        const world = new GatewayModel({ buffer, keep: 1_000 }, RECEIVERS);
         run(world, steps);
         for (const { fold } of world.receivers) {
           expect(fold.standing()).toEqual(world.fold.standing());
@@ -229,7 +229,7 @@ describe("a receiver, however slowly it reads and whenever it is cut off", () =>
   it("ends up with that across restarts of the gateway, from where its candles begin", () => {
     fc.assert(
       fc.property(buffer, fc.array(step(2), { maxLength: 60 }), (buffer, steps) => {
-        const world = new World({ buffer, keep: 1_000 }, RECEIVERS);
+        const world = new GatewayModel({ buffer, keep: 1_000 }, RECEIVERS);
         run(world, steps);
         const candles = world.fold.standing();
         const from = candles[0]?.candle.timestamp;
@@ -251,7 +251,7 @@ describe("a receiver, however slowly it reads and whenever it is cut off", () =>
     const keep = fc.integer({ min: 1, max: 8 });
     fc.assert(
       fc.property(buffer, keep, fc.array(step(1), { maxLength: 60 }), (buffer, keep, steps) => {
-        const world = new World({ buffer, keep }, RECEIVERS);
+        const world = new GatewayModel({ buffer, keep }, RECEIVERS);
         run(world, steps);
         const kept = world.kept();
         const from = kept[0]?.candle.timestamp;

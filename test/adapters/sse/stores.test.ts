@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { CandleRows } from "../../../src/adapters/sse/candle-rows.js";
 import { ReplayLog } from "../../../src/adapters/sse/replay-log.js";
 import type { Candle } from "../../../src/contract/model.js";
-import { candleOf } from "./market.js";
+import { minuteCandle } from "../../candles/minute-candles.js";
 
 const timestamps = (table: CandleRows<{ candle: Candle }>) =>
   table.rows.map(({ candle }) => candle.timestamp / 60_000);
@@ -29,7 +29,7 @@ describe("the candle table", () => {
             table.delete(minute * 60_000);
           } else {
             known.set(minute, price);
-            table.set({ candle: candleOf(minute, price) });
+            table.set({ candle: minuteCandle(minute, price) });
           }
           const sorted = [...known].sort(([a], [b]) => a - b);
           for (const [old] of sorted.slice(0, Math.max(0, sorted.length - keep))) after = old;

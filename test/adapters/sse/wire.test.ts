@@ -20,8 +20,9 @@ import {
   RateLimitError,
 } from "../../../src/errors.js";
 import type { SniperEvent } from "../../../src/snipers/diff.js";
+import { minuteCandle } from "../../candles/minute-candles.js";
 import { walletOf } from "../../snipers/wallets.js";
-import { candleOf, eventOf } from "./market.js";
+import { eventOf } from "./told-market.js";
 
 /** Name and data of the one message in a text. */
 function parts(text: string): [string, string] {
@@ -38,7 +39,7 @@ const TOTALS =
 const GOLDEN = {
   candle:
     'event: candle\ndata: {"type":"updated","life":7,"candle":{"timestamp":60000,"open":2,"high":2,"low":2,"close":2,' +
-    '"volume":2,"swaps":1},"status":"closed","revision":3,"live":true,"due":7,"received":7,"observedAt":5,"series":{"network":"mainnet",' +
+    '"volume":1,"swaps":1},"status":"closed","revision":3,"live":true,"due":7,"received":7,"observedAt":5,"series":{"network":"mainnet",' +
     '"pairAddress":"pair","timeframe":"1min","currency":"usd"}}\n\n',
   sniper:
     'event: sniper\ndata: {"pairAddress":"pair","initial":false,"observedAt":5,"type":"sold","walletAddress":"a",' +
@@ -57,7 +58,7 @@ describe("the wire", () => {
   it("has one line of JSON a message", () => {
     const updated = eventOf("updated", 1, {
       price: 2,
-      previous: candleOf(1),
+      previous: minuteCandle(1),
       status: "closed",
       revision: 3,
       observedAt: 5,

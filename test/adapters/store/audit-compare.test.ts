@@ -3,7 +3,7 @@ import type { Candle } from "pairstream";
 import { describe, expect, it } from "vitest";
 import { compareCandles, holesIn } from "../../../src/adapters/store/audit-compare.js";
 import { withSpan } from "../../../src/spans.js";
-import { at, candleOf } from "../../world.js";
+import { at, tradedCandle } from "../../world.js";
 
 const MINUTE = 60_000;
 const FROM = at("12:00:00");
@@ -46,10 +46,10 @@ describe("compareCandles", () => {
       isWhole: boolean,
     ) => {
       const stored = intervals.flatMap((one, index) =>
-        one.stored ? [candleOf(startOf(index), one.stored)] : [],
+        one.stored ? [tradedCandle(startOf(index), one.stored)] : [],
       );
       const served = intervals.flatMap((one, index) =>
-        one.served ? [candleOf(startOf(index), one.served)] : [],
+        one.served ? [tradedCandle(startOf(index), one.served)] : [],
       );
       const unreadable = new Set(
         intervals.flatMap((one, index) => (one.isUnreadable && !one.served ? [startOf(index)] : [])),
@@ -78,7 +78,7 @@ describe("compareCandles", () => {
   });
 
   it("shows both candles of a difference, in any of the numbers", () => {
-    const served = candleOf(FROM, 5, 6);
+    const served = tradedCandle(FROM, 5, 6);
     for (const field of ["open", "high", "low", "close", "volume", "swaps"] as const) {
       const stored = { ...served, [field]: served[field] === 5 ? 5.5 : 5.75 };
       expect(compared({ stored: [stored], served: [served] })).toContainEqual({

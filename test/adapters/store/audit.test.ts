@@ -1,83 +1,23 @@
-import fc from "fast-check";
 import { auditCandles, auditCost, type Finding, memoryStore } from "pairstream/store";
-import type { SchedulerLike } from "rxjs";
 import { describe, expect, it } from "vitest";
+import { type Candle, type CandleStore, InvalidInputError, PairstreamError } from "../../../src/index.js";
+import { answered, at, MINUTES, time, tradedCandle, World, withRows } from "../../world.js";
 import {
-  type Candle,
-  type CandleStore,
-  type FetchLike,
-  fetchCandles,
-  InvalidInputError,
-  PairstreamError,
-  type StoreKey,
-} from "../../../src/index.js";
-import { withFaults } from "../../../src/service/index.js";
-import { bearableFaults } from "../../candles/bearable-faults.js";
-import { answered, at, candleOf, MINUTES, time, World, withRows } from "../../world.js";
-
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const START = at("12:00:10");
-const FROM = at("08:00:00");
-const TO = at("11:00:00");
-const KEY: StoreKey = { ...MINUTES, service: "http://localhost", weekStart: "monday" };
-
-/** `RUNS=1000` tries as many. */
-const RUNS = Number(process.env.RUNS ?? 40);
-const RATES = bearableFaults(0.05);
-
-/** Two swaps a minute, but none in every seventh minute. */
-function market(options: Partial<ConstructorParameters<typeof World>[0]> = {}): World {
-  const world = new World({ start: START, createdAt: FROM - HOUR, hasDate: true, ...options });
-  for (let timestamp = FROM - HOUR, index = 0; timestamp < START; timestamp += 30_000, index++) {
-    if (Math.floor(timestamp / MINUTE) % 7 !== 0) world.swap(timestamp, 100 + Math.sin(index * index));
-  }
-  return world;
-}
-
-type Query = Parameters<typeof auditCandles>[1];
-
-async function audited(world: World, query: Partial<Query> & Pick<Query, "against">) {
-  const findings: Finding[] = [];
-  let outcome: "running" | "complete" | PairstreamError = "running";
-  const subscription = auditCandles(world.client, { ...MINUTES, from: FROM, to: TO, ...query }).subscribe({
-    next: (finding) => findings.push(finding),
-    error: (error) => {
-      outcome = error;
-    },
-    complete: () => {
-      outcome = "complete";
-    },
-  });
-  await world.clock.advanceBy(HOUR);
-  return { findings, outcome: outcome as "running" | "complete" | PairstreamError, subscription };
-}
-
-/** What is told of candles that are not as they should be; outliers apart. */
-const told = (findings: readonly Finding[]) =>
-  findings.flatMap((finding) =>
-    finding.type === "outlier" ? [] : [`${finding.type} ${time(finding.timestamp)}`],
-  );
-
-async function truth(from = FROM, to = TO): Promise<Candle[]> {
-  const world = market();
-  const candles: Candle[] = [];
-  fetchCandles(world.client, { ...MINUTES, from, to }).subscribe((candle) => candles.push(candle));
-  await world.clock.advanceBy(30_000);
-  expect(candles.length).toBeGreaterThan(100);
-  return candles;
-}
-
-async function stored(candles: readonly Candle[], from = FROM, to = TO): Promise<CandleStore> {
-  const store = memoryStore();
-  await store.write(KEY, { from, to, candles });
-  return store;
-}
-
-const changed = (candles: readonly Candle[], clock: string, change: Partial<Candle>) =>
-  candles.map((candle) => (candle.timestamp === at(clock) ? { ...candle, ...change } : candle));
-const without = (candles: readonly Candle[], clock: string) =>
-  candles.filter(({ timestamp }) => timestamp !== at(clock));
+  audited,
+  changed,
+  FROM,
+  HOUR,
+  KEY,
+  MINUTE,
+  market,
+  type Query,
+  START,
+  stored,
+  TO,
+  told,
+  truth,
+  without,
+} from "./audited-market.js";
 
 describe("auditCandles", () => {
   it("finds nothing where the store has what the service has", async () => {
@@ -93,7 +33,7 @@ describe("auditCandles", () => {
     expect(all.some(({ timestamp }) => timestamp === at("09:08:00"))).toBe(false);
     let candles = changed(all, "08:30:00", { volume: 1 });
     candles = without(candles, "08:41:00");
-    const extra = candleOf(at("09:08:00"), 100);
+    const extra = tradedCandle(at("09:08:00"), 100);
     candles = [...candles, extra].sort((a, b) => a.timestamp - b.timestamp);
     const store = await stored(candles);
     await store.forget(KEY, at("09:30:00"), at("09:40:00"));
@@ -149,7 +89,7 @@ describe("auditCandles", () => {
 
   it("takes a list, in any order, for all that there is: what it lacks is missing, and no hole", async () => {
     const candles = without(changed(await truth(), "08:30:00", { close: 99.5 }), "08:41:00");
-    const beyond = [candleOf(FROM - MINUTE, 5), ...candles, candleOf(TO, 5)];
+    const beyond = [tradedCandle(FROM - MINUTE, 5), ...candles, tradedCandle(TO, 5)];
     function* reversed() {
       yield* beyond.toReversed();
     }
@@ -249,7 +189,8 @@ describe("auditCandles", () => {
       read: async (_key, range) => {
         const candles: Candle[] = [];
         if (range.last !== 0) {
-          for (let start = range.from; start < range.to; start += 10_000) candles.push(candleOf(start, 5));
+          for (let start = range.from; start < range.to; start += 10_000)
+            candles.push(tradedCandle(start, 5));
           parts.push(candles.length);
         }
         return { candles, covered: [{ from: range.from, to: range.to }] };
@@ -283,7 +224,7 @@ describe("auditCandles", () => {
   );
 
   it("asks a second later about what the service lacks, between candles that it has", async () => {
-    const extra = candleOf(at("09:08:00"), 100);
+    const extra = tradedCandle(at("09:08:00"), 100);
     const candles = [...(await truth()), extra].sort((a, b) => a.timestamp - b.timestamp);
     const world = market();
     const { findings } = await audited(world, { against: await stored(candles) });
@@ -297,7 +238,7 @@ describe("auditCandles", () => {
   });
 
   it("takes a second look that lacks what was there for no answer", async () => {
-    const extra = candleOf(at("09:08:00"), 100);
+    const extra = tradedCandle(at("09:08:00"), 100);
     const candles = [...(await truth()), extra].sort((a, b) => a.timestamp - b.timestamp);
     const world = market();
     const emptied = (times: number) => {
@@ -321,7 +262,7 @@ describe("auditCandles", () => {
     const seconds = { timeframe: "1s", from: FROM, to: TO } as const;
     const all: Candle[] = [];
     for (let timestamp = FROM; timestamp < TO; timestamp += 1_000) {
-      all.push(candleOf(timestamp, 5));
+      all.push(tradedCandle(timestamp, 5));
       if (timestamp % 10_000 !== 0) world.swap(timestamp, 5);
     }
     const store = memoryStore();
@@ -396,55 +337,6 @@ describe("auditCandles", () => {
     expect(left.clock.pending).toBe(0);
   });
 
-  it("finds in any store what has been done to it, and nothing else, whatever befalls the answers", async () => {
-    const all = await truth();
-    let completed = 0;
-    const touches = fc.array(
-      fc.record({
-        at: fc.integer({ min: 0, max: all.length - 1 }),
-        kind: fc.constantFrom("differs", "missing", "extra", "hole"),
-      }),
-      { maxLength: 8 },
-    );
-    const property = async (done: readonly { at: number; kind: string }[], seed: number | undefined) => {
-      const store = memoryStore();
-      const kinds = new Map(done.map(({ at: index, kind }) => [all[index]!.timestamp, kind]));
-      const silent = all.find(({ timestamp }, index) => all[index + 1]!.timestamp > timestamp + MINUTE)!;
-      const extra = candleOf(silent.timestamp + MINUTE, 100);
-      const hasExtra = [...kinds.values()].includes("extra");
-      const candles = all.flatMap((candle) => {
-        const kind = kinds.get(candle.timestamp);
-        if (kind === "missing" || kind === "hole") return [];
-        return kind === "differs" ? [{ ...candle, swaps: candle.swaps + 1 }] : [candle];
-      });
-      const held = hasExtra ? [...candles, extra].sort((a, b) => a.timestamp - b.timestamp) : candles;
-      await store.write(KEY, { from: FROM, to: TO, candles: held });
-      const expected = hasExtra ? [`extra ${time(extra.timestamp)}`] : [];
-      const holes = [...kinds].flatMap(([timestamp, kind]) => (kind === "hole" ? [timestamp] : []));
-      for (const timestamp of holes) await store.forget(KEY, timestamp, timestamp + MINUTE);
-      for (const [timestamp, kind] of kinds) {
-        // Holes that touch are one.
-        if (kind === "extra" || (kind === "hole" && holes.includes(timestamp - MINUTE))) continue;
-        expected.push(`${kind} ${time(timestamp)}`);
-      }
-      const before = (fetch: FetchLike, scheduler: SchedulerLike) =>
-        seed === undefined ? fetch : withFaults(fetch, { seed, scheduler, rates: RATES });
-      const { findings, outcome } = await audited(market({ before }), { against: store });
-      // The client has given up, and says so; it has found nothing that is not so.
-      if (outcome !== "complete") {
-        expect(outcome).toMatchObject({ name: expect.stringMatching(/Error$/) });
-        expect(seed).toBeDefined();
-        return;
-      }
-      completed += 1;
-      const byTime = (a: string, b: string) => (a.slice(-8) < b.slice(-8) ? -1 : 1);
-      expect(told(findings)).toEqual(expected.sort(byTime));
-    };
-    const seeds = fc.option(fc.integer({ min: 1, max: 1e6 }), { nil: undefined });
-    await fc.assert(fc.asyncProperty(touches, seeds, property), { numRuns: RUNS });
-    expect(completed).toBeGreaterThan(RUNS / 2);
-  });
-
   it.each<[string, Partial<Record<keyof Query, unknown>>]>([
     ["pairAddress", { pairAddress: "../elsewhere" }],
     ["timeframe", { timeframe: "7min" }],
@@ -455,7 +347,7 @@ describe("auditCandles", () => {
     ["against", { against: undefined }],
     ["against", { against: "candles.db" }],
     ["against", { against: 5 }],
-    ["timestamp of candle 1 of against", { against: [candleOf(FROM, 5), { close: 5 }] }],
+    ["timestamp of candle 1 of against", { against: [tradedCandle(FROM, 5), { close: 5 }] }],
     ["timestamp of candle 0 of against", { against: [null] }],
     ["since", { since: 5 } as never],
   ])("refuses at the call, by its name: %s (%j)", (parameter, change) => {
@@ -468,37 +360,5 @@ describe("auditCandles", () => {
   it("refuses a client that is none", () => {
     const query = { ...MINUTES, from: FROM, to: TO, against: [] };
     expect(() => auditCandles({} as never, query)).toThrow(/^client /);
-  });
-});
-
-describe("auditCost", () => {
-  it.each([
-    ["a day of minutes", { from: "2024-01-05", to: "2024-01-06" }, 2 + 2],
-    ["a page", { from: FROM, to: FROM + 995 * MINUTE }, 1 + 1],
-    ["a page and one", { from: FROM, to: FROM + 996 * MINUTE }, 2 + 2],
-    ["a year of minutes", { from: "2023-01-01", to: "2024-01-01" }, 529 + 10],
-    ["no interval", { from: FROM + 1, to: FROM + 2 }, 0],
-  ])("counts %s", (_name, range, requests) => {
-    const cost = auditCost({ ...MINUTES, ...range });
-    expect(cost).toEqual({ requests, units: 150 * requests });
-    expect(Object.isFrozen(cost)).toBe(true);
-  });
-
-  it("is twice what an audit of a series with all its candles costs, as that needs no second look", async () => {
-    for (const hours of [3, 24, 50]) {
-      const world = new World({ start: START, createdAt: START - 60 * 24 * HOUR, hasDate: true });
-      const to = at("11:00:00");
-      const from = to - hours * HOUR;
-      world.swapsEvery(MINUTE, from - HOUR, START);
-      const query = { ...MINUTES, from, to, against: memoryStore() };
-      const { outcome } = await audited(world, query);
-      expect(outcome).toBe("complete");
-      expect(2 * world.asked.length).toBe(auditCost(query).requests);
-    }
-  });
-
-  it("refuses what an audit would refuse", () => {
-    expect(() => auditCost({ ...MINUTES, from: TO, to: FROM })).toThrow(InvalidInputError);
-    expect(() => auditCost({ ...MINUTES, from: FROM } as never)).toThrow(/^to /);
   });
 });

@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { type Candle, type CandleEvent, VirtualClock } from "pairstream";
 import { type Bar, createDatafeed } from "pairstream/tradingview";
 import { expect, it } from "vitest";
-import { candleOf, SERIES } from "../../candles/market.js";
+import { minuteCandle, SERIES } from "../../candles/minute-candles.js";
 import { sequences } from "../../operators/sequences.js";
 import { Library } from "./library.js";
-import { NEW_FINAL, TestSource } from "./market.js";
+import { NEW_FINAL, TestSource } from "./test-source.js";
 
 const MINUTE = 60_000;
 /** So many minutes before the events begin; every seventh of them had no swap. */
@@ -34,7 +34,7 @@ const plain = ({ time, open, high, low, close, volume }: Bar): Bar => ({
 function pastOf(source: TestSource): void {
   for (let minute = 1; minute < PAST; minute += 1) {
     if (minute % 7 === 0) continue;
-    const candle = candleOf(minute, 1 + (minute % 5));
+    const candle = minuteCandle(minute, 1 + (minute % 5));
     source.emit({ ...NEW_FINAL, candle });
   }
 }

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { type CandleChange, isSame } from "../../../src/candles/live/book.js";
 import { type CandleRules, windowStart } from "../../../src/candles/rules.js";
 import type { Candle } from "../../../src/contract/model.js";
-import { HONEST, type Look, play, scenes, someRules } from "../market.js";
+import { HONEST, type Look, play, scenes, someRules } from "../scenes.js";
 
 const trouble = scenes("unreadable", "lost", "unplaced", "range", "repeat", "unproven");
 

@@ -5,22 +5,13 @@ import { type CandleChange, emptyBook } from "../../../src/candles/live/book.js"
 import { closingsLateBy } from "../../../src/candles/live/closings.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import { intervalsOf } from "../../../src/timeframe.js";
+import { flatCandle, MINUTE } from "../minute-candles.js";
 
-const MINUTE = 60_000;
 const START = Date.UTC(2024, 0, 5);
 const rules: CandleRules = { intervals: intervalsOf("1min"), settle: 1_000, revisionWindow: 2 };
 
-const candleOf = (timestamp: number) => ({
-  timestamp,
-  open: 1,
-  high: 1,
-  low: 1,
-  close: 1,
-  volume: 1,
-  swaps: 1,
-});
 const entryOf = (timestamp: number, status: CandleStatus) => ({
-  candle: candleOf(timestamp),
+  candle: flatCandle(timestamp),
   status,
   revision: 0,
   isMissing: false,
@@ -47,7 +38,7 @@ describe("what closes with an answer", () => {
             ),
           };
           const changes = all.map(({ type, status }, at): CandleChange => {
-            const candle = candleOf(START + at * MINUTE);
+            const candle = flatCandle(START + at * MINUTE);
             const base = { candle, status, revision: 1 };
             return type === "updated"
               ? { ...base, type, previous: candle }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { BrokenRows } from "../../../src/candles/read/broken-rows.js";
 import type { RefusedRow } from "../../../src/contract/values.js";
 import { ContractError } from "../../../src/index.js";
-import { candleOf } from "../../world.js";
+import { tradedCandle } from "../../world.js";
 
 const refused = (...keys: (number | undefined)[]) =>
   keys.map((key) => ({ key, error: new ContractError(["result"], "broken") }) as RefusedRow<number>);
@@ -12,9 +12,9 @@ describe("rows that break the contract", () => {
   it("are counted by read, whatever else a page holds, until one is read well", () => {
     const rows = new BrokenRows();
     rows.count(refused(10, 10, 20), [], RANGE);
-    rows.count(refused(10, 20), [candleOf(30, 1)], RANGE);
+    rows.count(refused(10, 20), [tradedCandle(30, 1)], RANGE);
     expect([rows.readsOf(10), rows.readsOf(20), rows.readsOf(30)]).toEqual([2, 2, 0]);
-    rows.count(refused(20), [candleOf(10, 1)], RANGE);
+    rows.count(refused(20), [tradedCandle(10, 1)], RANGE);
     expect([rows.readsOf(10), rows.readsOf(20)]).toEqual([0, 3]);
   });
 

@@ -7,18 +7,15 @@ import { type FillStep, GapFiller } from "../../../src/candles/view/gap-filler.j
 import type { Candle } from "../../../src/contract/model.js";
 import { intervalsOf } from "../../../src/timeframe.js";
 import {
-  candleOf,
   filledBatch,
-  HONEST,
   lineOf,
   MINUTE,
   MINUTES,
+  minuteCandle,
   type Prices,
-  play,
   readOf,
-  scenes,
-  someRules,
-} from "../market.js";
+} from "../minute-candles.js";
+import { HONEST, play, scenes, someRules } from "../scenes.js";
 
 /** As `lineOf`, a flat candle with `~` in place of `=`. */
 function flatLineOf(change: CandleChange): string {
@@ -136,7 +133,7 @@ describe("flat candles", () => {
       return [...filler.fill({ changes, ...extent })].map(flatLineOf);
     };
     const [first, second] = [5, 6].map(
-      (minute) => ({ candle: candleOf(minute, minute), status: "closed" }) as const,
+      (minute) => ({ candle: minuteCandle(minute, minute), status: "closed" }) as const,
     );
     const begun = [first!, second!].map((each) => ({ ...each, type: "new", revision: 0 }) as const);
     expect(see(6, begun)).toEqual(["new 5=5 closed r0", "new 6=6 closed r0"]);
@@ -188,7 +185,7 @@ describe("flat candles", () => {
   it("follow the calendar", () => {
     const filler = new GapFiller(intervalsOf("1M"));
     const month = (index: number) => Date.UTC(2024, index, 1);
-    const candle = { ...candleOf(0, 5), timestamp: month(0) };
+    const candle = { ...minuteCandle(0, 5), timestamp: month(0) };
     const flats = filler.fill({
       changes: [{ type: "new", candle, status: "final", revision: 0 }],
       coveredFrom: month(0),
@@ -207,7 +204,7 @@ describe("flat candles", () => {
   it("are frozen and whole", () => {
     const filler = new GapFiller(MINUTES);
     const [, flat] = filler.fill({
-      changes: [{ type: "new", candle: { ...candleOf(0, 5), close: 3 }, status: "final", revision: 0 }],
+      changes: [{ type: "new", candle: { ...minuteCandle(0, 5), close: 3 }, status: "final", revision: 0 }],
       coveredFrom: 0,
       coveredUntil: 2 * MINUTE,
       finalUntil: 2 * MINUTE,
@@ -296,7 +293,7 @@ it("looks at what may still change, and not at what it has given out", () => {
     },
     finalUntil: 999_998 * MINUTE,
   };
-  const first: CandleChange = { type: "new", candle: candleOf(0), status: "final", revision: 0 };
+  const first: CandleChange = { type: "new", candle: minuteCandle(0), status: "final", revision: 0 };
   let given = 0;
   for (const _ of filler.fill({ ...counted, changes: [first] })) given += 1;
   expect(given).toBe(1_000_000);

@@ -6,18 +6,8 @@ import type { CandleWatch } from "../../../src/candles/options.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import { CandleView } from "../../../src/candles/view/view.js";
 import type { Candle } from "../../../src/contract/model.js";
-import {
-  filledBatch,
-  type Look,
-  MINUTE,
-  MINUTES,
-  play,
-  readOf,
-  SERIES,
-  scenes,
-  someRules,
-  standing,
-} from "../market.js";
+import { filledBatch, MINUTE, MINUTES, readOf, SERIES, standing } from "../minute-candles.js";
+import { type Look, play, scenes, someRules } from "../scenes.js";
 
 function watchOf(rules: CandleRules, more: Partial<CandleWatch> = {}): CandleWatch {
   const defaults = {

@@ -6,7 +6,7 @@ import type { CandleWatch } from "../../../src/candles/options.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import { CandleView } from "../../../src/candles/view/view.js";
 import { intervalsOf } from "../../../src/timeframe.js";
-import { candleOf, lineOf, MINUTE, MINUTES, type Prices, readOf, SERIES } from "../market.js";
+import { lineOf, MINUTE, MINUTES, minuteCandle, type Prices, readOf, SERIES } from "../minute-candles.js";
 
 const RULES: CandleRules = { intervals: MINUTES, settle: 1_000, revisionWindow: 2 };
 
@@ -143,7 +143,7 @@ describe("of the closes that one answer tells of", () => {
     let book = emptyBook(0);
     const view = new CandleView(watchOf(rules), { start: 3_000, hasHistory: false });
     return (at: number, seconds: readonly number[]) => {
-      const candles = seconds.map((second) => ({ ...candleOf(0), timestamp: second * 1_000 }));
+      const candles = seconds.map((second) => ({ ...minuteCandle(0), timestamp: second * 1_000 }));
       const turn = applyRead(rules, book, readOf(at, [0, 1], {}, { to: 10_000, candles }));
       book = turn.book;
       return [...view.take({ type: "state", state: turn })].map(

@@ -42,15 +42,6 @@ describe("over HTTP", () => {
     expect(connections()).toBe(1);
   });
 
-  it("learns the time from the server's Date", async () => {
-    const { url } = await serve();
-    const sources: string[] = [];
-    const client = clientOf(url);
-    client.activity.subscribe((entry) => entry.type === "clock" && sources.push(entry.source));
-    await client.ohlcvPage(QUERY);
-    expect(sources).toEqual(["date"]);
-  });
-
   it.each([301, 302, 303, 307, 308])(
     "refuses a redirect (%i), and keeps the key from where it leads",
     async (status) => {
@@ -92,31 +83,11 @@ describe("over HTTP", () => {
     });
   });
 
-  it("gets over trouble by trying again", async () => {
-    let count = 0;
-    const { url } = await serve((request, response) => {
-      count += 1;
-      if (count === 1) request.socket.destroy();
-      else if (count === 2) response.writeHead(503).end();
-      else response.end(PAGE);
-    });
-    const page = await clientOf(url, { retry: { baseDelay: 1 } }).ohlcvPage(QUERY);
-    expect(page.result).toHaveLength(1);
-    expect(count).toBe(3);
-  });
-
   it("reads a body that is compressed", async () => {
     const { url } = await serve((_, response) => {
       response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync(PAGE));
     });
     expect((await clientOf(url).ohlcvPage(QUERY)).result).toHaveLength(1);
-  });
-
-  it("does not read a body that says it is too large", async () => {
-    const { url } = await serve((_, response) => {
-      response.writeHead(200, { "content-length": String(40 * 1024 * 1024) }).write("[");
-    });
-    expect(await failure(clientOf(url).ohlcvPage(QUERY))).toMatchObject({ name: "ContractError", path: [] });
   });
 
   it.each<[string, Partial<ClientOptions>]>([
@@ -134,14 +105,6 @@ describe("over HTTP", () => {
     expect(error).toBeInstanceOf(ContractError);
     expect((error as ContractError).message).toContain("larger than 33554432 bytes");
     await isClosed;
-  });
-
-  it("gives a proxy's HTML as the error of its status", async () => {
-    const html = "<html><h1>502 Bad Gateway</h1></html>";
-    const { url } = await serve((_, response) =>
-      response.writeHead(502, { "content-type": "text/html" }).end(html),
-    );
-    expect(await failure(clientOf(url).ohlcvPage(QUERY))).toMatchObject({ status: 502, body: html });
   });
 
   it("tells a body that is cut off by its sender from one that breaks off", async () => {
@@ -188,10 +151,5 @@ describe("over HTTP", () => {
     });
     await expect(clientOf(url).ohlcvPage(QUERY, { signal: controller.signal })).rejects.toBe("left");
     await closed;
-  });
-
-  it("takes the global fetch as well", async () => {
-    const { url } = await serve();
-    expect((await clientOf(url, { fetch: globalThis.fetch }).ohlcvPage(QUERY)).result).toHaveLength(1);
   });
 });

@@ -79,12 +79,6 @@ describe("what is retried", () => {
     else await expect(page).rejects.toBeInstanceOf(kind);
   });
 
-  it("is made once where retry is false", async () => {
-    const { client, calls, clock } = fakeClient(always({ status: 500 }), { retry: false });
-    await expect(settled(clock, client.ohlcvPage(QUERY))).rejects.toMatchObject({ status: 500 });
-    expect(calls).toHaveLength(1);
-  });
-
   it("waits twice as long each time, up to the longest delay, and throws the last error", async () => {
     const { client, calls, clock, activity } = fakeClient((_, index) => ({ status: 500 + index }), {
       retry: { attempts: 6, baseDelay: 100, maxDelay: 700 },

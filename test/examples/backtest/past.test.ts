@@ -5,14 +5,10 @@ import { describe, expect, it } from "vitest";
 import { makeCandles } from "../../../examples/backtest/market.js";
 import type { PastOptions } from "../../../examples/backtest/options.js";
 import { openPast } from "../../../examples/backtest/past.js";
+import { flatCandle, MINUTE } from "../../candles/minute-candles.js";
 import { temporaryFolder } from "../files.js";
 
-const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-
-const candleOf = (timestamp: number, price: number): Candle => {
-  return { timestamp, open: price, high: price, low: price, close: price, volume: 1, swaps: 1 };
-};
 
 async function fileOf(candles: readonly Candle[], name = "candles.ndjson"): Promise<string> {
   const file = join(await temporaryFolder(), name);
@@ -29,7 +25,7 @@ const open = (file: string, more: Partial<PastOptions> = {}) => openPast(options
 
 describe("the candles of a file", () => {
   it("are as long as their shortest distance says, and have no gaps", async () => {
-    const file = await fileOf([candleOf(0, 5), candleOf(5 * MINUTE, 6), candleOf(25 * MINUTE, 7)]);
+    const file = await fileOf([flatCandle(0, 5), flatCandle(5 * MINUTE, 6), flatCandle(25 * MINUTE, 7)]);
     const { pairs, within, title } = await open(file);
     expect(title).toBe("candles.ndjson");
     expect(within).toBeUndefined();
@@ -48,7 +44,7 @@ describe("the candles of a file", () => {
   });
 
   it("make longer ones, whole ones alone, and fill orders within those", async () => {
-    const minutes = Array.from({ length: 150 }, (_, at) => candleOf((at + 30) * MINUTE, at + 1));
+    const minutes = Array.from({ length: 150 }, (_, at) => flatCandle((at + 30) * MINUTE, at + 1));
     const { pairs, within } = await open(await fileOf(minutes), { timeframe: "1h" });
     const [{ series, candles, feeds }] = pairs as [(typeof pairs)[0]];
     expect(within).toBe("1min");
@@ -64,18 +60,18 @@ describe("the candles of a file", () => {
   });
 
   it("are those of the range", async () => {
-    const file = await fileOf(Array.from({ length: 10 }, (_, at) => candleOf(at * MINUTE, 1)));
+    const file = await fileOf(Array.from({ length: 10 }, (_, at) => flatCandle(at * MINUTE, 1)));
     const { pairs } = await open(file, { from: 2 * MINUTE, to: 5 * MINUTE });
     expect(pairs[0]!.candles.map(({ timestamp }) => timestamp / MINUTE)).toEqual([2, 3, 4]);
   });
 
   it.each<[string, readonly Candle[], Partial<PastOptions>, RegExp]>([
-    ["one candle does not tell its length", [candleOf(0, 1)], {}, /set --within$/],
+    ["one candle does not tell its length", [flatCandle(0, 1)], {}, /set --within$/],
     ["a file without candles", [], {}, /set --within$/],
-    ["names for other files", [candleOf(0, 1)], { pairs: ["a", "b"] }, /--pair names 2 pairs for 1 file/],
+    ["names for other files", [flatCandle(0, 1)], { pairs: ["a", "b"] }, /--pair names 2 pairs for 1 file/],
     [
       "too few for a longer one",
-      [candleOf(0, 1), candleOf(MINUTE, 1)],
+      [flatCandle(0, 1), flatCandle(MINUTE, 1)],
       { timeframe: "1d" },
       /do not fill one whole candle of 1d/,
     ],

@@ -153,14 +153,7 @@ describe("the report of a sweep", () => {
   it("is the same as text, JSON, CSV and page", async () => {
     const run = await swept({ size: [0.5, 1], other: [0] });
     const report = sweepReportOf(run);
-    const text = sweepTextOf(report).split("\n");
-    const header = text.findIndex((line) => line.startsWith("# "));
-    expect(text.slice(header, header + 4).map((line) => line.replace(/ {2,}/g, " | "))).toEqual([
-      "# | size | in-sample | out-of-sample | rank there | drawdown | there | trades | there",
-      expect.stringMatching(/^1 \| 1 \| \+8\.96 % \| -9\.05 % \| 2 \| 0\.00 % \| 61\.26 % \| 0 \| 0$/),
-      expect.stringMatching(/^2 \| 0\.5 \| \+\d\.\d\d % \| -\d\.\d\d % \| 1 \| /),
-      expect.stringMatching(/^hold \| \+10\.00 % \| -10\.00 % \| 0\.00 % \| 65\.13 % \| 0 \| 0$/),
-    ]);
+    expect(sweepTextOf(report)).toMatch(/^1 +1 +\+8\.96 % +-9\.05 % /m);
     const all = JSON.parse(sweepJsonOf(run, report));
     expect(all.rows).toEqual(JSON.parse(JSON.stringify(run.result.rows)));
     expect(all).toMatchObject({
@@ -271,8 +264,6 @@ describe("a sweep by the command line", () => {
       /--sweep quick is not a parameter of the strategy; allowed: one of fast, slow, size, stop/,
     ],
     [["--sweep", "fast=5", "--split", "1"], /split\.inSample is 1; allowed: a share above 0 and below 1/],
-    [["--sweep", "fast=5", "--walk-forward", "1"], /split\.walkForward is 1/],
-    [["--sweep", "fast=5", "--workers", "0"], /workers is 0/],
   ])("says what is wrong: %j", async (args, message) => {
     await expectRefusal(run(EXAMPLE, ["--to", "2025-01-04", "--no-page", ...args]), message);
   });

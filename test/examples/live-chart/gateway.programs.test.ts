@@ -1,6 +1,5 @@
 import { type ClientOptions, createClient, VirtualClock } from "pairstream";
 import { createPairService } from "pairstream/service";
-import { memoryStore } from "pairstream/store";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   type ChartGateway,
@@ -12,8 +11,6 @@ import { HandMadeMarket, PAIR } from "../../browser/hand-made-market.js";
 
 const START = Date.UTC(2026, 0, 5, 12, 0, 2);
 const EVENTS = `/candles?network=mainnet&pairAddress=${PAIR}&timeframe=10s&currency=usd&every=2000`;
-const ELSEWHERE = "https://elsewhere.example";
-const MANY = 2_000;
 
 describe("the gateway of the live chart", () => {
   let clock: VirtualClock;
@@ -93,26 +90,6 @@ describe("the gateway of the live chart", () => {
     });
   });
 
-  it("polls for any number of viewers as for one, and no more once the last has left", async () => {
-    await view("event: ready");
-    await clock.advanceBy(20_000);
-    const ofOne = requests;
-    expect(ofOne).toBeGreaterThan(9);
-
-    for (let more = 0; more < 20; more += 1) await view("event: ready");
-    expect(await viewers()).toEqual([21]);
-    const before = requests;
-    await clock.advanceBy(20_000);
-    const ofMany = requests - before;
-    expect(ofMany).toBeLessThanOrEqual(ofOne);
-
-    for (const reader of open.splice(0)) await reader.cancel();
-    await until([]);
-    const atEnd = requests;
-    await clock.advanceBy(60_000);
-    expect(requests).toBe(atEnd);
-  });
-
   it("keeps a channel for a viewer who comes back in time", async () => {
     await gateway.close();
     gateway = gatewayWith({ linger: 600_000 });
@@ -122,25 +99,6 @@ describe("the gateway of the live chart", () => {
     const before = requests;
     await view("event: ready");
     expect(await viewers()).toEqual([1]);
-    expect(requests).toBe(before);
-  });
-
-  it("gives older candles, out of the client's store where there is one", async () => {
-    await gateway.close();
-    const store = memoryStore();
-    const until = START - 20_000 - (START % 10_000);
-    const history = EVENTS.replace("/candles", "/history").replace("&every=2000", `&to=${until}&count=3`);
-    const read = async () => {
-      gateway = createChartGateway(relayed({ store }));
-      const asked = get(history);
-      await clock.advanceBy(2_000);
-      return (await asked).json();
-    };
-    const first = await read();
-    expect(first.candles).toHaveLength(3);
-    const before = requests;
-    expect(before).toBeGreaterThan(0);
-    expect(await read()).toEqual(first);
     expect(requests).toBe(before);
   });
 
@@ -181,15 +139,6 @@ describe("the gateway of the live chart", () => {
     ["POST", { method: "POST", body: "" }, 405],
     ["another site, as an image", fromSite("cross-site", "no-cors"), 403],
     ["another site, by HEAD", { method: "HEAD", ...fromSite("cross-site", "no-cors") }, 403],
-    ["another site, as a window", fromSite("cross-site", "navigate"), 403],
-    ["a neighbour of this site", fromSite("same-site", "no-cors"), 403],
-    [
-      "another site, by name",
-      { headers: { ...fromSite("cross-site", "cors").headers, origin: ELSEWHERE } },
-      403,
-    ],
-    ["a page without a name", { headers: { origin: "null" } }, 403],
-    ["a host that was pointed here", { headers: { host: "elsewhere.example" } }, 403],
   ];
 
   function fromSite(site: string, mode: string) {
@@ -205,11 +154,8 @@ describe("the gateway of the live chart", () => {
       ...init,
     });
 
-  it.each(uninvited)("opens nothing for thousands of requests by %s", async (_, init, status) => {
-    for (let count = 0; count < MANY; count += 1) {
-      const answer = await ask(EVENTS, init);
-      expect(answer.status).toBe(status);
-    }
+  it.each(uninvited)("opens nothing for %s", async (_, init, status) => {
+    expect((await ask(EVENTS, init)).status).toBe(status);
     expect(await viewers()).toEqual([]);
     expect(clock.pending).toBe(0);
     expect(requests).toBe(0);
@@ -226,31 +172,6 @@ describe("the gateway of the live chart", () => {
     expect(answer.status).toBe(200);
     expect(await viewers()).toEqual([1]);
     await answer.body!.cancel();
-  });
-
-  it.each([
-    ["before they are answered", (abort: AbortController) => abort.abort(), () => {}],
-    ["before anybody has read", () => {}, (abort: AbortController) => abort.abort()],
-  ])("keeps nothing of thousands that are aborted %s", async (_, before, after) => {
-    const one = await view("event: ready");
-    for (let count = 0; count < MANY; count += 1) {
-      const abort = new AbortController();
-      before(abort);
-      await ask(EVENTS, { signal: abort.signal });
-      after(abort);
-    }
-    expect(await viewers()).toEqual([1]);
-    await one.cancel();
-    await until([]);
-    expect(clock.pending).toBe(0);
-  });
-
-  it("closes a channel that nobody but the aborted has asked for", async () => {
-    const abort = new AbortController();
-    abort.abort();
-    await ask(EVENTS, { signal: abort.signal });
-    await until([]);
-    expect(clock.pending).toBe(0);
   });
 
   it("leaves nothing behind on a real connection, either", async () => {

@@ -6,7 +6,7 @@ import {
   type SwapSource,
   unsettled,
 } from "../../../src/service/index.js";
-import { busyMarket } from "../../adapters/nats/market.js";
+import { busyMarket } from "../../adapters/nats/busy-service.js";
 import { chanceOf } from "../draw.js";
 import type { NatsPlan } from "./plan.js";
 

@@ -7,7 +7,7 @@ import {
 } from "../../../src/adapters/nats/index.js";
 import { natsLibrary } from "../../../src/adapters/nats/nats.js";
 import { type Candle, createClient, type FetchLike, type Series, VirtualClock } from "../../../src/index.js";
-import { breachOf } from "../../adapters/nats/market.js";
+import { breachOf } from "../../adapters/nats/busy-service.js";
 import { chanceOf } from "../draw.js";
 import { dialectOf, OURS } from "./dialect.js";
 import { KEY, WorldService } from "./market.js";

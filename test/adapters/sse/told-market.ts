@@ -1,15 +1,9 @@
 import type { CandleEvent, CandleEventBase, CandleStatus } from "../../../src/candles/event.js";
 import { isSame, laterOf } from "../../../src/candles/live/book.js";
 import type { Candle } from "../../../src/contract/model.js";
-import { SERIES } from "../../candles/market.js";
+import { minuteCandle, SERIES } from "../../candles/minute-candles.js";
 
 const STATUSES: readonly CandleStatus[] = ["open", "closed", "final"];
-
-/** The candle of the minute `minute`, all of its prices `price`. */
-export function candleOf(minute: number, price = 1): Candle {
-  const timestamp = minute * 60_000;
-  return { timestamp, open: price, high: price, low: price, close: price, volume: price, swaps: 1 };
-}
 
 /** An event about the candle of a minute, which was the same before it is `updated`. */
 export function eventOf(
@@ -18,7 +12,7 @@ export function eventOf(
   more: Partial<Omit<CandleEventBase, "candle">> & { price?: number; previous?: Candle } = {},
 ): CandleEvent {
   const { price, previous, ...rest } = more;
-  const candle = candleOf(minute, price);
+  const candle = minuteCandle(minute, price);
   const common = { revision: 0, live: true, lateBy: 0, observedAt: minute, series: SERIES };
   const base = { candle, status: "open", ...common, ...rest } as const;
   return type === "updated" ? { type, previous: previous ?? candle, ...base } : { type, ...base };
@@ -76,7 +70,7 @@ export class Market {
   }
 
   #set(minute: number, price: number, status: CandleStatus): void {
-    this.candles.set(minute, { candle: candleOf(minute, price), status });
+    this.candles.set(minute, { candle: minuteCandle(minute, price), status });
   }
 }
 

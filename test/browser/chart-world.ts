@@ -23,7 +23,7 @@ const START = Date.UTC(2026, 0, 5, 12, 0, 2);
 const DEADLINE = 50_000;
 
 /** A market, its service, a gateway and a page; time passes at the service only when told. */
-export class World {
+export class ChartWorld {
   readonly clock = new VirtualClock(START);
   readonly market = new HandMadeMarket(CREATED);
   /** The timeframes that the service was asked for. */
@@ -78,9 +78,9 @@ export class World {
     browser: Browser,
     files: ReadonlyMap<string, PageFile>,
     history?: number,
-  ): Promise<World> {
+  ): Promise<ChartWorld> {
     const page = await browser.newPage();
-    const world = new World(await Relay.open(), page, files);
+    const world = new ChartWorld(await Relay.open(), page, files);
     await world.startGateway(history);
     await page.goto(world.relay.url);
     await world.shows(

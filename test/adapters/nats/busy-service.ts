@@ -57,7 +57,7 @@ export function busyMarket(pairs: readonly string[], createdAt: number): SwapSou
 }
 
 /** The service that all collectors of a test ask, the truth, and a log of who asked when. */
-export async function openMarket(pairs: readonly string[]) {
+export async function openBusyService(pairs: readonly string[]) {
   const createdAt = Math.floor(Date.now() / 1_000) * 1_000 - 60_000;
   const source = unsettled(busyMarket(pairs, createdAt), {
     seed: 11,
@@ -121,7 +121,7 @@ export async function openMarket(pairs: readonly string[]) {
   };
 }
 
-export type Market = Awaited<ReturnType<typeof openMarket>>;
+export type BusyService = Awaited<ReturnType<typeof openBusyService>>;
 
 /** What is wrong with an event after those before it; folds it in. */
 export function breachOf(known: Map<number, CandleEvent>, event: CandleEvent): string | undefined {

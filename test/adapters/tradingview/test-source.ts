@@ -18,7 +18,7 @@ import {
   startWith,
   timer,
 } from "rxjs";
-import { SERIES } from "../../candles/market.js";
+import { SERIES } from "../../candles/minute-candles.js";
 
 const LIVE: FeedStatus = { state: "live", failures: 0 };
 

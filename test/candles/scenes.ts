@@ -1,102 +1,12 @@
 import fc from "fast-check";
-import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
-import {
-  applyRead,
-  type BookUpdate,
-  type CandleBook,
-  type CandleChange,
-  emptyBook,
-} from "../../src/candles/live/book.js";
+import { applyRead, type BookUpdate, type CandleBook, emptyBook } from "../../src/candles/live/book.js";
 import type { CandleRead } from "../../src/candles/read/range-reader.js";
 import { type CandleRules, windowStart } from "../../src/candles/rules.js";
-import type { Candle, Series } from "../../src/contract/model.js";
-import { intervalsOf } from "../../src/timeframe.js";
+import type { Candle } from "../../src/contract/model.js";
+import { flatCandle, freezeDeep, MINUTE, MINUTES } from "./minute-candles.js";
 
-export const MINUTE = 60_000;
-export const MINUTES = intervalsOf("1min");
-/** The series of every event made by hand. */
-export const SERIES: Series = Object.freeze({
-  network: "mainnet",
-  pairAddress: "pair",
-  timeframe: "1min",
-  currency: "usd",
-});
 /** Where random markets begin. */
 const OPENING = 1_000 * MINUTE;
-
-/** The candle of a minute, all of its prices the same. */
-export function candleOf(minute: number, price = 1): Candle {
-  const timestamp = minute * MINUTE;
-  return Object.freeze({
-    timestamp,
-    open: price,
-    high: price,
-    low: price,
-    close: price,
-    volume: 1,
-    swaps: 1,
-  });
-}
-
-/** The price of each candle, by minute. */
-export type Prices = Readonly<Record<number, number>>;
-
-/** A read of minutes `[from, to)` at an instant in ms; `prices` by minute. */
-export function readOf(
-  at: number,
-  [from, to]: readonly [number, number],
-  prices: Prices,
-  more: Partial<CandleRead> = {},
-): CandleRead {
-  return {
-    from: from * MINUTE,
-    to: to * MINUTE,
-    candles: Object.entries(prices).map(([minute, price]) => candleOf(Number(minute), price)),
-    unreadable: new Set(),
-    hasUnidentifiedRow: false,
-    observedAt: at,
-    epoch: 0,
-    ...more,
-  };
-}
-
-/** One change as a line: type, minute=price, status and revision. */
-export function lineOf({ type, candle, status, revision }: CandleChange): string {
-  return `${type} ${candle.timestamp / MINUTE}=${candle.close} ${status} r${revision}`;
-}
-
-/** Makes sure that nothing writes to what it is given. */
-export function freezeDeep<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  for (const inner of Object.values(value)) freezeDeep(inner);
-  return Object.freeze(value);
-}
-
-/** All candles at once: real ones and, where a minute is known to have none, flats; from the first one to `end`. */
-export function filledBatch(
-  real: ReadonlyMap<number, Candle>,
-  isKnown: (timestamp: number) => boolean,
-  end: number,
-) {
-  const filled: Candle[] = [];
-  let close: number | undefined;
-  for (let at = Math.min(...real.keys(), end); at < end; at += MINUTE) {
-    const candle = real.get(at);
-    if (candle !== undefined) filled.push(candle);
-    else if (close !== undefined && isKnown(at)) {
-      filled.push({ timestamp: at, open: close, high: close, low: close, close, volume: 0, swaps: 0 });
-    }
-    close = candle?.close ?? close;
-  }
-  return filled;
-}
-
-/** The candles as they stand after these events, ascending. */
-export function standing(events: Iterable<CandleEvent>): Candle[] {
-  const candles = new Map<number, Candle>();
-  for (const event of events) applyCandleEvent(candles, event);
-  return [...candles.values()].sort((a, b) => a.timestamp - b.timestamp);
-}
 
 /** What happens before a look at a random market, and what goes wrong in it. Minutes are counted back from now. */
 export interface Scene {
@@ -181,7 +91,7 @@ export function play(rules: CandleRules, list: readonly Scene[]): Look[] {
     for (const { back, price } of scene.changes) {
       const timestamp = minute(back);
       if (price === 0) changed.delete(timestamp);
-      else changed.set(timestamp, Object.freeze({ ...candleOf(0, price), timestamp }));
+      else changed.set(timestamp, flatCandle(timestamp, price));
     }
     truth = changed;
     const from = intervals.shift(book.finalUntil, scene.shift[0]);

@@ -1,0 +1,99 @@
+import { isCandleEvent } from "pairstream/sse";
+import { describe, expect, it } from "vitest";
+import { Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
+import type { CandleEvent } from "../../../src/candles/event.js";
+import { candle, connected, hello, ready, snapshot } from "./mirror-messages.js";
+
+describe("what a receiver has missed", () => {
+  const MINUTE = 60_000;
+  const close = (minute: number, late = 100) => {
+    const due = (minute + 1) * MINUTE + 1_000;
+    return candle(minute, { status: "closed", live: true, due, received: due + late });
+  };
+  const hourLater = 70 * MINUTE;
+
+  it.each([
+    [
+      "resumed",
+      (now: number, ...missed: ParsedMessage[]) => [hello("a", { isResumed: true, now }), ...missed],
+    ],
+    [
+      "told afresh",
+      (now: number, ...missed: ParsedMessage[]) => [
+        hello("a", { now }),
+        snapshot({ isSettled: true }),
+        ...missed,
+      ],
+    ],
+  ])("is late by when it is told, and live no more where that is too late: %s", (_, opening) => {
+    for (const [lateBy, isLive] of [
+      [12_000, true],
+      [30_001, false],
+      [hourLater, false],
+    ] as const) {
+      const mirror = new Mirror();
+      connected(mirror, hello("a", { now: 5 * MINUTE }), snapshot({ isSettled: true }), ready());
+      mirror.connect();
+      const now = 7 * MINUTE + 1_000 + lateBy;
+      // The receiver's own clock is another one.
+      const { events } = mirror.take([...opening(now, close(5), close(6)), ready()], 123);
+      expect(events.filter(isCandleEvent).map((event) => [event.lateBy, event.live])).toEqual([
+        [lateBy + MINUTE, false],
+        [lateBy, isLive],
+      ]);
+    }
+  });
+
+  it("is what lay in a connection while the receiver slept, too", () => {
+    const mirror = new Mirror();
+    mirror.connect();
+    mirror.take([hello("a", { now: 6 * MINUTE }), snapshot({ isSettled: true }), ready()], 0);
+    const [prompt] = mirror.take([close(5)], 1_100).events;
+    const [slept] = mirror.take([close(6)], MINUTE + 1_100 + hourLater).events;
+    expect(prompt).toMatchObject({ live: true, lateBy: 100 });
+    expect(slept).toMatchObject({ live: false });
+    expect((slept as CandleEvent).lateBy).toBeGreaterThan(hourLater - 2_000);
+  });
+});
+
+describe("a receiver whose own clock is not the service's", () => {
+  const MINUTE = 60_000;
+  const minutes = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at);
+  /** Reads closes over one connection: how far its own clock is ahead, and for how long they were held up. */
+  function read(closes: readonly { minute: number; own?: number; held?: number }[]) {
+    const mirror = new Mirror();
+    const { minute: first, own: ownFirst = 0 } = closes[0]!;
+    mirror.connect();
+    const now = (first + 1) * MINUTE;
+    mirror.take([hello("a", { now }), snapshot({ isSettled: true }), ready()], now + ownFirst);
+    return closes.flatMap(({ minute, own = 0, held = 0 }) => {
+      const due = (minute + 1) * MINUTE + 1_000;
+      const close = candle(minute, { status: "closed", live: true, due, received: due });
+      return mirror.take([close], due + held + own).events.filter(isCandleEvent);
+    });
+  }
+
+  it("tells events as live again soon after its clock was set forward, and at once after it was set back", () => {
+    const told = read([
+      ...minutes(0, 10).map((minute) => ({ minute, own: -10 * MINUTE })),
+      ...minutes(10, 10).map((minute) => ({ minute })),
+      { minute: 20, own: -10 * MINUTE },
+    ]);
+    expect(told.map(({ live }) => live)).toEqual(minutes(0, 21).map((at) => at < 10 || at >= 15));
+    expect(told.slice(15).map(({ lateBy }) => lateBy)).toEqual(Array(6).fill(0));
+  });
+
+  it("does not learn of its own clock from what a channel tells afresh", () => {
+    const mirror = new Mirror();
+    mirror.connect();
+    const now = 60 * MINUTE;
+    const close = (minute: number) => {
+      const due = (minute + 1) * MINUTE + 1_000;
+      return candle(minute, { status: "closed", live: true, due, received: due });
+    };
+    mirror.take([hello("a", { now }), snapshot({ isSettled: true }), close(49), ready()], now);
+    // This one is held up for as long as the last one of the snapshot is old, which proves nothing.
+    const late = mirror.take([close(79)], 90 * MINUTE).events;
+    expect(late).toMatchObject([{ live: false, lateBy: 10 * MINUTE - 1_000 }]);
+  });
+});

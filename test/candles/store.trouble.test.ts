@@ -1,0 +1,175 @@
+import { memoryStore } from "pairstream/store";
+import { describe, expect, it } from "vitest";
+import {
+  type CandleStore,
+  createClient,
+  recordExchanges,
+  replayExchanges,
+  watchCandles,
+} from "../../src/index.js";
+import { at, KEY, MINUTES, type World } from "../world.js";
+import {
+  ALL,
+  begin,
+  changed,
+  fetched,
+  HOUR,
+  KEY_OF_MINUTES,
+  MINUTE,
+  START,
+  told,
+  truthOf,
+  watched,
+} from "./stored-world.js";
+
+describe("a store in trouble", () => {
+  const never = () => new Promise<never>(() => {});
+  const rejects = () => Promise.reject(new Error("broken disk"));
+  const throws = () => {
+    throw new TypeError("no such method");
+  };
+  const TROUBLE: [string, Partial<CandleStore>][] = [
+    ["rejects all", { read: rejects, write: rejects, forget: rejects }],
+    ["throws", { read: throws, write: throws, forget: throws }],
+    ["never answers", { read: never, write: never, forget: never }],
+    ["cannot be written to", { write: rejects, forget: rejects }],
+    ["gives nonsense", { read: async () => ({ candles: 1, covered: "" }) as never }],
+    ["gives nothing", { read: async () => undefined as never }],
+  ];
+
+  it.each(TROUBLE)("that %s costs requests, and nothing else; it is told", async (_, methods) => {
+    const store = changed(memoryStore(), methods);
+    const world = begin(store, START);
+    const { candles } = await watched(world, { since: START - 2 * HOUR }, 5 * MINUTE);
+    const until = START + 2 * MINUTE;
+    const expected = await truthOf(
+      START + 5 * MINUTE,
+      Math.floor((START - 2 * HOUR) / MINUTE) * MINUTE,
+      until,
+    );
+    expect(candles.filter(({ timestamp }) => timestamp < until - MINUTE)).toEqual(
+      expected.filter(({ timestamp }) => timestamp < until - MINUTE),
+    );
+    const activity = told(world);
+    expect(activity.length).toBeGreaterThan(0);
+    expect(activity[0]).toMatchObject({
+      type: "store",
+      key: KEY_OF_MINUTES,
+      error: { name: "PairstreamError" },
+    });
+    expect(await fetched(world, START - HOUR, START - HOUR / 2)).toHaveLength(26);
+  });
+
+  it("is written to again once it is well, with all that it has missed", async () => {
+    const kept = memoryStore();
+    let isIll = true;
+    const store = changed(kept, { write: (...args) => (isIll ? rejects() : kept.write(...args)) });
+    const world = begin(store, START);
+    watchCandles(world.client, { ...MINUTES, since: START - HOUR }).subscribe();
+    await world.clock.advanceBy(10 * MINUTE);
+    isIll = false;
+    await world.clock.advanceBy(10 * MINUTE);
+    const { covered } = await kept.read(KEY_OF_MINUTES, ALL);
+    expect(covered).toEqual([{ from: at("11:00:00"), to: at("12:18:00") }]);
+  });
+
+  const wrongs: [string, (good: Awaited<ReturnType<CandleStore["read"]>>) => unknown][] = [
+    ["a candle outside of what is covered", ({ candles }) => ({ candles, covered: [] })],
+    ["a descending row", ({ candles, covered }) => ({ candles: [...candles].reverse(), covered })],
+    [
+      "a row of no interval",
+      ({ candles, covered }) => ({
+        candles: candles.map((c) => ({ ...c, timestamp: c.timestamp + 1 })),
+        covered,
+      }),
+    ],
+    [
+      "a price that is none",
+      ({ candles, covered }) => ({ candles: candles.map((c) => ({ ...c, open: -1 })), covered }),
+    ],
+  ];
+
+  it.each(wrongs)(
+    "that holds %s is not believed: what it held is forgotten, read and written again",
+    async (_, spoil) => {
+      const kept = memoryStore();
+      const range = [START - 3 * HOUR, START - HOUR] as const;
+      const expected = await fetched(begin(kept, START), ...range);
+      let isSpoilt = true;
+      const store = changed(kept, {
+        read: async (...args) => {
+          const good = await kept.read(...args);
+          return (isSpoilt && good.candles.length > 0 ? spoil(good) : good) as typeof good;
+        },
+        forget: async (...args) => {
+          isSpoilt = false;
+          await kept.forget(...args);
+        },
+      });
+      const world = begin(store, START);
+      expect(await fetched(world, ...range)).toEqual(expected);
+      expect(told(world)).toHaveLength(1);
+      expect(told(world)[0]!.error.message).toMatch(/contradicts itself/);
+      const paid = world.asked.length;
+      expect(paid).toBeGreaterThan(0);
+      expect(await fetched(world, ...range)).toEqual(expected);
+      expect(world.asked).toHaveLength(paid);
+    },
+  );
+
+  it("that contradicts itself again and again is forgotten once", async () => {
+    const kept = memoryStore();
+    let forgotten = 0;
+    const store = changed(kept, {
+      read: async (...args) => ({ ...(await kept.read(...args)), covered: [] }),
+      forget: async (...args) => {
+        forgotten += 1;
+        await kept.forget(...args);
+      },
+    });
+    const world = begin(store, START);
+    const range = [START - 3 * HOUR, START - HOUR] as const;
+    const expected = await truthOf(START, ...range);
+    for (let times = 0; times < 3; times++) expect(await fetched(world, ...range)).toEqual(expected);
+    expect(forgotten).toBe(1);
+  });
+
+  it("that holds a candle which is gone from the service gives it up, where an answer is held to it", async () => {
+    const store = memoryStore();
+    const fill = (world: World) => {
+      for (let minute = 0; minute < 60; minute++) world.swap(at("11:00:30") + minute * MINUTE, 1 + minute);
+    };
+    await fetched(begin(store, START, fill), at("11:00:00"), at("11:30:00"));
+    const later = begin(store, START, (world) => {
+      fill(world);
+      world.swaps.splice(29, 1);
+    });
+    const candles = await fetched(later, at("11:00:00"), at("11:50:00"));
+    expect(candles.at(-1)!.timestamp).toBe(at("11:49:00"));
+    const { candles: stored } = await store.read(KEY_OF_MINUTES, ALL);
+    expect(stored.map(({ timestamp }) => timestamp)).not.toContain(at("11:29:00"));
+  });
+});
+
+describe("createClient", () => {
+  const client = { baseUrl: "http://localhost", apiKey: KEY };
+
+  it.each([{}, null, 1, "candles.db", { read() {}, write() {} }])("refuses %s as a store", (store) => {
+    expect(() => createClient({ ...client, store: store as never })).toThrow(
+      expect.objectContaining({ name: "InvalidInputError", parameter: "store" }),
+    );
+  });
+
+  it("refuses a store where fetch records or replays", () => {
+    const recording = recordExchanges(
+      async () => ({}) as never,
+      () => {},
+    );
+    const { fetch, scheduler } = replayExchanges([]);
+    for (const given of [{ fetch: recording }, { fetch, scheduler }]) {
+      expect(() => createClient({ ...client, ...given, store: memoryStore() })).toThrow(
+        expect.objectContaining({ name: "InvalidInputError", parameter: "store" }),
+      );
+    }
+  });
+});

@@ -1,0 +1,224 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  earliestAnswerTime,
+  learn,
+  type RoundTrip,
+  safeSendTimeFor,
+  sendTimeFor,
+  serviceTime,
+  unknownClock,
+} from "../../src/client/service-clock.js";
+
+/** A round trip to a service whose clock is `offset` ahead, and the true instant of its answer. */
+function exchange(
+  sent: number,
+  there: number,
+  back: number,
+  offset: number,
+): { trip: RoundTrip; truth: number } {
+  const truth = sent + there + offset;
+  return { trip: { sent, received: sent + there + back, date: Math.floor(truth / 1_000) * 1_000 }, truth };
+}
+
+const NOW = 1_700_000_000_000;
+
+const offsets = fc.integer({ min: -5_000_000, max: 5_000_000 });
+
+const latency = fc.integer({ min: 0, max: 2_000 });
+
+describe("the service's clock", () => {
+  describe.each([
+    ["as chance has it", (random: number) => random < 0.5],
+    ["in turn", (_: number, turn: number) => turn % 2 === 0],
+    ["two by two", (_: number, turn: number) => turn % 4 < 2],
+    ["nine to one", (random: number) => random < 0.9],
+  ] as const)("of two machines that answer %s", (_, isFirst) => {
+    const skews = fc.integer({ min: 1_300, max: 2_400 });
+    const randoms = fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), latency), {
+      minLength: 250,
+      maxLength: 250,
+    });
+
+    it("is that of the one that is behind, and never jumps", () => {
+      fc.assert(
+        fc.property(offsets, skews, randoms, (offset, skew, list) => {
+          let clock = unknownClock;
+          let now = NOW;
+          let doubts = 0;
+          for (const [turn, [random, there]] of list.entries()) {
+            const sent = now + Math.round(random * 7_919);
+            const trip = exchange(
+              sent,
+              there % 40,
+              20,
+              offset + (isFirst((random * 7) % 1, turn) ? 0 : skew),
+            ).trip;
+            now = trip.received;
+            clock = learn(clock, trip);
+            expect(clock.epoch).toBe(1);
+            if (clock.isContradicted) doubts += 1;
+            if (turn < 100) continue;
+            expect(earliestAnswerTime(clock, trip)).toBeLessThanOrEqual(sent + (there % 40) + offset);
+            expect(clock.bounds!.high).toBeGreaterThanOrEqual(offset);
+          }
+          expect(doubts).toBeLessThanOrEqual(12);
+        }),
+        { numRuns: 40 },
+      );
+    });
+
+    it("needs one request for each instant that is to be proven", () => {
+      fc.assert(
+        fc.property(
+          offsets,
+          skews,
+          fc.constantFrom(0, 250, 400, 999),
+          randoms,
+          (offset, skew, settle, list) => {
+            let clock = learn(unknownClock, exchange(NOW + 137, 20, 20, offset).trip);
+            let [now, asked, latest] = [NOW + 300, 0, 0];
+            for (const [turn, [random]] of list.entries()) {
+              const target = Math.ceil((now + offset + 500) / 1_000) * 1_000 + settle;
+              const from = isFirst((random * 7) % 1, turn) ? 0 : skew;
+              const { trip, truth } = exchange(
+                Math.max(now, sendTimeFor(clock, target)),
+                20,
+                20,
+                offset + from,
+              );
+              clock = learn(clock, trip);
+              const isProven = earliestAnswerTime(clock, trip) >= target;
+              now = isProven ? trip.received : Math.max(trip.received, safeSendTimeFor(clock, target));
+              if (turn < 60) continue;
+              asked += isProven ? 1 : 2;
+              latest = Math.max(latest, truth - from - target);
+            }
+            expect(asked).toBeLessThanOrEqual((list.length - 60) * 1.05);
+            expect(latest).toBeLessThanOrEqual(2_100);
+          },
+        ),
+        { numRuns: 40 },
+      );
+    });
+  });
+
+  it.each([600, 700, 766, 800])(
+    "of two machines that are %i ms apart is not that of the one ahead",
+    (skew) => {
+      for (let offset = 0; offset < 3_000; offset += 100) {
+        let clock = learn(unknownClock, exchange(NOW + 7 * offset, 20, 20, offset).trip);
+        let now = NOW + 30_000;
+        let [answers, early, again] = [0, 0, 0];
+        for (let slot = 0; slot < 600; slot += 1) {
+          const settle = slot % 2 === 0 ? 0 : 1_000;
+          const target = Math.ceil((now + offset + 500) / 30_000) * 30_000 + settle;
+          for (let isProven = false; !isProven; answers += 1) {
+            const ahead = answers % 2 === 0 ? 0 : skew;
+            const [there, back] = [5 + ((answers * 5) % 7), 5 + ((answers * 3) % 8)];
+            const sent = Math.max(now, sendTimeFor(clock, target));
+            const { trip, truth } = exchange(sent, there, back, offset + ahead);
+            clock = learn(clock, trip);
+            isProven = earliestAnswerTime(clock, trip) >= target;
+            now = isProven ? trip.received : Math.max(trip.received, safeSendTimeFor(clock, target));
+            if (slot < 60) continue;
+            if (!isProven) again += 1;
+            else if (truth - ahead < target) early += 1;
+          }
+        }
+        // One that no answer has shown alone for long is forgotten, and costs a request when it shows again.
+        expect(early).toBe(0);
+        expect(again).toBeLessThanOrEqual(1);
+      }
+    },
+  );
+
+  it("that was set by up to two seconds costs few requests more", () => {
+    const steps = fc.integer({ min: 100, max: 2_000 }).chain((by) => fc.constantFrom(by, -by));
+    const ways = fc.array(fc.integer({ min: 5, max: 35 }), { minLength: 160, maxLength: 160 });
+    fc.assert(
+      fc.property(offsets, steps, ways, (offset, step, list) => {
+        let clock = learn(unknownClock, exchange(NOW + 137, 20, 20, offset).trip);
+        let [now, again] = [NOW + 300, 0];
+        for (const [turn, there] of list.entries()) {
+          const ahead = turn < 60 ? offset : offset + step;
+          const target = Math.ceil((now + ahead + 500) / 10_000) * 10_000;
+          const { trip, truth } = exchange(Math.max(now, sendTimeFor(clock, target)), there, 20, ahead);
+          clock = learn(clock, trip);
+          expect(earliestAnswerTime(clock, trip)).toBeLessThanOrEqual(Math.max(truth, truth - step));
+          const isProven = earliestAnswerTime(clock, trip) >= target;
+          if (turn >= 60 && !isProven) again += 1;
+          now = isProven ? trip.received : Math.max(trip.received, safeSendTimeFor(clock, target));
+        }
+        expect(again).toBeLessThanOrEqual(20);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("of a machine that is gone is forgotten", () => {
+    let clock = unknownClock;
+    for (let turn = 0; turn < 120; turn += 1) {
+      const skew = turn < 40 && turn % 2 === 0 ? -2_000 : 0;
+      clock = learn(clock, exchange(NOW + turn * 10_370, 20, 20, 7_000 + skew).trip);
+      expect(clock.machines.length).toBeLessThanOrEqual(3);
+    }
+    expect(clock.machines).toHaveLength(1);
+    expect(clock.bounds!.low).toBeGreaterThan(6_900);
+  });
+
+  it.each([-2_400, -1_852, -1_300, 1_300, 1_852, 2_400])(
+    "of one machine that was set by %i ms is that machine's again, though every answer fits both",
+    (step) => {
+      for (let settle = 0; settle < 1_000; settle += 100) {
+        let clock = learn(unknownClock, exchange(NOW + 137, 97, 97, 7_000).trip);
+        let [now, offset] = [NOW + 400, 7_000];
+        for (let turn = 0; turn < 260; turn += 1) {
+          if (turn === 60) offset += step;
+          const target = Math.ceil((now + offset - settle + 300) / 1_000) * 1_000 + settle;
+          const { trip } = exchange(Math.max(now, sendTimeFor(clock, target)), 97, 97, offset);
+          clock = learn(clock, trip);
+          now = trip.received;
+        }
+        expect(clock.machines).toHaveLength(1);
+        expect(clock.bounds!.low).toBeLessThanOrEqual(offset);
+        expect(clock.bounds!.high).toBeGreaterThanOrEqual(offset);
+      }
+    },
+  );
+
+  it.each([-2_400, -1_700, -1_200, 1_200, 1_700, 2_400])(
+    "of a machine that was never there, as two Dates were off by %i ms, is forgotten at whatever phase of the second",
+    (lie) => {
+      for (let phase = 0; phase < 1_000; phase += 50) {
+        let clock = unknownClock;
+        for (let turn = 0; turn < 120; turn += 1) {
+          const isLie = turn === 50 || turn === 51;
+          clock = learn(clock, exchange(NOW + phase + turn * 10_000, 20, 20, isLie ? lie : 0).trip);
+        }
+        expect(clock.machines).toHaveLength(1);
+        expect(clock.bounds!.low).toBeGreaterThan(-1_100);
+        expect(clock.bounds!.high).toBeLessThan(1_100);
+      }
+    },
+  );
+
+  it("that goes to and fro between two that are far apart is believed after more and more answers", () => {
+    let clock = unknownClock;
+    for (let turn = 0; turn < 400; turn += 1) {
+      clock = learn(clock, exchange(NOW + turn * 10_370, 20, 20, turn % 8 < 4 ? 0 : 60_000).trip);
+    }
+    expect(clock.epoch).toBeLessThanOrEqual(4);
+    // What stays is believed in the end, and what is new at the second answer.
+    const follow = (offset: number) => {
+      const { epoch } = clock;
+      let answers = 0;
+      for (; clock.epoch === epoch; answers += 1) {
+        clock = learn(clock, exchange(NOW + 5_000_000 + answers * 370, 20, 20, offset).trip);
+      }
+      return answers;
+    };
+    expect(follow(serviceTime(clock, 0) < 30_000 ? 60_000 : 0)).toBeLessThanOrEqual(32);
+    expect(follow(3_600_000)).toBe(2);
+  });
+});
