@@ -40,16 +40,35 @@ const MONITORS: Readonly<Record<string, Monitor>> = {
   store: watchStore,
 };
 
-/** The promises that a run has broken. */
-export async function check(log: RunLog): Promise<Breach[]> {
+/** How many stays with candles there were, and how many of them could be compared with the truth. */
+export interface Compared {
+  readonly stays: number;
+  readonly compared: number;
+}
+
+/** The promises that a run has broken, and what of its candles was compared with the truth, by timeframe. */
+export interface Findings {
+  readonly breaches: readonly Breach[];
+  readonly compared: Readonly<Record<string, Compared>>;
+}
+
+export async function check(log: RunLog): Promise<Findings> {
   const breaches: Breach[] = [];
+  const compared: Record<string, Compared> = {};
+  const note = (timeframe: string, wasPossible: boolean) => {
+    const before = compared[timeframe] ?? { stays: 0, compared: 0 };
+    compared[timeframe] = {
+      stays: before.stays + 1,
+      compared: before.compared + (wasPossible ? 1 : 0),
+    };
+  };
   for (const [monitor, watch] of Object.entries(MONITORS)) {
-    const context = contextOf(log, (promise, what, at) => {
+    const breach: Context["breach"] = (promise, what, at) => {
       breaches.push({ promise, monitor, what, at: at - log.plan.world.start });
-    });
-    await watch(log, context);
+    };
+    await watch(log, contextOf(log, { breach, compared: note }));
   }
-  return breaches;
+  return { breaches, compared };
 }
 
 /**
@@ -84,7 +103,7 @@ function toldApartAfter({ told }: RunLog): number {
   return Number.POSITIVE_INFINITY;
 }
 
-function contextOf(log: RunLog, breach: Context["breach"]): Context {
+function contextOf(log: RunLog, notes: Pick<Context, "breach" | "compared">): Context {
   const { plan } = log;
   const { start, offset, hasDate, machines } = plan.world;
   const toldApartAt = toldApartAfter(log);
@@ -111,7 +130,7 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
     ),
   );
   return {
-    breach,
+    ...notes,
     looksAt: ({ series }) => looks.get(seriesOf(series)) ?? [],
     refusalsAt: ({ series }) => refusals.get(seriesOf(series)) ?? [],
     answersOf: (series) => memories.of(seriesOf(series)).answers,
