@@ -1,9 +1,11 @@
 import { intervalsOf } from "./calendar.js";
+import { watchCalls } from "./monitors/calls.js";
 import { watchConnections } from "./monitors/connections.js";
 import { watchConvergence } from "./monitors/convergence.js";
 import { watchDeletion } from "./monitors/deletion.js";
 import { watchEconomy } from "./monitors/economy.js";
 import { watchErrors } from "./monitors/errors.js";
+import { watchFetches } from "./monitors/fetched.js";
 import { watchJumps } from "./monitors/jumps.js";
 import { watchLateness } from "./monitors/lateness.js";
 import { watchLives } from "./monitors/lives.js";
@@ -22,6 +24,10 @@ import type { Breach, RunLog } from "./run-log.js";
 /** How long a hint of the service is obeyed, ms. */
 const LONGEST_HINT = 3_600_000;
 
+/** After failures the next request comes within a minute, as the documents say; what a 429 asks for may come on top, ms. */
+const LONGEST_WAIT = 60_000;
+const LONGEST_RETRY_AFTER = 8_000;
+
 const MONITORS: Readonly<Record<string, Monitor>> = {
   lives: watchLives,
   lateness: watchLateness,
@@ -29,6 +35,8 @@ const MONITORS: Readonly<Record<string, Monitor>> = {
   deletion: watchDeletion,
   statuses: watchStatuses,
   errors: watchErrors,
+  fetches: watchFetches,
+  calls: watchCalls,
   missing: watchMissing,
   requests: watchRequests,
   connections: watchConnections,
@@ -129,6 +137,8 @@ function contextOf(log: RunLog, notes: Pick<Context, "breach" | "compared">): Co
       fault.kind === "asleep" && fault.keepsTimers ? fault.until - fault.from : 0,
     ),
   );
+  const { timeout = 10_000, quota } = plan.world.client;
+  const recovery = timeout + LONGEST_WAIT + LONGEST_RETRY_AFTER + (quota?.per ?? 0) + longestSleep;
   return {
     ...notes,
     looksAt: ({ series }) => looks.get(seriesOf(series)) ?? [],
@@ -156,8 +166,8 @@ function contextOf(log: RunLog, notes: Pick<Context, "breach" | "compared">): Co
       if (isSplit && steps.length === 0 && order >= toldApartAt) return 100;
       return (steps.length > 0 ? 1_300 : 0) + 1 + (machines?.ahead ?? 0);
     },
-    graceOf: ({ period }) => 200_000 + period + longestSleep,
-    sniperGrace: (every) => 200_000 + every + longestSleep,
+    graceOf: ({ period }) => recovery + period,
+    sniperGrace: (every) => recovery + every,
     newestDue: (feed, serviceNow) => {
       const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
       const { settle } = feed;

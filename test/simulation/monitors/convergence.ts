@@ -1,17 +1,21 @@
 import type { Candle, CandleEvent } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
+import type { FeedPlan, WatcherPlan } from "../plan.js";
 import { asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
 import { APART, isClean, type Proof, proofsAmong, wasAnswered } from "./evidence.js";
 import { checkFilling } from "./filling.js";
 import { beginningOf, sessionOf } from "./held.js";
+import { waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
 
 /** An answer may be asked for twice more, a second apart, before what it says is told, ms. */
 const SETTLES = 2_500;
 /** So many requests, one after another, may be needed for that. */
 const ASKS = 4;
+/** How much later than its slot an answer may come, ms. */
+const LATE = 10_000;
 /** So many instants of a stay are looked at, its last one among them. */
 const INSTANTS = 12;
 /** Before the last one so many intervals are looked at. */
@@ -33,6 +37,7 @@ function compare(log: RunLog, stay: StayLog, context: Context): boolean {
     const isLast = at === instants.length - 1;
     if (!comparison.holds(instant, isLast)) break;
   }
+  comparison.isAlive();
   return instants.length > 0;
 }
 
@@ -81,7 +86,7 @@ class Comparison {
   }
 
   get #plan() {
-    return this.#stay.plan as Extract<StayLog["plan"], { kind: "candles" }>;
+    return this.#stay.plan as Extract<WatcherPlan, { feed: FeedPlan }>;
   }
 
   /** Whether an answer says what the service has. */
@@ -139,7 +144,7 @@ class Comparison {
     const patience = timeout + (quota?.per ?? 0) + 61_000;
     const { pairAddress, timeframe, currency } = this.#plan.feed.series;
     const from = Math.max(this.#stay.joined, at - patience);
-    if (at - from < patience) return false;
+    if (at - from < patience || this.#context.sleptWithin(from, at)) return false;
     return !this.#log.exchanges.some(
       ({ url, priority, sent, received = sent }) =>
         priority === "history" &&
@@ -218,12 +223,16 @@ class Comparison {
       if (status !== "final") changeable += 1;
       if (status === "final" || isFlat(candle) || finality.leaves(timestamp) > due) continue;
       if (timestamp >= doubted) continue;
-      if (status === "open" && looks.some((other) => covers(other, timestamp) && isUnreadable(other, timestamp)))
+      if (
+        status === "open" &&
+        looks.some((other) => covers(other, timestamp) && isUnreadable(other, timestamp))
+      )
         continue;
       breach(12, `has not made ${new Date(timestamp).toISOString()} final`);
     }
     const most = revisionWindow + 2 + intervals.count(intervals.start(look.answeredAt - settle), running);
-    if (changeable > most && doubted === Number.POSITIVE_INFINITY) breach(12, `holds ${changeable} candles that may change, ${most} at most`);
+    if (changeable > most && doubted === Number.POSITIVE_INFINITY)
+      breach(12, `holds ${changeable} candles that may change, ${most} at most`);
 
     if (options.fillGaps)
       checkFilling(
@@ -234,6 +243,34 @@ class Comparison {
         breach,
       );
     return isSound;
+  }
+
+  /** Promise 6: after trouble an answer comes within the longest wait, and from then on within two slots. */
+  isAlive() {
+    const { feed } = this.#plan;
+    const { left, joined, id } = this.#stay;
+    if (left === undefined) return;
+    const { start } = this.#log.plan.world;
+    const found = waits(this.#stay) ? this.#context.foundAt(feed) : Number.NEGATIVE_INFINITY;
+    const calmSince = Math.max(start + this.#log.plan.healthyFrom, joined, found);
+    const grace = this.#context.graceOf(feed);
+    let last = calmSince;
+    for (const at of [...this.#polls.map(({ received }) => received), left]) {
+      if (at <= calmSince) continue;
+      const most = last === calmSince ? grace : Math.min(grace, 2 * feed.period + LATE);
+      if (at - last > most && !this.#context.isThrottled(at) && !this.#isStretched())
+        this.#context.breach(
+          6,
+          `stay ${id} of ${feed.series.timeframe}: was not read for ${at - last} ms`,
+          at,
+        );
+      last = at;
+    }
+  }
+
+  /** Whether a quota makes polls rarer. */
+  #isStretched(): boolean {
+    return this.#log.plan.world.client.quota !== undefined;
   }
 
   /** Whether it is right that what may still change is not yet what the service has. */

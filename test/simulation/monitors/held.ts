@@ -30,19 +30,22 @@ export function beginningOf(log: RunLog, stay: StayLog, look: Look, context: Con
   // Which interval ran at the subscription is not certain close to its end.
   const joined = context.serviceClock(stay.joined);
   const running = intervals.start(joined + context.clockTolerance);
+  const looks = context
+    .looksAt(feed)
+    .filter(({ order, isHistory }) => order > stay.joinedOrder && !isHistory);
   if (since !== undefined) {
     const { candles } = since as { candles: number };
+    // Where an outage has kept the first answer away they are those before that.
+    const until = Math.max(running, intervals.start(looks[0]?.answeredAt ?? joined));
     const newestAt = (at: number) => {
-      const all = candlesAt(log, feed.series, { from: 0, to: running, at });
+      const all = candlesAt(log, feed.series, { from: 0, to: until, at });
       return [...all.keys()].sort((a, b) => a - b).at(-candles) ?? 0;
     };
     return Math.max(newestAt(joined), newestAt(look.answeredAt));
   }
   const isCertain = intervals.start(joined - context.clockTolerance) === running;
   // Nothing is known of the time before the first answer, and nothing older than the window at that answer.
-  const first = context
-    .looksAt(feed)
-    .find((look) => look.order > stay.joinedOrder && !look.isHistory && covers(look, look.answeredAt));
+  const first = looks.find((look) => covers(look, look.answeredAt));
   const window = first === undefined ? 0 : context.changeableFrom(feed, first.answeredAt);
   return Math.max(window, isCertain ? running : intervals.end(joined + context.clockTolerance));
 }
