@@ -1,7 +1,7 @@
 import type { Candle, CandleEvent } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
 import type { FeedPlan, WatcherPlan } from "../plan.js";
-import { asksFor, covers, isUnreadable, type Look } from "../reads.js";
+import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
 import { APART, isClean, type Proof, proofsAmong, wasAnswered } from "./evidence.js";
@@ -16,6 +16,11 @@ const SETTLES = 2_500;
 const ASKS = 4;
 /** How much later than its slot an answer may come, ms. */
 const LATE = 10_000;
+/** Between two requests of a history lies so long after an answer at most, and after a failure, ms. */
+const SHORT_PAUSE = 5_000;
+const LONGEST_PAUSE = 61_000;
+/** In good health all of a history is there after so long, ms. */
+const HISTORY = 60_000;
 /** So many instants of a stay are looked at, its last one among them. */
 const INSTANTS = 12;
 /** Before the last one so many intervals are looked at. */
@@ -38,7 +43,7 @@ function compare(log: RunLog, stay: StayLog, context: Context): boolean {
     if (!comparison.holds(instant, isLast)) break;
   }
   comparison.isAlive();
-  return instants.length > 0;
+  return instants.some(({ isPastOver }) => isPastOver);
 }
 
 /** What a subscriber is held to from an instant on. */
@@ -66,6 +71,7 @@ class Comparison {
   readonly #looks: readonly Look[];
   readonly #polls: readonly Look[];
   readonly #end: number;
+  readonly #quiet: number;
   /** Answers without a row of a service that has some, as it was asked from before the pair's creation on. */
   readonly #silent = new Map<Look, boolean>();
 
@@ -83,6 +89,7 @@ class Comparison {
         ? own.filter((look) => look.order > (look.isHistory ? stay.joinedOrder : session))
         : context.answersOf(feed.series);
     this.#end = stay.left ?? stay.ended?.at ?? Number.POSITIVE_INFINITY;
+    this.#quiet = this.#quietFrom();
   }
 
   get #plan() {
@@ -113,8 +120,7 @@ class Comparison {
   }
 
   #instantOf(proof: Proof): Instant | undefined {
-    const { joined, events } = this.#stay;
-    const { since } = this.#plan.options;
+    const { joined } = this.#stay;
     const known = Math.max(proof.look.received, joined);
     const next = this.#polls.find(({ order }) => order > proof.look.order);
     if (next !== undefined && next.received <= known) return undefined;
@@ -122,9 +128,13 @@ class Comparison {
     const at = this.#waitEnds(known) + SETTLES + ASKS * 2 * (base + spread);
     const after = this.#polls.filter(({ order, received }) => order > proof.look.order && received <= at);
     if (at > this.#end || !after.every(this.#isGood)) return undefined;
-    const isTold = events.some(({ at: told, value }) => told <= at && value.status !== "final");
-    const isPastOver = since === undefined || isTold || this.#isQuiet(at);
-    return { proof, after, at, isPastOver };
+    return { proof, after, at, isPastOver: this.#isPastOver(at) };
+  }
+
+  /** Whether all that was asked for of the past has been handed over by an instant. */
+  #isPastOver(at: number): boolean {
+    const isTold = this.#stay.events.some(({ at: told, value }) => told <= at && value.status !== "final");
+    return this.#plan.options.since === undefined || isTold || at >= this.#quiet;
   }
 
   /** When that is over for which a poll may wait at an instant: what the store does, and what the rate limit holds back. */
@@ -138,22 +148,33 @@ class Comparison {
     return end;
   }
 
-  /** Whether nothing of the past was asked for in a while, so that nobody can still be reading it. */
-  #isQuiet(at: number): boolean {
-    const { timeout = 10_000, quota } = this.#log.plan.world.client;
-    const patience = timeout + (quota?.per ?? 0) + 61_000;
+  /** When nobody can still be reading what this one has asked for of the past, as nothing was asked for in a while. */
+  #quietFrom(): number {
+    const { cache, client } = this.#log.plan.world;
+    const { timeout = 10_000, quota } = client;
+    // What a quota leaves to its next period comes after the polls of that.
+    const longest = timeout + 2 * (quota?.per ?? 0) + LONGEST_PAUSE;
+    const first = this.#polls.find(({ received }) => received >= this.#stay.joined);
+    if (first === undefined) return Number.POSITIVE_INFINITY;
     const { pairAddress, timeframe, currency } = this.#plan.feed.series;
-    const from = Math.max(this.#stay.joined, at - patience);
-    if (at - from < patience || this.#context.sleptWithin(from, at)) return false;
-    return !this.#log.exchanges.some(
-      ({ url, priority, sent, received = sent }) =>
-        priority === "history" &&
-        received >= from &&
-        sent <= at &&
-        url.includes(pairAddress) &&
-        url.includes(`timeframe=${timeframe}&`) &&
-        url.includes(`currency=${currency}`),
+    const series = `${pairAddress} ${timeframe} ${currency}`;
+    const asked = this.#log.exchanges.filter(
+      ({ url, priority, sent }) =>
+        priority === "history" && sent >= this.#stay.joined && askedBy(url).series === series,
     );
+    let [last, isWell] = [first.received, true];
+    const quiet = () => {
+      // What a cache gives is asked for again at longer and longer pauses.
+      const isQuick = isWell && cache === undefined && quota === undefined;
+      const until = this.#waitEnds(last) + (isQuick ? SHORT_PAUSE : longest);
+      return this.#context.sleptWithin(last, until) ? Number.POSITIVE_INFINITY : until;
+    };
+    for (const { sent, received, told, faults } of asked) {
+      if (sent > quiet()) break;
+      last = Math.max(last, received ?? sent + timeout);
+      isWell = told?.isGood === true && faults.length === 0;
+    }
+    return quiet();
   }
 
   /** Whether all is as it should be at an instant; the first breach ends it. */
@@ -266,6 +287,9 @@ class Comparison {
         );
       last = at;
     }
+    const isDue = left - calmSince > grace + HISTORY && !this.#isStretched();
+    if (isDue && !this.#isPastOver(left) && !this.#context.isThrottled(left))
+      this.#context.breach(6, `stay ${id} of ${feed.series.timeframe}: has not been given its past`, left);
   }
 
   /** Whether a quota makes polls rarer. */
