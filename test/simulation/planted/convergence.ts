@@ -108,6 +108,6 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
     file: "poll/refused-rows.ts",
     find: "const READS_BEFORE_SKIPPING = 3;",
     replace: "const READS_BEFORE_SKIPPING = 2;",
-    seeds: [],
+    seeds: [62, 93],
   },
 ];
