@@ -1,9 +1,11 @@
 import { intervalsOf } from "./calendar.js";
+import { watchCalls } from "./monitors/calls.js";
 import { watchConnections } from "./monitors/connections.js";
 import { watchConvergence } from "./monitors/convergence.js";
 import { watchDeletion } from "./monitors/deletion.js";
 import { watchEconomy } from "./monitors/economy.js";
 import { watchErrors } from "./monitors/errors.js";
+import { watchFetches } from "./monitors/fetched.js";
 import { watchJumps } from "./monitors/jumps.js";
 import { watchLateness } from "./monitors/lateness.js";
 import { watchLives } from "./monitors/lives.js";
@@ -26,6 +28,10 @@ const UNCHECKED = 60_000;
 /** How long a hint of the service is obeyed, ms. */
 const LONGEST_HINT = 3_600_000;
 
+/** After failures the next request comes within a minute, as the documents say; what a 429 asks for may come on top, ms. */
+const LONGEST_WAIT = 60_000;
+const LONGEST_RETRY_AFTER = 8_000;
+
 const MONITORS: Readonly<Record<string, Monitor>> = {
   lives: watchLives,
   lateness: watchLateness,
@@ -33,6 +39,8 @@ const MONITORS: Readonly<Record<string, Monitor>> = {
   deletion: watchDeletion,
   statuses: watchStatuses,
   errors: watchErrors,
+  fetches: watchFetches,
+  calls: watchCalls,
   missing: watchMissing,
   requests: watchRequests,
   connections: watchConnections,
@@ -44,16 +52,35 @@ const MONITORS: Readonly<Record<string, Monitor>> = {
   store: watchStore,
 };
 
-/** The promises that a run has broken. */
-export async function check(log: RunLog): Promise<Breach[]> {
+/** How many stays with candles there were, and how many of them could be compared with the truth. */
+export interface Compared {
+  readonly stays: number;
+  readonly compared: number;
+}
+
+/** The promises that a run has broken, and what of its candles was compared with the truth, by timeframe. */
+export interface Findings {
+  readonly breaches: readonly Breach[];
+  readonly compared: Readonly<Record<string, Compared>>;
+}
+
+export async function check(log: RunLog): Promise<Findings> {
   const breaches: Breach[] = [];
+  const compared: Record<string, Compared> = {};
+  const note = (timeframe: string, wasPossible: boolean) => {
+    const before = compared[timeframe] ?? { stays: 0, compared: 0 };
+    compared[timeframe] = {
+      stays: before.stays + 1,
+      compared: before.compared + (wasPossible ? 1 : 0),
+    };
+  };
   for (const [monitor, watch] of Object.entries(MONITORS)) {
-    const context = contextOf(log, (promise, what, at) => {
+    const breach: Context["breach"] = (promise, what, at) => {
       breaches.push({ promise, monitor, what, at: at - log.plan.world.start });
-    });
-    await watch(log, context);
+    };
+    await watch(log, contextOf(log, { breach, compared: note }));
   }
-  return breaches;
+  return { breaches, compared };
 }
 
 /**
@@ -88,7 +115,7 @@ function toldApartAfter({ told }: RunLog): number {
   return Number.POSITIVE_INFINITY;
 }
 
-function contextOf(log: RunLog, breach: Context["breach"]): Context {
+function contextOf(log: RunLog, notes: Pick<Context, "breach" | "compared">): Context {
   const { plan } = log;
   const { start, hasDate, machines, drift } = plan.world;
   const drifted = Math.abs(drift) * UNCHECKED;
@@ -115,8 +142,10 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
       fault.kind === "asleep" && fault.keepsTimers ? fault.until - fault.from : 0,
     ),
   );
+  const { timeout = 10_000, quota } = plan.world.client;
+  const recovery = timeout + LONGEST_WAIT + LONGEST_RETRY_AFTER + (quota?.per ?? 0) + longestSleep;
   return {
-    breach,
+    ...notes,
     looksAt: ({ series }) => looks.get(seriesOf(series)) ?? [],
     refusalsAt: ({ series }) => refusals.get(seriesOf(series)) ?? [],
     answersOf: (series) => memories.of(seriesOf(series)).answers,
@@ -142,8 +171,8 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
       if (isSplit && steps.length === 0 && order >= toldApartAt) return 100;
       return (steps.length > 0 ? 1_300 : 0) + 1 + (machines?.ahead ?? 0) + drifted;
     },
-    graceOf: ({ period }) => 200_000 + period + longestSleep,
-    sniperGrace: (every) => 200_000 + every + longestSleep,
+    graceOf: ({ period }) => recovery + period,
+    sniperGrace: (every) => recovery + every,
     newestDue: (feed, serviceNow) => {
       const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
       const { settle } = feed;

@@ -47,6 +47,8 @@ export interface Look {
   readonly hasUnidentifiedRow: boolean;
   /** Whether its `Date` was wrong or absent. */
   readonly isTimeDoubtful: boolean;
+  /** What has struck one of its pages. */
+  readonly faults: readonly string[];
 }
 
 export function askedBy(url: string): Asked {
@@ -189,6 +191,7 @@ function lookOf(pages: readonly Read[]): Look {
     broken: new Set(pages.flatMap(({ broken }) => [...broken]).filter((timestamp) => !rows.has(timestamp))),
     hasUnidentifiedRow: pages.some(({ hasUnidentifiedRow }) => hasUnidentifiedRow),
     isTimeDoubtful: pages.some(({ exchange }) => hasFalseDate(exchange)),
+    faults: [...new Set(pages.flatMap(({ exchange }) => exchange.faults))],
   };
 }
 

@@ -1,4 +1,4 @@
-import { check } from "./check.js";
+import { type Compared, check } from "./check.js";
 import { CLOSED } from "./connections.js";
 import { accountsOf } from "./economy/accounts.js";
 import { textOf } from "./monitors/secrets.js";
@@ -16,6 +16,8 @@ interface RunCounts {
   readonly mostRequests: number;
   readonly events: number;
   readonly faults: Readonly<Record<string, number>>;
+  /** Stays with candles, and those of them that were compared with the truth, by timeframe. */
+  readonly compared: Readonly<Record<string, Compared>>;
 }
 
 /** Which parts of a plan a run leaves out: a failing one is made smaller with it. */
@@ -36,8 +38,12 @@ export async function runSeed(seed: number, hours: number, selection: Selection 
   const plan = select(drawPlan(seed, hours), selection);
   const logs = await play(plan);
   const breaches: Breach[] = [];
-  for (const log of logs) breaches.push(...(await check(log)));
-  let counts = { ...NOTHING, runs: 1, hours };
+  let counts: RunCounts = { ...NOTHING, runs: 1, hours };
+  for (const log of logs) {
+    const found = await check(log);
+    breaches.push(...found.breaches);
+    counts = sum(counts, { ...NOTHING, compared: found.compared });
+  }
   for (const log of logs) counts = sum(counts, await countsOf(log));
   return { seed, breaches, counts };
 }
@@ -58,6 +64,7 @@ export const NOTHING: RunCounts = {
   mostRequests: 0,
   events: 0,
   faults: {},
+  compared: {},
 };
 
 export function sum(a: RunCounts, b: RunCounts): RunCounts {
@@ -71,7 +78,17 @@ export function sum(a: RunCounts, b: RunCounts): RunCounts {
     mostRequests: a.mostRequests + b.mostRequests,
     events: a.events + b.events,
     faults,
+    compared: sumOfCompared(a.compared, b.compared),
   };
+}
+
+function sumOfCompared(a: RunCounts["compared"], b: RunCounts["compared"]): RunCounts["compared"] {
+  const total: Record<string, Compared> = { ...a };
+  for (const [timeframe, { stays, compared }] of Object.entries(b)) {
+    const before = total[timeframe] ?? { stays: 0, compared: 0 };
+    total[timeframe] = { stays: before.stays + stays, compared: before.compared + compared };
+  }
+  return total;
 }
 
 /** Those that do not strike single calls. */
@@ -102,6 +119,7 @@ async function countsOf(log: RunLog): Promise<RunCounts> {
     mostRequests: accounts.reduce((sum, { most }) => sum + most, 0),
     events: stays.reduce((count, { events, sniperEvents }) => count + events.length + sniperEvents.length, 0),
     faults,
+    compared: {},
   };
 }
 

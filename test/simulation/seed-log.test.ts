@@ -32,6 +32,7 @@ function outcomeOf(seed: number, hours = 6, breaches = 0): Outcome {
       mostRequests: 12 * seed,
       events: 3,
       faults: { delay: seed },
+      compared: {},
     },
   };
 }

@@ -169,11 +169,26 @@ function totalsOf(outcomes: readonly Outcome[]) {
 }
 
 function tellTotals(outcomes: readonly Outcome[]) {
-  const { runs, hours, polls, requests, mostRequests, events, faults } = totalsOf(outcomes);
+  const { runs, hours, polls, requests, mostRequests, events, faults, compared } = totalsOf(outcomes);
   console.log(`runs ${runs}, simulated hours ${Math.round(hours)}, polls ${polls}, events ${events}`);
   console.log(`requests ${requests} of at most ${mostRequests}`);
   const kinds = Object.entries(faults).sort(([a], [b]) => (a < b ? -1 : 1));
   console.log(`faults ${kinds.map(([kind, count]) => `${kind} ${count}`).join(", ")}`);
+  tellCompared(compared);
+}
+
+function tellCompared(compared: Outcome["counts"]["compared"]) {
+  const row = (name: string, stays: number, share: number) =>
+    console.log(`${name.padEnd(9)} ${String(stays).padStart(6)} ${String(share).padStart(9)}`);
+  console.log("timeframe  stays  compared with the truth");
+  let [all, done] = [0, 0];
+  for (const [timeframe, { stays, compared: own }] of Object.entries(compared)) {
+    row(timeframe, stays, own);
+    all += stays;
+    done += own;
+  }
+  row("all", all, done);
+  if (all > 0) console.log(`${((100 * done) / all).toFixed(1)} % of the stays were compared`);
 }
 
 function tellFirst({ seed, breaches }: Outcome) {

@@ -1,11 +1,12 @@
-import { expect, it } from "vitest";
-import type { CandleEvent } from "../../../src/index.js";
+import { describe, expect, it } from "vitest";
+import type { Candle, CandleEvent } from "../../../src/index.js";
 import type { Swap } from "../../../src/service/index.js";
-import type { Exchange } from "../exchanges.js";
+import { intervalsOf } from "../calendar.js";
 import type { FeedPlan } from "../plan.js";
-import { askedBy, type Look, type Read, readBody, refusalsOf } from "../reads.js";
+import type { Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { watchConvergence } from "./convergence.js";
+import { isClean, proofsAmong, wasAnswered } from "./evidence.js";
 import type { Context } from "./monitor.js";
 
 const START = Date.UTC(2024, 0, 1);
@@ -19,106 +20,216 @@ const FEED = {
   weekStart: "monday",
   period: MINUTE,
 } as unknown as FeedPlan;
-/** The minute of the only swap, and the one for which nothing is shown. */
-const [SWAP, HOLE] = [0, 3];
 const LEFT = 10;
+/** The minutes that have a swap. */
+const SWAPS = [0, 3, 8];
 
-function answer(priority: string, isGood: boolean, minute: number): Exchange {
-  const url =
-    "http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd" +
-    `&fromDate=${at(-1) / 1_000}&toDate=${at(LEFT) / 1_000}`;
-  const row = { timestamp: new Date(at(minute)).toISOString(), close: null };
-  const told = { order: 0, isGood, error: undefined };
-  return { url, priority, told, body: JSON.stringify({ result: [row] }) } as unknown as Exchange;
+function candleOf(minute: number, swaps = 1): Candle {
+  const timestamp = at(minute);
+  return { timestamp, open: 1, high: 1, low: 1, close: 1, volume: swaps, swaps };
 }
 
-/** What breaks the promise for one whose gaps are filled, but for a minute; `told`: the answers to whoever asked. */
-async function breachesOf(told: readonly Exchange[]): Promise<string[]> {
+/** An answer at the end of a minute, about all minutes; `given`: what else is to be said of it. */
+function lookAt(minute: number, given: Partial<Look> = {}): Look {
+  const rows = new Map(SWAPS.filter((swap) => swap < minute).map((swap) => [at(swap), [candleOf(swap)]]));
+  const order = minute;
+  const asked = { from: at(-2), to: at(minute + 2), cursor: undefined, kind: "ohlcv", pair: "", series: "" };
+  return {
+    asked,
+    isHistory: false,
+    answeredAt: at(minute),
+    old: 0,
+    url: "",
+    sent: at(minute),
+    received: at(minute),
+    order,
+    rows,
+    broken: new Set<number>(),
+    hasUnidentifiedRow: false,
+    isTimeDoubtful: false,
+    faults: [],
+    ...given,
+  } as Look;
+}
+
+interface Case {
+  /** The minutes that the subscriber holds; default: those with a swap. */
+  readonly held?: readonly number[];
+  readonly looks?: readonly Look[];
+  readonly fillGaps?: boolean;
+  readonly since?: number | { candles: number };
+  /** When the subscriber leaves; default: soon after the last look. */
+  readonly left?: number;
+}
+
+/** What breaks the promise for one who watches from the first minute on, and whether it was compared. */
+async function judge({ held = SWAPS, looks, fillGaps = false, since = at(0), left }: Case) {
   const breaches: string[] = [];
-  const minutes = Array.from({ length: LEFT }, (_, minute) => minute).filter((minute) => minute !== HOLE);
-  const events = minutes.map((minute) => {
-    const traded = minute === SWAP ? 1 : 0;
-    const candle = {
-      timestamp: at(minute),
-      open: 1,
-      high: 1,
-      low: 1,
-      close: 1,
-      volume: traded,
-      swaps: traded,
-    };
+  let wasPossible = false;
+  const polls = looks ?? Array.from({ length: LEFT }, (_, minute) => lookAt(minute + 1));
+  const events = held.map((minute) => {
     const status = minute < LEFT - 2 ? "final" : "closed";
-    return { at: at(minute), order: 0, value: { type: "new", candle, status } as CandleEvent };
+    const candle = candleOf(minute, SWAPS.includes(minute) ? 1 : 0);
+    return { at: at(minute + 1), order: minute + 1, value: { type: "new", candle, status } as CandleEvent };
   });
   const stay = {
     id: 1,
-    plan: { kind: "candles", feed: FEED, options: { since: at(0), fillGaps: true } },
+    plan: { kind: "candles", feed: FEED, options: { since, ...(fillGaps && { fillGaps }) } },
     joined: START,
     joinedOrder: 0,
-    left: at(LEFT) + 1,
-    leftOrder: 9,
+    left: left ?? at(LEFT) + 5_000,
     events,
   } as unknown as StayLog;
-  const swap = { timestamp: at(SWAP), side: "buy", tokenAmount: 1, usdAmount: 1, nativeAmount: 1 } as Swap;
+  const swap = (minute: number) =>
+    ({ timestamp: at(minute) + 30_000, side: "buy", tokenAmount: 1, usdAmount: 1, nativeAmount: 1 }) as Swap;
   const pair = {
     tokenAddress: null,
     createdAt: 0,
-    swaps: ({ from, to }: { from: number; to: number }) =>
-      swap.timestamp >= from && swap.timestamp < to ? [swap] : [],
+    swaps: ({ from, to, asOf }: { from: number; to: number; asOf: number }) =>
+      SWAPS.map(swap).filter(({ timestamp }) => timestamp >= from && timestamp < to && timestamp <= asOf),
   };
+  const latency = { base: 0, spread: 0 };
   const log = {
-    plan: { world: { start: START, weekStart: "monday", client: {} }, healthyFrom: 0 },
-    told,
+    plan: { world: { start: START, weekStart: "monday", client: {}, quirks: {}, latency }, healthyFrom: 0 },
+    told: [],
+    exchanges: [],
+    activities: [],
     source: { pair: () => pair },
     stays: [stay],
   } as unknown as RunLog;
-  const look = {
-    asked: askedBy(answer("poll", true, SWAP).url),
-    isHistory: false,
-    answeredAt: at(LEFT),
-    asOf: at(LEFT),
-    sent: at(LEFT),
-    received: at(LEFT),
-    order: 1,
-    rows: new Map([[at(SWAP), []]]),
-    broken: new Set<number>(),
-    hasUnidentifiedRow: false,
-  } as unknown as Look;
   const context: Partial<Context> = {
     breach: (promise, what) => breaches.push(`${promise}: ${what}`),
-    graceOf: () => 0,
+    compared: (_, isPossible) => {
+      wasPossible = isPossible;
+    },
+    graceOf: () => 2 * MINUTE,
     foundAt: () => Number.NEGATIVE_INFINITY,
     serviceClock: (instant) => instant,
     clockTolerance: 0,
-    looksAt: () => [look],
-    refusalsAt: () => refusalsOf(log).get("pair 1min usd") ?? [],
+    looksAt: () => polls,
+    answersOf: () => polls,
     changeableFrom: () => at(LEFT - 2),
-    bornAt: () => 0,
     isThrottled: () => false,
+    sleptWithin: () => false,
   };
   await watchConvergence(log, context as Context);
-  return breaches;
+  return { breaches, wasPossible };
 }
 
-const NOT_FILLED = `6: stay 1 of 1min: is not filled at ${new Date(at(HOLE)).toISOString()}`;
+const lacks = (minute: number) =>
+  `: stay 1 of 1min: has nothing (undefined) at ${new Date(at(minute)).toISOString()}, the service close 1, 1 swaps`;
 
-it("wants every minute filled from the first candle on", async () => {
-  expect(await breachesOf([])).toEqual([NOT_FILLED]);
+describe("what a subscriber is held to", () => {
+  it("is all that the service has", async () => {
+    expect(await judge({})).toEqual({ breaches: [], wasPossible: true });
+  });
+
+  it("includes what is final", async () => {
+    const { breaches } = await judge({ held: [0, 8] });
+    expect(new Set(breaches)).toEqual(new Set([`1${lacks(3)}`]));
+  });
+
+  it("includes the newest candle", async () => {
+    expect((await judge({ held: [0, 3] })).breaches).toContain(`1${lacks(8)}`);
+  });
+
+  it("includes as many candles as were asked for", async () => {
+    expect((await judge({ since: { candles: 3 }, held: [0, 3, 8] })).breaches).toEqual([]);
+    const { breaches } = await judge({ since: { candles: 3 }, held: [3, 8] });
+    expect(breaches.some((what) => what.endsWith(lacks(0)))).toBe(true);
+  });
+
+  it("is nothing that only an answer has shown which is cut, stale or struck", async () => {
+    const odd = [{ faults: ["dropped"] }, { old: 5_000 }, { isTimeDoubtful: true }];
+    for (const given of odd)
+      expect((await judge({ held: [], looks: [lookAt(1, given), lookAt(9, given)] })).wasPossible).toBe(
+        false,
+      );
+  });
+
+  it("waits for a second look before something goes", async () => {
+    const [shown, lacking] = [lookAt(8), (minute: number) => lookAt(minute, { rows: new Map() })];
+    const held = [0, 3, 7];
+    const gone = (what: string) => what.includes("the service nothing");
+    const rows = new Map([...shown.rows, [at(7), [candleOf(7)]]]);
+    const first = await judge({ held, looks: [lookAt(8, { rows }), lookAt(9), lacking(10)] });
+    expect(first.breaches.filter(gone)).toEqual([]);
+  });
+
+  it("is read again within two slots", async () => {
+    const looks = [lookAt(1), lookAt(2)];
+    const { breaches } = await judge({ held: [0], looks });
+    expect(breaches).toEqual(["6: stay 1 of 1min: was not read for 485000 ms"]);
+  });
 });
 
-it("wants none filled whose row broke an answer that was refused", async () => {
-  expect(await breachesOf([answer("history", false, HOLE)])).toEqual([]);
-  expect(await breachesOf([answer("history", false, HOLE + 1)])).toEqual([NOT_FILLED]);
+describe("filling", () => {
+  const all = Array.from({ length: LEFT }, (_, minute) => minute);
+  const HOLE = 5;
+  const notFilled = `6: stay 1 of 1min: is not filled at ${new Date(at(HOLE)).toISOString()}`;
+
+  it("leaves no hole from the first candle on", async () => {
+    expect((await judge({ held: all, fillGaps: true })).breaches).toEqual([]);
+    const { breaches } = await judge({ held: all.filter((minute) => minute !== HOLE), fillGaps: true });
+    expect(breaches.at(-1)).toBe(notFilled);
+  });
+
+  it("leaves out what could not be read", async () => {
+    const broken = new Set([at(HOLE)]);
+    const looks = Array.from({ length: LEFT }, (_, minute) =>
+      lookAt(minute + 1, minute === HOLE ? { broken } : {}),
+    );
+    const held = all.filter((minute) => minute !== HOLE);
+    expect((await judge({ held, looks, fillGaps: true })).breaches).toEqual([]);
+  });
 });
 
-it("wants none filled where a poll was refused, as what it covers begins after that row", async () => {
-  expect(await breachesOf([answer("poll", false, HOLE + 1)])).toEqual([]);
-});
+describe("evidence", () => {
+  it("is two good answers that the service has made a second apart", () => {
+    const [first, copy, second] = [lookAt(1), lookAt(1, { order: 2 }), lookAt(2, { order: 3 })];
+    expect(proofsAmong([first, copy, second]).map(({ look, before }) => [look, before])).toEqual([
+      [first, undefined],
+      [copy, undefined],
+      [second, copy],
+    ]);
+    expect(proofsAmong([lookAt(1, { faults: ["empty"] }), second])).toEqual([]);
+  });
 
-it("takes no answer for refused that was taken in, or holds no broken row", async () => {
-  const taken = answer("history", true, HOLE);
-  const read = readBody(taken, askedBy(taken.url)) as Read;
-  expect([...read.broken]).toEqual([at(HOLE)]);
-  const failed = { ...answer("history", false, HOLE), body: '{"result":[]}' };
-  expect(await breachesOf([taken, failed])).toEqual([NOT_FILLED]);
+  it("is no answer from before another one", () => {
+    expect(proofsAmong([lookAt(3), lookAt(2)])).toHaveLength(1);
+  });
+
+  it("is not spoilt by what changes nothing", () => {
+    expect(isClean(lookAt(1, { faults: ["duplicated", "shuffled"] }))).toBe(true);
+    expect(isClean(lookAt(1, { broken: new Set([at(0)]) }))).toBe(false);
+  });
+
+  const finality = {
+    intervals: intervalsOf("1min"),
+    leaves: (timestamp: number) => timestamp + 3 * MINUTE,
+    tolerance: 0,
+    isGood: isClean,
+  };
+  const without = (minute: number, lost: number, given: Partial<Look> = {}) => {
+    const { rows } = lookAt(minute);
+    return lookAt(minute, { rows: new Map([...rows].filter(([row]) => row !== at(lost))), ...given });
+  };
+
+  it("counts what a fault has taken out of the middle of an answer once, and at its beginning only twice", () => {
+    const faults = ["dropped"];
+    const absent = (looks: readonly Look[], minute: number) =>
+      wasAnswered(looks, at(minute), undefined, finality);
+    expect(absent([lookAt(9)], 3)).toBe(false);
+    expect(absent([without(9, 3, { faults })], 3)).toBe(true);
+    expect(absent([without(9, 0, { faults })], 0)).toBe(false);
+    expect(absent([without(9, 0, { faults }), without(10, 0, { faults })], 0)).toBe(true);
+    expect(absent([lookAt(4), without(9, 3, { faults })], 3)).toBe(false);
+  });
+
+  it("holds a final candle to the answers for good", () => {
+    const old = { ...candleOf(3), close: 2 };
+    const looks = [lookAt(4, { rows: new Map([[at(3), [old]]]) }), lookAt(9)];
+    expect(wasAnswered(looks, at(3), old, finality)).toBe(false);
+    expect(wasAnswered(looks, at(3), candleOf(3), finality)).toBe(true);
+  });
 });

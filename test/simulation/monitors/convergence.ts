@@ -1,168 +1,348 @@
-import type { Candle } from "../../../src/index.js";
+import type { Candle, CandleEvent } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
-import { covers, isSaidAbsent, isSameCandle, isUnreadable, type Look } from "../reads.js";
+import type { FeedPlan, WatcherPlan } from "../plan.js";
+import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
+import { APART, isClean, type Proof, proofsAmong, wasAnswered } from "./evidence.js";
+import { checkFilling } from "./filling.js";
+import { beginningOf, sessionOf } from "./held.js";
 import { waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
 
-/** A doubt is settled within so many looks. */
-const SETTLING_LOOKS = 4;
+/** An answer may be asked for twice more, a second apart, before what it says is told, ms. */
+const SETTLES = 2_500;
+/** So many requests, one after another, may be needed for that. */
+const ASKS = 4;
+/** How much later than its slot an answer may come, ms. */
+const LATE = 10_000;
+/** Between two requests of a history lies so long after an answer at most, and after a failure, ms. */
+const SHORT_PAUSE = 5_000;
+const LONGEST_PAUSE = 61_000;
+/** In good health all of a history is there after so long, ms. */
+const HISTORY = 60_000;
+/** So many instants of a stay are looked at, its last one among them. */
+const INSTANTS = 12;
+/** Before the last one so many intervals are looked at. */
+const RECENT = 300;
 
-/** Promises 1, 5 and 12: once all is well, what a subscriber knows is what the service says, without hole or excess. */
-export const watchConvergence: Monitor = async (log, context) => {
-  for (const stay of log.stays) if (stay.plan.kind === "candles") await compare(log, stay, context);
+/** Promises 1, 5, 6 and 12: after two good answers a subscriber knows what the service has, without hole or excess. */
+export const watchConvergence: Monitor = (log, context) => {
+  for (const stay of log.stays) {
+    if (stay.plan.kind !== "candles") continue;
+    context.compared(stay.plan.feed.series.timeframe, compare(log, stay, context));
+  }
 };
 
-async function compare(log: RunLog, stay: StayLog, context: Context) {
-  const { plan } = stay;
-  if (plan.kind !== "candles" || stay.left === undefined) return;
-  // A quota that is spent leaves the rest to its next period.
-  if (log.plan.world.client.quota !== undefined) return;
-  const { feed, options } = plan;
-  const found = waits(stay) ? context.foundAt(plan.feed) : Number.NEGATIVE_INFINITY;
-  const calmSince = Math.max(log.plan.world.start + log.plan.healthyFrom, stay.joined, found);
-  if (stay.left - calmSince < context.graceOf(feed)) return;
-
-  const { settle, revisionWindow, series } = feed;
-  const intervals = intervalsOf(series.timeframe, feed.weekStart);
-  const order = stay.leftOrder!;
-  const looks = context.looksAt(feed).filter((look) => look.order <= order);
-  const polls = looks.filter((look) => !look.isHistory);
-  const last = polls.at(-1);
-  const breach = (promise: number, what: string) =>
-    context.breach(promise, `stay ${stay.id} of ${series.timeframe}: ${what}`, stay.left!);
-  if (last === undefined) return context.isThrottled(stay.left) ? undefined : breach(8, "was never read");
-  const stale = context.serviceClock(stay.left) - last.answeredAt;
-  if (stale > 2 * feed.period + context.graceOf(feed) && !context.isThrottled(stay.left))
-    breach(6, `was last read ${stale} ms before the end`);
-
-  const known = new Map<number, { candle: Candle; status: string }>();
-  for (const { value } of stay.events) {
-    const { type, candle, status } = value;
-    if (type === "removed") known.delete(candle.timestamp);
-    else known.set(candle.timestamp, { candle, status });
+/** Compares a stay with the truth as of its last good answers; gives whether that was possible. */
+function compare(log: RunLog, stay: StayLog, context: Context): boolean {
+  const comparison = new Comparison(log, stay, context);
+  const instants = comparison.instants();
+  for (const [at, instant] of instants.entries()) {
+    const isLast = at === instants.length - 1;
+    if (!comparison.holds(instant, isLast)) break;
   }
-  const running = intervals.start(last.answeredAt);
-  const from = beginning(stay, known, context);
-  const to = intervals.end(running);
-  const truth = candlesAt(log, series, { from, to, at: last.asOf });
-  // Of two replicas the one that lags may have answered last: which of them is right nobody can know.
-  const asOf = polls.reduce((newest, look) => Math.max(newest, look.asOf), last.asOf);
-  const newest = asOf === last.asOf ? truth : candlesAt(log, series, { from, to, at: asOf });
-  const windowFrom = intervals.shift(running, -revisionWindow);
-
-  // What could not be read any more before it left the window stays as it was; where it was open it does not become final.
-  const isSkipped = (timestamp: number) => {
-    const own = known.get(timestamp);
-    if (own?.status === "final" || own?.status === "closed" || timestamp >= windowFrom) return false;
-    const asked = polls.filter((look) => covers(look, timestamp));
-    const wasRead = own === undefined && asked.some((look) => look.rows.has(timestamp));
-    return !wasRead && asked.some((look) => isUnreadable(look, timestamp));
-  };
-
-  const ahead = log.plan.world.machines?.ahead ?? 0;
-
-  // Only what is answered after the interval has left the window, and settled, is an answer for good.
-  const leaves = (timestamp: number) =>
-    Math.max(intervals.shift(timestamp, revisionWindow + 1), intervals.end(timestamp) + settle);
-
-  const isAs = (has: Candle | undefined, wanted: Candle | undefined) =>
-    has === wanted || (has !== undefined && wanted !== undefined && isTrue(has, wanted));
-
-  const timestamps = new Set([...truth.keys(), ...known.keys()]);
-  for (const timestamp of timestamps) {
-    if (timestamp < from || timestamp > running) continue;
-    const own = known.get(timestamp);
-    const isFlat = own !== undefined && own.candle.swaps === 0 && own.candle.volume === 0;
-    const has = isFlat ? undefined : own?.candle;
-    const wanted = truth.get(timestamp);
-    if (isAs(has, wanted) || isAs(has, newest.get(timestamp))) continue;
-    if (last.broken.has(timestamp) || last.hasUnidentifiedRow || isSkipped(timestamp)) continue;
-    // A service that answers empty to a range from before the creation may be asked from its very second on.
-    if (log.plan.world.quirks.emptyBeforeCreation && timestamp === context.bornAt(feed)) continue;
-    const isUnsettled = timestamp >= windowFrom || last.answeredAt < intervals.end(timestamp) + settle;
-    // Missing for the first time: the second look is on its way.
-    if (has !== undefined && wanted === undefined && isDoubted(polls, timestamp)) continue;
-    const mayBeFinal = own === undefined || own.status === "final";
-    // By a wrong date, or a machine that is ahead, it can leave the window earlier.
-    const isForGood = (look: Look) =>
-      look.isTimeDoubtful || look.answeredAt + 300 + ahead >= leaves(timestamp);
-    // An absence is confirmed by the answer for good; those before it may have shown it first.
-    const forGood = (answers: readonly Look[]) => {
-      const first = answers.findIndex(isForGood);
-      const isFirstAbsence = (at: number) => has === undefined && first >= 0 && at >= first - 2;
-      return answers.filter((look, at) => isForGood(look) || isFirstAbsence(at));
-    };
-    // What others knew before is not known to the subscriber's own history, unless that comes from a store.
-    const memories =
-      log.store === undefined
-        ? [looks.filter((look) => look.order > stay.joinedOrder)]
-        : context.memoriesOf(series).map((known) => known.filter((look) => look.order <= order));
-    const wasSaid = (known: readonly Look[]) =>
-      wasAnsweredSo(forGood(known), timestamp, has, truth, intervals);
-    if (!isUnsettled && mayBeFinal && memories.some(wasSaid)) continue;
-    const text = (candle: Candle | undefined) =>
-      candle === undefined ? "nothing" : `close ${candle.close}, ${candle.swaps} swaps`;
-    breach(
-      isUnsettled ? 1 : 5,
-      `has ${text(has)} (${own?.status}) at ${new Date(timestamp).toISOString()}, the service ${text(wanted)}`,
-    );
-  }
-
-  // What has left the window some looks ago is final, whatever its last rows were: nobody asks for it any more.
-  const leftBefore = polls.at(-SETTLING_LOOKS);
-  // Where answers hold no candle at all, only the next one proves what came before it.
-  const isSilent = polls.slice(-SETTLING_LOOKS).every(({ rows }) => rows.size === 0);
-  if (leftBefore !== undefined && !isSilent) {
-    const until = context.changeableFrom(feed, leftBefore.answeredAt - settle);
-    for (const [timestamp, { status }] of known)
-      if (status === "closed" && timestamp < until)
-        breach(12, `has not made ${new Date(timestamp).toISOString()} final`);
-  }
-
-  // An answer proves no later time than that of the machine that is behind, and no more exactly than it was under way.
-  const provenAt = last.answeredAt - context.clockTolerance - (last.received - last.sent);
-  // What rows that could not be read leave uncovered is not filled.
-  const refusals = context.refusalsAt(feed);
-  const isReadable =
-    polls.every(({ hasUnidentifiedRow, broken }) => !hasUnidentifiedRow && broken.size === 0) &&
-    refusals.every(({ exchange }) => exchange.priority === "history");
-  if (options.fillGaps && isReadable)
-    checkFilling(
-      known,
-      { from: earliest(known), until: intervals.start(provenAt - settle) },
-      intervals.end,
-      (timestamp) =>
-        looks.some((look) => covers(look, timestamp) && isUnreadable(look, timestamp)) ||
-        refusals.some(({ broken }) => broken.has(timestamp)),
-      breach,
-    );
-
-  const changeable = [...known].filter(
-    ([timestamp, { status }]) => status !== "final" && !isSkipped(timestamp),
-  ).length;
-  const most = revisionWindow + 2 + intervals.count(intervals.start(last.answeredAt - settle), running);
-  if (changeable > most && !isSilent)
-    breach(12, `holds ${changeable} candles that may change, ${most} at most`);
+  comparison.isAlive();
+  return instants.some(({ isPastOver }) => isPastOver);
 }
 
-/** From where on a subscriber must know everything. */
-function beginning(stay: StayLog, known: ReadonlyMap<number, unknown>, context: Context): number {
-  if (stay.plan.kind !== "candles") return 0;
-  const { feed, options } = stay.plan;
-  const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
-  const { since } = options;
-  if (typeof since === "number") return intervals.start(since);
-  if (since !== undefined) return earliest(known);
-  // Which interval ran at the subscription is not certain close to its end.
-  const joined = context.serviceClock(stay.joined);
-  // Nothing is known of the time before the first answer, and nothing older than the window at that answer.
-  const first = context
-    .looksAt(feed)
-    .find((look) => look.order > stay.joinedOrder && !look.isHistory && covers(look, look.answeredAt));
-  const window = first === undefined ? 0 : context.changeableFrom(feed, first.answeredAt);
-  return Math.max(window, intervals.end(joined + context.clockTolerance));
+/** What a subscriber is held to from an instant on. */
+interface Instant {
+  readonly proof: Proof;
+  /** The answers since, as good as that one. */
+  readonly after: readonly Look[];
+  /** The run's clock. */
+  readonly at: number;
+  /** Whether all that it has asked for of the past has been handed over. */
+  readonly isPastOver: boolean;
+}
+
+interface Held {
+  readonly candle: Candle;
+  readonly status: CandleEvent["status"];
+}
+
+class Comparison {
+  readonly #log: RunLog;
+  readonly #stay: StayLog;
+  readonly #context: Context;
+  readonly #intervals: Intervals;
+  /** All looks from which the stay may know something. */
+  readonly #looks: readonly Look[];
+  readonly #polls: readonly Look[];
+  readonly #end: number;
+  readonly #quiet: number;
+  /** Answers without a row of a service that has some, as it was asked from before the pair's creation on. */
+  readonly #silent = new Map<Look, boolean>();
+
+  constructor(log: RunLog, stay: StayLog, context: Context) {
+    this.#log = log;
+    this.#stay = stay;
+    this.#context = context;
+    const { feed } = this.#plan;
+    this.#intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+    const session = sessionOf(log, stay);
+    const own = context.looksAt(feed);
+    this.#polls = own.filter((look) => !look.isHistory && look.order > session);
+    this.#looks =
+      log.store === undefined
+        ? own.filter((look) => look.order > (look.isHistory ? stay.joinedOrder : session))
+        : context.answersOf(feed.series);
+    this.#end = stay.left ?? stay.ended?.at ?? Number.POSITIVE_INFINITY;
+    this.#quiet = this.#quietFrom();
+  }
+
+  get #plan() {
+    return this.#stay.plan as Extract<WatcherPlan, { feed: FeedPlan }>;
+  }
+
+  /** Whether an answer says what the service has. */
+  readonly #isGood = (look: Look): boolean => {
+    if (!isClean(look)) return false;
+    if (look.rows.size > 0 || !this.#log.plan.world.quirks.emptyBeforeCreation) return true;
+    let isSilent = this.#silent.get(look);
+    if (isSilent === undefined) {
+      const { asked, asOf } = look;
+      const span = { from: asked.from, to: asked.to, at: asOf };
+      isSilent = candlesAt(this.#log, this.#plan.feed.series, span).size > 0;
+      this.#silent.set(look, isSilent);
+    }
+    return !isSilent;
+  };
+
+  /** The instants at which what is held can be compared, some of them, ascending. */
+  instants(): Instant[] {
+    const all = proofsAmong(this.#polls, this.#isGood).flatMap((proof) => this.#instantOf(proof) ?? []);
+    // Those just after trouble, and just before the next, come first.
+    const { length } = all;
+    const step = Math.max(1, Math.ceil(length / INSTANTS));
+    return all.filter((_, at) => (length - 1 - at) % step === 0);
+  }
+
+  #instantOf(proof: Proof): Instant | undefined {
+    const { joined } = this.#stay;
+    const known = Math.max(proof.look.received, joined);
+    const next = this.#polls.find(({ order }) => order > proof.look.order);
+    if (next !== undefined && next.received <= known) return undefined;
+    const { base, spread } = this.#log.plan.world.latency;
+    const at = this.#waitEnds(known) + SETTLES + ASKS * 2 * (base + spread);
+    const after = this.#polls.filter(({ order, received }) => order > proof.look.order && received <= at);
+    if (at > this.#end || !after.every(this.#isGood)) return undefined;
+    return { proof, after, at, isPastOver: this.#isPastOver(at) };
+  }
+
+  /** Whether all that was asked for of the past has been handed over by an instant. */
+  #isPastOver(at: number): boolean {
+    const isTold = this.#stay.events.some(({ at: told, value }) => told <= at && value.status !== "final");
+    return this.#plan.options.since === undefined || isTold || at >= this.#quiet;
+  }
+
+  /** When that is over for which a poll may wait at an instant: what the store does, and what the rate limit holds back. */
+  #waitEnds(at: number): number {
+    let end = at;
+    for (const call of this.#log.store?.calls ?? [])
+      if (call.at <= end) end = Math.max(end, call.ended?.at ?? end);
+    for (const { at: began, value } of this.#log.activities)
+      if (value.type === "throttled" && began <= end + SETTLES)
+        end = Math.max(end, began + (value.until ?? value.at) - value.at);
+    return end;
+  }
+
+  /** When nobody can still be reading what this one has asked for of the past, as nothing was asked for in a while. */
+  #quietFrom(): number {
+    const { cache, client } = this.#log.plan.world;
+    const { timeout = 10_000, quota } = client;
+    // What a quota leaves to its next period comes after the polls of that.
+    const longest = timeout + 2 * (quota?.per ?? 0) + LONGEST_PAUSE;
+    const first = this.#polls.find(({ received }) => received >= this.#stay.joined);
+    if (first === undefined) return Number.POSITIVE_INFINITY;
+    const { pairAddress, timeframe, currency } = this.#plan.feed.series;
+    const series = `${pairAddress} ${timeframe} ${currency}`;
+    const asked = this.#log.exchanges.filter(
+      ({ url, priority, sent }) =>
+        priority === "history" && sent >= this.#stay.joined && askedBy(url).series === series,
+    );
+    let [last, isWell] = [first.received, true];
+    const quiet = () => {
+      // What a cache gives is asked for again at longer and longer pauses.
+      const isQuick = isWell && cache === undefined && quota === undefined;
+      const until = this.#waitEnds(last) + (isQuick ? SHORT_PAUSE : longest);
+      return this.#context.sleptWithin(last, until) ? Number.POSITIVE_INFINITY : until;
+    };
+    for (const { sent, received, told, faults } of asked) {
+      if (sent > quiet()) break;
+      last = Math.max(last, received ?? sent + timeout);
+      isWell = told?.isGood === true && faults.length === 0;
+    }
+    return quiet();
+  }
+
+  /** Whether all is as it should be at an instant; the first breach ends it. */
+  holds({ proof, after, at, isPastOver }: Instant, isLast: boolean): boolean {
+    const { feed, options } = this.#plan;
+    const { series, revisionWindow, settle } = feed;
+    const intervals = this.#intervals;
+    const { look, before } = proof;
+    const known = this.#heldAt(at);
+    const newest = newestOf(known);
+    const running = intervals.start(look.answeredAt);
+    const beginning = beginningOf(this.#log, this.#stay, look, this.#context);
+    const from = isLast ? beginning : Math.max(beginning, intervals.shift(running, -RECENT));
+    const until = isPastOver ? intervals.end(running) : Math.min(intervals.end(running), newest + 1);
+    const truth = candlesAt(this.#log, series, { from, to: intervals.end(running), at: look.asOf });
+    const windowFrom = intervals.shift(running, -revisionWindow);
+    let isSound = true;
+    const breach = (promise: number, what: string) => {
+      isSound = false;
+      this.#context.breach(promise, `stay ${this.#stay.id} of ${series.timeframe}: ${what}`, at);
+    };
+    const looks = this.#looks.filter(({ received }) => received <= at);
+    const polls = this.#polls.filter(({ received }) => received <= at);
+    // Of two replicas the one that lags may have answered last: which of them is right nobody can know.
+    const truths = [...after, ...(this.#log.plan.world.replicas === undefined ? [] : polls.slice(-4))].map(
+      ({ asOf }) => candlesAt(this.#log, series, { from, to: intervals.end(running), at: asOf }),
+    );
+    const isAs = (has: Candle | undefined, wanted: Candle | undefined) =>
+      has === wanted || (has !== undefined && wanted !== undefined && isTrue(has, wanted));
+    const finality = {
+      intervals,
+      leaves: (timestamp: number) =>
+        Math.max(intervals.shift(timestamp, revisionWindow + 1), intervals.end(timestamp) + settle),
+      tolerance: this.#context.clockTolerance + 300,
+      isGood: this.#isGood,
+    };
+    /** The first absence that another answer has to confirm: nothing from there on closes. */
+    let doubted = Number.POSITIVE_INFINITY;
+    for (const timestamp of new Set([...truth.keys(), ...known.keys()])) {
+      if (timestamp < from || timestamp >= until) continue;
+      const own = known.get(timestamp);
+      const has = own === undefined || isFlat(own.candle) ? undefined : own.candle;
+      const wanted = truth.get(timestamp);
+      if (isAs(has, wanted) || truths.some((other) => isAs(has, other.get(timestamp)))) continue;
+      const isOpenEnded = own !== undefined && own.status !== "final";
+      const mayChange =
+        isOpenEnded || timestamp >= windowFrom || look.answeredAt < finality.leaves(timestamp);
+      const isKnown = mayChange
+        ? this.#isNotYet(timestamp, has, wanted, { polls, proof })
+        : wasAnswered(looks, timestamp, has, finality);
+      if (isKnown) {
+        if (mayChange) doubted = Math.min(doubted, timestamp);
+        continue;
+      }
+      const text = (candle: Candle | undefined) =>
+        candle === undefined ? "nothing" : `close ${candle.close}, ${candle.swaps} swaps`;
+      breach(
+        mayChange ? 1 : 5,
+        `has ${text(has)} (${own?.status}) at ${new Date(timestamp).toISOString()}, the service ${text(wanted)}`,
+      );
+    }
+    if (before === undefined || !isPastOver) return isSound;
+
+    // What two answers have shown since it left the window is final.
+    const due = before.answeredAt - this.#context.clockTolerance - (before.received - before.sent);
+    let changeable = 0;
+    for (const [timestamp, { status, candle }] of known) {
+      if (status !== "final") changeable += 1;
+      if (status === "final" || isFlat(candle) || finality.leaves(timestamp) > due) continue;
+      if (timestamp >= doubted) continue;
+      if (
+        status === "open" &&
+        looks.some((other) => covers(other, timestamp) && isUnreadable(other, timestamp))
+      )
+        continue;
+      breach(12, `has not made ${new Date(timestamp).toISOString()} final`);
+    }
+    const most = revisionWindow + 2 + intervals.count(intervals.start(look.answeredAt - settle), running);
+    if (changeable > most && doubted === Number.POSITIVE_INFINITY)
+      breach(12, `holds ${changeable} candles that may change, ${most} at most`);
+
+    if (options.fillGaps)
+      checkFilling(
+        known,
+        { from: earliest(known), until: Math.min(doubted, intervals.start(due - settle)) },
+        intervals.end,
+        (timestamp) => looks.some((other) => covers(other, timestamp) && isUnreadable(other, timestamp)),
+        breach,
+      );
+    return isSound;
+  }
+
+  /** Promise 6: after trouble an answer comes within the longest wait, and from then on within two slots. */
+  isAlive() {
+    const { feed } = this.#plan;
+    const { left, joined, id } = this.#stay;
+    if (left === undefined) return;
+    const { start } = this.#log.plan.world;
+    const found = waits(this.#stay) ? this.#context.foundAt(feed) : Number.NEGATIVE_INFINITY;
+    const calmSince = Math.max(start + this.#log.plan.healthyFrom, joined, found);
+    const grace = this.#context.graceOf(feed);
+    let last = calmSince;
+    for (const at of [...this.#polls.map(({ received }) => received), left]) {
+      if (at <= calmSince) continue;
+      const most = last === calmSince ? grace : Math.min(grace, 2 * feed.period + LATE);
+      if (at - last > most && !this.#context.isThrottled(at) && !this.#isStretched())
+        this.#context.breach(
+          6,
+          `stay ${id} of ${feed.series.timeframe}: was not read for ${at - last} ms`,
+          at,
+        );
+      last = at;
+    }
+    const isDue = left - calmSince > grace + HISTORY && !this.#isStretched();
+    if (isDue && !this.#isPastOver(left) && !this.#context.isThrottled(left))
+      this.#context.breach(6, `stay ${id} of ${feed.series.timeframe}: has not been given its past`, left);
+  }
+
+  /** Whether a quota makes polls rarer. */
+  #isStretched(): boolean {
+    return this.#log.plan.world.client.quota !== undefined;
+  }
+
+  /** Whether it is right that what may still change is not yet what the service has. */
+  #isNotYet(
+    timestamp: number,
+    has: Candle | undefined,
+    wanted: Candle | undefined,
+    { polls, proof: { before } }: { polls: readonly Look[]; proof: Proof },
+  ): boolean {
+    const about = polls.filter((look) => asksFor(look, timestamp, this.#intervals));
+    const last = about.at(-1);
+    // What no answer has reached is still to be caught up.
+    if (last === undefined) return !polls.some(({ asked }) => asked.to > this.#intervals.end(timestamp));
+    if (!this.#isGood(last)) return true;
+    if (has !== undefined && wanted === undefined) {
+      if (before === undefined) return true;
+      // Missing for the first time: the second look is on its way. An answer without an older candle may be cut there.
+      const since = about.slice(about.findLastIndex((look) => look.rows.has(timestamp)) + 1);
+      const isWhole = (look: Look) => [...look.rows.keys()].some((other) => other < timestamp);
+      const absent = apart(since);
+      return apart(since.filter(isWhole)).length < 2 && absent.length < 3;
+    }
+    return false;
+  }
+
+  #heldAt(at: number): Map<number, Held> {
+    const known = new Map<number, Held>();
+    for (const { at: told, value } of this.#stay.events) {
+      if (told > at) break;
+      const { type, candle, status } = value;
+      if (type === "removed") known.delete(candle.timestamp);
+      else known.set(candle.timestamp, { candle, status });
+    }
+    return known;
+  }
+}
+
+/** Of looks those that the service made a second after the one before. */
+function apart(looks: readonly Look[]): Look[] {
+  const others: Look[] = [];
+  for (const look of looks)
+    if (others.length === 0 || look.answeredAt - others.at(-1)!.answeredAt >= APART) others.push(look);
+  return others;
+}
+
+function isFlat({ swaps, volume }: Candle): boolean {
+  return swaps === 0 && volume === 0;
 }
 
 /** There may be more than a call can take as arguments. */
@@ -172,47 +352,8 @@ function earliest(known: ReadonlyMap<number, unknown>): number {
   return first;
 }
 
-function isDoubted(polls: readonly Look[], timestamp: number): boolean {
-  const about = polls.filter((look) => covers(look, timestamp));
-  return about.at(-2)?.rows.has(timestamp) === true || about.at(-2)?.hasUnidentifiedRow === true;
-}
-
-/** Whether one of the looks said what is known of an interval. */
-function wasAnsweredSo(
-  looks: readonly Look[],
-  timestamp: number,
-  has: Candle | undefined,
-  truth: ReadonlyMap<number, unknown>,
-  intervals: Intervals,
-): boolean {
-  if (has === undefined) return isSaidAbsent(looks, timestamp, truth, intervals);
-  return looks.some(
-    (look) =>
-      covers(look, timestamp) &&
-      (look.broken.has(timestamp) || look.rows.get(timestamp)?.some((row) => isSameCandle(row, has))),
-  );
-}
-
-/** No hole from the first known candle on, each flat candle at the close before it. */
-function checkFilling(
-  known: ReadonlyMap<number, { candle: Candle }>,
-  { from, until }: { from: number; until: number },
-  next: (timestamp: number) => number,
-  mayBeUnknown: (timestamp: number) => boolean,
-  breach: (promise: number, what: string) => void,
-) {
-  let close: number | undefined;
-  for (let timestamp = from; timestamp < until; timestamp = next(timestamp)) {
-    const candle = known.get(timestamp)?.candle;
-    if (candle === undefined) {
-      if (mayBeUnknown(timestamp)) continue;
-      breach(6, `is not filled at ${new Date(timestamp).toISOString()}`);
-      return;
-    }
-    if (candle.swaps === 0 && candle.volume === 0 && candle.close !== close) {
-      breach(6, `is filled with ${candle.close} after ${close} at ${new Date(timestamp).toISOString()}`);
-      return;
-    }
-    close = candle.close;
-  }
+function newestOf(known: ReadonlyMap<number, unknown>): number {
+  let last = Number.NEGATIVE_INFINITY;
+  for (const timestamp of known.keys()) last = Math.max(last, timestamp);
+  return last;
 }

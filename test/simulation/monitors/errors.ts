@@ -1,9 +1,8 @@
-import type { Candle, Timeframe } from "../../../src/index.js";
+import type { Timeframe } from "../../../src/index.js";
 import { intervalsOf } from "../calendar.js";
 import { FOREIGN } from "../exchanges.js";
-import { askedBy, isSameCandle, type Look, type Read, readBody } from "../reads.js";
+import { askedBy, type Read, readBody } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
-import { candlesAt, isTrue } from "../truth.js";
 import type { Context, Monitor } from "./monitor.js";
 
 /** Those that leave a cursor which leads nowhere, or an answer that may hold one. */
@@ -22,14 +21,13 @@ const REPORT_FIELDS: readonly string[] = ["blockNumber", "blockTimestamp", "tran
 const FATAL: readonly (number | undefined)[] = [400, 401, 403, 424];
 
 /** Promise 8: streams outlive trouble, calls fail when their retries are exhausted, rows are given up on the third read. */
-export const watchErrors: Monitor = async (log, context) => {
+export const watchErrors: Monitor = (log, context) => {
   for (const stay of log.stays) {
     const isStream =
       stay.plan.kind.includes("status") || stay.plan.kind === "candles" || stay.plan.kind === "snipers";
     if (stay.ended?.isError) checkError(log, stay, isStream, context);
     else if (stay.ended !== undefined && isStream)
       context.breach(8, `stream ${stay.id} completes`, stay.ended.at);
-    if (stay.plan.kind === "fetch") await checkFetch(log, stay, context);
   }
   checkDropped(log, context);
   checkTaken(log, context);
@@ -65,71 +63,33 @@ function isOfLibrary(value: unknown): boolean {
   return value instanceof Error && ERRORS.includes(value.name);
 }
 
-/** Candles by fetch: ascending, each once, as served; in good health all there are. */
-async function checkFetch(log: RunLog, stay: StayLog, context: Context) {
-  if (stay.plan.kind !== "fetch") return;
-  const { options } = stay.plan;
-  let before = Number.NEGATIVE_INFINITY;
-  for (const { at, value } of stay.candles) {
-    if (value.timestamp <= before)
-      context.breach(5, `fetch ${stay.id} gives ${value.timestamp} after ${before}`, at);
-    before = value.timestamp;
-  }
-  const isHealthy = stay.joined >= log.plan.world.start + log.plan.healthyFrom;
-  if (!isHealthy || stay.ended === undefined) return;
-  // What the last refusals of the trouble have left behind may still end it.
-  if (stay.ended.isError) return;
-  const intervals = intervalsOf(options.timeframe, options.weekStart);
-  const asked = {
-    from: options.from,
-    to: options.to ?? context.serviceClock(stay.joined) - 2_000 - 3_600_000,
-  };
-  // A replica may know less than the service does.
-  const { network, quirks, replicas } = log.plan.world;
-  const known = context.serviceClock(stay.joined) - (replicas?.lag ?? 0);
-  const before1 = candlesAt(log, options, { ...asked, at: known });
-  const after = candlesAt(log, options, { ...asked, at: context.serviceClock(stay.ended.at) });
-  // Without a report nothing tells the silence before a pair from one after it, where no candle is found at all.
-  if (network === "devnet" && quirks.emptyBeforeCreation && stay.candles.length === 0) return;
-  const given = new Map(stay.candles.map(({ value }) => [value.timestamp, value]));
-  for (const [timestamp, candle] of before1) {
-    const later = after.get(timestamp);
-    if (later === undefined || !isTrue(candle, later) || timestamp < options.from) continue;
-    if (timestamp >= intervals.start(known - 1_500)) continue;
-    const own = given.get(timestamp);
-    if (own === undefined || !isTrue(own, candle)) {
-      // What was final when it was read is not read again.
-      if (log.store !== undefined && wasSaid(context.answersOf(options), timestamp, own)) continue;
-      const has = own === undefined ? "lacks" : "has another";
-      context.breach(5, `fetch ${stay.id} ${has} ${new Date(timestamp).toISOString()}`, stay.ended.at);
-      return;
-    }
-  }
-}
+/** In so many answers a row must have been broken until it is given up; copies of one, by a cache, are one. */
+const READS = 3;
 
-/** Whether an answer has said so of an interval. */
-function wasSaid(looks: readonly Look[], timestamp: number, candle: Candle | undefined): boolean {
-  return looks.some(({ asked, rows }) => {
-    if (timestamp < asked.from || timestamp >= asked.to) return false;
-    const own = rows.get(timestamp);
-    return candle === undefined ? own === undefined : own?.some((row) => isSameCandle(row, candle)) === true;
-  });
-}
-
-/** A row is given up only when three answers have had it broken. */
+/** A row is given up only when three answers have had it broken, one after another. */
 function checkDropped(log: RunLog, context: Context) {
   for (const { at, order, value } of log.activities) {
-    if (value.type !== "dropped") continue;
-    const [path] = value.url.split("?");
-    const struck = log.told
-      .slice(0, order + 1)
-      .filter(
-        ({ url, faults }) =>
-          url.includes(path!) &&
-          ["broken", "bad rows", "flood", "cached"].some((kind) => faults.includes(kind)),
-      );
-    if (struck.length < 3)
-      context.breach(8, `a row of ${value.url} is dropped after ${struck.length} reads`, at);
+    if (value.type !== "dropped" || typeof value.key === "string") continue;
+    const { kind, series } = askedBy(`http://service${value.url}`);
+    if (kind !== "ohlcv") continue;
+    const { key } = value;
+    // Of a row at no interval's start only that is known in which interval it lies.
+    const [, timeframe] = series.split(" ") as [string, Timeframe];
+    const weeks = ["monday", "thursday"] as const;
+    const starts = weeks.map((week) => key !== null && intervalsOf(timeframe, week).start(key));
+    let made: number[] = [];
+    for (const exchange of log.told.slice(0, order + 1)) {
+      const asked = askedBy(exchange.url);
+      if (asked.series !== series || exchange.status !== 200) continue;
+      const read = readBody(exchange, asked);
+      if (read === undefined || exchange.answeredAt === undefined) continue;
+      const isBroken = starts.some((start) => start !== false && read.broken.has(start));
+      if (key === null ? read.hasUnidentifiedRow : isBroken) made.push(exchange.answeredAt);
+      else if (key !== null && read.rows.has(key)) made = [];
+    }
+    const reads = new Set(made).size;
+    const row = key === null ? "a row" : `the row of ${new Date(key).toISOString()}`;
+    if (reads < READS) context.breach(8, `${row} of ${value.url} is dropped after ${reads} reads`, at);
   }
 }
 

@@ -9,6 +9,8 @@ export type SeriesName = Pick<Series, "pairAddress" | "timeframe" | "currency">;
 export interface Context {
   /** Notes that a promise was broken. */
   breach(promise: number, what: string, at: number): void;
+  /** Notes of a stay of a timeframe whether it could be compared with the truth. */
+  compared(timeframe: string, wasPossible: boolean): void;
   looksAt(feed: FeedPlan): readonly Look[];
   /** The answers that were refused for their rows. */
   refusalsAt(feed: FeedPlan): readonly Read[];

@@ -1,0 +1,93 @@
+import type { Candle } from "../../../src/index.js";
+import type { Intervals } from "../calendar.js";
+import { asksFor, covers, isSameCandle, isUnreadable, type Look } from "../reads.js";
+
+/** Two answers are two only if the service made them so far apart, ms. */
+export const APART = 1_000;
+/** An answer that a cache has given is as good as a new one while it is no older, ms. */
+const FRESH = 1_000;
+/** What strikes an answer and leaves all that it says as it is. */
+const HARMLESS: readonly string[] = ["duplicated", "shuffled", "delay", "bad rows", "broken"];
+
+/** Whether an answer is what the service has to say, all of it, and of now. */
+export function isClean(look: Look): boolean {
+  const isReadable = look.broken.size === 0 && !look.hasUnidentifiedRow;
+  const isStruck = look.faults.some((kind) => !HARMLESS.includes(kind));
+  return isReadable && !isStruck && !look.isTimeDoubtful && look.old < FRESH;
+}
+
+/** A look that a subscriber may be held to. */
+export interface Proof {
+  readonly look: Look;
+  /** A clean one before it, made at least a second earlier; where there is none, it is the first that the poll has made. */
+  readonly before: Look | undefined;
+}
+
+/** Of the looks of a poll, in order, those that are clean and come after clean ones; `isGood`: whether one is clean. */
+export function proofsAmong(polls: readonly Look[], isGood: (look: Look) => boolean = isClean): Proof[] {
+  const proofs: Proof[] = [];
+  let newest = Number.NEGATIVE_INFINITY;
+  for (const [at, look] of polls.entries()) {
+    const isNewest = look.answeredAt >= newest;
+    newest = Math.max(newest, look.answeredAt);
+    if (!isNewest || !isGood(look)) continue;
+    let before = at - 1;
+    while (before >= 0 && isGood(polls[before]!) && look.answeredAt - polls[before]!.answeredAt < APART)
+      before -= 1;
+    if (before >= 0 && !isGood(polls[before]!)) continue;
+    proofs.push({ look, before: polls[before] });
+  }
+  return proofs;
+}
+
+/** What of an interval can have been known for good. */
+export interface Finality {
+  readonly intervals: Intervals;
+  /** From when on an answer is the last one about an interval, by the service's clock. */
+  readonly leaves: (timestamp: number) => number;
+  /** By how much a client may be wrong about that, ms. */
+  readonly tolerance: number;
+  /** Whether an answer says what the service has. */
+  readonly isGood: (look: Look) => boolean;
+}
+
+/** Whether what is held for good of an interval, a candle or none, is what the service has answered for good. */
+export function wasAnswered(
+  looks: readonly Look[],
+  timestamp: number,
+  has: Candle | undefined,
+  { intervals, leaves, tolerance, isGood }: Finality,
+): boolean {
+  const about = looks.filter((look) => covers(look, timestamp));
+  const isForGood = (look: Look) =>
+    look.isHistory ||
+    look.isTimeDoubtful ||
+    look === about.at(-1) ||
+    look.answeredAt + tolerance >= leaves(timestamp);
+  if (has !== undefined) {
+    // Of a row that is broken the last that was known stays.
+    const isBroken = about.some((look) => isForGood(look) && isUnreadable(look, timestamp));
+    return about.some(
+      (look) =>
+        (isBroken || isForGood(look)) && look.rows.get(timestamp)?.some((row) => isSameCandle(row, has)),
+    );
+  }
+  const absent = about.filter((look) => asksFor(look, timestamp, intervals) && !look.rows.has(timestamp));
+  let wasShown = false;
+  let doubtful: Look | undefined;
+  for (const look of about) {
+    wasShown ||= look.rows.has(timestamp);
+    if (!absent.includes(look)) continue;
+    if (isUnreadable(look, timestamp)) return true;
+    if (isGood(look)) {
+      if (isForGood(look)) return true;
+      continue;
+    }
+    // What a fault has taken out of the middle of an answer cannot be told from a silence by one who has never seen it.
+    const isInMiddle = [...look.rows.keys()].some((other) => other < timestamp);
+    if (isInMiddle && !wasShown) return true;
+    if (doubtful !== undefined && look.answeredAt - doubtful.answeredAt >= APART) return true;
+    doubtful ??= look;
+  }
+  return false;
+}

@@ -1,0 +1,29 @@
+import type { Candle } from "../../../src/index.js";
+
+/** No hole from the first known candle on, each flat candle at the close before it. */
+export function checkFilling(
+  known: ReadonlyMap<number, { readonly candle: Candle }>,
+  { from, until }: { from: number; until: number },
+  next: (timestamp: number) => number,
+  mayBeUnknown: (timestamp: number) => boolean,
+  breach: (promise: number, what: string) => void,
+) {
+  let close: number | undefined;
+  for (let timestamp = from; timestamp < until; timestamp = next(timestamp)) {
+    const candle = known.get(timestamp)?.candle;
+    if (candle === undefined) {
+      if (mayBeUnknown(timestamp)) continue;
+      breach(6, `is not filled at ${new Date(timestamp).toISOString()}`);
+      return;
+    }
+    if (candle.swaps === 0 && candle.volume === 0) {
+      const { open, high, low } = candle;
+      const isFlat = [open, high, low, candle.close].every((price) => price === close);
+      if (!isFlat) {
+        breach(6, `is filled with ${candle.close} after ${close} at ${new Date(timestamp).toISOString()}`);
+        return;
+      }
+    }
+    close = candle.close;
+  }
+}

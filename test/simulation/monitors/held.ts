@@ -1,0 +1,51 @@
+import { intervalsOf } from "../calendar.js";
+import { covers, type Look } from "../reads.js";
+import type { RunLog, StayLog } from "../run-log.js";
+import { candlesAt } from "../truth.js";
+import type { Context } from "./monitor.js";
+
+/** After how many exchanges the poll began that a stay shares: when the first came of those who were there without a break. */
+export function sessionOf(log: RunLog, stay: StayLog): number {
+  if (!("feed" in stay.plan)) return stay.joinedOrder;
+  const { feed } = stay.plan;
+  const others = log.stays.filter(({ plan }) => "feed" in plan && plan.feed === feed);
+  let first = stay;
+  for (let isFound = true; isFound; ) {
+    const earlier = others.find(
+      ({ joined, left, ended }) => joined < first.joined && (left ?? ended?.at ?? joined) > first.joined,
+    );
+    isFound = earlier !== undefined;
+    first = earlier ?? first;
+  }
+  return first.joinedOrder;
+}
+
+/** From where on a subscriber must know everything. */
+export function beginningOf(log: RunLog, stay: StayLog, look: Look, context: Context): number {
+  if (stay.plan.kind !== "candles") return 0;
+  const { feed, options } = stay.plan;
+  const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+  const { since } = options;
+  if (typeof since === "number") return intervals.start(since);
+  // Which interval ran at the subscription is not certain close to its end.
+  const joined = context.serviceClock(stay.joined);
+  const running = intervals.start(joined + context.clockTolerance);
+  const looks = context
+    .looksAt(feed)
+    .filter(({ order, isHistory }) => order > stay.joinedOrder && !isHistory);
+  if (since !== undefined) {
+    const { candles } = since as { candles: number };
+    // Where an outage has kept the first answer away they are those before that.
+    const until = Math.max(running, intervals.start(looks[0]?.answeredAt ?? joined));
+    const newestAt = (at: number) => {
+      const all = candlesAt(log, feed.series, { from: 0, to: until, at });
+      return [...all.keys()].sort((a, b) => a - b).at(-candles) ?? 0;
+    };
+    return Math.max(newestAt(joined), newestAt(look.answeredAt));
+  }
+  const isCertain = intervals.start(joined - context.clockTolerance) === running;
+  // Nothing is known of the time before the first answer, and nothing older than the window at that answer.
+  const first = looks.find((look) => covers(look, look.answeredAt));
+  const window = first === undefined ? 0 : context.changeableFrom(feed, first.answeredAt);
+  return Math.max(window, isCertain ? running : intervals.end(joined + context.clockTolerance));
+}
