@@ -35,11 +35,14 @@ export class KnownTime {
     for (const exchange of told) {
       const error = errorOf(exchange);
       if (error !== undefined) {
-        agreeing = error <= 0 && error >= -DATE_ERROR ? agreeing + 1 : 0;
+        const isTrue = error <= 0 && error >= -DATE_ERROR;
+        agreeing = isTrue ? agreeing + 1 : 0;
         // What was heard by the machine's clock as it was before is not compared with what is heard by it now.
         const isSetSince = ({ sent }: Exchange) =>
           this.#steps.some(({ at }) => at >= sent && at < exchange.sent);
-        recent = [...recent.slice(1 - REMEMBERED).filter((other) => !isSetSince(other)), exchange];
+        const before = recent.slice(1 - REMEMBERED).filter((other) => !isSetSince(other));
+        // Nor what was heard before a lie, by which the clock may have jumped.
+        recent = isTrue ? [...before, exchange] : [];
       }
       this.#agreeing.push(agreeing);
       this.#areToldApart.push(plan.world.machines !== undefined && areToldApart(recent));

@@ -3,6 +3,7 @@ import { type Intervals, intervalsOf } from "../calendar.js";
 import { isOfPast } from "../past.js";
 import type { FeedPlan } from "../plan.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
+import { roundTrip } from "./health.js";
 import { describe } from "./lives.js";
 import type { Context, Monitor } from "./monitor.js";
 
@@ -20,7 +21,6 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
   if (stay.plan.kind !== "candles" || stay.plan.feed === undefined) return;
   const { feed } = stay.plan;
   const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
-  const { base, spread, spike } = log.plan.world.latency;
   const closed = new Set<number>();
   /** Of the delivery that goes on: the newest close that it tells of first, and those of them that are live. */
   let delivery = { order: -1, at: Number.NaN, closes: [] as Seen<CandleEvent>[] };
@@ -64,7 +64,7 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     const isClose = (wanted: number, tolerance: number) => Math.abs(lateBy - wanted) <= tolerance;
     const isFresh = isClose(late(observedAt), 0.001);
     const now = context.serviceClock(at);
-    const slack = GUESS + context.toleranceAt(order) + base + spread + spike;
+    const slack = GUESS + context.toleranceAt(order) + longestWay(log, at);
     if (isJoining || isPast) {
       const isKnown = context.isTrusted(order) && context.knowsTime(order) && order > 0;
       const isHere = isClose(late(now), slack);
@@ -81,7 +81,7 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     if (live && lateBy > most) breach(seen, `is live, and late by ${lateBy}`);
     if (live && isPast && status === "final" && !isJoining && isFirstClose && isOld(stay, seen, due))
       breach(seen, "is live, and history");
-    const mayWait = isPast || (isFirstClose && length <= 10_000) || isClosing(seen, stay);
+    const mayWait = isPast || isClosing(seen, stay);
     if (!live && lateBy <= most && !mayWait) breach(seen, `is late by ${lateBy} alone, and not live`);
   }
   endDelivery();
@@ -97,6 +97,13 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
         other.value.candle.timestamp > value.candle.timestamp,
     );
   }
+}
+
+/** How long the way of an answer is at most, at an instant, ms. */
+function longestWay(log: RunLog, at: number): number {
+  const { latency, start } = log.plan.world;
+  const isWell = at >= start + log.plan.healthyFrom + latency.spike;
+  return isWell ? roundTrip(log) / 2 : latency.base + latency.spread + latency.spike;
 }
 
 /** Whether an event comes with the answer of a poll that has shown it, though it is the first that its subscriber gets. */
