@@ -15,6 +15,8 @@ export interface Exchange {
   /** How far ahead of the service's clock that of the machine is which made the answer, ms. */
   ahead: number;
   received: number | undefined;
+  /** When its whole answer was here, or it failed or was given up; the run's clock. */
+  endedAt: number | undefined;
   /** What arrived, faults included. */
   status: number | undefined;
   headers: { readonly date: number | undefined; readonly retryAfter: string | undefined };

@@ -7,8 +7,10 @@ import { roundTrip } from "./health.js";
 import { describe } from "./lives.js";
 import type { Context, Monitor } from "./monitor.js";
 
-/** How far a client may be wrong about the service's clock between answers, ms. */
-const GUESS = 2_000;
+/** How far a client may be wrong about the service's clock between answers, ms: a `Date` names a whole second. */
+const GUESS = 1_000;
+/** Whoever catches up is told of a newer close within so long, ms. */
+const OVERTAKEN_WITHIN = 500;
 /** A `Date` is so far behind at most, ms. */
 const DATE_ERROR = 1_000;
 
@@ -74,6 +76,12 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
       }
     } else if (!isFresh) {
       breach(seen, `is late by ${lateBy}, and was read ${late(observedAt)} ms after it was due`);
+    } else {
+      const look = context.looksAt(feed).find((one) => one.order === order && !one.isHistory);
+      const isKnown = context.isTrusted(order) && context.knowsTime(order) && look !== undefined;
+      const wrong = isKnown ? Math.abs(observedAt - look.madeAt) : 0;
+      if (look !== undefined && wrong > GUESS + context.toleranceAt(order) + look.received - look.sent)
+        breach(seen, `is observed ${wrong} ms from when its answer was made`);
     }
 
     const length = end - timestamp;
@@ -81,18 +89,18 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     if (live && lateBy > most) breach(seen, `is live, and late by ${lateBy}`);
     if (live && isPast && status === "final" && !isJoining && isFirstClose && isOld(stay, seen, due))
       breach(seen, "is live, and history");
-    const mayWait = isPast || isClosing(seen, stay);
+    const mayWait = isPast || isOvertaken(seen, stay);
     if (!live && lateBy <= most && !mayWait) breach(seen, `is late by ${lateBy} alone, and not live`);
   }
   endDelivery();
 
-  /** Whether a newer close comes with the same answer. */
-  function isClosing({ at, order, value }: Seen<CandleEvent>, { events }: StayLog): boolean {
+  /** Whether a newer close comes with the same answer, or right after it. */
+  function isOvertaken({ at, value }: Seen<CandleEvent>, { events }: StayLog): boolean {
     if (value.status === "open" || value.type === "removed") return false;
     return events.some(
       (other) =>
-        other.order === order &&
-        other.at === at &&
+        other.at >= at &&
+        other.at - at <= OVERTAKEN_WITHIN &&
         other.value.status !== "open" &&
         other.value.candle.timestamp > value.candle.timestamp,
     );
