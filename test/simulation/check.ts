@@ -1,4 +1,5 @@
 import { intervalsOf } from "./calendar.js";
+import { KnownTime } from "./known-time.js";
 import { watchCalls } from "./monitors/calls.js";
 import { watchConnections } from "./monitors/connections.js";
 import { watchConvergence } from "./monitors/convergence.js";
@@ -21,9 +22,6 @@ import type { FeedPlan } from "./plan.js";
 import { type Look, looksOf, refusalsOf } from "./reads.js";
 import type { Breach, RunLog } from "./run-log.js";
 import { serviceClockOf } from "./service-time.js";
-
-/** For so long, in ms, a clock may drift before an answer shows it. */
-const UNCHECKED = 60_000;
 
 /** How long a hint of the service is obeyed, ms. */
 const LONGEST_HINT = 3_600_000;
@@ -83,52 +81,14 @@ export async function check(log: RunLog): Promise<Findings> {
   return { breaches, compared };
 }
 
-/**
- * Two machines whose clocks are so many ms apart are told from each other by so many answers, of which so many of each
- * have no clock in common, by so many ms. Those lie so close together that no clock drifts as far in between.
- */
-const TOLD_APART = { ahead: 1_300, answers: 100, ofEach: 3, by: 400, within: 300_000 };
-
-/** After so many exchanges two machines have been told apart: before that all answers may come from one clock. */
-function toldApartAfter({ told }: RunLog): number {
-  let answers = 0;
-  let recent: { readonly received: number; readonly low: number; readonly high: number }[] = [];
-  for (const [
-    order,
-    {
-      sent,
-      received,
-      headers: { date },
-      old,
-    },
-  ] of told.entries()) {
-    if (date === undefined || old > 0 || received === undefined) continue;
-    answers += 1;
-    recent = recent.filter((answer) => received - answer.received <= TOLD_APART.within);
-    recent.push({ received, low: date - received, high: date + 1_000 - sent });
-    if (answers < TOLD_APART.answers || recent.length < 2 * TOLD_APART.ofEach) continue;
-    const lows = recent.map(({ low }) => low).sort((a, b) => b - a);
-    const highs = recent.map(({ high }) => high).sort((a, b) => a - b);
-    const at = TOLD_APART.ofEach - 1;
-    if (lows[at]! - highs[at]! > TOLD_APART.by) return order + 1;
-  }
-  return Number.POSITIVE_INFINITY;
-}
-
 function contextOf(log: RunLog, notes: Pick<Context, "breach" | "compared">): Context {
   const { plan } = log;
-  const { start, hasDate, machines, drift } = plan.world;
-  const drifted = Math.abs(drift) * UNCHECKED;
-  const toldApartAt = toldApartAfter(log);
+  const { start } = plan.world;
+  const time = new KnownTime(log);
   const looks = looksOf(log);
   const refusals = refusalsOf(log);
   const memories = new Memories(log);
   const feeds = new Map(plan.feeds.map((feed) => [seriesOf(feed.series), feed]));
-  const lie = log.told.findIndex(
-    ({ faults }) => faults.includes("wrongDate") || faults.includes("jumpingDate"),
-  );
-  const firstDate = log.told.findIndex(({ headers }) => headers.date !== undefined);
-  const isUndated = hasDate && firstDate !== 0;
   const sleeps = plan.faults.filter(({ kind }) => kind === "asleep");
   const steps = plan.faults.flatMap((fault) => (fault.kind === "clock set" ? [fault] : []));
   const pauses = log.activities.flatMap(({ at, value }) =>
@@ -153,24 +113,10 @@ function contextOf(log: RunLog, notes: Pick<Context, "breach" | "compared">): Co
     feedOf: (series) => feeds.get(series),
     foundAt: (feed) => foundAt(log, seriesOf(feed.series)),
     serviceClock: serviceClockOf(plan.world).at,
-    isTrusted: (order) => (lie < 0 || order <= lie) && !isUndated,
-    knowsTime: (order) =>
-      !steps.some((step) => {
-        const dated = log.told
-          .slice(0, order)
-          .filter(
-            ({ received, headers }) =>
-              received !== undefined && received > start + step.from && headers.date !== undefined,
-          );
-        return dated.length < 4 && log.exchanges.some(({ sent }) => sent > start + step.from);
-      }),
-    // A clock that was set by less than what is not known of it cannot be noticed.
-    clockTolerance: (steps.length > 0 ? 1_300 : 0) + 1 + (machines?.ahead ?? 0),
-    toleranceAt: (order) => {
-      const isSplit = (machines?.ahead ?? 0) >= TOLD_APART.ahead;
-      if (isSplit && steps.length === 0 && order >= toldApartAt) return 100;
-      return (steps.length > 0 ? 1_300 : 0) + 1 + (machines?.ahead ?? 0) + drifted;
-    },
+    isTrusted: (order) => time.isTrusted(order),
+    knowsTime: (order) => time.knowsTime(order),
+    clockTolerance: time.clockTolerance,
+    toleranceAt: (order) => time.toleranceAt(order),
     graceOf: ({ period }) => recovery + period,
     sniperGrace: (every) => recovery + every,
     newestDue: (feed, serviceNow) => {

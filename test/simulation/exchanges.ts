@@ -19,6 +19,8 @@ export interface Exchange {
   /** Whether it came from a cache that does not tell how old it is, but for its old `Date`. */
   hidesAge: boolean;
   received: number | undefined;
+  /** When its whole answer was here, or it failed or was given up; the run's clock. */
+  endedAt: number | undefined;
   /** What arrived, faults included. */
   status: number | undefined;
   headers: { readonly date: number | undefined; readonly retryAfter: string | undefined };

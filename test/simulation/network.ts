@@ -85,6 +85,7 @@ export class Network {
       lag: 0,
       hidesAge: false,
       received: undefined,
+      endedAt: undefined,
       status: undefined,
       headers: { date: undefined, retryAfter: undefined },
       body: undefined,
@@ -102,6 +103,7 @@ export class Network {
       return isLost ? await this.#lose(exchange) : await this.#travel(exchange, url, init);
     } catch (error) {
       exchange.outcome = init?.signal?.aborted ? "aborted" : "failed";
+      exchange.endedAt = this.#clock.now();
       throw error;
     }
   };
@@ -157,6 +159,7 @@ export class Network {
     };
     exchange.body = body;
     exchange.received = this.#clock.now();
+    exchange.endedAt = exchange.received;
     exchange.outcome = "answered";
     this.#connections.keep(answered);
     return { status: result.status, headers: result.headers, text: async () => body };

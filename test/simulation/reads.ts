@@ -36,6 +36,8 @@ export interface Look {
   readonly asOf: number;
   /** How old that was when a cache gave it, ms. */
   readonly old: number;
+  /** The service's clock when it made that page: a copy was made with its original. */
+  readonly madeAt: number;
   /** The request for its first page, and when that went out which was answered. */
   readonly url: string;
   readonly sent: number;
@@ -149,7 +151,7 @@ export function looksOf(log: RunLog): ReadonlyMap<string, readonly Look[]> {
     }
     const list = looks.get(asked.series) ?? [];
     looks.set(asked.series, list);
-    list.push(lookOf(walk.pages));
+    list.push(lookOf(walk.pages, log));
   }
   return looks;
 }
@@ -170,7 +172,24 @@ export function refusalsOf(log: RunLog): ReadonlyMap<string, readonly Read[]> {
   return refusals;
 }
 
-function lookOf(pages: readonly Read[]): Look {
+/** A fault gives copies of answers that are as young as this, ms. */
+const COPIED_WITHIN = 2_000;
+
+/** When the service made an answer: a fault may have given the copy of an earlier one to the same question. */
+function madeAt(exchange: Exchange, { exchanges }: RunLog): number {
+  if (!exchange.faults.includes("cached")) return exchange.answeredAt!;
+  const original = exchanges.findLast(
+    ({ id, url, body, answeredAt, faults }) =>
+      id < exchange.id &&
+      url === exchange.url &&
+      body === exchange.body &&
+      !faults.includes("cached") &&
+      exchange.answeredAt! - (answeredAt ?? 0) < COPIED_WITHIN,
+  );
+  return original?.answeredAt ?? exchange.answeredAt!;
+}
+
+function lookOf(pages: readonly Read[], log: RunLog): Look {
   const first = pages[0]!;
   const last = pages.at(-1)!.exchange;
   const rows = new Map<number, readonly Candle[]>();
@@ -183,6 +202,7 @@ function lookOf(pages: readonly Read[]): Look {
     answeredAt: first.exchange.answeredAt!,
     asOf: first.exchange.answeredAt! - first.exchange.lag,
     old: first.exchange.old,
+    madeAt: madeAt(first.exchange, log),
     url: first.exchange.url,
     sent: first.exchange.sent,
     received: last.received!,

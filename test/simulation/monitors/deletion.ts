@@ -1,5 +1,4 @@
 import { intervalsOf } from "../calendar.js";
-import { slotsAbout } from "../check.js";
 import type { FeedPlan } from "../plan.js";
 import { askedBy, asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
 import type { RunLog } from "../run-log.js";
@@ -8,12 +7,17 @@ import type { Context, Monitor } from "./monitor.js";
 
 /** How far a client may be wrong about the service's clock while it is being learned, ms. */
 const CLOCK_ERROR = 1_200;
-/** A slot that is due within less, in ms, of another poll is asked for at once. */
-const SOON = 500;
 /** Within this time, in ms, what is in doubt is asked for again. */
 const SECOND_LOOK = 1_050 + CLOCK_ERROR;
 
-/** Promise 7: a candle goes only after two good looks that could have shown it and did not, none between them did. */
+/** Two answers are two if the service made them so long apart, ms; less what both instants are rounded by. */
+const APART = 990;
+/** What lies at the newest end goes only once no answer has shown it for so long, ms, and for an interval. */
+const NEWEST_END = 5_000;
+/** An answer of a doubtful time, and those after it for so long, ms, may be left out by whoever asks for the time first. */
+const DOUBTED_FOR = 5_000;
+
+/** Promise 7: a candle goes only after two answers that could have shown it and did not, made apart, none between them did. */
 export const watchDeletion: Monitor = (log, context) => {
   for (const stay of log.stays) {
     if (stay.plan.kind !== "candles") continue;
@@ -21,23 +25,26 @@ export const watchDeletion: Monitor = (log, context) => {
     const polls = context.looksAt(feed).filter((look) => !look.isHistory);
     for (const { at, order, value: event } of stay.events) {
       const { timestamp, swaps } = event.candle;
-      const isRemoval =
-        event.type === "removed" || (event.type === "updated" && swaps === 0 && event.previous.swaps > 0);
-      if (!isRemoval || swaps !== 0) {
-        if (event.type !== "removed" || swaps === 0) continue;
-      }
+      const isReal = event.type === "removed" && swaps > 0;
+      const isEmptied = event.type === "updated" && swaps === 0 && event.previous.swaps > 0;
+      if (!isReal && !isEmptied) continue;
       const breach = (what: string) => context.breach(7, `stay ${stay.id}, ${describe(event)}: ${what}`, at);
       const all = polls.filter((look) => look.order <= order && covers(look, timestamp));
       if (all.length > 0 && isUnreadable(all.at(-1)!, timestamp))
         breach("goes although a row could not be read");
       const about = all.filter((look) => !isUnreadable(look, timestamp));
-      const [before, last] = about.slice(-2) as [Look?, Look?];
-      if (before === undefined || last === undefined) breach("goes without two looks");
-      else if (before.rows.has(timestamp) && !wasAskedAgain(about, timestamp))
-        breach("goes on its first absence");
-      else if (!absencesBefore(about, timestamp).some((look) => isAnotherAnswer(look, last, feed, context)))
-        breach("goes on an answer that a cache may have given twice");
-      else if (last.rows.has(timestamp)) breach("goes although it is there");
+      const last = about.at(-1);
+      const { absences, shown } = sinceShown(about, timestamp);
+      if (last?.rows.has(timestamp)) breach("goes although it is there");
+      else if (absences.length < 2) breach("goes on its first absence");
+      else if (!absences.some((look) => isAnotherAnswer(look, last!)))
+        breach("goes on answers that were made at once");
+      else if (shown !== undefined && isNewestEnd(timestamp, shown, last!)) {
+        const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+        const least = Math.max(NEWEST_END, intervals.end(timestamp) - timestamp);
+        const missed = last!.madeAt - shown.madeAt;
+        if (missed < least) breach(`goes at the newest end, not shown for ${missed} ms`);
+      }
       const unasked = polls.at(-1)!;
       if (last !== undefined && unasked.order <= order && !covers(unasked, timestamp))
         breach("goes although nobody asked for it");
@@ -49,34 +56,35 @@ export const watchDeletion: Monitor = (log, context) => {
   }
 };
 
-/** Answers that only settle what time it is are not looked at: between two that lack a candle one may show it. */
-function wasAskedAgain(about: readonly Look[], timestamp: number): boolean {
-  const recent = about.slice(-5, -1).filter((look) => about.at(-1)!.sent - look.sent < 5_000);
-  return (
-    recent.some((look) => !look.rows.has(timestamp)) && about.some(({ isTimeDoubtful }) => isTimeDoubtful)
+/** The looks that lack a candle, in a row, up to the last one, and the one before them that showed it. */
+function sinceShown(about: readonly Look[], timestamp: number) {
+  const absences: Look[] = [];
+  for (const look of [...about].reverse()) {
+    if (!look.rows.has(timestamp)) absences.push(look);
+    else if (!isPassedOver(look, about)) return { absences, shown: look };
+  }
+  return { absences, shown: undefined };
+}
+
+/** Whether a look may count for nothing: its time is in doubt, or that of one just before it. */
+function isPassedOver(look: Look, looks: readonly Look[]): boolean {
+  return looks.some(
+    ({ isTimeDoubtful, received, order }) =>
+      isTimeDoubtful && order <= look.order && look.received - received <= DOUBTED_FOR,
   );
 }
 
-/** The looks before the last one that lack a candle, in a row; the one before it in any case. */
-function absencesBefore(about: readonly Look[], timestamp: number): readonly Look[] {
-  const shown = about.slice(0, -2).findLastIndex((look) => look.rows.has(timestamp));
-  return about.slice(shown + 1, -1);
+/** Whether the service made an answer a second after another one, or before it. */
+export function isAnotherAnswer(before: Pick<Look, "madeAt">, last: Pick<Look, "madeAt">): boolean {
+  return Math.abs(last.madeAt - before.madeAt) >= APART;
 }
 
-/** A second later, or with a later slot, is another answer; the client's word of the time may be off by a little. */
-export function isAnotherAnswer(before: Look, last: Look, feed: FeedPlan, context: Context): boolean {
-  if (last.sent - before.sent >= 950 || context.clockWasSet(before.sent, last.sent)) return true;
-  const sent = context.serviceClock(before.sent);
-  const until = context.serviceClock(last.sent) + CLOCK_ERROR;
-  const slots = [...slotsAbout(feed, until), ...slotsAbout(feed, until - feed.settle)];
-  const own = slots.reduce((best, slot) => (Math.abs(slot - sent) < Math.abs(best - sent) ? slot : best));
-  // The first look of all comes with a subscription, and has no slot.
-  const isFirst = !context.isWatched(feed, before.sent - CLOCK_ERROR, before.sent);
-  // A poll that came late has the next slot just behind it.
-  const isNext = (slot: number) => slot > sent && last.sent - before.sent >= SOON;
-  return slots.some(
-    (slot) => (isFirst || slot !== own || isNext(slot)) && slot > sent - CLOCK_ERROR && slot <= until,
-  );
+/** Whether an answer lacks the newest of what another one showed, and nothing else; without a row it lacks more than that. */
+function isNewestEnd(timestamp: number, shown: Look, last: Look): boolean {
+  const newest = Math.max(Number.NEGATIVE_INFINITY, ...last.rows.keys());
+  const isWhole =
+    last.rows.size > 0 || ![...shown.rows.keys()].some((other) => other < timestamp && covers(last, other));
+  return isWhole && timestamp > newest && !lacksOlder(last, shown.rows.keys(), newest);
 }
 
 /** What is missing for the first time is asked for again a second later, or with the next slot. */

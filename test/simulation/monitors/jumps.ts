@@ -1,13 +1,18 @@
+import { hasFalseDate } from "../exchanges.js";
 import type { Monitor } from "./monitor.js";
 
-const CAUSES: readonly string[] = ["wrongDate", "jumpingDate", "clock set"];
+/** A cause shows in one of so many last answers with a `Date`: a jump takes two of them, and the way back as many again. */
+const RECENT = 8;
 
 /** Promise 11: neither machines whose clocks differ nor a cache is a clock that jumps, whatever its answers tell of their age. */
-export const watchJumps: Monitor = ({ plan, activities }, context) => {
-  const causes = plan.faults.filter(({ kind }) => CAUSES.includes(kind));
-  for (const { at, value } of activities) {
+export const watchJumps: Monitor = ({ told, activities }, context) => {
+  for (const { at, order, value } of activities) {
     if (value.type !== "clock" || !value.jumped) continue;
-    if (causes.some(({ from }) => plan.world.start + from <= at)) continue;
+    // The answer by which it jumps is told of right after.
+    const heard = told.slice(0, order + 1).filter(({ headers }) => headers.date !== undefined);
+    const recent = heard.slice(-RECENT);
+    const first = recent[0]?.sent ?? at;
+    if (recent.some(hasFalseDate) || context.clockWasSet(Math.min(first, at), at)) continue;
     context.breach(11, `takes the service's clock for one that has jumped by ${value.offset} ms`, at);
     return;
   }

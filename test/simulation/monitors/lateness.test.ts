@@ -27,13 +27,14 @@ async function breachesOf(observedAt: number, priority: string): Promise<number>
     events: [{ at, order: 1, value: { ...value, series: SERIES } as CandleEvent }],
   } as unknown as StayLog;
   const answer = { sent: DUE + 50, received: at, priority } as Exchange;
-  const world = { latency: { base: 50, spread: 0, spike: 0 } };
-  const log = { plan: { world }, told: [answer], stays: [stay] } as unknown as RunLog;
+  const world = { start: START, latency: { base: 50, spread: 0, spike: 0 } };
+  const log = { plan: { world, healthyFrom: 0 }, told: [answer], stays: [stay] } as unknown as RunLog;
   const context: Partial<Context> = {
     breach: () => {
       breaches += 1;
     },
     serviceClock: (instant) => instant,
+    looksAt: () => [],
     isTrusted: () => true,
     knowsTime: () => true,
     toleranceAt: () => 0,

@@ -3,11 +3,14 @@ import { type Intervals, intervalsOf } from "../calendar.js";
 import { isOfPast } from "../past.js";
 import type { FeedPlan } from "../plan.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
+import { roundTrip } from "./health.js";
 import { describe } from "./lives.js";
 import type { Context, Monitor } from "./monitor.js";
 
-/** How far a client may be wrong about the service's clock between answers, ms. */
-const GUESS = 2_000;
+/** How far a client may be wrong about the service's clock between answers, ms: a `Date` names a whole second. */
+const GUESS = 1_000;
+/** Whoever catches up is told of a newer close within so long, ms. */
+const OVERTAKEN_WITHIN = 500;
 /** A `Date` is so far behind at most, ms. */
 const DATE_ERROR = 1_000;
 
@@ -20,7 +23,6 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
   if (stay.plan.kind !== "candles" || stay.plan.feed === undefined) return;
   const { feed } = stay.plan;
   const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
-  const { base, spread, spike } = log.plan.world.latency;
   const closed = new Set<number>();
   /** Of the delivery that goes on: the newest close that it tells of first, and those of them that are live. */
   let delivery = { order: -1, at: Number.NaN, closes: [] as Seen<CandleEvent>[] };
@@ -64,7 +66,7 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     const isClose = (wanted: number, tolerance: number) => Math.abs(lateBy - wanted) <= tolerance;
     const isFresh = isClose(late(observedAt), 0.001);
     const now = context.serviceClock(at);
-    const slack = GUESS + context.toleranceAt(order) + base + spread + spike;
+    const slack = GUESS + context.toleranceAt(order) + longestWay(log, at);
     if (isJoining || isPast) {
       const isKnown = context.isTrusted(order) && context.knowsTime(order) && order > 0;
       const isHere = isClose(late(now), slack);
@@ -74,6 +76,12 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
       }
     } else if (!isFresh) {
       breach(seen, `is late by ${lateBy}, and was read ${late(observedAt)} ms after it was due`);
+    } else {
+      const look = context.looksAt(feed).find((one) => one.order === order && !one.isHistory);
+      const isKnown = context.isTrusted(order) && context.knowsTime(order) && look !== undefined;
+      const wrong = isKnown ? Math.abs(observedAt - look.madeAt) : 0;
+      if (look !== undefined && wrong > GUESS + context.toleranceAt(order) + look.received - look.sent)
+        breach(seen, `is observed ${wrong} ms from when its answer was made`);
     }
 
     const length = end - timestamp;
@@ -81,22 +89,29 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     if (live && lateBy > most) breach(seen, `is live, and late by ${lateBy}`);
     if (live && isPast && status === "final" && !isJoining && isFirstClose && isOld(stay, seen, due))
       breach(seen, "is live, and history");
-    const mayWait = isPast || (isFirstClose && length <= 10_000) || isClosing(seen, stay);
+    const mayWait = isPast || isOvertaken(seen, stay);
     if (!live && lateBy <= most && !mayWait) breach(seen, `is late by ${lateBy} alone, and not live`);
   }
   endDelivery();
 
-  /** Whether a newer close comes with the same answer. */
-  function isClosing({ at, order, value }: Seen<CandleEvent>, { events }: StayLog): boolean {
+  /** Whether a newer close comes with the same answer, or right after it. */
+  function isOvertaken({ at, value }: Seen<CandleEvent>, { events }: StayLog): boolean {
     if (value.status === "open" || value.type === "removed") return false;
     return events.some(
       (other) =>
-        other.order === order &&
-        other.at === at &&
+        other.at >= at &&
+        other.at - at <= OVERTAKEN_WITHIN &&
         other.value.status !== "open" &&
         other.value.candle.timestamp > value.candle.timestamp,
     );
   }
+}
+
+/** How long the way of an answer is at most, at an instant, ms. */
+function longestWay(log: RunLog, at: number): number {
+  const { latency, start } = log.plan.world;
+  const isWell = at >= start + log.plan.healthyFrom + latency.spike;
+  return isWell ? roundTrip(log) / 2 : latency.base + latency.spread + latency.spike;
 }
 
 /** Whether an event comes with the answer of a poll that has shown it, though it is the first that its subscriber gets. */

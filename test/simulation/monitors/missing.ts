@@ -2,6 +2,7 @@ import { presencesOf } from "../economy/spans.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
+import { affordsPolls } from "./health.js";
 import type { Context, Monitor } from "./monitor.js";
 
 /** What makes up an answer that there is no such pair: so many 404, the first of them so long ago, ms. */
@@ -49,14 +50,14 @@ function checkEnd(stay: StayLog, answers: readonly Exchange[], context: Context,
 
 /** One who may fail is answered once a minute at least; among those who wait alone, twice as late each time. */
 function checkPace(
-  { plan, exchanges, told }: RunLog,
+  log: RunLog,
   stays: readonly StayLog[],
   answers: readonly Exchange[],
   until: number,
   context: Context,
 ) {
-  const { limiter, client } = plan.world;
-  if (limiter !== undefined || client.quota !== undefined) return;
+  if (!affordsPolls(log)) return;
+  const { exchanges } = log;
   const firstLost = answers.find(isLost)?.received;
   for (const [at, answer] of answers.entries()) {
     if (answer.told!.isGood) return;
@@ -73,8 +74,9 @@ function checkPace(
     const isOdd =
       context.sleptWithin(received, asked) ||
       context.clockWasSet(received, asked) ||
+      context.isThrottled(received) ||
       context.isThrottled(asked);
-    if (isOdd || !context.isTrusted(told.length) || there.length === 0) continue;
+    if (isOdd || !context.isTrusted(answer.told!.order) || there.length === 0) continue;
     const wanted = there
       .filter(({ left, ended }) => (left ?? ended?.at ?? asked) >= asked)
       .map((stay) => latestFor(stay, received, received - firstLost!));

@@ -1,5 +1,6 @@
 import type { Timeframe } from "../../../src/index.js";
 import { intervalsOf } from "../calendar.js";
+import type { Exchange } from "../exchanges.js";
 import { MOST_REQUESTS } from "../network.js";
 import { askedBy, readBody } from "../reads.js";
 import type { RunLog } from "../run-log.js";
@@ -78,10 +79,11 @@ function watchRate({ plan, exchanges }: RunLog, context: Context) {
   if (rateLimit === false) return;
   const { requests, per } = rateLimit;
   const arrivals = exchanges.flatMap(({ arrived }) => arrived ?? []);
-  // What the client gave up is excused: by then its answer may still lie ahead.
+  // What the client gave up may be answered later than that: `watchPlaces` counts it.
   const answers = exchanges.flatMap(({ outcome, arrived, answeredAt, old }) =>
     outcome === "answered" ? time.until(answeredAt! + old) : (arrived ?? []),
   );
+  watchPlaces(exchanges, requests, per, context);
   for (const [does, instants] of Object.entries({ arrive: arrivals, "are answered": answers })) {
     instants.sort((a, b) => a - b);
     for (let at = requests; at < instants.length; at += 1) {
@@ -98,17 +100,37 @@ function watchRate({ plan, exchanges }: RunLog, context: Context) {
   }
 }
 
+/** A request holds its place from its start until a window after its end, whether that is an answer, a failure or a timeout. */
+function watchPlaces(exchanges: readonly Exchange[], requests: number, per: number, context: Context): void {
+  let held: readonly Exchange[] = [];
+  for (const exchange of [...exchanges].sort((a, b) => a.sent - b.sent)) {
+    const { sent } = exchange;
+    const before = held.filter(({ endedAt }) => endedAt === undefined || endedAt + per > sent);
+    held = [...before, exchange];
+    if (before.length < requests) continue;
+    if (before.some((other) => context.clockWasSet(other.sent, sent))) continue;
+    context.breach(
+      10,
+      `sends a request while ${before.length} hold a place, ${requests} allowed in ${per}`,
+      sent,
+    );
+    return;
+  }
+}
+
 /** In no period of the service's clock are more units spent than the quota has. */
 function watchQuota({ plan, exchanges }: RunLog, context: Context) {
   const { quota } = plan.world.client;
-  // Without a clock that can be told nobody knows when a period ends.
-  if (quota === undefined || !context.isTrusted(exchanges.length) || context.clockTolerance > 1) return;
+  if (quota === undefined) return;
   const spent = new Map<number, number>();
-  for (const { url, answeredAt, old, sent } of exchanges) {
+  for (const { url, answeredAt, old, sent, told } of exchanges) {
     const period = Math.floor(((answeredAt ?? context.serviceClock(sent)) + old) / quota.per);
     const units = (spent.get(period) ?? 0) + (askedBy(url).kind === "ohlcv" ? 150 : 50);
     spent.set(period, units);
-    if (units > quota.units) {
+    // Without a clock that can be told nobody knows when a period ends.
+    const order = told?.order ?? exchanges.length;
+    const isKnown = context.isTrusted(order) && context.knowsTime(order) && context.toleranceAt(order) <= 1;
+    if (units > quota.units && isKnown) {
       context.breach(10, `spends ${units} units, ${quota.units} allowed`, sent);
       return;
     }
@@ -120,14 +142,15 @@ function watchPauses({ plan, exchanges, told }: RunLog, context: Context) {
   const { retry } = plan.world.client;
   const baseDelay = (retry === false ? undefined : retry?.baseDelay) ?? 500;
   const maxDelay = (retry === false ? undefined : retry?.maxDelay) ?? 8_000;
-  for (const { status, headers, received } of told) {
+  for (const { status, headers, received, told: end } of told) {
+    const { order } = end!;
     if (status !== 429 || received === undefined) continue;
     const { retryAfter, date } = headers;
     const seconds = Number(retryAfter ?? Number.NaN);
     // A date without a `Date` beside it counts by what is known of the service's clock from other answers.
     const isDated = Number.isNaN(seconds) && retryAfter !== undefined && date === undefined;
     const isTold = told.some((other) => other.received! < received && other.headers.date !== undefined);
-    if (isDated && !(isTold && context.isTrusted(exchanges.length))) continue;
+    if (isDated && !(isTold && context.isTrusted(order))) continue;
     const now = date ?? context.serviceClock(received);
     const until = Number.isNaN(seconds) ? Date.parse(retryAfter ?? "") - now : seconds * 1_000;
     const pause = until > 0 ? Math.min(until, LONGEST_HINT) : Math.min(baseDelay, maxDelay);

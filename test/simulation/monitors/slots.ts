@@ -1,80 +1,123 @@
 import { intervalsOf } from "../calendar.js";
-import { slotsAbout } from "../check.js";
-import { MOST_LOOKS_A_SLOT } from "../economy/allowed.js";
-import { hasFalseDate } from "../exchanges.js";
-import { lacksOlder } from "../reads.js";
-import type { Monitor } from "./monitor.js";
+import { slotsWithin, spansOf } from "../economy/spans.js";
+import type { FeedPlan } from "../plan.js";
+import { covers, type Look, lacksOlder } from "../reads.js";
+import type { RunLog } from "../run-log.js";
+import { serviceClockOf } from "../service-time.js";
+import { affordsPolls, recoveryOf, roundTrip } from "./health.js";
+import type { Context, Monitor } from "./monitor.js";
 
-/** What a lie, or a clock that was set, has left behind can look like machines, one of which is so many ms behind. */
-const SKEW = 6_000;
-/** A look and those that it may need take less than this, in ms. */
-const JUST_BEFORE = 5_000;
+/** So many second requests a stream may take while it learns the time, or hears of another machine. */
+const LEARNING = 10;
+/** So many requests an hour look for the beginning of a pair whose answers hold no candle. */
+const SEARCH = 25;
+/** What of a stretch lies at its edges. */
+const SPARE = 2;
+/** Until it is learned, a `Date` tells the time to a second, ms. */
+const UNTOLD = 1_050;
+/** What no `Date` proves is asked for so much later, ms, while the time is learned and at times after that. */
+const UNPROVEN = 1_500;
+/** What a look shows to be in doubt is looked at again within so long, ms, and once more. */
+const LOOKS_AGAIN_WITHIN = 5_000;
+/** Whoever comes first, or again, looks at once. */
+const FIRST_LOOKS = 10_000;
 
-/** Promises 9 and 11 where all is well: a poll at each slot, and none between. */
+/** Promises 9 and 11 where all is well: one poll a slot, none between, and none left out. */
 export const watchSlots: Monitor = (log, context) => {
-  const { plan } = log;
-  const { latency, limiter, machines } = plan.world;
-  const usual = context.clockTolerance + 1_050 + 2 * Math.min(150, latency.base + latency.spread);
-  if (plan.world.client.quota !== undefined) return;
-  const lies = log.told.filter(hasFalseDate).map(({ told }) => told!.order);
-  for (const feed of plan.feeds) {
-    // While the time is being learned, what no Date proves is asked for as a second turns.
-    const isOdd = [feed.settle, feed.every].some((ms) => ms !== "close" && ms % 1_000 !== 0);
-    const slack = usual + (machines !== undefined ? 1_000 : isOdd ? 500 : 0);
-    // A client that begins anew learns the time first.
-    const begins = log.earlier.length === 0 ? 0 : Math.min(...log.stays.map(({ joined }) => joined));
-    const calmFrom =
-      Math.max(plan.world.start + plan.healthyFrom, context.foundAt(feed), begins) + context.graceOf(feed);
-    const looks = context.looksAt(feed).filter((look) => !look.isHistory);
-    const polls = looks.filter((look) => look.sent > calmFrom);
-    // Slots closer than what is not known of the clock cannot be told apart.
-    if (feed.period < 4 * slack || polls.length < 3 || limiter !== undefined) continue;
-    const counts = new Map<number, number>();
-    /** Whether each of the last looks may need another one: the second may be about what the first has shown. */
-    let doubts: readonly boolean[] = [];
-    // What the first of them may be about came just before.
-    for (const look of looks.filter(({ sent }) => sent > calmFrom - JUST_BEFORE)) {
-      const reached = look.answeredAt + look.old;
-      const slots = slotsAbout(feed, reached);
-      const slot = slots.reduce((best, one) =>
-        Math.abs(one - reached) < Math.abs(best - reached) ? one : best,
-      );
-      const away = reached - slot;
-      const isThrottled = context.isThrottled(look.sent) || context.isThrottled(look.sent - slack);
-      const { order } = look;
-      const isMisled = lies.some((told) => told < order) || context.clockWasSet(plan.world.start, look.sent);
-      const joins = log.stays.some(({ joined }) => Math.abs(joined - look.sent) < 1_500);
-      const isCalm = look.sent > calmFrom;
-      // What the first candle after a silence shows to be missing is read first.
-      const isCatchUp = look.asked.to <= intervalsOf(feed.series.timeframe, feed.weekStart).start(reached);
-      if (
-        isCalm &&
-        !isCatchUp &&
-        Math.abs(away) > slack + (isMisled ? SKEW : 0) &&
-        !doubts.includes(true) &&
-        !joins &&
-        !isThrottled
-      ) {
-        context.breach(
-          11,
-          `polls ${feed.series.timeframe} ${away} ms from the slot at ${new Date(slot).toISOString()}`,
-          look.sent,
-        );
-        return;
-      }
-      if (isCalm && look.rows.size > 0) counts.set(slot, (counts.get(slot) ?? 0) + 1);
-      const before = looks.slice(Math.max(0, looks.indexOf(look) - 4), looks.indexOf(look));
-      // An empty answer may need a second one, and so does one that lacks what was there.
-      const isDoubtful =
-        isCatchUp ||
-        look.rows.size === 0 ||
-        before.some(({ rows }) => lacksOlder(look, rows.keys(), look.answeredAt));
-      doubts = [...doubts.slice(-4), isDoubtful];
+  if (!affordsPolls(log)) return;
+  for (const feed of log.plan.feeds) {
+    const stays = log.stays.filter(({ plan }) => "feed" in plan && plan.feed === feed);
+    for (const { from, until } of spansOf(log, stays)) {
+      const clock = serviceClockOf(log.plan.world);
+      const [joined, left] = [clock.until(from), clock.until(until)];
+      const wellFrom = Math.max(log.plan.world.start + log.plan.healthyFrom, context.foundAt(feed), joined);
+      const calmFrom = wellFrom + Math.max(recoveryOf(log, feed.period), FIRST_LOOKS);
+      if (calmFrom < left) watchCalm(log, feed, { from: calmFrom, until: left }, context);
     }
-    // Machines whose clocks differ are told apart by one slot's answers at times.
-    const most = machines === undefined ? 4 : MOST_LOOKS_A_SLOT;
-    const extra = [...counts.values()].filter((count) => count > most).length;
-    if (extra > 0)
-      context.breach(9, `polls one slot of ${feed.series.timeframe} again and again`, polls.at(-1)!.sent);
   }
 };
+
+function watchCalm(
+  log: RunLog,
+  feed: FeedPlan,
+  { from, until }: { from: number; until: number },
+  context: Context,
+) {
+  const looks = context.looksAt(feed).filter((look) => !look.isHistory);
+  const slots = slotsWithin(feed, { from: context.serviceClock(from), until: context.serviceClock(until) });
+  const calm = looks.filter(({ sent }) => sent > from && sent <= until);
+  const { timeframe } = feed.series;
+  const breach = (promise: number, what: string, at: number) =>
+    context.breach(promise, `${timeframe} every ${feed.every}: ${what}`, at);
+  const isHeldBack = (at: number) => context.isThrottled(at) || context.isThrottled(at - UNTOLD);
+  const isDoubted = calm.map((look) => isInDoubt(look, looks, feed));
+  const doubts = isDoubted.filter(Boolean).length;
+  const early = calm.filter((look) => isEarly(look, slots)).length;
+  const isSilent = !looks.some(({ rows, sent }) => rows.size > 0 && sent <= from);
+  const most = slots.length + doubts + Math.min(early, LEARNING) + (isSilent ? SEARCH : 0) + SPARE;
+  if (calm.length > most)
+    breach(
+      9,
+      `polls ${calm.length} times for ${slots.length} slots, ${doubts} in doubt, ${early} too early`,
+      until,
+    );
+
+  const least = leastOf(slots, roundTrip(log));
+  if (calm.length < least - 1 && !calm.some(({ sent }) => isHeldBack(sent)))
+    breach(11, `polls ${calm.length} times for ${least} slots`, until);
+
+  const isOdd =
+    [feed.settle, feed.every].some((ms) => ms !== "close" && ms % 1_000 !== 0) ||
+    log.plan.world.cache !== undefined;
+  const slack = context.clockTolerance + roundTrip(log) + (isOdd ? UNPROVEN : UNTOLD);
+  let again = 0;
+  for (const [at, look] of calm.entries()) {
+    const reached = look.answeredAt + look.old;
+    const away = Math.min(
+      ...slotsWithin(feed, { from: reached - slack, until: reached + slack }).map((slot) =>
+        Math.abs(slot - reached),
+      ),
+    );
+    if (away <= slack || isHeldBack(look.sent)) continue;
+    const doubted = calm
+      .slice(0, at)
+      .some((before, place) => isDoubted[place] && look.sent - before.received <= LOOKS_AGAIN_WITHIN);
+    if (doubted) continue;
+    again += 1;
+    if (again > SPARE) {
+      breach(11, `polls at no slot: ${new Date(reached).toISOString()}`, look.sent);
+      return;
+    }
+  }
+}
+
+/** Whether a look came before the slot that it was for, so that it proves nothing of that: the time is still being learned. */
+function isEarly({ answeredAt, old }: Look, slots: readonly number[]): boolean {
+  const reached = answeredAt + old;
+  return slots.some((slot) => answeredAt < slot && slot - reached <= UNTOLD && reached - slot <= UNTOLD);
+}
+
+/** How many polls slots take at least: one that is due while the one before may still be under way can be left out. */
+function leastOf(slots: readonly number[], trip: number): number {
+  let count = 0;
+  let last = Number.NEGATIVE_INFINITY;
+  for (const slot of slots) {
+    if (slot - last < UNTOLD + 2 * trip) continue;
+    count += 1;
+    last = slot;
+  }
+  return count;
+}
+
+/** Whether a look says something that a second one has to confirm: the first silence, a broken row, or that something is gone. */
+function isInDoubt(look: Look, looks: readonly Look[], feed: FeedPlan): boolean {
+  if (look.broken.size > 0 || look.hasUnidentifiedRow) return true;
+  const before = looks[looks.indexOf(look) - 1];
+  if (look.rows.size === 0) return before === undefined || before.rows.size > 0;
+  const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+  const running = intervals.start(look.answeredAt + look.old);
+  // What the first candle after a silence shows to be missing is read first.
+  return (
+    !covers(look, running) || (before !== undefined && lacksOlder(look, before.rows.keys(), look.answeredAt))
+  );
+}

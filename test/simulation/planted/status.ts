@@ -1,4 +1,82 @@
 import type { PlantedFault } from "./planted-fault.js";
 
 /** What the monitors of statuses, slots, lateness and second looks catch. */
-export const STATUS_FAULTS: readonly PlantedFault[] = [];
+export const STATUS_FAULTS: readonly PlantedFault[] = [
+  {
+    name: "takes answers for younger than they are once its clock has jumped",
+    file: "client/send/request.ts",
+    find: "observedAt: earliestAnswerTime(this.#clock, trip),",
+    replace: "observedAt: earliestAnswerTime(this.#clock, trip) + (this.#clock.epoch > 1 ? 1_200 : 0),",
+    seeds: [22, 4],
+  },
+  {
+    name: "polls seconds after each slot once its clock has jumped",
+    file: "poll/shared-poll.ts",
+    find: "const isMissing = this.#missedAt !== undefined;\n    const due = isMissing ? this.#dueWhileMissing(this.#missedAt!, slotDue) : slotDue;",
+    replace:
+      "const isMissing = this.#missedAt !== undefined;\n" +
+      "    const late = clock.epoch > 1 ? 4_000 : 0;\n" +
+      "    const due = isMissing ? this.#dueWhileMissing(this.#missedAt!, slotDue) : slotDue + late;",
+    seeds: [48],
+  },
+  {
+    name: "says stalled during each look where the clocks of two machines differ",
+    file: "poll/shared-poll.ts",
+    find: "    this.#awaitSlotEnd();\n    try {",
+    replace:
+      "    this.#awaitSlotEnd();\n" +
+      "    if (this.#core.serviceClock().machines.length > 1) this.#emit({ ...this.#feed, isLate: true, isFresh: false });\n" +
+      "    try {",
+    seeds: [31, 4],
+  },
+  {
+    name: "says stalled during each look at a cache",
+    file: "poll/shared-poll.ts",
+    find: "    this.#awaitSlotEnd();\n    try {",
+    replace:
+      "    this.#awaitSlotEnd();\n" +
+      "    const { hasFreshDate, bounds } = this.#core.serviceClock();\n" +
+      "    if (!hasFreshDate && bounds !== undefined) this.#emit({ ...this.#feed, isLate: true, isFresh: false });\n" +
+      "    try {",
+    seeds: [37, 28],
+  },
+  {
+    name: "stays live after the first poll that failed",
+    file: "poll/shared-poll.ts",
+    find: "isFresh: false, isLate: true, failures, lastError: error",
+    replace: "isFresh: false, isLate: failures > 1 || this.#feed.isLate, failures, lastError: error",
+    seeds: [8, 4],
+  },
+  {
+    name: "never calls the close of ten seconds live",
+    file: "candles/view/view.ts",
+    find: "const isLive = !isHistory && isInTime(lateBy, this.#intervals.end(timestamp) - timestamp);",
+    replace:
+      "const length = this.#intervals.end(timestamp) - timestamp;\n" +
+      "    const isLive = !isHistory && !(isFirstClose && length <= 10_000) && isInTime(lateBy, length);",
+    seeds: [2, 4],
+  },
+  {
+    name: "asks for each slot twice where the clocks of two machines differ",
+    file: "poll/shared-poll.ts",
+    find: "if (!this.#needsSecondLook || isSooner || this.#secondLooks >= SECOND_LOOKS) {",
+    replace:
+      "const isAgain = this.#core.serviceClock().machines.length > 1 && this.#secondLooks === 0;\n" +
+      "    if (!(this.#needsSecondLook || isAgain) || isSooner || this.#secondLooks >= SECOND_LOOKS) {",
+    seeds: [4, 13],
+  },
+  {
+    name: "polls streams of seconds twice as often",
+    file: "poll/schedule.ts",
+    find: "const pace = paceOf(every);\n  return {",
+    replace: "const pace = intervals.shortest === 1_000 ? 500 : paceOf(every);\n  return {",
+    seeds: [27, 45],
+  },
+  {
+    name: "takes machines for a jump once its clock has jumped",
+    file: "client/service-clock.ts",
+    find: "if (gapBetween(known, seen) <= SKEW) {",
+    replace: "if (gapBetween(known, seen) <= SKEW && before.epoch < 2) {",
+    seeds: [22, 4],
+  },
+];

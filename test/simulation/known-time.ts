@@ -1,0 +1,114 @@
+import type { Exchange } from "./exchanges.js";
+import type { RunLog } from "./run-log.js";
+
+/** A `Date` names a whole second, and is a little older once it is sent, ms. */
+const DATE_ERROR = 1_250;
+/** After a lie, or a clock that was set, so many answers in a row that agree with each other tell the time again. */
+const AGREEING = 2;
+/** A clock that was set by less is found out as answers come, ms; one that was set by more at once. */
+const SMALL_STEP = 1_300;
+/** So many answers in a row find that out. */
+const FINDING_OUT = 4;
+/** Two machines are known once so many answers of each leave no time in common by so many ms: no clock drifts as far in between. */
+const TOLD_APART = { ofEach: 4, by: 400, within: 1_800_000 };
+/** A machine that has answered among so many last answers is one to go by. */
+const REMEMBERED = 64;
+
+/** For so long, in ms, a clock may drift before an answer shows it. */
+const UNCHECKED = 60_000;
+
+/** How well the service's clock can be known, by the answers that a client has told of; `order` says how many of them. */
+export class KnownTime {
+  readonly #log: RunLog;
+  readonly #steps: readonly { readonly at: number; readonly by: number }[];
+  /** By order. */
+  readonly #agreeing: number[] = [];
+  readonly #areToldApart: boolean[] = [false];
+
+  constructor(log: RunLog) {
+    const { plan, told } = log;
+    this.#log = log;
+    this.#steps = plan.faults.flatMap((fault) =>
+      fault.kind === "clock set" ? [{ at: plan.world.start + fault.from, by: fault.by }] : [],
+    );
+    // Without any Date the machine's clock is the service's; with one, the first answer tells it.
+    let agreeing = plan.world.hasDate ? AGREEING - 1 : Number.POSITIVE_INFINITY;
+    let recent: Exchange[] = [];
+    this.#agreeing.push(Number.POSITIVE_INFINITY);
+    for (const exchange of told) {
+      const error = errorOf(exchange);
+      if (error !== undefined) {
+        const isTrue = error <= 0 && error >= -DATE_ERROR;
+        agreeing = isTrue ? agreeing + 1 : 0;
+        // What was heard by the machine's clock as it was before is not compared with what is heard by it now.
+        const isSetSince = ({ sent }: Exchange) =>
+          this.#steps.some(({ at }) => at >= sent && at < exchange.sent);
+        const before = recent.slice(1 - REMEMBERED).filter((other) => !isSetSince(other));
+        // Nor what was heard before a lie, by which the clock may have jumped.
+        recent = isTrue ? [...before, exchange] : [];
+      }
+      this.#agreeing.push(agreeing);
+      this.#areToldApart.push(plan.world.machines !== undefined && areToldApart(recent));
+    }
+  }
+
+  /** Whether no answer has lied about the time since so many that agree. */
+  isTrusted(order: number): boolean {
+    return this.#agreeing[order]! >= AGREEING;
+  }
+
+  /** Whether the time can be known although the machine's clock was set: as many answers have come since. */
+  knowsTime(order: number): boolean {
+    return this.#stepsBefore(order).every(({ answers }) => answers >= AGREEING);
+  }
+
+  /** How far a client may be wrong about the service's clock, ms. */
+  toleranceAt(order: number): number {
+    const { machines, drift } = this.#log.plan.world;
+    const ahead = machines === undefined || this.#areToldApart[order]! ? 0 : machines.ahead;
+    const drifted = Math.abs(drift) * UNCHECKED;
+    return (
+      1 +
+      ahead +
+      drifted +
+      this.#unnoticed(this.#stepsBefore(order).filter(({ answers }) => answers < FINDING_OUT))
+    );
+  }
+
+  /** The same at its worst. */
+  get clockTolerance(): number {
+    const { machines } = this.#log.plan.world;
+    return 1 + (machines?.ahead ?? 0) + this.#unnoticed(this.#steps);
+  }
+
+  #unnoticed(steps: readonly { readonly by: number }[]): number {
+    return Math.max(0, ...steps.map(({ by }) => Math.min(Math.abs(by), SMALL_STEP)));
+  }
+
+  /** How the clock had been set by then, and how many answers with a `Date` have come since each time. */
+  #stepsBefore(order: number) {
+    const { told, exchanges } = this.#log;
+    const next = told[order]?.received ?? Number.POSITIVE_INFINITY;
+    return this.#steps.flatMap((step) => {
+      if (step.at >= next || !exchanges.some(({ sent }) => sent > step.at)) return [];
+      const isLater = ({ sent, headers }: Exchange) => sent > step.at && headers.date !== undefined;
+      return [{ ...step, answers: told.slice(0, order).filter(isLater).length }];
+    });
+  }
+}
+
+/** How far the `Date` of an answer is ahead of the clock of its machine, ms. */
+function errorOf({ headers, answeredAt, ahead }: Exchange): number | undefined {
+  return headers.date === undefined || answeredAt === undefined
+    ? undefined
+    : headers.date - answeredAt - ahead;
+}
+
+function areToldApart(recent: readonly Exchange[]): boolean {
+  const newest = recent.at(-1)?.received ?? 0;
+  const near = recent.filter(({ received, old }) => old === 0 && newest - received! <= TOLD_APART.within);
+  const lows = near.map(({ headers, received }) => headers.date! - received!).sort((a, b) => b - a);
+  const highs = near.map(({ headers, sent }) => headers.date! + 1_000 - sent).sort((a, b) => a - b);
+  const at = TOLD_APART.ofEach - 1;
+  return near.length >= 2 * TOLD_APART.ofEach && lows[at]! - highs[at]! > TOLD_APART.by;
+}

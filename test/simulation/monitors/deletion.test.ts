@@ -1,0 +1,108 @@
+import { expect, it } from "vitest";
+import type { CandleEvent } from "../../../src/index.js";
+import type { FeedPlan } from "../plan.js";
+import type { Look } from "../reads.js";
+import type { RunLog, StayLog } from "../run-log.js";
+import { watchDeletion } from "./deletion.js";
+import type { Context } from "./monitor.js";
+
+const START = Date.UTC(2024, 0, 1);
+const MINUTE = 60_000;
+const SERIES = { network: "devnet", pairAddress: "pair", timeframe: "1min", currency: "usd" } as const;
+const FEED = { series: SERIES, every: 5_000, settle: 0, revisionWindow: 2, weekStart: "monday" };
+/** The minute that is lost, and one after it. */
+const [LOST, LATER] = [3, 4];
+
+interface Answer {
+  /** ms after the start. */
+  readonly at: number;
+  readonly minutes: readonly number[];
+  /** When the service made it, where that was before. */
+  readonly madeAt?: number;
+  readonly isTimeDoubtful?: boolean;
+}
+
+/** What breaks the promise where a candle is told as removed with the last of some answers. */
+async function breachesOf(answers: readonly Answer[]): Promise<string[]> {
+  const looks = answers.map(
+    ({ at, minutes, madeAt = at, isTimeDoubtful = false }, order) =>
+      ({
+        asked: { from: START, to: START + 10 * MINUTE },
+        isHistory: false,
+        answeredAt: START + madeAt,
+        madeAt: START + madeAt,
+        sent: START + at,
+        received: START + at,
+        order: order + 1,
+        rows: new Map(minutes.map((minute) => [START + minute * MINUTE, []])),
+        broken: new Set(),
+        hasUnidentifiedRow: false,
+        isTimeDoubtful,
+      }) as unknown as Look,
+  );
+  const last = looks.at(-1)!;
+  const candle = {
+    timestamp: START + LOST * MINUTE,
+    open: 1,
+    high: 1,
+    low: 1,
+    close: 1,
+    volume: 1,
+    swaps: 1,
+  };
+  const value = { type: "removed", status: "closed", revision: 1, candle } as CandleEvent;
+  const stay = {
+    id: 1,
+    plan: { kind: "candles", feed: FEED as FeedPlan },
+    events: [{ at: last.received, order: last.order, value }],
+  };
+  const log = { plan: { feeds: [] }, stays: [stay as unknown as StayLog] } as unknown as RunLog;
+  const breaches: string[] = [];
+  const context: Partial<Context> = {
+    breach: (_, what) => breaches.push(what.replace(/.*: /, "")),
+    looksAt: () => looks,
+  };
+  await watchDeletion(log, context as Context);
+  return breaches;
+}
+
+const shown = { at: 300_000, minutes: [LOST, LATER] };
+
+it("lets a candle go that two answers lack which were made a second apart", async () => {
+  const lacking = [LATER];
+  expect(
+    await breachesOf([shown, { at: 301_000, minutes: lacking }, { at: 302_000, minutes: lacking }]),
+  ).toEqual([]);
+  expect(await breachesOf([shown, { at: 301_000, minutes: lacking }])).toEqual(["goes on its first absence"]);
+});
+
+it("counts answers by when they were made: copies of one are one", async () => {
+  const lacking = { at: 301_000, minutes: [LATER] };
+  expect(await breachesOf([shown, lacking, { ...lacking, at: 309_000, madeAt: lacking.at }])).toEqual([
+    "goes on answers that were made at once",
+  ]);
+});
+
+it("begins to count anew with each answer that shows it, but for one of a doubtful time", async () => {
+  const lacking = { at: 301_000, minutes: [LATER] };
+  const again = { at: 303_000, minutes: [LATER] };
+  expect(await breachesOf([shown, lacking, { ...shown, at: 302_000 }, again])).toEqual([
+    "goes on its first absence",
+  ]);
+  expect(await breachesOf([shown, lacking, { ...shown, at: 302_000, isTimeDoubtful: true }, again])).toEqual(
+    [],
+  );
+});
+
+it("wants the newest candle missed for an interval before it goes, as an answer may come late", async () => {
+  const newest = { at: 300_000, minutes: [2, LOST] };
+  const lacking = { at: 301_000, minutes: [2] };
+  expect(await breachesOf([newest, lacking, { ...lacking, at: 310_000 }])).toEqual([
+    "goes at the newest end, not shown for 10000 ms",
+  ]);
+  expect(await breachesOf([newest, lacking, { ...lacking, at: 360_000 }])).toEqual([]);
+  // What is lacking before it as well is no matter of time.
+  expect(
+    await breachesOf([{ ...newest, minutes: [1, 2, LOST] }, lacking, { ...lacking, at: 310_000 }]),
+  ).toEqual([]);
+});

@@ -1,0 +1,47 @@
+import type { FeedPlan } from "../plan.js";
+import type { RunLog } from "../run-log.js";
+
+/** After the attempts of a poll the next one comes within so long, ms, whatever the schedule. */
+const LONGEST_WAIT = 60_000;
+/** The longest delay between two attempts, and the longest hint of a service in trouble, ms. */
+const LONGEST_DELAY = 8_000;
+/** What an answer shows is confirmed, and its closing proven, within so long, ms. */
+const CONFIRMED_WITHIN = 5_000;
+/** In good health an answer takes so long at most, one way, ms. */
+const LONGEST_WAY = 150;
+/** What polls may take of a quota, so that none of them is stretched. */
+const SHARE = 0.5;
+const UNITS = { candles: 150, snipers: 50 };
+
+/**
+ * How long after all trouble a feed is well again at the latest, ms: a request in flight runs into its timeout, its next
+ * attempt into nothing; if there is none, the next poll comes after a minute, or with the schedule.
+ */
+export function recoveryOf({ plan }: RunLog, period: number): number {
+  const { timeout = 10_000 } = plan.world.client;
+  return timeout + LONGEST_DELAY + Math.min(period, LONGEST_WAIT) + CONFIRMED_WITHIN;
+}
+
+/** The longest round trip in good health, ms. */
+export function roundTrip({ plan }: RunLog): number {
+  const { base, spread } = plan.world.latency;
+  return 2 * Math.min(LONGEST_WAY, Math.round(base + spread));
+}
+
+/** Whether the client's quota leaves its polls alone: what it stretches is not due. */
+export function affordsPolls({ plan }: RunLog): boolean {
+  const { quota } = plan.world.client;
+  if (quota === undefined) return true;
+  const candles = plan.feeds.reduce(
+    (sum, { period }: FeedPlan) => sum + (quota.per / period + 1) * UNITS.candles,
+    0,
+  );
+  const snipers = plan.watchers.reduce(
+    (sum, { kind, options }) =>
+      kind === "snipers" || kind === "sniper-status"
+        ? sum + (quota.per / (options.every ?? LONGEST_WAIT) + 1) * UNITS.snipers
+        : sum,
+    0,
+  );
+  return candles + snipers <= SHARE * quota.units;
+}
