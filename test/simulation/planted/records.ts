@@ -1,4 +1,39 @@
 import type { PlantedFault } from "./planted-fault.js";
 
 /** What the monitors of snipers, stores and replays catch. */
-export const RECORDS_FAULTS: readonly PlantedFault[] = [];
+export const RECORDS_FAULTS: readonly PlantedFault[] = [
+  {
+    name: "takes the tokens that a wallet has sniped for those that it has sold",
+    file: "contract/wire.ts",
+    find: "sniper[name] = total ?? null;",
+    replace: 'sniper[name] = (name === "totalTokensSold" ? row.totalTokensSniped : total) ?? null;',
+    seeds: [1, 2],
+  },
+  {
+    name: "counts the blocks after a pair's creation from one",
+    file: "contract/wire.ts",
+    find: "blocksAfterCreation: blocksAfterCreation ?? null,",
+    replace: "blocksAfterCreation: Number(blocksAfterCreation ?? 0) + 1,",
+    seeds: [1, 2],
+  },
+  {
+    name: "tells one who joins later of the wallets without their last sale",
+    file: "snipers/watch.ts",
+    find: "const events = isFirst ? snapshot(state!.book) : state!.events;",
+    replace:
+      "const isKnown = serviceNow(core) - state!.book.observedAt! > 2_000;\n" +
+      "        const told = (event: SniperEvent) =>\n" +
+      '          isKnown && event.type === "wallet-added"\n' +
+      "            ? Object.freeze({ ...event, wallet: Object.freeze({ ...event.wallet, sellTransactions: Object.freeze(event.wallet.sellTransactions.slice(0, -1)) }) })\n" +
+      "            : event;\n" +
+      "        const events = isFirst ? snapshot(state!.book).map(told) : state!.events;",
+    seeds: [1, 64],
+  },
+  {
+    name: "keeps the totals of a wallet while one of its sales is missing",
+    file: "snipers/diff.ts",
+    find: "sniper === undefined ? [] : SNIPER_TOTALS.filter(",
+    replace: "sniper === undefined || sides.sell.missing.size > 0 ? [] : SNIPER_TOTALS.filter(",
+    seeds: [23],
+  },
+];
