@@ -36,4 +36,24 @@ export const RECORDS_FAULTS: readonly PlantedFault[] = [
     replace: "sniper === undefined || sides.sell.missing.size > 0 ? [] : SNIPER_TOTALS.filter(",
     seeds: [23],
   },
+  {
+    name: "writes candles as they were first shown",
+    file: "candles/live/final-recorder.ts",
+    find: "const { book: after, changes } = applyRead(this.#rules, before, read);",
+    replace:
+      "const { book: after, changes: told } = applyRead(this.#rules, before, read);\n" +
+      "    const own = this as unknown as { first?: Map<number, CandleBook['entries'][number]['candle']> };\n" +
+      "    own.first ??= new Map();\n" +
+      "    const { first } = own;\n" +
+      "    for (const { candle } of told) if (!first.has(candle.timestamp)) first.set(candle.timestamp, candle);\n" +
+      "    const changes = told.map((change) => ({ ...change, candle: first.get(change.candle.timestamp)! }));",
+    seeds: [4, 9],
+  },
+  {
+    name: "loses a candle in the middle of writes that are joined",
+    file: "client/stored-series.ts",
+    find: "candles: [...candles, ...known.candles] };",
+    replace: "candles: [...candles.filter((_, at) => at !== 1), ...known.candles] };",
+    seeds: [4, 9],
+  },
 ];
