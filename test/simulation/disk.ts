@@ -1,6 +1,6 @@
 import type { Subscription } from "rxjs";
 import { memoryStore } from "../../src/adapters/store/memory.js";
-import type { CandleStore, Known, StoreKey, StoreRange } from "../../src/contract/store.js";
+import type { CandleStore, Known, StoredCandles, StoreKey, StoreRange } from "../../src/contract/store.js";
 import type { Candle, VirtualClock } from "../../src/index.js";
 import type { Span } from "../../src/spans.js";
 import { chanceOf } from "./draw.js";
@@ -19,8 +19,14 @@ export interface StoreCall extends Span {
   readonly at: number;
   /** How many exchanges the client had told of by then. */
   readonly order: number;
+  /** Of a read: so many of the newest candles are asked for; all where absent. */
+  readonly last: number | undefined;
   /** Absent where the process ended before. */
   ended: { readonly at: number; readonly isGood: boolean } | undefined;
+  /** Of all calls that were carried out, in which order; absent where this one was not. */
+  turn: number | undefined;
+  /** What a read has given. */
+  given: StoredCandles | undefined;
 }
 
 /** What a store holds of a series. */
@@ -118,7 +124,7 @@ export class Disk {
 interface Call {
   readonly operation: StoreOperation;
   readonly key: StoreKey;
-  readonly span: Span;
+  readonly span: StoreRange;
   readonly candles?: readonly Candle[];
 }
 
@@ -143,7 +149,9 @@ export class DiskProcess implements CandleStore {
   readonly #pending = new Set<{
     readonly timer: Subscription;
     readonly transaction: Transaction | undefined;
+    readonly call: StoreCall;
   }>();
+  #turns = 0;
   #busyUntil = 0;
   #hasEnded = false;
 
@@ -177,9 +185,11 @@ export class DiskProcess implements CandleStore {
     const { disk, chance, clock } = this.#options;
     const share = how === "waits" ? 1 : how === "power cut" ? 0 : chance("torn", clock.now());
     const done = Math.round(share * this.#pending.size);
-    for (const [at, { timer, transaction }] of [...this.#pending].entries()) {
+    for (const [at, { timer, transaction, call }] of [...this.#pending].entries()) {
       timer.unsubscribe();
-      if (at < done && transaction !== undefined) await disk.apply(transaction);
+      if (at >= done || transaction === undefined) continue;
+      call.turn = this.#takeTurn();
+      await disk.apply(transaction);
     }
     this.#pending.clear();
     await disk.lose(loses);
@@ -212,7 +222,9 @@ export class DiskProcess implements CandleStore {
     const finish = async () => {
       try {
         if (failure !== undefined) throw new Error("the store is full");
+        call.turn = this.#takeTurn();
         const result = await work();
+        if (asked.operation === "read") call.given = result as StoredCandles;
         end(true);
         return result;
       } catch (error) {
@@ -227,16 +239,22 @@ export class DiskProcess implements CandleStore {
         this.#pending.delete(entry);
         finish().then(resolve, reject);
       });
-      const entry = { timer, transaction: failure === undefined ? transaction : undefined };
+      const entry = { timer, transaction: failure === undefined ? transaction : undefined, call };
       this.#pending.add(entry);
     });
   }
 
-  #note({ operation, key, span: { from, to }, candles = [] }: Call): StoreCall {
+  #takeTurn(): number {
+    this.#turns += 1;
+    return this.#turns;
+  }
+
+  #note({ operation, key, span, candles = [] }: Call): StoreCall {
+    const { from, to } = span;
     const { clock, told } = this.#options;
-    const series = seriesOf(key);
-    const at = clock.now();
-    const call = { operation, key, series, from, to, candles, at, order: told(), ended: undefined };
+    const open = { ended: undefined, turn: undefined, given: undefined };
+    const asked = { operation, key, series: seriesOf(key), from, to, candles, last: span.last };
+    const call: StoreCall = { ...asked, at: clock.now(), order: told(), ...open };
     this.calls.push(call);
     return call;
   }

@@ -4,7 +4,7 @@ import { expect, it } from "vitest";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
 const FOLDERS = ["monitors", "economy"];
-const FILES = ["calendar.ts", "check.ts", "coverage.ts", "reads.ts", "truth.ts"];
+const FILES = ["calendar.ts", "check.ts", "coverage.ts", "reads.ts", "reports.ts", "truth.ts"];
 
 /** What judges a run. */
 const judges = [

@@ -1,204 +1,286 @@
-import type { Sniper, SniperEvent, SniperQuery, SniperReport, SniperTotal } from "../../../src/index.js";
-import { KEY } from "../interference.js";
-import { askedBy } from "../reads.js";
+import type { Sniper, SniperEvent, SniperQuery } from "../../../src/index.js";
+import {
+  byHash,
+  isGone,
+  isSameTransaction,
+  LISTS,
+  type Report,
+  reportsOf,
+  type Subject,
+  TOTALS,
+  type Wallet,
+  wordOf,
+} from "../reports.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { isAlike, snipersAt } from "../truth.js";
+import { waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
 
-type Wallet = Omit<Sniper, "snipedTransactions" | "sellTransactions"> & {
-  snipedTransactions: Map<string, string>;
-  sellTransactions: Map<string, string>;
+type SniperPlan = Extract<StayLog["plan"], { kind: "snipers" | "sniper-status" }>;
+type Wallets = ReadonlyMap<string, Wallet>;
+
+/** Promises 1, 2, 7, 8 and 9 as they concern wallets and their transactions. */
+export const watchSnipers: Monitor = (log, context) => {
+  for (const stay of log.stays) {
+    if (stay.plan.kind === "snipers") new Follower(log, stay, stay.plan, context).follow();
+  }
 };
 
-/** Promises 1, 2 and 7 as they concern wallets and their transactions. */
-export const watchSnipers: Monitor = async (log, context) => {
-  for (const stay of log.stays) if (stay.plan.kind === "snipers") await followWallets(log, stay, context);
-};
-
-const LISTS = {
+const LIST_OF = {
   sniped: "snipedTransactions",
   sold: "sellTransactions",
   snipe: "snipedTransactions",
   sell: "sellTransactions",
 } as const;
 
-async function followWallets(log: RunLog, stay: StayLog, context: Context) {
-  if (stay.plan.kind !== "snipers") return;
-  const { pairAddress, blocksAfterCreation, every = 60_000 } = stay.plan.options;
-  const series = `${pairAddress} ${blocksAfterCreation ?? null}`;
-  const reports = log.told.filter(({ url, told }) => told!.isGood && isReport(url, series));
-  const wallets = new Map<string, Wallet>();
-  for (const { at, order, value: event } of stay.sniperEvents) {
-    const breach = (promise: number, what: string) =>
-      context.breach(promise, `snipers ${stay.id}, ${event.type} of ${walletAddressOf(event)}: ${what}`, at);
+/** The longest wait after failures in a row, as docs/errors.md says, ms. */
+const LONGEST_WAIT = 60_000;
+
+/** So many answers in a row that are all asked for again at once are too many. */
+const MOST_ASKS = 3;
+
+/** Follows the events of one stay from report to report. */
+class Follower {
+  readonly #log: RunLog;
+  readonly #stay: StayLog;
+  readonly #plan: SniperPlan;
+  readonly #context: Context;
+  /** Those of the poll that the stay shares, up to its end. */
+  readonly #reports: readonly Report[];
+  /** Whether some of the reports may have been asked for by others, who want to know when the pair was created. */
+  readonly #mayBeOfOthers: boolean;
+  readonly #wallets = new Map<string, Wallet>();
+
+  constructor(log: RunLog, stay: StayLog, plan: SniperPlan, context: Context) {
+    this.#log = log;
+    this.#stay = stay;
+    this.#plan = plan;
+    this.#context = context;
+    const { pairAddress, blocksAfterCreation } = plan.options;
+    const ends = stay.leftOrder ?? stay.ended?.order ?? Number.POSITIVE_INFINITY;
+    const begins = beginningOf(log, stay);
+    this.#reports = reportsOf(log, `${pairAddress} ${blocksAfterCreation ?? null}`).filter(
+      ({ order }) => order >= begins && order < ends,
+    );
+    const readsCandles = log.stays.some(
+      ({ plan: { options } }) => "timeframe" in options && options.pairAddress === pairAddress,
+    );
+    this.#mayBeOfOthers = blocksAfterCreation === undefined && readsCandles;
+  }
+
+  follow(): void {
+    const { joined, joinedOrder, sniperEvents } = this.#stay;
+    const waiting = [...sniperEvents];
+    /** Takes the events up to an instant. */
+    const take = (until: number) => {
+      while (waiting[0] !== undefined && waiting[0].at <= until) this.#take(waiting.shift()!);
+    };
+    const before = this.#reports.filter(({ order }) => order < joinedOrder);
+    // Who joins is told at once what is known.
+    take(joined);
+    this.#compare(before, joined);
+    for (const [at, report] of this.#reports.entries()) {
+      if (at < before.length) continue;
+      take(report.received);
+      this.#compare(this.#reports.slice(0, at + 1), report.received);
+    }
+    take(Number.POSITIVE_INFINITY);
+    const ends = this.#stay.left ?? this.#stay.ended?.at;
+    if (ends !== undefined) this.#compare(this.#reports, ends);
+    this.#checkLiveness();
+  }
+
+  #take({ at, order, value: event }: StayLog["sniperEvents"][number]): void {
     const address = walletAddressOf(event);
-    const wallet = wallets.get(address);
+    const breach = (promise: number, what: string) =>
+      this.#breach(promise, `${event.type} of ${address}: ${what}`, at);
+    const wallet = this.#wallets.get(address);
     if (event.type !== "wallet-added" && wallet === undefined) {
       breach(2, "is not known");
-      continue;
+      return;
     }
-    const before = () =>
-      reports
-        .filter(({ told }) => told!.order < order)
-        .slice(-2)
-        .map(({ body }) => JSON.parse(body!) as RawReport);
-    /** The last reports in a row that lack a wallet that is such. */
-    const lacking = (last: number, isSuch: (row: RawWallet) => boolean, of: string) => {
-      const told = reports.filter((report) => report.told!.order < last);
-      const shown = told.findLastIndex(({ body }) =>
-        (JSON.parse(body!) as RawReport).result?.some((row) => row?.walletAddress === of && isSuch(row)),
-      );
-      return told.slice(shown + 1);
-    };
+    const own = wallet!;
+    const told = () => this.#reports.filter((report) => report.order < order);
     switch (event.type) {
       case "wallet-added":
         if (wallet !== undefined) breach(2, "is there already");
-        wallets.set(address, indexed(event.wallet));
-        break;
+        this.#wallets.set(address, indexed(event.wallet));
+        return;
       case "sniped":
       case "sold": {
-        const list = wallet![LISTS[event.type]];
-        if (list.has(event.transaction.transactionHash)) breach(2, "is announced again");
-        list.set(event.transaction.transactionHash, JSON.stringify(event.transaction));
-        break;
+        const list = LIST_OF[event.type];
+        const { transactionHash } = event.transaction;
+        if (own[list].has(transactionHash)) breach(2, `${transactionHash} is announced again`);
+        const next = new Map(own[list]).set(transactionHash, event.transaction);
+        this.#wallets.set(address, { ...own, [list]: next });
+        return;
       }
       case "transaction-removed": {
-        const { transactionHash } = event.transaction;
-        if (!wallet![LISTS[event.side]].delete(transactionHash)) breach(2, "takes back what was not there");
-        const lists = before().map(
-          (report) => report.result?.find((row) => row?.walletAddress === address)?.[LISTS[event.side]] ?? [],
-        );
-        const moved = lists.at(-1)?.some((row) => row.transactionHash === transactionHash);
-        if (!moved && lists.some((list) => list.some((row) => row.transactionHash === transactionHash)))
-          breach(7, `${transactionHash} goes on its first absence`);
-        else if (
-          !moved &&
-          !areTwo(
-            lacking(order, (row) => hashesOf(row).has(transactionHash), address),
-            context,
-          )
-        )
-          breach(7, `${transactionHash} goes on an answer that a cache may have given twice`);
-        break;
+        const list = LIST_OF[event.side];
+        const hash = event.transaction.transactionHash;
+        const next = new Map(own[list]);
+        if (!next.delete(hash)) breach(2, "takes back what was not there");
+        this.#wallets.set(address, { ...own, [list]: next });
+        const moved = told().at(-1)?.wallets.get(address)?.[list].get(hash);
+        if (moved !== undefined && !isSameTransaction(moved, event.transaction)) return;
+        if (!this.#mayGo(told(), { address, list, hash }))
+          breach(7, `${hash} goes before two answers that were made a second apart have lacked it`);
+        return;
       }
-      case "wallet-updated": {
+      case "wallet-updated":
         if (event.changed.length === 0) breach(2, "changes nothing");
         for (const total of event.changed)
           if (event.previous[total] === event.wallet[total]) breach(2, `${total} is the same`);
-        wallets.set(address, indexed(event.wallet));
-        break;
-      }
+        this.#wallets.set(address, indexed(event.wallet));
+        return;
       case "wallet-removed":
-        wallets.delete(address);
-        if (before().some((report) => report.result?.some((row) => row?.walletAddress === address)))
-          breach(7, "goes on its first absence");
-        else if (
-          !areTwo(
-            lacking(order, () => true, address),
-            context,
-          )
-        )
-          breach(7, "goes on an answer that a cache may have given twice");
+        this.#wallets.delete(address);
+        if (!this.#mayGo(told(), { address }))
+          breach(7, "goes before two answers that were made a second apart have lacked it");
     }
   }
-  await compareWallets(log, stay, wallets, { reports, grace: context.sniperGrace(every) }, context);
+
+  /** Whether what was there may be taken back; an answer that is older than another one may be left unheard. */
+  #mayGo(reports: readonly Report[], subject: Subject): boolean {
+    return isGone(reports, subject) || isGone(inOrderMade(reports), subject);
+  }
+
+  /** Compares what is known at an instant with the reports that have come. */
+  #compare(reports: readonly Report[], at: number): void {
+    const last = reports.at(-1);
+    // Another answer of the same instant may not have been told of yet.
+    const isFollowed = (report: Report) =>
+      this.#reports.some(({ order, received }) => order > report.order && received === report.received);
+    if (last === undefined || isFollowed(last) || this.#isAskedAgain(reports)) return;
+    let difference = this.#differenceFrom(reports);
+    if (difference !== undefined && this.#mayBeOfOthers) {
+      const { every = 60_000 } = this.#plan.options;
+      // The poll's own report is not older than that.
+      const own = reports.findIndex(({ received }) => received > at - every);
+      for (let count = reports.length - 1; count >= own && difference !== undefined; count -= 1)
+        difference = this.#differenceFrom(reports.slice(0, count));
+    }
+    if (difference !== undefined) this.#breach(1, difference, at);
+  }
+
+  /** Whether the last one of some reports is asked for again at once, as its time is in doubt: once or twice, not on and on. */
+  #isAskedAgain(reports: readonly Report[]): boolean {
+    const isDoubted = ({ exchange: { url, received } }: Report) =>
+      this.#log.exchanges.some((other) => other.url === url && other.sent === received);
+    const asks = reports.length - 1 - reports.findLastIndex((report) => !isDoubted(report));
+    return asks > 0 && asks < MOST_ASKS;
+  }
+
+  /** Where what is known is not what the last one of some reports says. */
+  #differenceFrom(reports: readonly Report[]): string | undefined {
+    const last = reports.at(-1);
+    // A copy from before another answer tells nothing new.
+    if (last === undefined || reports.some(({ madeAt }) => madeAt > last.madeAt)) return undefined;
+    const truth =
+      last.exchange.faults.length === 0 ? this.#truthAt(last.madeAt - last.exchange.lag) : undefined;
+    const wallets = truth ?? last.wallets;
+    for (const address of new Set([...wallets.keys(), ...this.#wallets.keys()])) {
+      const own = this.#wallets.get(address);
+      const wanted = wallets.get(address);
+      const difference =
+        wanted === undefined
+          ? this.#isOver(reports, { address }) && "is gone at the service"
+          : own === undefined
+            ? "is not known"
+            : this.#walletDifference(reports, address, own, wanted);
+      if (difference) return `${address}: ${difference}`;
+    }
+    return undefined;
+  }
+
+  #walletDifference(reports: readonly Report[], address: string, own: Wallet, wanted: Wallet) {
+    for (const list of LISTS) {
+      for (const [hash, transaction] of wanted[list]) {
+        const known = own[list].get(hash);
+        if (known === undefined) return `lacks ${hash}`;
+        if (!isSameTransaction(known, transaction))
+          return `has ${JSON.stringify(known)} for ${JSON.stringify(transaction)}`;
+      }
+      for (const hash of own[list].keys()) {
+        if (!wanted[list].has(hash) && this.#isOver(reports, { address, list, hash }))
+          return `has ${hash}, which is gone`;
+      }
+    }
+    const total = TOTALS.find((name) => !isAlike(own[name], wanted[name]));
+    return total && `${total} is ${own[total]}, the service says ${wanted[total]}`;
+  }
+
+  /** Whether what no answer shows any more has to be gone, or never was there. */
+  #isOver(reports: readonly Report[], subject: Subject): boolean {
+    const wasShown = reports.some((report) => wordOf(report, subject) !== "lacking");
+    return !wasShown || (isGone(reports, subject, true) && isGone(inOrderMade(reports), subject, true));
+  }
+
+  #truthAt(instant: number): Wallets | undefined {
+    const snipers = snipersAt(this.#log, this.#plan.options as SniperQuery, instant);
+    return snipers && new Map([...snipers].map(([address, sniper]) => [address, indexed(sniper)]));
+  }
+
+  /** Once all is well, reports go on coming. */
+  #checkLiveness(): void {
+    const { joined, left, joinedOrder } = this.#stay;
+    const { plan } = this.#log;
+    const { timeout = 10_000, quota } = plan.world.client;
+    const { every = 60_000 } = this.#plan.options;
+    if (left === undefined) return;
+    // Who waits for a pair that is not known asks ever more seldom.
+    const first = this.#reports.find(({ order }) => order >= joinedOrder);
+    const since = waits(this.#stay) ? (first?.received ?? left) : joined;
+    const calm = Math.max(plan.world.start + plan.healthyFrom, since);
+    const bound = every + timeout + LONGEST_WAIT + (quota?.per ?? 0);
+    const read = this.#reports.map(({ received }) => received).filter((received) => received >= calm);
+    for (const [at, instant] of [...read, left].entries()) {
+      const silence = instant - (read[at - 1] ?? calm);
+      if (silence <= bound) continue;
+      this.#breach(8, `is not read in ${silence} ms of health`, instant);
+      return;
+    }
+  }
+
+  #breach(promise: number, what: string, at: number): void {
+    this.#context.breach(promise, `snipers ${this.#stay.id}, ${what}`, at);
+  }
 }
 
-const TOTALS: readonly SniperTotal[] = [
-  "totalSellTransactions",
-  "totalSnipedTransactions",
-  "totalTokensSniped",
-  "totalSnipedUsd",
-  "totalTokensSold",
-  "totalSoldUsd",
-  "currentBalance",
-  "currentBalanceUsdValue",
-  "realizedProfitPercentage",
-  "realizedProfitUsd",
-];
+/** From how many exchanges on the reports are those of the poll that a stay shares: others may have begun it. */
+function beginningOf({ stays }: RunLog, { plan, joined, joinedOrder, id }: StayLog): number {
+  const keyOf = ({ options }: StayLog["plan"]) => {
+    const { pairAddress, blocksAfterCreation, every } = options as SniperPlan["options"];
+    return `${pairAddress} ${blocksAfterCreation} ${every}`;
+  };
+  const begun = stays.filter(
+    (other) =>
+      (other.plan.kind === "snipers" || other.plan.kind === "sniper-status") &&
+      keyOf(other.plan) === keyOf(plan) &&
+      other.id < id &&
+      other.joined <= joined &&
+      (other.left ?? other.ended?.at ?? Number.POSITIVE_INFINITY) > joined,
+  );
+  return begun.reduce(
+    (least, other) => Math.min(least, beginningOf({ stays } as RunLog, other)),
+    joinedOrder,
+  );
+}
+
+function inOrderMade(reports: readonly Report[]): readonly Report[] {
+  return [...reports].sort((a, b) => a.madeAt - b.madeAt || a.order - b.order);
+}
 
 function walletAddressOf(event: SniperEvent): string {
   if ("walletAddress" in event) return event.walletAddress;
   return "wallet" in event ? event.wallet.walletAddress : event.previous.walletAddress;
 }
 
-/** A look after a failure has the next slot just behind it, in ms. */
-const SOON = 500;
-
-async function compareWallets(
-  log: RunLog,
-  stay: StayLog,
-  wallets: ReadonlyMap<string, Wallet>,
-  { reports, grace }: { reports: RunLog["told"]; grace: number },
-  context: Context,
-) {
-  if (log.plan.world.client.quota !== undefined) return;
-  const calmSince = Math.max(log.plan.world.start + log.plan.healthyFrom, stay.joined);
-  if (stay.left === undefined || stay.left - calmSince < grace) return;
-  const polls = reports.filter(({ told, url }) => told!.order < stay.leftOrder! && !url.includes(KEY));
-  const last = polls.at(-1);
-  if (last === undefined) return context.breach(8, `snipers ${stay.id}: was never read`, stay.left);
-  const truth = snipersAt(log, stay.plan.options as SniperQuery, last.answeredAt! - last.lag);
-  if (truth === undefined) return;
-  const former = new Map(
-    (JSON.parse(polls.at(-2)?.body ?? '{"result":[]}') as RawReport).result?.map((row) => [
-      row?.walletAddress,
-      row,
-    ]),
-  );
-  for (const address of new Set([...truth.keys(), ...wallets.keys()])) {
-    const own = wallets.get(address);
-    const wanted = truth.get(address);
-    const breach = (what: string) => context.breach(1, `snipers ${stay.id}, ${address}: ${what}`, stay.left!);
-    if (own === undefined) breach("is not known");
-    else if (wanted === undefined) {
-      if (!former.has(address)) breach("is gone at the service");
-    } else {
-      for (const list of ["snipedTransactions", "sellTransactions"] as const) {
-        const there = new Set(wanted[list].map(({ transactionHash }) => transactionHash));
-        for (const hash of there) if (!own[list].has(hash)) breach(`lacks ${hash}`);
-        const doubted = new Set(former.get(address)?.[list].map(({ transactionHash }) => transactionHash));
-        for (const hash of own[list].keys())
-          if (!there.has(hash) && !doubted.has(hash)) breach(`has ${hash}, which is gone`);
-      }
-      const total = TOTALS.find((name) => !isAlike(own[name], wanted[name]));
-      if (total !== undefined) breach(`${total} is ${own[total]}, the service says ${wanted[total]}`);
-    }
-  }
-}
-
-/** Whether there are two among reports that no cache has given alike: a second look or the next slot, or one that was late. */
-function areTwo(reports: RunLog["told"], context: Context): boolean {
-  const [first, last] = [reports[0], reports.at(-1)];
-  if (first === undefined || last === undefined || first === last) return false;
-  return last.sent - first.sent >= SOON || first.attempt !== 1 || context.clockWasSet(first.sent, last.sent);
-}
-
-type RawWallet = Record<string, unknown> & {
-  walletAddress: string;
-  snipedTransactions: { transactionHash: string }[];
-  sellTransactions: { transactionHash: string }[];
-};
-
-interface RawReport {
-  readonly result?: (RawWallet | null)[];
-}
-
-function hashesOf({ snipedTransactions, sellTransactions }: RawWallet): ReadonlySet<string> {
-  return new Set([snipedTransactions, sellTransactions].flat().map(({ transactionHash }) => transactionHash));
-}
-
-function isReport(url: string, series: string): boolean {
-  const asked = askedBy(url);
-  return asked.kind === "snipers" && asked.series === series;
-}
-
-function indexed(wallet: SniperReport["result"][number]): Wallet {
-  const byHash = (list: Sniper["sellTransactions"]) =>
-    new Map(list.map((one) => [one.transactionHash, JSON.stringify(one)]));
+function indexed(wallet: Sniper): Wallet {
+  const { snipedTransactions, sellTransactions } = wallet;
   return {
     ...wallet,
-    snipedTransactions: byHash(wallet.snipedTransactions),
-    sellTransactions: byHash(wallet.sellTransactions),
+    snipedTransactions: byHash(snipedTransactions),
+    sellTransactions: byHash(sellTransactions),
   };
 }

@@ -1,23 +1,14 @@
-import type { Candle } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
 import { type Span, spansWithin, withSpan } from "../coverage.js";
-import type { Held, StoreCall } from "../disk.js";
+import type { Held, StoreCall, StoreLog } from "../disk.js";
 import { isProbe } from "../economy/answers.js";
 import { coveredAt } from "../economy/covered.js";
 import { isWithin, spansOf } from "../economy/spans.js";
 import type { Exchange } from "../exchanges.js";
-import {
-  askedBy,
-  covers,
-  isAboutOne,
-  isSaidAbsent,
-  isSameCandle,
-  isUnreadable,
-  type Look,
-} from "../reads.js";
+import { askedBy, covers, isAboutOne, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
-import { candlesAt, isTrue } from "../truth.js";
 import type { Context, Monitor } from "./monitor.js";
+import { flawOf, Shelf } from "./stored-candles.js";
 
 /** What nobody watches is read by these rules. */
 const CALL_RULES = { settle: 1_000, revisionWindow: 2 };
@@ -32,6 +23,9 @@ const LONGEST_PAUSE = 60_000;
 const LEARNING = 6;
 /** How much later a client may take it to be by a `Date`, which tells whole seconds, and half of a trip, ms. */
 const DATE_ERROR = 1_000;
+/** As a process begins and ends all that is held is read, ms. */
+const ALL: Span = { from: 0, to: Number.MAX_SAFE_INTEGER };
+const NOTHING_HELD = { candles: [], covered: [] };
 /** A doubt is settled within so many looks. */
 const SETTLING_LOOKS = 4;
 
@@ -43,21 +37,14 @@ interface Rules {
 }
 
 /** Promise 17: what is final is written once it is, as it is, and not asked for again; a store's trouble goes no further. */
-export const watchStore: Monitor = async (log, context) => {
+export const watchStore: Monitor = (log, context) => {
   const { store } = log;
   if (store === undefined) return;
   for (const call of store.calls) {
-    if (call.operation !== "write") continue;
-    checkAge(call, rulesOf(log, call, context), log.plan.world, context);
-    await checkTruth(log, call, call, context);
+    if (call.operation === "write") checkAge(call, rulesOf(log, call, context), log.plan.world, context);
   }
-  if (log.isLast) {
-    const at = log.plan.world.start + log.plan.length;
-    for (const { key, candles, covered } of store.after.values()) {
-      for (const { from, to } of covered)
-        await checkTruth(log, { key, from, to, candles }, { at, order: log.told.length }, context);
-    }
-  }
+  checkCandles(log, store, context);
+  checkKept(log, store, context);
   watchRequests(log, store.before, context);
   watchTrouble(log, context);
   watchWriting(log, context);
@@ -105,51 +92,52 @@ function checkAge(
   if (!wasRead) breach("is written, and was not read when it was final");
 }
 
-/** Each interval of a span has its candle, as the service had it when it was read, and no interval another one. */
-async function checkTruth(
-  log: RunLog,
-  { key, from, to, candles }: Pick<StoreCall, "key" | "from" | "to" | "candles">,
-  { at, order }: Pick<StoreCall, "at" | "order">,
-  context: Context,
-) {
-  const looks = context.answersOf(key).filter((look) => look.order <= order);
-  const last = looks.findLast(({ asked }) => asked.from < to && asked.to > from);
-  const asOf = last?.asOf ?? context.serviceClock(at);
-  const truth = candlesAt(log, key, { from, to, at: asOf });
-  const own = new Map<number, Candle>();
-  for (const candle of candles)
-    if (candle.timestamp >= from && candle.timestamp < to) own.set(candle.timestamp, candle);
-  let known: ReadonlyMap<number, Candle> | undefined;
-  for (const timestamp of new Set([...truth.keys(), ...own.keys()])) {
-    const has = own.get(timestamp);
-    const wanted = truth.get(timestamp);
-    if (timestamp < from || timestamp >= to) continue;
-    if (has !== undefined && wanted !== undefined && isTrue(has, wanted)) continue;
-    if (has !== undefined) {
-      if (looks.some(({ rows }) => rows.get(timestamp)?.some((row) => isSameCandle(row, has)))) continue;
-    } else {
-      // What was known before the span is part of the truth about it.
-      const earliest = looks.reduce((least, { asked }) => Math.min(least, asked.from), from);
-      known ??= candlesAt(log, key, { from: earliest, to, at: asOf });
-      const { intervals } = rulesOf(log, { key, series: seriesOf(key) }, context);
-      const truly = known;
-      // While an interval runs nothing tells that no swap is to come.
-      const isOver = (look: Look) =>
-        look.isTimeDoubtful ||
-        look.answeredAt + look.old + context.toleranceAt(look.order) + DATE_ERROR >= intervals.end(timestamp);
-      const isSaid = (memory: readonly Look[]) => {
-        const about = memory.filter((look) => look.order <= order && !isUnreadable(look, timestamp));
-        return isSaidAbsent(about, timestamp, truly, intervals, isOver);
-      };
-      if (context.memoriesOf(key).some(isSaid)) continue;
-      // A service that answers empty to a range from before the creation may be asked from its very second on.
-      const { quirks, createdAt } = log.plan.world;
-      if (quirks.emptyBeforeCreation && timestamp === intervals.start(createdAt)) continue;
-    }
-    const text = has === undefined ? "lacks its candle" : "has a candle that nobody has told of";
-    context.breach(17, `${nameOf(key, timestamp)} is covered, and ${text}`, at);
-    return;
+/** What is written is as the service had it once it was final. */
+function checkCandles(log: RunLog, store: StoreLog, context: Context) {
+  for (const call of store.calls) {
+    if (call.operation !== "write") continue;
+    const rules = rulesOf(log, call, context);
+    const isFinal = ({ answeredAt, old, order }: Look, timestamp: number) =>
+      finalUntil(rules, answeredAt + Math.min(old, DATE_ERROR) + context.toleranceAt(order)) > timestamp;
+    const flaw = flawOf(log, call, isFinal, context);
+    if (flaw !== undefined) context.breach(17, `${call.key.timeframe} at ${flaw}`, call.at);
   }
+}
+
+function endOfLife({ plan, isLast, stays }: RunLog): number {
+  const ends = stays.map(({ left, ended, joined }) => left ?? ended?.at ?? joined);
+  return isLast ? plan.world.start + plan.length : Math.max(plan.world.start, ...ends);
+}
+
+/** A store gives what was written to it, the middle of a span as well as its edges, also to the next process. */
+function checkKept(log: RunLog, { calls, before, after }: StoreLog, context: Context) {
+  const shelves = new Map<string, Shelf>();
+  const shelfOf = (series: string) => {
+    const shelf = shelves.get(series) ?? new Shelf(before.get(series) ?? NOTHING_HELD);
+    shelves.set(series, shelf);
+    return shelf;
+  };
+  const done = calls.filter(({ turn }) => turn !== undefined).sort((a, b) => a.turn! - b.turn!);
+  for (const call of done) {
+    const shelf = shelfOf(call.series);
+    if (call.operation !== "read") shelf.take(call);
+    else if (call.given !== undefined) {
+      const difference = shelf.differs(call.given, call, call.last);
+      if (difference !== undefined) context.breach(17, `a read ${difference}`, call.at);
+    }
+  }
+  // Of what a power cut has taken nothing is known.
+  if (endingOf(log) === "power cut") return;
+  for (const [series, held] of after) {
+    const difference = shelfOf(series).differs(held, ALL);
+    if (difference !== undefined) context.breach(17, `what is left ${difference}`, endOfLife(log));
+  }
+}
+
+/** How the process of a life has ended; `undefined` for the last one. */
+function endingOf({ plan, earlier, isLast }: RunLog) {
+  if (isLast) return undefined;
+  return plan.faults.filter((fault) => fault.kind === "restart")[earlier.length]?.how;
 }
 
 /** What was covered when whoever may ask for it began is not asked for. */

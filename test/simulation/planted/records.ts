@@ -1,4 +1,59 @@
 import type { PlantedFault } from "./planted-fault.js";
 
 /** What the monitors of snipers, stores and replays catch. */
-export const RECORDS_FAULTS: readonly PlantedFault[] = [];
+export const RECORDS_FAULTS: readonly PlantedFault[] = [
+  {
+    name: "takes the tokens that a wallet has sniped for those that it has sold",
+    file: "contract/wire.ts",
+    find: "sniper[name] = total ?? null;",
+    replace: 'sniper[name] = (name === "totalTokensSold" ? row.totalTokensSniped : total) ?? null;',
+    seeds: [1, 2],
+  },
+  {
+    name: "counts the blocks after a pair's creation from one",
+    file: "contract/wire.ts",
+    find: "blocksAfterCreation: blocksAfterCreation ?? null,",
+    replace: "blocksAfterCreation: Number(blocksAfterCreation ?? 0) + 1,",
+    seeds: [1, 2],
+  },
+  {
+    name: "tells one who joins later of the wallets without their last sale",
+    file: "snipers/watch.ts",
+    find: "const events = isFirst ? snapshot(state!.book) : state!.events;",
+    replace:
+      "const isKnown = serviceNow(core) - state!.book.observedAt! > 2_000;\n" +
+      "        const told = (event: SniperEvent) =>\n" +
+      '          isKnown && event.type === "wallet-added"\n' +
+      "            ? Object.freeze({ ...event, wallet: Object.freeze({ ...event.wallet, sellTransactions: Object.freeze(event.wallet.sellTransactions.slice(0, -1)) }) })\n" +
+      "            : event;\n" +
+      "        const events = isFirst ? snapshot(state!.book).map(told) : state!.events;",
+    seeds: [1, 64],
+  },
+  {
+    name: "keeps the totals of a wallet while one of its sales is missing",
+    file: "snipers/diff.ts",
+    find: "sniper === undefined ? [] : SNIPER_TOTALS.filter(",
+    replace: "sniper === undefined || sides.sell.missing.size > 0 ? [] : SNIPER_TOTALS.filter(",
+    seeds: [23],
+  },
+  {
+    name: "writes candles as they were first shown",
+    file: "candles/live/final-recorder.ts",
+    find: "const { book: after, changes } = applyRead(this.#rules, before, read);",
+    replace:
+      "const { book: after, changes: told } = applyRead(this.#rules, before, read);\n" +
+      "    const own = this as unknown as { first?: Map<number, CandleBook['entries'][number]['candle']> };\n" +
+      "    own.first ??= new Map();\n" +
+      "    const { first } = own;\n" +
+      "    for (const { candle } of told) if (!first.has(candle.timestamp)) first.set(candle.timestamp, candle);\n" +
+      "    const changes = told.map((change) => ({ ...change, candle: first.get(change.candle.timestamp)! }));",
+    seeds: [4, 9],
+  },
+  {
+    name: "loses a candle in the middle of writes that are joined",
+    file: "client/stored-series.ts",
+    find: "candles: [...candles, ...known.candles] };",
+    replace: "candles: [...candles.filter((_, at) => at !== 1), ...known.candles] };",
+    seeds: [4, 9],
+  },
+];

@@ -1,0 +1,176 @@
+import type { SniperTotal, SniperTransaction } from "../../src/index.js";
+import type { Exchange } from "./exchanges.js";
+import { askedBy } from "./reads.js";
+import type { RunLog } from "./run-log.js";
+
+export const LISTS = ["snipedTransactions", "sellTransactions"] as const;
+
+export const TOTALS: readonly SniperTotal[] = [
+  "totalSellTransactions",
+  "totalSnipedTransactions",
+  "totalTokensSniped",
+  "totalSnipedUsd",
+  "totalTokensSold",
+  "totalSoldUsd",
+  "currentBalance",
+  "currentBalanceUsdValue",
+  "realizedProfitPercentage",
+  "realizedProfitUsd",
+];
+
+/** Two answers are two if the service has made them so many ms apart: copies of one lie closer. */
+export const APART = 1_000;
+/** A cache that tells no age gives what is so many ms old at most. */
+const LONGEST_KEPT = 1_000;
+
+/** A wallet with its transactions by hash. */
+export type Wallet = Readonly<Record<SniperTotal, number | null>> &
+  Readonly<Record<(typeof LISTS)[number], ReadonlyMap<string, SniperTransaction>>>;
+
+/** An answer with snipers that the client took in. */
+export interface Report {
+  readonly exchange: Exchange;
+  /** How many answers the client had told of before it. */
+  readonly order: number;
+  /** When the service made it, by its clock. */
+  readonly madeAt: number;
+  readonly received: number;
+  readonly wallets: ReadonlyMap<string, Wallet>;
+  /** The wallets of which it has a row that nobody can read. */
+  readonly broken: ReadonlySet<string>;
+  /** Whether it has a row that may be any wallet's. */
+  readonly isVague: boolean;
+}
+
+/** The reports of a watch, in the order in which the client told of them. */
+export function reportsOf({ told, exchanges }: RunLog, series: string): Report[] {
+  return told.flatMap((exchange) => {
+    if (!exchange.told!.isGood || exchange.priority === "history") return [];
+    const asked = askedBy(exchange.url);
+    if (asked.kind !== "snipers" || asked.series !== series) return [];
+    return reportOf(exchange, exchanges) ?? [];
+  });
+}
+
+function reportOf(exchange: Exchange, exchanges: readonly Exchange[]): Report | undefined {
+  let rows: unknown;
+  try {
+    rows = JSON.parse(exchange.body!).result;
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(rows)) return undefined;
+  const wallets = new Map<string, Wallet>();
+  const broken = new Set<string>();
+  let isVague = false;
+  for (const row of rows) {
+    const address: unknown = row?.walletAddress;
+    const wallet = walletIn(row);
+    if (typeof address !== "string" || address === "") isVague = true;
+    else if (wallet === undefined) broken.add(address);
+    else wallets.set(address, wallet);
+  }
+  return {
+    exchange,
+    order: exchange.told!.order,
+    madeAt: madeAt(exchange, exchanges),
+    received: exchange.received!,
+    wallets,
+    broken,
+    isVague,
+  };
+}
+
+/** When the service made an answer: what came from a cache that tells no age is a copy of one of the second before. */
+function madeAt({ id, url, faults, answeredAt, body }: Exchange, exchanges: readonly Exchange[]): number {
+  if (!faults.includes("cached")) return answeredAt!;
+  const copied = exchanges.filter(
+    (other) =>
+      other.id < id &&
+      other.url === url &&
+      other.body === body &&
+      other.answeredAt !== undefined &&
+      answeredAt! - other.answeredAt <= LONGEST_KEPT,
+  );
+  return Math.min(answeredAt!, ...copied.map((other) => other.answeredAt!));
+}
+
+function walletIn(row: Record<string, unknown> | null): Wallet | undefined {
+  const totals = TOTALS.map((name) => [name, numberIn(row?.[name])] as const);
+  const lists = LISTS.map((name) => [name, transactionsIn(row?.[name] ?? [])] as const);
+  if ([...totals, ...lists].some(([, value]) => value === undefined)) return undefined;
+  return Object.fromEntries([...totals, ...lists]) as unknown as Wallet;
+}
+
+/** Numbers may be null, or absent. */
+function numberIn(value: unknown): number | null | undefined {
+  if (value === null || value === undefined) return null;
+  return typeof value === "number" ? value : undefined;
+}
+
+function transactionsIn(list: unknown): ReadonlyMap<string, SniperTransaction> | undefined {
+  if (!Array.isArray(list)) return undefined;
+  const transactions = list.map((row): SniperTransaction | undefined => {
+    const transactionTimestamp = Date.parse(row?.transactionTimestamp);
+    const isHash = typeof row?.transactionHash === "string";
+    if (!isHash || Number.isNaN(transactionTimestamp)) return undefined;
+    const { transactionHash, blocksAfterCreation = null } = row;
+    return { transactionHash, transactionTimestamp, blocksAfterCreation };
+  });
+  return transactions.every((one) => one !== undefined) ? byHash(transactions) : undefined;
+}
+
+/** Of two that have one hash the later one counts. */
+export function byHash(transactions: readonly SniperTransaction[]): ReadonlyMap<string, SniperTransaction> {
+  const placeOf = ({ transactionTimestamp, blocksAfterCreation }: SniperTransaction) =>
+    [transactionTimestamp, blocksAfterCreation ?? -1] as const;
+  const found = new Map<string, SniperTransaction>();
+  for (const one of transactions) {
+    const other = found.get(one.transactionHash);
+    const [[at, blocks], [otherAt, otherBlocks]] = [placeOf(one), placeOf(other ?? one)];
+    if (other === undefined || at > otherAt || (at === otherAt && blocks > otherBlocks))
+      found.set(one.transactionHash, one);
+  }
+  return found;
+}
+
+export function isSameTransaction(a: SniperTransaction, b: SniperTransaction): boolean {
+  return (
+    a.transactionHash === b.transactionHash &&
+    a.transactionTimestamp === b.transactionTimestamp &&
+    a.blocksAfterCreation === b.blocksAfterCreation
+  );
+}
+
+/** What a report says of a wallet, or of one of its transactions. */
+type Word = "shown" | "lacking" | "nothing";
+
+export type Subject = { readonly address: string } & (
+  | { readonly list?: undefined }
+  | { readonly list: (typeof LISTS)[number]; readonly hash: string }
+);
+
+export function wordOf({ wallets, broken, isVague }: Report, subject: Subject): Word {
+  const wallet = wallets.get(subject.address);
+  const isShown =
+    subject.list === undefined ? wallet !== undefined : wallet?.[subject.list].has(subject.hash) === true;
+  if (isShown) return "shown";
+  // A row that nobody can read may be the wallet's.
+  if (broken.has(subject.address) || (isVague && wallet === undefined)) return "nothing";
+  return "lacking";
+}
+
+/**
+ * Whether reports say that what was there is gone: since the last one that showed it, two lack it that the service has
+ * made a second apart. `isInARow`: and none of those in between says nothing of it.
+ */
+export function isGone(reports: readonly Report[], subject: Subject, isInARow = false): boolean {
+  let lacking: Report[] = [];
+  for (const report of reports) {
+    const word = wordOf(report, subject);
+    if (word === "lacking") lacking.push(report);
+    else if (word === "shown" || isInARow) lacking = [];
+  }
+  const instants = lacking.map((report) => report.madeAt);
+  return Math.max(...instants) - Math.min(...instants) >= APART;
+}
