@@ -152,22 +152,6 @@ export function looksOf(log: RunLog): ReadonlyMap<string, readonly Look[]> {
   return looks;
 }
 
-/**
- * The answers at each series that were refused as rows of them were broken. The client remembers these rows: where the next
- * answer lacks one of them, that interval may hold a candle all the same.
- */
-export function refusalsOf(log: RunLog): ReadonlyMap<string, readonly Read[]> {
-  const refusals = new Map<string, Read[]>();
-  for (const exchange of log.told) {
-    if (exchange.told?.isGood) continue;
-    const asked = askedBy(exchange.url);
-    const read = asked.kind === "ohlcv" ? readBody(exchange, asked) : undefined;
-    if (read === undefined || read.broken.size === 0) continue;
-    refusals.set(asked.series, [...(refusals.get(asked.series) ?? []), read]);
-  }
-  return refusals;
-}
-
 function lookOf(pages: readonly Read[]): Look {
   const first = pages[0]!;
   const last = pages.at(-1)!.exchange;
