@@ -97,7 +97,7 @@ function parseBody(exchange: Exchange, asked: Asked): Read | undefined {
   let hasUnidentifiedRow = false;
   for (const row of page.result) {
     const timestamp = instantIn(row?.timestamp);
-    const isStart = starts.some(({ start }) => start(timestamp) === timestamp);
+    const isStart = !Number.isNaN(timestamp) && starts.some(({ start }) => start(timestamp) === timestamp);
     const candle = isStart ? candleIn(row, timestamp) : undefined;
     if (candle !== undefined) rows.set(timestamp, [...(rows.get(timestamp) ?? []), candle]);
     else if (Number.isNaN(timestamp)) hasUnidentifiedRow = true;
