@@ -19,7 +19,7 @@ import { watchSnipers } from "./monitors/snipers.js";
 import { watchStatuses } from "./monitors/status.js";
 import { watchStore } from "./monitors/store.js";
 import type { FeedPlan } from "./plan.js";
-import { type Look, looksOf, refusalsOf } from "./reads.js";
+import { type Look, looksOf } from "./reads.js";
 import type { Breach, RunLog } from "./run-log.js";
 import { serviceClockOf } from "./service-time.js";
 
@@ -86,7 +86,6 @@ function contextOf(log: RunLog, notes: Pick<Context, "breach" | "compared">): Co
   const { start } = plan.world;
   const time = new KnownTime(log);
   const looks = looksOf(log);
-  const refusals = refusalsOf(log);
   const memories = new Memories(log);
   const feeds = new Map(plan.feeds.map((feed) => [seriesOf(feed.series), feed]));
   const sleeps = plan.faults.filter(({ kind }) => kind === "asleep");
@@ -107,7 +106,6 @@ function contextOf(log: RunLog, notes: Pick<Context, "breach" | "compared">): Co
   return {
     ...notes,
     looksAt: ({ series }) => looks.get(seriesOf(series)) ?? [],
-    refusalsAt: ({ series }) => refusals.get(seriesOf(series)) ?? [],
     answersOf: (series) => memories.of(seriesOf(series)).answers,
     memoriesOf: (series) => memories.of(seriesOf(series)).memories,
     feedOf: (series) => feeds.get(series),

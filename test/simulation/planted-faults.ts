@@ -321,7 +321,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "candles/read/range-reader.ts",
     find: "scheduler.now() + SECOND_LOOK",
     replace: "scheduler.now()",
-    seeds: [2357, 1691],
+    seeds: [244, 326],
   },
   {
     name: "forgets the first candle of a pair where the answer after it lacks it",

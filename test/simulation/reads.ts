@@ -101,7 +101,7 @@ function parseBody(exchange: Exchange, asked: Asked): Read | undefined {
   let hasUnidentifiedRow = false;
   for (const row of page.result) {
     const timestamp = instantIn(row?.timestamp);
-    const isStart = starts.some(({ start }) => start(timestamp) === timestamp);
+    const isStart = !Number.isNaN(timestamp) && starts.some(({ start }) => start(timestamp) === timestamp);
     const candle = isStart ? candleIn(row, timestamp) : undefined;
     if (candle !== undefined) rows.set(timestamp, [...(rows.get(timestamp) ?? []), candle]);
     else if (Number.isNaN(timestamp)) hasUnidentifiedRow = true;
@@ -154,22 +154,6 @@ export function looksOf(log: RunLog): ReadonlyMap<string, readonly Look[]> {
     list.push(lookOf(walk.pages, log));
   }
   return looks;
-}
-
-/**
- * The answers at each series that were refused as rows of them were broken. The client remembers these rows: where the next
- * answer lacks one of them, that interval may hold a candle all the same.
- */
-export function refusalsOf(log: RunLog): ReadonlyMap<string, readonly Read[]> {
-  const refusals = new Map<string, Read[]>();
-  for (const exchange of log.told) {
-    if (exchange.told?.isGood) continue;
-    const asked = askedBy(exchange.url);
-    const read = asked.kind === "ohlcv" ? readBody(exchange, asked) : undefined;
-    if (read === undefined || read.broken.size === 0) continue;
-    refusals.set(asked.series, [...(refusals.get(asked.series) ?? []), read]);
-  }
-  return refusals;
 }
 
 /** A fault gives copies of answers that are as young as this, ms. */

@@ -17,7 +17,7 @@ const ASKS = 4;
 /** How much later than its slot an answer may come, ms. */
 const LATE = 10_000;
 /** Between two requests of a history lies so long after an answer at most, and after a failure, ms. */
-const SHORT_PAUSE = 5_000;
+const SHORT_PAUSE = 10_000;
 const LONGEST_PAUSE = 61_000;
 /** In good health all of a history is there after so long, ms. */
 const HISTORY = 60_000;
@@ -125,7 +125,10 @@ class Comparison {
     const next = this.#polls.find(({ order }) => order > proof.look.order);
     if (next !== undefined && next.received <= known) return undefined;
     const { base, spread } = this.#log.plan.world.latency;
-    const at = this.#waitEnds(known) + SETTLES + ASKS * 2 * (base + spread);
+    const settled = this.#waitEnds(known) + SETTLES + ASKS * 2 * (base + spread);
+    // Where the next answer is far, the past comes in between.
+    const isAlone = next === undefined || next.received > this.#quiet;
+    const at = this.#isPastOver(settled) || !isAlone ? settled : Math.max(settled, this.#quiet);
     const after = this.#polls.filter(({ order, received }) => order > proof.look.order && received <= at);
     if (at > this.#end || !after.every(this.#isGood)) return undefined;
     return { proof, after, at, isPastOver: this.#isPastOver(at) };
@@ -213,6 +216,7 @@ class Comparison {
     };
     /** The first absence that another answer has to confirm: nothing from there on closes. */
     let doubted = Number.POSITIVE_INFINITY;
+    const isUntold = this.#isUntold(known, looks);
     for (const timestamp of new Set([...truth.keys(), ...known.keys()])) {
       if (timestamp < from || timestamp >= until) continue;
       const own = known.get(timestamp);
@@ -225,6 +229,7 @@ class Comparison {
       const isKnown = mayChange
         ? this.#isNotYet(timestamp, has, wanted, { polls, proof })
         : wasAnswered(looks, timestamp, has, finality);
+      if (!mayChange && has === undefined && isUntold) continue;
       if (isKnown) {
         if (mayChange) doubted = Math.min(doubted, timestamp);
         continue;
@@ -265,6 +270,15 @@ class Comparison {
         breach,
       );
     return isSound;
+  }
+
+  /** Whether nothing tells the silence before a pair from one after it: no report, and no candle that was final. */
+  #isUntold(known: ReadonlyMap<number, Held>, looks: readonly Look[]): boolean {
+    if (this.#plan.feed.series.network === "mainnet") return false;
+    const isSilent = looks.some((look) => isClean(look) && !this.#isGood(look));
+    return (
+      isSilent && ![...known.values()].some(({ candle, status }) => status === "final" && !isFlat(candle))
+    );
   }
 
   /** Promise 6: after trouble an answer comes within the longest wait, and from then on within two slots. */
@@ -308,7 +322,11 @@ class Comparison {
     const about = polls.filter((look) => asksFor(look, timestamp, this.#intervals));
     const last = about.at(-1);
     // What no answer has reached is still to be caught up.
-    if (last === undefined) return !polls.some(({ asked }) => asked.to > this.#intervals.end(timestamp));
+    if (last === undefined)
+      return !polls.some(({ asked, answeredAt }) => {
+        // Before the time is known an answer may be about the future.
+        return asked.from <= answeredAt && asked.to > this.#intervals.end(timestamp);
+      });
     if (!this.#isGood(last)) return true;
     if (has !== undefined && wanted === undefined) {
       if (before === undefined) return true;

@@ -121,8 +121,7 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
       const isAnswered = sources.some(({ rows }) =>
         rows.get(timestamp)?.some((row) => isSameCandle(row, candle)),
       );
-      if (!isAnswered && options.fillGaps !== true) breach(1, "is no answer of the service");
-      else if (!isAnswered && life?.status === status) breach(1, "is no answer of the service");
+      if (!isAnswered) breach(1, "is no answer of the service");
     }
     if (isFlat && type === "new" && context.isTrusted(order)) {
       const isCovered = answers.some(

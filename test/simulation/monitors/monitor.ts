@@ -1,6 +1,6 @@
 import type { Series } from "../../../src/index.js";
 import type { FeedPlan } from "../plan.js";
-import type { Look, Read } from "../reads.js";
+import type { Look } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 
 export type SeriesName = Pick<Series, "pairAddress" | "timeframe" | "currency">;
@@ -12,8 +12,6 @@ export interface Context {
   /** Notes of a stay of a timeframe whether it could be compared with the truth. */
   compared(timeframe: string, wasPossible: boolean): void;
   looksAt(feed: FeedPlan): readonly Look[];
-  /** The answers that were refused for their rows. */
-  refusalsAt(feed: FeedPlan): readonly Read[];
   /** The looks at a series from which its candles may come: with a store those of earlier lives, too, as before all of this one. */
   answersOf(series: SeriesName): readonly Look[];
   /** The same looks as each who has read the series may know them: from when it came, those of its own life. */

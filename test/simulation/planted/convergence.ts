@@ -110,4 +110,14 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
     replace: "const READS_BEFORE_SKIPPING = 2;",
     seeds: [62, 93],
   },
+  {
+    name: "closes candles at their open where gaps are filled",
+    file: "candles/view/gap-filler.ts",
+    find: "return { candle: real.candle, status, revision: real.revision, isKnown };",
+    replace:
+      "const { candle, revision } = real;\n" +
+      '      const isEarly = status === "closed" && candle.close !== candle.open;\n' +
+      "      return { candle: isEarly ? Object.freeze({ ...candle, close: candle.open }) : candle, status, revision, isKnown };",
+    seeds: [3, 1],
+  },
 ];
