@@ -85,6 +85,7 @@ function contextOf(log: RunLog, breach: Context["breach"]): Context {
     serviceClock: (at) => at + offset,
     isTrusted: (order) => time.isTrusted(order),
     knowsTime: (order) => time.knowsTime(order),
+    mayBeMachine: (order) => time.mayBeMachine(order),
     clockTolerance: time.clockTolerance,
     toleranceAt: (order) => time.toleranceAt(order),
     graceOf: ({ period }) => 200_000 + period + longestSleep,
