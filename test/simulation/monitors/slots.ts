@@ -55,7 +55,8 @@ function watchCalm(
   const doubts = isDoubted.filter(Boolean).length;
   const early = calm.filter((look) => isEarly(look, slots)).length;
   const isSilent = !looks.some(({ rows, sent }) => rows.size > 0 && sent <= from);
-  const most = slots.length + doubts + Math.min(early, LEARNING) + (isSilent ? SEARCH : 0) + SPARE;
+  const learning = log.plan.world.machines === undefined ? Math.min(early, LEARNING) : LEARNING;
+  const most = slots.length + doubts + learning + (isSilent ? SEARCH : 0) + SPARE;
   if (calm.length > most)
     breach(
       9,
@@ -64,7 +65,7 @@ function watchCalm(
     );
 
   const least = leastOf(slots, roundTrip(log));
-  if (calm.length < least - 1 && !calm.some(({ sent }) => isHeldBack(sent)))
+  if (calm.length < least - SPARE && !calm.some(({ sent }) => isHeldBack(sent)))
     breach(11, `polls ${calm.length} times for ${least} slots`, until);
 
   const isOdd =
