@@ -113,6 +113,7 @@ function contextOf(log: RunLog, notes: Pick<Context, "breach" | "compared">): Co
     serviceClock: serviceClockOf(plan.world).at,
     isTrusted: (order) => time.isTrusted(order),
     knowsTime: (order) => time.knowsTime(order),
+    mayBeMachine: (order) => time.mayBeMachine(order),
     clockTolerance: time.clockTolerance,
     toleranceAt: (order) => time.toleranceAt(order),
     graceOf: ({ period }) => recovery + period,

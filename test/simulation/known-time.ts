@@ -7,6 +7,8 @@ const DATE_ERROR = 1_250;
 const AGREEING = 2;
 /** A clock that was set by less is found out as answers come, ms; one that was set by more at once. */
 const SMALL_STEP = 1_300;
+/** What is found out of a clock that was set, or of machines, is known as well as this, ms. */
+const RESIDUE = 100;
 /** So many answers in a row find that out. */
 const FINDING_OUT = 4;
 /** Two machines are known once so many answers of each leave no time in common by so many ms: no clock drifts as far in between. */
@@ -24,6 +26,7 @@ export class KnownTime {
   /** By order. */
   readonly #agreeing: number[] = [];
   readonly #areToldApart: boolean[] = [false];
+  readonly #hasLied: boolean[] = [false];
 
   constructor(log: RunLog) {
     const { plan, told } = log;
@@ -34,12 +37,14 @@ export class KnownTime {
     // Without any Date the machine's clock is the service's; with one, the first answer tells it.
     let agreeing = plan.world.hasDate ? AGREEING - 1 : Number.POSITIVE_INFINITY;
     let recent: Exchange[] = [];
+    let hasLied = false;
     this.#agreeing.push(Number.POSITIVE_INFINITY);
     for (const exchange of told) {
       const error = errorOf(exchange);
       if (error !== undefined) {
         const isTrue = error <= 0 && error >= -DATE_ERROR;
         agreeing = isTrue ? agreeing + 1 : 0;
+        hasLied ||= !isTrue;
         // What was heard by the machine's clock as it was before is not compared with what is heard by it now.
         const isSetSince = ({ sent }: Exchange) =>
           this.#steps.some(({ at }) => at >= sent && at < exchange.sent);
@@ -48,6 +53,7 @@ export class KnownTime {
         recent = isTrue ? [...before, exchange] : [];
       }
       this.#agreeing.push(agreeing);
+      this.#hasLied.push(hasLied);
       this.#areToldApart.push(plan.world.machines !== undefined && areToldApart(recent));
     }
   }
@@ -65,14 +71,23 @@ export class KnownTime {
   /** How far a client may be wrong about the service's clock, ms. */
   toleranceAt(order: number): number {
     const { machines, drift } = this.#log.plan.world;
-    const ahead = machines === undefined || this.#areToldApart[order]! ? 0 : machines.ahead;
-    const drifted = Math.abs(drift) * UNCHECKED;
+    const ahead = machines?.ahead ?? 0;
+    const steps = this.#stepsBefore(order);
     return (
       1 +
-      ahead +
-      drifted +
-      this.#unnoticed(this.#stepsBefore(order).filter(({ answers }) => answers < FINDING_OUT))
+      Math.abs(drift) * UNCHECKED +
+      (this.#areToldApart[order]! ? Math.min(ahead, RESIDUE) : ahead) +
+      Math.min(
+        this.#unnoticed(steps),
+        Math.max(RESIDUE, this.#unnoticed(steps.filter(({ answers }) => answers < FINDING_OUT))),
+      )
     );
+  }
+
+  /** Whether what a lie said, or the clock before it was set, may be taken for another machine that has answered of late. */
+  mayBeMachine(order: number): boolean {
+    const isOld = this.#agreeing[order]! >= REMEMBERED || !this.#hasLied[order];
+    return !isOld || this.#stepsBefore(order).some(({ answers }) => answers < REMEMBERED);
   }
 
   /** The same at its worst. */

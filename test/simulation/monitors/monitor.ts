@@ -21,10 +21,12 @@ export interface Context {
   foundAt(feed: FeedPlan): number;
   /** The service's clock at an instant. */
   serviceClock(at: number): number;
-  /** Whether no answer has lied about the time, among those that the client has told of by then. */
+  /** Whether no answer has lied about the time since some that agree, among those that the client has told of by then. */
   isTrusted(order: number): boolean;
-  /** Whether it can know the time: its machine's clock has not been set just before. */
+  /** Whether it can know the time: its machine's clock has not been set just before, or answers have come since. */
   knowsTime(order: number): boolean;
+  /** Whether it may take what a lie said, or the clock before it was set, for another machine that has answered of late. */
+  mayBeMachine(order: number): boolean;
   /** How far a client may be wrong about the service's clock, ms. */
   readonly clockTolerance: number;
   /** The same once so many exchanges have been told of: of machines whose clocks differ it knows the one behind by then. */

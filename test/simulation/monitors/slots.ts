@@ -12,11 +12,13 @@ const LEARNING = 10;
 /** So many requests an hour look for the beginning of a pair whose answers hold no candle. */
 const SEARCH = 25;
 /** What of a stretch lies at its edges. */
-const SPARE = 2;
+const SPARE = 3;
 /** Until it is learned, a `Date` tells the time to a second, ms. */
 const UNTOLD = 1_050;
 /** What no `Date` proves is asked for so much later, ms, while the time is learned and at times after that. */
 const UNPROVEN = 1_500;
+/** Machines whose clocks differ by no more than this are waited for, ms. */
+const MACHINES = 5_000;
 /** What a look shows to be in doubt is looked at again within so long, ms, and once more. */
 const LOOKS_AGAIN_WITHIN = 5_000;
 /** Whoever comes first, or again, looks at once. */
@@ -54,7 +56,8 @@ function watchCalm(
   const doubts = isDoubted.filter(Boolean).length;
   const early = calm.filter((look) => isEarly(look, slots)).length;
   const isSilent = !looks.some(({ rows, sent }) => rows.size > 0 && sent <= from);
-  const most = slots.length + doubts + Math.min(early, LEARNING) + (isSilent ? SEARCH : 0) + SPARE;
+  const learning = log.plan.world.machines === undefined ? Math.min(early, LEARNING) : LEARNING;
+  const most = slots.length + doubts + learning + (isSilent ? SEARCH : 0) + SPARE;
   if (calm.length > most)
     breach(
       9,
@@ -63,7 +66,7 @@ function watchCalm(
     );
 
   const least = leastOf(slots, roundTrip(log));
-  if (calm.length < least - 1 && !calm.some(({ sent }) => isHeldBack(sent)))
+  if (calm.length < least - SPARE && !calm.some(({ sent }) => isHeldBack(sent)))
     breach(11, `polls ${calm.length} times for ${least} slots`, until);
 
   const isOdd =
@@ -74,11 +77,11 @@ function watchCalm(
   for (const [at, look] of calm.entries()) {
     const reached = look.answeredAt + look.old;
     const away = Math.min(
-      ...slotsWithin(feed, { from: reached - slack, until: reached + slack }).map((slot) =>
+      ...slotsWithin(feed, { from: reached - slack - MACHINES, until: reached + slack }).map((slot) =>
         Math.abs(slot - reached),
       ),
     );
-    if (away <= slack || isHeldBack(look.sent)) continue;
+    if (away <= slack + (context.mayBeMachine(look.order) ? MACHINES : 0) || isHeldBack(look.sent)) continue;
     const doubted = calm
       .slice(0, at)
       .some((before, place) => isDoubted[place] && look.sent - before.received <= LOOKS_AGAIN_WITHIN);
@@ -102,7 +105,7 @@ function leastOf(slots: readonly number[], trip: number): number {
   let count = 0;
   let last = Number.NEGATIVE_INFINITY;
   for (const slot of slots) {
-    if (slot - last < UNTOLD + 2 * trip) continue;
+    if (slot - last < 2 * trip) continue;
     count += 1;
     last = slot;
   }

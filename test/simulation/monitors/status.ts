@@ -60,10 +60,15 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
   const calmFrom = wellFrom + recoveryOf(log, period);
   const isBorn = context.serviceClock(wellFrom) > log.plan.world.createdAt + 1_000;
   if (plan.kind === "sniper-status" && !isBorn) return;
+  let flaps = 0;
   for (const { from, until, value } of unwellTimes(stay)) {
     if (until <= calmFrom) continue;
     const at = Math.max(from, calmFrom);
     if (isHeldBack(log, context, from, until)) continue;
+    if (from >= calmFrom && until - from <= 2 * roundTrip(log)) {
+      flaps += 1;
+      if (flaps <= MOST_FLAPS) continue;
+    }
     if (plan.kind === "status") {
       if (value.state === "starting" && isReading(log, plan.feed, at)) continue;
       if (isShort(log, from, until, plan.feed, context)) continue;
@@ -81,6 +86,9 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
     return;
   }
 }
+
+/** What a user does not mind in a stretch of good health: a status that flaps for two round trips, so often. */
+const MOST_FLAPS = 1;
 
 /** The stretches in which a status is not live, each with the first of what it says then. */
 function unwellTimes({ statuses, left, joined }: StayLog) {

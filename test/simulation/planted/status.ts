@@ -79,4 +79,13 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
     replace: "if (gapBetween(known, seen) <= SKEW && before.epoch < 2) {",
     seeds: [22, 4],
   },
+  {
+    name: "leaves out every other poll of a stream of seconds",
+    file: "poll/schedule.ts",
+    find: "nextClose: (after) => intervals.end(after - settle) + settle,",
+    replace:
+      "nextClose: (after) =>\n" +
+      "      intervals.end(after - settle + (intervals.shortest === 1_000 ? 1_000 : 0)) + settle,",
+    seeds: [45, 27],
+  },
 ];
