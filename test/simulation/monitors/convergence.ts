@@ -130,7 +130,8 @@ class Comparison {
     const isAlone = next === undefined || next.received > this.#quiet;
     const at = this.#isPastOver(settled) || !isAlone ? settled : Math.max(settled, this.#quiet);
     const after = this.#polls.filter(({ order, received }) => order > proof.look.order && received <= at);
-    if (at > this.#end || !after.every(this.#isGood)) return undefined;
+    if (at > this.#end || !after.every(this.#isGood) || this.#context.sleptWithin(known, at))
+      return undefined;
     return { proof, after, at, isPastOver: this.#isPastOver(at) };
   }
 
@@ -303,7 +304,7 @@ class Comparison {
       last = at;
     }
     const isDue = left - calmSince > grace + HISTORY && !this.#isStretched();
-    if (isDue && !this.#isPastOver(left) && !this.#context.isThrottled(left))
+    if (isDue && Number.isFinite(this.#quiet) && !this.#isPastOver(left) && !this.#context.isThrottled(left))
       this.#context.breach(6, `stay ${id} of ${feed.series.timeframe}: has not been given its past`, left);
   }
 
@@ -322,11 +323,16 @@ class Comparison {
     const about = polls.filter((look) => asksFor(look, timestamp, this.#intervals));
     const last = about.at(-1);
     // What no answer has reached is still to be caught up.
-    if (last === undefined)
-      return !polls.some(({ asked, answeredAt }) => {
-        // Before the time is known an answer may be about the future.
-        return asked.from <= answeredAt && asked.to > this.#intervals.end(timestamp);
-      });
+    if (last === undefined) {
+      // Before the time is known an answer may be about the future.
+      const beyond = polls.filter(
+        (look) =>
+          look.asked.from <= look.answeredAt &&
+          look.asked.to > this.#intervals.end(timestamp) &&
+          this.#isGood(look),
+      );
+      return apart(beyond).length < 2;
+    }
     if (!this.#isGood(last)) return true;
     if (has !== undefined && wanted === undefined) {
       if (before === undefined) return true;
