@@ -65,7 +65,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "poll/shared-poll.ts",
     find: "this.#needsSecondLook = needsSecondLook;",
     replace: "this.#needsSecondLook = false;",
-    seeds: [1],
+    seeds: [75],
   },
   {
     name: "gives history twice at the seam",
@@ -162,7 +162,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
       "await (resends > 0\n" +
       "        ? this.#attempt(ask, attempt, scheduler.now(), () => {})\n" +
       "        : start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end)))",
-    seeds: [1132],
+    seeds: [167],
   },
   {
     name: "forgets the stop of a 429",
@@ -307,7 +307,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "candles/live/plan-read.ts",
     find: "if (book !== undefined && read.lacks !== undefined) {",
     replace: "if (false) {",
-    seeds: [1191, 1132, 586],
+    seeds: [332],
   },
   {
     name: "takes its second look at once",
@@ -339,7 +339,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "candles/live/book.ts",
     find: "isMissing && !read.hasUnidentifiedRow && !read.isRepeat",
     replace: "isMissing && !read.hasUnidentifiedRow",
-    seeds: [43540, 52255, 28185],
+    seeds: [52255, 28185],
   },
   {
     name: "lets an answer of the same breath confirm that a wallet is gone",

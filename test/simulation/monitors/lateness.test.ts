@@ -36,6 +36,7 @@ async function breachesOf(observedAt: number, priority: string): Promise<number>
     serviceClock: (instant) => instant,
     looksAt: () => [],
     isTrusted: () => true,
+    mayBeMachine: () => false,
     knowsTime: () => true,
     toleranceAt: () => 0,
   };

@@ -9,6 +9,8 @@ import type { Context, Monitor } from "./monitor.js";
 
 /** How far a client may be wrong about the service's clock between answers, ms: a `Date` names a whole second. */
 const GUESS = 1_000;
+/** Machines whose clocks differ by no more than this are waited for, ms. */
+const MACHINES = 5_000;
 /** Whoever catches up is told of a newer close within so long, ms. */
 const OVERTAKEN_WITHIN = 500;
 /** A `Date` is so far behind at most, ms. */
@@ -66,7 +68,8 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     const isClose = (wanted: number, tolerance: number) => Math.abs(lateBy - wanted) <= tolerance;
     const isFresh = isClose(late(observedAt), 0.001);
     const now = context.serviceClock(at);
-    const slack = GUESS + context.toleranceAt(order) + longestWay(log, at);
+    const slack =
+      (context.mayBeMachine(order) ? MACHINES : GUESS) + context.toleranceAt(order) + longestWay(log, at);
     if (isJoining || isPast) {
       const isKnown = context.isTrusted(order) && context.knowsTime(order) && order > 0;
       const isHere = isClose(late(now), slack);

@@ -28,17 +28,22 @@ interface Case {
   readonly end: "live" | "left";
   /** When it is stalled, ms after the start of an interval. */
   readonly from?: number;
+  /** How often, a minute apart. */
+  readonly flaps?: number;
   readonly told?: readonly Partial<Exchange>[];
 }
 
 /** The breaches of a status that is stalled for a while in good health, and live after it or left. */
-async function breachesOf({ stalledFor, end, from = 60_000, told = [] }: Case): Promise<string[]> {
+async function breachesOf({ stalledFor, end, from = 60_000, flaps = 1, told = [] }: Case): Promise<string[]> {
   const breaches: string[] = [];
   const stalledAt = START + CALM + from;
   const seen = (at: number, state: FeedStatus["state"]) => ({ at, order: 0, value: { state, failures: 0 } });
-  const statuses = [seen(START, "starting"), seen(START + 1_000, "live"), seen(stalledAt, "stalled")];
-  if (end === "live") statuses.push(seen(stalledAt + stalledFor, "live"));
-  const left = stalledAt + stalledFor + (end === "live" ? 1_000 : 0);
+  const statuses = [seen(START, "starting"), seen(START + 1_000, "live")];
+  for (let flap = 0; flap < flaps; flap += 1) {
+    statuses.push(seen(stalledAt + flap * 60_000, "stalled"));
+    if (end === "live") statuses.push(seen(stalledAt + flap * 60_000 + stalledFor, "live"));
+  }
+  const left = statuses.at(-1)!.at + (end === "live" ? 1_000 : stalledFor);
   const stay = {
     id: 1,
     plan: { kind: "status", feed: FEED, options: {} },
@@ -80,8 +85,11 @@ it("takes a status for well that is stalled for less than two round trips, as tw
   expect(await breachesOf({ stalledFor: LOOK + 1, end: "left" })).toEqual(STALLED);
 });
 
-it("takes no status for well that is stalled at all where polls are far apart", async () => {
-  expect(await breachesOf({ stalledFor: 1, end: "live", from: 29_900 })).toEqual(STALLED);
+it("lets a status flap once for two round trips where polls are far apart", async () => {
+  const far = { end: "live", from: 29_900 } as const;
+  expect(await breachesOf({ ...far, stalledFor: LOOK })).toEqual([]);
+  expect(await breachesOf({ ...far, stalledFor: LOOK + 1 })).toEqual(STALLED);
+  expect(await breachesOf({ ...far, stalledFor: LOOK, flaps: 2 })).toEqual(STALLED);
 });
 
 it("wants no status that stays live after a poll whose last attempt has failed", async () => {
