@@ -77,6 +77,11 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
         .looksAt(plan.feed)
         .findLast(({ isHistory, received }) => !isHistory && received <= at);
       if (last !== undefined && (last.broken.size > 0 || last.hasUnidentifiedRow)) continue;
+      // While a cache gives what it has, the feed is late, and that is true.
+      const kept = log.plan.world.cache?.keeps ?? 0;
+      const isCopy = ({ old, isHistory, received }: Look) =>
+        old > 0 && !isHistory && received > at - period && received <= until;
+      if (context.looksAt(plan.feed).some(isCopy) && until - at <= kept + period + roundTrip(log)) continue;
     }
     context.breach(
       6,
