@@ -16,11 +16,12 @@ const known = new WeakMap<RunLog, Promise<readonly Account[]>>();
 
 /**
  * What the requests of a run were for, and how many a careful client needs:
- * - a poll, one a slot; a direct call, one a page,
- * - a history, the pages of what was asked for, and one more that confirms a silence at its beginning,
- * - a report of each pair for where its candles begin, and a search where none tells it,
- * - whatever failed, was struck by a fault, came as a copy, or lacks what was shown: once more,
- * - a closing that no `Date` proves: once more, ten times until the clock is known.
+ * - a poll, one a slot and one on joining; a direct call, one a page,
+ * - a history, the pages of what was asked for, one more where their number is not known, and one that confirms a silence
+ *   at its beginning,
+ * - a report a series for where its candles begin, and a search that is logarithmic where none tells it,
+ * - what failed, once more after its wait; what lacks a candle, is out of date or broken, once more, twice a slot at most,
+ * - a closing that no `Date` proves, once more, for ten closings until the clock is known.
  */
 export function accountsOf(log: RunLog): Promise<readonly Account[]> {
   let accounts = known.get(log);

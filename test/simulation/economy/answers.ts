@@ -5,7 +5,6 @@ import type { RunLog } from "../run-log.js";
 
 /** Beyond what an answer's `Date` and its way here can hide, ms. */
 const FAR = 2_000;
-const FOREVER = Number.POSITIVE_INFINITY;
 
 /** Whether a request asks only whether there is anything in its range. */
 export function isProbe({ url }: Exchange): boolean {
@@ -32,9 +31,11 @@ export function isOutdated({ exchange }: Read, { start }: Intervals, settle: num
 export class Shown {
   readonly #known = new Set<number>();
   #walk = new Set<number>();
+  #hasAny = false;
 
-  get size(): number {
-    return this.#known.size;
+  /** Whether any answer has shown a candle. */
+  get hasAny(): boolean {
+    return this.#hasAny;
   }
 
   has(timestamp: number): boolean {
@@ -54,20 +55,22 @@ export class Shown {
       }
     }
     for (const timestamp of rows.keys()) this.#known.add(timestamp);
+    this.#hasAny ||= rows.size > 0;
     return isLacking;
   }
 }
 
 /**
- * Whether nobody can tell from an answer's `Date`, in whole seconds, if an interval has ended and settled: that may
- * have happened within its second, or with the next.
+ * Whether nobody can tell from an answer's `Date`, in whole seconds, if an interval has ended and settled: that may have
+ * happened within its second, or with the next. `ahead`: how far another machine's clock may be.
  */
 export function leavesClosingOpen(
   { headers: { date } }: Exchange,
   { start }: Intervals,
   settle: number,
+  ahead: number,
 ): boolean {
-  return date !== undefined && start(date + 1_000 - settle) + settle > date;
+  return date !== undefined && start(date + 1_000 - settle) + settle > date - ahead;
 }
 
 /** Whether a range that was asked for had ended before the interval in which it was answered. */
@@ -78,10 +81,14 @@ export function missesPresent({ asked, exchange }: Read, { start, shift }: Inter
 /** How often a question has to be asked again that went out before the time was known: by answers that agree on it. */
 export function timesUnknown({ told }: RunLog, exchange: Exchange): number {
   const { sent, headers } = exchange;
-  const heard = told.filter((other) => other !== exchange && (other.received ?? FOREVER) <= sent).length;
   // The machine's own clock is one of two that agree.
   const isFar = headers.date !== undefined && Math.abs(headers.date - sent) > FAR;
-  return Math.max(0, (isFar ? 2 : 1) - heard);
+  let missing = isFar ? 2 : 1;
+  for (const other of told) {
+    if (missing === 0) break;
+    if (other !== exchange && other.received !== undefined && other.received <= sent) missing -= 1;
+  }
+  return missing;
 }
 
 /** Whether a page ends with a cursor that a fault has made up, or leaves where it should not. */

@@ -27,12 +27,12 @@ export function allowRetries(
   const endOf = endsOf(log);
   /** Looks that failed for good, in a row. */
   let row = 0;
-  for (const failed of exchanges) {
+  for (const [at, failed] of exchanges.entries()) {
     const { told, attempt = 1 } = failed;
     if (told?.isGood === true) row = 0;
     if (told?.isGood !== false) continue;
     const ended = endOf.get(failed)!;
-    const after = exchanges.find((next) => next.sent >= ended && next !== failed && isSame(next, failed));
+    const after = exchanges.find((next, index) => index > at && next.sent >= ended && isSame(next, failed));
     const isRetry = attempt < rules.attempts && after?.attempt === attempt + 1;
     if (!isRetry) row += 1;
     const wait = isRetry

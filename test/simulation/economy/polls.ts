@@ -29,8 +29,9 @@ export const LEARNING = 10;
 const ANCHORS = 6;
 
 /**
- * A poll is one request a slot, and more only for what an answer shows: pages of what was missed, an answer that was struck, is
- * empty for the first time or lacks a candle, and a closing that no `Date` proves. No slot asks more than twice again.
+ * A poll is one request a slot, and more only for what an answer shows: pages of what was missed; once more where it lacks a
+ * candle, is empty after one that was not, or comes from before a closing; and for a closing that no `Date` proves. No slot
+ * asks more than twice again. Retries come on top, where they have waited.
  */
 export async function allowPolls(
   log: RunLog,
@@ -40,6 +41,7 @@ export async function allowPolls(
   account: Account,
 ): Promise<void> {
   const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+  const { ahead = 0 } = log.plan.world.machines ?? {};
   const shown = new Shown();
   let closings = LEARNING * timesToLearn(log);
   for (const span of spansOf(log, stays)) {
@@ -71,7 +73,7 @@ export async function allowPolls(
       wasEmpty = isEmpty;
       again += timesUnknown(log, exchange);
       if (missesPresent(read, intervals)) again += 1;
-      else if (closings > 0 && leavesClosingOpen(exchange, intervals, feed.settle)) {
+      else if (closings > 0 && leavesClosingOpen(exchange, intervals, feed.settle, ahead)) {
         closings -= 1;
         again += 1;
       }
@@ -79,7 +81,7 @@ export async function allowPolls(
       coveredUntil = exchange.answeredAt!;
     }
     account.allow("again", Math.min(again, MOST_AGAIN * (slots + 1)));
-    account.allow("search", search.most(intervals, { from: EARLIEST, to: span.until }, span.from));
+    account.allow("search", search.whileWatched(intervals, span, EARLIEST));
   }
 }
 

@@ -1,6 +1,5 @@
 import type { Intervals } from "../calendar.js";
 import type { Span } from "../coverage.js";
-import type { Exchange } from "../exchanges.js";
 import type { Read } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { isProbe, type Shown } from "./answers.js";
@@ -14,7 +13,7 @@ const SILENT = { asks: 4, first: 60_000 };
 export class Search {
   readonly #log: RunLog;
   readonly #shown: Shown;
-  /** Asks that have shown nothing new while nothing was shown, and where no report told the creation. */
+  /** Asks that have shown nothing new: before anything was shown, and after that, where no report told the creation. */
   #silent = 0;
   #untold = 0;
   #silentUntil = Number.NEGATIVE_INFINITY;
@@ -25,27 +24,40 @@ export class Search {
   }
 
   /** Takes in an answer, before its rows count as shown. */
-  note({ exchange, rows }: Read): void {
+  note(read: Read): void {
+    const { exchange, rows } = read;
     const showsNew = [...rows.keys()].some((timestamp) => !this.#shown.has(timestamp));
     if (showsNew && !isProbe(exchange)) return;
-    if (!isTold(this.#log, exchange)) this.#untold += 1;
-    else if (this.#shown.size === 0) {
+    if (this.#shown.hasAny) this.#untold += isTold(this.#log, read) ? 0 : 1;
+    else {
       this.#silent += 1;
       this.#silentUntil = exchange.answeredAt!;
     }
   }
 
-  /** How many asks it may take in a range, and for somebody who watches from `since` on. */
-  most(intervals: Intervals, { from, to }: Span, since: number): number {
-    const minutes = Math.max(0, this.#silentUntil - since) / SILENT.first;
-    const silent = SILENT.asks * (1 + Math.floor(Math.log2(1 + minutes)));
-    const untold = UNTOLD.halving * Math.log2(2 + intervals.count(from, to)) + UNTOLD.confirmed;
-    return Math.min(this.#silent, silent) + Math.min(this.#untold, Math.ceil(untold));
+  /** How many asks it may take for somebody who has watched since an instant. */
+  whileWatched(
+    intervals: Intervals,
+    { from, until }: { from: number; until: number },
+    earliest: number,
+  ): number {
+    const minutes = Math.max(0, this.#silentUntil - from) / SILENT.first;
+    const silent = Math.min(this.#silent, SILENT.asks * (1 + Math.floor(Math.log2(1 + minutes))));
+    return silent + Math.min(this.#untold, mostUntold(intervals, { from: earliest, to: until }));
+  }
+
+  /** How many asks it may take to read a range. */
+  within(intervals: Intervals, range: Span): number {
+    return Math.min(this.#silent + this.#untold, mostUntold(intervals, range));
   }
 }
 
+function mostUntold(intervals: Intervals, { from, to }: Span): number {
+  return Math.ceil(UNTOLD.halving * Math.log2(2 + intervals.count(from, to))) + UNTOLD.confirmed;
+}
+
 /** Whether a report has told by then where the series begins; an empty answer may be followed by one that does. */
-function isTold({ plan: { world }, told }: RunLog, { answeredAt, sent }: Exchange): boolean {
+export function isTold({ plan: { world }, told }: RunLog, { exchange: { answeredAt, sent } }: Read): boolean {
   if (world.network !== "mainnet" || answeredAt! <= world.createdAt + 1_000) return false;
   const reports = told.filter(({ url }) => url.includes("/snipers"));
   const next = reports.find((report) => report.sent > sent);

@@ -8,7 +8,7 @@ import { candlesAt } from "../truth.js";
 import type { Account } from "./allowed.js";
 import { isDoubtful, leadsNowhere, readOf, Shown, timesUnknown } from "./answers.js";
 import { allowRetries } from "./failures.js";
-import { Search } from "./search.js";
+import { isTold, Search } from "./search.js";
 
 /** Rows that a page holds at most, as asked for. */
 const PAGE = 1_000;
@@ -39,7 +39,6 @@ export async function allowWalks(
   account: Account,
 ): Promise<void> {
   const pageSize = pageSizeOf(log);
-  const born = log.plan.world.createdAt;
   for (const walk of walks) {
     const { from, to } = { from: await beginningOf(log, walk), to: walk.to };
     const { missing = [{ from, to }] } = walk;
@@ -50,7 +49,7 @@ export async function allowWalks(
       account.allow("page", Math.max(1, Math.ceil((1 + others.length) / pageSize)));
       isSilent ||= first > intervals.start(span.from);
       // How many candles there are nobody can know before.
-      if (intervals.count(Math.max(span.from, born), span.to) > pageSize) account.allow("probe");
+      if (intervals.count(span.from, span.to) > pageSize) account.allow("probe");
     }
     if (isSilent) account.allow("silence");
     // Nor how far back so many of them reach.
@@ -61,7 +60,7 @@ export async function allowWalks(
   for (const exchange of exchanges) {
     const read = readOf(exchange);
     if (read === undefined) continue;
-    search.note(read);
+    if (!isTold(log, read)) search.note(read);
     if (shown.lacks(read) || isDoubtful(read) || exchange.old > 0 || isHidden(log, read))
       account.allow("again");
     account.allow("again", timesUnknown(log, exchange));
@@ -70,10 +69,7 @@ export async function allowWalks(
   const [first] = walks;
   if (first !== undefined) {
     const range = { from: Math.min(...walks.map(startOf)), to: Math.max(...walks.map(({ to }) => to)) };
-    account.allow(
-      "search",
-      search.most(intervalsOf(first.series.timeframe, first.weekStart), range, range.to),
-    );
+    account.allow("search", search.within(intervalsOf(first.series.timeframe, first.weekStart), range));
   }
   allowRetries(
     log,
