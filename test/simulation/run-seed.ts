@@ -1,6 +1,7 @@
 import { type Compared, check } from "./check.js";
 import { CLOSED } from "./connections.js";
 import { accountsOf } from "./economy/accounts.js";
+import { healthOf } from "./economy/health.js";
 import { textOf } from "./monitors/secrets.js";
 import { drawPlan, type Plan } from "./plan.js";
 import { play } from "./run.js";
@@ -14,6 +15,8 @@ interface RunCounts {
   readonly requests: number;
   /** As many requests as the run should have taken at most. */
   readonly mostRequests: number;
+  /** The requests a closed candle in good health, of each seed whose feeds close often enough. */
+  readonly aClosing: readonly number[];
   readonly events: number;
   readonly faults: Readonly<Record<string, number>>;
   /** Stays with candles, and those of them that were compared with the truth, by timeframe. */
@@ -45,6 +48,12 @@ export async function runSeed(seed: number, hours: number, selection: Selection 
     counts = sum(counts, { ...NOTHING, compared: found.compared });
   }
   for (const log of logs) counts = sum(counts, await countsOf(log));
+  // A quota stretches polls.
+  const stretches = plan.world.client.quota === undefined ? logs.flatMap(healthOf) : [];
+  if (stretches.length > 0) {
+    const total = (of: "requests" | "closings") => stretches.reduce((sum, stretch) => sum + stretch[of], 0);
+    counts = { ...counts, aClosing: [total("requests") / total("closings")] };
+  }
   return { seed, breaches, counts };
 }
 
@@ -62,6 +71,7 @@ export const NOTHING: RunCounts = {
   polls: 0,
   requests: 0,
   mostRequests: 0,
+  aClosing: [],
   events: 0,
   faults: {},
   compared: {},
@@ -76,6 +86,7 @@ export function sum(a: RunCounts, b: RunCounts): RunCounts {
     polls: a.polls + b.polls,
     requests: a.requests + b.requests,
     mostRequests: a.mostRequests + b.mostRequests,
+    aClosing: [...a.aClosing, ...b.aClosing],
     events: a.events + b.events,
     faults,
     compared: sumOfCompared(a.compared, b.compared),
@@ -117,6 +128,7 @@ async function countsOf(log: RunLog): Promise<RunCounts> {
     // What a closed connection has lost never reached the service.
     requests: exchanges.filter(({ faults: struck }) => !struck.includes(CLOSED)).length,
     mostRequests: accounts.reduce((sum, { most }) => sum + most, 0),
+    aClosing: [],
     events: stays.reduce((count, { events, sniperEvents }) => count + events.length + sniperEvents.length, 0),
     faults,
     compared: {},

@@ -30,6 +30,7 @@ function outcomeOf(seed: number, hours = 6, breaches = 0): Outcome {
       polls: 10 * seed,
       requests: 11 * seed,
       mostRequests: 12 * seed,
+      aClosing: [seed],
       events: 3,
       faults: { delay: seed },
       compared: {},

@@ -169,9 +169,16 @@ function totalsOf(outcomes: readonly Outcome[]) {
 }
 
 function tellTotals(outcomes: readonly Outcome[]) {
-  const { runs, hours, polls, requests, mostRequests, events, faults, compared } = totalsOf(outcomes);
+  const { runs, hours, polls, requests, mostRequests, aClosing, events, faults, compared } =
+    totalsOf(outcomes);
   console.log(`runs ${runs}, simulated hours ${Math.round(hours)}, polls ${polls}, events ${events}`);
   console.log(`requests ${requests} of at most ${mostRequests}`);
+  const ascending = [...aClosing].sort((a, b) => a - b);
+  const at = (share: number) => ascending[Math.ceil(share * ascending.length) - 1]?.toFixed(3);
+  if (ascending.length > 0)
+    console.log(
+      `requests a closed candle in good health: median ${at(0.5)}, p99 ${at(0.99)} of ${ascending.length} seeds`,
+    );
   const kinds = Object.entries(faults).sort(([a], [b]) => (a < b ? -1 : 1));
   console.log(`faults ${kinds.map(([kind, count]) => `${kind} ${count}`).join(", ")}`);
   tellCompared(compared);

@@ -3,202 +3,116 @@ import { CLOSED } from "../connections.js";
 import { type Span, withoutSpan } from "../coverage.js";
 import type { StoreCall } from "../disk.js";
 import type { Exchange } from "../exchanges.js";
+import type { WatcherPlan } from "../plan.js";
 import { askedBy } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { serviceClockOf } from "../service-time.js";
 import { Account } from "./allowed.js";
-import { pagesAfter, readOf } from "./answers.js";
-import { KnownClock } from "./clock.js";
 import { coveredAt } from "./covered.js";
-import { allowFailures } from "./failures.js";
-import { allowPolls } from "./polls.js";
-import { awakeSlots, isWithin, jumpsWithin, spansOf } from "./spans.js";
+import { allowCalls, allowPolls } from "./polls.js";
+import { allowReports } from "./reports.js";
 import { allowWalks, beginningOf, type Walk } from "./walks.js";
 
 const known = new WeakMap<RunLog, Promise<readonly Account[]>>();
 
-/** What the requests of a run were for, and how many it should have taken: of each series, each report and each call. */
+/**
+ * What the requests of a run were for, and how many a careful client needs:
+ * - a poll, one a slot and one on joining; a direct call, one a page,
+ * - a history, the pages of what was asked for, one more where their number is not known, and one that confirms a silence
+ *   at its beginning,
+ * - a report a series for where its candles begin, and a search that is logarithmic where none tells it,
+ * - what failed, once more after its wait; what lacks a candle, is out of date or broken, once more, twice a slot at most,
+ * - a closing that no `Date` proves, once more, for ten closings until the clock is known.
+ */
 export function accountsOf(log: RunLog): Promise<readonly Account[]> {
   let accounts = known.get(log);
   if (accounts === undefined) {
-    accounts = new Ledger(log).settle();
+    accounts = settle(log);
     known.set(log, accounts);
   }
   return accounts;
 }
 
-class Ledger {
-  readonly #log: RunLog;
-  readonly #accounts: Account[] = [];
-  /** By what they ask for; what is accounted for is taken out. */
-  readonly #exchanges = new Map<string, Exchange[]>();
-  /** How often the creation of a pair may be asked for. */
-  readonly #reports = new Map<string, number>();
-
-  constructor(log: RunLog) {
-    this.#log = log;
-    for (const exchange of log.exchanges) {
-      // What was lost with its connection the service has not seen, and it is sent again.
-      if (exchange.faults.includes(CLOSED)) continue;
-      const { kind, series } = askedBy(exchange.url);
-      const key = `${kind} ${series}${exchange.priority === "history" && kind === "ohlcv" ? " history" : ""}`;
-      const list = this.#exchanges.get(key);
-      if (list === undefined) this.#exchanges.set(key, [exchange]);
-      else list.push(exchange);
+async function settle(log: RunLog): Promise<readonly Account[]> {
+  const accounts: Account[] = [];
+  const requests = requestsOf(log);
+  const open = (key: string): [readonly Exchange[], Account] => {
+    const exchanges = requests.get(key) ?? [];
+    requests.delete(key);
+    const account = new Account(key, exchanges.length, exchanges.at(-1)?.sent ?? log.plan.world.start);
+    accounts.push(account);
+    return [exchanges, account];
+  };
+  const read = grouped(log.stays, ({ plan }) =>
+    "timeframe" in plan.options ? nameOf(plan.options as Series) : undefined,
+  );
+  const seriesOf = new Map<string, number>();
+  for (const [name, stays] of read) {
+    const [exchanges, account] = open(`ohlcv ${name}`);
+    const isCall = ({ url }: Exchange) => stays.some(({ plan }) => isOf(plan, url));
+    const calls = exchanges.filter(isCall);
+    const polls = exchanges.filter((exchange) => !isCall(exchange));
+    for (const feed of log.plan.feeds.filter(({ series }) => nameOf(series) === name)) {
+      const own = stays.filter(({ plan }) => "feed" in plan && plan.feed === feed);
+      await allowPolls(log, feed, own, polls, account);
     }
-  }
-
-  async settle(): Promise<readonly Account[]> {
-    for (const feed of this.#log.plan.feeds) {
-      const stays = this.#log.stays.filter(({ plan }) => "feed" in plan && plan.feed === feed);
-      // Whoever reads a range of what others watch does so as a history.
-      const reads = this.#log.stays.filter(
-        ({ plan }) => plan.kind === "fetch" && keyOf(plan.options) === keyOf(feed.series),
-      );
-      const [polls, account] = this.#open(keyOf(feed.series), `polls of ${feed.series.timeframe}`);
-      this.#askReports(feed.series, await allowPolls(this.#log, feed, stays, polls, account));
-      await this.#settleWalks(feed.series, [...stays, ...reads]);
-    }
-    const fed = new Set(this.#log.plan.feeds.map(({ series }) => keyOf(series)));
-    const calls = this.#log.stays.filter(
-      ({ plan }) => ["fetch", "page", "pages"].includes(plan.kind) && !fed.has(keyOf(plan.options as Series)),
-    );
-    for (const [key, stays] of grouped(calls, ({ plan }) => keyOf(plan.options as Series))) {
-      const series = stays[0]!.plan.options as Series;
-      const [exchanges, account] = this.#open(key, `calls for ${series.timeframe}`);
-      account.allow("call", stays.filter(({ plan }) => plan.kind !== "fetch").length);
-      for (const exchange of exchanges) {
-        const read = readOf(exchange);
-        if (read !== undefined) account.allow("page", await pagesAfter(this.#log, series, read));
-      }
-      allowFailures(this.#log, exchanges, account, ({ url }, failed) => url === failed.url);
-      await this.#settleWalks(series, stays);
-    }
-    this.#settleReports();
-    for (const [key, exchanges] of this.#exchanges) this.#account(`nobody: ${key}`, exchanges);
-    return this.#accounts;
-  }
-
-  async #settleWalks(series: Series, stays: readonly StayLog[]): Promise<void> {
+    await allowCalls(log, stays, calls, account);
     const walks: Walk[] = [];
     for (const stay of stays) {
-      const walk = walkOf(this.#log, stay);
-      if (walk !== undefined) walks.push({ ...walk, ...(await this.#missingIn(walk, stay)) });
+      const walk = walkOf(log, stay);
+      if (walk !== undefined) walks.push({ ...walk, ...(await missingIn(log, walk, stay)) });
     }
-    const [exchanges, account] = this.#open(`${keyOf(series)} history`, `histories of ${series.timeframe}`);
-    this.#askReports(series, await allowWalks(this.#log, walks, exchanges, account));
+    await allowWalks(log, walks, ...open(`ohlcv ${name} history`));
+    const pair = name.split(" ")[0]!;
+    seriesOf.set(pair, (seriesOf.get(pair) ?? 0) + 1);
   }
-
-  /** What of a walk's range a store does not have when it begins, and how often that has failed, or let go of some, since. */
-  async #missingIn(walk: Walk, { joined, left, ended }: StayLog): Promise<Partial<Walk>> {
-    const { store } = this.#log;
-    if (store === undefined) return {};
-    const { pairAddress, timeframe, currency } = walk.series;
-    const name = `${pairAddress} ${timeframe} ${currency}`;
-    const calls = store.calls.filter(({ series }) => series === name);
-    const covered = coveredAt(store.before.get(name)?.covered ?? [], calls, joined);
-    const range = { from: await beginningOf(this.#log, walk), to: walk.to };
-    const until = left ?? ended?.at ?? Number.POSITIVE_INFINITY;
-    const troubles = calls.filter(
-      ({ operation, at, ended: end }) =>
-        at >= joined &&
-        at <= until &&
-        (operation === "forget" || (operation === "read" && !isAnswered(this.#log, { at, end }))),
-    ).length;
-    const missing = covered.reduce((left: readonly Span[], span) => withoutSpan(left, span), [range]);
-    return { missing: troubles > 0 ? [range] : missing, pieces: missing.length + troubles };
+  const reports = grouped(log.stays, ({ plan }) => reportOf(plan.options));
+  for (const pair of seriesOf.keys()) if (!reports.has(`${pair} null`)) reports.set(`${pair} null`, []);
+  for (const [name, stays] of reports) {
+    const series = name.endsWith(" null") ? (seriesOf.get(name.split(" ")[0]!) ?? 0) : 0;
+    allowReports(log, stays, series, ...open(`snipers ${name}`));
   }
-
-  #askReports({ pairAddress }: Series, times: number): void {
-    this.#reports.set(pairAddress, (this.#reports.get(pairAddress) ?? 0) + times);
-  }
-
-  #settleReports(): void {
-    const watched = this.#log.stays.filter(({ plan }) => SNIPER_KINDS.includes(plan.kind));
-    const keyOfReport = ({ plan }: StayLog) => {
-      const { pairAddress, blocksAfterCreation = null } = plan.options as {
-        pairAddress: string;
-        blocksAfterCreation?: number;
-      };
-      return `snipers ${pairAddress} ${blocksAfterCreation}`;
-    };
-    const stays = grouped(watched, keyOfReport);
-    for (const pair of this.#reports.keys()) {
-      const key = `snipers ${pair} null`;
-      if (!stays.has(key)) stays.set(key, []);
-    }
-    for (const [key, list] of stays) {
-      const [exchanges, account] = this.#open(key, `reports (${key})`);
-      const calls = list.filter(({ plan }) => plan.kind === "report").length;
-      account.allow("call", calls);
-      const streams = list.filter(({ plan }) => plan.kind !== "report");
-      this.#settleWatch(streams, exchanges, account);
-      const [, pair = "", blocks] = key.split(" ");
-      const reports = blocks === "null" ? (this.#reports.get(pair) ?? 0) : 0;
-      account.allow("report", reports);
-      // Readers ask for it at the same time, each on its own.
-      if (reports + calls > 0)
-        account.allow("failure", exchanges.filter(({ told }) => told?.isGood === false).length);
-      else allowFailures(this.#log, exchanges, account);
-    }
-  }
-
-  #settleWatch(stays: readonly StayLog[], exchanges: readonly Exchange[], account: Account): void {
-    const clock = new KnownClock(this.#log);
-    for (const [at, span] of spansOf(this.#log, stays).entries()) {
-      const { every = 60_000 } = stays[0]!.plan.options as { every?: number };
-      const slots = Array.from(
-        { length: Math.floor((span.until - span.from) / every) },
-        (_, at) => span.from + (at + 1) * every,
-      );
-      account.allow("slot", awakeSlots(this.#log, slots));
-      account.allow(at === 0 ? "firstLook" : "laterLook");
-      const jumps = jumpsWithin(this.#log, span);
-      account.allow("jump", jumps);
-      if (this.#log.plan.world.machines !== undefined) account.allow("machines", 1 + jumps);
-      let before: ReadonlySet<string> = new Set();
-      for (const exchange of exchanges) {
-        const { told, body, sent } = exchange;
-        if (told?.isGood !== true || body === undefined || !isWithin(this.#log, sent, span)) continue;
-        const names = namesIn(body);
-        if ([...before].some((name) => !names.has(name))) account.allow("lacking");
-        if (clock.contradicts(exchange)) account.allow("contradiction");
-        before = names;
-      }
-    }
-  }
-
-  /** The requests for something, and an account for them. */
-  #open(key: string, name: string): [readonly Exchange[], Account] {
-    const exchanges = this.#exchanges.get(key) ?? [];
-    this.#exchanges.delete(key);
-    return [exchanges, this.#account(name, exchanges)];
-  }
-
-  #account(name: string, exchanges: readonly Exchange[]): Account {
-    const account = new Account(name);
-    account.sent = exchanges.length;
-    account.lastSent = exchanges.at(-1)?.sent ?? this.#log.plan.world.start;
-    this.#accounts.push(account);
-    return account;
-  }
+  for (const key of [...requests.keys()]) open(key);
+  return accounts;
 }
 
-const SNIPER_KINDS: readonly string[] = ["snipers", "sniper-status", "report"];
-
-function keyOf({ pairAddress, timeframe, currency }: Series): string {
-  return `ohlcv ${pairAddress} ${timeframe} ${currency}`;
+/** By what they ask for. What was lost with its connection the service has not seen, and it is sent again. */
+function requestsOf({ exchanges }: RunLog): Map<string, readonly Exchange[]> {
+  const seen = exchanges.filter(({ faults }) => !faults.includes(CLOSED));
+  return grouped(seen, ({ url, priority }) => {
+    const { kind, series } = askedBy(url);
+    return `${kind} ${series}${priority === "history" && kind === "ohlcv" ? " history" : ""}`;
+  });
 }
 
-function grouped<T>(list: readonly T[], keyOf: (one: T) => string): Map<string, T[]> {
+function grouped<T>(list: readonly T[], keyOf: (one: T) => string | undefined): Map<string, readonly T[]> {
   const groups = new Map<string, T[]>();
-  for (const one of list) groups.set(keyOf(one), [...(groups.get(keyOf(one)) ?? []), one]);
+  for (const one of list) {
+    const key = keyOf(one);
+    if (key === undefined) continue;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [one]);
+    else group.push(one);
+  }
   return groups;
 }
 
-/** Whether a store has answered in time. */
-function isAnswered({ plan }: RunLog, { at, end }: { at: number; end: StoreCall["ended"] }): boolean {
-  return end?.isGood === true && end.at - at < (plan.world.client.timeout ?? 10_000);
+function nameOf({ pairAddress, timeframe, currency }: Series): string {
+  return `${pairAddress} ${timeframe} ${currency}`;
+}
+
+/** Whether a request is a direct call's: one for its very range. */
+function isOf(plan: WatcherPlan, url: string): boolean {
+  if (plan.kind !== "page" && plan.kind !== "pages") return false;
+  const { fromDate, toDate } = plan.options;
+  const { from, to } = askedBy(url);
+  return fromDate - from >= 0 && fromDate - from < 1_000 && to - toDate >= 0 && to - toDate < 1_000;
+}
+
+/** The sniper report that somebody asks for; candles have a timeframe. */
+function reportOf(options: object): string | undefined {
+  const { pairAddress, blocksAfterCreation = null } = options as Record<string, unknown>;
+  return "timeframe" in options ? undefined : `${pairAddress} ${blocksAfterCreation}`;
 }
 
 /** What somebody wants to have read besides the polls. */
@@ -216,16 +130,26 @@ function walkOf({ plan: { world } }: RunLog, { plan, joined }: StayLog): Walk | 
   return { series: plan.options, weekStart, from, to: now, candles };
 }
 
-/** The wallets and transactions of a report, whatever it holds. */
-function namesIn(body: string): ReadonlySet<string> {
-  const names = new Set<string>();
-  const listIn = (value: unknown) => (Array.isArray(value) ? (value as unknown[]) : []);
-  for (const row of listIn((JSON.parse(body) as { result?: unknown }).result)) {
-    const { walletAddress, snipedTransactions, sellTransactions } = Object(row) as Record<string, unknown>;
-    names.add(String(walletAddress));
-    for (const [side, list] of [snipedTransactions, sellTransactions].entries()) {
-      for (const one of listIn(list)) names.add(`${walletAddress} ${side} ${Object(one).transactionHash}`);
-    }
-  }
-  return names;
+/** What of a walk's range a store does not have when it begins: all of it where that has failed, or let go of some, since. */
+async function missingIn(log: RunLog, walk: Walk, { joined, left, ended }: StayLog): Promise<Partial<Walk>> {
+  const { store } = log;
+  if (store === undefined) return {};
+  const name = nameOf(walk.series);
+  const calls = store.calls.filter(({ series }) => series === name);
+  const covered = coveredAt(store.before.get(name)?.covered ?? [], calls, joined);
+  const range = { from: await beginningOf(log, walk), to: walk.to };
+  const until = left ?? ended?.at ?? Number.POSITIVE_INFINITY;
+  const isInTrouble = calls.some(
+    (call) =>
+      call.at >= joined &&
+      call.at <= until &&
+      (call.operation === "forget" || (call.operation === "read" && !isAnswered(log, call))),
+  );
+  if (isInTrouble) return { missing: [range] };
+  return { missing: covered.reduce((left: readonly Span[], span) => withoutSpan(left, span), [range]) };
+}
+
+/** Whether a store has answered in time. */
+function isAnswered({ plan }: RunLog, { at, ended }: StoreCall): boolean {
+  return ended?.isGood === true && ended.at - at < (plan.world.client.timeout ?? 10_000);
 }

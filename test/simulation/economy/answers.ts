@@ -1,21 +1,10 @@
-import type { Series, WeekStart } from "../../../src/index.js";
-import { intervalsOf } from "../calendar.js";
-import { type Exchange, FOREIGN } from "../exchanges.js";
-import { type Asked, askedBy, type Read, readBody } from "../reads.js";
+import type { Intervals } from "../calendar.js";
+import { type Exchange, FOREIGN, hasFalseDate } from "../exchanges.js";
+import { askedBy, type Read, readBody } from "../reads.js";
 import type { RunLog } from "../run-log.js";
-import { candlesAt } from "../truth.js";
 
-/** Those that leave a cursor which leads nowhere, or an answer that may hold one. */
-const CURSOR_FAULTS: readonly string[] = [
-  "emptyPage",
-  "loopingCursor",
-  "dripping",
-  "longCursor",
-  "cached",
-  FOREIGN,
-];
-/** So many answers that lack a candle, one after the other, leave no doubt that it is gone. */
-const ABSENCES = 3;
+/** Beyond what an answer's `Date` and its way here can hide, ms. */
+const FAR = 2_000;
 
 /** Whether a request asks only whether there is anything in its range. */
 export function isProbe({ url }: Exchange): boolean {
@@ -27,71 +16,83 @@ export function readOf(exchange: Exchange): Read | undefined {
   return exchange.told?.isGood === true ? readBody(exchange, askedBy(exchange.url)) : undefined;
 }
 
-/** The pages that may follow an answer: as many as its range fills, or one more along a cursor that leads nowhere. */
-export async function pagesAfter(
-  log: RunLog,
-  series: Series,
-  { exchange, asked, served, cursor }: Read,
-): Promise<number> {
-  if (cursor === undefined) return 0;
-  const leadsNowhere =
-    cursor.startsWith("withFaults.") || exchange.faults.some((kind) => CURSOR_FAULTS.includes(kind));
-  if (leadsNowhere) return 1;
-  if (asked.cursor !== undefined) return 0;
-  const { size } = candlesAt(log, series, { ...asked, at: exchange.answeredAt! - exchange.lag });
-  return Math.ceil(size / Math.max(1, served));
+/** Whether an answer is not whole, was made for another question, or lies about the time. */
+export function isDoubtful({ exchange, broken, hasUnidentifiedRow }: Read): boolean {
+  const isOther = exchange.faults.includes(FOREIGN) || exchange.hidesAge;
+  return hasFalseDate(exchange) || isOther || broken.size > 0 || hasUnidentifiedRow;
 }
 
-/** The candles that answers have shown, and how often they have been absent since. */
-export class Shown {
-  readonly #series: Series;
-  readonly #weekStart: WeekStart | undefined;
-  /** Whether the candle that starts with a range is in it. */
-  readonly #isInclusive: boolean;
-  readonly #absences = new Map<number, number>();
-  /** What the pages of the present walk have shown. */
-  #walk: { asked: Asked; rows: Set<number>; isUnsure: boolean } | undefined;
+/** Whether an interval has ended and settled since a cache's copy was made. */
+export function isOutdated({ exchange }: Read, { start }: Intervals, settle: number): boolean {
+  const madeAt = exchange.answeredAt!;
+  return start(madeAt - settle) !== start(madeAt + exchange.old - settle);
+}
 
-  constructor({ plan }: RunLog, series: Series, weekStart: WeekStart | undefined) {
-    this.#series = series;
-    this.#weekStart = weekStart;
-    this.#isInclusive = plan.world.quirks.inclusive !== "neither";
-  }
+/** The candles that answers have shown, until one lacks them. */
+export class Shown {
+  readonly #known = new Set<number>();
+  #walk = new Set<number>();
+  #hasAny = false;
 
   /** Whether any answer has shown a candle. */
   get hasAny(): boolean {
-    return this.#absences.size > 0;
+    return this.#hasAny;
   }
 
-  /** Takes in a page; gives whether the walk that ends with it lacks a candle that was shown before. */
-  lacks({ asked, rows, broken, hasUnidentifiedRow, cursor }: Read): boolean {
-    if (asked.cursor === undefined || this.#walk?.asked.from !== asked.from)
-      this.#walk = { asked, rows: new Set(), isUnsure: false };
-    const walk = this.#walk;
-    for (const timestamp of [...rows.keys(), ...broken]) walk.rows.add(timestamp);
-    walk.isUnsure ||= hasUnidentifiedRow;
-    const isLacking = cursor === undefined && !walk.isUnsure && this.#missIn(walk.asked, walk.rows);
-    for (const timestamp of rows.keys()) this.#absences.set(timestamp, 0);
-    return isLacking;
+  has(timestamp: number): boolean {
+    return this.#known.has(timestamp);
   }
 
-  #missIn({ from, to }: Asked, rows: ReadonlySet<number>): boolean {
-    const intervals = intervalsOf(this.#series.timeframe, this.#weekStart);
-    const starts =
-      intervals.count(from, to) < this.#absences.size
-        ? function* () {
-            for (let start = intervals.start(from); start < to; start = intervals.end(start)) yield start;
-          }
-        : () => this.#absences.keys();
+  /** Takes in a page; gives whether the range that ends with it lacks a candle that was shown before. */
+  lacks({ asked: { from, to, cursor }, rows, broken, hasUnidentifiedRow, cursor: next }: Read): boolean {
+    if (cursor === undefined) this.#walk = new Set();
+    for (const timestamp of [...rows.keys(), ...broken]) this.#walk.add(timestamp);
     let isLacking = false;
-    for (const start of starts()) {
-      const absences = this.#absences.get(start);
-      const isAsked = start < to && (start > from || (start === from && this.#isInclusive));
-      if (absences === undefined || !isAsked || rows.has(start)) continue;
-      isLacking = true;
-      if (absences + 1 < ABSENCES) this.#absences.set(start, absences + 1);
-      else this.#absences.delete(start);
+    if (next === undefined && !hasUnidentifiedRow) {
+      for (const timestamp of this.#known) {
+        if (timestamp <= from || timestamp >= to || this.#walk.has(timestamp)) continue;
+        isLacking = true;
+        this.#known.delete(timestamp);
+      }
     }
+    for (const timestamp of rows.keys()) this.#known.add(timestamp);
+    this.#hasAny ||= rows.size > 0;
     return isLacking;
   }
+}
+
+/**
+ * Whether nobody can tell from an answer's `Date`, in whole seconds, if an interval has ended and settled: that may have
+ * happened within its second, or with the next. `ahead`: how far another machine's clock may be.
+ */
+export function leavesClosingOpen(
+  { headers: { date } }: Exchange,
+  { start }: Intervals,
+  settle: number,
+  ahead: number,
+): boolean {
+  return date !== undefined && start(date + 1_000 - settle) + settle > date - ahead;
+}
+
+/** Whether a range that was asked for had ended before the interval in which it was answered. */
+export function missesPresent({ asked, exchange }: Read, { start, shift }: Intervals): boolean {
+  return shift(start(asked.to), -1) <= start(exchange.answeredAt! + exchange.ahead);
+}
+
+/** How often a question has to be asked again that went out before the time was known: by answers that agree on it. */
+export function timesUnknown({ told }: RunLog, exchange: Exchange): number {
+  const { sent, headers } = exchange;
+  // The machine's own clock is one of two that agree.
+  const isFar = headers.date !== undefined && Math.abs(headers.date - sent) > FAR;
+  let missing = isFar ? 2 : 1;
+  for (const other of told) {
+    if (missing === 0) break;
+    if (other !== exchange && other.received !== undefined && other.received <= sent) missing -= 1;
+  }
+  return missing;
+}
+
+/** Whether a page ends with a cursor that a fault has made up, or leaves where it should not. */
+export function leadsNowhere({ exchange, cursor }: Read): boolean {
+  return cursor !== undefined && (exchange.faults.length > 0 || cursor.startsWith("withFaults."));
 }

@@ -1,23 +1,22 @@
 import type { Exchange } from "../exchanges.js";
-import { askedBy } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import type { Account } from "./allowed.js";
 
-/** The longest wait after a failure, ms. */
-const LONGEST_RECOVERY = 60_000;
-/** The part of a back-off that has to pass in any case: what is waited for by one clock may be less by another. */
+/** The longest wait after failures in a row, ms. */
+const LONGEST_WAIT = 60_000;
+/** The part of a wait that has to pass in any case: what is waited for by one clock may be less by another. */
 const PATIENCE = 0.5;
 
 /**
- * What failed requests excuse: each the next one for the same, but only if it has waited as long as the client's rules
- * say. Gives those that failed for good.
+ * A request that failed is sent again, but not before it has waited as `retry` says; after its last attempt, as after
+ * failures in a row.
  */
-export function allowFailures(
+export function allowRetries(
   log: RunLog,
   exchanges: readonly Exchange[],
   account: Account,
   isSame: (next: Exchange, failed: Exchange) => boolean = () => true,
-): number {
+): void {
   const { retry } = log.plan.world.client;
   const rules = {
     attempts: 3,
@@ -26,33 +25,21 @@ export function allowFailures(
     ...(retry === false ? { attempts: 1 } : retry),
   };
   const endOf = endsOf(log);
-  let failedForGood = 0;
   /** Looks that failed for good, in a row. */
   let row = 0;
-  for (let at = 0; at < exchanges.length; at += 1) {
-    const failed = exchanges[at]!;
+  for (const [at, failed] of exchanges.entries()) {
     const { told, attempt = 1 } = failed;
     if (told?.isGood === true) row = 0;
     if (told?.isGood !== false) continue;
-    let next = at + 1;
-    while (next < exchanges.length && !isSame(exchanges[next]!, failed)) next += 1;
-    const after = exchanges[next];
+    const ended = endOf.get(failed)!;
+    const after = exchanges.find((next, index) => index > at && next.sent >= ended && isSame(next, failed));
     const isRetry = attempt < rules.attempts && after?.attempt === attempt + 1;
-    if (!isRetry) {
-      row += 1;
-      failedForGood += 1;
-    }
+    if (!isRetry) row += 1;
     const wait = isRetry
       ? Math.min(rules.maxDelay, rules.baseDelay * 2 ** (attempt - 1))
-      : Math.min(LONGEST_RECOVERY, Math.max(1_000, rules.maxDelay) * 2 ** (row - 1));
-    if (after !== undefined && after.sent - endOf.get(failed)! >= PATIENCE * wait) account.allow("failure");
+      : Math.min(LONGEST_WAIT, Math.max(1_000, rules.maxDelay) * 2 ** (row - 1));
+    if (after !== undefined && after.sent - ended >= PATIENCE * wait) account.allow("retry");
   }
-  return failedForGood;
-}
-
-/** Whether a request begins the same range as another one. */
-export function beginsAlike(a: Exchange, b: Exchange): boolean {
-  return askedBy(a.url).from === askedBy(b.url).from;
 }
 
 const ends = new WeakMap<RunLog, ReadonlyMap<Exchange, number>>();

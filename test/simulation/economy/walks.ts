@@ -1,21 +1,19 @@
 import type { Series, WeekStart } from "../../../src/index.js";
-import { type Intervals, intervalsOf } from "../calendar.js";
+import { intervalsOf } from "../calendar.js";
 import type { Span } from "../coverage.js";
 import type { Exchange } from "../exchanges.js";
-import type { Asked } from "../reads.js";
+import { askedBy, type Read } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import type { Account } from "./allowed.js";
-import { isProbe, pagesAfter, readOf, Shown } from "./answers.js";
-import { allowFailures, beginsAlike } from "./failures.js";
+import { isDoubtful, leadsNowhere, readOf, Shown, timesUnknown } from "./answers.js";
+import { allowRetries } from "./failures.js";
+import { isTold, Search } from "./search.js";
 
-/** The first slice, in intervals, how much longer than the one before each may be, and the candles that it is to hold. */
-const SLICE = { first: 995, growth: 8, candles: 900 };
+/** Rows that a page holds at most, as asked for. */
+const PAGE = 1_000;
 /** No chain with token pairs is older. */
-const EARLIEST = Date.UTC(2009, 0, 1);
-/** Halves that a search asks for, and with them the longer and longer ranges that come before. */
-const STEPS_A_HALF = 1.5;
-
+export const EARLIEST = Date.UTC(2009, 0, 1);
 /** A range that somebody wants to have read. */
 export interface Walk {
   readonly series: Series;
@@ -24,79 +22,75 @@ export interface Walk {
   readonly from: number | undefined;
   readonly to: number;
   readonly candles: number;
-  /** What of it no store has, in so many pieces, each of them read on its own; default: all of it, in one. */
+  /** What of it no store has; default: all of it. */
   readonly missing?: readonly Span[];
-  readonly pieces?: number;
 }
 
-/** The search for the beginning of a series in a range. */
-export function allowSearch(
-  account: Account,
-  intervals: Intervals,
-  { from, to }: { from: number; to: number },
-  times = 1,
-): void {
-  const halves = Math.log2(2 + intervals.count(Math.max(from, EARLIEST), to));
-  account.allow("step", times * Math.ceil(STEPS_A_HALF * halves));
-  account.allow("found", times);
+/** The rows of a page: what the service says, or what may be asked for. */
+export function pageSizeOf({ plan: { world } }: RunLog): number {
+  return world.quirks.pageSize ?? PAGE;
 }
 
-/** What it takes to read ranges of one series, and what their answers excuse; gives how often a beginning may be looked for. */
+/** What it takes to read ranges of one series: their pages, a confirmation of a silence at their beginning, and what was struck. */
 export async function allowWalks(
   log: RunLog,
   walks: readonly Walk[],
   exchanges: readonly Exchange[],
   account: Account,
-): Promise<number> {
-  const longest = walks.reduce<Walk | undefined>(
-    (a, b) => (a && startOf(a) <= startOf(b) ? a : b),
-    undefined,
-  );
-  if (longest === undefined) return 0;
-  const intervals = intervalsOf(longest.series.timeframe, longest.weekStart);
-  const range = { from: startOf(longest), to: Math.max(...walks.map(({ to }) => to)) };
-  // From the shortest slice to the longest, and from there on back where candles lie close to each other.
-  const lengths = intervals.count(range.from, range.to) / SLICE.first;
-  const growth = Math.ceil(Math.log(Math.max(1, lengths)) / Math.log(SLICE.growth));
-  account.allow("guessedEnd", walks.length);
+): Promise<void> {
+  const pageSize = pageSizeOf(log);
   for (const walk of walks) {
-    const { pieces = 1 } = walk;
-    account.allow("history", pieces);
-    account.allow("page", pieces * growth + Math.floor((2 * (await sizeOf(log, walk))) / SLICE.candles));
+    const { from, to } = { from: await beginningOf(log, walk), to: walk.to };
+    const { missing = [{ from, to }] } = walk;
+    const intervals = intervalsOf(walk.series.timeframe, walk.weekStart);
+    let isSilent = false;
+    for (const span of missing) {
+      const [first = span.to, ...others] = await candlesOf(log, walk, span);
+      account.allow("page", Math.max(1, Math.ceil((1 + others.length) / pageSize)));
+      isSilent ||= first > intervals.start(span.from);
+      // How many candles there are nobody can know before.
+      if (intervals.count(span.from, span.to) > pageSize) account.allow("probe");
+    }
+    if (isSilent) account.allow("silence");
+    // Nor how far back so many of them reach.
+    if (Number.isFinite(walk.candles)) account.allow("probe");
   }
-
-  if (exchanges.some(({ told }) => told?.order === 0)) account.allow("firstWalk");
-
-  const shown = new Shown(log, longest.series, longest.weekStart);
-  let unproven = 0;
-  let restarts = 0;
+  const shown = new Shown();
+  const search = new Search(log, shown);
   for (const exchange of exchanges) {
     const read = readOf(exchange);
-    if (read === undefined || isProbe(exchange)) continue;
-    account.allow("page", await pagesAfter(log, longest.series, read));
-    if (shown.lacks(read)) restarts += 1;
-    else if (exchange.faults.length > 0) account.allow("restart");
-    if (read.served === 0 && isHidden(log, exchange)) unproven += 1;
-    if (read.served === 0 && beginsBefore(log, read.asked)) account.allow("opening");
+    if (read === undefined) continue;
+    if (!isTold(log, read)) search.note(read);
+    if (shown.lacks(read) || isDoubtful(read) || exchange.old > 0 || isHidden(log, read))
+      account.allow("again");
+    account.allow("again", timesUnknown(log, exchange));
+    if (leadsNowhere(read)) account.allow("page");
   }
-  restarts += allowFailures(log, exchanges, account, beginsAlike);
-  account.allow("restart", restarts);
-  account.allow("page", restarts * growth);
-  const searches = Math.min(unproven, walks.length);
-  allowSearch(account, intervals, range, searches);
-  return walks.length + restarts;
+  const [first] = walks;
+  if (first !== undefined) {
+    const range = { from: Math.min(...walks.map(startOf)), to: Math.max(...walks.map(({ to }) => to)) };
+    account.allow("search", search.within(intervalsOf(first.series.timeframe, first.weekStart), range));
+  }
+  allowRetries(
+    log,
+    exchanges,
+    account,
+    (next, failed) => askedBy(next.url).from === askedBy(failed.url).from,
+  );
+}
+
+/** Whether a range comes back empty, as it begins before the pair's creation, although it holds candles. */
+function isHidden({ plan: { world } }: RunLog, { asked: { from, to }, served }: Read): boolean {
+  return (
+    world.quirks.emptyBeforeCreation === true &&
+    served === 0 &&
+    from < world.createdAt &&
+    to > world.createdAt
+  );
 }
 
 function startOf({ from = EARLIEST }: Walk): number {
   return Math.max(EARLIEST, from);
-}
-
-/** How many candles a walk has to read. */
-async function sizeOf(log: RunLog, walk: Walk): Promise<number> {
-  const { to, candles, missing = [{ from: startOf(walk), to }] } = walk;
-  let size = 0;
-  for (const span of missing) size += (await candlesOf(log, walk, span)).length;
-  return Math.min(size, candles);
 }
 
 /** Where the candles begin that a walk wants. */
@@ -111,20 +105,4 @@ async function candlesOf(log: RunLog, { series, weekStart, to: at }: Walk, { fro
   const born = intervalsOf(series.timeframe, weekStart).start(log.plan.world.createdAt);
   const candles = candlesAt(log, series, { from: Math.max(from, born), to, at });
   return [...candles.keys()].sort((a, b) => a - b);
-}
-
-/** Whether a range begins before the pair's creation, and ends after it. */
-function beginsBefore({ plan: { world } }: RunLog, { from, to }: Asked): boolean {
-  return world.network === "mainnet" && from < world.createdAt && to > world.createdAt;
-}
-
-/** Whether no report tells where the series begins, so that an empty answer proves nothing. */
-function isHidden({ plan, told }: RunLog, { answeredAt, sent }: Exchange): boolean {
-  const { network, createdAt } = plan.world;
-  const isBorn = network === "mainnet" && answeredAt! > createdAt + 1_000;
-  const reports = told.filter(({ url }) => url.includes("/snipers"));
-  // The first one after an empty answer is asked for because of that.
-  const next = reports.find((report) => report.sent > sent);
-  const known = reports.filter((report) => report.sent <= sent || report === next);
-  return !isBorn || known.some((report) => !report.told!.isGood);
 }

@@ -1,0 +1,56 @@
+import { CLOSED } from "../connections.js";
+import type { FeedPlan } from "../plan.js";
+import { askedBy } from "../reads.js";
+import type { RunLog } from "../run-log.js";
+import { serviceClockOf } from "../service-time.js";
+import { readOf, Shown } from "./answers.js";
+import { isWithin, slotsWithin, spansOf } from "./spans.js";
+
+/** After trouble, or after somebody has joined, the clock is known by so many closings. */
+const SETTLED = 10;
+/** Over fewer closings one request more would weigh too much. */
+const LEAST = 10;
+
+/** What a feed of closings has taken in good health. */
+export interface Health {
+  readonly feed: FeedPlan;
+  readonly closings: number;
+  /** All but those that an answer made necessary which lacked a candle: that is there no more, or not yet. */
+  readonly requests: number;
+  readonly until: number;
+}
+
+/** The requests a closed candle, of each stretch of good health of a feed that polls at closings alone. */
+export function healthOf(log: RunLog): readonly Health[] {
+  const clock = serviceClockOf(log.plan.world);
+  const healthyFrom = clock.at(log.plan.world.start + log.plan.healthyFrom);
+  const list: Health[] = [];
+  for (const feed of log.plan.feeds.filter(({ every }) => every === "close")) {
+    const stays = log.stays.filter(({ plan }) => "feed" in plan && plan.feed === feed);
+    const { pairAddress, timeframe, currency } = feed.series;
+    const polls = log.exchanges.filter(({ url, priority, faults }) => {
+      const { kind, series } = askedBy(url);
+      const isOwn = kind === "ohlcv" && series === `${pairAddress} ${timeframe} ${currency}`;
+      return isOwn && priority !== "history" && !faults.includes(CLOSED);
+    });
+    for (const { from, until } of spansOf(log, stays)) {
+      const healthy = { from: Math.max(from, healthyFrom), until };
+      const slots = slotsWithin(feed, healthy).slice(SETTLED);
+      const closings = slots.length - 2;
+      if (closings < LEAST) continue;
+      // From the middle between two closings to the middle between two others.
+      const stretch = {
+        from: (slots[0]! + slots[1]!) / 2,
+        until: (slots.at(-2)! + slots.at(-1)!) / 2,
+      };
+      const own = polls.filter(({ sent }) => isWithin(log, sent, stretch));
+      const shown = new Shown();
+      const excused = own.filter((exchange) => {
+        const read = readOf(exchange);
+        return read !== undefined && shown.lacks(read);
+      });
+      list.push({ feed, closings, requests: own.length - excused.length, until: clock.until(stretch.until) });
+    }
+  }
+  return list;
+}

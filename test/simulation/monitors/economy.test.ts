@@ -1,0 +1,162 @@
+import { describe, expect, it } from "vitest";
+import type { Exchange } from "../exchanges.js";
+import type { FeedPlan, WatcherPlan } from "../plan.js";
+import type { RunLog } from "../run-log.js";
+import { watchEconomy } from "./economy.js";
+import type { Context } from "./monitor.js";
+
+const MINUTE = 60_000;
+const START = Date.UTC(2024, 5, 3);
+/** The first swap; from then on there is one a minute, but for a silence that a test asks for. */
+const BORN = START - 5_000 * MINUTE;
+/** When somebody joins, after the closing of the interval before. */
+const JOINED = 2_000;
+const SERIES = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" } as const;
+const FEED = {
+  series: SERIES,
+  every: "close",
+  settle: 1_000,
+  revisionWindow: 2,
+  weekStart: "monday",
+  period: MINUTE,
+} as unknown as FeedPlan;
+
+interface Asked {
+  readonly at: number;
+  readonly from: number;
+  readonly to: number;
+  readonly priority?: "history";
+  /** Absent where the request failed. */
+  readonly rows?: readonly number[];
+}
+
+/** What a run breaks: a feed or calls from START on, and all that was asked for. */
+async function breachesOf(watchers: readonly WatcherPlan[], requests: readonly Asked[]): Promise<string[]> {
+  const exchanges = requests.map(({ at, from, to, priority, rows }, number) => {
+    const order = number + 1;
+    const sent = at + 20 * number;
+    const series = `timeframe=${SERIES.timeframe}&currency=${SERIES.currency}`;
+    const range = `fromDate=${from / 1_000}&toDate=${to / 1_000}`;
+    const row = (timestamp: number) => ({
+      ...{ open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 },
+      timestamp: new Date(timestamp).toISOString(),
+    });
+    return {
+      url: `http://localhost/token/mainnet/pairs/pair/ohlcv?${series}&${range}`,
+      ...{ sent, received: sent + 10, answeredAt: sent + 5, old: 0, ahead: 0, attempt: 1, faults: [] },
+      priority: priority ?? "close",
+      headers: { date: Math.floor(sent / 1_000) * 1_000 },
+      body: JSON.stringify({ result: rows?.map(row) }),
+      told: { order, isGood: rows !== undefined },
+    } as unknown as Exchange;
+  });
+  const stays = watchers.map((plan) => ({ plan, joined: START + plan.from, left: START + plan.until }));
+  const world = {
+    ...{ start: START, offset: 0, network: "mainnet", createdAt: BORN, weekStart: "monday" },
+    ...{ quirks: {}, client: {} },
+  };
+  const swapsIn = ({ from, to }: { from: number; to: number }) =>
+    minutes(Math.max(from, BORN), to).map((timestamp) => ({
+      ...{ timestamp, usdAmount: 1, tokenAmount: 1, nativeAmount: 1 },
+    }));
+  // What was answered before tells the time.
+  const earlier = { url: "http://localhost/", sent: START - 20, received: START - 10, headers: {} };
+  const told = [earlier, ...exchanges];
+  const log = {
+    plan: { world, feeds: [FEED], faults: [], healthyFrom: 0 },
+    source: { pair: () => ({ createdAt: BORN, swaps: swapsIn }) },
+    activities: told.map(({ received }) => ({ at: received, value: { type: "response" } })),
+    ...{ exchanges, told, stays },
+  } as unknown as RunLog;
+  const breaches: string[] = [];
+  const breach = (promise: number, what: string) => breaches.push(`${promise}: ${what}`);
+  await watchEconomy(log, { breach } as unknown as Context);
+  return breaches;
+}
+
+/** The starts of the minutes in `[from, to)`. */
+function minutes(from: number, to: number): number[] {
+  const first = Math.ceil(from / MINUTE) * MINUTE;
+  return Array.from(
+    { length: Math.max(0, Math.ceil((to - first) / MINUTE)) },
+    (_, at) => first + at * MINUTE,
+  );
+}
+
+const watching = (until: number): WatcherPlan =>
+  ({ kind: "candles", feed: FEED, options: SERIES, from: JOINED, until }) as WatcherPlan;
+const fetching = (from: number, to: number): WatcherPlan =>
+  ({ kind: "fetch", options: { ...SERIES, from, to }, from: 0, until: MINUTE }) as WatcherPlan;
+
+/** A look at what may change. */
+const look = (at: number): Asked => {
+  const [from, to] = [START + at - 4 * MINUTE, START + at + MINUTE].map(
+    (instant) => Math.floor(instant / MINUTE) * MINUTE,
+  ) as [number, number];
+  return { at: START + at, from, to: to + MINUTE, rows: minutes(from, START + at) };
+};
+const closings = (count: number) => Array.from({ length: count }, (_, at) => look((at + 1) * MINUTE + 1_000));
+const read = (from: number, to: number, rows = minutes(from, to)): Asked => ({
+  ...{ at: START + 100, from, to, rows },
+  priority: "history",
+});
+
+describe("a poll", () => {
+  it("may take one request a closing, and one on joining", async () => {
+    expect(await breachesOf([watching(31 * MINUTE)], [look(JOINED + 1), ...closings(30)])).toEqual([]);
+  });
+
+  it("may not ask each closing twice, before the clock is known or after", async () => {
+    const twice = closings(30).flatMap((asked) => [asked, { ...asked, at: asked.at + 1_000 }]);
+    expect(await breachesOf([watching(31 * MINUTE)], [look(JOINED + 1), ...twice])).toEqual([
+      expect.stringMatching(/^9: sends 61 requests for ohlcv pair 1min usd, 31 at most/),
+      expect.stringMatching(/^9: sends \d+ requests for 18 closings of 1min/),
+    ]);
+  });
+
+  it("asks once more for a candle that an answer lacks", async () => {
+    const [first, second, ...others] = closings(9) as [Asked, Asked, ...Asked[]];
+    const lacking = { ...second, rows: second.rows!.filter((timestamp) => timestamp !== first.rows!.at(-2)) };
+    const again = (by: number) => ({ ...second, at: second.at + by });
+    const watch = [watching(10 * MINUTE)];
+    expect(await breachesOf(watch, [look(JOINED + 1), first, lacking, again(1_000), ...others])).toEqual([]);
+    const asked = [look(JOINED + 1), first, lacking, again(1_000), again(2_000), again(3_000), ...others];
+    expect(await breachesOf(watch, asked)).toHaveLength(1);
+  });
+
+  it("waits before it sends again what has failed", async () => {
+    const { rows: _, ...failed } = look(MINUTE + 1_000);
+    const later = (by: number) => ({ ...look(MINUTE + 1_000), at: failed.at + by });
+    const others = closings(9).slice(1);
+    const watch = [watching(10 * MINUTE)];
+    expect(await breachesOf(watch, [look(JOINED + 1), failed, later(8_000), ...others])).toEqual([]);
+    expect(await breachesOf(watch, [look(JOINED + 1), failed, later(50), ...others])).toHaveLength(1);
+  });
+});
+
+describe("a read", () => {
+  it("may take the pages of its range, and one more where their number is not known", async () => {
+    const [from, to] = [START - 1_500 * MINUTE, START];
+    const middle = START - 700 * MINUTE;
+    const pages = [read(from, middle), read(middle, to), read(to - MINUTE, to)];
+    expect(await breachesOf([fetching(from, to)], pages)).toEqual([]);
+    expect(await breachesOf([fetching(from, to)], [...pages, read(to - MINUTE, to)])).toHaveLength(1);
+  });
+
+  it("may not ask for what lies between two ranges far apart", async () => {
+    const hours = [START - 4_000 * MINUTE, START - 100 * MINUTE];
+    const fetches = hours.map((from) => fetching(from, from + 60 * MINUTE));
+    const reads = hours.map((from) => read(from, from + 60 * MINUTE));
+    expect(await breachesOf(fetches, reads)).toEqual([]);
+    const between = Array.from({ length: 4 }, (_, at) => read(hours[0]! + at * 1_000 * MINUTE, hours[1]!));
+    expect(await breachesOf(fetches, [...reads, ...between])).toHaveLength(1);
+  });
+
+  it("may confirm the silence at its beginning once", async () => {
+    const [from, to] = [BORN - 100 * MINUTE, BORN + 100 * MINUTE];
+    const silence = read(from, BORN, []);
+    const rest = read(from, to, minutes(BORN, to));
+    expect(await breachesOf([fetching(from, to)], [silence, rest])).toEqual([]);
+    expect(await breachesOf([fetching(from, to)], [silence, silence, silence, rest])).toHaveLength(1);
+  });
+});
