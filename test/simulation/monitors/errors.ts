@@ -122,10 +122,13 @@ function isUnfinished({ exchange, asked, served, cursor = "" }: Read): boolean {
 
 /** Bodies that are no answer are refused, and those that are in order are taken; no request is one that the service refuses. */
 function checkTaken(log: RunLog, context: Context) {
+  /** Whether a cache has given answers to other questions: a cursor out of one belongs to a range that was not asked for. */
+  let wasForeign = false;
   for (const exchange of log.told) {
     if (exchange.status === undefined) continue;
     const { faults, body = "", received } = exchange;
-    if (exchange.status === 400 && !faults.includes("400"))
+    wasForeign ||= faults.includes(FOREIGN);
+    if (exchange.status === 400 && !faults.includes("400") && !wasForeign)
       context.breach(8, `asks for what is refused: ${exchange.url.slice(0, 200)}`, received!);
     const asked = askedBy(exchange.url);
     if (asked.kind !== "ohlcv") {
@@ -139,7 +142,7 @@ function checkTaken(log: RunLog, context: Context) {
       context.breach(8, `takes ${body.slice(0, 60)}`, received!);
     if (read !== undefined && exchange.told!.isGood && isFlooded(read))
       context.breach(8, `takes ${read.served} rows`, received!);
-    if (isClean && !isUnfinished(read) && !exchange.told!.isGood)
+    if (isClean && !isUnfinished(read) && !exchange.told!.isGood && !faults.includes(FOREIGN))
       context.breach(8, `refuses a good answer: ${String(exchange.told!.error)}`, received!);
   }
 }
