@@ -19,7 +19,7 @@ export const TOTALS: readonly SniperTotal[] = [
 ];
 
 /** Two answers are two if the service has made them so many ms apart: copies of one lie closer. */
-export const APART = 1_000;
+const APART = 1_000;
 /** A cache that tells no age gives what is so many ms old at most. */
 const LONGEST_KEPT = 1_000;
 

@@ -1,8 +1,8 @@
-import { type Candle, type CandleEvent, isPairstreamError } from "../../../src/index.js";
-import { isOther, leastLease, type Whom } from "./plan.js";
-import type { Arrival, CollectorLife, NatsBreach, NatsLog, SubscriberLog } from "./run-log.js";
+import { isPairstreamError } from "../../../src/index.js";
+import { calmStretches, isRefused, isShort, takenWithin } from "./health.js";
+import { watchAgreement, watchFinals, watchHearing, watchHistories, watchStored } from "./known-candles.js";
+import type { Arrival, CollectorLife, NatsBreach, NatsLog, Tell } from "./run-log.js";
 
-type Tell = (what: string, at: number) => void;
 type Monitor = (log: NatsLog, tell: Tell) => void;
 
 const MONITORS: Readonly<Record<string, Monitor>> = {
@@ -24,6 +24,9 @@ const MONITORS: Readonly<Record<string, Monitor>> = {
   ends: watchEnds,
   versions: watchVersions,
   agreement: watchAgreement,
+  finals: watchFinals,
+  histories: watchHistories,
+  hearing: watchHearing,
   stored: watchStored,
   takeovers: watchTakeovers,
   memory: watchMemory,
@@ -144,17 +147,6 @@ function watchEnds(log: NatsLog, tell: Tell): void {
 
 const isOfVersion = (error: unknown) => isPairstreamError(error) && error.name === "ContractError";
 
-/** Whether a process is of the version that came second: of two that do not know one another, the first one goes on. */
-function isRefused({ plan, lives }: NatsLog, whom: Whom): boolean {
-  if (plan.others?.kind !== "version") return false;
-  const begun = lives.flatMap(({ collector, activities }) => {
-    const first = activities.find(({ activity }) => activity.type === "slots" && activity.held.length > 0);
-    return first === undefined ? [] : [{ collector, at: first.at }];
-  });
-  const [first] = begun.sort((a, b) => a.at - b.at);
-  return first !== undefined && isOther(plan, whom) !== isOther(plan, { collector: first.collector });
-}
-
 /** Of two versions that do not know one another, the second one believes nothing, asks for nothing, and says so. */
 function watchVersions(log: NatsLog, tell: Tell): void {
   const { ends, lives, subscribers, arrivals } = log;
@@ -175,46 +167,6 @@ function watchVersions(log: NatsLog, tell: Tell): void {
   }
 }
 
-/** The interval from which on a subscriber has to know every candle. */
-function knownFrom({ since, events }: SubscriberLog): number | undefined {
-  if (since !== undefined) return since;
-  const first = events[0]?.event.candle.timestamp;
-  return first;
-}
-
-/**
- * How long the polls of a tight world may need to come before a closing again, in ms: each pair of them takes a second
- * and a round trip, so they slip by that against the closings.
- */
-const SLIPPED_BY = 20_000;
-
-/** Once all is healthy, every subscriber who has stayed knows what the service says. */
-function watchAgreement(log: NatsLog, tell: Tell): void {
-  const { plan, ends, truth, settledUntil } = log;
-  for (const subscriber of log.subscribers) {
-    if (subscriber.left !== undefined || isRefused(log, { subscriber: subscriber.number })) continue;
-    const status = subscriber.statuses.at(-1)?.status;
-    // Where all that the key allows is asked for, a closing waits at times until the next one is due.
-    const patience =
-      2 * plan.interval + plan.timeout + (plan.limit.requests === 2 * plan.slots ? SLIPPED_BY : 0);
-    const isLive = subscriber.statuses.some(
-      ({ status: { state } }, at, all) => state === "live" && (all[at + 1]?.at ?? ends) > ends - patience,
-    );
-    if (status === undefined || !isLive) {
-      tell(`subscriber ${subscriber.number} is ${status?.state}: ${status?.lastError?.message}`, ends);
-      continue;
-    }
-    if ((status.coveredUntil ?? 0) < settledUntil) {
-      tell(`subscriber ${subscriber.number} is covered until ${status.coveredUntil} alone`, ends);
-      continue;
-    }
-    const from = Math.max(knownFrom(subscriber) ?? ends, status.coveredFrom ?? 0);
-    const pair = plan.pairs[subscriber.plan.series]!;
-    const difference = differenceOf(subscriber, truth.get(pair)!, from, settledUntil, plan.start);
-    if (difference !== undefined) tell(`subscriber ${subscriber.number}: ${difference}`, ends);
-  }
-}
-
 /** What a status covers is stored, unless the service has taken it back: then nobody has it to store it again. */
 function watchCovered({ uncovered, truth }: NatsLog, tell: Tell): void {
   for (const { at, subject, gone } of uncovered) {
@@ -223,90 +175,25 @@ function watchCovered({ uncovered, truth }: NatsLog, tell: Tell): void {
   }
 }
 
-/** Once all is healthy, what is stored of every series is what the service says, also where nobody has subscribed. */
-function watchStored({ plan, ends, kept, truth, settledUntil }: NatsLog, tell: Tell): void {
-  for (const [pair, messages] of kept) {
-    const { status } = JSON.parse(messages.get("status") ?? '{"status":{}}');
-    if ((status.coveredUntil ?? 0) < settledUntil) {
-      tell(`${pair} is stored as covered until ${status.coveredUntil} alone`, ends);
-      continue;
-    }
-    const known = new Map<number, Pick<CandleEvent, "candle" | "status">>();
-    for (const [last, text] of messages) {
-      const message = JSON.parse(text);
-      if (/^\d+$/.test(last) && message.removed !== true) known.set(Number(last), message);
-    }
-    const difference = differenceOf(
-      { known },
-      truth.get(pair)!,
-      status.coveredFrom,
-      settledUntil,
-      plan.start,
-    );
-    if (difference !== undefined) tell(`${pair} as it is stored: ${difference}`, ends);
-  }
-}
-
-/** Where somebody knows something else than the service says, or not that it is final; in short. */
-function differenceOf(
-  { known }: { readonly known: ReadonlyMap<number, Pick<CandleEvent, "candle" | "status">> },
-  truth: ReadonlyMap<number, Candle>,
-  from: number,
-  until: number,
-  start: number,
-): string | undefined {
-  const differing: string[] = [];
-  const isAsked = (timestamp: number) => timestamp >= from && timestamp < until;
-  for (const timestamp of [...new Set([...known.keys(), ...truth.keys()])].sort((a, b) => a - b)) {
-    if (!isAsked(timestamp)) continue;
-    const [a, b] = [known.get(timestamp)?.candle, truth.get(timestamp)];
-    const isSame = a && b && a.close === b.close && a.open === b.open && a.swaps === b.swaps;
-    if (!isSame) differing.push(`${timestamp - start}: ${a?.swaps} for ${b?.swaps}`);
-    else if (known.get(timestamp)!.status !== "final") differing.push(`${timestamp - start} is not final`);
-  }
-  return differing.length === 0
-    ? undefined
-    : `${differing.length} differ, in swaps: ${differing.slice(0, 4).join(", ")}`;
-}
-
-/** How long after trouble every series is asked for again, in ms: as docs/scaling.md says, and the tries of a start. */
-function takenWithin({ lease: usual, limit, timeout, interval, others }: NatsLog["plan"]): number {
-  const reached = 5_000;
-  const lease = Math.max(usual, others?.kind === "rules" ? others.lease : 0);
-  return lease * (3 / 4 + 1 / 8 + 1 / 8) + timeout + limit.per + reached + interval;
-}
-
 /** In every stretch without trouble each series is asked for again within a bound, and then steadily. */
 function watchTakeovers(log: NatsLog, tell: Tell): void {
-  const { plan, arrivals, ends } = log;
-  const troubles = [
-    ...plan.faults.map(({ from, until }) => ({ from: plan.start + from, until: plan.start + until })),
-    ...plan.collectors.map(({ from }) => ({ from: plan.start + from, until: plan.start + from })),
-    { from: ends, until: ends },
-  ].sort((a, b) => a.from - b.from);
+  const { plan, arrivals } = log;
   const bound = takenWithin(plan);
-  // With a lease that is shorter than docs/nats.md asks for, slots are lost at times, and taken again.
-  const isShort = plan.lease < 1.5 * leastLease(plan.collectors.length, plan.latency);
-  const steady = isShort ? bound : 2 * plan.interval + plan.timeout;
-  let calm = plan.start;
-  const working = plan.collectors.filter((_, collector) => !isRefused(log, { collector }));
-  const firstCollector = plan.start + Math.min(...working.map(({ from }) => from));
-  for (const { from, until } of troubles) {
-    if (calm >= firstCollector && from > calm + bound) {
-      for (const pair of plan.pairs) {
-        const asked = arrivals.filter((one) => one.pair === pair && one.at >= calm + bound && one.at <= from);
-        const instants = [calm + bound, ...asked.map(({ at }) => at), from];
-        const gap = instants.findIndex((at, index) => at - (instants[index - 1] ?? at) > steady);
-        if (gap >= 0) {
-          tell(
-            `${pair} is not asked for in ${Math.round(instants[gap]! - instants[gap - 1]!)} ms, calm since ${Math.round(calm - plan.start)}`,
-            instants[gap]!,
-          );
-          return;
-        }
-      }
+  const steady = isShort(plan) ? bound : 2 * plan.interval + plan.timeout;
+  for (const { calm, until } of calmStretches(log)) {
+    if (until <= calm + bound) continue;
+    for (const pair of plan.pairs) {
+      const asked = arrivals.filter((one) => one.pair === pair && one.at >= calm + bound && one.at <= until);
+      const instants = [calm + bound, ...asked.map(({ at }) => at), until];
+      const gap = instants.findIndex((at, index) => at - (instants[index - 1] ?? at) > steady);
+      if (gap < 0) continue;
+      const silence = Math.round(instants[gap]! - instants[gap - 1]!);
+      tell(
+        `${pair} is not asked for in ${silence} ms, calm since ${Math.round(calm - plan.start)}`,
+        instants[gap]!,
+      );
+      return;
     }
-    calm = Math.max(calm, until);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { PlantedFault } from "../planted-faults.js";
 import { asleepOverLoss, inStep } from "./calm.js";
-import type { NatsPlan } from "./plan.js";
+import { drawNatsPlan, type NatsPlan } from "./plan.js";
 
 export interface PlantedNatsFault extends PlantedFault {
   /** The monitor of the promise that it breaks. */
@@ -89,7 +89,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     file: "adapters/nats/consumer.ts",
     find: "if (place.delivery !== delivered + 1) {",
     replace: "if (place.delivery < delivered - 1_000) {",
-    seeds: [66],
+    seeds: [32],
   },
   {
     name: "loses its lease to others who renew at the same moment",
@@ -165,7 +165,9 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     file: "candles/view/history-reading.ts",
     find: "if (read.isStored || read.to <= to || read.observedAt >= provenFrom) return read;",
     replace: "if (to > 0) return read;",
-    seeds: [4840],
+    // One of its subscribers hears nothing for a reason of its own.
+    plan: { ...drawNatsPlan(4840), subscribers: [] },
+    seeds: [],
   },
   {
     name: "stores without the sequence that it expects",
@@ -237,7 +239,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     file: "adapters/nats/collected-feed.ts",
     find: "this.#abort.abort();\n    this.#following.unsubscribe();",
     replace: "this.#abort.abort();",
-    seeds: [335],
+    seeds: [2, 1],
   },
   {
     name: "keeps every message of a candle",
@@ -245,7 +247,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     file: "adapters/nats/store.ts",
     find: "max_msgs_per_subject: 1,",
     replace: "max_msgs_per_subject: 2,",
-    seeds: [335],
+    seeds: [2, 3],
   },
   {
     name: "asks on whether a collector lives when nobody wants to know",
@@ -253,6 +255,39 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     file: "adapters/nats/liveness.ts",
     find: "if (subscriber.closed) return;",
     replace: "",
-    seeds: [335],
+    seeds: [8, 9],
+  },
+  {
+    name: "publishes the higher one of a candle's open and close as its highest price",
+    monitor: "agreement",
+    file: "adapters/nats/message.ts",
+    find: "candle: { timestamp, open, high, low, close, volume, swaps },",
+    replace:
+      "candle: { timestamp, open, high: high > 0 ? Math.max(open, close) : high, low, close, volume, swaps },",
+    seeds: [2, 4],
+  },
+  {
+    name: "publishes volumes without their fraction",
+    monitor: "finals",
+    file: "adapters/nats/message.ts",
+    find: "candle: { timestamp, open, high, low, close, volume, swaps },",
+    replace: "candle: { timestamp, open, high, low, close, volume: Math.floor(volume), swaps },",
+    seeds: [1, 4],
+  },
+  {
+    name: "tells one who subscribes before anything is published of nothing",
+    monitor: "hearing",
+    file: "adapters/nats/candle-table.ts",
+    find: "if (timestamp < this.#start) return [];",
+    replace: "if (timestamp < this.#start || this.#seen.newest.size === 0) return [];",
+    seeds: [7, 9],
+  },
+  {
+    name: "gives one candle of the past less than it was asked for",
+    monitor: "histories",
+    file: "adapters/nats/candle-table.ts",
+    find: "older[Math.max(0, older.length - since.candles)]",
+    replace: "older[Math.max(0, older.length - since.candles + 1)]",
+    seeds: [23],
   },
 ];

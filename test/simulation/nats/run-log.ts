@@ -81,3 +81,6 @@ export interface NatsBreach {
   /** In ms after the start. */
   readonly at: number;
 }
+
+/** Notes that a promise was broken, and when. */
+export type Tell = (what: string, at: number) => void;
