@@ -334,13 +334,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   // None is planted where a look that fails gives the first answer with candles (`takeFirst`): the next look shows the same
   // candles, and no promise asks for them before that. Only one that is gone by then tells. No run of seven in which such a look
   // fails has one; test/candles/first-candles plays it.
-  {
-    name: "lets an answer of the same breath confirm that a candle is gone",
-    file: "candles/live/book.ts",
-    find: "isMissing && !read.hasUnidentifiedRow && !read.isRepeat",
-    replace: "isMissing && !read.hasUnidentifiedRow",
-    seeds: [52255, 28185],
-  },
+  // None is planted where an answer of the same breath confirms that a candle is gone: of 600 seeds none shows more than the library
+  // does as it is (known.ts has the copies of one answer). test/candles/live/book.properties plays it.
   {
     name: "lets an answer of the same breath confirm that a wallet is gone",
     file: "snipers/diff.ts",

@@ -17,7 +17,7 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
       "const isMissing = this.#missedAt !== undefined;\n" +
       "    const late = clock.epoch > 1 ? 4_000 : 0;\n" +
       "    const due = isMissing ? this.#dueWhileMissing(this.#missedAt!, slotDue) : slotDue + late;",
-    seeds: [48],
+    seeds: [347, 365, 371],
   },
   {
     name: "says stalled during each look where the clocks of two machines differ",
