@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import type { runNatsSeed } from "./nats/run-seed.js";
 import type { PlantedFault } from "./planted-faults.js";
+import type { replaySeed } from "./replayed.js";
 import type { runSeed } from "./run-seed.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -22,6 +23,12 @@ export async function bundledNats(fault?: PlantedFault): Promise<typeof runNatsS
     "nats/run-seed.ts",
     fault,
   );
+  return run;
+}
+
+/** The same of what is recorded and replayed. */
+export async function bundledReplay(fault?: PlantedFault): Promise<typeof replaySeed> {
+  const { replaySeed: run } = await bundledFrom<{ replaySeed: typeof replaySeed }>("replayed.ts", fault);
   return run;
 }
 
