@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import type { runNatsSeed } from "./nats/run-seed.js";
 import type { PlantedFault } from "./planted-faults.js";
+import type { replaySeed } from "./replayed.js";
 import type { runSeed } from "./run-seed.js";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -36,6 +37,12 @@ export function playedOnce<World extends readonly unknown[], Outcome>(
     outcomes.set(name, outcome);
     return outcome;
   };
+}
+
+/** The same of what is recorded and replayed. */
+export async function bundledReplay(fault?: PlantedFault): Promise<typeof replaySeed> {
+  const { replaySeed: run } = await bundledFrom<{ replaySeed: typeof replaySeed }>("replayed.ts", fault);
+  return run;
 }
 
 async function bundledFrom<T>(entry: string, fault: PlantedFault | undefined): Promise<T> {

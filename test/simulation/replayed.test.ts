@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { KEY } from "./interference.js";
 import { drawPlan } from "./plan.js";
-import { NOTHING_REPLAYED, replaySeed, sumOfReplays } from "./replayed.js";
+import { differenceOf, NOTHING_REPLAYED, replaySeed, sumOfReplays } from "./replayed.js";
 
 /** Short runs; `npm run simulate -- --replay` plays longer ones, and more of them. */
 const HOURS = 0.3;
@@ -53,6 +53,14 @@ describe("what was recorded under every fault is replayed", () => {
     expect(clockSet.runs).toBe(1);
     expect(clockSet.joins + clockSet.leaves + clockSet.returns).toBeGreaterThan(0);
   });
+});
+
+it("sees that two streams took other turns, each of which gave the same", () => {
+  const [a, b] = ["candles 0", "candles 1"].map((whose) => ({ whose, text: "{}" }));
+  expect(differenceOf([a!, b!, a!], [a!, a!, b!])).toBe(
+    "turn 1 of 3 is candles 0: {}, and was candles 1: {}",
+  );
+  expect(differenceOf([a!, b!], [a!, b!])).toBeUndefined();
 });
 
 it("records by timers that are late", async () => {

@@ -31,8 +31,6 @@ export interface ReplayCounts {
   readonly exchanges: number;
   /** What was given to somebody, activity included, and compared. */
   readonly compared: number;
-  /** Runs in which every stream gave the same, but they took other turns. */
-  readonly reordered: number;
   /** Runs in which swaps turn up late, forks take some back, the service or the way to it fails so. */
   readonly troubles: Readonly<Record<string, number>>;
   /** Runs in which somebody sets the machine's clock, and what was left out of them. */
@@ -47,16 +45,15 @@ export interface ReplayCounts {
 
 export interface Replayed {
   readonly seed: number;
-  /** Where a stream of the replay is first another one than that of the recording. */
+  /** Where what was given in the replay is first another thing than in the recording, or to somebody else. */
   readonly difference: string | undefined;
   readonly counts: ReplayCounts;
 }
 
 /**
- * Plays a seed on a machine whose timers are late, recorded, replays its tape, and compares what every stream and call
- * gave (events, statuses, snipers, answers, its end) and the client's activity, each in its own order, until the last
- * answer or failure that the client tells of: what a timer did after that is on no tape. Where two streams only took
- * other turns, as when somebody joins a stream that is shared while a timer is late, it is counted as `reordered`.
+ * Plays a seed on a machine whose timers are late, recorded, replays its tape, and compares what all streams and calls
+ * gave (events, statuses, snipers, answers, its end) and the client's activity, in the order in which they gave it, until the
+ * last answer or failure that the client tells of: what a timer did after that is on no tape.
  *
  * Who joins, leaves or subscribes again does so in the replay at the instants of the recording. Once somebody has set
  * the machine's clock these instants are not those of the tape any more: from there on nobody joins, nobody leaves,
@@ -73,11 +70,10 @@ export async function replaySeed(
   const { plan, actsUntil } = withoutLateActs(drawn);
   const recorded = await record(plan, actsUntil);
   const lines = alter(recorded.lines);
-  const { difference, isReordered } = lines.some((line) => line.includes(KEY))
-    ? { difference: "the key is on the tape", isReordered: false }
+  const difference = lines.some((line) => line.includes(KEY))
+    ? "the key is on the tape"
     : await compare(recorded, () => replay(plan, recorded.stays, lines));
-  const counts = { ...countsOf(drawn, actsUntil, recorded), reordered: Number(isReordered) };
-  return { seed, counts, difference };
+  return { seed, counts: countsOf(drawn, actsUntil, recorded), difference };
 }
 
 /**
@@ -119,7 +115,7 @@ class LateMachine extends Machine {
 }
 
 /** Something that somebody was given, as text. */
-interface Heard {
+export interface Heard {
   readonly whose: string;
   readonly text: string;
 }
@@ -197,30 +193,30 @@ function hearingOf(client: Client) {
   return { all, hear };
 }
 
-interface Comparison {
-  readonly difference: string | undefined;
-  readonly isReordered: boolean;
+async function compare(
+  { seen }: Recorded,
+  replayed: () => Promise<readonly Heard[]>,
+): Promise<string | undefined> {
+  try {
+    return differenceOf(answeredPart(seen), answeredPart(await replayed()));
+  } catch (error) {
+    return String(error);
+  }
 }
 
-async function compare({ seen }: Recorded, replayed: () => Promise<readonly Heard[]>): Promise<Comparison> {
-  let again: readonly Heard[];
-  try {
-    again = answeredPart(await replayed());
-  } catch (error) {
-    return { difference: String(error), isReordered: false };
-  }
-  const first = answeredPart(seen);
+/** Where somebody was given something else, or all the same in other turns. */
+export function differenceOf(first: readonly Heard[], again: readonly Heard[]): string | undefined {
   for (const whose of new Set([...first, ...again].map((heard) => heard.whose))) {
     const [before, after] = [first, again].map((all) => all.filter((heard) => heard.whose === whose));
     const at = firstDifference(before!, after!);
     if (at === undefined) continue;
     const [was, is] = [before!, after!].map((texts) => texts[at]?.text ?? "over");
-    return {
-      difference: `${whose}, at ${at} of ${before!.length}, is ${is}, and was ${was}`,
-      isReordered: false,
-    };
+    return `${whose}, at ${at} of ${before!.length}, is ${is}, and was ${was}`;
   }
-  return { difference: undefined, isReordered: firstDifference(first, again) !== undefined };
+  const at = firstDifference(first, again);
+  if (at === undefined) return undefined;
+  const [was, is] = [first, again].map((all) => `${all[at]!.whose}: ${all[at]!.text}`);
+  return `turn ${at} of ${first.length} is ${is}, and was ${was}`;
 }
 
 function firstDifference(before: readonly Heard[], after: readonly Heard[]): number | undefined {
@@ -239,7 +235,6 @@ export const NOTHING_REPLAYED: ReplayCounts = {
   runs: 0,
   exchanges: 0,
   compared: 0,
-  reordered: 0,
   troubles: {},
   clockSet: { runs: 0, joins: 0, leaves: 0, returns: 0 },
 };
@@ -251,7 +246,6 @@ export function sumOfReplays(a: ReplayCounts, b: ReplayCounts): ReplayCounts {
     runs: a.runs + b.runs,
     exchanges: a.exchanges + b.exchanges,
     compared: a.compared + b.compared,
-    reordered: a.reordered + b.reordered,
     troubles,
     clockSet: {
       runs: a.clockSet.runs + b.clockSet.runs,
@@ -266,7 +260,7 @@ function countsOf(
   drawn: Plan,
   actsUntil: number,
   { lines, seen, exchanges, returns }: Recorded,
-): Omit<ReplayCounts, "reordered"> {
+): ReplayCounts {
   const { indexing } = drawn.world;
   const kinds = new Set<string>(exchanges.flatMap(({ faults }) => faults));
   for (const { kind } of drawn.faults) if (kind === "asleep" || kind === "clock set") kinds.add(kind);
@@ -307,11 +301,11 @@ export async function replayAll(
     differing.push(seed);
     console.log(`seed ${seed} is replayed otherwise: ${replayed.difference}`);
   }
-  const { runs, exchanges, compared, reordered, troubles, clockSet } = counts;
+  const { runs, exchanges, compared, troubles, clockSet } = counts;
   const seconds = (performance.now() - began) / 1_000;
   const kinds = Object.entries(troubles).sort(([a], [b]) => (a < b ? -1 : 1));
   console.log(
-    `runs ${runs}, simulated hours ${hours}, exchanges ${exchanges}, compared ${compared}, differing ${differing.length}, only in turns ${reordered}`,
+    `runs ${runs}, simulated hours ${hours}, exchanges ${exchanges}, compared ${compared}, differing ${differing.length}`,
   );
   console.log(`runs with ${kinds.map(([kind, count]) => `${kind} ${count}`).join(", ")}`);
   console.log(

@@ -71,21 +71,27 @@ export function watchFinals(log: NatsLog, tell: Tell): void {
 /** So many candles may come or go late: of more than that plus what was asked for, enough are there. */
 const MAY_CHANGE = 10;
 
-/** Who asks for so many candles of the past gets as many at first, where the series has more of them. */
+/** Who asks for so many candles of the past gets that many, before the interval that runs then, where the series has more. */
 export function watchHistories({ plan, subscribers, truth }: NatsLog, tell: Tell): void {
   for (const { number, plan: subscriber, events, statuses } of subscribers) {
     const { since } = subscriber;
     const [first] = events;
     if (since === undefined || !("candles" in since) || first === undefined) continue;
-    const { coveredFrom = 0, coveredUntil = 0 } =
+    const { coveredFrom = Number.POSITIVE_INFINITY } =
       statuses.findLast(({ at, status }) => at <= first.at && status.coveredUntil !== undefined)?.status ??
       {};
-    const there = [...truth.get(plan.pairs[subscriber.series]!)!.keys()].filter(
-      (timestamp) => timestamp >= coveredFrom && timestamp < coveredUntil,
-    );
-    const { length } = events.filter(({ at }) => at === first.at);
-    if (there.length < since.candles + MAY_CHANGE || length >= since.candles) continue;
-    tell(`subscriber ${number} gets ${length} of ${since.candles} candles of the past`, first.at);
+    const running = Math.max(...serviceClocksAt(plan, first.at)) - plan.interval;
+    const there = [...truth.get(plan.pairs[subscriber.series]!)!.keys()]
+      .filter((timestamp) => timestamp >= coveredFrom && timestamp <= running)
+      .sort((a, b) => a - b);
+    if (there.length < since.candles + MAY_CHANGE) continue;
+    const { timestamp } = first.event.candle;
+    const [begins, wanted] = [timestamp, there.at(-since.candles)!].map((instant) => instant - plan.start);
+    if (begins! > wanted!)
+      tell(
+        `subscriber ${number} has asked for ${since.candles} candles, from ${wanted}, and hears from ${begins} on`,
+        first.at,
+      );
   }
 }
 

@@ -57,3 +57,28 @@ export const RECORDS_FAULTS: readonly PlantedFault[] = [
     seeds: [4, 9],
   },
 ];
+
+/** What a recording that is replayed catches: streams that take other turns, at other instants. */
+export const REPLAY_FAULTS: readonly PlantedFault[] = [
+  {
+    name: "lets timers fire at once that were late in the recording",
+    file: "replay/replay.ts",
+    find: "return late === undefined || taken < late.taken ? due : late.at + MOMENT;",
+    replace: "return due;",
+    seeds: [62],
+  },
+  {
+    name: "lets timers fire before the one who came while they were late",
+    file: "replay/replay.ts",
+    find: "return at === undefined ? due : at + MOMENT;",
+    replace: "return due;",
+    seeds: [376],
+  },
+  {
+    name: "forgets the turns of timers by a clock that was set back",
+    file: "replay/replay.ts",
+    find: "if (turn !== undefined) return turn;",
+    replace: "",
+    seeds: [300],
+  },
+];

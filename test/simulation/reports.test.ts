@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { isGone, type Report, reportsOf } from "./reports.js";
+import type { RunLog } from "./run-log.js";
+
+const URL = "http://localhost/v2/token/mainnet/pairs/pair/snipers?blocksAfterCreation=3";
+const row = (walletAddress: string, hashes: readonly string[]) => ({
+  walletAddress,
+  snipedTransactions: [],
+  sellTransactions: hashes.map((transactionHash) => ({
+    transactionHash,
+    transactionTimestamp: "2024-01-01T00:00:00.000Z",
+    blocksAfterCreation: 7,
+  })),
+});
+
+/** Answers as the client tells of them: when the service made each, its rows, and what went wrong with it. */
+function reports(
+  ...answers: readonly { at: number; rows: readonly unknown[]; faults?: string[] }[]
+): Report[] {
+  const told = answers.map(({ at, rows, faults = [] }, id) => ({
+    id,
+    url: URL,
+    priority: "refresh",
+    answeredAt: at,
+    received: at + 10,
+    faults,
+    body: JSON.stringify({ result: rows }),
+    told: { order: id, isGood: true, error: undefined },
+  }));
+  return reportsOf(
+    { told, exchanges: told } as unknown as Pick<RunLog, "told" | "exchanges"> & RunLog,
+    "pair 3",
+  );
+}
+
+const ann = { address: "ann" };
+const there = { at: 0, rows: [row("ann", ["a"]), row("bob", [])] };
+
+describe("a wallet is gone", () => {
+  it("after two answers without it that were made a second apart, and not sooner", () => {
+    const without = (at: number) => ({ at, rows: [row("bob", [])] });
+    expect(isGone(reports(there, without(5_000)), ann)).toBe(false);
+    expect(isGone(reports(there, without(5_000), without(5_999)), ann)).toBe(false);
+    expect(isGone(reports(there, without(5_000), without(6_000)), ann)).toBe(true);
+    expect(isGone(reports(there, without(5_000), there, without(9_000)), ann)).toBe(false);
+  });
+
+  it("not by copies of one answer, whether or not a cache tells how old it is", () => {
+    const rows = [row("bob", [])];
+    const copy = { at: 5_000, rows };
+    expect(isGone(reports(there, copy, copy, copy), ann)).toBe(false);
+    const untold = { at: 5_900, rows, faults: ["cached"] };
+    expect(isGone(reports(there, copy, untold, { at: 5_950, rows }), ann)).toBe(false);
+  });
+
+  it("not by an answer with a row that may be its own", () => {
+    const vague = (at: number) => ({ at, rows: [row("bob", []), { totalSoldUsd: 1 }] });
+    expect(isGone(reports(there, vague(5_000), vague(9_000)), ann)).toBe(false);
+    const broken = (at: number) => ({ at, rows: [{ ...row("ann", []), totalSoldUsd: "many" }] });
+    expect(isGone(reports(there, broken(5_000), broken(9_000)), ann)).toBe(false);
+  });
+});
+
+it("a transaction is read with all that is said of it", () => {
+  const [report] = reports(there);
+  expect(report!.wallets.get("ann")!.sellTransactions.get("a")).toEqual({
+    transactionHash: "a",
+    transactionTimestamp: Date.UTC(2024, 0, 1),
+    blocksAfterCreation: 7,
+  });
+});
