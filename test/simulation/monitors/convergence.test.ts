@@ -38,6 +38,8 @@ function lookAt(minute: number, given: Partial<Look> = {}): Look {
     asked,
     isHistory: false,
     answeredAt: at(minute),
+    asOf: at(minute),
+    madeAt: at(minute),
     old: 0,
     url: "",
     sent: at(minute),
