@@ -22,6 +22,7 @@ const REPLACES_MODULES = [
   "test/service/listen.missing.test.ts",
 ];
 
+const PROPERTIES = "test/properties.setup.ts";
 const EXAMPLES = "test/examples/bundles.setup.ts";
 
 /** In ms. Nothing waits for a fixed time; a busy machine may just be slow, by ten times and more. */
@@ -35,7 +36,7 @@ function stage(
     extends: true,
     test: {
       name,
-      setupFiles: ["test/properties.setup.ts"],
+      setupFiles: [PROPERTIES],
       testTimeout: PATIENCE,
       hookTimeout: PATIENCE,
       ...test,
@@ -69,6 +70,7 @@ export default defineConfig({
         include: ALL,
         exclude: [...ELSEWHERE, ...REPLACES_MODULES],
         isolate: false,
+        setupFiles: [PROPERTIES, "test/shared-globals.setup.ts"],
         testTimeout: 30_000,
       }),
       stage("unit-isolated", { include: REPLACES_MODULES, testTimeout: 30_000 }),

@@ -1,8 +1,9 @@
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { buildPage, type PageFile } from "../../examples/live-chart/page-files.js";
+import type { PageFile } from "../../examples/live-chart/page-files.js";
 import { ChartWorld, CREATED, candleBack, KEY, priceAt, STEP } from "./chart-world.js";
 import { findChromium } from "./chromium.js";
+import { keptPage } from "./kept-page.js";
 import { connectToChromium } from "./shared-chromium.js";
 
 const executablePath = findChromium();
@@ -21,7 +22,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
 
   beforeAll(async () => {
     if (executablePath === undefined) throw new Error("No Chromium: install it, or set CHROMIUM_PATH");
-    [browser, files] = await Promise.all([connectToChromium(), buildPage()]);
+    [browser, files] = await Promise.all([connectToChromium(), keptPage()]);
   });
   afterAll(() => browser?.close());
 

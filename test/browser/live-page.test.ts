@@ -2,10 +2,11 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { buildPage, type PageFile } from "../../examples/live-chart/page-files.js";
+import type { PageFile } from "../../examples/live-chart/page-files.js";
 import { plainPrice, priceText } from "../../examples/page/figures.js";
 import { ChartWorld, CREATED, KEY, STEP } from "./chart-world.js";
 import { findChromium } from "./chromium.js";
+import { keptPage } from "./kept-page.js";
 import { connectToChromium } from "./shared-chromium.js";
 
 const executablePath = findChromium();
@@ -36,7 +37,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("how the live page 
 
   beforeAll(async () => {
     if (executablePath === undefined) throw new Error("No Chromium: install it, or set CHROMIUM_PATH");
-    [browser, files, axe] = await Promise.all([connectToChromium(), buildPage(), readFile(AXE, "utf8")]);
+    [browser, files, axe] = await Promise.all([connectToChromium(), keptPage(), readFile(AXE, "utf8")]);
   });
   afterAll(() => browser?.close());
 

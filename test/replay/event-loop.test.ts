@@ -57,6 +57,10 @@ const code = buildSync({
   define: { globalThis: "thePlatform" },
 }).outputFiles[0]!.text;
 
+// Read once, they are the platform's own: before that, Node takes them from whatever inherits them and is given others, as
+// by the polyfill in the bundle.
+for (const name of ["fetch", "Headers", "Request", "Response"]) Reflect.get(globalThis, name);
+
 /** A platform on which turns pass by these alone; `use` puts others in their place. */
 function platformOf(names: Names) {
   const platform = Object.create(globalThis);
