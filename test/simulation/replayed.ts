@@ -8,10 +8,10 @@ import {
 } from "../../src/index.js";
 import { textOf } from "../replay/sessions.js";
 import { chanceOf } from "./draw.js";
+import { marketOf } from "./drawn-swaps.js";
 import type { Fault } from "./faults.js";
 import { KEY } from "./interference.js";
 import { Machine } from "./machine.js";
-import { marketOf } from "./market.js";
 import { Network } from "./network.js";
 import { drawPlan, type Plan } from "./plan.js";
 import { attend } from "./run.js";

@@ -12,10 +12,10 @@ import {
 import type { SwapSource } from "../../src/service/index.js";
 import { Disk } from "./disk.js";
 import { chanceOf } from "./draw.js";
+import { marketOf } from "./drawn-swaps.js";
 import type { Exchange } from "./exchanges.js";
 import { KEY } from "./interference.js";
 import { Machine } from "./machine.js";
-import { marketOf } from "./market.js";
 import { Network } from "./network.js";
 import { type Life, livesOf, type Plan, type WatcherPlan } from "./plan.js";
 import type { RunLog, Seen, StayLog } from "./run-log.js";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Currency, Timeframe } from "../../src/index.js";
 import { createPairService } from "../../src/service/index.js";
-import { marketOf } from "./market.js";
+import { marketOf } from "./drawn-swaps.js";
 import { drawPlan } from "./plan.js";
 import { candlesAt, isAlike, isTrue, snipersAt } from "./truth.js";
 

@@ -1,6 +1,3 @@
-/** More looks at one slot than this are too many, whatever its answers show. */
-export const MOST_LOOKS_A_SLOT = 6;
-
 /** What a request may be for; each term is said where it is allowed. */
 export type Term =
   | "slot"

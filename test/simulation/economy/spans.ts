@@ -33,12 +33,6 @@ export function isWithin({ plan }: RunLog, at: number, { from, until }: Span): b
   return serviceNow >= from && serviceNow <= until;
 }
 
-/** How often the client has found the service's clock elsewhere. */
-export function jumpsWithin(log: RunLog, span: Span): number {
-  const clocks = log.activities.filter(({ value }) => value.type === "clock").slice(1);
-  return clocks.filter(({ at }) => isWithin(log, at, span)).length;
-}
-
 /** The instants within a span at which a poll of a feed is due, ascending. */
 export function slotsWithin({ series, weekStart, every, settle }: FeedPlan, { from, until }: Span): number[] {
   const intervals = intervalsOf(series.timeframe, weekStart);

@@ -10,7 +10,6 @@ import { type Candle, createClient, type FetchLike, type Series, VirtualClock } 
 import { breachOf } from "../../adapters/nats/busy-service.js";
 import { chanceOf } from "../draw.js";
 import { dialectOf, OURS } from "./dialect.js";
-import { KEY, WorldService } from "./market.js";
 import { Node } from "./node.js";
 import {
   isOther,
@@ -25,12 +24,13 @@ import type { Arrival, CollectorLife, NatsLog, SubscriberLog } from "./run-log.j
 import { ModelConnection, Servers } from "./servers.js";
 import { StoredWatch, unknownBefore } from "./stored.js";
 import { strikes, Way } from "./way.js";
+import { KEY, WorldService } from "./world-service.js";
 
 /** Plays a plan to its end, and a minute more after everybody has left. */
 export async function playNats(plan: NatsPlan): Promise<NatsLog> {
   // What is imported when it is needed takes turns of the event loop, the first time.
   await natsLibrary();
-  const world = new World(plan);
+  const world = new NatsWorld(plan);
   // Names are drawn, so that a seed gives the same run.
   let names = 0;
   nuid.next = () => {
@@ -53,7 +53,7 @@ interface Running {
   readonly subscription: Subscription;
 }
 
-class World {
+class NatsWorld {
   readonly #plan: NatsPlan;
   readonly #clock: VirtualClock;
   readonly #servers: Servers;
