@@ -1,0 +1,58 @@
+import { expect, it } from "vitest";
+import type { FeedPlan } from "../plan.js";
+import type { Look } from "../reads.js";
+import type { RunLog, StayLog } from "../run-log.js";
+import type { Context } from "./monitor.js";
+import { watchStatuses } from "./status.js";
+
+const MINUTE = 60_000;
+const START = Date.UTC(2024, 0, 10);
+/** More intervals than any page has. */
+const BACK = 9_000;
+const FEED = {
+  series: { network: "devnet", pairAddress: "pair", timeframe: "1min", currency: "usd" },
+  ...{ every: "close", settle: 0, revisionWindow: 2, weekStart: "monday", period: MINUTE },
+} as unknown as FeedPlan;
+
+const lookAt = (from: number, to: number) =>
+  ({
+    asked: { from: START - from * MINUTE, to: START - to * MINUTE },
+    ...{ answeredAt: START, asOf: START, madeAt: START, received: START, sent: START, order: 1, old: 0 },
+    ...{ isHistory: true, rows: new Map([[START, []]]), broken: new Set(), hasUnidentifiedRow: false },
+  }) as unknown as Look;
+
+/** What is broken by a status that says that the last `BACK` minutes are covered, after some answers. */
+async function breachesOf(looks: readonly Look[]): Promise<string[]> {
+  const breaches: string[] = [];
+  const covered = { coveredFrom: START - BACK * MINUTE, coveredUntil: START };
+  const status = { at: START, order: 1, value: { state: "live", failures: 0, ...covered } };
+  const stay = {
+    id: 1,
+    plan: { kind: "status", feed: FEED, options: {} },
+    joined: START,
+    statuses: [status],
+  };
+  const world = { start: START, createdAt: 0, latency: { base: 0, spread: 0 }, client: {}, quirks: {} };
+  const log = {
+    plan: { world: { ...world, offset: 0, drift: 0 }, healthyFrom: 0, feeds: [], watchers: [] },
+    source: { pair: () => ({ createdAt: 0, swaps: () => [] }) },
+    ...{ told: [], exchanges: [], stays: [stay as unknown as StayLog] },
+  } as unknown as RunLog;
+  const context: Partial<Context> = {
+    breach: (promise, what) => breaches.push(`${promise}: ${what}`),
+    ...{ clockTolerance: 0, serviceClock: (at) => at, toleranceAt: () => 0 },
+    ...{ isTrusted: () => true, isThrottled: () => false, isWatched: () => true },
+    ...{ looksAt: () => looks, answersOf: () => looks, bornAt: () => 0, changeableFrom: () => START },
+  };
+  await watchStatuses(log, context as Context);
+  return breaches;
+}
+
+it("misses an interval that was not read, however deep in what is covered", async () => {
+  expect(await breachesOf([lookAt(BACK, 0)])).toEqual([]);
+  const gap = [lookAt(BACK, 5_000), lookAt(4_999, 0)];
+  const missing = new Date(START - 5_000 * MINUTE).toISOString();
+  expect(await breachesOf(gap)).toEqual([
+    `6: status 1 of 1min covers ${missing}, which was not read after its end`,
+  ]);
+});
