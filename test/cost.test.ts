@@ -252,7 +252,7 @@ const framesBetween = (least: number, most: number) =>
 describe("what a client sends", () => {
   it.each([
     ["a day", DAY, candleWatch(framesBetween(MINUTE, DAY), MINUTE), 8],
-    ["an hour", HOUR, candleWatch(framesBetween(SECOND, 10 * SECOND), 2 * SECOND), 3],
+    ["twenty minutes", 20 * MINUTE, candleWatch(framesBetween(SECOND, 10 * SECOND), 2 * SECOND), 3],
     ["a week", 7 * DAY, candleWatch(["1w"], 2 * HOUR).filter((options) => options.every !== undefined), 5],
   ])("in %s is the estimate", async (_, span, candles, numRuns) => {
     const sets = setsOf(candles, sniperWatch);

@@ -62,6 +62,8 @@ function drawSwaps(draw: Draw, world: WorldPlan, length: number): Swap[] {
     if (instant >= ends) break;
     instants.push(createdAt + Math.floor((instant - createdAt) / BLOCK) * BLOCK);
   }
+  // The first ones of a pair may fall between those of its creation.
+  instants.sort((a, b) => a - b);
   let price = 10 ** draw.between(-6, 3);
   const snipers = draw.whole(1, 6);
   return instants.map((timestamp, at): Swap => {
