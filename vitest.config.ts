@@ -3,6 +3,25 @@ import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config
 
 const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
 
+/** Each door as it is in the sources. */
+const resolve = {
+  alias: [
+    { find: /^pairstream$/, replacement: source("index.ts") },
+    { find: /^pairstream\/service$/, replacement: source("service/index.ts") },
+    { find: /^pairstream\/sse$/, replacement: source("adapters/sse/index.ts") },
+    { find: /^pairstream\/nats$/, replacement: source("adapters/nats/index.ts") },
+    {
+      find: /^pairstream\/lightweight-charts$/,
+      replacement: source("adapters/lightweight-charts/index.ts"),
+    },
+    { find: /^pairstream\/store$/, replacement: source("adapters/store/index.ts") },
+    { find: /^pairstream\/react$/, replacement: source("adapters/react/index.ts") },
+    { find: /^pairstream\/tradingview$/, replacement: source("adapters/tradingview/index.ts") },
+    { find: /^pairstream\/otel$/, replacement: source("adapters/otel/index.ts") },
+    { find: /^pairstream\/backtest$/, replacement: source("backtest/index.ts") },
+  ],
+};
+
 /*
  * A stage of tests is a folder, or the word before `.test.ts`; test/README.md says what each is for. All the rest is
  * `unit`, whose files share their modules and globals with each other.
@@ -33,7 +52,8 @@ function stage(
   test: TestProjectInlineConfiguration["test"] & { readonly include: string[] },
 ): TestProjectInlineConfiguration {
   return {
-    extends: true,
+    // Nothing is inherited, so that options of the command line count, as `--maxWorkers` does.
+    resolve,
     test: {
       name,
       setupFiles: [PROPERTIES],
@@ -45,23 +65,7 @@ function stage(
 }
 
 export default defineConfig({
-  resolve: {
-    alias: [
-      { find: /^pairstream$/, replacement: source("index.ts") },
-      { find: /^pairstream\/service$/, replacement: source("service/index.ts") },
-      { find: /^pairstream\/sse$/, replacement: source("adapters/sse/index.ts") },
-      { find: /^pairstream\/nats$/, replacement: source("adapters/nats/index.ts") },
-      {
-        find: /^pairstream\/lightweight-charts$/,
-        replacement: source("adapters/lightweight-charts/index.ts"),
-      },
-      { find: /^pairstream\/store$/, replacement: source("adapters/store/index.ts") },
-      { find: /^pairstream\/react$/, replacement: source("adapters/react/index.ts") },
-      { find: /^pairstream\/tradingview$/, replacement: source("adapters/tradingview/index.ts") },
-      { find: /^pairstream\/otel$/, replacement: source("adapters/otel/index.ts") },
-      { find: /^pairstream\/backtest$/, replacement: source("backtest/index.ts") },
-    ],
-  },
+  resolve,
   test: {
     // Left alone, one core stays free; of two that is half of the time.
     maxWorkers: "100%",
@@ -83,7 +87,7 @@ export default defineConfig({
       }),
       stage("servers", { include: [SERVERS], globalSetup: EXAMPLES }),
       stage("repository", { include: ["test/repository/**/*.test.ts"], exclude: [SERVERS] }),
-      // Without the aliases of the others: here `pairstream` is what was packed, or nothing at all.
+      // It resolves nothing: here `pairstream` is what was packed, or nothing at all.
       {
         test: {
           name: "package",
