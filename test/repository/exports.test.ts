@@ -202,7 +202,7 @@ describe("what the doors export", () => {
 
   it("has these shapes", async () => {
     for (const [door, report] of apiReports()) {
-      await expect(report).toMatchFileSnapshot(`../etc/${fileNameOf(door)}`);
+      await expect(report).toMatchFileSnapshot(`../../etc/${fileNameOf(door)}`);
     }
   });
 });
