@@ -1,22 +1,10 @@
 import type { OhlcvPage, SniperReport, Timeframe } from "../../../src/index.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy } from "../reads.js";
+import { TOTALS } from "../reports.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { checkEnd } from "./fetched.js";
 import type { Context, Monitor } from "./monitor.js";
-
-const TOTALS = [
-  "totalSellTransactions",
-  "totalSnipedTransactions",
-  "totalTokensSniped",
-  "totalSnipedUsd",
-  "totalTokensSold",
-  "totalSoldUsd",
-  "currentBalance",
-  "currentBalanceUsdValue",
-  "realizedProfitPercentage",
-  "realizedProfitUsd",
-];
 
 type Raw = Readonly<Record<string, unknown>>;
 
