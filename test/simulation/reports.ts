@@ -1,5 +1,6 @@
 import type { SniperTotal, SniperTransaction } from "../../src/index.js";
 import type { Exchange } from "./exchanges.js";
+import { APART } from "./monitors/evidence.js";
 import { askedBy } from "./reads.js";
 import type { RunLog } from "./run-log.js";
 
@@ -18,8 +19,6 @@ export const TOTALS: readonly SniperTotal[] = [
   "realizedProfitUsd",
 ];
 
-/** Two answers are two if the service has made them so many ms apart: copies of one lie closer. */
-const APART = 1_000;
 /** A cache that tells no age gives what is so many ms old at most. */
 const LONGEST_KEPT = 1_000;
 

@@ -5,7 +5,7 @@ import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
 import { APART, isClean, type Proof, proofsAmong, wasAnswered } from "./evidence.js";
-import { checkFilling } from "./filling.js";
+import { checkFilling, isFlat } from "./filling.js";
 import { beginningOf, sessionOf } from "./held.js";
 import { waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
@@ -363,10 +363,6 @@ function apart(looks: readonly Look[]): Look[] {
   for (const look of looks)
     if (others.length === 0 || look.answeredAt - others.at(-1)!.answeredAt >= APART) others.push(look);
   return others;
-}
-
-function isFlat({ swaps, volume }: Candle): boolean {
-  return swaps === 0 && volume === 0;
 }
 
 /** There may be more than a call can take as arguments. */

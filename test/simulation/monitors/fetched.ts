@@ -4,6 +4,7 @@ import type { Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
 import { isClean, wasAnswered } from "./evidence.js";
+import { isFlat } from "./filling.js";
 import type { Context, Monitor } from "./monitor.js";
 
 /** A candle is closed so long after its end, ms. */
@@ -127,10 +128,6 @@ function checkFlats(
   }
   if (before !== undefined && next(before.timestamp) < until)
     breach(6, `is not filled after ${new Date(before.timestamp).toISOString()}`);
-}
-
-function isFlat({ swaps, volume }: Candle): boolean {
-  return swaps === 0 && volume === 0;
 }
 
 /** Whether an answer holds nothing only because it was asked from before the pair's creation on. */

@@ -1,5 +1,10 @@
 import type { Candle } from "../../../src/index.js";
 
+/** Whether a candle fills a gap: nobody traded in it. */
+export function isFlat({ swaps, volume }: Candle): boolean {
+  return swaps === 0 && volume === 0;
+}
+
 /** No hole from the first known candle on, each flat candle at the close before it. */
 export function checkFilling(
   known: ReadonlyMap<number, { readonly candle: Candle }>,
@@ -16,10 +21,10 @@ export function checkFilling(
       breach(6, `is not filled at ${new Date(timestamp).toISOString()}`);
       return;
     }
-    if (candle.swaps === 0 && candle.volume === 0) {
+    if (isFlat(candle)) {
       const { open, high, low } = candle;
-      const isFlat = [open, high, low, candle.close].every((price) => price === close);
-      if (!isFlat) {
+      const isAtClose = [open, high, low, candle.close].every((price) => price === close);
+      if (!isAtClose) {
         breach(6, `is filled with ${candle.close} after ${close} at ${new Date(timestamp).toISOString()}`);
         return;
       }

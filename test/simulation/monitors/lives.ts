@@ -3,6 +3,7 @@ import { intervalsOf } from "../calendar.js";
 import { isOfPast } from "../past.js";
 import { covers, isSameCandle, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
+import { isFlat } from "./filling.js";
 import type { Monitor } from "./monitor.js";
 
 interface Life {
@@ -47,9 +48,9 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
     const serviceNow = context.serviceClock(seen.at);
     // By a clock that was ahead flats were told of a time that had not come: that ends with the clock's jump back.
     const life = type === "new" && lives.get(timestamp)?.isOfFuture ? undefined : lives.get(timestamp);
-    const isFlat = candle.swaps === 0 && candle.volume === 0;
+    const fills = isFlat(candle);
     const early = context.isTrusted(order) ? context.clockTolerance : -context.clockTolerance;
-    const isOfFuture = isFlat && status !== "open" && serviceNow + early < end;
+    const isOfFuture = fills && status !== "open" && serviceNow + early < end;
 
     // The life of a candle, and no echo.
     if (type === "new") {
@@ -75,7 +76,7 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
       if (timestamp <= batch.timestamp) breach(3, `comes after ${new Date(batch.timestamp).toISOString()}`);
     }
     batch = { order, timestamp };
-    if (type === "new" && !isFlat) {
+    if (type === "new" && !fills) {
       const wasSeen = gone.has(timestamp);
       if (timestamp < newest && !wasSeen && !isLateIn(looks, timestamp, order)) {
         breach(3, `is born after ${new Date(newest).toISOString()}, and was there before`);
@@ -95,7 +96,7 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
     if (status !== "open" && type !== "removed" && context.isTrusted(order)) {
       if (serviceNow + tolerance < end) breach(4, `is ${status} ${end - serviceNow} ms before its end`);
       const isNewStatus = life === undefined || RANK[life.status] < RANK[status];
-      const closing = isNewStatus && !isPast && !isFlat ? lastLook(looks, order) : undefined;
+      const closing = isNewStatus && !isPast && !fills ? lastLook(looks, order) : undefined;
       if (closing !== undefined && closing.answeredAt + tolerance < end + settle) {
         breach(4, `was read ${end + settle - closing.answeredAt} ms before it had settled`);
       }
@@ -113,7 +114,7 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
     }
 
     // What is told was answered.
-    if (type !== "removed" && !isFlat) {
+    if (type !== "removed" && !fills) {
       const last = lastLook(looks, order);
       const isFromLook =
         !isPast && last?.order === order && covers(last, timestamp) && last.rows.has(timestamp);
@@ -123,7 +124,7 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
       );
       if (!isAnswered) breach(1, "is no answer of the service");
     }
-    if (isFlat && type === "new" && context.isTrusted(order)) {
+    if (fills && type === "new" && context.isTrusted(order)) {
       const isCovered = answers.some(
         (look) =>
           look.order <= order &&
@@ -133,7 +134,7 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
       );
       if (!isCovered) breach(6, "fills what is not known to be empty");
     }
-    if (isFlat && !options.fillGaps) breach(1, "is flat, and nobody asked for that");
+    if (fills && !options.fillGaps) breach(1, "is flat, and nobody asked for that");
 
     if (type === "removed") {
       lives.delete(timestamp);

@@ -5,10 +5,8 @@ import type { Held, StoreCall } from "../disk.js";
 import { covers, isSaidAbsent, isSameCandle, isUnreadable, type Look } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
+import { APART } from "./evidence.js";
 import type { Context } from "./monitor.js";
-
-/** Two answers are two if the service has made them so many ms apart: copies of one lie closer. */
-const APART = 1_000;
 
 /** Says whether an interval was final when a look was answered. */
 type IsFinal = (look: Look, timestamp: number) => boolean;
