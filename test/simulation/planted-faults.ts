@@ -511,3 +511,6 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   ...ECONOMY_FAULTS,
   ...RECORDS_FAULTS,
 ];
+
+/** Two processes that each play a half take about as long as each other. */
+export const HALF = Math.floor(PLANTED_FAULTS.length / 2);
