@@ -102,7 +102,8 @@ async function readPage(text: string, take: (event: CandleEvent) => void): Promi
     shared: new Map(),
     pairs: new KnownPairs(),
     walk: async function* <T>({ parse }: Walk<T>) {
-      yield { value: parse(text), sentAt: END, observedAt: END, epoch: 0, cursor: undefined };
+      const told = { sentAt: END, observedAt: END, epoch: 0, isInDoubt: false };
+      yield { ...told, value: parse(text), cursor: undefined };
     },
   };
   const reader = new SeriesReader(core as ClientCore, SERIES, WATCH.rules.intervals, { skipsRows: true });

@@ -87,6 +87,8 @@ export interface CallResult<T> {
   readonly observedAt: number;
   /** The epoch of the service's clock: instants of different epochs cannot be compared. */
   readonly epoch: number;
+  /** Whether what was known of the service's clock contradicts this answer's `Date`: one of the two is wrong. */
+  readonly isInDoubt: boolean;
 }
 
 /** What a page of a walk says of itself. */

@@ -196,6 +196,7 @@ export class Sender {
           sentAt: Math.min(started, at),
           observedAt: earliestAnswerTime(this.#clock, trip),
           epoch: this.#clock.epoch,
+          isInDoubt: this.#clock.isContradicted,
         },
       };
     } catch (error) {

@@ -82,24 +82,19 @@ export async function* walkOf<T>(
   let cursor: string | undefined;
   do {
     signal?.throwIfAborted();
-    const {
-      value: page,
-      sentAt,
-      observedAt,
-      epoch,
-    } = await send({
+    const { value: page, ...told } = await send({
       route: routeAfter(route, cursor),
       priority,
       signal,
       needsClock,
       parse: (text) => {
         const value = parse(text);
-        const told = next(value);
-        return { value, cursor: told.cursor, trail: follow(trail, told, mostPages()) };
+        const facts = next(value);
+        return { value, cursor: facts.cursor, trail: follow(trail, facts, mostPages()) };
       },
     });
     ({ trail, cursor } = page);
-    yield { value: page.value, sentAt, observedAt, epoch, cursor };
+    yield { ...told, value: page.value, cursor };
   } while (cursor !== undefined);
 }
 

@@ -106,7 +106,7 @@ export function archive(habits: Habits, now = NOW) {
       signal?.throwIfAborted();
       const text = answer(typeof route === "string" ? route : route(now));
       try {
-        return { value: parse(text), sentAt: now, observedAt: now, epoch: 0 };
+        return { value: parse(text), sentAt: now, observedAt: now, epoch: 0, isInDoubt: false };
       } catch (error) {
         if (!(error instanceof ContractError) || attempt >= (habits.attempts ?? 1)) throw error;
       }

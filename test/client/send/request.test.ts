@@ -191,7 +191,7 @@ describe("the core", () => {
     await clock.advanceTo(START + 1_000);
     const exchange = await settled(clock, core.send(ask));
     expect(exchange).toEqual({
-      ...{ value: PAGE, epoch: 1 },
+      ...{ value: PAGE, epoch: 1, isInDoubt: false },
       ...{ sentAt: START + 1_000, observedAt: START + 6_000 },
     });
     await settled(clock, core.send(ask)).catch(() => {});
@@ -200,6 +200,25 @@ describe("the core", () => {
     expect(
       activity.filter(({ type }) => type === "clock").map((entry) => (entry as { jumped: boolean }).jumped),
     ).toEqual([false, true]);
+  });
+
+  it("says of an answer whose Date contradicts the clock that it is in doubt, until another agrees", async () => {
+    const ahead = [0, 3_600, 0, 3_600, 3_600];
+    const { client, clock } = fakeClient((_, index) => ({
+      headers: { date: httpDate(clock.now() + ahead[index]! * 1_000) },
+    }));
+    const core = coreOf(client);
+    const doubts: boolean[] = [];
+    for (const _ of ahead) doubts.push((await settled(clock, core.send(ask))).isInDoubt);
+    expect(doubts).toEqual([false, true, false, true, false]);
+    const steps = core.walk({
+      route: () => "/x",
+      ...{ priority: "refresh", parse: (text) => text, mostPages: () => 1 },
+      next: () => ({ cursor: undefined, rows: 0, first: 0, last: 0 }),
+    });
+    ahead.push(7_200);
+    const { value } = await settled(clock, steps.next());
+    expect(value).toMatchObject({ value: PAGE, isInDoubt: true, cursor: undefined });
   });
 
   it("tells once that there is no Date, and when one comes after all", async () => {
