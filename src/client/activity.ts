@@ -43,7 +43,7 @@ export interface ResponseActivity {
   readonly duration: number;
   /** The cost in units: the answer's `X-Request-Weight`, else 150 (OHLCV) or 50 (snipers); absent if no answer came. */
   readonly weight?: number;
-  /** The size of the body in bytes, unpacked, with `[key]` in place of the key; absent if no answer came. */
+  /** The size of the body in bytes, unpacked, as a tape holds it, without the key; absent if no answer came. */
   readonly bytes?: number;
   /** Why the answer cannot be used. */
   readonly error?: PairstreamError;
@@ -168,7 +168,7 @@ export class ActivityFeed {
   /** The activity without the key. Errors about rows are cleaned here; all others are made without it. */
   #redacted(activity: ClientActivity): ClientActivity {
     if (!("url" in activity)) return activity;
-    const url = this.#redact.text(activity.url);
+    const url = this.#redact.route(activity.url);
     if (activity.type !== "dropped") return { ...activity, url };
     const { key, error } = activity;
     return {

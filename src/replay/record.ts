@@ -28,8 +28,9 @@ type FetchAnswer = Awaited<ReturnType<FetchLike>>;
  *
  * Give it directly to `createClient`: a wrapper around it would be neither recorded nor replayed. A line holds the
  * instants of sending, of the headers and of the end in ms, the request without its origin, the headers that the client
- * reads, and the body. It never holds the API key: the key's header is left out, and `[key]` replaces the key
- * everywhere else. A request that is still under way when the recording stops has no line.
+ * reads, and the body. It never holds the API key: the key's header is left out, and `[left out: holds the key]` stands
+ * for each word of a body, part of a URL and other text that holds it. A request that is still under way when the
+ * recording stops has no line.
  *
  * An error of the sink goes where RxJS reports an observer's error: it is uncaught, or goes to
  * `config.onUnhandledError`. The client goes on, but nothing more is recorded, because a tape with a gap cannot be
@@ -112,7 +113,7 @@ class Recorder {
       v: TAPE_VERSION,
       request: this.#requests++,
       method: init?.method ?? "GET",
-      url: redactor.text(routeOf(url)),
+      url: redactor.route(routeOf(url)),
       requestHeaders: requestHeaders(init, redactor),
       asked: session?.scheduler.now() ?? sent,
       sent,
@@ -193,7 +194,7 @@ class RecordedExchange {
   async #bodyOf(answer: FetchAnswer): Promise<string> {
     const body = await bodyOf(answer).catch((cause) => this.#fail(cause));
     if (body === undefined) return this.#fail(tooLarge());
-    this.#end("whole", { body: this.#redactor.text(body) });
+    this.#end("whole", { body: this.#redactor.body(body) });
     return body;
   }
 

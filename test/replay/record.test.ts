@@ -209,7 +209,7 @@ describe("the key", () => {
     const [line] = lines.map((text) => JSON.parse(text));
     expect(line).toMatchObject({
       method: "GET",
-      url: "/path?key=[key]#there",
+      url: "/path?key=[left out: holds the key]#there",
       requestHeaders: { accept: "text/plain" },
     });
     expect(lines[0]).not.toMatch(/hush|word|service\.test|Bearer/);

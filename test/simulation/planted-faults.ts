@@ -174,15 +174,15 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "shows the key in errors",
     file: "client/send/failure.ts",
-    find: "redact.head(answer.text, LONGEST_BODY)",
+    find: "redact.quote(beginning(text, LONGEST_BODY), LONGEST_BODY)",
     replace: "answer.text.slice(0, LONGEST_BODY)",
     seeds: [107, 101, 160],
   },
   {
     name: "shows the key as HTML and JSON escape it",
     file: "client/send/find-secret.ts",
-    find: "%(?=[\\\\da-f])|&(?=[#a-z])|u(?=[\\\\da-f{\\\\\\\\%&])|",
-    replace: "%(?=[\\\\da-f])|",
+    find: "reading = now.replace(escapes, this.#decoded);",
+    replace: "reading = now.replace(/(?:%[0-7][\\da-f])+/g, decodeURIComponent);",
     seeds: [107, 101, 160],
   },
   {

@@ -35,21 +35,24 @@ export function httpError(
   redact: Redactor,
 ): HttpError | QuotaExceededError {
   const { status } = answer;
-  const shown = (text: string) => shortened(redact.quote(text, LONGEST_TOLD), LONGEST_MESSAGE);
-  const said = messageIn(answer.text) ?? "";
-  const body = beginning(printableLines(redact.head(answer.text, LONGEST_BODY)), LONGEST_BODY);
-  const detail = said === "" ? "without a message" : `“${shown(said)}”`;
-  const message = redact.text(`GET ${path} was answered with status ${status}, ${detail}`);
+  const text = redact.body(answer.text.slice(0, LONGEST_TOLD));
+  const said = answer.text.length > LONGEST_TOLD ? "" : messageIn(text);
+  const body = beginning(
+    printableLines(redact.quote(beginning(text, LONGEST_BODY), LONGEST_BODY)),
+    LONGEST_BODY,
+  );
+  const shown = (told: string) => shortened(redact.quote(told, LONGEST_TOLD), LONGEST_MESSAGE);
+  const answered = `GET ${path} was answered with status ${status}`;
   if (isRedirect(status)) {
     const target = answer.header("location");
     const where = target === null ? "" : ` to ${shown(target)}`;
-    const reason = redact.text(`GET ${path} was answered with status ${status}, a redirect${where}`);
     return new HttpError(
-      `${reason}; redirects are refused, because the API key would go to the other address`,
+      `${answered}, a redirect${where}; redirects are refused, because the API key would go to the other address`,
       status,
       body,
     );
   }
+  const message = `${answered}, ${said === "" ? "without a message" : `“${shown(said)}”`}`;
   if (status === 429) return new RateLimitError(message, body, hintOf(answer, now));
   if (status === 401 && SPENT_QUOTA.test(said || body)) return new QuotaExceededError(message, body);
   if (status === 401 || status === 403 || status === 424)
@@ -59,16 +62,14 @@ export function httpError(
 
 const SPENT_QUOTA = /usage has been consumed|quota/i;
 
-/** The `message` of an error's body: a text, or several. */
-function messageIn(text: string): string | undefined {
-  if (text.length > LONGEST_TOLD) return undefined;
+/** The `message` of an error's body, a text or several; empty without one. */
+function messageIn(text: string): string {
   try {
     const { message } = parseJson(text) as { message?: unknown };
     const parts = Array.isArray(message) ? message : [message];
-    const texts = parts.filter((part): part is string => typeof part === "string");
-    return texts.length > 0 ? texts.join("; ") : undefined;
+    return parts.filter((part) => typeof part === "string").join("; ");
   } catch {
-    return undefined;
+    return "";
   }
 }
 

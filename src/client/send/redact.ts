@@ -1,14 +1,17 @@
+import { parseJson } from "../../contract/json.js";
 import { beginning, printableLines, type Quote, withoutQueries } from "../../contract/quote.js";
 import { ContractError } from "../../errors.js";
 import { SecretFinder } from "./find-secret.js";
 
-/** Keeps one secret out of texts and errors. */
+/** Keeps one secret out of texts and errors. A quoted text that holds it is left out as a whole, which a mark says. */
 export interface Redactor {
-  /** The text with `[key]` wherever it holds the secret, escaped forms of it included. */
-  text(text: string): string;
-  /** The beginning of a text without the secret, nor a part of it where it is cut. */
-  readonly head: Quote;
-  /** The same without the queries of URLs in it, for messages. */
+  /** The text, or the mark. */
+  readonly text: (text: string) => string;
+  /** A path and query, with the mark for each part that holds the secret. */
+  readonly route: (route: string) => string;
+  /** A body, with the mark for each word that holds the secret, so that a replay reads of it what the client has read. */
+  readonly body: (body: string) => string;
+  /** The beginning of a text without the queries of URLs in it, or the mark. */
   readonly quote: Quote;
   /** The value itself if all of it can be shown, else a plain error with its name, message and code. */
   cause(cause: unknown): unknown;
@@ -16,44 +19,39 @@ export interface Redactor {
   contractError(error: ContractError): ContractError;
 }
 
-/** A shorter key is no secret, and replacing it everywhere would wreck every message. */
-const SHORTEST = 4;
 /** How deep a cause is searched; anything deeper counts as unsafe. */
 const DEEPEST = 5;
 /** The longest text of a cause, but for its stack. */
 const LONGEST_TEXT = 1_000;
-/** How much of a message is looked at: a URL with the longest cursor fits in. */
+/** How much of a text can be quoted: a URL with the longest cursor fits in. What follows is searched as far again. */
 const LOOKED_AT = 65_536;
-/** How many times longer the secret can become when it is escaped several times. */
-const STRETCH = 256;
-/** What stands in the place of the secret; dots, if the secret occurs in this mark. */
-const MARK = "[key]";
-/** How often a text is searched: next to a mark the secret can come up anew. */
-const ROUNDS = 4;
+/** What stands in the place of a text; dots, if the secret occurs in this mark. */
+const MARK = "[left out: holds the key]";
 
 export function redactorOf(secret: string): Redactor {
-  const isSecret = secret.replaceAll("\\", "").length >= SHORTEST;
   const finder = new SecretFinder(secret);
-  const mark = finder.find(MARK).length > 0 ? "…" : MARK;
-  const replaced = (value: string, until: number, rounds: number): string => {
-    const found = finder.find(value, until);
-    if (found.length === 0) return value.slice(0, until);
-    let result = "";
-    let at = 0;
-    for (const { start, end } of found) {
-      result += value.slice(at, start) + mark;
-      at = end;
+  const mark = finder.isIn(MARK) ? "…" : MARK;
+  const text = (value: string) => (finder.isIn(value) ? mark : value);
+  const piecewise = (value: string, separators: RegExp) => {
+    if (!finder.isIn(value)) return value;
+    return text(value.split(separators).map(text).join(""));
+  };
+  const route = (value: string) => piecewise(value, /([/?&=#])/);
+  const words = (value: string) => piecewise(value, /(\s+)/);
+  const body = (value: string) => {
+    if (!finder.isIn(value)) return value;
+    try {
+      const kept = (_name: string, held: unknown) => (typeof held === "string" ? words(held) : held);
+      return words(JSON.stringify(parseJson(value), kept));
+    } catch {
+      return words(value);
     }
-    result += value.slice(at, until);
-    return rounds > 1 ? replaced(result, result.length, rounds - 1) : mark;
   };
-  const text = (value: string) => (isSecret ? replaced(value, value.length, ROUNDS) : value);
-  const head: Quote = (value, length) => {
-    const reach = STRETCH * secret.length;
-    const kept = isSecret ? replaced(value.slice(0, length + reach), length, ROUNDS) : value;
-    return beginning(kept, length);
+  const quote: Quote = (value, length) => {
+    const seen = value.slice(0, 2 * LOOKED_AT);
+    const isLeftOut = seen.includes(mark) || finder.isIn(seen);
+    return beginning(isLeftOut ? mark : withoutQueries(seen.slice(0, LOOKED_AT)), length);
   };
-  const quote: Quote = (value, length) => beginning(withoutQueries(head(value, LOOKED_AT)), length);
   const isSafe = (value: string, longest: number) =>
     value.length <= longest && quote(value, longest) === value && printableLines(value) === value;
   const cause = (value: unknown) =>
@@ -65,7 +63,7 @@ export function redactorOf(secret: string): Redactor {
     const isClean = issue === error.issue && inner === error.cause && String(path) === String(error.path);
     return isClean ? error : new ContractError(path, issue, inner === undefined ? {} : { cause: inner });
   };
-  return { text, head, quote, cause, contractError };
+  return { text, route, body, quote, cause, contractError };
 }
 
 /** Whether a value holds nothing but texts that can be shown, numbers, and plain containers of them. */

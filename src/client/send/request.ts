@@ -164,7 +164,7 @@ export class Sender {
       // A tape holds the body without the key, and its replay has to tell the same.
       ...(answer === undefined
         ? {}
-        : { status: answer.status, weight, bytes: bytesOf(this.#redact.text(answer.text)) }),
+        : { status: answer.status, weight, bytes: bytesOf(this.#redact.body(answer.text)) }),
       ...("error" in verdict ? { error: verdict.error } : {}),
     }));
     if (answer !== undefined) this.#pauseAfter429(answer, sent, ended.at);
@@ -214,7 +214,7 @@ export class Sender {
     if (ended.kind === "oversized") return new ContractError([], `larger than ${MAX_BODY} bytes`);
     const cause = this.#redact.cause(ended.cause);
     const reason = cause instanceof Error ? `: ${shortened(cause.message, LONGEST_REASON)}` : "";
-    return new NetworkError(this.#redact.text(`GET ${path} got no answer${reason}`), { cause });
+    return new NetworkError(`GET ${path} got no answer${reason}`, { cause });
   }
 
   /** The error of an answer that cannot be read. What it quotes may hold the key. */
@@ -257,7 +257,7 @@ export class Sender {
   }
 
   #pathOf(route: string): string {
-    return this.#redact.text(route.split("?", 1)[0]!);
+    return this.#redact.route(route.split("?", 1)[0]!);
   }
 }
 

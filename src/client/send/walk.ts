@@ -82,19 +82,19 @@ export async function* walkOf<T>(
   let cursor: string | undefined;
   do {
     signal?.throwIfAborted();
-    const { value: page, ...told } = await send({
+    const { value: page, ...result } = await send({
       route: routeAfter(route, cursor),
       priority,
       signal,
       needsClock,
       parse: (text) => {
         const value = parse(text);
-        const facts = next(value);
-        return { value, cursor: facts.cursor, trail: follow(trail, facts, mostPages()) };
+        const told = next(value);
+        return { value, cursor: told.cursor, trail: follow(trail, told, mostPages()) };
       },
     });
     ({ trail, cursor } = page);
-    yield { ...told, value: page.value, cursor };
+    yield { ...result, value: page.value, cursor };
   } while (cursor !== undefined);
 }
 
