@@ -126,7 +126,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "counts retries apart from the rate limit",
     file: "client/send/request.ts",
-    find: "await start(ask.priority, ask.signal, (now, end) =>\n        this.#attempt(ask, attempt, now, end),\n      )",
+    find: "await start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end))",
     replace:
       "await (attempt > 1\n" +
       "        ? this.#attempt(ask, attempt, scheduler.now(), () => {})\n" +
@@ -136,8 +136,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "counts a request only from when it is sent",
     file: "client/send/request.ts",
-    find: "    leave(answer?.headAt ?? ended.at);",
-    replace: "    leave(sent);",
+    find: "leave(answer?.headAt ?? received);",
+    replace: "leave(sent);",
     seeds: [105],
   },
   {
@@ -157,7 +157,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "sends past the rate limit what a closed connection has lost",
     file: "client/send/request.ts",
-    find: "await start(ask.priority, ask.signal, (now, end) =>\n        this.#attempt(ask, attempt, now, end),\n      )",
+    find: "await start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end))",
     replace:
       "await (resends > 0\n" +
       "        ? this.#attempt(ask, attempt, scheduler.now(), () => {})\n" +

@@ -1,40 +1,25 @@
-import type { SchedulerLike, Subscription } from "rxjs";
+import type { Subscription } from "rxjs";
+import type { Settings } from "../options.js";
+import type { RoundTrip } from "../service-clock.js";
 import { callAt } from "../timers.js";
 import { type FetchLike, isStale, MAX_BODY, SESSION, type SessionRequest } from "./transport.js";
 
-/** How one attempt ended, and when by the scheduler. */
-export type AttemptResult = { readonly at: number } & (FetchResult | { readonly kind: "timeout" });
-
-type FetchResult =
-  | { readonly kind: "answer"; readonly answer: Answer }
-  | { readonly kind: "oversized" }
-  | { readonly kind: "failure"; readonly cause: unknown; readonly isStale: boolean };
-
-/** A whole answer. */
-export interface Answer {
+/** A whole answer, and its way: all instants but its `Date` are the scheduler's. */
+export interface Answer extends RoundTrip {
   readonly status: number;
   readonly text: string;
-  /** When its head arrived, by the scheduler. */
+  /** When its head arrived. */
   readonly headAt: number;
-  /** Its `Date` in ms; `undefined` without one that can be read. */
-  readonly date: number | undefined;
-  /** Its `Age` in seconds; `undefined` if no cache tells it. */
-  readonly age: number | undefined;
   readonly header: (name: string) => string | null;
 }
 
-/** What every attempt of a client has in common. */
-export interface AttemptContext {
-  readonly fetch: FetchLike;
-  readonly headers: Record<string, string>;
-  readonly scheduler: SchedulerLike;
-  readonly timeout: number;
-}
-
-/** An attempt under way: when it was sent, and how it will end. */
-export interface Attempt {
-  readonly sent: number;
-  readonly result: Promise<AttemptResult>;
+/** Why there is no answer, and when that was clear, by the scheduler. */
+export interface NoAnswer {
+  readonly why: "timeout" | "oversized" | "failure";
+  readonly cause?: unknown;
+  /** Whether a kept connection was closed before anything had come, so that it may be sent again at once. */
+  readonly isStale?: boolean;
+  readonly received: number;
 }
 
 /**
@@ -42,54 +27,52 @@ export interface Attempt {
  * (even if `fetch` ignores its signal), or the caller's signal, with whose reason the result rejects.
  */
 export function attempt(
-  { fetch, headers, scheduler, timeout }: AttemptContext,
-  url: string,
+  { fetch, baseUrl, apiKey, scheduler, timeout }: Settings,
+  route: string,
   now: number,
   signal: AbortSignal | undefined,
-): Attempt {
+): { readonly sent: number; readonly result: Promise<Answer | NoAnswer> } {
   const controller = new AbortController();
   const session: SessionRequest = { scheduler };
-  // Headers of its own, as a fetch may write to them.
   const init = {
     method: "GET",
-    headers: { ...headers },
+    // Its own, as a fetch may write to them.
+    headers: { accept: "application/json", "X-API-Key": apiKey },
     redirect: "manual",
     signal: controller.signal,
     [SESSION]: session,
   } as const;
-  const outcome = fetchAnswer(fetch, url, init, session);
+  const outcome = ask(fetch, baseUrl + route, init, now);
   const { sent = now } = session;
-  const result = new Promise<AttemptResult>((resolve, reject) => {
+  const result = new Promise<Answer | NoAnswer>((resolve, reject) => {
     let hasEnded = false;
     let arrival: Subscription | undefined;
-    const end = (settle: () => void) => {
-      if (hasEnded) return;
+    const end = () => {
       hasEnded = true;
       timer.unsubscribe();
       arrival?.unsubscribe();
       signal?.removeEventListener("abort", leave);
-      settle();
     };
-    const leave = () =>
-      end(() => {
-        reject(signal?.reason);
-        controller.abort(signal?.reason);
-      });
-    const timer = callAt(scheduler, sent + timeout, () =>
-      end(() => {
-        resolve({ kind: "timeout", at: scheduler.now() });
-        session.hasTimedOut = true;
-        controller.abort();
-      }),
-    );
+    const leave = () => {
+      end();
+      reject(signal?.reason);
+      controller.abort(signal?.reason);
+    };
+    const timer = callAt(scheduler, sent + timeout, () => {
+      end();
+      resolve({ why: "timeout", received: scheduler.now() });
+      session.hasTimedOut = true;
+      controller.abort();
+    });
     signal?.addEventListener("abort", leave, { once: true });
     outcome.then((how) => {
-      const take = () =>
-        end(() => {
-          resolve({ ...how, at: session.received ?? scheduler.now() });
-          // The rest of a body that is too large is still on its way.
-          if (how.kind === "oversized") controller.abort();
-        });
+      if (hasEnded) return;
+      const take = () => {
+        end();
+        resolve({ ...how, received: session.received ?? scheduler.now() });
+        // The rest of a body that is too large is still on its way.
+        if ("why" in how && how.why === "oversized") controller.abort();
+      };
       if (session.arrive) arrival = session.arrive(take);
       else take();
     });
@@ -97,43 +80,54 @@ export function attempt(
   return { sent, result };
 }
 
-/** The whole answer, or why there is none; never rejects. */
-async function fetchAnswer(
+/** The whole answer, or why there is none, but for when that was clear; never rejects. */
+async function ask(
   fetch: FetchLike,
   url: string,
-  init: Parameters<FetchLike>[1],
-  session: SessionRequest,
-): Promise<FetchResult> {
+  init: Parameters<FetchLike>[1] & { readonly [SESSION]: SessionRequest },
+  now: number,
+): Promise<Omit<Answer, "received"> | Omit<NoAnswer, "received">> {
   let response: Response | undefined;
   try {
     response = await fetch(url, init);
     const { status, headers } = response;
-    const headAt = session.answered ?? session.scheduler.now();
+    const { sent = now, answered, scheduler } = init[SESSION];
+    const headAt = answered ?? scheduler.now();
     if (!Number.isInteger(status)) throw new TypeError("the answer has no status");
     const header = (name: string) => {
       const value: unknown = headers.get(name);
       return typeof value === "string" ? value : null;
     };
-    const isAnnouncedTooLarge = Number(header("content-length")) > MAX_BODY;
-    const text = isAnnouncedTooLarge ? undefined : await bodyOf(response);
-    if (text === undefined) return { kind: "oversized" };
-    const date = parseHttpDate(header("date"));
-    const age = /^\d{1,9}$/.exec(header("age") ?? "");
-    return {
-      kind: "answer",
-      answer: { status, text, headAt, date, age: age ? Number(age[0]) : undefined, header },
-    };
+    const text = Number(header("content-length")) > MAX_BODY ? undefined : await bodyOf(response);
+    if (text === undefined) return { why: "oversized" };
+    const [age] = /^\d{1,9}$/.exec(header("age") ?? "") ?? [];
+    const told = { date: parseHttpDate(header("date")), age: age === undefined ? undefined : Number(age) };
+    return { status, text, headAt, header, sent, ...told };
   } catch (cause) {
-    return { kind: "failure", cause, isStale: response === undefined && isStale(cause) };
+    return { why: "failure", cause, isStale: response === undefined && isStale(cause) };
   }
 }
 
 type Response = Awaited<ReturnType<FetchLike>>;
 
-/** The body as a text; `undefined` where it is too large. */
+/** The body as a text; `undefined` where it is too large. The caller aborts the request if the body goes on. */
 export async function bodyOf(response: Response): Promise<string | undefined> {
   const { body } = response as Response & { body?: Partial<ReadableStream<Uint8Array>> | null };
-  if (typeof body?.getReader === "function") return textWithin(body.getReader());
+  if (typeof body?.getReader !== "function") return wholeText(response);
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  for (let bytes = 0; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    if (!ArrayBuffer.isView(value)) throw new TypeError("the body of the answer is not made of bytes");
+    bytes += value.byteLength;
+    if (bytes > MAX_BODY) return undefined;
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+async function wholeText(response: Response): Promise<string | undefined> {
   try {
     const text: unknown = await response.text();
     if (typeof text !== "string") throw new TypeError("the answer has no text");
@@ -142,21 +136,6 @@ export async function bodyOf(response: Response): Promise<string | undefined> {
     // node-fetch's word for a body beyond its option `size`.
     if ((cause as { type?: unknown } | null)?.type === "max-size") return undefined;
     throw cause;
-  }
-}
-
-/** Reads a stream up to the largest body that is allowed. The caller aborts the request if the stream goes on. */
-async function textWithin(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string | undefined> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
-    if (!ArrayBuffer.isView(value)) throw new TypeError("the body of the answer is not made of bytes");
-    bytes += value.byteLength;
-    if (bytes > MAX_BODY) return undefined;
-    text += decoder.decode(value, { stream: true });
   }
 }
 

@@ -15,13 +15,12 @@ import type { Settings } from "../options.js";
 import {
   earliestAnswerTime,
   learn,
-  type RoundTrip,
   type ServiceClock,
   serviceTimeBounds,
   unknownClock,
 } from "../service-clock.js";
 import { sleepUntil } from "../timers.js";
-import { type Answer, type AttemptContext, type AttemptResult, attempt as attemptOnce } from "./attempt.js";
+import { type Answer, attempt as attemptOnce, type NoAnswer } from "./attempt.js";
 import { backOff, delayAfter, hintOf, httpError } from "./failure.js";
 import type { Redactor } from "./redact.js";
 import { MAX_BODY } from "./transport.js";
@@ -33,24 +32,18 @@ const MOST_RESENDS = 3;
 /** How much of a transport's message an error repeats. */
 const LONGEST_REASON = 300;
 
-/** What an attempt means for its call. */
-type JudgedAttempt<T> =
-  | { readonly exchange: CallResult<T> }
-  | {
-      readonly route: string;
-      readonly error: PairstreamError;
-      readonly hint?: number | undefined;
-      readonly at: number;
-      /** Whether it may be sent again at once. */
-      readonly isStale?: boolean;
-    };
+/** Why an attempt has brought nothing. */
+interface Failure {
+  readonly route: string;
+  readonly error: PairstreamError;
+  readonly hint?: number | undefined;
+  readonly at: number;
+  /** Whether it may be sent again at once. */
+  readonly isStale?: boolean | undefined;
+}
 
 /** Sends all calls of a client, within its budget and with retries, and learns the service's clock from the answers. */
 export class Sender {
-  readonly #settings: Settings;
-  readonly #activity: ActivityFeed;
-  readonly #redact: Redactor;
-  readonly #context: AttemptContext;
   readonly #budget: Budget;
   readonly #start: Starter;
   /** Parts of the budget. Each counts every request that goes out. */
@@ -61,20 +54,19 @@ export class Sender {
   /** Answers 429 with no good one between them, and when the last of them came. */
   #refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
 
-  constructor(settings: Settings, feed: ActivityFeed, redact: Redactor) {
-    this.#settings = settings;
-    this.#activity = feed;
-    this.#redact = redact;
-    const { fetch, scheduler, timeout, apiKey, rateLimit, quota } = settings;
-    const headers = { accept: "application/json", "X-API-Key": apiKey };
-    this.#context = { fetch, scheduler, timeout, headers };
-    this.#budget = new Budget(scheduler, rateLimit, (throttling) =>
-      feed.emit(() => ({ type: "throttled", at: scheduler.now(), ...throttling })),
+  constructor(
+    private readonly settings: Settings,
+    private readonly activity: ActivityFeed,
+    private readonly redact: Redactor,
+  ) {
+    const { scheduler, rateLimit, quota } = settings;
+    this.#budget = new Budget(scheduler, rateLimit, (told) =>
+      activity.emit(() => ({ type: "throttled", at: scheduler.now(), ...told })),
     );
     this.#start = (priority, signal, begin) => this.#budget.start(priority, signal, begin);
     const serviceNow = () => serviceTimeBounds(this.#clock, scheduler.now());
     this.spending = new Spending(quota, serviceNow, (told) =>
-      feed.emit(() => ({ type: "quota", at: scheduler.now(), ...told })),
+      activity.emit(() => ({ type: "quota", at: scheduler.now(), ...told })),
     );
   }
 
@@ -83,36 +75,25 @@ export class Sender {
   }
 
   async send<T>(ask: Call<T>): Promise<CallResult<T>> {
-    for (let asked = 1; ; asked += 1) {
-      const exchange = await this.#sendOnce(ask);
-      const { bounds, isConfirmed } = this.#clock;
-      const isCertain = bounds === undefined || isConfirmed;
-      if (!ask.needsClock || isCertain || asked >= CLOCK_READS) return exchange;
-    }
-  }
-
-  async #sendOnce<T>(ask: Call<T>): Promise<CallResult<T>> {
-    const { scheduler, retry } = this.#settings;
+    const { scheduler, retry } = this.settings;
+    const start = ask.within?.within(this.#start) ?? this.#start;
+    let attempt = 1;
     let resends = 0;
-    for (let attempt = 1; ; ) {
+    for (let answers = 0; ; ) {
       this.spending.check(callKindOf(ask.route));
-      const start = ask.within?.within(this.#start) ?? this.#start;
-      const verdict = await start(ask.priority, ask.signal, (now, end) =>
-        this.#attempt(ask, attempt, now, end),
-      );
-      if ("exchange" in verdict) return verdict.exchange;
-      const { route, error, hint, at, isStale } = verdict;
+      const came = await start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end));
+      if ("value" in came) {
+        const { bounds, isConfirmed } = this.#clock;
+        answers += 1;
+        if (!ask.needsClock || bounds === undefined || isConfirmed || answers >= CLOCK_READS) return came;
+        [attempt, resends] = [1, 0];
+        continue;
+      }
+      const { route, error, hint, at, isStale } = came;
       const isResent = isStale === true && resends < MOST_RESENDS;
       const delay = isResent ? 0 : delayAfter(attempt, error, hint, retry);
       if (delay === undefined) throw error;
-      this.#activity.emit(() => ({
-        type: "retry",
-        at,
-        url: route,
-        attempt,
-        delay,
-        error,
-      }));
+      this.activity.emit(() => ({ type: "retry", at, url: route, attempt, delay, error }));
       if (isResent) resends += 1;
       else {
         attempt += 1;
@@ -122,120 +103,105 @@ export class Sender {
   }
 
   /** One attempt, from the request to what follows from its end. */
-  async #attempt<T>(
+  #attempt<T>(
     ask: Call<T>,
     attempt: number,
     now: number,
     end: (at: number) => void,
-  ): Promise<JudgedAttempt<T>> {
+  ): Promise<CallResult<T> | Failure> {
     const { priority, signal, within } = ask;
     const kind = callKindOf(ask.route);
     const route = typeof ask.route === "string" ? ask.route : ask.route(now);
     // Others may have spent the rest while this call waited for its turn.
     this.spending.check(kind);
     const settle = this.spending.charge(kind);
-    const { sent, result } = attemptOnce(this.#context, this.#settings.baseUrl + route, now, signal);
+    const { sent, result } = attemptOnce(this.settings, route, now, signal);
     const counts = [...this.parts].filter((part) => part !== within).map((part) => part.count());
     const leave = (at: number) => {
       for (const count of [end, ...counts]) count(at);
     };
-    this.#activity.emit(() => ({
-      type: "request",
-      at: sent,
-      url: route,
-      attempt,
-      priority,
-    }));
-    const ended = await result.catch((reason: unknown) => {
+    this.activity.emit(() => ({ type: "request", at: sent, url: route, attempt, priority }));
+    const take = (ended: Answer | NoAnswer) => {
+      const { received } = ended;
+      const answer = "why" in ended ? undefined : ended;
+      const weight = settle(answer && weightOf(answer), answer?.status === 200);
+      const came = answer ? this.#read(ask, route, answer) : this.#failed(route, ended as NoAnswer);
+      const error = "error" in came ? { error: came.error } : {};
+      if (error.error instanceof QuotaExceededError) this.spending.exhaust();
+      this.activity.emit(() => ({
+        ...{ type: "response", at: received, url: route, attempt, duration: received - sent },
+        // A tape holds the body without the key, and its replay has to tell the same.
+        ...(answer && { status: answer.status, weight, bytes: bytesOf(this.redact.body(answer.text)) }),
+        ...error,
+      }));
+      if (answer) this.#pauseAfter429(answer);
+      // Only after the pause, so that after a 429 no other request starts in its place.
+      leave(answer?.headAt ?? received);
+      return came;
+    };
+    return result.then(take, (reason) => {
       settle(undefined, false);
-      leave(this.#settings.scheduler.now());
+      leave(this.settings.scheduler.now());
       throw reason;
     });
-    const answer = ended.kind === "answer" ? ended.answer : undefined;
-    const weight = settle(answer && weightOf(answer), answer?.status === 200);
-    const verdict = this.#judge(ask, route, sent, ended);
-    if ("error" in verdict && verdict.error instanceof QuotaExceededError) this.spending.exhaust();
-    this.#activity.emit(() => ({
-      type: "response",
-      at: ended.at,
-      url: route,
-      attempt,
-      duration: ended.at - sent,
-      // A tape holds the body without the key, and its replay has to tell the same.
-      ...(answer === undefined
-        ? {}
-        : { status: answer.status, weight, bytes: bytesOf(this.#redact.body(answer.text)) }),
-      ...("error" in verdict ? { error: verdict.error } : {}),
-    }));
-    if (answer !== undefined) this.#pauseAfter429(answer, sent, ended.at);
-    // Only after the pause, so that after a 429 no other request starts in its place.
-    leave(answer?.headAt ?? ended.at);
-    return verdict;
   }
 
-  #judge<T>(ask: Call<T>, route: string, started: number, ended: AttemptResult): JudgedAttempt<T> {
-    const { at } = ended;
-    if (ended.kind !== "answer") {
-      const isStale = ended.kind === "failure" && ended.isStale;
-      return { route, error: this.#errorWithoutAnswer(route, ended), at, isStale };
-    }
-    const { answer } = ended;
-    const trip = { sent: started, received: at, date: answer.date, age: answer.age };
-    this.#learn(trip);
-    if (answer.status !== 200) {
-      const now = serviceTimeBounds(this.#clock, at).earliest;
-      const error = httpError(this.#pathOf(route), answer, now, this.#redact);
+  /** What an answer means for its call. */
+  #read<T>(ask: Call<T>, route: string, answer: Answer): CallResult<T> | Failure {
+    const { status, text, sent, received: at } = answer;
+    this.#learn(answer);
+    const clock = this.#clock;
+    if (status !== 200) {
+      const now = serviceTimeBounds(clock, at).earliest;
+      const error = httpError(this.#pathOf(route), answer, now, this.redact);
       return { route, error, hint: hintOf(answer, now), at };
     }
     try {
-      const value = ask.parse(answer.text);
       return {
-        exchange: {
-          value,
-          // If the scheduler's clock was set back meanwhile, the start lies in its future.
-          sentAt: Math.min(started, at),
-          observedAt: earliestAnswerTime(this.#clock, trip),
-          epoch: this.#clock.epoch,
-          isInDoubt: this.#clock.isContradicted,
-        },
+        value: ask.parse(text),
+        // If the scheduler's clock was set back meanwhile, the start lies in its future.
+        sentAt: Math.min(sent, at),
+        observedAt: earliestAnswerTime(clock, answer),
+        epoch: clock.epoch,
+        isInDoubt: clock.isContradicted,
       };
-    } catch (error) {
-      return { route, error: this.#unreadable(error), at };
+    } catch (thrown) {
+      // What it quotes may hold the key.
+      const error =
+        thrown instanceof ContractError
+          ? this.redact.contractError(requoted(thrown, this.redact.quote))
+          : new ContractError([], "cannot be read", { cause: this.redact.cause(thrown) });
+      return { route, error, at };
     }
   }
 
-  /** The error of an attempt without an answer. */
-  #errorWithoutAnswer(route: string, ended: Exclude<AttemptResult, { kind: "answer" }>): PairstreamError {
-    const path = this.#pathOf(route);
-    if (ended.kind === "timeout") {
-      const { timeout } = this.#settings;
-      return new TimeoutError(`GET ${path} was not answered in full within ${timeout} ms`, timeout);
+  #failed(route: string, { why, cause: thrown, isStale, received: at }: NoAnswer): Failure {
+    if (why === "oversized") {
+      return { route, error: new ContractError([], `larger than ${MAX_BODY} bytes`), at };
     }
-    if (ended.kind === "oversized") return new ContractError([], `larger than ${MAX_BODY} bytes`);
-    const cause = this.#redact.cause(ended.cause);
+    const asked = `GET ${this.#pathOf(route)}`;
+    if (why === "timeout") {
+      const { timeout } = this.settings;
+      const error = new TimeoutError(`${asked} was not answered in full within ${timeout} ms`, timeout);
+      return { route, error, at };
+    }
+    const cause = this.redact.cause(thrown);
     const reason = cause instanceof Error ? `: ${shortened(cause.message, LONGEST_REASON)}` : "";
-    return new NetworkError(`GET ${path} got no answer${reason}`, { cause });
+    return { route, error: new NetworkError(`${asked} got no answer${reason}`, { cause }), at, isStale };
   }
 
-  /** The error of an answer that cannot be read. What it quotes may hold the key. */
-  #unreadable(error: unknown): ContractError {
-    if (error instanceof ContractError)
-      return this.#redact.contractError(requoted(error, this.#redact.quote));
-    return new ContractError([], "cannot be read", { cause: this.#redact.cause(error) });
-  }
-
-  #learn(trip: RoundTrip): void {
+  #learn(answer: Answer): void {
     const before = this.#clock;
-    this.#clock = learn(before, trip);
+    this.#clock = learn(before, answer);
     const { bounds, epoch } = this.#clock;
     const jumped = epoch !== before.epoch && before.bounds !== undefined;
     const isFirstDate = bounds !== undefined && before.bounds === undefined;
     if (isFirstDate || jumped) this.spending.moveAlong();
     if (this.#isClockReported && !jumped && !isFirstDate) return;
     this.#isClockReported = true;
-    this.#activity.emit(() => ({
+    this.activity.emit(() => ({
       type: "clock",
-      at: trip.received,
+      at: answer.received,
       source: bounds === undefined ? "scheduler" : "date",
       offset: bounds === undefined ? 0 : (bounds.low + bounds.high) / 2,
       uncertainty: bounds === undefined ? 0 : (bounds.high - bounds.low) / 2,
@@ -244,20 +210,21 @@ export class Sender {
   }
 
   /** Stops the whole client after a 429. */
-  #pauseAfter429(answer: Answer, sent: number, at: number): void {
+  #pauseAfter429(answer: Answer): void {
+    const { status, sent, received: at } = answer;
     // A request from before the last refusal could not heed the pause: neither its refusal nor its success counts.
     const isNews = sent > this.#refusals.at;
-    if (answer.status === 200 && isNews) this.#refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
-    if (answer.status !== 429) return;
+    if (status === 200 && isNews) this.#refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
+    if (status !== 429) return;
     if (isNews) this.#refusals = { count: this.#refusals.count + 1, at };
     const pause =
       hintOf(answer, serviceTimeBounds(this.#clock, at).earliest) ||
-      backOff(this.#refusals.count, this.#settings.retry);
+      backOff(this.#refusals.count, this.settings.retry);
     this.#budget.pause(at + pause);
   }
 
   #pathOf(route: string): string {
-    return this.#redact.route(route.split("?", 1)[0]!);
+    return this.redact.route(route.split("?", 1)[0]!);
   }
 }
 
@@ -266,15 +233,10 @@ function callKindOf(route: Call<unknown>["route"]): CallKind {
   return typeof route === "string" && /\/snipers(\?|$)/.test(route) ? "snipers" : "ohlcv";
 }
 
-/** How long a text is in UTF-8; there may be no `TextEncoder`. */
+/** How long a text is in UTF-8; there may be no `TextEncoder`. A surrogate pair is four bytes. */
 function bytesOf(text: string): number {
-  let bytes = text.length;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    // Two units of a surrogate pair are four bytes.
-    if (unit >= 0x80) bytes += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2;
-  }
-  return bytes;
+  const padded = text.replace(/[\u0800-\ud7ff\ue000-\uffff]/g, "---").replace(/[^\0-\x7f]/g, "--");
+  return padded.length;
 }
 
 /** The cost of a call; `undefined` if the answer does not name it. */

@@ -58,10 +58,7 @@ export function isStale(failure: unknown): boolean {
   }
 }
 
-interface PlatformCause {
-  readonly code?: unknown;
-  readonly socket?: { readonly bytesRead: number };
-}
+type PlatformCause = { readonly code?: unknown; readonly socket?: { readonly bytesRead: number } };
 
 /** How long an idle connection is kept, in ms: common servers and proxies close it after a minute. */
 const LONGEST_IDLE = 55_000;
@@ -69,16 +66,15 @@ const LONGEST_IDLE = 55_000;
 /** cross-fetch, which on Node is node-fetch, with connections of its own that outlive a request. */
 export function keepAliveFetch(): FetchLike {
   const agents = keepAliveAgents();
-  // A browser's fetch ignores both options. The types are the browser's and do not know them.
-  const options = { size: MAX_BODY };
-  if (agents === undefined) return (url, init) => crossFetch(url, { ...init, ...options });
   return (url, init) => {
     let isLost = false;
     const lose = () => {
       isLost = true;
     };
-    const agent = ({ protocol }: URL) => watched(protocol === "https:" ? agents.secure : agents.plain, lose);
-    return crossFetch(url, { ...init, ...options, ...{ agent } }).catch((error) => {
+    const agent =
+      agents && (({ protocol }: URL) => watched(protocol === "https:" ? agents.secure : agents.plain, lose));
+    // A browser's fetch ignores both options. The types are the browser's and do not know them.
+    return crossFetch(url, { ...init, ...{ size: MAX_BODY, agent } }).catch((error) => {
       throw isLost ? Object.assign(error, { [STALE]: true }) : error;
     });
   };

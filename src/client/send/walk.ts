@@ -2,7 +2,7 @@ import type { OhlcvPage } from "../../contract/model.js";
 import type { RefusedRow } from "../../contract/values.js";
 import { ContractError } from "../../errors.js";
 import type { Intervals } from "../../timeframe.js";
-import type { ClientCore, PageFacts, RouteAt, Walk, WalkStep } from "../core.js";
+import type { ClientCore, PageFacts, Walk, WalkStep } from "../core.js";
 
 /** How far a walk has come. */
 interface Trail {
@@ -29,16 +29,17 @@ const CURSORS_KEPT = 8;
  */
 function follow(trail: Trail, page: PageFacts, mostPages: number): Trail {
   const { cursor, rows } = page;
+  const { cursors } = trail;
   const pages = trail.pages + 1;
   const first = Math.min(trail.first, page.first);
   const last = Math.max(trail.last, page.last);
-  if (cursor === undefined) return { pages, first, last, cursors: trail.cursors };
+  if (cursor === undefined) return { pages, first, last, cursors };
   const isPlaced = page.first <= page.last;
   const goesFurther = first < trail.first || last > trail.last;
   const trouble =
     rows === 0
       ? "leads on from a page without rows"
-      : trail.cursors.includes(cursor)
+      : cursors.includes(cursor)
         ? "leads back to a page that was read"
         : isPlaced && !goesFurther
           ? "has led back to rows that were read"
@@ -46,7 +47,7 @@ function follow(trail: Trail, page: PageFacts, mostPages: number): Trail {
             ? `leads on after ${pages} pages, which is more than the range can hold`
             : undefined;
   if (trouble !== undefined) throw new ContractError(["cursor"], trouble);
-  return { pages, first, last, cursors: [...trail.cursors, cursor].slice(-CURSORS_KEPT) };
+  return { pages, first, last, cursors: [...cursors, cursor].slice(-CURSORS_KEPT) };
 }
 
 /**
@@ -82,11 +83,9 @@ export async function* walkOf<T>(
   let cursor: string | undefined;
   do {
     signal?.throwIfAborted();
+    const reached = cursor;
     const { value: page, ...result } = await send({
-      route: routeAfter(route, cursor),
-      priority,
-      signal,
-      needsClock,
+      ...{ route: (now) => route(reached, now), priority, signal, needsClock },
       parse: (text) => {
         const value = parse(text);
         const told = next(value);
@@ -96,10 +95,6 @@ export async function* walkOf<T>(
     ({ trail, cursor } = page);
     yield { ...result, value: page.value, cursor };
   } while (cursor !== undefined);
-}
-
-function routeAfter<T>(route: Walk<T>["route"], cursor: string | undefined): RouteAt {
-  return (now) => route(cursor, now);
 }
 
 /** Like `walkOf`, but `return()` aborts a step that is under way, and ends the walk at once. */
