@@ -1,6 +1,8 @@
+import { SNIPER_TOTALS } from "../../src/contract/model.js";
+
 const MIB = 1_048_576;
 /** The largest body that a client reads. */
-export const LARGEST = 32 * MIB;
+export const LARGEST = 8 * MIB;
 const MINUTE = 60_000;
 const BEGIN = Date.UTC(2026, 0, 1);
 
@@ -53,8 +55,21 @@ function transactions(count: number, from: number): string {
   ).join(",");
 }
 
-const TOO_DEEP = /nested deeper than 16/;
-const TOO_MANY = /more than 500000 values|at most \d+ are read/;
+/** As many snipers with five transactions each as fit, with addresses and hashes of the usual length. */
+function usualSnipers(bytes: number): string {
+  const one = (at: number) => {
+    const transaction = (each: number) =>
+      `{"transactionHash":"${String(5 * at + each).padStart(88, "5h6xBEauJ3PK6SWCZ1PG")}","transactionTimestamp":"2026-01-01T00:00:00.000Z","blocksAfterCreation":${each}}`;
+    const totals = SNIPER_TOTALS.map((name) => `"${name}":${at}.2345678901`).join(",");
+    const lists = `"snipedTransactions":[${transaction(0)}],"sellTransactions":[${[1, 2, 3, 4].map(transaction)}]`;
+    return `{"walletAddress":"${String(at).padStart(44, "7YttLkHDoNj9wyDur5pM")}",${lists},${totals}}`;
+  };
+  const count = Math.floor(bytes / (one(99_999).length + 1));
+  return Array.from({ length: count }, (_, at) => one(at)).join(",");
+}
+
+const TOO_MANY = /at most \d+ are read/;
+const NOT_JSON = /not JSON, but/;
 
 export const BODIES: readonly Body[] = [
   {
@@ -64,19 +79,19 @@ export const BODIES: readonly Body[] = [
     refusal: TOO_MANY,
   },
   {
-    name: "32 MiB of rows `0`",
+    name: "8 MiB of rows `0`",
     kind: "ohlcv",
     make: (share) => page(listOf("0", fitting("0", share * LARGEST))),
     refusal: TOO_MANY,
   },
   {
-    name: "32 MiB of good rows, each of another minute",
+    name: "8 MiB of good rows, each of another minute",
     kind: "ohlcv",
     make: (share) => page(rows((share * LARGEST) / (ROW + 1), "1")),
     refusal: TOO_MANY,
   },
   {
-    name: "32 MiB of rows that break in their last field",
+    name: "8 MiB of rows that break in their last field",
     kind: "ohlcv",
     make: (share) => page(rows((share * LARGEST) / (ROW + 2), "-1")),
     refusal: TOO_MANY,
@@ -90,37 +105,50 @@ export const BODIES: readonly Body[] = [
   {
     name: "30 MB of `[`",
     kind: "ohlcv",
-    make: (share) => "[".repeat(30_000_000 * share),
-    refusal: TOO_DEEP,
+    make: () => "[".repeat(30_000_000),
+    refusal: /larger than 8388608 bytes/,
   },
   {
-    name: '32 MiB of `{"a":`',
+    name: "8 MiB of `[`",
+    kind: "ohlcv",
+    make: (share) => "[".repeat(LARGEST * share),
+    refusal: NOT_JSON,
+  },
+  {
+    name: "8 MiB of lists in lists",
+    kind: "ohlcv",
+    make: (share) => {
+      const depth = (LARGEST * share - 200) / 2;
+      return page("", `"note":${"[".repeat(depth)}${"]".repeat(depth)},`);
+    },
+  },
+  {
+    name: '8 MiB of `{"a":`',
     kind: "ohlcv",
     make: (share) => '{"a":'.repeat((LARGEST * share) / 5),
-    refusal: TOO_DEEP,
+    refusal: NOT_JSON,
   },
   {
-    name: "32 MiB of names in one object",
+    name: "8 MiB of names in one object",
     kind: "ohlcv",
     make: (share) => {
       const names = Array.from({ length: (LARGEST * share) / 13 }, (_, at) => `"n${at}":0`);
       return page("", `${names.join(",")},`);
     },
-    refusal: TOO_MANY,
   },
   {
-    name: "32 MiB of one text",
+    name: "8 MiB of one text",
     kind: "ohlcv",
     make: (share) => page("", `"note":"${"x".repeat(LARGEST * share - 200)}",`),
   },
   {
-    name: "32 MiB of escapes, beside lists",
+    name: "8 MiB of escapes, beside lists",
     kind: "ohlcv",
     make: (share) =>
       page("", `"lists":[${listOf("[]", 8)}],"note":"${'\\"'.repeat((LARGEST * share - 300) / 2)}",`),
   },
   {
-    name: "32 MiB of space, beside lists",
+    name: "8 MiB of space, beside lists",
     kind: "ohlcv",
     make: (share) => page("", `"lists":[${listOf("[]", 8)}],${" ".repeat(LARGEST * share - 300)}`),
   },
@@ -143,7 +171,7 @@ export const BODIES: readonly Body[] = [
     refusal: /snipedTransactions\[0\]\.transactionHash/,
   },
   {
-    name: "32 MiB of the smallest snipers",
+    name: "8 MiB of the smallest snipers",
     kind: "snipers",
     make: (share) => {
       const sniper = '{"walletAddress":"w"}';
@@ -163,10 +191,24 @@ export const BODIES: readonly Body[] = [
       ),
   },
   {
-    name: "status 500 with 30 MB of `[`",
+    name: "10,000 snipers that break in their last field",
+    kind: "snipers",
+    make: () => {
+      const sniper = '{"walletAddress":"w","realizedProfitUsd":"1"}';
+      return report(listOf(sniper, 10_000));
+    },
+    refusal: /result\[0\]\.realizedProfitUsd: not a number/,
+  },
+  {
+    name: "8 MiB of good snipers with transactions of usual length",
+    kind: "snipers",
+    make: (share) => report(usualSnipers(share * LARGEST - 200)),
+  },
+  {
+    name: "status 500 with 8 MiB of `[`",
     kind: "ohlcv",
     status: 500,
-    make: (share) => "[".repeat(30_000_000 * share),
+    make: (share) => "[".repeat(LARGEST * share),
     refusal: /status 500, without a message/,
   },
 ];

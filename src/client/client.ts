@@ -1,8 +1,8 @@
 import { checkLimit, checkRange, checkSeries, checkSniperQuery, toInstant } from "../contract/input.js";
 import type { OhlcvPage, OhlcvQuery, Series, SniperReport, Timeframe } from "../contract/model.js";
 import { checkNames, namesOf, SERIES_NAMES, SNIPER_NAMES } from "../contract/names.js";
+import type { RefusedRow } from "../contract/refused-row.js";
 import { ohlcvRoute, snipersRoute } from "../contract/routes.js";
-import type { RefusedRow } from "../contract/values.js";
 import { LONGEST_CURSOR, mostRows, readOhlcvBody, readSniperBody } from "../contract/wire.js";
 import { InvalidInputError } from "../errors.js";
 import { intervalsOf } from "../timeframe.js";

@@ -1,5 +1,4 @@
 import type { Candle } from "./model.js";
-import { isCount } from "./values.js";
 
 /** The largest price, and the largest volume of a candle. Sums and squares of such numbers stay finite. */
 export const LARGEST_AMOUNT = 1e100;
@@ -7,6 +6,11 @@ export const LARGEST_AMOUNT = 1e100;
 /** Whether a value can be a price or a volume. */
 export function isAmount(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value <= LARGEST_AMOUNT;
+}
+
+/** Whether a value can be a number of swaps. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 type Numbers = Omit<Candle, "timestamp">;

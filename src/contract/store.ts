@@ -1,7 +1,6 @@
 import type { Span } from "../spans.js";
-import { wrongFieldOf } from "./candle-numbers.js";
+import { isCount, wrongFieldOf } from "./candle-numbers.js";
 import type { Candle, Series, WeekStart } from "./model.js";
-import { isCount } from "./values.js";
 
 export type { Span };
 

@@ -1,5 +1,8 @@
-import { isAmount, LARGEST_AMOUNT, wrongFieldOf } from "./candle-numbers.js";
+import * as z from "zod/mini";
+import { ContractError } from "../errors.js";
+import { isAmount, isCount, LARGEST_AMOUNT, wrongFieldOf } from "./candle-numbers.js";
 import { parseIsoInstant } from "./iso-instant.js";
+import { parseJson } from "./json.js";
 import {
   type Candle,
   CURRENCIES,
@@ -8,29 +11,13 @@ import {
   SNIPER_TOTALS,
   type Sniper,
   type SniperReport,
-  type SniperTransaction,
+  type SniperTotal,
   TIMEFRAMES,
 } from "./model.js";
-import {
-  expectAtMost,
-  expectEcho,
-  expectNameOrNothing,
-  type Flaw,
-  flaw,
-  isCount,
-  isNothing,
-  isNumber,
-  isObject,
-  isOneOf,
-  isTextOrNothing,
-  isTotal,
-  nameFlaw,
-  RefusedRow,
-  readObject,
-  refusalOf,
-  refuse,
-  type Wire,
-} from "./values.js";
+import { quoting, shortened } from "./quote.js";
+import { type Flaw, RefusedRow } from "./refused-row.js";
+import { flawOf } from "./schema-error.js";
+import { frozen, listOf, name, orNull, printableText } from "./schemas.js";
 
 const NO_INSTANT = "not an ISO 8601 instant with a zone";
 const NO_AMOUNT = `not a number from 0 to ${LARGEST_AMOUNT}`;
@@ -48,9 +35,66 @@ const MARGIN = 4;
 /** The most wallets per report, and the most transactions of all its wallets; no pair comes near. */
 const MOST_WALLETS = 10_000;
 const MOST_TRANSACTIONS = 50_000;
+/** How many characters an error quotes of an answer's `message` or of an address. */
+const SHOWN = 200;
 
-const FIELDS = ["blockNumber", "blockTimestamp", "transactionHash", "result"] as const;
-const LISTS = ["snipedTransactions", "sellTransactions"] as const;
+const instant = z.pipe(
+  z.unknown(),
+  z.transform((value, context) => {
+    const ms = instantOf(value);
+    if (ms !== undefined) return ms;
+    context.issues.push({ code: "custom", message: NO_INSTANT, input: value });
+    return z.NEVER;
+  }),
+);
+const total = orNull(z.number());
+const rows = z.custom<readonly unknown[]>(Array.isArray, "not an array");
+
+const transaction = frozen(
+  z.object({ transactionHash: name, transactionTimestamp: instant, blocksAfterCreation: total }),
+);
+const transactions = z.pipe(
+  z.pipe(
+    z.nullish(z.unknown()),
+    z.transform((list) => list ?? []),
+  ),
+  listOf(transaction),
+);
+const totals = Object.fromEntries(SNIPER_TOTALS.map((one) => [one, total]));
+const sniper = frozen(
+  z.object({
+    walletAddress: name,
+    snipedTransactions: transactions,
+    sellTransactions: transactions,
+    ...(totals as Record<SniperTotal, typeof total>),
+  }),
+);
+
+const reportEnvelope = z.object({
+  blockNumber: total,
+  blockTimestamp: orNull(instant),
+  transactionHash: orNull(printableText),
+  result: orNull(rows),
+});
+
+const pageEnvelope = z.object({
+  cursor: z.nullish(
+    z
+      .string()
+      .check(z.refine(({ length }) => length <= LONGEST_CURSOR, `longer than ${LONGEST_CURSOR} characters`)),
+  ),
+  page: z.pipe(
+    z.transform((page: unknown) =>
+      typeof page === "string" && /^\d{1,15}$/.test(page) ? Number(page) : page,
+    ),
+    z.number(),
+  ),
+  pairAddress: z.string(),
+  tokenAddress: orNull(printableText),
+  timeframe: z.enum(TIMEFRAMES),
+  currency: z.enum(CURRENCIES),
+  result: rows,
+});
 
 /** An unchecked row of candles. */
 type WireCandle = { readonly [field in keyof Candle | "trades"]?: unknown };
@@ -84,42 +128,22 @@ export function readOhlcvBody(
   isStart: (instant: number) => boolean,
   most = MOST_ROWS,
 ): ReadPage {
-  const wire = readObject(text);
-  const { cursor, page, pairAddress, tokenAddress, timeframe, currency, result: rows } = wire;
-  if (!isTextOrNothing(cursor)) refuse("cursor", "not a string");
-  if (cursor && cursor.length > LONGEST_CURSOR) refuse("cursor", `longer than ${LONGEST_CURSOR} characters`);
-  const number = typeof page === "string" && /^\d{1,15}$/.test(page) ? Number(page) : page;
-  if (!isNumber(number)) throw refusalOf(wire, ["page"], "not a number");
-  if (typeof pairAddress !== "string") refuse("pairAddress", "not a string");
-  expectNameOrNothing("tokenAddress", tokenAddress);
-  if (!isOneOf(TIMEFRAMES, timeframe)) refuse("timeframe", `not one of ${TIMEFRAMES.join(", ")}`);
-  if (!isOneOf(CURRENCIES, currency)) refuse("currency", `not one of ${CURRENCIES.join(", ")}`);
-  if (!Array.isArray(rows)) refuse("result", "not an array");
-  expectEcho("pairAddress", pairAddress, asked.pairAddress);
-  expectEcho("timeframe", timeframe, asked.timeframe);
-  expectEcho("currency", currency, asked.currency);
+  const { cursor, result: rows, ...envelope } = readEnvelope(pageEnvelope, parseJson(text));
+  expectEcho("pairAddress", envelope.pairAddress, asked.pairAddress);
+  expectEcho("timeframe", envelope.timeframe, asked.timeframe);
+  expectEcho("currency", envelope.currency, asked.currency);
   expectAtMost(rows.length, most, "rows");
   const result: Candle[] = [];
   const refused: RefusedRow<number>[] = [];
   for (let index = 0; index < rows.length; index += 1) {
-    const row: unknown = rows[index];
+    const row = rows[index];
     const read = readCandle(row);
     if ("issue" in read) refused.push(new RefusedRow(rowTimestamp(row), index, read));
     else if (isStart(read.timestamp)) result.push(read);
     else refused.push(new RefusedRow(read.timestamp, index, offGrid(asked)));
   }
-  return {
-    page: Object.freeze({
-      ...(cursor ? { cursor } : {}),
-      page: number,
-      pairAddress,
-      tokenAddress: tokenAddress ?? null,
-      timeframe,
-      currency,
-      result: Object.freeze(result),
-    }),
-    refused,
-  };
+  const page = { ...(cursor ? { cursor } : {}), ...envelope, result: Object.freeze(result) };
+  return { page: Object.freeze(page), refused };
 }
 
 /** Checked field by field: a page holds a thousand rows, and a schema takes several times as long. */
@@ -127,15 +151,19 @@ function readCandle(row: unknown): Candle | Flaw {
   if (typeof row !== "object" || row === null) return { path: [], issue: "not an object" };
   const { timestamp: text, open, high, low, close, volume, trades, swaps = trades } = row as WireCandle;
   const timestamp = instantOf(text);
-  if (timestamp === undefined) return flaw("timestamp", NO_INSTANT);
+  if (timestamp === undefined) return flawAt("timestamp", NO_INSTANT);
   const candle = { timestamp, open, high, low, close, volume, swaps };
   const field = wrongFieldOf(candle);
   if (field === "swaps") {
-    return flaw(field, swaps === undefined ? "missing, and so is trades" : NO_COUNT);
+    return flawAt(field, swaps === undefined ? "missing, and so is trades" : NO_COUNT);
   }
-  if (field !== undefined) return flaw(field, isAmount(candle[field]) ? "below low" : NO_AMOUNT);
-  if (trades !== undefined && !isCount(trades)) return flaw("trades", NO_COUNT);
+  if (field !== undefined) return flawAt(field, isAmount(candle[field]) ? "below low" : NO_AMOUNT);
+  if (trades !== undefined && !isCount(trades)) return flawAt("trades", NO_COUNT);
   return Object.freeze(candle as Candle);
+}
+
+function flawAt(field: string, issue: string): Flaw {
+  return { path: [field], issue };
 }
 
 /** Parses an instant; `undefined` if the value is not one. */
@@ -145,7 +173,7 @@ function instantOf(value: unknown): number | undefined {
 
 function offGrid({ timeframe }: Series): Flaw {
   const hint = timeframe === "1w" ? " (see weekStart)" : "";
-  return flaw("timestamp", `not the start of a ${timeframe} interval${hint}`);
+  return flawAt("timestamp", `not the start of a ${timeframe} interval${hint}`);
 }
 
 function rowTimestamp(row: unknown): number | undefined {
@@ -154,95 +182,68 @@ function rowTimestamp(row: unknown): number | undefined {
 
 /** Reads the body of a sniper answer. Throws a `ContractError` if the envelope is bad. */
 export function readSniperBody(text: string): ReadReport {
-  const wire = readObject(text);
+  const body = parseJson(text);
+  const { result: rows, ...envelope } = readEnvelope(reportEnvelope, body);
   // Each field may be missing, but not all of them: an error answer would otherwise pass as a report without snipers.
-  if (!FIELDS.some((field) => Object.hasOwn(wire, field))) {
-    throw refusalOf(wire, [], `has none of ${FIELDS.join(", ")}`);
+  const fields = Object.keys(reportEnvelope.shape);
+  if (!fields.some((field) => Object.hasOwn(body as object, field))) {
+    throw refusalOf(body, { path: [], issue: `has none of ${fields.join(", ")}` });
   }
-  const { blockNumber, blockTimestamp, transactionHash, result: rows } = wire;
-  if (!isTotal(blockNumber)) refuse("blockNumber", "not a number");
-  const timestamp = isNothing(blockTimestamp) ? null : instantOf(blockTimestamp);
-  if (timestamp === undefined) refuse("blockTimestamp", NO_INSTANT);
-  expectNameOrNothing("transactionHash", transactionHash);
   const list = rows ?? [];
-  if (!Array.isArray(list)) refuse("result", "not an array");
   expectAtMost(list.length, MOST_WALLETS, "wallets");
   expectAtMost(countTransactions(list), MOST_TRANSACTIONS, "transactions");
   const result: Sniper[] = [];
   const refused: RefusedRow<string>[] = [];
   for (let index = 0; index < list.length; index += 1) {
-    const row: unknown = list[index];
-    const read = readSniper(row);
-    if ("issue" in read) refused.push(new RefusedRow(rowWallet(row), index, read));
-    else result.push(read);
+    const read = sniper.safeParse(list[index]);
+    if (read.success) result.push(read.data);
+    else refused.push(new RefusedRow(rowWallet(list[index]), index, flawOf(read.error)));
   }
-  const report: SniperReport = Object.freeze({
-    blockNumber: blockNumber ?? null,
-    blockTimestamp: timestamp,
-    transactionHash: transactionHash ?? null,
-    result: Object.freeze(result),
-  });
-  return { report, refused };
+  return { report: Object.freeze({ ...envelope, result: Object.freeze(result) }), refused };
 }
 
-function countTransactions(rows: readonly unknown[]): number {
+function countTransactions(list: readonly unknown[]): number {
   let count = 0;
-  for (const row of rows) {
-    for (const name of LISTS) {
-      const list = (row as Wire | null)?.[name];
-      if (Array.isArray(list)) count += list.length;
-    }
+  for (const row of list) {
+    const { snipedTransactions, sellTransactions } = (row ?? {}) as { readonly [field: string]: unknown };
+    for (const each of [snipedTransactions, sellTransactions]) if (Array.isArray(each)) count += each.length;
   }
   return count;
 }
 
-function readSniper(row: unknown): Sniper | Flaw {
-  if (!isObject(row)) return { path: [], issue: "not an object" };
-  const { walletAddress } = row;
-  const nameless = nameFlaw("walletAddress", walletAddress);
-  if (nameless !== undefined) return nameless;
-  const sniper: Record<string, unknown> = { walletAddress };
-  for (const name of LISTS) {
-    const read = readTransactions(row[name] ?? []);
-    if ("issue" in read) return { path: [name, ...read.path], issue: read.issue };
-    sniper[name] = read;
-  }
-  for (const name of SNIPER_TOTALS) {
-    const total = row[name];
-    if (!isTotal(total)) return flaw(name, "not a number");
-    sniper[name] = total ?? null;
-  }
-  return Object.freeze(sniper) as Sniper;
-}
-
-function readTransactions(rows: unknown): readonly SniperTransaction[] | Flaw {
-  if (!Array.isArray(rows)) return { path: [], issue: "not an array" };
-  const transactions: SniperTransaction[] = [];
-  for (let index = 0; index < rows.length; index += 1) {
-    const read = readTransaction(rows[index]);
-    if ("issue" in read) return { path: [index, ...read.path], issue: read.issue };
-    transactions.push(read);
-  }
-  return Object.freeze(transactions);
-}
-
-function readTransaction(row: unknown): SniperTransaction | Flaw {
-  if (!isObject(row)) return { path: [], issue: "not an object" };
-  const { transactionHash, transactionTimestamp: instant, blocksAfterCreation } = row;
-  const nameless = nameFlaw("transactionHash", transactionHash);
-  if (nameless !== undefined) return nameless;
-  const transactionTimestamp = instantOf(instant);
-  if (transactionTimestamp === undefined) return flaw("transactionTimestamp", NO_INSTANT);
-  if (!isTotal(blocksAfterCreation)) return flaw("blocksAfterCreation", "not a number");
-  const transaction = {
-    transactionHash: transactionHash as string,
-    transactionTimestamp,
-    blocksAfterCreation: blocksAfterCreation ?? null,
-  };
-  return Object.freeze(transaction);
-}
-
 function rowWallet(row: unknown): string | undefined {
-  const wallet = (row as Wire | null)?.walletAddress;
-  return nameFlaw("walletAddress", wallet) === undefined ? (wallet as string) : undefined;
+  return name.safeParse((row as { walletAddress?: unknown } | null)?.walletAddress).data;
+}
+
+function readEnvelope<T extends z.ZodMiniType>(envelope: T, body: unknown): z.output<T> {
+  const read = envelope.safeParse(body);
+  if (read.success) return read.data;
+  throw refusalOf(body, flawOf(read.error));
+}
+
+/**
+ * The error about an envelope. It quotes the answer's `message`, because some services report trouble with status 200.
+ */
+function refusalOf(body: unknown, { path, issue }: Flaw): ContractError {
+  const { message } = (body ?? {}) as { readonly message?: unknown };
+  const first: unknown = Array.isArray(message) ? message[0] : message;
+  if (typeof first !== "string" || first === "") return new ContractError([...path], issue);
+  return quoting(first, (kept, quote) => {
+    const said = shortened(quote(kept, SHOWN + 1), SHOWN);
+    return new ContractError([...path], `${issue}; its message is “${said}”`);
+  });
+}
+
+/** Throws a `ContractError` for too many rows, before any row is read. */
+function expectAtMost(count: number, most: number, what: string): void {
+  if (count > most) throw new ContractError(["result"], `${count} ${what}, at most ${most} are read`);
+}
+
+/** Throws a `ContractError` if the answer is for another query. The case of an address may differ. */
+function expectEcho(field: string, got: string, asked: string): void {
+  if (got === asked || (got.length === asked.length && got.toLowerCase() === asked.toLowerCase())) return;
+  throw quoting(got, (kept, quote) => {
+    const issue = `the answer is for ${shortened(quote(kept, SHOWN + 1), SHOWN)}, the request was for ${asked}`;
+    return new ContractError([field], issue);
+  });
 }

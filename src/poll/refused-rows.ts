@@ -1,5 +1,5 @@
 import type { ClientCore } from "../client/core.js";
-import type { RefusedRow } from "../contract/values.js";
+import type { RefusedRow } from "../contract/refused-row.js";
 
 /** A row that breaks the contract this often is skipped. */
 const READS_BEFORE_SKIPPING = 3;

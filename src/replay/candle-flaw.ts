@@ -1,7 +1,6 @@
-import { isAmount, LARGEST_AMOUNT, wrongFieldOf } from "../contract/candle-numbers.js";
+import { isAmount, isCount, LARGEST_AMOUNT, wrongFieldOf } from "../contract/candle-numbers.js";
 import { show } from "../contract/input.js";
 import type { Candle } from "../contract/model.js";
-import { isCount } from "../contract/values.js";
 import { InvalidInputError } from "../errors.js";
 
 /** The reason why a value cannot be the next candle of a history. */

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { printableCause, withoutMark } from "../contract/json.js";
+import { parserError, withoutMark } from "../contract/json.js";
 import { contractError } from "../contract/schema-error.js";
 import { InvalidInputError } from "../errors.js";
 
@@ -165,7 +165,7 @@ function readExchange(text: unknown, number: number): TapeLine | InvalidInputErr
     // No limits as for the service's answers: a tape holds those answers, even bad ones.
     value = JSON.parse(typeof text === "string" ? withoutMark(text) : String(text));
   } catch (cause) {
-    const error = lineError(number, "is not JSON", printableCause(cause));
+    const error = lineError(number, "is not JSON", parserError(cause));
     if (isBeginning(text)) return error;
     throw error;
   }

@@ -181,10 +181,10 @@ describe("a line", () => {
       return new Response(body);
     });
     const refused = expect(client.sniperReport(QUERY)).rejects.toThrow("larger than");
-    await vi.waitFor(() => expect(pulled).toBeGreaterThan(32));
+    await vi.waitFor(() => expect(pulled).toBeGreaterThan(8));
     await clock.advanceBy(1);
     await refused;
-    expect(pulled).toBeLessThan(40);
+    expect(pulled).toBeLessThan(16);
     expect(read()).toMatchObject([{ outcome: "failed", failure: { type: "max-size" } }]);
   });
 });

@@ -362,7 +362,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "takes an error with status 200 for an empty report",
     file: "contract/wire.ts",
-    find: "if (!FIELDS.some((field) => Object.hasOwn(wire, field))) {",
+    find: "if (!fields.some((field) => Object.hasOwn(body as object, field))) {",
     replace: "if (false) {",
     seeds: [600, 387, 209],
   },
@@ -403,16 +403,16 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "takes any number of rows",
-    file: "contract/values.ts",
-    find: "if (count > most) refuse(",
-    replace: "if (false) refuse(",
+    file: "contract/wire.ts",
+    find: "if (count > most) throw",
+    replace: "if (false) throw",
     seeds: [231, 421, 560],
   },
   {
     name: "follows a cursor of any length",
     file: "contract/wire.ts",
-    find: "if (cursor && cursor.length > LONGEST_CURSOR)",
-    replace: "if (false)",
+    find: "({ length }) => length <= LONGEST_CURSOR",
+    replace: "() => true",
     seeds: [78, 51, 103],
   },
   {

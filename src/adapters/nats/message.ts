@@ -1,10 +1,11 @@
 import * as z from "zod/mini";
 import type { CandleStatus } from "../../candles/event.js";
 import { type Candle, SNIPER_TOTALS, type Sniper } from "../../contract/model.js";
+import { listOf } from "../../contract/schemas.js";
 import type { PairstreamError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { fromWireError, toWireError, wireError } from "../wire/error.js";
-import { candle, listOf, wallet } from "../wire/model.js";
+import { candle, wallet } from "../wire/model.js";
 import { checkWire, readWire } from "../wire/read.js";
 import type { StoredRecord, Takeover } from "./records.js";
 

@@ -3,6 +3,7 @@ import { type CheckedHistory, checkHistory, type HistoryQuery } from "../../cand
 import type { CallOptions } from "../../client/core.js";
 import type { Candle, Series } from "../../contract/model.js";
 import { printableLines, shortened } from "../../contract/quote.js";
+import { listOf } from "../../contract/schemas.js";
 import {
   AuthenticationError,
   ContractError,
@@ -13,7 +14,7 @@ import {
   TimeoutError,
 } from "../../errors.js";
 import { fromWireError, wireError } from "../wire/error.js";
-import { candle, listOf } from "../wire/model.js";
+import { candle } from "../wire/model.js";
 import { readWire } from "../wire/read.js";
 import type { GatewayFetch, ReceiverOptions } from "./options.js";
 import { SilenceWatch } from "./silence.js";

@@ -9,12 +9,13 @@ import {
   TIMEFRAMES,
 } from "../../contract/model.js";
 import { shortened } from "../../contract/quote.js";
+import { frozen, listOf, name as text } from "../../contract/schemas.js";
 import { ContractError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";
 import { dueOf } from "../wire/due.js";
 import { fromWireError, toWireError, wireError } from "../wire/error.js";
-import { candle, frozen, listOf, text, transaction, wallet } from "../wire/model.js";
+import { candle, transaction, wallet } from "../wire/model.js";
 import { readWire } from "../wire/read.js";
 
 /** Raised with every change that an older receiver would misread. */

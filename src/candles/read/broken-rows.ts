@@ -1,5 +1,5 @@
 import type { Candle } from "../../contract/model.js";
-import type { RefusedRow } from "../../contract/values.js";
+import type { RefusedRow } from "../../contract/refused-row.js";
 import { countRefusals, type RefusalCounts } from "../../poll/refused-rows.js";
 import type { Span } from "../../spans.js";
 

@@ -1,5 +1,5 @@
 import type { OhlcvPage } from "../../contract/model.js";
-import type { RefusedRow } from "../../contract/values.js";
+import type { RefusedRow } from "../../contract/refused-row.js";
 import { ContractError } from "../../errors.js";
 import type { Intervals } from "../../timeframe.js";
 import type { ClientCore, PageFacts, Walk, WalkStep } from "../core.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BrokenRows } from "../../../src/candles/read/broken-rows.js";
-import type { RefusedRow } from "../../../src/contract/values.js";
+import type { RefusedRow } from "../../../src/contract/refused-row.js";
 import { ContractError } from "../../../src/index.js";
 import { tradedCandle } from "../../world.js";
 

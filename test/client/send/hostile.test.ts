@@ -215,8 +215,8 @@ describe("an answer that is too much", () => {
       pageBody(new Array(30).fill(row(START))),
       "30 rows, at most 28 are read",
     ],
-    ["30 MB of lists", gzipSync(Buffer.alloc(30_000_000, "[")), "nested deeper than 16 levels"],
-    ["16 million values", gzipSync(Buffer.alloc(32_000_000, "0,")), "more than 500000 values"],
+    ["30 MB of lists", gzipSync(Buffer.alloc(30_000_000, "[")), "larger than 8388608 bytes"],
+    ["8 MB of lists", gzipSync(Buffer.alloc(8_000_000, "[")), `not JSON, but "${"[".repeat(40)}…"`],
   ])("is refused: %s", async (_, body, issue) => {
     const { url } = await serve((_request, response) => {
       response.setHeader("content-encoding", typeof body === "string" ? "identity" : "gzip").end(body);

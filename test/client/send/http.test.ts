@@ -103,7 +103,7 @@ describe("over HTTP", () => {
     });
     const error = await failure(clientOf(url, options).ohlcvPage(QUERY));
     expect(error).toBeInstanceOf(ContractError);
-    expect((error as ContractError).message).toContain("larger than 33554432 bytes");
+    expect((error as ContractError).message).toContain("larger than 8388608 bytes");
     await isClosed;
   });
 

@@ -145,7 +145,7 @@ describe("an abort", () => {
 });
 
 describe("a body", () => {
-  const MAX = 32 * 1024 * 1024;
+  const MAX = 8 * 1024 * 1024;
 
   it("is not read where its length says that it is too large", async () => {
     let wasRead = false;

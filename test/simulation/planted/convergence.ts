@@ -99,8 +99,8 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   {
     name: "gives a report without the hash of the pair's creation",
     file: "contract/wire.ts",
-    find: "transactionHash: transactionHash ?? null,",
-    replace: "transactionHash: null,",
+    find: "transactionHash: orNull(printableText),",
+    replace: "transactionHash: orNull(z.pipe(printableText, z.transform(() => null))),",
     seeds: [2, 6],
   },
   {

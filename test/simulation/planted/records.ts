@@ -5,15 +5,16 @@ export const RECORDS_FAULTS: readonly PlantedFault[] = [
   {
     name: "takes the tokens that a wallet has sniped for those that it has sold",
     file: "contract/wire.ts",
-    find: "sniper[name] = total ?? null;",
-    replace: 'sniper[name] = (name === "totalTokensSold" ? row.totalTokensSniped : total) ?? null;',
+    find: "if (read.success) result.push(read.data);",
+    replace:
+      "if (read.success) result.push(Object.freeze({ ...read.data, totalTokensSold: read.data.totalTokensSniped }));",
     seeds: [1, 2],
   },
   {
     name: "counts the blocks after a pair's creation from one",
     file: "contract/wire.ts",
-    find: "blocksAfterCreation: blocksAfterCreation ?? null,",
-    replace: "blocksAfterCreation: Number(blocksAfterCreation ?? 0) + 1,",
+    find: "blocksAfterCreation: total }",
+    replace: "blocksAfterCreation: z.pipe(total, z.transform((blocks) => (blocks ?? 0) + 1)) }",
     seeds: [1, 2],
   },
   {

@@ -1,0 +1,48 @@
+import * as z from "zod/mini";
+import { isPrintable } from "./quote.js";
+import { flawOf } from "./schema-error.js";
+
+/** Makes a schema whose result is frozen. */
+export const frozen = <T extends z.ZodMiniType>(schema: T) =>
+  z.pipe(
+    schema,
+    z.transform((value: z.output<T>) => Object.freeze(value)),
+  );
+
+/**
+ * Makes a schema for a frozen list. It stops at the first refused item: the library would collect the issues of all
+ * items, and a hundred thousand of them overflow its stack.
+ */
+export const listOf = <T extends z.ZodMiniType>(schema: T) =>
+  z.pipe(
+    z.custom<readonly unknown[]>(Array.isArray, "not an array"),
+    z.transform((rows, context) => {
+      const list: z.output<T>[] = [];
+      for (let index = 0; index < rows.length; index += 1) {
+        const read = schema.safeParse(rows[index]);
+        if (!read.success) {
+          const { path, issue } = flawOf(read.error);
+          context.issues.push({ code: "custom", message: issue, path: [index, ...path], input: rows });
+          return z.NEVER;
+        }
+        list.push(read.data);
+      }
+      return Object.freeze(list) as readonly z.output<T>[];
+    }),
+  );
+
+/** Makes a schema for what may be missing, too, or null; then it is null. */
+export const orNull = <T extends z.ZodMiniType>(schema: T) =>
+  z.pipe(
+    z.nullish(schema),
+    z.transform((value) => value ?? null),
+  );
+
+/** A text that a terminal can show. */
+export const printableText = z.string().check(z.refine(isPrintable, "not printable"));
+
+/** The same, not empty: an address or a hash. (`z.minLength` looks at whatever has a `length`, and can throw.) */
+export const name = z.string().check(
+  z.refine((text) => text !== "", "empty"),
+  z.refine(isPrintable, "not printable"),
+);
