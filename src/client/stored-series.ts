@@ -3,7 +3,6 @@ import { BoundedMap } from "../bounded-map.js";
 import type { Candle, Series, WeekStart } from "../contract/model.js";
 import {
   type CandleStore,
-  contradictionIn,
   type Known,
   type Span,
   type StoredCandles,
@@ -15,6 +14,7 @@ import { PairstreamError } from "../errors.js";
 import { spansWithin, withSpan } from "../spans.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 import type { StoreActivity } from "./activity.js";
+import { contradictionIn } from "./store-contradiction.js";
 import { type StoreLimit, withinLimit } from "./store-limit.js";
 import { callAt } from "./timers.js";
 

@@ -1,6 +1,40 @@
 import * as z from "zod/mini";
-import { isPrintable } from "./quote.js";
-import { flawOf } from "./schema-error.js";
+import { ContractError } from "../errors.js";
+import { isPrintable, printableLines, shortened } from "./quote.js";
+import type { Flaw } from "./refused-row.js";
+
+/** How many characters an error shows of a key that the sender chose. */
+const SHOWN = 60;
+
+/**
+ * Turns a schema error into a `ContractError` about its first issue. `base` is the path of the checked value in the
+ * whole body.
+ */
+export function contractError(
+  cause: z.core.$ZodError,
+  base: readonly (string | number)[] = [],
+): ContractError {
+  const { path, issue } = flawOf(cause);
+  // A terminal would obey what is not printable.
+  const isPlain = printableLines(cause.message) === cause.message;
+  return new ContractError([...base, ...path], issue, { cause: isPlain ? cause : undefined });
+}
+
+/** The first issue of a schema error. */
+export function flawOf({ issues: [first] }: z.core.$ZodError): Flaw {
+  const path = (first?.path ?? []).map((key) =>
+    typeof key === "number" ? key : shortened(String(key), SHOWN),
+  );
+  return { path, issue: first === undefined ? "not allowed" : textOf(first) };
+}
+
+/** Written here, because loading zod's own messages would change zod for the whole process. */
+function textOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === "invalid_type")
+    return `not ${/^[aio]/.test(issue.expected) ? "an" : "a"} ${issue.expected}`;
+  if (issue.code === "invalid_value") return `not one of ${issue.values.join(", ")}`;
+  return issue.message;
+}
 
 /** Makes a schema whose result is frozen. */
 export const frozen = <T extends z.ZodMiniType>(schema: T) =>

@@ -16,8 +16,7 @@ import {
 } from "./model.js";
 import { quoting, shortened } from "./quote.js";
 import { type Flaw, RefusedRow } from "./refused-row.js";
-import { flawOf } from "./schema-error.js";
-import { frozen, listOf, name, orNull, printableText } from "./schemas.js";
+import { flawOf, frozen, listOf, name, orNull, printableText } from "./schemas.js";
 
 const NO_INSTANT = "not an ISO 8601 instant with a zone";
 const NO_AMOUNT = `not a number from 0 to ${LARGEST_AMOUNT}`;
@@ -37,6 +36,8 @@ const MOST_WALLETS = 10_000;
 const MOST_TRANSACTIONS = 50_000;
 /** How many characters an error quotes of an answer's `message` or of an address. */
 const SHOWN = 200;
+
+const ECHOED = ["pairAddress", "timeframe", "currency"] as const;
 
 const instant = z.pipe(
   z.unknown(),
@@ -99,16 +100,9 @@ const pageEnvelope = z.object({
 /** An unchecked row of candles. */
 type WireCandle = { readonly [field in keyof Candle | "trades"]?: unknown };
 
-/** An answer with a valid envelope: its valid rows in the page, the others apart. */
-export interface ReadPage {
-  readonly page: OhlcvPage;
-  readonly refused: readonly RefusedRow<number>[];
-}
-
-/** A report with a valid envelope: its valid rows in the report, the others apart. */
-export interface ReadReport {
-  readonly report: SniperReport;
-  readonly refused: readonly RefusedRow<string>[];
+/** Rows that break the contract, apart from those of their page or report. */
+interface Refused<Key> {
+  readonly refused: readonly RefusedRow<Key>[];
 }
 
 /** The most rows of an answer about `intervals` intervals. Each may come twice. */
@@ -127,11 +121,9 @@ export function readOhlcvBody(
   asked: Series,
   isStart: (instant: number) => boolean,
   most = MOST_ROWS,
-): ReadPage {
+): Refused<number> & { readonly page: OhlcvPage } {
   const { cursor, result: rows, ...envelope } = readEnvelope(pageEnvelope, parseJson(text));
-  expectEcho("pairAddress", envelope.pairAddress, asked.pairAddress);
-  expectEcho("timeframe", envelope.timeframe, asked.timeframe);
-  expectEcho("currency", envelope.currency, asked.currency);
+  for (const field of ECHOED) expectEcho(field, envelope[field], asked[field]);
   expectAtMost(rows.length, most, "rows");
   const result: Candle[] = [];
   const refused: RefusedRow<number>[] = [];
@@ -181,7 +173,7 @@ function rowTimestamp(row: unknown): number | undefined {
 }
 
 /** Reads the body of a sniper answer. Throws a `ContractError` if the envelope is bad. */
-export function readSniperBody(text: string): ReadReport {
+export function readSniperBody(text: string): Refused<string> & { readonly report: SniperReport } {
   const body = parseJson(text);
   const { result: rows, ...envelope } = readEnvelope(reportEnvelope, body);
   // Each field may be missing, but not all of them: an error answer would otherwise pass as a report without snipers.

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { parserError, withoutMark } from "../contract/json.js";
-import { contractError } from "../contract/schema-error.js";
+import { contractError } from "../contract/schemas.js";
 import { InvalidInputError } from "../errors.js";
 
 /** The version of the recorded lines. */

@@ -1,6 +1,7 @@
+import { contradictionIn } from "../../client/store-contradiction.js";
 import { show } from "../../contract/input.js";
 import type { Candle } from "../../contract/model.js";
-import { contradictionIn, type Known, type StoreKey, type StoreRange } from "../../contract/store.js";
+import type { Known, StoreKey, StoreRange } from "../../contract/store.js";
 import { InvalidInputError } from "../../errors.js";
 
 /** What makes a key, in the order in which they are written. */

@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import { parseJson } from "../../contract/json.js";
-import { contractError } from "../../contract/schema-error.js";
+import { contractError } from "../../contract/schemas.js";
 import { ContractError } from "../../errors.js";
 
 /** Reads what another process has sent. Throws a `ContractError` if it does not fit; its path begins with `base`. */

@@ -22,11 +22,6 @@ const LONGEST_TOLD = 65_536;
 /** The longest wait that a service can ask for, in ms; more counts as a mistake. */
 const LONGEST_HINT = 3_600_000;
 
-/** Whether the answer points elsewhere. A browser shows that as status 0, and hides the rest. */
-function isRedirect(status: number): boolean {
-  return status === 0 || (status >= 300 && status < 400);
-}
-
 /** The error for an answer with another status than 200. */
 export function httpError(
   path: string,
@@ -43,7 +38,8 @@ export function httpError(
   );
   const shown = (told: string) => shortened(redact.quote(told, LONGEST_TOLD), LONGEST_MESSAGE);
   const answered = `GET ${path} was answered with status ${status}`;
-  if (isRedirect(status)) {
+  // A browser shows a redirect as status 0, and hides the rest.
+  if (status === 0 || (status >= 300 && status < 400)) {
     const target = answer.header("location");
     const where = target === null ? "" : ` to ${shown(target)}`;
     return new HttpError(
@@ -101,8 +97,8 @@ export function delayAfter(
   hint: number | undefined,
   rules: RetryRules,
 ): number | undefined {
-  if (attempt >= rules.attempts || !isTransient(error)) return undefined;
-  if (hint !== undefined && hint > rules.maxDelay) return undefined;
+  const isWorthIt = attempt < rules.attempts && (hint ?? 0) <= rules.maxDelay && isTransient(error);
+  if (!isWorthIt) return undefined;
   return Math.max(backOff(attempt, rules), hint ?? 0);
 }
 

@@ -49,7 +49,8 @@ export class Sender {
   /** Parts of the budget. Each counts every request that goes out. */
   readonly parts = new Set<BudgetPart>();
   readonly spending: Spending;
-  #clock = unknownClock;
+  /** Every answer teaches it. */
+  clock: ServiceClock = unknownClock;
   #isClockReported = false;
   /** Answers 429 with no good one between them, and when the last of them came. */
   #refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
@@ -64,14 +65,10 @@ export class Sender {
       activity.emit(() => ({ type: "throttled", at: scheduler.now(), ...told })),
     );
     this.#start = (priority, signal, begin) => this.#budget.start(priority, signal, begin);
-    const serviceNow = () => serviceTimeBounds(this.#clock, scheduler.now());
+    const serviceNow = () => serviceTimeBounds(this.clock, scheduler.now());
     this.spending = new Spending(quota, serviceNow, (told) =>
       activity.emit(() => ({ type: "quota", at: scheduler.now(), ...told })),
     );
-  }
-
-  get clock(): ServiceClock {
-    return this.#clock;
   }
 
   async send<T>(ask: Call<T>): Promise<CallResult<T>> {
@@ -83,7 +80,7 @@ export class Sender {
       this.spending.check(callKindOf(ask.route));
       const came = await start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end));
       if ("value" in came) {
-        const { bounds, isConfirmed } = this.#clock;
+        const { bounds, isConfirmed } = this.clock;
         answers += 1;
         if (!ask.needsClock || bounds === undefined || isConfirmed || answers >= CLOCK_READS) return came;
         [attempt, resends] = [1, 0];
@@ -150,7 +147,7 @@ export class Sender {
   #read<T>(ask: Call<T>, route: string, answer: Answer): CallResult<T> | Failure {
     const { status, text, sent, received: at } = answer;
     this.#learn(answer);
-    const clock = this.#clock;
+    const clock = this.clock;
     if (status !== 200) {
       const now = serviceTimeBounds(clock, at).earliest;
       const error = httpError(this.#pathOf(route), answer, now, this.redact);
@@ -191,21 +188,19 @@ export class Sender {
   }
 
   #learn(answer: Answer): void {
-    const before = this.#clock;
-    this.#clock = learn(before, answer);
-    const { bounds, epoch } = this.#clock;
+    const before = this.clock;
+    this.clock = learn(before, answer);
+    const { bounds, epoch } = this.clock;
     const jumped = epoch !== before.epoch && before.bounds !== undefined;
-    const isFirstDate = bounds !== undefined && before.bounds === undefined;
-    if (isFirstDate || jumped) this.spending.moveAlong();
-    if (this.#isClockReported && !jumped && !isFirstDate) return;
+    const isNews = jumped || (bounds !== undefined && before.bounds === undefined);
+    if (isNews) this.spending.moveAlong();
+    if (this.#isClockReported && !isNews) return;
     this.#isClockReported = true;
+    const { low, high } = bounds ?? { low: 0, high: 0 };
+    const source = bounds === undefined ? "scheduler" : "date";
     this.activity.emit(() => ({
-      type: "clock",
-      at: answer.received,
-      source: bounds === undefined ? "scheduler" : "date",
-      offset: bounds === undefined ? 0 : (bounds.low + bounds.high) / 2,
-      uncertainty: bounds === undefined ? 0 : (bounds.high - bounds.low) / 2,
-      jumped,
+      ...{ type: "clock", at: answer.received, source, jumped },
+      ...{ offset: (low + high) / 2, uncertainty: (high - low) / 2 },
     }));
   }
 
@@ -218,7 +213,7 @@ export class Sender {
     if (status !== 429) return;
     if (isNews) this.#refusals = { count: this.#refusals.count + 1, at };
     const pause =
-      hintOf(answer, serviceTimeBounds(this.#clock, at).earliest) ||
+      hintOf(answer, serviceTimeBounds(this.clock, at).earliest) ||
       backOff(this.#refusals.count, this.settings.retry);
     this.#budget.pause(at + pause);
   }
