@@ -12,7 +12,7 @@ import { ask, start } from "./scale/processes.js";
 /** Every reading has a process of its own: more of them would take many minutes. */
 const MOST_ROUNDS = 3;
 /** What is checked is checked with bodies so much smaller. */
-const CHECKED_SHARE = 1 / 4;
+const CHECKED_SHARE = 1 / 2;
 /** The message of an error is a line, whatever it quotes. */
 const LONGEST_MESSAGE = 500;
 
