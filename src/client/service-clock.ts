@@ -24,14 +24,19 @@ interface Bounds {
   readonly high: number;
 }
 
+/** What one `Date` tells. */
+interface Dated extends Bounds {
+  readonly date: number;
+}
+
 /** One of the clocks that answers come from. */
 interface Machine extends Bounds {
   /** How much the answers since its last one tell against it: 2 each that contradicts it, 1 each that barely fits. */
   readonly others: number;
   /** How many answers have come since one that fitted it alone. */
   readonly shared: number;
-  /** When an answer last checked its bounds, by the scheduler. */
-  readonly checkedAt: number;
+  /** How far ahead it was at least, as of an instant of the scheduler's: as clocks drift that holds for less and less. */
+  readonly proven: { readonly low: number; readonly at: number };
   /** How far its bounds have moved beyond the drift of clocks, in ms, and when they last did. */
   readonly slid: number;
   readonly slidAt: number;
@@ -48,12 +53,11 @@ export interface ServiceClock {
   /** Machines that have answered lately, the one furthest behind first. */
   readonly machines: readonly Machine[];
   /** Bounds near the known ones that fit no machine, newest first. Once a second answer agrees they are a new machine's. */
-  readonly unmatched: readonly Bounds[];
-  /** Bounds far from the known ones, and how many answers in a row agree on them. With enough the clock has jumped. */
-  readonly contradictingBounds: Bounds & { readonly answers: number };
-  /** The bounds before the last jump, and how many answers it takes to jump back there. */
-  readonly former: Bounds;
-  readonly backAfter: number;
+  readonly unmatched: readonly Dated[];
+  /** What the last answer told, if that is far from the known bounds. Once another one agrees the clock has jumped. */
+  readonly doubted: Dated | undefined;
+  /** The newest `Date` that did not contradict the bounds. */
+  readonly newest: number;
   /** Whether the last `Date` contradicts what is known. It proves nothing until another answer agrees with either. */
   readonly isContradicted: boolean;
   /** Whether two sources agree: two answers, or one answer and the scheduler. One `Date` alone may be wrong. */
@@ -68,20 +72,12 @@ export interface ServiceClock {
   readonly epoch: number;
 }
 
-/** How many answers prove a jump; a clock that jumps to and fro needs more and more. */
-const JUMP_AFTER = 2;
-const LATEST_JUMP_AFTER = 32;
-
-/** Bounds that nothing agrees with. */
-const NONE = { low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY, answers: 0 };
-
 export const unknownClock: ServiceClock = {
   bounds: undefined,
   machines: [],
   unmatched: [],
-  contradictingBounds: NONE,
-  former: NONE,
-  backAfter: JUMP_AFTER,
+  doubted: undefined,
+  newest: Number.NEGATIVE_INFINITY,
   isContradicted: false,
   isConfirmed: false,
   hasFreshDate: false,
@@ -96,20 +92,25 @@ const DRIFT_GAP = 250;
 const SKEW = 2_500;
 /** Clocks that differ by no more than this, in ms, confirm each other. */
 const NEAR = 5_000;
-/** A machine is forgotten once so much tells against it, or half as many answers in a row fit another one as well. */
-const FORGOTTEN_AFTER = 64;
+/** A machine is forgotten once so much tells against it, which takes 64 answers. */
+const FORGOTTEN_AFTER = 128;
+/** A machine ahead of another one is forgotten once so many answers in a row fit that one as well. */
+const SHARED_AFTER = 32;
 /** How many bounds that fit no machine are kept. */
 const STRANGERS = 3;
+/** No cache gives an answer for longer than this, in ms, without telling how old it is. */
+const OLDEST_COPY = 60_000;
 /** A longer round trip, in ms, tells nothing: the machine slept. */
 const LONGEST_TRIP = 60_000;
 /** Bounds no wider than a round trip and this, in ms, are narrow enough. */
 const NARROW = 20;
-/** ms per ms; clocks of computers drift ten times more slowly. */
-const FASTEST_DRIFT = 5e-4;
+/** Clocks of computers drift by no more, ms per ms; and bounds that move this much faster are of a clock that was set. */
+const FASTEST_DRIFT = 1e-4;
+const FASTEST_SLIDE = 5e-4;
 /** Bounds that move further than this beyond any drift, in ms, are of a clock that was set. */
 const MOST_SLID = 40;
-/** After so many ms narrow bounds are checked by a `Date` again, as clocks drift. */
-const CHECK_EVERY = 600_000;
+/** What is proven so much too late, in ms, is worth a wait for the next second. */
+const LATE = 100;
 
 /** A clock that is being made. */
 type Draft = { -readonly [field in keyof ServiceClock]: ServiceClock[field] };
@@ -132,15 +133,19 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     if (known === undefined) clock.isConfirmed = true;
     return clock;
   }
-  const seen: Bounds = { low: date - received, high: date + 1_000 - madeAfter(trip) };
+  const seen: Dated = { low: date - received, high: date + 1_000 - madeAfter(trip), date };
   if (known === undefined) {
     clock.isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
     clock.epoch += 1;
+    clock.newest = date;
     return ofMachines(clock, [machineOf(seen, received)]);
   }
   const gaps = before.machines.map((machine) => gapBetween(machine, seen));
   const least = Math.min(...gaps);
-  const own = least <= DRIFT_GAP ? gaps.indexOf(least) : -1;
+  // A cache may hide the age of its copies. No copy is newer than all before, and none moves what is known.
+  const isNew = date > before.newest;
+  const isCopy = !isNew && seen.high < known.low + shortestOf(clock);
+  const own = least <= DRIFT_GAP && !isCopy ? gaps.indexOf(least) : -1;
   const machines = before.machines.map((machine, at) => {
     if (at === own) {
       const updated = updatedMachine(machine, seen, received, clock);
@@ -152,13 +157,16 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     return { ...machine, others, shared: machine.shared + 1 };
   });
   if (own >= 0) {
-    clock.contradictingBounds = NONE;
     clock.isConfirmed = true;
+    clock.newest = Math.max(before.newest, date);
     return ofMachines(clock, machines);
   }
+  // Copies of one answer agree: only Dates that advance, or that are new, tell of another clock.
   clock.isContradicted = true;
-  if (gapBetween(known, seen) <= SKEW) {
-    const agreed = before.unmatched.find((stranger) => gapBetween(stranger, seen) <= 0);
+  const fastest = Math.max(...before.machines.map(({ low }) => low));
+  if (gapBetween({ low: fastest, high: known.high }, seen) <= SKEW) {
+    const isOther = (each: Dated) => each.date !== date || date !== before.newest;
+    const agreed = before.unmatched.find((each) => isOther(each) && gapBetween(each, seen) <= 0);
     if (agreed === undefined) {
       clock.machines = machines;
       clock.unmatched = [seen, ...before.unmatched].slice(0, STRANGERS);
@@ -167,30 +175,28 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     // Answers of the new machine may have narrowed the known bounds. A machine's own answers keep within a second of its upper bound.
     const all = machines.map((machine) => {
       const low = Math.min(machine.low, machine.high - 1_000 - 2 * clock.roundTrip);
-      return { ...machine, low };
+      return { ...machine, low, proven: { low: Math.min(machine.proven.low, low), at: machine.proven.at } };
     });
     all.push(machineOf(intersection(agreed, seen), received));
     clock.unmatched = [];
-    clock.contradictingBounds = NONE;
     return ofMachines(clock, all);
   }
-  const gap = gapBetween(before.contradictingBounds, seen);
-  const answers = gap <= NEAR ? before.contradictingBounds.answers + 1 : 1;
-  const bounds = gap <= 0 ? intersection(before.contradictingBounds, seen) : seen;
-  const isBack = gapBetween(before.former, bounds) <= NEAR;
-  const needed = isBack ? before.backAfter : JUMP_AFTER;
-  if (answers < needed) {
-    clock.contradictingBounds = { ...bounds, answers };
+  const { doubted } = before;
+  const mayBeCopy = !isNew && gapBetween(known, seen) <= OLDEST_COPY;
+  const isSame = mayBeCopy && doubted?.date === date;
+  if (doubted === undefined || isSame || gapBetween(doubted, seen) > SKEW) {
+    // What seems to be an old copy is taken as old: to ask again at once gives it again.
+    clock.isContradicted = !mayBeCopy;
+    clock.doubted = isSame ? doubted : seen;
     return clock;
   }
   clock.unmatched = [];
-  clock.contradictingBounds = NONE;
-  clock.former = known;
-  clock.backAfter = isBack ? Math.min(2 * needed, LATEST_JUMP_AFTER) : JUMP_AFTER;
+  clock.newest = date;
   clock.isConfirmed = true;
   clock.epoch += 1;
   clock.shortest = length;
-  return ofMachines(clock, [machineOf(bounds, received)]);
+  const agreed = gapBetween(doubted, seen) <= 0 ? intersection(doubted, seen) : seen;
+  return ofMachines(clock, [machineOf(agreed, received)]);
 }
 
 /**
@@ -204,7 +210,7 @@ function countsAgainst(machine: Machine, seen: Bounds, roundTrip: number): numbe
 }
 
 function machineOf({ low, high }: Bounds, at: number): Machine {
-  return { low, high, others: 0, shared: 0, checkedAt: at, slid: 0, slidAt: at };
+  return { low, high, others: 0, shared: 0, proven: { low, at }, slid: 0, slidAt: at };
 }
 
 /**
@@ -218,26 +224,24 @@ function updatedMachine(
   at: number,
   clock: ServiceClock,
 ): Machine | undefined {
-  const narrow = NARROW + clock.roundTrip;
   const shortest = shortestOf(clock);
-  const isCheck = seen.low >= machine.low - narrow || seen.high <= machine.high + narrow;
-  const checkedAt = isCheck ? at : machine.checkedAt;
   const { low, high } = intersection(machine, seen);
-  const isSqueezed = high - low < shortest;
+  const isSqueezed = high - low < Math.max(1, shortest);
   const width = isSqueezed
     ? Math.max(NARROW, shortest, low > high ? machine.high - machine.low : 0)
     : high - low;
   const slide = width - (high - low);
-  const drift = (at - machine.slidAt) * FASTEST_DRIFT;
+  const drift = (at - machine.slidAt) * FASTEST_SLIDE;
   const slid = slide > 0 ? Math.max(0, machine.slid + slide - drift) : machine.slid;
   if (slid > MOST_SLID) return undefined;
   const isLow = low === seen.low;
+  const aimed = isLow ? low : Math.max(seen.low, high - width);
   return {
-    low: isLow ? low : Math.max(seen.low, high - width),
+    low: aimed,
     high: isLow ? Math.min(seen.high, low + width) : high,
     others: 0,
     shared: machine.shared,
-    checkedAt,
+    proven: { low: Math.max(seen.low, Math.min(provenLow(machine, at), aimed)), at },
     slid,
     slidAt: slide > 0 ? at : machine.slidAt,
   };
@@ -248,14 +252,21 @@ function ofMachines(clock: Draft, known: readonly Machine[]): ServiceClock {
   const kept = known.filter(({ others }) => others < FORGOTTEN_AFTER);
   if (kept.length > 1) kept.sort((a, b) => a.low - b.low);
   // What all answers fit may be one machine whose clock was set: it is the one behind, by which nothing is too early.
-  const machines = kept.filter(({ shared }, place) => place === 0 || shared < FORGOTTEN_AFTER / 2);
+  const machines = kept.filter(({ shared }, place) => place === 0 || shared < SHARED_AFTER);
   const { low } = machines[0]!;
   let { high } = machines[0]!;
   for (const machine of machines) high = Math.max(high, machine.high);
   clock.machines = machines;
   clock.bounds = { low, high };
   clock.isContradicted = false;
+  clock.doubted = undefined;
   return clock;
+}
+
+/** How far a machine is ahead at least, at an instant of the scheduler's; without any, the scheduler's clock stands in. */
+function provenLow(machine: Machine | undefined, now: number): number {
+  if (machine === undefined) return 0;
+  return machine.proven.low - FASTEST_DRIFT * Math.max(0, now - machine.proven.at);
 }
 
 /** The service made the answer after this instant, by the scheduler. If its clock was set back meanwhile, the start lies ahead. */
@@ -282,17 +293,20 @@ export function earliestAnswerTime(
   const made = madeAfter(trip);
   const { date } = trip;
   if (bounds === undefined) return made;
-  const byBounds = made + bounds.low;
+  const byBounds = made + provenLow(machines[0], trip.received);
   if (date === undefined) return byBounds;
-  // One of the two is wrong: take the earlier.
-  if (isContradicted) return Math.min(byBounds, date);
+  // Where the two cannot both be right, the earlier counts.
+  if (isContradicted || made + bounds.low > date + 1_000) return Math.min(byBounds, date);
   // With several machines nobody knows which one answered; the bounds hold for all.
   return machines.length > 1 ? byBounds : Math.max(byBounds, date);
 }
 
 /** The service's time at an instant of the scheduler's, at least; and when a request sent then arrives, at most. */
-export function serviceTimeBounds({ bounds, roundTrip }: ServiceClock, now: number): ServiceTimeBounds {
-  return { earliest: now + (bounds?.low ?? 0), latest: now + (bounds?.high ?? 0) + 2 * roundTrip };
+export function serviceTimeBounds(
+  { bounds, machines, roundTrip }: ServiceClock,
+  now: number,
+): ServiceTimeBounds {
+  return { earliest: now + provenLow(machines[0], now), latest: now + (bounds?.high ?? 0) + 2 * roundTrip };
 }
 
 /** The service's likeliest time at an instant of the scheduler's, by the machine that is furthest behind. */
@@ -319,20 +333,23 @@ export function sendTimeFor(clock: ServiceClock, target: number): number {
   const [machine] = clock.machines;
   const safe = safeSendTimeFor(clock, target);
   if (machine === undefined || !clock.hasFreshDate) return safe;
-  const { low, high, checkedAt } = machine;
+  const { low, high } = machine;
   const isNarrow = high - low <= NARROW + clock.roundTrip;
   const there = shortestOf(clock) / 2;
   if (target % 1_000 === 0 && clock.machines.length === 1) {
     return Math.ceil(target - there - (isNarrow ? low : middle(machine)));
   }
-  if (isNarrow && safe - checkedAt < CHECK_EVERY) return safe;
-  const late = there + middle(machine);
+  if (isNarrow && low - provenLow(machine, safe) <= LATE) return safe;
+  const late = there + (isNarrow ? low : middle(machine));
   return Math.ceil(Math.ceil((safe + late) / 1_000) * 1_000 - late);
 }
 
 /** The first instant, by the scheduler, at which a request may go out whose answer surely comes after `target`. */
-export function safeSendTimeFor({ bounds }: ServiceClock, target: number): number {
-  return bounds === undefined ? target : Math.ceil(target - bounds.low);
+export function safeSendTimeFor({ machines: [machine] }: ServiceClock, target: number): number {
+  if (machine === undefined) return target;
+  const at = target - machine.proven.low;
+  const drift = FASTEST_DRIFT * Math.max(0, at - machine.proven.at);
+  return Math.ceil(at + drift / (1 - FASTEST_DRIFT));
 }
 
 /** Above 0 where two bounds have nothing in common. */

@@ -3,6 +3,8 @@ import { type CandleEvent, type WatchOptions, watchCandles } from "../../src/ind
 import { at, type Interference, MINUTES, World } from "../world.js";
 
 const OFFSET = 437;
+/** As far as two clocks may drift apart in the 8 minutes of a run, ms: what bounds prove holds for so much less. */
+const DRIFT = 50;
 const LENGTH = { "1s": 1_000, "1min": 60_000 };
 type Served = Awaited<ReturnType<Exclude<Interference, undefined>>>;
 
@@ -52,7 +54,7 @@ describe.each([0, 400, 999, 1_000, 1_250])(
       const { requests, lates } = await measured("1s", { settle, every: "close" }, () => () => undefined);
       expect(requests / lates.length).toBeLessThan(1.02);
       expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
-      expect(Math.max(...lates)).toBeLessThanOrEqual(settle % 1_000 === 0 ? 60 : 100);
+      expect(Math.max(...lates)).toBeLessThanOrEqual(settle % 1_000 === 0 ? 60 : 100 + DRIFT);
     });
   },
 );
@@ -77,7 +79,7 @@ describe.each([
     expect(requests / lates.length).toBeLessThan(1.02);
     // By the one that is behind.
     expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
-    expect(Math.max(...lates)).toBeLessThanOrEqual(100);
+    expect(Math.max(...lates)).toBeLessThanOrEqual(100 + DRIFT);
   });
 });
 

@@ -75,9 +75,9 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
   {
     name: "takes machines for a jump once its clock has jumped",
     file: "client/service-clock.ts",
-    find: "if (gapBetween(known, seen) <= SKEW) {",
-    replace: "if (gapBetween(known, seen) <= SKEW && before.epoch < 2) {",
-    seeds: [22, 4],
+    find: "if (gapBetween({ low: fastest, high: known.high }, seen) <= SKEW) {",
+    replace: "if (gapBetween({ low: fastest, high: known.high }, seen) <= SKEW && before.epoch < 2) {",
+    seeds: [4],
   },
   {
     name: "leaves out every other poll of a stream of seconds",
