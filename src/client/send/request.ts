@@ -126,7 +126,11 @@ export class Sender {
       const error = "error" in came ? { error: came.error } : {};
       if (error.error instanceof QuotaExceededError) this.spending.exhaust();
       this.activity.emit(() => ({
-        ...{ type: "response", at: received, url: route, attempt, duration: received - sent },
+        type: "response",
+        at: received,
+        url: route,
+        attempt,
+        duration: received - sent,
         // A tape holds the body without the key, and its replay has to tell the same.
         ...(answer && { status: answer.status, weight, bytes: bytesOf(this.redact.body(answer.text)) }),
         ...error,
@@ -199,8 +203,12 @@ export class Sender {
     const { low, high } = bounds ?? { low: 0, high: 0 };
     const source = bounds === undefined ? "scheduler" : "date";
     this.activity.emit(() => ({
-      ...{ type: "clock", at: answer.received, source, jumped },
-      ...{ offset: (low + high) / 2, uncertainty: (high - low) / 2 },
+      type: "clock",
+      at: answer.received,
+      source,
+      offset: (low + high) / 2,
+      uncertainty: (high - low) / 2,
+      jumped,
     }));
   }
 

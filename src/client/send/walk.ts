@@ -85,7 +85,10 @@ export async function* walkOf<T>(
     signal?.throwIfAborted();
     const reached = cursor;
     const { value: page, ...result } = await send({
-      ...{ route: (now) => route(reached, now), priority, signal, needsClock },
+      route: (now) => route(reached, now),
+      priority,
+      signal,
+      needsClock,
       parse: (text) => {
         const value = parse(text);
         const told = next(value);
