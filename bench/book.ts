@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import type { Candle } from "pairstream";
-import { applyRead, type CandleBook, type CandleChange, emptyBook } from "../src/candles/live/book.js";
-import type { CandleRead } from "../src/candles/read/range-reader.js";
+import { type CandleBook, type CandleChange, emptyBook, judge } from "../src/candles/read/book.js";
+import type { Page } from "../src/candles/read/pages.js";
 import { type CandleRules, windowStart } from "../src/candles/rules.js";
 import { intervalsOf } from "../src/timeframe.js";
 import { marketOf, randomOf } from "../test/indicators/random-candles.js";
@@ -18,6 +18,8 @@ const SETTLE = 1_000;
 const EVERY = 10_000;
 /** How often a closed candle of the window turns out to be another one than was served before. */
 const CORRECTED = 0.01;
+/** How many final candles every answer has to show. */
+const ANCHORS = 4;
 
 const PEER = "ccxt";
 const PEER_VERSION = "4.5.84";
@@ -35,7 +37,7 @@ type MakeCache = new (maxSize: number) => Cache;
 /** The same polls in the forms that the contestants take. */
 interface Polls {
   readonly rules: CandleRules;
-  readonly reads: readonly CandleRead[];
+  readonly pages: readonly Page[];
   readonly rows: readonly (readonly Row[])[];
   /** How many candles are read in all. */
   readonly calls: number;
@@ -54,10 +56,10 @@ function compare(makeCache?: MakeCache): string[] {
   const findings: string[] = [];
   for (const [name, polls] of Object.entries(WORKLOADS)) {
     const right = new Map<number, Candle>();
-    for (const { candles } of polls.reads) for (const candle of candles) right.set(candle.timestamp, candle);
+    for (const { candles } of polls.pages) for (const candle of candles) right.set(candle.timestamp, candle);
     const told = new Map<number, Candle>();
     let count = 0;
-    const { entries } = takeReads(polls, (change) => {
+    const { entries } = takePages(polls, (change) => {
       const { type, candle } = change;
       count += 1;
       if (change.type === "updated" && told.get(candle.timestamp) !== change.previous) {
@@ -92,14 +94,14 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
   const goals: Report["goals"][number][] = [];
   const figures: object[] = [];
   for (const [name, polls] of Object.entries(WORKLOADS)) {
-    const stretch = { ...polls, reads: polls.reads.slice(0, 100), rows: polls.rows.slice(0, 100) };
+    const stretch = { ...polls, pages: polls.pages.slice(0, 100), rows: polls.rows.slice(0, 100) };
     const contestants = [
       {
         name: "pairstream",
         work: {
           calls: polls.calls,
-          run: (): unknown => keepingResults((take) => takeReads(polls, take)),
-          warmUp: (): unknown => keepingResults((take) => takeReads(stretch, take)),
+          run: (): unknown => keepingResults((take) => takePages(polls, take)),
+          warmUp: (): unknown => keepingResults((take) => takePages(stretch, take)),
         },
       },
     ];
@@ -151,12 +153,12 @@ ${inWords(about)}`,
   };
 }
 
-function takeReads({ rules, reads }: Polls, take: (change: CandleChange) => void): CandleBook {
-  let state = emptyBook(reads[0]!.from);
-  for (const read of reads) {
-    const turn = applyRead(rules, state, read);
-    state = turn.book;
-    for (const change of turn.changes) take(change);
+function takePages({ rules, pages }: Polls, take: (change: CandleChange) => void): CandleBook {
+  let state = emptyBook(pages[0]!.from);
+  for (const page of pages) {
+    const { book, changes } = judge(rules, state, page);
+    state = book;
+    for (const change of changes) take(change);
   }
   return state;
 }
@@ -178,8 +180,8 @@ function pollsOf(revisionWindow: number, length: number): Polls {
   const candles: Candle[] = marketOf(8, revisionWindow + length).map((candle) =>
     Object.freeze({ ...candle, timestamp: begin + candle.timestamp }),
   );
-  const reads: CandleRead[] = [];
-  // A poll reads what was not final after the one before.
+  const pages: Page[] = [];
+  // A poll reads what was not final after the one before, and shows the last four candles that were.
   let from = begin;
   for (let minute = revisionWindow; minute < candles.length; minute += 1) {
     for (let second = SETTLE; second < MINUTE; second += EVERY) {
@@ -193,20 +195,26 @@ function pollsOf(revisionWindow: number, length: number): Polls {
       }
       const running = traded(candles[minute]!, random());
       candles[minute] = running;
-      reads.push({
+      pages.push({
         from,
         to: begin + (minute + 1) * MINUTE,
-        candles: [...closed, running],
-        unreadable: new Set(),
-        hasUnidentifiedRow: false,
-        observedAt,
+        at: observedAt,
         epoch: 0,
+        isInDoubt: false,
+        candles: [...candles.slice(Math.max(0, first - ANCHORS), first), ...closed, running],
+        lacking: new Set(),
+        broken: [],
+        hasUnplaced: false,
+        refusal: undefined,
+        isEmpty: false,
+        mayHide: false,
+        bornAt: begin,
       });
       from = windowStart(rules, observedAt);
     }
   }
-  const rows = reads.map((read) => read.candles.map(rowOf));
-  return { rules, reads, rows, calls: rows.reduce((sum, poll) => sum + poll.length, 0) };
+  const rows = pages.map((page) => page.candles.filter(({ timestamp }) => timestamp >= page.from).map(rowOf));
+  return { rules, pages, rows, calls: rows.reduce((sum, poll) => sum + poll.length, 0) };
 }
 
 /** The candle after one more swap. */

@@ -1,6 +1,7 @@
 import type { Candle, CandleEvent, Series } from "pairstream";
+import { emptyBook, judge } from "../src/candles/read/book.js";
 import { checkWatch } from "../src/candles/options.js";
-import { SeriesReader } from "../src/candles/read/range-reader.js";
+import { SeriesPages } from "../src/candles/read/pages.js";
 import { CandleView } from "../src/candles/view/view.js";
 import type { ClientCore, Walk } from "../src/client/core.js";
 import { KnownPairs } from "../src/client/known-pairs.js";
@@ -14,9 +15,12 @@ const CANDLES = 1_000;
 const MINUTE = 60_000;
 const BEGIN = Date.UTC(2026, 0, 1);
 const END = BEGIN + CANDLES * MINUTE;
+/** When it is read: all of it is final by then. */
+const READ_AT = END + 5 * MINUTE;
 const SERIES: Series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" };
 const WATCH = checkWatch({ ...SERIES, since: BEGIN });
 
+const NONE: ReadonlySet<number> = new Set();
 const NEVER = new AbortController().signal;
 
 const MOST = 1.4;
@@ -102,14 +106,20 @@ async function readPage(text: string, take: (event: CandleEvent) => void): Promi
     shared: new Map(),
     pairs: new KnownPairs(),
     walk: async function* <T>({ parse }: Walk<T>) {
-      const told = { sentAt: END, observedAt: END, epoch: 0, isInDoubt: false };
+      const told = { sentAt: READ_AT, observedAt: READ_AT, epoch: 0, isInDoubt: false };
       yield { ...told, value: parse(text), cursor: undefined };
     },
   };
-  const reader = new SeriesReader(core as ClientCore, SERIES, WATCH.rules.intervals, { skipsRows: true });
-  const read = await reader.read(BEGIN, END, { priority: "history", signal: NEVER });
+  const { rules } = WATCH;
+  const pages = new SeriesPages(core as ClientCore, SERIES, rules.intervals);
+  const options = { priority: "history", signal: NEVER } as const;
+  const answer = await pages.read({ from: BEGIN, to: END, anchors: [] }, options);
+  const { changes } = judge(rules, emptyBook(BEGIN), answer);
   const view = new CandleView(WATCH, { start: BEGIN, hasHistory: true });
-  for (const event of view.take({ type: "history", read })) take(event);
+  const candles = changes.map(({ candle }) => candle);
+  const { at: observedAt, epoch } = answer;
+  const part = { from: BEGIN, to: END, candles, unreadable: NONE, hasUnplaced: false, observedAt, epoch };
+  for (const event of view.take({ type: "history", part })) take(event);
 }
 
 function parsePage(text: string, take: (instant: number) => void): void {
@@ -129,8 +139,8 @@ function buildEvents(text: string, take: (event: CandleEvent) => void): void {
         status: "final",
         revision: 0,
         live: false,
-        lateBy: Math.max(0, END - (candle.timestamp + 61_000)),
-        observedAt: END,
+        lateBy: Math.max(0, READ_AT - (candle.timestamp + 61_000)),
+        observedAt: READ_AT,
         series: SERIES,
       }),
     );

@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type CandleEvent, createClient, VirtualClock, watchCandles } from "pairstream";
 import type { SchedulerAction, Subscription } from "rxjs";
-import type { CandleBook } from "../src/candles/live/book.js";
+import type { CandleBook } from "../src/candles/read/book.js";
 import { keepAliveFetch } from "../src/client/send/transport.js";
 import { ohlcvRoute } from "../src/contract/routes.js";
 import type { Bench, MeasureOptions, Report } from "./bench.js";

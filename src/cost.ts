@@ -1,6 +1,6 @@
 import { asyncScheduler } from "rxjs";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./candles/options.js";
-import { FULL_PAGE } from "./candles/read/range-reader.js";
+import { FULL_PAGE } from "./candles/read/pages.js";
 import { windowStart } from "./candles/rules.js";
 import type { CallKind } from "./client/limits/quota.js";
 import { DEFAULT_COSTS } from "./client/limits/spending.js";
@@ -53,7 +53,8 @@ const DAYS_OF_CALENDAR = 146_097;
  *
  * Not counted: retries; catching up after an outage; the second look that proves an absence or settles a contradictory
  * `Date`; the second look at closings (about ten at most) while the client learns the service's clock; the search for
- * the beginning of a series; `fetchCandles`; direct calls. The real cost can also be lower: a poll is skipped while
+ * the beginning of a series, and the one request that confirms a silence there, for each history; `fetchCandles`;
+ * direct calls. The real cost can also be lower: a poll is skipped while
  * another one of the same stream is under way, a `quota` skips more, and an unknown pair is polled rarely (see
  * `whenMissing`).
  *

@@ -22,7 +22,7 @@ import { candleEvents } from "./candles/watch.js";
 import { type Client, type ClientCore, coreOf } from "./client/core.js";
 import type { Series } from "./contract/model.js";
 import type { PairstreamError } from "./errors.js";
-import type { FeedUpdate } from "./poll/shared-poll.js";
+import type { FeedUpdate } from "./poll/poller.js";
 import { type CheckedSniperWatch, checkSniperWatch, type SniperWatch, sniperFeed } from "./snipers/watch.js";
 
 /** The state of a stream. */

@@ -111,9 +111,9 @@ describe("a history", () => {
   it("takes a page for what fits one, counted from the candles that the poll reads", () => {
     expect(pages({ candles: 2 })).toBe(0);
     expect(pages({ candles: 3 })).toBe(1);
-    expect(pages({ candles: 997 })).toBe(1);
-    expect(pages({ candles: 998 })).toBe(2);
-    expect(pages({ candles: 997 }, { revisionWindow: 0 })).toBe(2);
+    expect(pages({ candles: 994 })).toBe(1);
+    expect(pages({ candles: 995 })).toBe(2);
+    expect(pages({ candles: 994 }, { revisionWindow: 0 })).toBe(2);
     expect(pages({ candles: 100_000 })).toBe(101);
   });
 

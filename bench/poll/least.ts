@@ -1,5 +1,5 @@
 import type { FetchLike, Series } from "pairstream";
-import { applyRead, type CandleBook, emptyBook } from "../../src/candles/live/book.js";
+import { type CandleBook, emptyBook, judge } from "../../src/candles/read/book.js";
 import { type CandleRules, windowStart } from "../../src/candles/rules.js";
 import { parseHttpDate } from "../../src/client/send/attempt.js";
 import { callAt } from "../../src/client/timers.js";
@@ -51,16 +51,22 @@ export class LeastPoll {
     const { intervals } = this.#rules;
     const { page } = readOhlcvBody(text, this.#options.series, (at) => intervals.start(at) === at);
     const before = this.#book ?? emptyBook(windowStart(this.#rules, date));
-    const read = {
+    const { book } = judge(this.#rules, before, {
       from: before.finalUntil,
       to: intervals.end(date),
-      candles: page.result.toReversed(),
-      unreadable: NONE,
-      hasUnidentifiedRow: false,
-      observedAt: date,
+      at: date,
       epoch: 0,
-    };
-    this.#book = applyRead(this.#rules, before, read).book;
-    return this.#book;
+      isInDoubt: false,
+      candles: page.result.toReversed(),
+      lacking: NONE,
+      broken: [],
+      hasUnplaced: false,
+      refusal: undefined,
+      isEmpty: page.result.length === 0,
+      mayHide: false,
+      bornAt: undefined,
+    });
+    this.#book = book;
+    return book;
   }
 }

@@ -87,3 +87,21 @@ export function applyCandleEvent(candles: Map<number, Candle>, event: CandleEven
   if (event.type === "removed") candles.delete(event.candle.timestamp);
   else candles.set(event.candle.timestamp, event.candle);
 }
+
+/** The later of two statuses: a candle never goes back to an earlier one. */
+export function laterOf(before: CandleStatus | undefined, now: CandleStatus): CandleStatus {
+  if (before === undefined || before === "open") return now;
+  return before === "final" || now === "open" ? before : now;
+}
+
+/** Whether two candles of one interval have the same values. */
+export function isSame(a: Candle, b: Candle): boolean {
+  return (
+    a.close === b.close &&
+    a.volume === b.volume &&
+    a.swaps === b.swaps &&
+    a.high === b.high &&
+    a.low === b.low &&
+    a.open === b.open
+  );
+}

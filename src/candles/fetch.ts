@@ -7,11 +7,16 @@ import { namesOf, SERIES_NAMES } from "../contract/names.js";
 import type { Span } from "../spans.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 import { DEFAULT_SETTLE } from "./options.js";
-import type { CandleRead, SeriesRead } from "./read/range-reader.js";
-import { FULL_PAGE, SeriesReader } from "./read/range-reader.js";
-import { PastReader } from "./read/stored.js";
+import { reportDropped } from "./read/dropped.js";
+import type { FinalPart } from "./read/forward.js";
+import { FULL_PAGE, type Page, SeriesPages } from "./read/pages.js";
+import { servicePast } from "./read/past.js";
+import { StoredPast } from "./read/stored.js";
 import { type CandleRules, windowStart } from "./rules.js";
 import { finalStep, GapFiller } from "./view/gap-filler.js";
+
+/** How far an answer may lie behind what seems to be the service's now, in ms, and be one of now. */
+const CLOCK_SLACK = 2_000;
 
 /** Which candles to fetch. */
 export interface FetchCandlesOptions {
@@ -66,9 +71,8 @@ export function fetchCandles(client: Client, query: Series & FetchCandlesOptions
     const leave = core.pairs.hold(series);
     const stored = core.store?.open(series, weekStart);
     const filler = isFilled ? new GapFiller(intervals) : undefined;
-    const reader = new SeriesReader(core, series, intervals, { skipsRows: false });
-    return from(readPast(core, reader, { rules, stored, range }, abort.signal)).pipe(
-      concatMap((read) => (filler === undefined ? read.candles : filledCandles(filler, read))),
+    return from(readPast(core, series, { rules, stored, range }, abort.signal)).pipe(
+      concatMap((part) => (filler === undefined ? part.candles : filledCandles(filler, part))),
       finalize(() => {
         abort.abort();
         leave();
@@ -109,35 +113,39 @@ interface PastOptions {
   /** Absent: all comes from the service. */
   readonly stored?: StoredSeries | undefined;
   readonly range: Span;
+  /** Whether a row that keeps breaking the contract is left out in the end; default: it is an error. */
+  readonly skipsRows?: boolean;
 }
 
-/** Slices of a range, cut to what is closed and out of the revision window. */
+/** The closed candles of a range, part by part. */
 export async function* readPast(
   core: ClientCore,
-  reader: SeriesReader,
-  { rules, stored, range }: PastOptions,
+  series: Series,
+  { rules, stored, range, skipsRows = false }: PastOptions,
   signal: AbortSignal,
-): AsyncGenerator<SeriesRead> {
+): AsyncGenerator<FinalPart> {
   const { intervals } = rules;
-  const reads = new PastReader(core, reader, rules, stored);
+  const pages = new SeriesPages(core, series, intervals);
+  const past =
+    stored === undefined ? servicePast(core, pages, rules) : new StoredPast(core, pages, rules, stored);
   let known: number | undefined;
   let reached = range.from;
   // Until the first answer the service's clock may not be known: one page is asked for whatever the time.
   const unknown = () => Math.max(intervals.end(serviceNow(core)), intervals.shift(reached, FULL_PAGE));
   const until = () => Math.min(range.to, known ?? unknown());
-  for await (const read of reads.slices(range.from, until, { priority: "history", signal })) {
-    if (read.isStored) {
-      reached = read.to;
-      yield read;
-      continue;
-    }
-    const past = windowStart(rules, read.observedAt);
-    known ??= Math.max(past, read.to);
-    const to = Math.min(read.to, past);
-    yield { ...read, to, candles: read.candles.filter(({ timestamp }) => timestamp < to) };
+  const onAnswer = (at: number) => {
+    // An answer out of a cache is of a time before.
+    known ??= windowStart(rules, Math.max(at, serviceNow(core) - CLOCK_SLACK));
+  };
+  const onDropped = (rows: readonly (number | undefined)[], page: Page) =>
+    reportDropped(core, series, page, rows);
+  const query = { from: range.from, until, skipsRows, onAnswer, onDropped };
+  for await (const part of past.parts(query, { priority: "history", signal })) {
+    reached = part.to;
+    yield part;
   }
 }
 
-function* filledCandles(filler: GapFiller, read: CandleRead): Iterable<Candle> {
-  for (const { candle } of filler.fill(finalStep(read))) yield candle;
+function* filledCandles(filler: GapFiller, part: FinalPart): Iterable<Candle> {
+  for (const { candle } of filler.fill(finalStep(part))) yield candle;
 }

@@ -8,8 +8,9 @@ import type { Span } from "../spans.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 import { readPast } from "./fetch.js";
 import { DEFAULT_SETTLE } from "./options.js";
-import { SeriesReader } from "./read/range-reader.js";
-import { PastReader } from "./read/stored.js";
+import { SeriesPages } from "./read/pages.js";
+import { servicePast } from "./read/past.js";
+import { StoredPast } from "./read/stored.js";
 import { type CandleRules, windowStart } from "./rules.js";
 
 /** Which closed candles to read: all of a range, or only its newest ones. */
@@ -99,10 +100,9 @@ async function newestOfRange(
   stored: StoredSeries | undefined,
   signal: AbortSignal,
 ): Promise<readonly Candle[]> {
-  const { series, intervals, range, count } = checked;
-  const reader = new SeriesReader(core, series, intervals, { skipsRows: false });
+  const { series, range, count } = checked;
   let candles: readonly Candle[] = [];
-  for await (const read of readPast(core, reader, { rules: rulesOf(checked), stored, range }, signal))
+  for await (const read of readPast(core, series, { rules: rulesOf(checked), stored, range }, signal))
     candles = [...candles, ...read.candles].slice(-count);
   return candles;
 }
@@ -115,14 +115,17 @@ async function newestBefore(
 ): Promise<readonly Candle[]> {
   const { series, intervals, range, count } = checked;
   const rules = rulesOf(checked);
-  const reader = new SeriesReader(core, series, intervals, { skipsRows: false });
-  const past = new PastReader(core, reader, rules, stored);
+  const pages = new SeriesPages(core, series, intervals);
+  const past =
+    stored === undefined ? servicePast(core, pages, rules) : new StoredPast(core, pages, rules, stored);
   const closedUntil = () => Math.min(range.to, windowStart(rules, serviceNow(core)));
   // The first answer may tell that the service's clock is not this machine's.
   for (let until = closedUntil(), isSecond = false; ; isSecond = true) {
-    const reads = await past.last(count, until, { priority: "history", signal }, []);
+    const end = until;
+    const query = { count, until: () => Math.min(end, closedUntil()), parts: [], skipsRows: false };
+    const reads = await past.newest(query, { priority: "history", signal });
     const closed = closedUntil();
-    if (isSecond || closed === until) {
+    if (isSecond || closed <= until) {
       const candles = reads.flatMap((read) => read.candles.filter(({ timestamp }) => timestamp < closed));
       return candles.slice(-count);
     }

@@ -12,7 +12,7 @@ import {
 import { type Client, type ClientCore, coreOf } from "../client/core.js";
 import { type ServiceClock, serviceTime, serviceTimeBounds } from "../client/service-clock.js";
 import type { Series } from "../contract/model.js";
-import type { FeedUpdate } from "../poll/shared-poll.js";
+import type { FeedUpdate } from "../poll/poller.js";
 import type { CandleEvent } from "./event.js";
 import { type CandleState, candleFeed } from "./live/poll-candles.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./options.js";
@@ -117,7 +117,8 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
         }
         if (view === undefined) return open(state);
         if (!isFresh) return EMPTY;
-        return view.take({ type: "state", state, start: history!.follow(state, intervalNow()) });
+        history!.follow(state.book);
+        return view.take({ type: "state", state });
       }),
       finalize(() => {
         leave();

@@ -1,5 +1,5 @@
 import { BoundedMap } from "../bounded-map.js";
-import type { Currency, Series, Timeframe } from "../contract/model.js";
+import type { Series, Timeframe } from "../contract/model.js";
 
 /** How many pairs that nobody reads any more are remembered. */
 const PAIRS_KEPT = 1_000;
@@ -10,8 +10,9 @@ export interface PairFacts {
   createdAt: number | undefined;
   /** The first start from which a range of a timeframe answers. */
   readonly firstAnswered: { [timeframe in Timeframe]?: number | undefined };
-  /** The newest candle of each of its series that a history has shown. */
-  readonly newest: { [series in `${Timeframe} ${Currency}`]?: number | undefined };
+  /** When its sniper report was last asked for, by the service's clock, and the request that is under way. */
+  reportedAt: number;
+  report: Promise<void> | undefined;
 }
 
 type Pair = Pick<Series, "network" | "pairAddress">;
@@ -52,7 +53,7 @@ export class KnownPairs {
 }
 
 function unknownPair(): PairFacts {
-  return { createdAt: undefined, firstAnswered: {}, newest: {} };
+  return { createdAt: undefined, firstAnswered: {}, reportedAt: Number.NEGATIVE_INFINITY, report: undefined };
 }
 
 function pairKeyOf({ network, pairAddress }: Pair): string {

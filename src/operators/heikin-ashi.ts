@@ -1,6 +1,5 @@
 import type { MonoTypeOperatorFunction } from "rxjs";
-import { type CandleEvent, type CandleStatus, frozenEvent } from "../candles/event.js";
-import { isSame } from "../candles/live/book.js";
+import { type CandleEvent, type CandleStatus, frozenEvent, isSame } from "../candles/event.js";
 import type { Candle } from "../contract/model.js";
 import { reduceBySeries } from "./by-series.js";
 import type { Coming } from "./lateness.js";

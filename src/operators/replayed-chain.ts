@@ -1,5 +1,5 @@
 import type { CandleEvent, CandleStatus } from "../candles/event.js";
-import { isSame, laterOf } from "../candles/live/book.js";
+import { isSame, laterOf } from "../candles/event.js";
 import type { Candle } from "../contract/model.js";
 import { type Coming, Lateness } from "./lateness.js";
 

@@ -1,5 +1,4 @@
-import { type CandleEvent, type CandleStatus, frozenEvent } from "../candles/event.js";
-import { isSame, laterOf } from "../candles/live/book.js";
+import { type CandleEvent, type CandleStatus, frozenEvent, isSame, laterOf } from "../candles/event.js";
 import { type Candle, type Series, TIMEFRAMES, type Timeframe, type WeekStart } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";

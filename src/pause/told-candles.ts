@@ -1,7 +1,7 @@
-import { type CandleEvent, frozenEvent } from "../candles/event.js";
+import { type CandleEvent, frozenEvent, isSame, laterOf } from "../candles/event.js";
 import { dueAt, lateness } from "../candles/lateness.js";
-import { type CandleEntry, isSame, laterOf } from "../candles/live/book.js";
 import type { CandleWatch } from "../candles/options.js";
+import type { CandleEntry } from "../candles/read/book.js";
 import type { Candle, Series } from "../contract/model.js";
 
 type Told = Pick<CandleEntry, "candle" | "status" | "revision">;

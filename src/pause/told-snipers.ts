@@ -1,9 +1,9 @@
-import type { Sniper, SniperReport } from "../contract/model.js";
+import type { SniperReport } from "../contract/model.js";
 import {
   applySniperEvent,
+  bookOfAbsent,
   emptyReport,
   readReport,
-  type SniperBook,
   type SniperEvent,
 } from "../snipers/diff.js";
 
@@ -31,7 +31,7 @@ export class ToldSnipers {
     if (found === undefined) return [];
     this.#found = undefined;
     const read = { report: found, unreadable: new Set<string>(), hasUnidentifiedRow: false, observedAt };
-    const { events } = readReport(bookOf(this.#pairAddress, this.#told, observedAt), read);
+    const { events } = readReport(bookOfAbsent(this.#pairAddress, this.#told.result, observedAt), read);
     this.#told = found;
     return events;
   }
@@ -46,17 +46,4 @@ export class ToldSnipers {
     this.#told = applySniperEvent(this.#told, event);
     return [...before, event];
   }
-}
-
-/** Wallets as a book in which each counts as absent once already, so that what a report lacks is removed. */
-function bookOf(pairAddress: string, { result }: SniperReport, observedAt: number): SniperBook {
-  const hashes = (list: Sniper["sellTransactions"]) =>
-    new Set(list.map(({ transactionHash }) => transactionHash));
-  const wallets: SniperBook["wallets"] = new Map(
-    result.map((wallet) => {
-      const missing = { snipe: hashes(wallet.snipedTransactions), sell: hashes(wallet.sellTransactions) };
-      return [wallet.walletAddress, { wallet, isMissing: true, missing }];
-    }),
-  );
-  return { pairAddress, observedAt, wallets };
 }

@@ -73,10 +73,10 @@ export interface SniperBook {
 interface KnownWallet {
   /** The wallet with its transactions sorted, each once. Transactions that the last report lacked are still in it. */
   readonly wallet: Sniper;
-  /** Whether the last report lacked the wallet. */
-  readonly isMissing: boolean;
-  /** The hashes that the last report lacked, by side; all hashes if it lacked the wallet. */
-  readonly missing: { readonly [side in Side]: ReadonlySet<string> };
+  /** When the service made the first report that lacks the wallet; absent where the last one lists it. */
+  readonly missedAt?: number | undefined;
+  /** The hashes that the last report lacked, by side, and when the first such report was made; all of them if it lacked the wallet. */
+  readonly missing: { readonly [side in Side]: ReadonlyMap<string, number> };
 }
 
 /** One report, and which of its rows could not be read. */
@@ -89,12 +89,9 @@ export interface SniperRead {
    * may be any wallet's.
    */
   readonly hasUnidentifiedRow: boolean;
-  /**
-   * Whether the request was sent right after another one. Then a cache may have sent the same answer twice, so a second
-   * absence proves nothing.
-   */
-  readonly isRepeat?: boolean;
-  /** ms since the epoch. */
+  /** Whether nobody knows when the service made it. Then it proves no absence. */
+  readonly isInDoubt?: boolean;
+  /** When the service made it, at least, ms since the epoch. */
   readonly observedAt: number;
 }
 
@@ -108,19 +105,39 @@ type SniperChange = SniperEvent extends infer Event
 const SIDES = ["snipe", "sell"] as const;
 const LIST = { snipe: "snipedTransactions", sell: "sellTransactions" } as const;
 const ANNOUNCED = { snipe: "sniped", sell: "sold" } as const;
-const NO_HASHES: ReadonlySet<string> = new Set();
+const NO_HASHES: ReadonlyMap<string, number> = new Map();
 const NONE_MISSING = { snipe: NO_HASHES, sell: NO_HASHES };
+
+/** Two reports are two only if the service made them so far apart, in ms: a cache gives the same one again. */
+export const APART = 1_000;
 
 /** The book of a pair before its first report. */
 export function emptySniperBook(pairAddress: string): SniperBook {
   return { pairAddress, observedAt: undefined, wallets: new Map() };
 }
 
+/** Wallets as a book in which all counts as absent already: what the next report lacks is gone at once. */
+export function bookOfAbsent(
+  pairAddress: string,
+  wallets: Iterable<Sniper>,
+  observedAt: number | undefined,
+): SniperBook {
+  const missedAt = Number.NEGATIVE_INFINITY;
+  const missing = (list: readonly SniperTransaction[]) =>
+    new Map(list.map(({ transactionHash }) => [transactionHash, missedAt]));
+  const known = Array.from(wallets, (wallet): [string, KnownWallet] => {
+    const { walletAddress, snipedTransactions, sellTransactions } = wallet;
+    const sides = { snipe: missing(snipedTransactions), sell: missing(sellTransactions) };
+    return [walletAddress, { wallet, missedAt, missing: sides }];
+  });
+  return { pairAddress, observedAt, wallets: new Map(known) };
+}
+
 /**
- * Applies a report to the book. Returns the new book, the changes, and `doubt`: whether something is absent for the
- * first time, so that the service should be asked again soon.
+ * Applies a report to the book. Returns the new book, the changes, and `doubt`: whether something is absent, and another
+ * report may tell more.
  *
- * A wallet or transaction is removed only after two reports in a row lack it. An unreadable row proves no absence: not
+ * A wallet or transaction is removed only after two reports in a row lack it, made apart. An unreadable row proves no absence: not
  * of its wallet, and not of any wallet if its address is unreadable too. The count then starts again. The transactions
  * of an absent wallet count as absent too: if the wallet comes back without one of them, that one was absent twice.
  */
@@ -129,7 +146,7 @@ export function readReport(
   read: SniperRead,
 ): { book: SniperBook; events: readonly SniperEvent[]; doubt: boolean } {
   const { pairAddress } = book;
-  const { unreadable, hasUnidentifiedRow, isRepeat = false, observedAt } = read;
+  const { unreadable, hasUnidentifiedRow, isInDoubt = false, observedAt } = read;
   const listed = new Map(read.report.result.map((sniper) => [sniper.walletAddress, sniper]));
   const common = { pairAddress, initial: book.observedAt === undefined, observedAt };
   const events: SniperEvent[] = [];
@@ -138,7 +155,8 @@ export function readReport(
   for (const address of [...new Set([...book.wallets.keys(), ...listed.keys()])].sort(ascending)) {
     const known = book.wallets.get(address);
     const sniper = unreadable.has(address) ? undefined : listed.get(address);
-    const evidence = { absence: !hasUnidentifiedRow && !unreadable.has(address), removal: !isRepeat };
+    const isProof = !hasUnidentifiedRow && !isInDoubt && !unreadable.has(address);
+    const evidence = { isProof, at: observedAt };
     const next = known === undefined ? addWallet(sniper) : compareWallet(known, sniper, evidence);
     if (next.known !== undefined) wallets.set(address, next.known);
     doubt ||= next.doubt;
@@ -174,31 +192,33 @@ function addWallet(sniper: Sniper | undefined): WalletStep {
     sellTransactions: inOrder(byHash(sniper.sellTransactions).values()),
   });
   return {
-    known: { wallet, isMissing: false, missing: NONE_MISSING },
+    known: { wallet, missing: NONE_MISSING },
     changes: [{ type: "wallet-added", wallet }],
     doubt: false,
   };
 }
 
-/** What a report proves: that something is absent, and that something absent before is gone. */
+/** Whether a report proves that something is absent, and when the service made it. */
 interface Evidence {
-  readonly absence: boolean;
-  readonly removal: boolean;
+  readonly isProof: boolean;
+  readonly at: number;
+}
+
+/** Whether what reports have lacked since `missedAt` is gone. */
+function isGone(missedAt: number | undefined, { isProof, at }: Evidence): boolean {
+  return isProof && missedAt !== undefined && at >= missedAt + APART;
 }
 
 function compareWallet(known: KnownWallet, sniper: Sniper | undefined, evidence: Evidence): WalletStep {
   const { wallet } = known;
-  if (sniper === undefined && !evidence.absence) {
-    return { known: { wallet, isMissing: false, missing: NONE_MISSING }, changes: [], doubt: false };
+  if (sniper === undefined && !evidence.isProof) {
+    return { known: { wallet, missing: NONE_MISSING }, changes: [], doubt: false };
   }
-  if (sniper === undefined && known.isMissing && evidence.removal) {
+  if (sniper === undefined && isGone(known.missedAt, evidence)) {
     return { known: undefined, changes: [{ type: "wallet-removed", previous: wallet }], doubt: false };
   }
   const compare = (side: Side) =>
-    compareSide(wallet[LIST[side]], sniper?.[LIST[side]] ?? [], {
-      provesAbsence: evidence.absence,
-      isMissing: (hash) => evidence.removal && known.missing[side].has(hash),
-    });
+    compareSide(wallet[LIST[side]], sniper?.[LIST[side]] ?? [], known.missing[side], evidence);
   const sides = { snipe: compare("snipe"), sell: compare("sell") };
   const changes = transactionChanges(wallet.walletAddress, sides);
   const changed =
@@ -217,9 +237,9 @@ function compareWallet(known: KnownWallet, sniper: Sniper | undefined, evidence:
     changes.push({ type: "wallet-updated", wallet: next, previous: wallet, changed: Object.freeze(changed) });
   }
   const missing = { snipe: sides.snipe.missing, sell: sides.sell.missing };
-  const isMissing = sniper === undefined;
-  const doubt = isMissing || missing.snipe.size > 0 || missing.sell.size > 0;
-  return { known: { wallet: next, isMissing, missing }, changes, doubt };
+  const missedAt = sniper === undefined ? (known.missedAt ?? evidence.at) : undefined;
+  const doubt = sniper === undefined || missing.snipe.size > 0 || missing.sell.size > 0;
+  return { known: { wallet: next, missedAt, missing }, changes, doubt };
 }
 
 /** The result for the transactions of one side of one wallet. All lists are sorted. */
@@ -228,8 +248,8 @@ interface SideStep {
   readonly come: readonly SniperTransaction[];
   /** The transactions that the book holds from now on. */
   readonly present: readonly SniperTransaction[];
-  /** The hashes that are absent for the first time. */
-  readonly missing: ReadonlySet<string>;
+  /** The hashes that are absent, and since when. */
+  readonly missing: ReadonlyMap<string, number>;
 }
 
 /** The events for a wallet's transactions: first the removed ones, then the new ones. */
@@ -254,21 +274,22 @@ function transactionChanges(
 function compareSide(
   held: readonly SniperTransaction[],
   listed: readonly SniperTransaction[],
-  { provesAbsence, isMissing }: { provesAbsence: boolean; isMissing: (hash: string) => boolean },
+  missedBefore: ReadonlyMap<string, number>,
+  evidence: Evidence,
 ): SideStep {
   const next = byHash(listed);
   const gone: SniperTransaction[] = [];
   const come: SniperTransaction[] = [];
-  const missing = new Set<string>();
+  const missing = new Map<string, number>();
   for (const old of held) {
     const hash = old.transactionHash;
     const now = next.get(hash);
     if (now === undefined) {
-      if (provesAbsence && isMissing(hash)) {
+      if (isGone(missedBefore.get(hash), evidence)) {
         gone.push(old);
         continue;
       }
-      if (provesAbsence) missing.add(hash);
+      if (evidence.isProof) missing.set(hash, missedBefore.get(hash) ?? evidence.at);
       next.set(hash, old);
     } else if (isSamePlace(old, now)) {
       next.set(hash, old);

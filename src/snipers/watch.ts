@@ -6,10 +6,11 @@ import { namesOf, SNIPER_NAMES } from "../contract/names.js";
 import { snipersRoute } from "../contract/routes.js";
 import { readSniperBody } from "../contract/wire.js";
 import { checkWhenMissing, type WhenMissing } from "../poll/missing.js";
+import type { AskOptions, FeedUpdate, Poll, Step } from "../poll/poller.js";
 import { countRefusals, type RefusalCounts, skipRows } from "../poll/refused-rows.js";
 import { steadySchedule } from "../poll/schedule.js";
-import { type FeedUpdate, type Look, type Poll, sharedFeed } from "../poll/shared-poll.js";
-import { emptySniperBook, readReport, type SniperBook, type SniperEvent, snapshot } from "./diff.js";
+import { sharedFeed } from "../poll/shared-poll.js";
+import { APART, emptySniperBook, readReport, type SniperBook, type SniperEvent, snapshot } from "./diff.js";
 
 /** How to watch the snipers of a pair. */
 export interface SniperWatch extends SniperQuery {
@@ -97,7 +98,7 @@ export function watchSnipers(client: Client, options: SniperWatch): Observable<S
 export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observable<FeedUpdate<SniperState>> {
   const make = (): Poll<SniperState> => ({
     schedule: steadySchedule(watch.every, serviceNow(core)),
-    look: sniperLook(core, watch.query),
+    ask: sniperAsker(core, watch.query),
     kind: "snipers",
     feed: watch.query,
   });
@@ -117,43 +118,38 @@ function bodyReader(core: ClientCore, route: string): (text: string) => SniperBo
   };
 }
 
-function sniperLook(core: ClientCore, query: SniperQuery): Look<SniperState> {
+/** Asks for one report after the other, and takes each into a book. */
+function sniperAsker(
+  core: ClientCore,
+  query: SniperQuery,
+): (options: AskOptions) => Promise<Step<SniperState>> {
   const route = snipersRoute(query);
   const parse = bodyReader(core, route);
   let book = emptySniperBook(query.pairAddress);
   let epoch: number | undefined;
 
-  return async ({ priority, signal, isRepeat }, take) => {
-    for (let isSecond = false; ; isSecond = true) {
-      const exchange = await core.send({ route, priority, signal, parse, needsClock: true });
-      const { report, refused } = exchange.value;
-      const unreadable = new Set(refused.flatMap(({ key }) => key ?? []));
-      const hasUnidentifiedRow = refused.some(({ key }) => key === undefined);
-      const { sentAt, observedAt: answeredAt } = exchange;
-      // Within one epoch of the service's clock a later answer is never older, so the instant does not go back.
-      const observedAt =
-        exchange.epoch === epoch ? Math.max(answeredAt, book.observedAt ?? answeredAt) : answeredAt;
-      epoch = exchange.epoch;
-      const turn = readReport(book, {
-        report,
-        unreadable,
-        hasUnidentifiedRow,
-        isRepeat: isSecond || isRepeat(sentAt),
-        observedAt,
-      });
-      book = turn.book;
-      // A `Date` that contradicts the known clock needs another answer to decide.
-      const isUncertain = core.serviceClock().isContradicted;
-      const isLast = isSecond || !isUncertain;
-      take({
-        state: { book, events: turn.events },
-        sentAt,
-        observedAt,
-        isCurrent: turn.doubt ? undefined : true,
-        needsSecondLook: turn.doubt,
-        isLast,
-      });
-      if (isLast) return;
-    }
+  return async ({ priority, signal }) => {
+    const answer = await core.send({ route, priority, signal, parse, needsClock: true });
+    const { report, refused } = answer.value;
+    const { isInDoubt } = answer;
+    // Within one epoch of the service's clock the instant of the book does not go back.
+    const at = answer.observedAt;
+    const observedAt = answer.epoch === epoch ? Math.max(at, book.observedAt ?? at) : at;
+    epoch = answer.epoch;
+    const turn = readReport(book, {
+      report,
+      unreadable: new Set(refused.flatMap(({ key }) => key ?? [])),
+      hasUnidentifiedRow: refused.some(({ key }) => key === undefined),
+      isInDoubt,
+      observedAt,
+    });
+    book = turn.book;
+    const again = isInDoubt ? 0 : turn.doubt ? APART : undefined;
+    return {
+      state: { book, events: turn.events },
+      observedAt,
+      again,
+      isCurrent: true,
+    };
   };
 }

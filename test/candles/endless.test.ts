@@ -8,12 +8,11 @@ import {
   watchFeedStatus,
 } from "../../src/index.js";
 import { intervalsOf } from "../../src/timeframe.js";
-import { type Asked, answered, at, MINUTES, World } from "../world.js";
-import { rowOf } from "./read/archive.js";
+import { type Asked, answered, at, MINUTES, tradedCandle, World } from "../world.js";
 
 const NOON = at("12:00:00");
-/** What an answer is asked for besides its range: a margin on both sides, and two for a known candle before it. */
-const MARGIN = 4;
+/** What one walk may take besides its range: a margin on both sides, two pages more, and two retries of the last. */
+const MARGIN = 6;
 const ATTEMPTS = 3;
 
 interface Page {
@@ -36,6 +35,10 @@ const WALKS: [string, Walk][] = [
   ],
 ];
 
+const rowOf = (timestamp: number) => ({
+  ...tradedCandle(timestamp, 5),
+  timestamp: new Date(timestamp).toISOString(),
+});
 const page = (cursor: number | string, timestamp: number): Page => ({ timestamp, cursor: `next-${cursor}` });
 
 /** A service that walks so, for each range anew. */
@@ -94,7 +97,7 @@ describe.each(WALKS)("pages of one row and a new cursor each, %s", (_, walk) => 
     await world.clock.advanceTo(NOON + 130_000);
     const before = world.asked.length;
     endless(world, "1min", walk);
-    await world.clock.advanceTo(NOON + 1_930_000);
+    await world.clock.advanceTo(NOON + 1_950_000);
     expect(statuses.at(-1)).toMatchObject({
       state: "stalled",
       coveredUntil: NOON + 120_000,

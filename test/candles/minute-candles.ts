@@ -1,6 +1,7 @@
 import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
-import type { CandleChange } from "../../src/candles/live/book.js";
-import type { CandleRead } from "../../src/candles/read/range-reader.js";
+import type { CandleChange } from "../../src/candles/read/book.js";
+import type { FinalPart } from "../../src/candles/read/forward.js";
+import type { Page } from "../../src/candles/read/pages.js";
 import type { Candle, Series } from "../../src/contract/model.js";
 import { intervalsOf } from "../../src/timeframe.js";
 
@@ -35,19 +36,53 @@ export function minuteCandle(minute: number, price = 1): Candle {
 /** The price of each candle, by minute. */
 export type Prices = Readonly<Record<number, number>>;
 
-/** A read of minutes `[from, to)` at an instant in ms; `prices` by minute. */
-export function readOf(
+/** What is unusual about an answer; its broken rows and the known candles that it lacks by minute. */
+export interface PageTrouble extends Omit<Partial<Page>, "broken" | "lacking"> {
+  readonly broken?: readonly number[];
+  readonly lacking?: readonly number[];
+}
+
+/** What the service has answered about minutes `[from, to)`, made at an instant in ms; `prices` by minute. */
+export function pageOf(
   at: number,
   [from, to]: readonly [number, number],
   prices: Prices,
-  more: Partial<CandleRead> = {},
-): CandleRead {
+  { broken = [], lacking = [], ...more }: PageTrouble = {},
+): Page {
+  const candles = Object.entries(prices)
+    .map(([minute, price]) => minuteCandle(Number(minute), price))
+    .sort((a, b) => a.timestamp - b.timestamp);
   return {
     from: from * MINUTE,
     to: to * MINUTE,
-    candles: Object.entries(prices).map(([minute, price]) => minuteCandle(Number(minute), price)),
+    at,
+    epoch: 0,
+    isInDoubt: false,
+    candles,
+    broken: broken.map((minute) => minute * MINUTE),
+    lacking: new Set(lacking.map((minute) => minute * MINUTE)),
+    hasUnplaced: false,
+    refusal: undefined,
+    isEmpty: candles.length + broken.length === 0 && !more.hasUnplaced,
+    mayHide: false,
+    bornAt: undefined,
+    ...more,
+  };
+}
+
+/** Minutes `[from, to)` of a history, read at an instant in ms. */
+export function partOf(
+  at: number,
+  [from, to]: readonly [number, number],
+  prices: Prices,
+  more: Partial<FinalPart> = {},
+): FinalPart {
+  return {
+    from: from * MINUTE,
+    to: to * MINUTE,
+    candles: pageOf(at, [from, to], prices).candles,
     unreadable: new Set(),
-    hasUnidentifiedRow: false,
+    hasUnplaced: false,
     observedAt: at,
     epoch: 0,
     ...more,

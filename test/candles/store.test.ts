@@ -197,9 +197,9 @@ describe("watchCandles with a store", () => {
     const limits = again.asked
       .filter(({ url }) => Number(url.searchParams.get("toDate")) * 1_000 < START - 50 * MINUTE)
       .map(({ url }) => Number(url.searchParams.get("limit")));
-    // Each time the range before what is stored, and then the first stored candle alone, from there and from before.
+    // Each time the range before what is stored, and then whether that shows anything, and the first stored candle does.
     expect(limits.length).toBeGreaterThan(10);
-    expect(limits).toEqual(limits.map((_, index) => [505, 1, 3][index % 3]));
+    expect(limits).toEqual(limits.map((_, index) => [508, 1, 1][index % 3]));
     again.interfere = () => undefined;
     await again.clock.advanceBy(2 * MINUTE);
     expect(standing(events).length).toBeGreaterThanOrEqual(500);
@@ -255,6 +255,8 @@ describe("watchCandles with a store", () => {
         await world.clock.advanceTo(at("12:00:30") + minute * MINUTE);
         const { covered, candles } = await store.read(KEY_OF_MINUTES, ALL);
         const end = at("12:00:00") + (minute - Math.max(2, revisionWindow)) * MINUTE;
+        // What comes before the caller's window is not read.
+        if (covered.length === 0 && end <= at("12:00:00")) continue;
         expect(covered.at(-1)?.to).toBe(end);
         expect(covered).toHaveLength(1);
         const { from } = covered[0]!;

@@ -158,7 +158,11 @@ function recording(clock: VirtualClock, delays: number[]): SchedulerLike {
 }
 
 describe("a service's clock that jumps", () => {
-  it.each([3_600_000, -3_600_000])("by %i ms is found again, and the stream goes on", async (jump) => {
+  it.each([
+    [3_600_000, "12:10:30"],
+    // What was final is not told again: the stream goes on behind it.
+    [-3_600_000, "13:10:30"],
+  ])("by %i ms is found again, and the stream goes on", async (jump, until) => {
     const world = new World({ start: at("12:00:10"), hasDate: true });
     world.swapsEvery(60_000, at("10:00:00"), at("14:00:00"));
     const events: CandleEvent[] = [];
@@ -166,10 +170,12 @@ describe("a service's clock that jumps", () => {
     await world.clock.advanceTo(at("12:05:30"));
     world.jump(jump);
     const before = events.length;
-    await world.clock.advanceTo(at("12:10:30"));
+    await world.clock.advanceTo(at(until));
     const live = events.slice(before);
     const last = live.filter(({ status }) => status === "closed").at(-1)!;
-    expect(last.candle.timestamp).toBe(at("12:09:00") + jump);
+    expect(last.candle.timestamp).toBe(at(until) + jump - 90_000);
+    const finals = events.filter(({ status }) => status === "final").map(({ candle }) => candle.timestamp);
+    expect(finals).toEqual([...new Set(finals)]);
     const births = live.filter(({ type }) => type === "new").map(({ candle }) => candle.timestamp);
     expect(births).toEqual([...births].sort((a, b) => a - b));
     expect(world.activity.filter(({ type }) => type === "clock").at(-1)).toMatchObject({ jumped: true });

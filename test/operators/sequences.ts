@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { CandleEvent } from "../../src/candles/event.js";
-import { isSame } from "../../src/candles/live/book.js";
+import { type CandleEvent, isSame } from "../../src/candles/event.js";
 import type { CandleRules } from "../../src/candles/rules.js";
 import { CandleView } from "../../src/candles/view/view.js";
 import type { Candle } from "../../src/contract/model.js";
-import { MINUTE, MINUTES, readOf, SERIES } from "../candles/minute-candles.js";
+import { MINUTE, MINUTES, partOf, SERIES } from "../candles/minute-candles.js";
 import { play, type Scene } from "../candles/scenes.js";
 
 const RANK = { open: 0, closed: 1, final: 2 } as const;
@@ -38,9 +37,9 @@ const scenes: fc.Arbitrary<Scene[]> = fc.array(
       { minLength: 1, maxLength: 4 },
     ),
     dropped: rarely<number[]>([], fc.array(fc.nat(5), { minLength: 1, maxLength: 2 })),
-    unreadable: rarely<number[]>([], fc.array(fc.nat(5), { minLength: 1, maxLength: 2 })),
+    broken: rarely<number[]>([], fc.array(fc.nat(5), { minLength: 1, maxLength: 2 })),
     isEmpty: rarely(false, fc.constant(true)),
-    hasUnidentifiedRow: rarely(false, fc.constant(true)),
+    hasUnplaced: rarely(false, fc.constant(true)),
     shift: rarely<[number, number]>(
       [0, 0],
       fc.tuple(fc.integer({ min: -2, max: 3 }), fc.integer({ min: -3, max: 1 })),
@@ -75,8 +74,8 @@ function subscribe(
 ): readonly CandleEvent[] {
   const looks = play(rules, list);
   const first = Math.min(at, looks.length - 1);
-  const { turn, truth, now } = looks[first]!;
-  const seam = turn.book.finalUntil;
+  const { judgement, truth, now } = looks[first]!;
+  const seam = judgement.book.finalUntil;
   const hasHistory = minutes > 0;
   const start = hasHistory ? seam - minutes * MINUTE : MINUTES.start(now);
   const since = hasHistory ? start : undefined;
@@ -87,15 +86,16 @@ function subscribe(
   const take = (step: Parameters<CandleView["take"]>[0]) => events.push(...view.take(step));
   looks.slice(first).forEach((look, index) => {
     const isHandedOver = hasHistory && index === Math.min(during, looks.length - first - 1);
-    take({ type: "state", state: { book: look.turn.book, changes: look.turn.changes } });
+    const { book, changes } = look.judgement;
+    take({ type: "state", state: { book, changes, endsEarly: false } });
     if (!isHandedOver) return;
     // Some of the past that nobody has watched.
     const past = [...truth.values()].filter(({ timestamp }) => timestamp >= start && timestamp < seam);
     for (let minute = start; minute < seam; minute += 3 * MINUTE) {
-      if (!truth.has(minute)) past.push(readOf(0, [0, 0], { [minute / MINUTE]: 2 }).candles[0]!);
+      if (!truth.has(minute)) past.push(partOf(0, [0, 0], { [minute / MINUTE]: 2 }).candles[0]!);
     }
     const candles = past.sort((a, b) => a.timestamp - b.timestamp);
-    take({ type: "history", read: { ...readOf(now, [0, 0], {}), from: start, to: seam, candles } });
+    take({ type: "history", part: { ...partOf(now, [0, 0], {}), from: start, to: seam, candles } });
     take({ type: "history-end" });
   });
   return events.map(lifelike);

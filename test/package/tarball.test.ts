@@ -137,6 +137,7 @@ describe("the tarball", () => {
         "docs/nats.md",
         "docs/operations.md",
         "docs/performance.md",
+        "docs/promises.md",
         "docs/react.md",
         "docs/reference.md",
         "docs/replay.md",

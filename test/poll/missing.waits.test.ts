@@ -33,7 +33,9 @@ describe("a slow series of a pair that is not known", () => {
       return asked().filter((each) => each > 4 * 60);
     });
     const [late, timely] = await Promise.all(closings);
-    expect(late).toEqual(timely);
+    // By then the clock is known better than by one answer, so it may even take fewer.
+    expect(late!.length).toBeLessThanOrEqual(timely!.length);
+    expect(late!.at(-1)).toBe(timely!.at(-1));
   });
 });
 

@@ -115,17 +115,20 @@ describe.each(Object.entries(SUBJECTS))("a %s that an answer lacks", (_, subject
   });
 
   it.each([250, 500, 1_000])(
-    "is asked for again with the next slot where that is sooner, every: %s",
+    "is asked for again with the next slots where these come sooner, and gone by one a second later, every: %s",
     async (every) => {
-      const { world, losses } = lossy(subject);
-      const { gone } = subject.watch(world, every);
-      await world.clock.advanceTo(at("12:02:31.1"));
-      const received = await loseNext(world, losses, 2);
-      const { length } = world.asked;
-      await world.clock.advanceTo(received + 10_000);
-      expect(gone()).toBe(1);
-      const sent = world.asked.slice(length - 1).map((asked) => asked.sent - world.asked[length - 1]!.sent);
-      expect(sent).toEqual(sent.map((__, index) => index * every));
+      const within = 1_000 / every;
+      for (const isGone of [false, true]) {
+        const { world, losses } = lossy(subject);
+        const { gone } = subject.watch(world, every);
+        await world.clock.advanceTo(at("12:02:31.1"));
+        const received = await loseNext(world, losses, isGone ? within + 1 : within);
+        const { length } = world.asked;
+        await world.clock.advanceTo(received + 10_000);
+        expect(gone()).toBe(isGone ? 1 : 0);
+        const sent = world.asked.slice(length - 1).map((asked) => asked.sent - world.asked[length - 1]!.sent);
+        expect(sent).toEqual(sent.map((__, index) => index * every));
+      }
     },
   );
 

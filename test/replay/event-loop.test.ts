@@ -94,7 +94,7 @@ describe("virtual time and replay", () => {
 
   beforeAll(async () => {
     usual = await run(load(globalThis));
-    expect(usual.seen.filter((line) => line.includes('"closed"')).length).toBe(38);
+    expect(usual.seen.filter((line) => line.includes('"closed"')).length).toBe(40);
     expect([usual.tape.length, usual.pending]).toEqual([67, 0]);
   });
 

@@ -30,7 +30,7 @@ const LONGEST_HINT = 3_600_000;
 const LONGEST_WAIT = 60_000;
 const LONGEST_RETRY_AFTER = 8_000;
 
-const MONITORS: Readonly<Record<string, Monitor>> = {
+export const MONITORS: Readonly<Record<string, Monitor>> = {
   lives: watchLives,
   lateness: watchLateness,
   convergence: watchConvergence,

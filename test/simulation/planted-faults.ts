@@ -10,16 +10,18 @@ export type { PlantedFault };
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "drops candles that turn up late",
-    file: "candles/live/book.ts",
-    find: "if (isKnown) at++;",
-    replace: "if (isKnown) at++;\n    else if (timestamp < book.coveredUntil) continue;",
-    seeds: [67, 32],
+    file: "candles/read/book.ts",
+    find: 'this.#tell({ type: "new", candle, status, revision: 0 });',
+    replace:
+      "if (candle.timestamp < this.#known.coveredUntil) return;\n" +
+      '      this.#tell({ type: "new", candle, status, revision: 0 });',
+    seeds: [32, 9],
   },
   {
     name: "closes by the machine's clock",
-    file: "candles/read/range-reader.ts",
-    find: "first ??= { sentAt, observedAt, epoch };",
-    replace: "first ??= { sentAt, observedAt: this.#core.scheduler.now(), epoch };",
+    file: "candles/read/pages.ts",
+    find: "first ??= { at: observedAt, epoch };",
+    replace: "first ??= { at: this.#core.scheduler.now(), epoch };",
     seeds: [12, 11],
   },
   {
@@ -31,7 +33,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "sends unchanged candles again",
-    file: "candles/live/book.ts",
+    file: "candles/read/book.ts",
     find: "} else if (status === entry.status && isSame(candle, entry.candle)) {",
     replace:
       "} else if (status === entry.status && isSame(candle, entry.candle) && candle.swaps % 3 !== 0) {",
@@ -39,39 +41,63 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "removes on the first absence",
-    file: "candles/live/book.ts",
-    find: "} else if (isMissing && !read.hasUnidentifiedRow && !read.isRepeat && !read.lost?.has(timestamp)) {",
-    replace: "} else if (!read.hasUnidentifiedRow) {",
-    seeds: [44, 23, 62],
+    file: "candles/read/book.ts",
+    find: "else if (missedAt !== undefined && isGone(this.#rules, this.#page, timestamp, missedAt)) {",
+    replace: "else if (true) {",
+    seeds: [44, 62],
+  },
+  {
+    name: "takes copies of one answer for two where a candle is missing",
+    file: "candles/read/book.ts",
+    find: "isNewestEnd ? Math.max(NEWEST_END, length) : APART",
+    replace: "isNewestEnd ? Math.max(NEWEST_END, length) : 0",
+    seeds: [19],
+  },
+  {
+    name: "removes the newest candles after a second",
+    file: "candles/read/book.ts",
+    find: "isNewestEnd ? Math.max(NEWEST_END, length) : APART",
+    replace: "APART",
+    seeds: [1, 23],
   },
   {
     name: "counts what nobody asked for as absent",
     file: "candles/live/poll-candles.ts",
-    find: "const read = await this.#read(from, range.to, { ...options, probes, endAt }, tell);",
+    find: "const asked = await this.#pages.ask(wanted, options);",
     replace:
-      "const asked = options.isClosing ? from : Math.max(from, intervals.start(this.#clock().now));\n" +
-      "      const read = { ...(await this.#read(asked, range.to, { ...options, probes, endAt }, tell)), from };",
+      "const running = this.#rules.intervals.start(serviceNow(this.#core));\n" +
+      'const isShort = options.priority !== "close" && running > wanted.from && running < wanted.to;\n' +
+      "const short = isShort ? { ...wanted, from: running, anchors: [] } : wanted;\n" +
+      "const answer = await this.#pages.ask(short, options);\n" +
+      "const asked = answer && { ...answer, from: wanted.from };",
     seeds: [9, 6],
   },
   {
     name: "counts as covered what is in doubt",
-    file: "candles/live/book.ts",
-    find: "coverage(rules, book, read, Math.min(settled, known))",
-    replace: "coverage(rules, book, read, Math.min(settled, read.to, read.provenUntil ?? read.to))",
-    seeds: [186, 75],
-  },
-  {
-    name: "skips the second look",
-    file: "poll/shared-poll.ts",
-    find: "this.#needsSecondLook = needsSecondLook;",
-    replace: "this.#needsSecondLook = false;",
+    file: "candles/read/book.ts",
+    find: "Math.min(settled, isEmpty ? reach : to, hold)",
+    replace: "Math.min(settled, isEmpty ? reach : to)",
     seeds: [75],
   },
   {
-    name: "gives history twice at the seam",
-    file: "candles/view/history-reading.ts",
-    find: "{ entries, finalUntil: until, observedAt }: CandleBook,",
-    replace: "{ entries, coveredUntil: until, observedAt }: CandleBook,",
+    name: "makes final what follows a candle in doubt",
+    file: "candles/read/book.ts",
+    find: "Math.min(window, reach, hold)",
+    replace: "Math.min(window, reach)",
+    seeds: [19, 44],
+  },
+  {
+    name: "never asks again",
+    file: "poll/poller.ts",
+    find: "if (again !== undefined) return now + again;",
+    replace: "if (again !== undefined) return undefined;",
+    seeds: [75, 1],
+  },
+  {
+    name: "gives a candle twice where two slices of a history meet",
+    file: "candles/read/backward.ts",
+    find: "parts.unshift({ from: first, to, candles, ...common });",
+    replace: "parts.unshift({ from: intervals.end(first), to, candles, ...common });",
     seeds: [2, 4],
   },
   {
@@ -84,8 +110,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "gives a newcomer what is older than its interval",
     file: "candles/view/history-reading.ts",
-    find: "if (since === undefined) return { ...plan, start: running,",
-    replace: "if (since === undefined) return { ...plan, start: running - 1e12,",
+    find: "? (since ?? running)",
+    replace: "? (since ?? running - 1e12)",
     seeds: [3, 8],
   },
   {
@@ -104,7 +130,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "stays live through an outage",
-    file: "poll/shared-poll.ts",
+    file: "poll/poller.ts",
     find: "isFresh: false, isLate: true, failures, lastError: error",
     replace: "isFresh: false, isLate: this.#feed.isLate, failures, lastError: error",
     seeds: [61, 26],
@@ -118,9 +144,9 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "sleeps on when the machine's clock is set back",
-    file: "poll/shared-poll.ts",
-    find: "if (scheduler.now() < due) this.look();\n      else this.#lookWhenDue(epoch);",
-    replace: "this.#lookWhenDue(epoch);",
+    file: "poll/poller.ts",
+    find: "if (scheduler.now() < due) this.start();\n" + "      else this.#startWhenDue(epoch);",
+    replace: "this.#startWhenDue(epoch);",
     seeds: [107],
   },
   {
@@ -131,14 +157,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
       "await (attempt > 1\n" +
       "        ? this.#attempt(ask, attempt, scheduler.now(), () => {})\n" +
       "        : start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end)))",
-    seeds: [105],
+    seeds: [79],
   },
   {
     name: "counts a request only from when it is sent",
     file: "client/send/request.ts",
     find: "leave(answer?.headAt ?? received);",
     replace: "leave(sent);",
-    seeds: [105],
+    seeds: [53],
   },
   {
     name: "waits as after a failure before it sends again what a closed connection has lost",
@@ -195,16 +221,16 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "removes wallets on their first absence",
     file: "snipers/diff.ts",
-    find: "if (sniper === undefined && known.isMissing && evidence.removal) {",
+    find: "if (sniper === undefined && isGone(known.missedAt, evidence)) {",
     replace: "if (sniper === undefined) {",
-    seeds: [11, 180, 40],
+    seeds: [11, 180],
   },
   {
     name: "looks for the beginning of a series for ever",
-    file: "candles/read/range-reader.ts",
-    find: "pause: Math.min(2 * pause, PROBE_PAUSE.last)",
+    file: "candles/read/pages.ts",
+    find: "pause: Math.min(2 * pause, SEARCH_PAUSE.last)",
     replace: "pause",
-    seeds: [7, 10, 25],
+    seeds: [7],
     hours: 3,
   },
   {
@@ -244,7 +270,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "polls for those who wait as for those who do not",
-    file: "poll/shared-poll.ts",
+    file: "poll/poller.ts",
     find: "if (view.isHasty) due = Math.min(due, slotDue);",
     replace: "due = Math.min(due, slotDue);",
     seeds: [21, 25],
@@ -265,7 +291,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "walks through a silence in slices that do not grow",
-    file: "candles/read/slices.ts",
+    file: "candles/read/stride.ts",
     find: "const GROWTH = 8;",
     replace: "const GROWTH = 1;",
     seeds: [29, 105],
@@ -296,68 +322,78 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [74, 4, 163],
   },
   {
-    name: "asks for no witness",
-    file: "candles/read/range-reader.ts",
-    find: "const known = this.#witnesses.before(from, this.seriesStart.newest);",
-    replace: "const known = undefined;",
-    seeds: [58, 49, 7],
+    name: "asks for no anchors",
+    file: "candles/read/book.ts",
+    find: "anchors = anchorsAfter(",
+    replace: "anchors = ((..._: unknown[]) => [])(",
+    seeds: [58, 7],
   },
   {
-    name: "believes a poll that lacks its witness",
-    file: "candles/live/plan-read.ts",
-    find: "if (book !== undefined && read.lacks !== undefined) {",
-    replace: "if (false) {",
-    seeds: [332],
+    name: "holds answers to the newest anchor alone",
+    file: "candles/read/book.ts",
+    find: "const ANCHORS = 4;",
+    replace: "const ANCHORS = 1;",
+    seeds: [186],
   },
   {
-    name: "takes its second look at once",
-    file: "poll/shared-poll.ts",
-    find: "const SECOND_LOOK = 1_000;",
-    replace: "const SECOND_LOOK = 0;",
-    seeds: [23, 11, 40],
+    name: "believes an answer that lacks its anchors",
+    file: "candles/read/book.ts",
+    find: "const gone = anchorsGone(rules, book, page, lacking);",
+    replace: "const gone = new Set(lacking.keys());",
+    seeds: [332, 62],
+  },
+  {
+    name: "asks again at once, and counts copies as two answers",
+    file: "candles/read/book.ts",
+    find: "export const APART = 1_000;",
+    replace: "export const APART = 0;",
+    seeds: [1, 19],
   },
   {
     name: "asks for a history once more at once",
-    file: "candles/read/range-reader.ts",
-    find: "scheduler.now() + SECOND_LOOK",
-    replace: "scheduler.now()",
+    file: "candles/read/forward.ts",
+    find: "const pause = (ms: number) => sleepUntil(scheduler, scheduler.now() + ms, options.signal);",
+    replace: "const pause = (_: number) => sleepUntil(scheduler, scheduler.now(), options.signal);",
     seeds: [244, 326],
   },
-  {
-    name: "forgets the first candle of a pair where the answer after it lacks it",
-    file: "candles/live/poll-candles.ts",
-    find: "firstSeen: this.#firstSeen, mayRepeat",
-    replace: "firstSeen: undefined, mayRepeat",
-    seeds: [1850, 1981],
-    hours: 6,
-  },
-  // None is planted where a look that fails gives the first answer with candles (`takeFirst`): the next look shows the same
-  // candles, and no promise asks for them before that. Only one that is gone by then tells. No run of seven in which such a look
-  // fails has one; test/candles/first-candles plays it.
-  // None is planted where an answer of the same breath confirms that a candle is gone: of 600 seeds none shows more than the library
-  // does as it is (known.ts has the copies of one answer). test/candles/live/book.properties plays it.
+  // None is planted where a range hides the first candle, which has been shown before (`shown` of a live book): neither of the two long
+  // runs that showed the like in the old engine shows it.
   {
     name: "lets an answer of the same breath confirm that a wallet is gone",
     file: "snipers/diff.ts",
-    find: "removal: !isRepeat",
-    replace: "removal: true",
-    seeds: [1595, 1338],
+    find: "at >= missedAt + APART;",
+    replace: "at >= missedAt;",
+    seeds: [214],
   },
   {
     name: "believes the first empty answer",
-    file: "candles/live/plan-read.ts",
-    find: "const isUnproven = isSilent(read) && !read.isWitnessed;",
-    replace: "const isUnproven = false;",
-    seeds: [40, 23, 55],
+    file: "candles/read/book.ts",
+    find: "const isHeard = heardUntil >= silentUntil;",
+    replace: "const isHeard = heardUntil >= silentUntil || silentUntil >= to;",
+    seeds: [25, 31],
+  },
+  {
+    name: "covers a silence that one answer has shown",
+    file: "candles/read/book.ts",
+    find: "Math.min(settled, isEmpty ? reach : to, hold)",
+    replace: "Math.min(settled, to, hold)",
+    seeds: [25, 39],
+  },
+  {
+    name: "believes one answer about the silence that a history begins with",
+    file: "candles/read/forward.ts",
+    find: "await judged(pages, rules, book, page, options);",
+    replace: "await judged(pages, rules, { ...book, silence: { until: page.to, at: 0 } }, page, options);",
+    seeds: [203],
   },
   // None is planted where an answer of the same breath would confirm that all was silent: no seed that was tried shows it.
-  // test/candles/live/plan-read plays it.
+  // test/candles/read/book.properties plays copies of one answer.
   {
     name: "never makes final a closed candle whose row breaks",
-    file: "candles/live/book.ts",
-    find: 'else if (status === "closed") this.finish(entry);',
-    replace: "",
-    seeds: [788, 2414, 2267],
+    file: "candles/read/book.ts",
+    find: 'else if (status === "closed")',
+    replace: "else if (false)",
+    seeds: [411],
   },
   {
     name: "takes an error with status 200 for an empty report",
@@ -368,10 +404,10 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "looks for candles of a silent pair with every poll",
-    file: "candles/read/range-reader.ts",
-    find: "const isTooSoon = Math.abs(read.observedAt - at) < pause;",
-    replace: "const isTooSoon = pause < 0;",
-    seeds: [25, 7, 39],
+    file: "candles/read/pages.ts",
+    find: "Math.abs(page.at - at) < pause) return undefined;",
+    replace: "pause < 0) return undefined;",
+    seeds: [7, 14],
   },
   {
     name: "asks for what was before 1970",
@@ -451,11 +487,11 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [4, 6, 9],
   },
   {
-    name: "writes what has not settled",
-    file: "candles/read/stored.ts",
-    find: "const to = Math.min(read.to, windowStart(this.#rules, read.observedAt));",
-    replace: "const { to } = read;",
-    seeds: [4, 6, 9],
+    name: "covers in the store what has not become final",
+    file: "candles/live/final-recorder.ts",
+    find: "to: book.finalUntil, candles }",
+    replace: "to: book.coveredUntil, candles }",
+    seeds: [6],
   },
   {
     name: "covers what becomes final without its candle",
@@ -472,11 +508,11 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [1, 4],
   },
   {
-    name: "asks for all of a range of which the beginning is missing",
+    name: "asks for all of a history of which the newest part is missing",
     file: "candles/read/stored.ts",
-    find: "const gapEnd = () => Math.min(next, until());",
-    replace: "const gapEnd = until;",
-    seeds: [14],
+    find: "if (gap <= FULL_PAGE || before.length === 0) return true;",
+    replace: "return false;",
+    seeds: [4],
   },
   {
     name: "keeps to itself that a store fails",

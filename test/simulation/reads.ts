@@ -133,9 +133,17 @@ export function looksOf(log: RunLog): ReadonlyMap<string, readonly Look[]> {
   /** Walks that are under way, by the cursor that goes on with them. */
   const walks = new Map<string, { pages: Read[]; used: Set<string> }>();
   for (const exchange of log.told) {
-    if (!exchange.told?.isGood) continue;
     const asked = askedBy(exchange.url);
     if (asked.kind !== "ohlcv") continue;
+    if (!exchange.told?.isGood) {
+      // A walk whose cursor leads nowhere has shown what it has shown, and nothing more.
+      const begun = walks.get(`${asked.series} ${exchange.priority} ${asked.cursor}`);
+      if (begun === undefined || exchange.status !== 200 || exchange.told === undefined) continue;
+      const end = { received: exchange.received!, order: exchange.told.order + 1 };
+      const shown = { ...lookOf(begun.pages, log), ...end, hasUnidentifiedRow: true };
+      looks.set(asked.series, [...(looks.get(asked.series) ?? []), shown]);
+      continue;
+    }
     const read = readBody(exchange, asked);
     if (read === undefined) continue;
     const key = `${asked.series} ${exchange.priority} `;

@@ -8,6 +8,7 @@ import {
   type SniperTransaction,
 } from "../../src/contract/model.js";
 import {
+  APART,
   applySniperEvent,
   emptyReport,
   emptySniperBook,
@@ -65,8 +66,10 @@ const answers: fc.Arbitrary<Answer[]> = fc
   .array(fc.tuple(answer, fc.integer({ min: 1, max: 3 })), { maxLength: 8 })
   .map((list) => list.flatMap(([one, times]) => Array.from({ length: times }, () => one)));
 
-function read(book: SniperBook, { result, unreadable, hasUnidentifiedRow }: Answer, observedAt: number) {
-  return readReport(book, { report: { ...emptyReport, result }, unreadable, hasUnidentifiedRow, observedAt });
+/** Takes an answer as the service made it so many seconds after the first one. */
+function read(book: SniperBook, { result, unreadable, hasUnidentifiedRow }: Answer, at: number) {
+  const report = { ...emptyReport, result };
+  return readReport(book, { report, unreadable, hasUnidentifiedRow, observedAt: at * APART });
 }
 
 const presentWallets = (book: SniperBook) =>
@@ -96,7 +99,7 @@ it("says nothing when the same rows come again in another order, once no absence
     fc.property(answers, answer, fc.infiniteStream(fc.nat()), (list, last, order) => {
       let book = emptySniperBook("pair");
       for (const one of list) book = read(book, one, 0).book;
-      for (let times = 0; times < 2; times += 1) book = read(book, last, 1).book;
+      for (let times = 1; times <= 2; times += 1) book = read(book, last, times).book;
       const shuffle = <T>(rows: readonly T[]) =>
         rows
           .map((row) => ({ row, key: order.next().value }))
@@ -107,7 +110,7 @@ it("says nothing when the same rows come again in another order, once no absence
         snipedTransactions: shuffle(row.snipedTransactions),
         sellTransactions: shuffle(row.sellTransactions),
       }));
-      const again = read(book, { ...last, result }, 2);
+      const again = read(book, { ...last, result }, 3);
       expect(again.events).toEqual([]);
       expect(again.doubt).toBe(false);
       expect(presentWallets(again.book)).toEqual(presentWallets(book));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Sniper, SniperReport, SniperTransaction } from "../../src/contract/model.js";
 import {
+  APART,
   applySniperEvent,
   emptyReport,
   emptySniperBook,
@@ -20,7 +21,7 @@ function tx(transactionHash: string, transactionTimestamp = 0, blocksAfterCreati
 
 const reportOf = (...result: Sniper[]): SniperReport => ({ ...emptyReport, result });
 
-/** Feeds reports to one book, one millisecond apart, and keeps what the last of them gave. */
+/** Feeds reports to one book, made just far enough apart for two to be two, and keeps what the last of them gave. */
 class Reader {
   book: SniperBook = emptySniperBook(PAIR);
   events: readonly SniperEvent[] = [];
@@ -29,13 +30,15 @@ class Reader {
 
   read(
     result: readonly Sniper[],
-    missing: { unreadable?: string[]; hasUnidentifiedRow?: boolean } = {},
+    missing: { unreadable?: string[]; hasUnidentifiedRow?: boolean; isInDoubt?: boolean } = {},
+    later = APART,
   ): this {
-    this.at += 1;
+    this.at += later;
     const read: SniperRead = {
       report: { ...emptyReport, result },
       unreadable: new Set(missing.unreadable),
       hasUnidentifiedRow: missing.hasUnidentifiedRow ?? false,
+      isInDoubt: missing.isInDoubt ?? false,
       observedAt: this.at,
     };
     ({ book: this.book, events: this.events, doubt: this.doubt } = readReport(this.book, read));
@@ -86,16 +89,22 @@ describe("first report", () => {
         }),
         pairAddress: PAIR,
         initial: true,
-        observedAt: 1,
+        observedAt: 1 * APART,
       },
-      { type: "wallet-added", wallet: walletOf("b"), pairAddress: PAIR, initial: true, observedAt: 1 },
+      {
+        type: "wallet-added",
+        wallet: walletOf("b"),
+        pairAddress: PAIR,
+        initial: true,
+        observedAt: 1 * APART,
+      },
     ]);
     expect(reader.doubt).toBe(false);
   });
 
   it("is the only initial one, even when it is empty", () => {
     const reader = new Reader().read([]).read([walletOf("a")]);
-    expect(reader.events).toMatchObject([{ type: "wallet-added", initial: false, observedAt: 2 }]);
+    expect(reader.events).toMatchObject([{ type: "wallet-added", initial: false, observedAt: 2 * APART }]);
   });
 
   it("counts the last of two listings of a wallet", () => {
@@ -153,7 +162,7 @@ describe("changes", () => {
       "wallet-updated b totalSellTransactions,totalSoldUsd",
       "wallet-added c",
     ]);
-    expect(reader.events.every((event) => !event.initial && event.observedAt === 2)).toBe(true);
+    expect(reader.events.every((event) => !event.initial && event.observedAt === 2 * APART)).toBe(true);
     expect(reader.events.at(1)).toMatchObject({ transaction: tx("2", 2) });
     expect(reader.events.at(5)).toMatchObject({ transaction: tx("2", 7) });
     expect(reader.events.at(8)).toMatchObject({
@@ -196,6 +205,26 @@ describe("absence", () => {
     expect([reader.types, reader.doubt, reader.present]).toEqual([["wallet-removed a"], false, []]);
     expect(reader.events).toMatchObject([{ previous: full }]);
     expect(reader.read([full]).types).toEqual(["wallet-added a"]);
+  });
+
+  it("is one in copies of one report, and in reports made within a second", () => {
+    const reader = new Reader().read([full, walletOf("b")]).read([without2]);
+    for (const later of [0, 1, APART - 2]) {
+      reader.read([without2], {}, later);
+      expect([reader.types, reader.doubt]).toEqual([[], true]);
+    }
+    reader.read([without2], {}, 1);
+    expect(reader.types).toEqual(["transaction-removed a snipe 2", "wallet-removed b"]);
+  });
+
+  it("is none in a report of which nobody knows when it was made", () => {
+    const reader = new Reader().read([full]).read([]);
+    for (let more = 0; more < 3; more += 1) {
+      reader.read([], { isInDoubt: true });
+      expect([reader.types, reader.present]).toEqual([[], [full]]);
+    }
+    expect(reader.read([]).types).toEqual([]);
+    expect(reader.read([]).types).toEqual(["wallet-removed a"]);
   });
 
   it("of a wallet without transactions is doubted too", () => {
@@ -310,7 +339,7 @@ describe("what is handed out", () => {
     const reader = new Reader().read([walletOf("a")]);
     const earlier = reader.book;
     reader.read([]).read([walletOf("b")]);
-    expect(snapshot(earlier)).toMatchObject([{ wallet: { walletAddress: "a" }, observedAt: 1 }]);
+    expect(snapshot(earlier)).toMatchObject([{ wallet: { walletAddress: "a" }, observedAt: 1 * APART }]);
   });
 
   it("to a late subscriber is the present state, of the last report's instant", () => {
@@ -318,7 +347,7 @@ describe("what is handed out", () => {
     const reader = new Reader()
       .read([walletOf("b")])
       .read([walletOf("a"), walletOf("b", { totalSoldUsd: 4 })]);
-    const common = { type: "wallet-added", pairAddress: PAIR, initial: true, observedAt: 2 };
+    const common = { type: "wallet-added", pairAddress: PAIR, initial: true, observedAt: 2 * APART };
     expect(snapshot(reader.book)).toEqual([
       { ...common, wallet: walletOf("a") },
       { ...common, wallet: walletOf("b", { totalSoldUsd: 4 }) },
@@ -328,7 +357,7 @@ describe("what is handed out", () => {
 });
 
 describe("applySniperEvent", () => {
-  const common = { pairAddress: PAIR, initial: false, observedAt: 1 };
+  const common = { pairAddress: PAIR, initial: false, observedAt: 1 * APART };
 
   it("keeps block, time and hash, freezes the new report and leaves the old one", () => {
     const before = { ...reportOf(walletOf("b")), blockNumber: 1, blockTimestamp: 2, transactionHash: "h" };

@@ -1,5 +1,4 @@
-import { type CandleEvent, frozenEvent } from "../../candles/event.js";
-import { isSame } from "../../candles/live/book.js";
+import { type CandleEvent, frozenEvent, isSame } from "../../candles/event.js";
 import type { Candle, Series } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
 import { toldAt } from "../wire/due.js";

@@ -1,5 +1,4 @@
-import { type CandleEvent, type CandleStatus, frozenEvent } from "../../candles/event.js";
-import { isSame, laterOf } from "../../candles/live/book.js";
+import { type CandleEvent, type CandleStatus, frozenEvent, isSame, laterOf } from "../../candles/event.js";
 import type { Candle, Series } from "../../contract/model.js";
 import { toldAt } from "../wire/due.js";
 import { CandleRows } from "./candle-rows.js";

@@ -1,5 +1,5 @@
 import type { CandleEvent, CandleStatus } from "../../candles/event.js";
-import { isSame } from "../../candles/live/book.js";
+import { isSame } from "../../candles/event.js";
 import type { Candle, Series, Sniper } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/diff.js";

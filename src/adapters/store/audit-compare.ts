@@ -1,4 +1,4 @@
-import type { SeriesRead } from "../../candles/read/range-reader.js";
+import type { FinalPart } from "../../candles/read/forward.js";
 import { show } from "../../contract/input.js";
 import type { Candle } from "../../contract/model.js";
 import { flawOf } from "../../replay/candle-flaw.js";
@@ -20,7 +20,7 @@ export interface BothSides extends Span {
 }
 
 /** What of an answer is compared. */
-type Answer = Pick<SeriesRead, "candles" | "unreadable" | "hasUnidentifiedRow" | "lacks">;
+type Answer = Pick<FinalPart, "candles" | "unreadable" | "hasUnplaced">;
 
 /** One side, and what answers of the service show of its span: a candle that one of them lacks may be in another. */
 export function withServed(
@@ -39,7 +39,7 @@ export function withServed(
     covered,
     served: [...served.values()].sort((a, b) => a.timestamp - b.timestamp),
     unreadable: new Set(unreadable.filter((timestamp) => isIn(timestamp) && !served.has(timestamp))),
-    isWhole: answers.every(({ hasUnidentifiedRow, lacks }) => !hasUnidentifiedRow && lacks === undefined),
+    isWhole: answers.every(({ hasUnplaced }) => !hasUnplaced),
   };
 }
 

@@ -1,19 +1,23 @@
 import { concatMap, defer, finalize, from, type Observable, Subscription } from "rxjs";
 import { type CandleRange, checkCandleRange, readPast } from "../../candles/fetch.js";
 import { DEFAULT_SETTLE } from "../../candles/options.js";
-import { FULL_PAGE, type SeriesRead, SeriesReader } from "../../candles/read/range-reader.js";
+import { APART } from "../../candles/read/book.js";
+import type { FinalPart } from "../../candles/read/forward.js";
+import { FULL_PAGE, SeriesPages } from "../../candles/read/pages.js";
+import { servicePast } from "../../candles/read/past.js";
 import { storeRules } from "../../candles/read/stored.js";
 import { type CandleRules, windowStart } from "../../candles/rules.js";
 import { type Client, type ClientCore, coreOf } from "../../client/core.js";
 import { DEFAULT_COSTS } from "../../client/limits/spending.js";
 import { withinLimit } from "../../client/store-limit.js";
+import { sleepUntil } from "../../client/timers.js";
 import { toInstant } from "../../contract/input.js";
 import type { Candle, DateLike, Series, WeekStart } from "../../contract/model.js";
 import { namesOf } from "../../contract/names.js";
 import { type CandleStore, storeKeyOf } from "../../contract/store.js";
 import type { Cost } from "../../cost.js";
+import { ContractError } from "../../errors.js";
 import type { Span } from "../../spans.js";
-import type { Intervals } from "../../timeframe.js";
 import { type BothSides, compareCandles, holesIn, sortedFindings, withServed } from "./audit-compare.js";
 import type { Finding } from "./audit-finding.js";
 import { OutlierRule } from "./audit-outliers.js";
@@ -49,8 +53,9 @@ const SECOND_LOOKS = 10;
  * had a candle, and as if up to ten pages had to be requested twice. If the service has all candles of the store, no page
  * is requested twice.
  *
- * Not counted: retries, answers that the next one shows to be wrong, and the search for the beginning of a series that
- * starts within the range or after it (some more requests). Throws an `InvalidInputError` for a range that `auditCandles`
+ * Not counted: retries, answers that the next one shows to be wrong, the second answer that proves a silence at the
+ * beginning, and the search for the beginning of a series that starts within the range or after it (some more requests).
+ * Throws an `InvalidInputError` for a range that `auditCandles`
  * would refuse.
  *
  * ```ts
@@ -130,9 +135,8 @@ export function auditCandles(client: Client, query: Series & AuditOptions): Obse
     const abort = new AbortController();
     const waiting = new Subscription();
     const leave = core.pairs.hold(series);
-    const reader = new SeriesReader(core, series, intervals, { skipsRows: true });
     const source: Audited = { read: (asked) => withinLimit(() => audited.read(asked), core, waiting) };
-    return from(findingsOf(core, reader, source, rules, range, abort.signal)).pipe(
+    return from(findingsOf(core, series, source, rules, range, abort.signal)).pipe(
       concatMap((findings) => findings),
       finalize(() => {
         abort.abort();
@@ -152,7 +156,7 @@ function checkAuditRange(query: Series & AuditRange): CandleRange {
 /** What the reads of a range show, in parts whose candles fit in memory. */
 async function* findingsOf(
   core: ClientCore,
-  reader: SeriesReader,
+  series: Series,
   audited: Audited,
   rules: CandleRules,
   range: Span,
@@ -163,8 +167,7 @@ async function* findingsOf(
   const outliers = new OutlierRule();
   let looksLeft = SECOND_LOOKS;
   let holes: Span[] | undefined;
-  for await (const read of readPast(core, reader, { rules, range }, signal)) {
-    if (read.to <= read.from) continue;
+  for await (const read of readPast(core, series, { rules, range, skipsRows: true }, signal)) {
     // The first read tells the time, and so how far the audit goes.
     holes ??= await holesOf(audited, {
       ...range,
@@ -174,20 +177,13 @@ async function* findingsOf(
       const end = intervals.shift(start, Math.min(AT_ONCE, intervals.count(start, read.to)));
       const { candles: stored, covered } = await audited.read({ from: start, to: end });
       signal.throwIfAborted();
-      const answers = [read];
-      let sides = withServed({ from: start, to: end, stored, covered }, answers);
+      let sides = withServed({ from: start, to: end, stored, covered }, [read]);
       let findings = compareCandles(sides, isStart);
-      let extras = extrasIn(findings);
-      for (let isSure = false; extras.length > 0 && looksLeft > 0 && !isSure; ) {
-        const again = await secondLook(reader, intervals, sides, extras, signal);
-        answers.push(again);
-        sides = withServed(sides, answers);
+      const extras = extrasIn(findings);
+      if (extras.length > 0 && looksLeft > 0) {
+        sides = withServed(sides, [read, ...(await secondLook(core, series, rules, sides, extras, signal))]);
         findings = compareCandles(sides, isStart);
-        const left = extrasIn(findings);
-        if (left.length === extras.length) looksLeft -= 1;
-        extras = left;
-        // Answers without any candle are believed once there are three.
-        isSure = again.isWitnessed || again.candles.length > 0 || answers.length > 2;
+        if (extrasIn(findings).length === extras.length) looksLeft -= 1;
       }
       yield sortedFindings([
         ...holes.filter(({ from }) => from >= start && from < end).map(holeOf),
@@ -209,20 +205,30 @@ function extrasIn(findings: readonly Finding[]): number[] {
  * answer without these is not whole.
  */
 async function secondLook(
-  reader: SeriesReader,
-  intervals: Intervals,
+  core: ClientCore,
+  series: Series,
+  rules: CandleRules,
   { from, to, served }: BothSides,
   extras: readonly number[],
   signal: AbortSignal,
-): Promise<SeriesRead> {
-  const before = served.findLast(({ timestamp }) => timestamp < extras[0]!);
+): Promise<FinalPart[]> {
+  const { intervals } = rules;
+  const before = served.findLast(({ timestamp }) => timestamp < extras[0]!)?.timestamp;
   const after = served.find(({ timestamp }) => timestamp > extras.at(-1)!)?.timestamp;
-  await reader.pause(signal);
-  return reader.readWhole(before === undefined ? from : intervals.end(before.timestamp), after ?? to, {
-    priority: "history",
-    signal,
-    witness: after,
-  });
+  await sleepUntil(core.scheduler, core.scheduler.now() + APART, signal);
+  const past = servicePast(core, new SeriesPages(core, series, intervals), rules);
+  const query = {
+    from: before === undefined ? from : intervals.end(before),
+    until: () => after ?? to,
+    anchors: [before, after].filter((timestamp) => timestamp !== undefined),
+    skipsRows: true,
+    onGone: () => {
+      throw new ContractError(["result"], "lacks candles that were there just now");
+    },
+  };
+  const parts: FinalPart[] = [];
+  for await (const part of past.parts(query, { priority: "history", signal })) parts.push(part);
+  return parts;
 }
 
 async function holesOf(audited: Audited, range: Span): Promise<Span[]> {

@@ -16,7 +16,7 @@ import {
   throwError,
 } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
-import { isSame } from "../../candles/live/book.js";
+import { isSame } from "../../candles/event.js";
 import type { Candle, Series, WeekStart } from "../../contract/model.js";
 import { EventWindow } from "../../operators/latest.js";
 import type { PairSource } from "../../source.js";

@@ -6,9 +6,9 @@ import {
 } from "../../contract/model.js";
 import {
   applySniperEvent,
+  bookOfAbsent,
   emptyReport,
   readReport,
-  type SniperBook,
   type SniperEvent,
 } from "../../snipers/diff.js";
 
@@ -62,17 +62,7 @@ export function walletChanges(
   now: readonly Sniper[],
   { pairAddress, observedAt, initial }: Pick<SniperEvent, "pairAddress" | "observedAt" | "initial">,
 ): { events: readonly SniperEvent[]; wallets: readonly Sniper[] } {
-  // Everything counts as absent once already, so that an absent wallet or transaction is removed at once.
-  const wallets: SniperBook["wallets"] = new Map(
-    Array.from(known, (wallet) => {
-      const missing = {
-        snipe: hashesOf(wallet.snipedTransactions),
-        sell: hashesOf(wallet.sellTransactions),
-      };
-      return [wallet.walletAddress, { wallet, isMissing: true, missing }];
-    }),
-  );
-  const book: SniperBook = { pairAddress, observedAt: initial ? undefined : observedAt, wallets };
+  const book = bookOfAbsent(pairAddress, known, initial ? undefined : observedAt);
   const read = {
     report: { ...emptyReport, result: now },
     unreadable: new Set<string>(),
@@ -80,8 +70,4 @@ export function walletChanges(
   };
   const turn = readReport(book, { ...read, observedAt });
   return { events: turn.events, wallets: [...turn.book.wallets.values()].map(({ wallet }) => wallet) };
-}
-
-function hashesOf(transactions: readonly SniperTransaction[]): Set<string> {
-  return new Set(transactions.map(({ transactionHash }) => transactionHash));
 }

@@ -1,6 +1,6 @@
 import { dueAt, lateness } from "../lateness.js";
+import type { CandleBook, CandleChange } from "../read/book.js";
 import type { CandleRules } from "../rules.js";
-import type { CandleBook, CandleChange } from "./book.js";
 
 /**
  * How late the candles close that some changes show as closed, or as final, for the first time: for each of them the ms

@@ -1,71 +1,81 @@
 import type { ClientCore } from "../../client/core.js";
 import type { StoredSeries } from "../../client/stored-series.js";
-import { type CandleRead, FULL_PAGE, type SeriesRead, type SeriesReader } from "../read/range-reader.js";
-import { isTrusted, type PastReader, storeRules } from "../read/stored.js";
+import { EARLIEST } from "../read/beginning.js";
+import { type CandleBook, emptyBook, judge, lacksAllTwice } from "../read/book.js";
+import { FULL_PAGE, type Page } from "../read/pages.js";
+import { isTrusted, storeRules } from "../read/stored.js";
 import { type CandleRules, windowStart } from "../rules.js";
-import { applyRead, type CandleBook, emptyBook } from "./book.js";
 
 /**
  * Writes what becomes final in a running poll, by the store's own rules: no sooner than two intervals after an end, however
- * short the caller's window is. It holds what is read against what was, as the caller's book does.
+ * short the caller's window is. It judges the same answers, in a book of its own.
  */
 export class FinalRecorder {
   readonly #core: ClientCore;
-  readonly #reader: SeriesReader;
   readonly #rules: CandleRules;
   readonly #stored: StoredSeries;
   #book: CandleBook | undefined;
-  /** Where what is covered ends, as the store has it. */
-  #storedUntil: number | undefined;
-  #isAsked = false;
+  /** What the store has, once it has been asked: where that ends, and its newest candle. */
+  #held: { readonly until: number | undefined; readonly newest: readonly number[] } | undefined;
 
-  constructor(core: ClientCore, reader: SeriesReader, rules: CandleRules, stored: StoredSeries) {
+  constructor(core: ClientCore, rules: CandleRules, stored: StoredSeries) {
     this.#core = core;
-    this.#reader = reader;
     this.#rules = storeRules(rules);
     this.#stored = stored;
   }
 
   /** Asks the store, once, how far it goes: what is missing since comes with the first answer, where that fits one page. */
-  async begin(past: PastReader, now: number): Promise<void> {
-    if (this.#isAsked) return;
-    this.#isAsked = true;
-    const { coveredUntil, candle } = await past.newest(windowStart(this.#rules, now));
-    this.#storedUntil = coveredUntil;
-    // Whatever has come since is in the answer that has to hold it.
-    if (this.#isNear(candle?.timestamp, now)) this.#reader.seriesStart.newest = candle?.timestamp;
+  async begin(now: number): Promise<void> {
+    if (this.#held !== undefined) return;
+    const until = windowStart(this.#rules, now);
+    const from = this.#rules.intervals.start(EARLIEST);
+    const { covered, candles } = await this.#stored.read({ from, to: until, last: 1 });
+    const newest = candles.at(-1)?.timestamp;
+    this.#held = { until: covered.at(-1)?.to, newest: this.#isNear(newest, now) ? [newest] : [] };
   }
 
-  /** From where to read, so that what is not written yet is in the answer; `from`: the first that is asked for anyway. */
-  readFrom(from: number): number {
-    const wanted = this.#book?.finalUntil ?? this.#storedUntil ?? from;
-    return this.#isNear(wanted, from) ? Math.min(wanted, from) : from;
+  /** From where to read, so that what is not written yet is in the answer; `from`: the first that is read anyway. */
+  readsFrom(from: number): number {
+    const unwritten = this.#book?.finalUntil ?? this.#held?.until;
+    return this.#isNear(unwritten, from) ? Math.min(unwritten, from) : from;
   }
 
-  #isNear(instant = Number.NEGATIVE_INFINITY, other: number): boolean {
-    return this.#rules.intervals.count(instant, other) <= FULL_PAGE / 2;
+  /** Known candles: an answer has to show them. */
+  get anchors(): readonly number[] {
+    return this.#book?.anchors ?? this.#held?.newest ?? [];
   }
 
-  take(read: CandleRead & Pick<SeriesRead, "isStored">): void {
-    const { from, observedAt, epoch } = read;
-    let book = this.#book;
-    if (book !== undefined && epoch !== book.epoch) {
-      // By another clock, some of what seemed to be past may still be to come.
-      void this.#stored.forget(Math.min(book.finalUntil, windowStart(this.#rules, observedAt)));
-      book = undefined;
-    }
-    const hasHole = book !== undefined && from > book.finalUntil;
-    const before =
-      book === undefined || hasHole
-        ? { ...emptyBook(Math.min(from, windowStart(this.#rules, observedAt))), epoch }
-        : book;
-    const { book: after, changes } = applyRead(this.#rules, before, read);
-    this.#book = after;
-    if (after.finalUntil === before.finalUntil || read.hasUnidentifiedRow || read.isStored) return;
+  #isNear(instant: number | undefined, other: number): instant is number {
+    return instant !== undefined && this.#rules.intervals.count(instant, other) <= FULL_PAGE / 2;
+  }
+
+  take(page: Page): void {
+    const known = this.#book ?? this.#firstBook(page.at);
+    // What is missing between may be in the store, or is read another day.
+    const before = page.from > known.finalUntil ? emptyBook(page.from) : known;
+    const { book, changes } = judge(this.#rules, before, page);
+    // Where a clock ran ahead, some of what seemed to be past may be still to come.
+    if (before.epoch !== undefined && book.epoch !== before.epoch)
+      void this.#stored.forget(Math.min(before.finalUntil, windowStart(this.#rules, page.at)));
+    // Candles that were there and are lacking are waited for: nothing is written without them, as long as they are near.
+    const isLost = lacksAllTwice(book, page.at) && !this.#isNear(book.anchors.at(-1), page.at);
+    this.#book = isLost ? emptyBook(windowStart(this.#rules, page.at)) : book;
+    // Nothing proves the silence before the first candle.
+    if (book.anchors.length === 0 && page.mayHide) return;
+    if (book.finalUntil <= before.finalUntil || page.hasUnplaced) return;
     if (!isTrusted(this.#core.serviceClock())) return;
     const candles = changes.flatMap(({ type, status, candle }) =>
       type !== "removed" && status === "final" ? [candle] : [],
     );
-    this.#stored.write({ from: before.finalUntil, to: after.finalUntil, candles }, read.unreadable);
+    const unreadable = new Set([...book.broken.keys(), ...page.broken].filter((row) => row !== undefined));
+    this.#stored.write({ from: before.finalUntil, to: book.finalUntil, candles }, unreadable);
+  }
+  /** What the answers will add to: the store, or nothing, if that is too far away. */
+  #firstBook(at: number): CandleBook {
+    const begin = this.readsFrom(windowStart(this.#rules, at));
+    return emptyBook(
+      begin,
+      this.anchors.filter((anchor) => anchor < begin),
+    );
   }
 }

@@ -2,69 +2,46 @@ import { defer, finalize, type Observable } from "rxjs";
 import { type ClientCore, serviceNow } from "../../client/core.js";
 import { serviceTime } from "../../client/service-clock.js";
 import type { Series } from "../../contract/model.js";
+import type { AskOptions, FeedUpdate, Poll, Step } from "../../poll/poller.js";
 import { candleSchedule } from "../../poll/schedule.js";
-import {
-  type FeedUpdate,
-  type LookOptions,
-  type LookStep,
-  type Poll,
-  sharedFeed,
-} from "../../poll/shared-poll.js";
+import { sharedFeed } from "../../poll/shared-poll.js";
 import type { CandleWatch } from "../options.js";
-import { type CandleAnswer, type ReadOptions, type SeriesRead, SeriesReader } from "../read/range-reader.js";
-import { PastReader } from "../read/stored.js";
+import { judged, notWhole } from "../read/asking.js";
+import {
+  type CandleBook,
+  type CandleChange,
+  emptyBook,
+  isCurrent,
+  type Judgement,
+  pauseFor,
+} from "../read/book.js";
+import { reportDropped } from "../read/dropped.js";
+import { FULL_PAGE, type Page, SeriesPages, type Wanted } from "../read/pages.js";
+import { endOfRange, FIRST_STRIDE, isSilent, limitOf, strideAfter, strideOver } from "../read/stride.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
-import { applyRead, type CandleBook, type CandleChange, emptyBook } from "./book.js";
 import { closingsLateBy } from "./closings.js";
 import { FinalRecorder } from "./final-recorder.js";
-import {
-  asShownBy,
-  type ClockReading,
-  countedRead,
-  isFarBehind,
-  knownAtLook,
-  knownAtRead,
-  rangeToRead,
-  type Silence,
-  UNKNOWN_SERIES,
-  verdictOn,
-} from "./plan-read.js";
 
-/** The candles of a series that may still change, and what the last read changed. */
+/** The candles of a series that may still change, and what the last answer changed. */
 export interface CandleState {
   readonly book: CandleBook;
   readonly changes: readonly CandleChange[];
   /** Whether the answer ends before the newest interval that has settled, as those do that an outage is caught up with. */
-  readonly endsEarly?: boolean;
-  /** The service's clock has jumped since the state before. */
-  readonly jump?: ClockJump | undefined;
+  readonly endsEarly: boolean;
 }
-
-export interface ClockJump {
-  /** Until where all was final in the book that ran ahead of the right clock; absent if the book is still the same one. */
-  readonly ranAheadUntil: number | undefined;
-}
-
-/** A look reads each range to its end. */
-type LiveReadOptions = ReadOptions & { maxCandles?: never };
-
-type Tell = (step: LookStep<CandleState>) => void;
-
-/** How often one look asks again at once: for a range that missed the present, or at a time that is not certain. */
-const REPEATS = 2;
 
 /** The shared poll of a series. */
 export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<FeedUpdate<CandleState>> {
+  const { series, weekStart, rules, every } = watch;
   const make = (): Poll<CandleState> => {
-    const looks = new CandleLooks(core, watch);
+    const candles = new LiveCandles(core, watch);
     return {
-      schedule: candleSchedule(watch.rules.intervals, watch.every, watch.rules.settle),
-      look: (options, tell) => looks.look(options, tell),
+      schedule: candleSchedule(rules.intervals, every, rules.settle),
+      ask: (options) => candles.ask(options),
       kind: "ohlcv",
-      feed: watch.series,
+      feed: series,
     };
   };
-  const { series, weekStart } = watch;
   const feed = sharedFeed(core, watch.pollKey, make, watch.whenMissing);
   return defer(() => {
     const leave = core.pairs.hold(series);
@@ -78,214 +55,143 @@ export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<Fee
   });
 }
 
-/** Looks at a series: asks as often as it takes, and takes each answer into its book. */
-class CandleLooks {
+/** The book of a running poll. */
+class LiveCandles {
   readonly #core: ClientCore;
   readonly #series: Series;
   readonly #rules: CandleRules;
-  readonly #reader: SeriesReader;
-  readonly #past: PastReader;
+  readonly #pages: SeriesPages;
   readonly #recorder: FinalRecorder | undefined;
-  #known = UNKNOWN_SERIES;
-  /** Whether the first candles are shown, and what lies before them could not be read yet. */
-  #isCutOff = false;
-  /** The first answer with candles, until one that tells more is taken in. */
-  #firstSeen: SeriesRead | undefined;
-  #silence: Silence | undefined;
-  /** The epoch of the last state. */
-  #epoch: number | undefined;
-  /** Whether the last answer lacked a known candle before its range. */
-  #lackedWitness = false;
-  /** Whether the answer before this one was asked for just before: a cache may give the same one again. */
-  #isRepeat: LookOptions["isRepeat"] = () => false;
+  #book: CandleBook | undefined;
+  /** Where the window began when the series was first asked for, by a clock that is certain. */
+  #begin: { readonly from: number; readonly epoch: number } | undefined;
+  #stride = FIRST_STRIDE;
 
   constructor(core: ClientCore, { series, rules, weekStart }: CandleWatch) {
     this.#core = core;
     this.#series = series;
     this.#rules = rules;
-    this.#reader = new SeriesReader(core, series, rules.intervals, { skipsRows: true });
+    this.#pages = new SeriesPages(core, series, rules.intervals);
     // Held open by whoever subscribes.
     const stored = core.store?.open(series, weekStart);
     stored?.close();
-    // The recorder writes, as it holds what is read against what was.
-    this.#past = new PastReader(core, this.#reader, rules, stored, { writes: false });
-    this.#recorder = stored && new FinalRecorder(core, this.#reader, rules, stored);
+    this.#recorder = stored && new FinalRecorder(core, rules, stored);
   }
 
-  async look(options: LookOptions, tell: Tell): Promise<void> {
-    this.#firstSeen = undefined;
-    try {
-      await this.#takeSteps(options, tell);
-    } catch (error) {
-      if (this.#firstSeen !== undefined) tell(this.#takeFirst(this.#firstSeen));
-      throw error;
+  /** Asks once, from where nothing is final, and takes the answer in. */
+  async ask(options: AskOptions): Promise<Step<CandleState>> {
+    if (this.#recorder !== undefined) await this.#recorder.begin(serviceNow(this.#core));
+    let book = this.#book ?? emptyBook(this.#beginning());
+    const wanted = this.#wanted(book);
+    const asked = await this.#pages.ask(wanted, options);
+    const isOver =
+      asked !== undefined && isSilent(asked) && wanted.isPartial && asked.to < wanted.searchUntil;
+    if (wanted.isPartial)
+      this.#stride = isOver ? strideOver(this.#stride, asked.to) : strideAfter(this.#stride, asked);
+    if (asked === undefined || isOver) return { isMore: true };
+    const { at } = asked;
+    // By the time that it tells, the range should have been another one.
+    const isShort = asked.epoch !== book.epoch && asked.to <= this.#rules.intervals.start(at);
+    const missesPresent = isShort && !wanted.isPartial;
+    if (this.#book === undefined) {
+      const from = Math.min(this.#beginning(), windowStart(this.#rules, at));
+      if (missesPresent || asked.from > from) return { again: 0, observedAt: at };
+      book = emptyBook(from);
     }
+    const page = await this.#anchored(wanted, asked, options);
+    const judgement = await judged(this.#pages, this.#rules, withoutSilence(book, page), page, options);
+    this.#recorder?.take(page);
+    const doubt = missesPresent ? "time" : judgement.doubt;
+    return this.#take(book, { ...judgement, doubt }, page);
   }
 
-  #clock(): ClockReading {
-    const { epoch, isConfirmed, isContradicted } = this.#core.serviceClock();
-    return { epoch, isConfirmed, isContradicted, now: serviceNow(this.#core) };
+  /** Where to begin. What has happened since the series was first asked for is told even if no answer has come until now. */
+  #beginning(): number {
+    const { isConfirmed, epoch } = this.#core.serviceClock();
+    const start = windowStart(this.#rules, serviceNow(this.#core));
+    if (!isConfirmed) return start;
+    if (this.#begin?.epoch !== epoch) {
+      const before = this.#begin?.from ?? start;
+      const isNear = before < start && this.#rules.intervals.count(before, start) <= FULL_PAGE / 2;
+      this.#begin = { from: isNear ? before : start, epoch };
+    }
+    return this.#begin.from;
   }
 
-  async #takeSteps(options: LookOptions, tell: Tell): Promise<void> {
-    this.#isRepeat = options.isRepeat;
+  /** What to ask for: all up to the present or, where that is more than a page away, a part of the way. */
+  #wanted(book: CandleBook): Wanted & { readonly isPartial: boolean; readonly searchUntil: number } {
     const { intervals } = this.#rules;
-    const endAt = (now: number) => intervals.end(serviceTime(this.#core.serviceClock(), now));
-    if (this.#recorder !== undefined) await this.#recorder.begin(this.#past, serviceNow(this.#core));
-    for (let repeats = 0; ; repeats++) {
-      const before = this.#clock();
-      this.#known = knownAtRead(this.#rules, this.#known, before);
-      if (repeats === 0) this.#known = knownAtLook(this.#rules, this.#known, before);
-      let range = rangeToRead(
-        this.#rules,
-        this.#known.book,
-        this.#reader.hasCandles,
-        before.now,
-        this.#isCutOff,
-      );
-      if (range.isFarBehind) {
-        await this.#catchUp(options, tell);
-        range = rangeToRead(this.#rules, this.#known.book, true, this.#clock().now);
-      }
-      // A blank book may come from a look by a clock that was not known yet.
-      const probes = options.isClosing || range.isBlank ? "lightly" : "never";
-      const from = this.#recorder?.readFrom(range.from) ?? range.from;
-      const read = await this.#read(from, range.to, { ...options, probes, endAt }, tell);
-      const { book } = this.#known;
-      const { hasCandles } = this.#reader;
-      const context = { book, range, hasCandles, firstSeen: this.#firstSeen, mayRepeat: repeats < REPEATS };
-      const verdict = verdictOn(this.#rules, read, context, this.#clock());
-      if (verdict === "take-part-and-ask-again") tell(this.#takePart(read, book!, false));
-      if (verdict === "ask-again" || verdict === "take-part-and-ask-again") continue;
-      if (verdict === "not-whole") {
-        const isSecond = this.#lackedWitness;
-        this.#lackedWitness = true;
-        if (!isSecond) this.#reader.doubt(read.lacks!);
-        tell(this.#takePart(read, book!, !isSecond));
-        if (!isSecond) return;
-        throw await this.#reader.unfinished(read.lacks!, options);
-      }
-      this.#lackedWitness = false;
-      this.#isCutOff = verdict === "catch-up-first";
-      if (verdict === "catch-up-first") {
-        this.#firstSeen = read;
-        await this.#catchUp(options, tell);
-        this.#isCutOff = false;
-      } else if ("length" in verdict) {
-        this.#firstSeen = undefined;
-        tell(this.#takePart({ ...read, candles: verdict }, book!, true));
-        return;
-      } else {
-        const { isUnproven, lacksUntil, isLast } = verdict;
-        this.#firstSeen = undefined;
-        tell(this.#take({ ...read, isUnproven }, lacksUntil, isLast));
-        if (isLast) return;
-      }
+    const from = this.#recorder?.readsFrom(book.finalUntil) ?? book.finalUntil;
+    const present = intervals.end(Math.max(serviceNow(this.#core), book.finalUntil));
+    const anchors = withAnchors(book.anchors, this.#recorder?.anchors ?? []);
+    const shown = book.entries[0]?.candle.timestamp;
+    const common = { from, anchors, shown, searchUntil: present };
+    if (intervals.count(from, present) <= FULL_PAGE) {
+      const endAt = (now: number) => {
+        const end = intervals.end(serviceTime(this.#core.serviceClock(), now));
+        return intervals.count(from, end) <= FULL_PAGE ? end : present;
+      };
+      return { ...common, to: present, endAt, isPartial: false };
     }
+    const to = endOfRange(intervals, this.#stride, from, this.#pages.beginning.start, present);
+    return { ...common, to, ...limitOf(this.#stride), isPartial: true };
   }
 
-  /** Reads a range. Where that fails as nothing says whether a known candle is gone, what was shown is taken in. */
-  async #read(from: number, to: number, options: LiveReadOptions, tell: Tell): Promise<SeriesRead> {
-    let waiting: CandleAnswer | undefined;
-    const onWaiting = (answer: CandleAnswer) => {
-      waiting = answer;
-    };
-    try {
-      return await this.#reader.read(from, to, { ...options, onWaiting });
-    } catch (error) {
-      const { book } = this.#known;
-      if (waiting !== undefined && book !== undefined) tell(this.#takePart(waiting, book, false));
-      throw error;
-    }
+  /**
+   * An answer or, where a first one shows nothing, another one that shows a candle from before: with that it proves what it
+   * does not hold.
+   */
+  async #anchored(wanted: Wanted, asked: Page, options: AskOptions): Promise<Page> {
+    const page = await this.#pages.orHidden(wanted, asked, options);
+    if (this.#book !== undefined || !page.isEmpty || wanted.anchors.length > 0) return page;
+    // What a store has is not asked for again.
+    if (this.#recorder !== undefined) return page;
+    const older = await this.#pages.beginning.candleBefore(wanted.from, options);
+    // One far away would bring all since then.
+    const isNear = older !== undefined && this.#rules.intervals.count(older, wanted.from) <= FULL_PAGE;
+    return (isNear && (await this.#pages.ask({ ...wanted, anchors: [older] }, options))) || page;
   }
 
-  /** Reads what has left the revision window during an outage, slice by slice, until the rest fits one page. */
-  async #catchUp(options: LookOptions, tell: Tell): Promise<void> {
-    for (let passes = 0; this.#known.book !== undefined && passes <= REPEATS; passes++) {
-      const until = windowStart(this.#rules, serviceNow(this.#core));
-      const reached = this.#known.book.finalUntil;
-      if (passes > 0 && !isFarBehind(this.#rules, this.#known.book, until)) return;
-      const from = this.#recorder?.readFrom(reached) ?? reached;
-      for await (const read of this.#past.slices(from, () => until, options)) {
-        tell(this.#take(read));
-        // The book holds back the end of this slice: read on from there, or the next slice would leave a hole.
-        if (this.#known.book.finalUntil < read.to) break;
-      }
-      if (this.#known.book.finalUntil > reached) passes = 0;
-    }
-  }
-
-  /** Takes in an answer, as far as it counts. */
-  #take(read: SeriesRead, lacksUntil?: number, isLast = false): LookStep<CandleState> {
-    const before =
-      this.#known.book ?? emptyBook(Math.max(read.from, windowStart(this.#rules, read.observedAt)));
-    const isCopy = this.#isRepeat(read.sentAt);
-    const counted = countedRead(this.#rules, read, this.#silence, isCopy, lacksUntil);
-    const taken = {
-      ...read,
-      to: counted.to,
-      provenUntil: counted.provenUntil,
-      isRepeat: isCopy,
-      isUnproven: read.isUnproven === true && lacksUntil === undefined,
-    };
-    const { book, changes, needsSecondLook } = applyRead(this.#rules, before, taken);
-    this.#meter(this.#known.book, changes, book.observedAt);
-    this.#recorder?.take(taken);
-    this.#isRepeat = () => true;
-    this.#silence = counted.silence;
-    const hasJumped = this.#epoch !== undefined && book.epoch !== this.#epoch;
-    const jump = hasJumped ? { ranAheadUntil: this.#known.ranAhead?.finalUntil } : undefined;
-    this.#epoch = book.epoch;
-    const newest = read.candles.at(-1);
-    const seenUntil =
-      newest === undefined
-        ? Math.min(this.#known.seenUntil, book.finalUntil)
-        : this.#rules.intervals.end(newest.timestamp);
-    this.#known = { ...this.#known, book, seenUntil, ranAhead: undefined };
-    this.#reader.forgetBefore(book.finalUntil);
-    const isCovered = read.isUnproven
-      ? book.coveredUntil > before.coveredUntil || undefined
-      : book.coveredUntil >= settledUntil(this.#rules, book.observedAt);
-    const isFirstSilence = this.#silence !== undefined && this.#silence.confirmedUntil === undefined;
+  #take(before: CandleBook, { book, changes, doubt, dropped }: Judgement, page: Page): Step<CandleState> {
+    this.#book = book;
+    reportDropped(this.#core, this.#series, page, dropped);
+    this.#meter(before, changes, book.observedAt);
+    const endsEarly = page.to < settledUntil(this.#rules, page.at);
+    const isMore = endsEarly && doubt === undefined && book.finalUntil > before.finalUntil;
     return {
-      state: { book, changes, endsEarly: read.to < settledUntil(this.#rules, read.observedAt), jump },
-      sentAt: read.sentAt,
-      observedAt: book.observedAt,
-      isCurrent: needsSecondLook ? undefined : isCovered,
-      needsSecondLook: needsSecondLook || isFirstSilence,
-      isLast,
-      error: read.refusal,
+      state: { book, changes, endsEarly },
+      observedAt: page.at,
+      again: pauseFor(doubt),
+      isMore,
+      isCurrent: !page.isUnfinished && isCurrent(this.#rules, book),
+      isUnfinished: page.isUnfinished,
+      error: doubt === "rows" ? notWhole(page) : page.refusal,
     };
   }
 
-  #meter(before: CandleBook | undefined, changes: readonly CandleChange[], observedAt: number): void {
+  #meter(before: CandleBook, changes: readonly CandleChange[], observedAt: number): void {
     if (changes.length === 0) return;
     this.#core.metering.tell(() => {
+      // What the first answer shows as closed was not waited for.
       const closedLateBy =
-        before === undefined ? [] : closingsLateBy(this.#rules, before, changes, observedAt);
+        before.epoch === undefined ? [] : closingsLateBy(this.#rules, before, changes, observedAt);
       return { type: "candles", series: this.#series, changes, closedLateBy };
     });
   }
+}
 
-  /** Takes in the first answer with candles where no later one came through; what was read since is newer. */
-  #takeFirst(read: SeriesRead): LookStep<CandleState> {
-    const candles = read.candles.filter(({ timestamp }) => timestamp >= this.#known.seenUntil);
-    return this.#takePart({ ...read, candles }, this.#known.book!, false);
-  }
+function withAnchors(anchors: readonly number[], others: readonly number[]): readonly number[] {
+  if (others.every((other) => anchors.includes(other))) return anchors;
+  return [...new Set([...anchors, ...others])].sort((a, b) => a - b);
+}
 
-  /** Takes in part of an answer: what it shows exists; what it does not show may exist, too. */
-  #takePart(read: CandleAnswer, before: CandleBook, isLast: boolean): LookStep<CandleState> {
-    let state: CandleState = { book: before, changes: [] };
-    if (read.epoch === before.epoch) {
-      const part = { ...read, hasUnidentifiedRow: true, isUnproven: true };
-      state = applyRead(this.#rules, before, part);
-      this.#meter(before, state.changes, state.book.observedAt);
-      this.#recorder?.take(part);
-      this.#known = { ...this.#known, book: state.book };
-      this.#firstSeen = this.#firstSeen && asShownBy(this.#firstSeen, read);
-    }
-    const { sentAt } = read;
-    const { observedAt } = before;
-    return { state, sentAt, observedAt, isCurrent: undefined, needsSecondLook: true, isLast };
-  }
+/**
+ * A book that has seen no candle yet, before an answer that shows the first ones, as it was before all the silence: what
+ * comes late to a young pair is read once more.
+ */
+function withoutSilence(book: CandleBook, { candles }: Page): CandleBook {
+  const { entries, anchors, finalUntil, coveredFrom } = book;
+  const isBlank = entries.length === 0 && anchors.length === 0;
+  if (!isBlank || candles.length === 0) return book;
+  return { ...book, finalUntil: Math.min(finalUntil, coveredFrom), silence: undefined };
 }

@@ -1,8 +1,8 @@
 import type { Candle } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
-import type { CandleStatus } from "../event.js";
-import { type CandleChange, isSame, laterOf } from "../live/book.js";
-import type { CandleRead } from "../read/range-reader.js";
+import { type CandleStatus, isSame, laterOf } from "../event.js";
+import type { CandleChange } from "../read/book.js";
+import type { FinalPart } from "../read/forward.js";
 
 /** What is new about a series, and how far it is known. */
 export interface FillStep {
@@ -15,8 +15,8 @@ export interface FillStep {
   readonly uncovered?: ReadonlySet<number>;
 }
 
-/** What a read of the past has to fill: all of it is final. */
-export function finalStep({ from, to, candles, unreadable }: CandleRead): FillStep {
+/** What a part of the past has to fill: all of it is final. */
+export function finalStep({ from, to, candles, unreadable }: FinalPart): FillStep {
   const changes = candles.map((candle): CandleChange => {
     return { type: "new", candle, status: "final", revision: 0 };
   });
@@ -47,7 +47,7 @@ export class GapFiller {
   #next = Number.NEGATIVE_INFINITY;
   /** The last close before it. */
   #close: number | undefined;
-  /** The filler before gave flat candles from `#next` until here, with this close. */
+  /** Flat candles were given as final from `#next` until here, with this close. */
   #given: { readonly until: number; readonly close?: number | undefined } = {
     until: Number.NEGATIVE_INFINITY,
   };
@@ -57,16 +57,17 @@ export class GapFiller {
   }
 
   /**
-   * The filler from `next` on, for a service's clock that had run ahead. Since `next` this one has given flat candles
-   * only. Those before `running`, the interval that runs by the right clock, are not given again unless they change;
-   * the others were of a time that had not come.
+   * Goes back to `next`, as the service's clock had run ahead. Since `next` only flat candles were final. Those before
+   * `running`, the interval that runs by the right clock, are not given again unless they change; the others were of a
+   * time that had not come.
    */
-  setBack(next: number, running: number): GapFiller {
-    const filler = new GapFiller(this.#intervals);
-    filler.#next = next;
-    filler.#close = this.#close;
-    filler.#given = { until: Math.min(this.#next, running), close: this.#close };
-    return filler;
+  setBack(next: number, running: number): void {
+    for (const timestamp of this.#shown.keys()) {
+      if (timestamp >= running && !this.#real.has(timestamp)) this.#shown.delete(timestamp);
+    }
+    if (next >= this.#next) return;
+    this.#given = { until: Math.min(this.#next, running), close: this.#close };
+    this.#next = next;
   }
 
   /** Gives what a step changes, gaps filled, ascending; must be read to its end before the next step. */
@@ -119,7 +120,7 @@ export class GapFiller {
     return { candle: Object.freeze(candle), status, revision: 0, isKnown };
   }
 
-  /** Whether the filler before gave this flat candle, and nothing has come in its place. */
+  /** Whether this flat candle was given before the clock was set back, and nothing has come in its place. */
   #wasGiven(timestamp: number, wanted: Shown | undefined): boolean {
     const { until, close } = this.#given;
     if (timestamp >= until || this.#shown.has(timestamp) || this.#real.has(timestamp)) return false;

@@ -2,10 +2,10 @@ import type { Series } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
 import { type CandleEvent, frozenEvent } from "../event.js";
 import { dueAt, isInTime, lateness } from "../lateness.js";
-import type { CandleChange, CandleEntry } from "../live/book.js";
-import type { CandleState, ClockJump } from "../live/poll-candles.js";
+import type { CandleState } from "../live/poll-candles.js";
 import type { CandleWatch } from "../options.js";
-import type { CandleRead } from "../read/range-reader.js";
+import type { CandleChange, CandleEntry } from "../read/book.js";
+import type { FinalPart } from "../read/forward.js";
 import type { CandleRules } from "../rules.js";
 import { type FillStep, finalStep, GapFiller } from "./gap-filler.js";
 
@@ -15,10 +15,8 @@ export type ViewStep =
       readonly type: "state";
       readonly state: CandleState;
       readonly received?: number;
-      /** Nothing older is shown from now on; given where the book begins anew before its history was read. */
-      readonly start?: number | undefined;
     }
-  | { readonly type: "history"; readonly read: CandleRead }
+  | { readonly type: "history"; readonly part: FinalPart }
   | { readonly type: "history-end"; readonly received?: number };
 
 /** When something reaches the subscriber, and what of it can be live. */
@@ -53,12 +51,10 @@ export class CandleView {
   /** Nothing older is shown. */
   #start: number;
   #startAnew: (() => number) | undefined;
-  /** The newest candle that was shown, flat ones aside. */
-  #newest = Number.NEGATIVE_INFINITY;
-  /** What was shown of the time before it is final, although the book has begun anew since and does not know. */
-  #finalUntil = Number.NEGATIVE_INFINITY;
   /** As in `Delivery`, of the next one. */
   #historyUntil: number;
+  /** The newest candle of the history, which has been told for good. */
+  #newestPast = Number.NEGATIVE_INFINITY;
   /** The candles that were shown as closed and can change still. */
   readonly #closed = new Set<number>();
   #state: CandleState | undefined;
@@ -78,57 +74,44 @@ export class CandleView {
 
   /** The events that follow from a step; must be read to their end before the next step. */
   take(step: ViewStep): Iterable<CandleEvent> {
-    if (step.type === "history") return this.#history(step.read);
+    if (step.type === "history") return this.#history(step.part);
     if (step.type === "history-end") return this.#handOver(step.received);
-    const { state, received = state.book.observedAt, start } = step;
-    const isFirst = this.#state === undefined || start !== undefined;
-    this.#start = start ?? this.#start;
-    const changes = this.#follow(state, isFirst);
+    const { state, received = state.book.observedAt } = step;
+    const isFirst = this.#state === undefined;
+    const changes = this.#follow(state);
     if (this.#held === undefined) return this.#present(changes, received);
     // What closes while the history is read is none of it.
-    if (isFirst) {
-      this.#historyUntil = state.book.observedAt;
-      this.#held.clear();
-    }
+    if (isFirst) this.#historyUntil = state.book.observedAt;
     for (const change of changes) hold(this.#held, change);
     return [];
   }
 
   /** What a state changes: all that stands where it is the first. */
-  #follow(state: CandleState, isFirst: boolean): readonly CandleChange[] {
-    const { book, changes, jump } = state;
+  #follow(state: CandleState): readonly CandleChange[] {
+    const { book, changes } = state;
+    const before = this.#state?.book;
     const shownFrom = this.#start;
-    if (this.#state !== undefined && jump !== undefined) this.#followJump(jump, book.observedAt);
     this.#state = state;
-    if (isFirst) {
+    if (before === undefined) {
       // Candles that became final during the first catch-up are only in `changes`.
       const finals = this.#held === undefined ? changes.filter(isFinal) : [];
       return [...finals, ...book.entries].map(asNew);
     }
-    if (jump === undefined) return changes;
+    const running = this.#intervals.start(book.observedAt);
+    this.#filler?.setBack(book.finalUntil, running);
+    if (book.epoch === before.epoch) return changes;
+    // Where the clock was set back, the running interval may lie before the subscription by the old one.
+    this.#start = Math.min(shownFrom, running, this.#startAnew?.() ?? running);
+    this.#startAnew = undefined;
     const uncovered = book.entries.filter(({ candle }) => candle.timestamp < shownFrom).map(asNew);
     return [...uncovered, ...changes.filter(({ candle }) => candle.timestamp >= shownFrom)];
   }
 
-  /** Moves the start where the service's clock has jumped, and begins anew where the book has. */
-  #followJump({ ranAheadUntil }: ClockJump, observedAt: number): void {
-    const running = this.#intervals.start(observedAt);
-    // Where it was set back, the running interval may lie before the subscription by the old clock.
-    this.#start = Math.min(this.#start, running, this.#startAnew?.() ?? running);
-    this.#startAnew = undefined;
-    if (ranAheadUntil !== undefined) this.#finalUntil = Math.min(ranAheadUntil, this.#newest + 1);
-    // By this clock what was final is still to come: it is shown again, or nothing would be heard until then.
-    if (this.#finalUntil > this.#intervals.end(observedAt)) return;
-    this.#start = Math.max(this.#start, this.#finalUntil);
-    if (ranAheadUntil === undefined) return;
-    this.#filler = this.#filler?.setBack(this.#finalUntil, running);
-    this.#closed.clear();
-  }
-
-  #history(read: CandleRead): Iterable<CandleEvent> {
-    const { observedAt } = read;
+  #history(part: FinalPart): Iterable<CandleEvent> {
+    const { observedAt, candles } = part;
+    this.#newestPast = candles.at(-1)?.timestamp ?? this.#newestPast;
     const historyUntil = Number.POSITIVE_INFINITY;
-    return this.#events(finalStep(read), {
+    return this.#events(finalStep(part), {
       observedAt,
       received: observedAt,
       historyUntil,
@@ -143,8 +126,10 @@ export class CandleView {
     return this.#present(changes, received);
   }
 
-  #present(changes: readonly CandleChange[], received: number): Iterable<CandleEvent> {
-    const { book, endsEarly = false } = this.#state!;
+  #present(told: readonly CandleChange[], received: number): Iterable<CandleEvent> {
+    const { book, endsEarly } = this.#state!;
+    // The book may go back to what a history has told for good.
+    const changes = told.filter(({ candle }) => candle.timestamp > this.#newestPast);
     const { finalUntil, coveredFrom, coveredUntil, observedAt } = book;
     const historyUntil = this.#historyUntil;
     this.#historyUntil = Number.NEGATIVE_INFINITY;
@@ -156,7 +141,6 @@ export class CandleView {
 
   *#events(step: FillStep, delivery: Delivery): Iterable<CandleEvent> {
     const changes = step.changes.filter(({ candle }) => candle.timestamp >= this.#start);
-    this.#newest = Math.max(this.#newest, changes.at(-1)?.candle.timestamp ?? this.#newest);
     const shown = this.#filler === undefined ? changes : this.#filler.fill({ ...step, changes });
     /** A first close that is live unless a newer one follows, and what comes after it. */
     let waiting: CandleEvent[] = [];

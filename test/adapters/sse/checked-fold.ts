@@ -1,7 +1,12 @@
 import { type ChannelEvent, isCandleEvent, isFeedStatus } from "pairstream/sse";
 import { expect } from "vitest";
-import { applyCandleEvent, type CandleEvent, type CandleStatus } from "../../../src/candles/event.js";
-import { isSame, laterOf } from "../../../src/candles/live/book.js";
+import {
+  applyCandleEvent,
+  type CandleEvent,
+  type CandleStatus,
+  isSame,
+  laterOf,
+} from "../../../src/candles/event.js";
 import type { Candle, SniperReport } from "../../../src/contract/model.js";
 import type { FeedStatus } from "../../../src/feed-status.js";
 import { applySniperEvent, emptyReport, type SniperEvent } from "../../../src/snipers/diff.js";

@@ -1,5 +1,10 @@
-import type { CandleEvent, CandleEventBase, CandleStatus } from "../../../src/candles/event.js";
-import { isSame, laterOf } from "../../../src/candles/live/book.js";
+import {
+  type CandleEvent,
+  type CandleEventBase,
+  type CandleStatus,
+  isSame,
+  laterOf,
+} from "../../../src/candles/event.js";
 import type { Candle } from "../../../src/contract/model.js";
 import { minuteCandle, SERIES } from "../../candles/minute-candles.js";
 

@@ -7,9 +7,9 @@ import { audited, FROM, HOUR, MINUTE, START, TO } from "./audited-market.js";
 describe("auditCost", () => {
   it.each([
     ["a day of minutes", { from: "2024-01-05", to: "2024-01-06" }, 2 + 2],
-    ["a page", { from: FROM, to: FROM + 995 * MINUTE }, 1 + 1],
-    ["a page and one", { from: FROM, to: FROM + 996 * MINUTE }, 2 + 2],
-    ["a year of minutes", { from: "2023-01-01", to: "2024-01-01" }, 529 + 10],
+    ["a page", { from: FROM, to: FROM + 992 * MINUTE }, 1 + 1],
+    ["a page and one", { from: FROM, to: FROM + 993 * MINUTE }, 2 + 2],
+    ["a year of minutes", { from: "2023-01-01", to: "2024-01-01" }, 530 + 10],
     ["no interval", { from: FROM + 1, to: FROM + 2 }, 0],
   ])("counts %s", (_name, range, requests) => {
     const cost = auditCost({ ...MINUTES, ...range });

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CandleStatus } from "../../../src/candles/event.js";
-import { type CandleChange, emptyBook } from "../../../src/candles/live/book.js";
 import { closingsLateBy } from "../../../src/candles/live/closings.js";
+import { type CandleChange, emptyBook } from "../../../src/candles/read/book.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import { intervalsOf } from "../../../src/timeframe.js";
 import { flatCandle, MINUTE } from "../minute-candles.js";
@@ -14,7 +14,6 @@ const entryOf = (timestamp: number, status: CandleStatus) => ({
   candle: flatCandle(timestamp),
   status,
   revision: 0,
-  isMissing: false,
 });
 
 const status = fc.constantFrom<CandleStatus>("open", "closed", "final");

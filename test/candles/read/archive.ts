@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import type { CandleRead } from "../../../src/candles/read/range-reader.js";
-import { SeriesReader } from "../../../src/candles/read/range-reader.js";
-import { readLast, readSlices } from "../../../src/candles/read/slices.js";
-import type { ClientActivity } from "../../../src/client/activity.js";
+import { readBackward } from "../../../src/candles/read/backward.js";
+import { type FinalPart, readForward } from "../../../src/candles/read/forward.js";
+import { SeriesPages } from "../../../src/candles/read/pages.js";
+import type { CandleRules } from "../../../src/candles/rules.js";
 import type { Call, CallResult, ClientCore } from "../../../src/client/core.js";
 import { KnownPairs } from "../../../src/client/known-pairs.js";
 import { walkOf } from "../../../src/client/send/walk.js";
@@ -58,28 +58,39 @@ export const minute = (index: number) => START + index * MINUTE;
 export const run = (first: number, count: number, step = 1) =>
   Array.from({ length: count }, (_, index) => minute(first + index * step));
 
-/** Reads all slices of `[from, to)` and checks that they join. */
-export async function slicesOf(habits: Habits, from: number, to: number, shop = archive(habits)) {
-  const reads: CandleRead[] = [];
-  for await (const read of readSlices(shop.reader(), shop.intervals, from, () => to, options)) {
-    expect(read.from).toBe(reads.at(-1)?.to ?? from);
-    reads.push(read);
+/** Reads all of `[from, to)` and checks that the parts join. */
+export async function partsOf(
+  habits: Habits,
+  from: number,
+  to: number,
+  // All that is read is past.
+  shop = archive(habits, Math.max(NOW, to + 10 * MINUTE)),
+) {
+  const parts: FinalPart[] = [];
+  for await (const part of shop.forward(from, () => to)) {
+    expect(part.from).toBe(parts.at(-1)?.to ?? from);
+    parts.push(part);
   }
-  expect(reads.at(-1)?.to).toBe(to);
-  return { ...shop, reads, got: timesOf(reads) };
+  expect(parts.at(-1)?.to).toBe(to);
+  return { ...shop, parts, got: timesOf(parts) };
 }
 
-/** Reads the last `count` candles before `until` and checks that the slices join. */
-export async function lastOf(habits: Habits, count: number, until: number, shop = archive(habits)) {
-  const reads = await readLast(shop.reader(), shop.intervals, count, until, options);
-  reads.forEach((read, index) => {
-    if (index > 0) expect(read.from).toBe(reads[index - 1]!.to);
+/** Reads the last `count` candles before `until` and checks that the parts join. */
+export async function lastOf(
+  habits: Habits,
+  count: number,
+  until: number,
+  shop = archive(habits, Math.max(NOW, until + 10 * MINUTE)),
+) {
+  const parts = await shop.backward(count, until);
+  parts.forEach((part, index) => {
+    if (index > 0) expect(part.from).toBe(parts[index - 1]!.to);
   });
-  return { ...shop, reads, got: timesOf(reads) };
+  return { ...shop, parts, got: timesOf(parts) };
 }
 
-export const timesOf = (reads: readonly CandleRead[]) =>
-  reads.flatMap(({ candles }) => candles.map(({ timestamp }) => timestamp));
+export const timesOf = (parts: readonly FinalPart[]) =>
+  parts.flatMap(({ candles }) => candles.map(({ timestamp }) => timestamp));
 
 /** The core of a client before such a service, and what was asked of it. */
 export function archive(habits: Habits, now = NOW) {
@@ -92,21 +103,27 @@ export function archive(habits: Habits, now = NOW) {
   };
   const intervals = intervalsOf(series.timeframe);
   const asked = { pages: 0, reports: 0 };
-  const told: ClientActivity[] = [];
   const answer = (route: string) => {
     const url = new URL(route, "https://service.test");
-    if (!url.pathname.endsWith("/snipers")) return pageOf(habits, series, url.searchParams, asked);
+    if (!url.pathname.endsWith("/snipers")) return answerOf(habits, series, url.searchParams, asked);
     asked.reports += 1;
     if (habits.createdAt === undefined) throw new HttpError("no such pair", 404, "");
     const { createdAt } = habits;
     return JSON.stringify({ blockTimestamp: createdAt === null ? null : new Date(createdAt).toISOString() });
   };
+  const clock = impatient(new VirtualClock(now));
   const send = async <T>({ route, parse, signal }: Call<T>): Promise<CallResult<T>> => {
     for (let attempt = 1; ; attempt += 1) {
       signal?.throwIfAborted();
-      const text = answer(typeof route === "string" ? route : route(now));
+      const text = answer(typeof route === "string" ? route : route(clock.now()));
       try {
-        return { value: parse(text), sentAt: now, observedAt: now, epoch: 0, isInDoubt: false };
+        return {
+          value: parse(text),
+          sentAt: clock.now(),
+          observedAt: clock.now(),
+          epoch: 0,
+          isInDoubt: false,
+        };
       } catch (error) {
         if (!(error instanceof ContractError) || attempt >= (habits.attempts ?? 1)) throw error;
       }
@@ -114,21 +131,37 @@ export function archive(habits: Habits, now = NOW) {
   };
   const core: Omit<ClientCore, "spending" | "timeout" | "parts" | "metering"> = {
     service: "http://archive",
-    scheduler: impatient(new VirtualClock(now)),
+    scheduler: clock,
     retry: { attempts: 1, baseDelay: 1, maxDelay: 1 },
     serviceClock: () => unknownClock,
     send,
     walk: (walk) => walkOf(send, walk),
-    report: (activity) => told.push(activity),
+    report: () => {},
     shared: new Map(),
     store: undefined,
     pairs: new KnownPairs(),
   };
-  const reader = (options = { skipsRows: true }, of: Partial<Series> = {}) => {
-    const other = { ...series, ...of };
-    return new SeriesReader(core as ClientCore, other, intervalsOf(other.timeframe), options);
-  };
-  return { intervals, asked, told, reader };
+  const rules: CandleRules = { intervals, settle: 1_000, revisionWindow: 2 };
+  const newPages = () => new SeriesPages(core as ClientCore, series, intervals);
+  const dropped: (number | undefined)[] = [];
+  const onDropped = (rows: readonly (number | undefined)[]) => void dropped.push(...rows);
+  const forward = (from: number, until: () => number, { skipsRows = true, anchors = [] as number[] } = {}) =>
+    readForward(
+      core as ClientCore,
+      newPages(),
+      rules,
+      { from, until, anchors, skipsRows, onDropped },
+      options,
+    );
+  const backward = (count: number, until: number, parts: FinalPart[] = []) =>
+    readBackward(
+      core as ClientCore,
+      newPages(),
+      rules,
+      { count, until: () => until, parts, skipsRows: true, onDropped },
+      options,
+    );
+  return { asked, dropped, forward, backward };
 }
 
 /** A clock on which whatever is waited for comes at once. */
@@ -147,7 +180,7 @@ function impatient(clock: VirtualClock): VirtualClock {
 /** No test needs nearly as many: whoever asks without end is to be noticed. */
 const MOST_PAGES = 5_000;
 
-function pageOf(
+function answerOf(
   habits: Habits,
   series: Series,
   parameters: URLSearchParams,

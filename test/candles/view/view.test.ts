@@ -1,12 +1,21 @@
 import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
-import { applyRead, emptyBook } from "../../../src/candles/live/book.js";
 import type { CandleState } from "../../../src/candles/live/poll-candles.js";
 import type { CandleWatch } from "../../../src/candles/options.js";
+import { emptyBook, judge } from "../../../src/candles/read/book.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import { CandleView } from "../../../src/candles/view/view.js";
 import { intervalsOf } from "../../../src/timeframe.js";
-import { lineOf, MINUTE, MINUTES, minuteCandle, type Prices, readOf, SERIES } from "../minute-candles.js";
+import {
+  lineOf,
+  MINUTE,
+  MINUTES,
+  minuteCandle,
+  type Prices,
+  pageOf,
+  partOf,
+  SERIES,
+} from "../minute-candles.js";
 
 const RULES: CandleRules = { intervals: MINUTES, settle: 1_000, revisionWindow: 2 };
 
@@ -22,22 +31,22 @@ function watchOf(rules: CandleRules, more: Partial<CandleWatch> = {}): CandleWat
   return { series: SERIES, rules, ...defaults, ...more };
 }
 
-/** States of a book that begins at minute 0; with `begin` a new one begins there, by a clock that has jumped. */
+/** States of a book that begins at minute 0, after a known candle; with `hasJumped` by a clock that has jumped. */
 function states() {
-  let book = emptyBook(0);
+  let book = emptyBook(0, [-MINUTE]);
   let epoch = 0;
   return (
     at: number,
     seconds: number,
     prices: Prices,
-    jump?: { begin?: number },
+    hasJumped = false,
   ): { type: "state"; state: CandleState } => {
-    if (jump !== undefined) epoch += 1;
-    const ranAheadUntil = jump?.begin === undefined ? undefined : book.finalUntil;
-    if (jump?.begin !== undefined) book = emptyBook(jump.begin * MINUTE);
-    const turn = applyRead(RULES, book, readOf(at * MINUTE + seconds * 1_000, [0, 100], prices, { epoch }));
-    book = turn.book;
-    return { type: "state", state: { book, changes: turn.changes, jump: jump && { ranAheadUntil } } };
+    if (hasJumped) epoch += 1;
+    const known = Object.fromEntries(book.anchors.map((anchor) => [anchor / MINUTE, 1]));
+    const page = pageOf(at * MINUTE + seconds * 1_000, [0, 100], { ...known, ...prices }, { epoch });
+    const { changes, book: next } = judge(RULES, book, page);
+    book = next;
+    return { type: "state", state: { book, changes, endsEarly: false } };
   };
 }
 
@@ -144,9 +153,9 @@ describe("of the closes that one answer tells of", () => {
     const view = new CandleView(watchOf(rules), { start: 3_000, hasHistory: false });
     return (at: number, seconds: readonly number[]) => {
       const candles = seconds.map((second) => ({ ...minuteCandle(0), timestamp: second * 1_000 }));
-      const turn = applyRead(rules, book, readOf(at, [0, 1], {}, { to: 10_000, candles }));
-      book = turn.book;
-      return [...view.take({ type: "state", state: turn })].map(
+      const { changes, book: next } = judge(rules, book, pageOf(at, [0, 1], {}, { to: 10_000, candles }));
+      book = next;
+      return [...view.take({ type: "state", state: { book, changes, endsEarly: false } })].map(
         ({ type, candle, status, live }) =>
           `${type} ${candle.timestamp / 1_000} ${status}${live ? " live" : ""}`,
       );
@@ -168,8 +177,11 @@ describe("of the closes that one answer tells of", () => {
   it("one is that of a candle that has come back", () => {
     const take = answers();
     expect(take(5_100, [3, 4, 5])).toEqual(["new 3 closed live", "new 4 open live", "new 5 open live"]);
-    expect([...take(5_200, [4, 5]), ...take(5_300, [4, 5])]).toEqual(["removed 3 closed live"]);
-    expect(take(6_100, [3, 4, 5, 6])).toEqual(["new 3 closed", "updated 4 closed live", "new 6 open live"]);
+    expect([...take(5_200, [4, 5]), ...take(6_200, [4, 5])]).toEqual([
+      "removed 3 closed live",
+      "updated 4 closed live",
+    ]);
+    expect(take(7_100, [3, 4, 5, 6])).toEqual(["new 3 closed", "updated 5 closed live", "new 6 open live"]);
   });
 });
 
@@ -179,23 +191,12 @@ describe("where the service's clock has jumped", () => {
   it("shows the running candle, though it is older than the subscription by the clock before", () => {
     const look = states();
     const view = new CandleView(watchOf(RULES), options);
-    lines(view.take(look(5, 30, { 4: 1, 5: 1 })));
-    expect(lines(view.take(look(3, 30, { 2: 1, 3: 2 }, { begin: 1 })))).toEqual(["new 3=2 open r0 live"]);
+    expect(lines(view.take(look(5, 30, { 2: 1 })))).toEqual([]);
+    expect(lines(view.take(look(3, 30, { 2: 1, 3: 2 }, true)))).toEqual(["new 3=2 open r0 live"]);
     expect(lines(view.take(look(4, 1, { 2: 1, 3: 2, 4: 9 })))).toEqual([
       "updated 3=2 closed r1 live",
       "new 4=9 open r0 live",
     ]);
-  });
-
-  it("shows again what was final and is still to come", () => {
-    const look = states();
-    const view = new CandleView(watchOf(RULES), options);
-    const before = look(60, 30, { 57: 1, 58: 1, 59: 1, 60: 1 });
-    lines(view.take(before));
-    const after = lines(view.take(look(5, 30, { 4: 1, 5: 1 }, { begin: 3 })));
-    const next = lines(view.take(look(6, 1, { 4: 1, 5: 1, 6: 1 })));
-    expect(after).toEqual(["new 5=1 open r0 live"]);
-    expect(next).toEqual(["updated 5=1 closed r1 live", "new 6=1 open r0 live"]);
   });
 
   it("begins where its start is by the new clock, which is asked for once", () => {
@@ -207,27 +208,24 @@ describe("where the service's clock has jumped", () => {
     };
     const view = new CandleView(watchOf(RULES), { ...options, startAnew });
     expect(lines(view.take(look(5, 30, { 3: 1, 4: 1, 5: 1 })))).toEqual(["new 5=1 open r0 live"]);
-    expect(lines(view.take(look(5, 31, { 3: 1, 4: 1, 5: 2 }, {})))).toEqual([
+    expect(lines(view.take(look(5, 31, { 3: 1, 4: 1, 5: 2 }, true)))).toEqual([
       "new 4=1 closed r0 live",
       "updated 5=2 open r1 live",
     ]);
-    expect(lines(view.take(look(5, 32, { 3: 1, 4: 1, 5: 3 }, {})))).toEqual(["updated 5=3 open r2 live"]);
+    expect(lines(view.take(look(5, 32, { 3: 1, 4: 1, 5: 3 }, true)))).toEqual(["updated 5=3 open r2 live"]);
     expect(asked).toBe(1);
   });
 
-  it("shows what was closed as closed for the first time again", () => {
+  it("tells nothing again of what had closed too soon, and goes on behind it", () => {
     const look = states();
     const view = new CandleView(watchOf(RULES), options);
-    for (const [at, prices] of [
-      [5, { 5: 1 }],
-      [6, { 5: 1, 6: 1 }],
-      [7, { 5: 1, 6: 1, 7: 1 }],
-    ] as const) {
-      lines(view.take(look(at, 30, prices)));
-    }
-    const events = [...view.take(look(6, 10, { 4: 1, 5: 1, 6: 1 }, { begin: 3 }))];
-    expect(lines(events)).toEqual(["new 5=1 closed r0 live", "new 6=1 open r0 live"]);
-    expect(events[0]!.lateBy).toBe(9_000);
+    lines(view.take(look(5, 30, { 5: 1 })));
+    expect(lines(view.take(look(7, 30, { 5: 1, 6: 1 })))).toEqual([
+      "updated 5=1 closed r1",
+      "new 6=1 closed r0 live",
+    ]);
+    expect(lines(view.take(look(6, 10, { 5: 1, 6: 1 }, true)))).toEqual([]);
+    expect(lines(view.take(look(7, 1, { 5: 1, 6: 1, 7: 1 })))).toEqual(["new 7=1 open r0 live"]);
   });
 
   it("forgets the flat candles of a time that has not come", () => {
@@ -239,7 +237,7 @@ describe("where the service's clock has jumped", () => {
       "new 6=7 closed r0",
       "new 7=7 closed r0 live",
     ]);
-    expect(lines(view.take(look(6, 30, { 5: 7, 6: 3 }, { begin: 4 })))).toEqual(["new 6=3 open r0 live"]);
+    expect(lines(view.take(look(6, 30, { 5: 7, 6: 3 }, true)))).toEqual(["new 6=3 open r0 live"]);
   });
 
   it("goes on with flat candles, and tells those again whose time had not come", () => {
@@ -254,7 +252,7 @@ describe("where the service's clock has jumped", () => {
       "new 9=7 closed r0 live",
     ]);
     // It is 7:30: 6 is over and was told, 7 runs still.
-    expect(lines(view.take(look(7, 30, { 5: 7 }, { begin: 5 })))).toEqual([]);
+    expect(lines(view.take(look(7, 30, { 5: 7 }, true)))).toEqual([]);
     expect(lines(view.take(look(8, 30, { 5: 7 })))).toEqual(["new 7=7 closed r0 live"]);
     expect(lines(view.take(look(9, 30, { 5: 7, 8: 3 })))).toEqual(["new 8=3 closed r0 live"]);
   });
@@ -264,19 +262,19 @@ describe("where the service's clock has jumped", () => {
     const view = new CandleView(watchOf(RULES, { fillGaps: true }), options);
     lines(view.take(look(5, 30, { 5: 7 })));
     lines(view.take(look(10, 30, { 5: 7 })));
-    expect(lines(view.take(look(8, 30, { 5: 7, 6: 3 }, { begin: 5 })))).toEqual([
+    expect(lines(view.take(look(8, 30, { 5: 7, 6: 3 }, true)))).toEqual([
       "new 6=3 closed r0",
       "new 7=3 closed r0 live",
     ]);
   });
 
-  it("shows nothing again that was final at the end of the running interval", () => {
+  it("shows nothing again that was final, though it runs still by the new clock", () => {
     const look = states();
     const view = new CandleView(watchOf(RULES), options);
     lines(view.take(look(5, 30, { 5: 1 })));
-    lines(view.take(look(9, 1, { 5: 1, 6: 1, 7: 1, 8: 1, 9: 1 })));
-    expect(lines(view.take(look(6, 30, { 5: 1, 6: 1 }, { begin: 4 })))).toEqual([]);
-    expect(lines(view.take(look(5, 30, { 5: 1 }, { begin: 3 })))).toEqual(["new 5=1 open r0 live"]);
+    lines(view.take(look(9, 1, { 5: 1, 6: 1 })));
+    expect(lines(view.take(look(6, 30, { 5: 1, 6: 2 }, true)))).toEqual([]);
+    expect(lines(view.take(look(7, 1, { 6: 2, 7: 1 })))).toEqual(["new 7=1 open r0 live"]);
   });
 
   it("keeps what was final where the book is the same", () => {
@@ -284,7 +282,7 @@ describe("where the service's clock has jumped", () => {
     const view = new CandleView(watchOf(RULES, { fillGaps: true }), options);
     lines(view.take(look(5, 30, { 5: 7 })));
     lines(view.take(look(8, 30, { 5: 7, 8: 1 })));
-    expect(lines(view.take(look(9, 30, { 5: 7, 8: 1, 9: 2 }, {})))).toEqual([
+    expect(lines(view.take(look(9, 30, { 5: 7, 8: 1, 9: 2 }, true)))).toEqual([
       "updated 6=7 final r1 live",
       "updated 8=1 closed r1 live",
       "new 9=2 open r0 live",
@@ -294,7 +292,7 @@ describe("where the service's clock has jumped", () => {
 
 describe("with a history", () => {
   const history = (at: number, range: [number, number], prices: Prices) =>
-    ({ type: "history", read: readOf(at * MINUTE, range, prices) }) as const;
+    ({ type: "history", part: partOf(at * MINUTE, range, prices) }) as const;
 
   it("shows it first, then what became of the book meanwhile, then what changes", () => {
     const look = states();
@@ -325,21 +323,21 @@ describe("with a history", () => {
     expect(events.every(Object.isFrozen)).toBe(true);
   });
 
-  it("forgets what a book has told that ran ahead, and shows the new one whole after the history", () => {
+  it("goes on to where a book stands that ran ahead when it began", () => {
     const look = states();
     const view = new CandleView(watchOf(RULES, { since: 0 }), { start: 0, hasHistory: true });
-    lines(view.take(look(7, 30, { 5: 1, 6: 1, 7: 1 })));
+    lines(view.take(look(7, 30, { 1: 1, 3: 3 })));
     expect(lines(view.take(history(7.6, [0, 2], { 1: 1 })))).toEqual(["new 1=1 final r0"]);
-    expect(lines(view.take({ ...look(4, 30, { 1: 1, 2: 2, 3: 3, 4: 4 }, { begin: 1 }), start: 0 }))).toEqual(
-      [],
-    );
-    // The new book has told 1 as final, too.
+    const { state } = look(4, 30, { 1: 1, 2: 2, 3: 3, 4: 4 }, true);
+    expect([...view.take({ type: "state", state })]).toEqual([]);
+    // All up to the newest candle that was final stays so, and is the history's.
+    expect(state.book.finalUntil).toBe(4 * MINUTE);
     expect(lines(view.take(look(4, 40, { 2: 2, 3: 3, 4: 5 })))).toEqual([]);
-    expect(lines(view.take({ type: "history-end" }))).toEqual([
-      "new 2=2 closed r0",
-      "new 3=3 closed r0",
-      "new 4=5 open r1",
+    expect(lines(view.take(history(4.7, [2, 4], { 2: 2, 3: 3 })))).toEqual([
+      "new 2=2 final r0",
+      "new 3=3 final r0",
     ]);
+    expect(lines(view.take({ type: "history-end" }))).toEqual(["new 4=5 open r1"]);
   });
 
   it.each([

@@ -4,7 +4,7 @@ import type { FeedPlan, WatcherPlan } from "../plan.js";
 import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
-import { APART, isClean, type Proof, proofsAmong, wasAnswered } from "./evidence.js";
+import { APART, isClean, NEWEST_END, type Proof, proofsAmong, wasAnswered } from "./evidence.js";
 import { checkFilling, isFlat } from "./filling.js";
 import { beginningOf, sessionOf } from "./held.js";
 import { waits } from "./missing.js";
@@ -339,10 +339,19 @@ class Comparison {
       // Missing for the first time: the second look is on its way. An answer without an older candle may be cut there.
       const since = about.slice(about.findLastIndex((look) => look.rows.has(timestamp)) + 1);
       const isWhole = (look: Look) => [...look.rows.keys()].some((other) => other < timestamp);
+      if (this.#isNewestEnd(timestamp, since)) return true;
       const absent = apart(since);
       return apart(since.filter(isWhole)).length < 2 && absent.length < 3;
     }
     return false;
+  }
+
+  /** What nothing follows goes only once no answer has shown it for five seconds, and for an interval: a replica may lag. */
+  #isNewestEnd(timestamp: number, since: readonly Look[]): boolean {
+    const last = since.at(-1);
+    const isFollowed = last === undefined || [...last.rows.keys()].some((other) => other > timestamp);
+    const least = Math.max(NEWEST_END, this.#intervals.end(timestamp) - timestamp);
+    return !isFollowed && last.answeredAt - since[0]!.answeredAt < least;
   }
 
   #heldAt(at: number): Map<number, Held> {

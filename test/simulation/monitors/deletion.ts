@@ -2,6 +2,7 @@ import { intervalsOf } from "../calendar.js";
 import type { FeedPlan } from "../plan.js";
 import { askedBy, asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
 import type { RunLog } from "../run-log.js";
+import { NEWEST_END } from "./evidence.js";
 import { describe } from "./lives.js";
 import type { Context, Monitor } from "./monitor.js";
 
@@ -12,8 +13,6 @@ const SECOND_LOOK = 1_050 + CLOCK_ERROR;
 
 /** Two answers are two if the service made them so long apart, ms; less what both instants are rounded by. */
 const APART = 990;
-/** What lies at the newest end goes only once no answer has shown it for so long, ms, and for an interval. */
-const NEWEST_END = 5_000;
 /** An answer of a doubtful time, and those after it for so long, ms, may be left out by whoever asks for the time first. */
 const DOUBTED_FOR = 5_000;
 

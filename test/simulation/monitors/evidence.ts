@@ -4,6 +4,8 @@ import { asksFor, covers, isSameCandle, isUnreadable, type Look } from "../reads
 
 /** Two answers are two only if the service made them so far apart, ms. */
 export const APART = 1_000;
+/** What lies at the newest end goes only once no answer has shown it for so long, ms, and for an interval. */
+export const NEWEST_END = 5_000;
 /** An answer that a cache has given is as good as a new one while it is no older, ms. */
 const FRESH = 1_000;
 /** What strikes an answer and leaves all that it says as it is. */

@@ -187,6 +187,9 @@ function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Cont
   }
 }
 
+/** A slot asks again after a second, ms. */
+const SAME_SLOT = 1_100;
+
 /** A poll whose last attempt has failed ends a status that is live, until the next one is answered. */
 function checkFailures({ told, plan }: RunLog, stay: StayLog, feed: FeedPlan, context: Context) {
   const { retry } = plan.world.client;
@@ -198,8 +201,8 @@ function checkFailures({ told, plan }: RunLog, stay: StayLog, feed: FeedPlan, co
     const { attempt = 1, told: end, received, url } = poll;
     if (end!.isGood || attempt < attempts || received === undefined || received < stay.joined) continue;
     const next = polls[at + 1];
-    // What is asked for at once again is the same look.
-    if (next !== undefined && next.sent - received <= 1) continue;
+    // What is asked for again within a second belongs to the same slot.
+    if (next !== undefined && next.sent - received <= SAME_SLOT) continue;
     const until = next?.received ?? stay.left ?? received;
     const stays = live.find((time) => time.from <= received && time.until > received && received < until);
     if (stays === undefined) continue;

@@ -5,7 +5,7 @@ import type { Arrival, CollectorLife, NatsBreach, NatsLog, Tell } from "./run-lo
 
 type Monitor = (log: NatsLog, tell: Tell) => void;
 
-const MONITORS: Readonly<Record<string, Monitor>> = {
+export const MONITORS: Readonly<Record<string, Monitor>> = {
   windows: watchWindows,
   holders: watchHolders,
   fences: (log, tell) => {

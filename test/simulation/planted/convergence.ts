@@ -1,84 +1,80 @@
 import type { PlantedFault } from "./planted-fault.js";
 
-const IN_RANGE =
-  "const inRange = [...candles.values()].filter(({ timestamp }) => timestamp >= from && timestamp < to);";
-const inRangeIf = (isKept: string) => IN_RANGE.replace(";", `.filter(({ timestamp }) => ${isKept});`);
-const LAST_OF_FETCH =
-  "    yield { ...read, to, candles: read.candles.filter(({ timestamp }) => timestamp < to) };\n  }\n";
-
 /** What the comparison with the truth catches: streams, histories and calls that are not what the service has. */
 export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   {
     name: "waits for two minutes more after an outage",
-    file: "poll/shared-poll.ts",
-    find: "return mayWait ? { at: again, kind: this.#slot.kind } : next;",
-    replace: "return { at: (mayWait ? again : next.at) + 120_000, kind: this.#slot.kind };",
+    file: "poll/poller.ts",
+    find: "return mayWait ? { at: again, kind } : next;",
+    replace: "return { at: (mayWait ? again : next.at) + 120_000, kind };",
     seeds: [28, 39],
   },
   {
     name: "loses every tenth candle of seconds",
-    file: "candles/read/range-reader.ts",
-    find: IN_RANGE,
-    replace: inRangeIf("timestamp % 10_000 !== 7_000"),
+    file: "candles/read/pages.ts",
+    find: "candles: shown.filter(({ timestamp }) => timestamp < to),",
+    replace: "candles: shown.filter(({ timestamp }) => timestamp < to && timestamp % 10_000 !== 7_000),",
     seeds: [27],
   },
   {
     name: "loses every seventh minute where there is a quota",
-    file: "candles/read/range-reader.ts",
-    find: IN_RANGE,
-    replace: inRangeIf("timestamp % 420_000 > 0 || this.#core.spending.resetsAt() % 86_400_000 === 0"),
-    seeds: [11],
+    file: "candles/read/pages.ts",
+    find: "candles: shown.filter(({ timestamp }) => timestamp < to),",
+    replace:
+      "candles: shown.filter(({ timestamp }) => timestamp < to && (timestamp % 420_000 > 0 || this.#core.spending.resetsAt() % 86_400_000 === 0)),",
+    seeds: [11, 22],
   },
   {
     name: "begins with one candle less than were asked for",
     file: "candles/view/history-reading.ts",
-    find: "const count = since.candles - inBook.length;",
-    replace: "const count = since.candles - inBook.length - 1;",
-    seeds: [4, 2],
+    find: "count: this.#count, until:",
+    replace: "count: this.#count - 1, until:",
+    seeds: [2],
   },
   {
     name: "loses the second slice of a history that is read backward",
-    file: "candles/read/slices.ts",
-    find: "reads.unshift({ ...read, from, candles: read.candles.slice(Math.max(0, surplus)) });",
-    replace:
-      "reads.unshift({ ...read, from, candles: reads.length === 1 ? [] : read.candles.slice(Math.max(0, surplus)) });",
-    seeds: [2, 4],
+    file: "candles/read/backward.ts",
+    find: "parts.unshift({ from: first, to, candles, ...common });",
+    replace: "parts.unshift({ from: first, to, candles: parts.length === 1 ? [] : candles, ...common });",
+    seeds: [2],
   },
   {
     name: "loses the candles in the middle of a history",
-    file: "candles/read/slices.ts",
-    find: "yield { ...read, to, unreadable:",
-    replace: "yield { ...read, candles: read.candles.filter((_, at) => at < 5 || at > 8), to, unreadable:",
+    file: "candles/read/forward.ts",
+    find: "yield { from, to: book.finalUntil, candles, unreadable,",
+    replace:
+      "yield { from, to: book.finalUntil, candles: candles.filter((_, at) => at < 5 || at > 8), unreadable,",
     seeds: [1, 2],
   },
   {
     name: "fetches the running candle",
     file: "candles/fetch.ts",
-    find: LAST_OF_FETCH,
-    replace: "    yield { ...read, to, candles: read.candles };\n  }\n",
+    find: "{ intervals, settle: DEFAULT_SETTLE, revisionWindow: 0 }",
+    replace: "{ intervals, settle: -intervals.shortest, revisionWindow: -1 }",
     seeds: [8, 10],
   },
   {
     name: "fetches all but the newest closed candle",
     file: "candles/fetch.ts",
-    find: "const past = windowStart(rules, read.observedAt);",
-    replace: "const past = rules.intervals.shift(windowStart(rules, read.observedAt), -1);",
-    seeds: [12, 13],
+    find: "known ??= windowStart(rules, Math.max(at, serviceNow(core) - CLOCK_SLACK));",
+    replace:
+      "known ??= intervals.shift(windowStart(rules, Math.max(at, serviceNow(core) - CLOCK_SLACK)), -1);",
+    seeds: [42, 53],
   },
   {
     name: "fills a fetch at prices that nobody has paid",
     file: "candles/fetch.ts",
-    find: "for (const { candle } of filler.fill(finalStep(read))) yield candle;",
+    find: "for (const { candle } of filler.fill(finalStep(part))) yield candle;",
     replace:
-      "for (const { candle } of filler.fill(finalStep(read)))\n" +
+      "for (const { candle } of filler.fill(finalStep(part)))\n" +
       "    yield candle.swaps > 0 ? candle : Object.freeze({ ...candle, low: candle.low / 2 });",
-    seeds: [21],
+    seeds: [21, 23],
   },
   {
     name: "never ends a fetch",
     file: "candles/fetch.ts",
-    find: LAST_OF_FETCH,
-    replace: `${LAST_OF_FETCH}  await new Promise(() => {});\n`,
+    find: "    yield part;\n" + "  }\n",
+    replace: "    yield part;\n" + "  }\n" + "  await new Promise(() => {});\n",
     seeds: [7, 8],
   },
   {
@@ -105,10 +101,17 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "gives a row up that was broken twice",
-    file: "poll/refused-rows.ts",
-    find: "const READS_BEFORE_SKIPPING = 3;",
-    replace: "const READS_BEFORE_SKIPPING = 2;",
-    seeds: [62, 93],
+    file: "candles/read/book.ts",
+    find: "const BROKEN_READS = 3;",
+    replace: "const BROKEN_READS = 2;",
+    seeds: [62],
+  },
+  {
+    name: "gives a candle's row up that was broken once",
+    file: "candles/read/book.ts",
+    find: "const BROKEN_READS = 3;",
+    replace: "const BROKEN_READS = 1;",
+    seeds: [8, 37],
   },
   {
     name: "closes candles at their open where gaps are filled",

@@ -4,51 +4,68 @@ import type { PlantedFault } from "./planted-fault.js";
 export const ECONOMY_FAULTS: readonly PlantedFault[] = [
   {
     name: "reads each part of a history twice",
-    file: "candles/read/range-reader.ts",
-    find: "const read = await this.read(from, to, options).catch((error: unknown) => {",
+    file: "candles/read/forward.ts",
+    find: "page = await pages.read({ from, to, anchors, searchUntil: end, ...limit }, options);",
     replace:
-      "await this.read(from, to, options).catch(() => {});\n" +
-      "      const read = await this.read(from, to, options).catch((error: unknown) => {",
-    seeds: [2, 4, 5],
+      "await pages.read({ from, to, anchors, searchUntil: end, ...limit }, options).catch(() => {});\n" +
+      "      page = await pages.read({ from, to, anchors, searchUntil: end, ...limit }, options);",
+    seeds: [5, 16],
   },
   {
     name: "stretches each read back to the oldest candle that it knows",
-    file: "candles/read/witnesses.ts",
-    find: "return this.#before.findLast((timestamp) => timestamp < from);",
+    file: "candles/read/book.ts",
+    find: ".slice(-ANCHORS);",
+    replace: ".filter((_, at, { length }) => at === 0 || at >= length - ANCHORS);",
+    seeds: [56, 2],
+  },
+  {
+    name: "stretches a fetch back to the newest candle that an earlier one has read",
+    file: "candles/fetch.ts",
+    find:
+      "const query = { from: range.from, until, skipsRows, onAnswer, onDropped };\n" +
+      '  for await (const part of past.parts(query, { priority: "history", signal })) {\n',
     replace:
-      "const own = this as { oldest?: number };\n" +
-      "    own.oldest ??= this.#before[0];\n" +
-      "    return own.oldest !== undefined && own.oldest < from ? own.oldest : undefined;",
-    seeds: [27, 56],
+      "const facts = core.pairs.of(series) as { newest?: Record<string, number> };\n" +
+      "  const newest = (facts.newest ??= {});\n" +
+      "  const held = newest[series.timeframe] ?? Infinity;\n" +
+      "  const anchors = held < range.from ? [held] : [];\n" +
+      "  const query = { from: range.from, anchors, until, skipsRows, onAnswer, onDropped };\n" +
+      '  for await (const part of past.parts(query, { priority: "history", signal })) {\n' +
+      "    newest[series.timeframe] = part.candles.at(-1)?.timestamp ?? newest[series.timeframe]!;\n",
+    seeds: [52, 116],
   },
   {
     name: "asks for each closing twice",
-    file: "poll/shared-poll.ts",
-    find: "this.#needsSecondLook = needsSecondLook;",
-    replace: "this.#needsSecondLook = needsSecondLook || this.#secondLooks === 0;",
-    seeds: [1, 2, 3],
+    file: "poll/poller.ts",
+    find: "const due = this.#dueAgain(step);",
+    replace:
+      'const isOnce = asks === 0 && this.#slot.kind === "close";\n' +
+      "      const due = this.#dueAgain(step) ?? (isOnce ? scheduler.now() : undefined);",
+    seeds: [2, 3],
   },
   {
     name: "confirms a silence three times",
-    file: "candles/read/range-reader.ts",
-    find: "const { probes } = options;",
+    file: "candles/read/asking.ts",
+    find: "const judgement = judge(rules, book, page);",
     replace:
-      "for (let more = 0; more < 2; more += 1) await this.#ask(from, to, start, known, options);\n    const { probes } = options;",
-    seeds: [1, 2, 3],
+      "const judgement = judge(rules, book, page);\n" +
+      '  if (judgement.doubt === "silence")\n' +
+      "    for (let more = 0; more < 2; more += 1) await pages.ask({ ...page, anchors: [] }, options);",
+    seeds: [5, 7],
   },
   {
     name: "reads slices that are a tenth of a page",
-    file: "candles/read/slices.ts",
-    find: "return Math.max(FULL_PAGE, Math.min(fitting, length * GROWTH));",
-    replace: "return Math.floor(Math.max(FULL_PAGE, Math.min(fitting, length * GROWTH)) / 10);",
-    seeds: [2, 4, 9],
+    file: "candles/read/stride.ts",
+    find: "return { length: Math.max(FULL_PAGE, Math.min(fitting, length * GROWTH)) };",
+    replace: "return { length: Math.floor(Math.max(FULL_PAGE, Math.min(fitting, length * GROWTH)) / 10) };",
+    seeds: [2],
   },
   {
     name: "asks for pages of a hundred rows",
-    file: "candles/read/range-reader.ts",
+    file: "candles/read/pages.ts",
     find: "const limit = Math.min(MAX_LIMIT,",
     replace: "const limit = Math.min(100,",
-    seeds: [2, 6, 9],
+    seeds: [2, 20],
   },
   {
     name: "retries twice as often as it may",

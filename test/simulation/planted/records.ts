@@ -40,15 +40,15 @@ export const RECORDS_FAULTS: readonly PlantedFault[] = [
   {
     name: "writes candles as they were first shown",
     file: "candles/live/final-recorder.ts",
-    find: "const { book: after, changes } = applyRead(this.#rules, before, read);",
+    find: "const { book, changes } = judge(this.#rules, before, page);",
     replace:
-      "const { book: after, changes: told } = applyRead(this.#rules, before, read);\n" +
-      "    const own = this as unknown as { first?: Map<number, CandleBook['entries'][number]['candle']> };\n" +
+      "const { book, changes: told } = judge(this.#rules, before, page);\n" +
+      '    const own = this as unknown as { first?: Map<number, CandleBook["entries"][number]["candle"]> };\n' +
       "    own.first ??= new Map();\n" +
       "    const { first } = own;\n" +
       "    for (const { candle } of told) if (!first.has(candle.timestamp)) first.set(candle.timestamp, candle);\n" +
       "    const changes = told.map((change) => ({ ...change, candle: first.get(change.candle.timestamp)! }));",
-    seeds: [4, 9],
+    seeds: [9],
   },
   {
     name: "loses a candle in the middle of writes that are joined",

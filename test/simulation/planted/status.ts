@@ -11,41 +11,37 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "polls seconds after each slot once its clock has jumped",
-    file: "poll/shared-poll.ts",
-    find: "const isMissing = this.#missedAt !== undefined;\n    const due = isMissing ? this.#dueWhileMissing(this.#missedAt!, slotDue) : slotDue;",
-    replace:
-      "const isMissing = this.#missedAt !== undefined;\n" +
-      "    const late = clock.epoch > 1 ? 4_000 : 0;\n" +
-      "    const due = isMissing ? this.#dueWhileMissing(this.#missedAt!, slotDue) : slotDue + late;",
-    seeds: [347, 365, 371],
+    file: "poll/poller.ts",
+    find: "this.#dueWhileMissing(this.#missedAt!, slotDue) : slotDue;",
+    replace: "this.#dueWhileMissing(this.#missedAt!, slotDue) : slotDue + (clock.epoch > 1 ? 4_000 : 0);",
+    seeds: [347, 365],
   },
   {
     name: "says stalled during each look where the clocks of two machines differ",
-    file: "poll/shared-poll.ts",
-    find: "    this.#awaitSlotEnd();\n    try {",
+    file: "poll/poller.ts",
+    find: "this.#awaitSlotEnd(asks > 0);",
     replace:
-      "    this.#awaitSlotEnd();\n" +
-      "    if (this.#core.serviceClock().machines.length > 1) this.#emit({ ...this.#feed, isLate: true, isFresh: false });\n" +
-      "    try {",
-    seeds: [31, 4],
+      "this.#awaitSlotEnd(asks > 0);\n" +
+      "      if (this.#core.serviceClock().machines.length > 1)\n" +
+      "        this.#emit({ ...this.#feed, isLate: true, isFresh: false });",
+    seeds: [31, 1],
   },
   {
     name: "says stalled during each look at a cache",
-    file: "poll/shared-poll.ts",
-    find: "    this.#awaitSlotEnd();\n    try {",
+    file: "poll/poller.ts",
+    find: "this.#awaitSlotEnd(asks > 0);",
     replace:
-      "    this.#awaitSlotEnd();\n" +
-      "    const { hasFreshDate, bounds } = this.#core.serviceClock();\n" +
-      "    if (!hasFreshDate && bounds !== undefined) this.#emit({ ...this.#feed, isLate: true, isFresh: false });\n" +
-      "    try {",
-    seeds: [37, 28],
+      "this.#awaitSlotEnd(asks > 0);\n" +
+      "      const { hasFreshDate, bounds } = this.#core.serviceClock();\n" +
+      "      if (!hasFreshDate && bounds !== undefined) this.#emit({ ...this.#feed, isLate: true, isFresh: false });",
+    seeds: [103, 174],
   },
   {
     name: "stays live after the first poll that failed",
-    file: "poll/shared-poll.ts",
+    file: "poll/poller.ts",
     find: "isFresh: false, isLate: true, failures, lastError: error",
     replace: "isFresh: false, isLate: failures > 1 || this.#feed.isLate, failures, lastError: error",
-    seeds: [8, 4],
+    seeds: [14, 26],
   },
   {
     name: "never calls the close of ten seconds live",
@@ -58,12 +54,12 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "asks for each slot twice where the clocks of two machines differ",
-    file: "poll/shared-poll.ts",
-    find: "if (!this.#needsSecondLook || isSooner || this.#secondLooks >= SECOND_LOOKS) {",
+    file: "poll/poller.ts",
+    find: "const due = this.#dueAgain(step);",
     replace:
-      "const isAgain = this.#core.serviceClock().machines.length > 1 && this.#secondLooks === 0;\n" +
-      "    if (!(this.#needsSecondLook || isAgain) || isSooner || this.#secondLooks >= SECOND_LOOKS) {",
-    seeds: [4, 13],
+      "const isOnce = asks === 0 && this.#core.serviceClock().machines.length > 1;\n" +
+      "      const due = this.#dueAgain(step) ?? (isOnce ? scheduler.now() : undefined);",
+    seeds: [13],
   },
   {
     name: "polls streams of seconds twice as often",

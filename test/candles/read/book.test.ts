@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { applyRead, emptyBook, laterOf } from "../../../src/candles/live/book.js";
+import { laterOf } from "../../../src/candles/event.js";
+import { emptyBook, judge } from "../../../src/candles/read/book.js";
 import { type CandleRules, windowStart } from "../../../src/candles/rules.js";
 import { intervalsOf } from "../../../src/timeframe.js";
-import { MINUTE, MINUTES, minuteCandle, readOf } from "../minute-candles.js";
+import { lineOf, MINUTE, MINUTES, minuteCandle, pageOf } from "../minute-candles.js";
 import { observe } from "./observed-book.js";
 
 describe("the life of a candle", () => {
@@ -56,8 +57,8 @@ describe("the life of a candle", () => {
     const candle = { ...minuteCandle(0), timestamp: Date.UTC(2024, 1, 1) };
     let book = emptyBook(candle.timestamp);
     const statusAt = (observedAt: number) => {
-      const read = { ...readOf(observedAt, [0, 0], {}), from: candle.timestamp, to: Date.UTC(2025, 0, 1) };
-      const turn = applyRead(rules, book, { ...read, candles: [candle] });
+      const page = { ...pageOf(observedAt, [0, 0], {}), from: candle.timestamp, to: Date.UTC(2025, 0, 1) };
+      const turn = judge(rules, book, { ...page, candles: [candle] });
       book = turn.book;
       return turn.changes.map(({ status }) => status);
     };
@@ -93,15 +94,15 @@ describe("the life of a candle", () => {
 
   it("tells the version before", () => {
     const { take } = observe();
-    const [first] = take(readOf(0, [0, 1], { 0: 1 })).changes;
-    const [second] = take(readOf(1, [0, 1], { 0: 2 })).changes;
+    const [first] = take(pageOf(0, [0, 1], { 0: 1 })).changes;
+    const [second] = take(pageOf(1, [0, 1], { 0: 2 })).changes;
     expect(first).not.toHaveProperty("previous");
     expect(second).toMatchObject({ previous: first!.candle });
   });
 
   it.each(["open", "high", "low", "close", "volume", "swaps"] as const)("sees that %s differs", (field) => {
     const { take } = observe();
-    const read = readOf(0, [0, 1], { 0: 5 });
+    const read = pageOf(0, [0, 1], { 0: 5 });
     take(read);
     const candles = read.candles.map((candle) => ({ ...candle, [field]: 6 }));
     expect(take({ ...read, candles }).changes).toHaveLength(1);
@@ -139,17 +140,29 @@ describe("what is covered", () => {
     expect(seen.covered).toEqual([0, 9]);
   });
 
-  it("begins anew after a hole, behind which nothing is final", () => {
+  it("is nothing behind a hole, where what shows is open", () => {
     const seen = observe();
     seen.see(5, 30, { 5: 1 });
-    expect(seen.see(60, 30, { 20: 1 }, { range: [20, 100] })).toEqual(["new 20=1 closed r0"]);
-    expect(seen.covered).toEqual([20, 60]);
-    expect(seen.finalUntil).toBe(3);
+    const { changes, doubt } = seen.take(seen.look(60, 30, { 20: 1 }, { range: [20, 100] }));
+    expect([changes.map(lineOf), doubt]).toEqual([["new 20=1 open r0"], "time"]);
+    expect([seen.covered, seen.finalUntil]).toEqual([[0, 5], 3]);
     expect(seen.see(60, 31, { 5: 1, 10: 1, 20: 1 })).toEqual([
       "updated 5=1 final r1",
       "new 10=1 final r0",
       "updated 20=1 final r1",
     ]);
+    expect([seen.covered, seen.finalUntil]).toEqual([[0, 60], 58]);
+  });
+
+  it("is no part of what an answer shows whose time is in doubt", () => {
+    const seen = observe();
+    seen.see(5, 30, { 5: 1 });
+    const { changes, doubt } = seen.take(seen.look(9, 1, { 5: 2, 7: 1 }, { isInDoubt: true }));
+    expect([changes.map(lineOf), doubt]).toEqual([["updated 5=2 open r1", "new 7=1 open r0"], "time"]);
+    expect([seen.covered, seen.finalUntil]).toEqual([[0, 5], 3]);
+    // Neither does it count for an absence.
+    seen.see(9, 10, {}, { isInDoubt: true });
+    expect(seen.see(9, 20, {})).toEqual([]);
   });
 });
 
@@ -161,33 +174,53 @@ describe("the service's clock", () => {
     expect(seen.book.observedAt).toBe(6 * MINUTE + 1_000);
   });
 
-  it("may go back with a jump, and takes nothing back that was reached", () => {
+  it("may go back with another epoch, which takes nothing back that was told", () => {
     const seen = observe();
     seen.see(8, 1, { 4: 1, 6: 1, 8: 1 });
-    const jumped = { epoch: 1 };
-    expect(seen.see(6, 30, { 4: 2, 6: 2, 7: 1, 8: 2 }, jumped)).toEqual([
+    expect([seen.finalUntil, seen.covered]).toEqual([6, [0, 8]]);
+    expect(seen.see(6, 30, { 4: 2, 6: 2, 7: 1, 8: 2 }, { epoch: 1 })).toEqual([
       "updated 6=2 closed r1",
       "new 7=1 open r0",
       "updated 8=2 open r1",
     ]);
-    expect(seen.finalUntil).toBe(6);
-    expect(seen.covered).toEqual([0, 8]);
+    // Behind the newest final candle nothing is final any more.
+    expect([seen.finalUntil, seen.covered]).toEqual([5, [0, 6]]);
     expect(seen.book.observedAt).toBe(6.5 * MINUTE);
-    expect(seen.see(9, 1, { 6: 2, 7: 1, 8: 2 }, jumped)).toEqual([
+    expect(seen.see(9, 1, { 5: 3, 6: 2, 7: 1, 8: 2 }, { epoch: 1 })).toEqual([
+      "new 5=3 final r0",
       "updated 6=2 final r2",
       "updated 7=1 closed r1",
       "updated 8=2 closed r2",
     ]);
   });
+
+  it("of another epoch makes an end of what was in doubt by the clock before", () => {
+    const seen = observe();
+    seen.see(5, 30, { 3: 1, 4: 1, 5: 1 });
+    seen.see(5, 31, { 3: 1, 5: 1 });
+    expect(seen.see(5, 40, { 3: 1, 5: 1 }, { epoch: 1 })).toEqual([]);
+    expect(seen.see(5, 41, { 3: 1, 5: 1 }, { epoch: 1 })).toEqual(["removed 4=1 closed r1"]);
+  });
 });
 
-it("takes no candle from outside the range that was asked for", () => {
-  const seen = observe();
-  expect(seen.see(9, 30, { 3: 1, 4: 1, 6: 1, 7: 1, 8: 1 }, { range: [4, 7] })).toEqual([
-    "new 4=1 closed r0",
-    "new 6=1 closed r0",
-  ]);
-  expect(seen.kept).toEqual([4, 6]);
+describe("a book that has not seen a candle yet", () => {
+  it("takes its first one, though it lies in what was taken for silent", () => {
+    const seen = observe({}, []);
+    seen.see(9, 0, {});
+    seen.see(9, 30, {});
+    expect([seen.finalUntil, seen.covered]).toEqual([7, [0, 8]]);
+    // All since then is to be asked for again, at once.
+    const { changes, doubt } = seen.take(seen.look(9, 50, { 5: 1 }, { range: [7, 10] }));
+    expect([changes.map(lineOf), doubt, seen.finalUntil]).toEqual([["new 5=1 open r0"], "time", 5]);
+    expect(seen.see(9, 51, { 5: 1 }, { range: [5, 10] })).toEqual(["updated 5=1 final r1"]);
+    expect(seen.finalUntil).toBe(7);
+    expect(seen.see(9, 52, { 4: 1, 5: 1 }, { range: [7, 10] })).toEqual([]);
+  });
+
+  it("takes none from before it begins", () => {
+    const seen = observe({}, []);
+    expect(seen.see(9, 1, { [-3]: 1, 8: 1 }, { range: [0, 10] })).toEqual(["new 8=1 closed r0"]);
+  });
 });
 
 it("never goes back to an earlier status", () => {

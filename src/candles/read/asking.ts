@@ -1,0 +1,51 @@
+import { ContractError } from "../../errors.js";
+import type { CandleRules } from "../rules.js";
+import {
+  APART,
+  type CandleBook,
+  isGone,
+  type Judgement,
+  judge,
+  lacksAllTwice,
+  withoutAnchors,
+} from "./book.js";
+import type { Page, ReadOptions, SeriesPages } from "./pages.js";
+
+/** How often something is asked again, by a slot or a read, before it is left to the next slot, or fails. */
+export const ASKS = 2;
+/** How often the pause doubles before something is asked again of which the last answer was too old. */
+const MOST_DOUBLINGS = 6;
+
+/** Judges an answer. Where a second one has lacked all anchors, these are asked for alone: they may be gone. */
+export async function judged(
+  pages: SeriesPages,
+  rules: CandleRules,
+  book: CandleBook,
+  page: Page,
+  options: ReadOptions,
+): Promise<Judgement> {
+  const judgement = judge(rules, book, page);
+  if (!lacksAllTwice(judgement.book, page.at)) return judgement;
+  const { anchors, lacking: missedAt } = judgement.book;
+  if (!isGone(rules, page, anchors[0]!, missedAt.get(anchors[0]!)!)) return judgement;
+  const range = { from: anchors[0]!, to: rules.intervals.end(anchors.at(-1)!) };
+  const alone = await pages.read({ ...range, anchors }, options);
+  if (alone.lacking.size < anchors.length) {
+    // Those that it shows are there: whether they are lacking is asked anew.
+    const lacking = new Map([...alone.lacking].map((anchor) => [anchor, alone.at]));
+    return { ...judgement, book: { ...judgement.book, lacking } };
+  }
+  // What the answer in hand lacks may be gone, or cut: only a fresh one can tell.
+  return { ...judgement, book: withoutAnchors(judgement.book), doubt: "time" };
+}
+
+/** The error of a read of which even the last answer was not whole. */
+export function notWhole({ refusal }: Page): ContractError {
+  if (refusal instanceof ContractError) return refusal;
+  return new ContractError(["result"], "lacks candles that were there: it is not whole");
+}
+
+/** The pause before something is asked again whose last answers, so many in a row, were too old, in ms. */
+export function pauseAfterStale(stale: number): number {
+  return APART * 2 ** Math.min(stale - 1, MOST_DOUBLINGS);
+}

@@ -1,0 +1,117 @@
+import type { ClientCore } from "../../client/core.js";
+import { sleepUntil } from "../../client/timers.js";
+import { type CandleRules, windowStart } from "../rules.js";
+import { ASKS, judged, notWhole, pauseAfterStale } from "./asking.js";
+import { EARLIEST } from "./beginning.js";
+import { APART, emptyBook, pauseFor } from "./book.js";
+import type { FinalPart, ForwardOptions } from "./forward.js";
+import { FULL_PAGE, type ReadOptions, type SeriesPages } from "./pages.js";
+import { limitOf, type Stride, startOfRange, strideAfter, strideOver } from "./stride.js";
+
+export interface BackwardOptions extends Pick<ForwardOptions, "skipsRows" | "onDropped" | "onGone"> {
+  /** How many candles are wanted. */
+  readonly count: number;
+  /** The end of the newest of them, asked anew until one is found, as the first answer may tell the time. */
+  readonly until: () => number;
+  /** The parts that were found by a walk that has failed; this one goes on from there, and adds to them. */
+  readonly parts: FinalPart[];
+}
+
+/**
+ * Reads a series back until `count` candles are found, or it begins. The parts ascend, and the first one begins at the
+ * first of these candles. Each answer has to show the first candle of the part after it. The silence before the series
+ * counts once a second answer, made apart, has shown it.
+ */
+export async function readBackward(
+  core: ClientCore,
+  pages: SeriesPages,
+  rules: CandleRules,
+  { count, until, parts, skipsRows, onDropped, onGone }: BackwardOptions,
+  options: ReadOptions,
+): Promise<readonly FinalPart[]> {
+  const { intervals } = rules;
+  const { scheduler } = core;
+  const pause = (ms: number) => sleepUntil(scheduler, scheduler.now() + ms, options.signal);
+  const earliest = () => Math.max(intervals.start(EARLIEST), intervals.start(pages.beginning.start ?? 0));
+  const endOf = () => parts[0]?.from ?? until();
+  const anchorsOf = () => {
+    const first = parts[0]?.candles[0];
+    return first === undefined ? [] : [first.timestamp];
+  };
+  let stride: Stride = { length: Math.min(FULL_PAGE, Math.max(1, count)) };
+  let book = emptyBook(endOf(), anchorsOf());
+  /** When an answer was made that shows nothing from the earliest start on. */
+  let silentAt: number | undefined;
+  let [asks, stale] = [0, 0];
+  for (;;) {
+    const missing = parts.reduce((left, { candles }) => left - candles.length, count);
+    const to = endOf();
+    if (missing <= 0 || to <= earliest()) return parts;
+    const from = startOfRange(intervals, stride, to, earliest());
+    const { anchors } = book;
+    const page = await pages.read({ from, to, anchors, searchUntil: to, ...limitOf(stride) }, options);
+    if (page === undefined) {
+      stride = strideAfter(stride, page);
+      continue;
+    }
+    if (windowStart(rules, page.at) < to) {
+      // By the service's clock it ends sooner.
+      if (endOf() < to) continue;
+      // A cache may give an answer from before the range was final.
+      stale += 1;
+      await pause(pauseAfterStale(stale));
+      continue;
+    }
+    stale = 0;
+    // What lies before the first row is read with the next range.
+    const inRange = page.candles.filter(({ timestamp }) => timestamp >= from);
+    const start = Math.min(inRange[0]?.timestamp ?? to, page.broken[0] ?? to);
+    const isSilent = start === to;
+    const part = { ...page, from: isSilent ? from : start, bornAt: to };
+    const before = { ...book, finalUntil: part.from, coveredFrom: part.from, coveredUntil: part.from };
+    const judgement = await judged(pages, rules, before, part, options);
+    book = judgement.book;
+    if (judgement.dropped.length > 0) {
+      if (!skipsRows) throw notWhole(page);
+      onDropped?.(judgement.dropped, page);
+    }
+    if (book.finalUntil < to || judgement.doubt !== undefined) {
+      const isGone = book.anchors.length === 0 && anchors.length > 0;
+      if (isGone) {
+        onGone?.(anchors);
+        parts.splice(0, 1, ...withoutFirst(parts[0]!));
+        book = emptyBook(endOf(), anchorsOf());
+      }
+      asks = isGone ? 0 : asks + 1;
+      if (asks > ASKS) throw notWhole(page);
+      await pause(pauseFor(judgement.doubt) ?? APART);
+      continue;
+    }
+    asks = 0;
+    const { at: observedAt, epoch, hasUnplaced } = page;
+    const common = { unreadable: new Set(page.broken), hasUnplaced, observedAt, epoch };
+    if (inRange.length > 0) {
+      const candles = inRange.slice(-missing);
+      const first = candles.length < inRange.length ? candles[0]!.timestamp : start;
+      parts.unshift({ from: first, to, candles, ...common });
+      book = emptyBook(first, anchorsOf());
+      stride = strideAfter(stride, page);
+      silentAt = undefined;
+    } else if (from > earliest()) {
+      await pages.beginning.learnCreation(page.at, options);
+      stride = strideOver(stride, from);
+    } else if (silentAt !== undefined && page.at >= silentAt + APART) {
+      parts.unshift({ from, to, candles: [], ...common });
+      return parts;
+    } else {
+      silentAt ??= page.at;
+      await pause(APART);
+    }
+  }
+}
+
+/** A part without its first candle, which is gone: what lies before the next one is read again. */
+function withoutFirst(part: FinalPart): readonly FinalPart[] {
+  const candles = part.candles.slice(1);
+  return candles.length > 0 ? [{ ...part, from: candles[0]!.timestamp, candles }] : [];
+}

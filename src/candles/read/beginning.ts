@@ -1,0 +1,207 @@
+import type { ClientCore, Priority } from "../../client/core.js";
+import type { PairFacts } from "../../client/known-pairs.js";
+import { pageFactsOf } from "../../client/send/walk.js";
+import type { Series } from "../../contract/model.js";
+import { ohlcvRoute, snipersRoute } from "../../contract/routes.js";
+import { mostRows, readOhlcvBody, readSniperBody } from "../../contract/wire.js";
+import { PairstreamError } from "../../errors.js";
+import type { Intervals } from "../../timeframe.js";
+
+export interface ReadOptions {
+  readonly priority: Priority;
+  readonly signal: AbortSignal;
+}
+
+/** The pause before the next sniper report, in ms, if the last one did not tell the creation. */
+const REPORT_PAUSE = 60_000;
+/** How many times longer each range of a search is than the one before. */
+const STRIDE = 4;
+/** What is sought for, and what is known of that. */
+interface Sought {
+  readonly start: number;
+  readonly end: number;
+  readonly at: number;
+  readonly isSilent: boolean;
+  readonly known: number | undefined;
+}
+
+/** No chain with token pairs is older. */
+export const EARLIEST = Date.UTC(2009, 0, 1);
+
+/**
+ * Where a series begins. A range that starts before the pair's creation can come back empty although it holds candles, so
+ * an empty answer alone proves no silence. Where that is so, ranges answer from one start on, and from none before it.
+ */
+export class Beginning {
+  readonly #core: ClientCore;
+  readonly #series: Series;
+  readonly #intervals: Intervals;
+  /** What is known of the pair, shared by all who read it. */
+  readonly #facts: PairFacts;
+  /** The earliest start that has answered, and the latest that came back empty although rows follow. */
+  #answered = Number.POSITIVE_INFINITY;
+  #hidden = Number.NEGATIVE_INFINITY;
+
+  constructor(core: ClientCore, series: Series, intervals: Intervals) {
+    this.#core = core;
+    this.#series = series;
+    this.#intervals = intervals;
+    this.#facts = core.pairs.of(series);
+  }
+
+  /** The start of the interval in which the pair was created, as its sniper report tells. */
+  get createdIn(): number | undefined {
+    const { createdAt } = this.#facts;
+    return createdAt === undefined ? undefined : this.#intervals.start(createdAt);
+  }
+
+  /** The first start that answers, where earlier ones are known to come back empty. */
+  get #opening(): number | undefined {
+    return this.#facts.firstAnswered[this.#series.timeframe];
+  }
+
+  /** The start of the interval before which there is nothing, or nothing that shows. */
+  get start(): number | undefined {
+    return this.#opening ?? this.createdIn;
+  }
+
+  /** Whether a range that starts there hides nothing. */
+  isReached(start: number): boolean {
+    return start >= Math.min(this.#answered, this.start ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Takes note that a range from `start` on has answered with rows. */
+  noteAnswer(start: number): void {
+    this.#answered = Math.min(this.#answered, start);
+    if (start <= this.#hidden) this.#hidden = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Takes note that a range from `start` on has come back empty although rows follow. */
+  noteHidden(start: number): void {
+    this.#hidden = Math.max(this.#hidden, start);
+  }
+
+  /** Whether a range from `start` on would come back empty, as far as that is known. */
+  isHidden(start: number): boolean {
+    return start <= this.#hidden;
+  }
+
+  /** From where to ask for what begins at `start` to get an answer; `anchor`: a known candle after that, which it has to show. */
+  answeringFrom(start: number, anchor: number | undefined): number {
+    const isReached = anchor !== undefined && this.#answered <= anchor;
+    return Math.max(start, this.#opening ?? start, isReached ? this.#answered : start);
+  }
+
+  /**
+   * Finds out whether ranges that begin at `start` hide rows from before `end`; `at`: the service's time; `isSilent`:
+   * whether that very range has just come back empty; `known`: a candle that has been shown before.
+   */
+  async seek({ start, end, at, isSilent, known }: Sought, options: ReadOptions): Promise<void> {
+    await this.learnCreation(at, options);
+    if (!isSilent && (await this.#answers(start, end, options))) return;
+    const { createdIn } = this;
+    if (createdIn === undefined) await this.#find(start, end, known, options);
+    else if (createdIn > start && createdIn < end && (await this.#answers(createdIn, end, options)))
+      this.#open(createdIn);
+  }
+
+  #open(start: number): void {
+    this.#facts.firstAnswered[this.#series.timeframe] = start;
+  }
+
+  /** Asks the sniper report, which only mainnet has, when the pair was created; `at`: the service's time. */
+  async learnCreation(at: number, options: ReadOptions): Promise<void> {
+    const facts = this.#facts;
+    if (facts.createdAt !== undefined || this.#series.network !== "mainnet") return;
+    if (facts.report === undefined) {
+      if (Math.abs(at - facts.reportedAt) < REPORT_PAUSE) return;
+      facts.reportedAt = at;
+      facts.report = this.#askReport(options).finally(() => {
+        facts.report = undefined;
+      });
+    }
+    // Whoever has asked may leave meanwhile.
+    await facts.report.catch(() => {});
+    options.signal.throwIfAborted();
+  }
+
+  async #askReport({ priority, signal }: ReadOptions): Promise<void> {
+    try {
+      const route = snipersRoute({ pairAddress: this.#series.pairAddress });
+      const { value } = await this.#core.send({ route, priority, signal, parse: readSniperBody });
+      this.#facts.createdAt = value.report.blockTimestamp ?? undefined;
+    } catch (error) {
+      // The report is only a help; what is wrong with the service shows in the next read of candles.
+      if (!(error instanceof PairstreamError)) throw error;
+    }
+  }
+
+  /**
+   * Finds the first start that answers, for ranges that end at `end`: they begin further and further back, and then
+   * halfway between the last that answered and the first that did not. It misses a pair whose whole life lies between two
+   * of these starts.
+   */
+  async #find(from: number, end: number, known: number | undefined, options: ReadOptions): Promise<void> {
+    const { shift, count } = this.#intervals;
+    let answered = this.#answered < end ? this.#answered : Number.POSITIVE_INFINITY;
+    if (known !== undefined) {
+      // A service that does not even show what it has shown before hides nothing: it shows nothing at all.
+      const shown = shift(known, -1);
+      if (!(await this.#answers(shown, end, options))) return;
+      answered = Math.min(answered, shown);
+    }
+    let hidden = Math.max(from, this.#hidden);
+    for (let back = 2; ; back *= STRIDE) {
+      const start = shift(end, -back);
+      if (start <= hidden) break;
+      if (start >= answered) continue;
+      if (await this.#answers(start, end, options)) answered = start;
+      else if (answered !== Number.POSITIVE_INFINITY) {
+        hidden = start;
+        break;
+      }
+    }
+    if (answered === Number.POSITIVE_INFINITY) return;
+    while (count(hidden, answered) > 1) {
+      this.#hidden = hidden;
+      const middle = shift(hidden, Math.floor(count(hidden, answered) / 2));
+      if (await this.#answers(middle, end, options)) answered = middle;
+      else hidden = middle;
+    }
+    // One answer that was empty by chance would cut the series short for good.
+    if (await this.#answers(hidden, end, options)) return;
+    this.#hidden = hidden;
+    this.#open(answered);
+  }
+
+  /** The newest candle before `end`; `undefined` if none shows, or the service tells of the oldest first. */
+  async candleBefore(end: number, options: ReadOptions): Promise<number | undefined> {
+    const start = this.start ?? this.#intervals.start(EARLIEST);
+    if (start >= end) return undefined;
+    const { shown } = await this.#ask(start, end, options, 2);
+    const [first, second] = shown.filter((timestamp) => timestamp < end);
+    const isCandle = first !== undefined && this.#intervals.start(first) === first;
+    return isCandle && first >= (second ?? first) ? first : undefined;
+  }
+
+  /** Whether the service has any row of `[start, end)` to show. */
+  async #answers(start: number, end: number, options: ReadOptions): Promise<boolean> {
+    return (await this.#ask(start, end, options)).rows > 0;
+  }
+
+  async #ask(start: number, end: number, { priority, signal }: ReadOptions, limit = 1) {
+    const { value } = await this.#core.send({
+      route: ohlcvRoute({ ...this.#series, from: start, to: end, limit }),
+      priority,
+      signal,
+      parse: (text) => {
+        const most = mostRows(this.#intervals.count(start, end));
+        const { page, refused } = readOhlcvBody(text, this.#series, () => true, most);
+        const shown = page.result.map(({ timestamp }) => timestamp);
+        return { rows: pageFactsOf(page, refused).rows, shown };
+      },
+    });
+    if (value.rows > 0) this.noteAnswer(start);
+    return value;
+  }
+}

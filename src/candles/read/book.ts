@@ -1,0 +1,505 @@
+import type { Candle } from "../../contract/model.js";
+import { type CandleStatus, isSame, laterOf } from "../event.js";
+import type { Page } from "../read/pages.js";
+import { type CandleRules, settledUntil, windowStart } from "../rules.js";
+
+/** What one answer changed about one candle. */
+export type CandleChange = {
+  readonly candle: Candle;
+  readonly status: CandleStatus;
+  readonly revision: number;
+} & ({ readonly type: "new" | "removed" } | { readonly type: "updated"; readonly previous: Candle });
+
+/** A candle that may still change. */
+export interface CandleEntry {
+  readonly candle: Candle;
+  readonly status: CandleStatus;
+  readonly revision: number;
+  /** When the service made the first answer that lacks it; absent where the last one has shown it. */
+  readonly missedAt?: number | undefined;
+}
+
+/** A row that breaks the contract. */
+interface BrokenRow {
+  /** How many answers in a row have held it, and when the last of them was made. */
+  readonly reads: number;
+  readonly at: number;
+  /** When the first answer was made that lacks it. */
+  readonly missedAt?: number | undefined;
+}
+
+/** All that is known of a series while it is read, and all that decides about its candles. */
+export interface CandleBook {
+  /** The candles that may still change, ascending. */
+  readonly entries: readonly CandleEntry[];
+  /** The newest final candles, ascending. Every answer has to show them: one that lacks any is not whole. */
+  readonly anchors: readonly number[];
+  /** Those that the last answer has lacked, each with when the service made the first answer that lacks it. */
+  readonly lacking: ReadonlyMap<number, number>;
+  /** Up to where an answer has shown nothing from `finalUntil` on, with nothing before that, and when it was made. */
+  readonly silence?: { readonly until: number; readonly at: number } | undefined;
+  /** The rows that cannot be read, by interval; `undefined`: one that has none. */
+  readonly broken: ReadonlyMap<number | undefined, BrokenRow>;
+  /** Every interval before it is final. */
+  readonly finalUntil: number;
+  /** Every interval in `[coveredFrom, coveredUntil)` has been seen after it had ended and settled. */
+  readonly coveredFrom: number;
+  readonly coveredUntil: number;
+  /** The service's clock, as of the newest answer, and its epoch. */
+  readonly observedAt: number;
+  readonly epoch: number | undefined;
+}
+
+/**
+ * What is in doubt after an answer: when it was made, and so all that depends on that; whether it holds all it should; or
+ * only a silence at its beginning, which a second answer has to show as well.
+ */
+export type Doubt = "time" | "rows" | "silence";
+
+/** What an answer has told. */
+export interface Judgement {
+  readonly book: CandleBook;
+  /** Ascending by timestamp. */
+  readonly changes: readonly CandleChange[];
+  /** Why another answer may tell more; absent where this one has told all there is. */
+  readonly doubt: Doubt | undefined;
+  /** The intervals whose broken rows are given up with this answer; `undefined` stands for a row without an interval. */
+  readonly dropped: readonly (number | undefined)[];
+}
+
+/** Two answers are two only if the service made them so far apart, in ms: a cache gives the same one again. */
+export const APART = 1_000;
+/** What is gone at the newest end only: for so long, in ms, and for an interval, no answer has shown it. A replica may lag. */
+const NEWEST_END = 5_000;
+/** In so many answers a row is read before it is given up. */
+const BROKEN_READS = 3;
+/** One anchor is too weak: a fault that takes rows out at random mostly leaves it in. */
+const ANCHORS = 4;
+
+const NOTHING: readonly CandleChange[] = [];
+const NONE_BROKEN: ReadonlyMap<number | undefined, BrokenRow> = new Map();
+const NONE_LACKING: ReadonlyMap<number, number> = new Map();
+
+/** A book that knows nothing, to be read from `from` on, the start of an interval. */
+export function emptyBook(from: number, anchors: readonly number[] = []): CandleBook {
+  return {
+    entries: [],
+    anchors,
+    lacking: NONE_LACKING,
+    broken: NONE_BROKEN,
+    finalUntil: from,
+    coveredFrom: from,
+    coveredUntil: from,
+    observedAt: Number.NEGATIVE_INFINITY,
+    epoch: undefined,
+  };
+}
+
+/**
+ * What an answer makes of a book.
+ *
+ * What an answer shows exists. What it lacks is gone only if the answer is whole, and a second one, made a second later,
+ * lacks it too. Until then it stays as it is, and nothing from there on closes, becomes final or is covered.
+ */
+export function judge(rules: CandleRules, known: CandleBook, page: Page): Judgement {
+  const isSameClock = known.epoch === undefined || known.epoch === page.epoch;
+  const book = withFirstCandle(isSameClock ? known : byAnotherClock(rules, known, page), page);
+  const { at, to } = page;
+  const lacking = anchorsLacking(book, page);
+  const gone = anchorsGone(rules, book, page, lacking);
+  const unplaced = page.hasUnplaced ? readAgain(book.broken.get(undefined), at) : undefined;
+  // Behind a hole nothing is known.
+  const isJoined = page.from <= book.finalUntil;
+  const isCut = lacking.size > gone.size || page.isUnfinished === true;
+  const isWhole = isJoined && !page.isInDoubt && !isCut && !isDoubted(unplaced);
+  const settled = Math.min(settledUntil(rules, at), to);
+  const window = Math.min(windowStart(rules, at), to);
+  const silentUntil = silenceOf(book, page);
+  const isSecond = book.silence !== undefined && isApart(at, book.silence.at);
+  const heardUntil = isSecond ? Math.max(book.finalUntil, book.silence!.until) : book.finalUntil;
+  const isHeard = heardUntil >= silentUntil;
+  const reach = isHeard ? to : heardUntil;
+
+  const comparison = new Comparison(rules, book, page, {
+    isWhole,
+    // A row without a place may be that of any candle.
+    isAbsenceKnown: unplaced === undefined,
+    settled,
+    finalUntil: Math.min(window, reach),
+  });
+  if (unplaced !== undefined) comparison.keepBroken(undefined, unplaced);
+  const { entries, changes, broken, dropped, hold, hasDoubt } = comparison;
+
+  let { finalUntil, coveredFrom, coveredUntil, anchors, silence } = book;
+  const isEmpty = silentUntil >= to;
+  if (isWhole) {
+    finalUntil = Math.max(finalUntil, Math.min(window, reach, hold));
+    anchors = anchorsAfter(book, page, gone, finalUntil);
+    if (unplaced === undefined) {
+      const knownUntil = Math.min(settled, isEmpty ? reach : to, hold);
+      ({ coveredFrom, coveredUntil } = covered(rules, book, page, { broken, finalUntil }, knownUntil));
+    }
+    if (silentUntil <= book.finalUntil || silentUntil < finalUntil) silence = undefined;
+    else {
+      const until = Math.min(settled, silentUntil);
+      if (silence === undefined || isSecond || until > silence.until) silence = { until, at };
+    }
+  }
+  // A silence of one interval is left to the next slot.
+  const [seen, wanted] = isEmpty ? [Math.max(heardUntil, book.coveredUntil), settled] : [heardUntil, window];
+  const isHeldBack = isWhole && !isHeard && rules.intervals.count(seen, wanted) > 1;
+  const doubt =
+    page.isInDoubt || !isJoined ? "time" : !isWhole || hasDoubt ? "rows" : isHeldBack ? "silence" : undefined;
+  return {
+    book: {
+      entries,
+      anchors,
+      lacking: page.isInDoubt ? book.lacking : lacking,
+      silence,
+      broken,
+      finalUntil,
+      coveredFrom,
+      coveredUntil,
+      observedAt: Math.max(at, book.observedAt),
+      epoch: page.epoch,
+    },
+    changes,
+    doubt,
+    dropped,
+  };
+}
+
+/** After how many ms to ask again where something is in doubt: at once, or when a cache has another answer. */
+export function pauseFor(doubt: Doubt | undefined): number | undefined {
+  return doubt && (doubt === "time" ? 0 : APART);
+}
+
+/** Whether an answer, and one before it made apart, lack all anchors: either both were cut, or the anchors are gone. */
+export function lacksAllTwice({ anchors, lacking }: CandleBook, at: number): boolean {
+  const due = dueBy(anchors, at);
+  return due.length > 0 && due.every((anchor) => isApart(at, lacking.get(anchor) ?? at));
+}
+
+/** The book without its anchors, which are gone. What was told up to here stays as it is; what is covered begins anew. */
+export function withoutAnchors(book: CandleBook): CandleBook {
+  const { finalUntil, coveredUntil } = book;
+  return { ...book, anchors: [], lacking: NONE_LACKING, coveredFrom: Math.min(finalUntil, coveredUntil) };
+}
+
+/** Whether all that has settled by the last answer is covered, or is a silence that the next one will confirm. */
+export function isCurrent(rules: CandleRules, { coveredUntil, observedAt, silence }: CandleBook): boolean {
+  const missing = rules.intervals.count(coveredUntil, settledUntil(rules, observedAt));
+  return missing <= (silence === undefined ? 0 : 1);
+}
+
+/** The same book by another clock: what was over by one that ran ahead may be still to come. */
+function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch }: Page): CandleBook {
+  const { anchors, coveredFrom } = book;
+  const seenUntil =
+    anchors.length === 0
+      ? Math.min(coveredFrom, windowStart(rules, at))
+      : rules.intervals.end(anchors.at(-1)!);
+  // What ran ahead has passed over candles: nothing counts behind the last one that was seen.
+  const hasRunAhead = book.finalUntil > rules.intervals.start(at);
+  const over = hasRunAhead ? seenUntil : Math.max(windowStart(rules, at), seenUntil);
+  const known = Math.min(settledUntil(rules, at), hasRunAhead ? seenUntil : Number.POSITIVE_INFINITY);
+  const coveredUntil = Math.min(book.coveredUntil, Math.max(known, coveredFrom));
+  return {
+    ...book,
+    entries: book.entries.map(({ candle, status, revision }) => ({ candle, status, revision })),
+    lacking: NONE_LACKING,
+    silence: undefined,
+    finalUntil: Math.min(book.finalUntil, over),
+    coveredFrom: Math.min(coveredFrom, coveredUntil),
+    coveredUntil,
+    observedAt: Number.NEGATIVE_INFINITY,
+    epoch,
+  };
+}
+
+/**
+ * A book that has seen no candle yet, as it would be without what it has taken for silent: where ranges that start before a
+ * pair's creation come back empty, its first candle shows only once the window has passed it.
+ */
+function withFirstCandle(book: CandleBook, { candles: [first] }: Page): CandleBook {
+  const { entries, anchors, coveredFrom, finalUntil } = book;
+  const isBlank = entries.length === 0 && anchors.length === 0;
+  if (!isBlank || first === undefined || first.timestamp >= finalUntil) return book;
+  return { ...book, finalUntil: Math.max(first.timestamp, Math.min(coveredFrom, finalUntil)) };
+}
+
+function isApart(at: number, before: number): boolean {
+  return at >= before + APART;
+}
+
+/** Those anchors that an answer made then can show: by a clock that was set back some may lie ahead. */
+function dueBy(anchors: readonly number[], at: number): readonly number[] {
+  return anchors.length === 0 || anchors.at(-1)! < at ? anchors : anchors.filter((anchor) => anchor < at);
+}
+
+/** The anchors that an answer lacks, each with when the first answer was made that lacks it. */
+function anchorsLacking(
+  { anchors, lacking: before }: CandleBook,
+  { lacking, at }: Page,
+): ReadonlyMap<number, number> {
+  if (lacking.size === 0) return NONE_LACKING;
+  const own = dueBy(anchors, at).filter((anchor) => lacking.has(anchor));
+  return new Map(own.map((anchor) => [anchor, Math.min(before.get(anchor) ?? at, at)]));
+}
+
+/** Those of them that are gone: answers made apart have lacked them, and this one shows another anchor. */
+function anchorsGone(
+  rules: CandleRules,
+  { anchors }: CandleBook,
+  page: Page,
+  lacking: ReadonlyMap<number, number>,
+): ReadonlySet<number> {
+  const gone = new Set<number>();
+  if (lacking.size === dueBy(anchors, page.at).length) return gone;
+  for (const [anchor, missedAt] of lacking) if (isGone(rules, page, anchor, missedAt)) gone.add(anchor);
+  return gone;
+}
+
+/**
+ * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. Where it shows nothing newer it
+ * is more likely that of a machine that is behind.
+ */
+export function isGone(
+  { intervals }: CandleRules,
+  { at, candles, broken }: Page,
+  timestamp: number,
+  missedAt: number,
+): boolean {
+  const isNewestEnd = timestamp > Math.max(candles.at(-1)?.timestamp ?? 0, broken.at(-1) ?? 0);
+  const length = intervals.end(timestamp) - timestamp;
+  return at >= missedAt + (isNewestEnd ? Math.max(NEWEST_END, length) : APART);
+}
+
+/** A row that is broken in another answer as well. A copy of one answer is none. */
+function readAgain(before: BrokenRow | undefined, at: number): BrokenRow {
+  if (before === undefined) return { reads: 1, at };
+  return isApart(at, before.at) ? { reads: before.reads + 1, at } : { reads: before.reads, at: before.at };
+}
+
+/** Whether a broken row may still turn out to be readable. */
+function isDoubted(row: BrokenRow | undefined): boolean {
+  return row !== undefined && row.reads < BROKEN_READS;
+}
+
+function anchorsAfter(
+  { anchors, coveredFrom, finalUntil: before }: CandleBook,
+  { candles }: Page,
+  gone: ReadonlySet<number>,
+  finalUntil: number,
+): readonly number[] {
+  const finals: number[] = [];
+  for (const { timestamp } of candles) {
+    if (timestamp >= finalUntil) break;
+    // What turns up in a silence that was final is not known: nobody has been told of it.
+    const isPassed = timestamp >= coveredFrom && timestamp < before;
+    if (timestamp > (anchors.at(-1) ?? 0) && !isPassed) finals.push(timestamp);
+  }
+  if (finals.length === 0 && gone.size === 0) return anchors;
+  return [...anchors.filter((anchor) => !gone.has(anchor)), ...finals].slice(-ANCHORS);
+}
+
+/**
+ * Where the silence ends that an answer begins with: that is none if it shows a candle from before. A service that cuts an
+ * answer leaves out its oldest rows.
+ */
+function silenceOf({ finalUntil }: CandleBook, { candles, broken, bornAt, to }: Page): number {
+  const first = Math.min(candles[0]?.timestamp ?? to, broken[0] ?? to);
+  return first < finalUntil || first <= (bornAt ?? finalUntil) ? finalUntil : first;
+}
+
+/** How far an answer is believed. */
+interface Belief {
+  readonly isWhole: boolean;
+  readonly isAbsenceKnown: boolean;
+  /** The intervals before it are over and settled; those before `finalUntil` cannot change any more. */
+  readonly settled: number;
+  readonly finalUntil: number;
+}
+
+/** An answer held against a book, interval by interval, ascending. */
+class Comparison {
+  readonly entries: CandleEntry[] = [];
+  readonly dropped: (number | undefined)[] = [];
+  /** The first interval in doubt: nothing from there on closes. */
+  hold = Number.POSITIVE_INFINITY;
+  /** Whether another answer may settle a doubt. */
+  hasDoubt = false;
+  readonly #rules: CandleRules;
+  readonly #known: CandleBook;
+  readonly #page: Page;
+  readonly #belief: Belief;
+  /** An array takes room for seventeen with its first `push`, and most answers change one candle. */
+  #told: CandleChange[] | undefined;
+  #broken: Map<number | undefined, BrokenRow> | undefined;
+
+  constructor(rules: CandleRules, book: CandleBook, page: Page, belief: Belief) {
+    this.#rules = rules;
+    this.#known = book;
+    this.#page = page;
+    this.#belief = belief;
+    const { candles, broken } = page;
+    const { entries, finalUntil } = book;
+    const troubled = troubledIntervals(book, page);
+    const isBroken = (start: number) => broken.includes(start);
+    let [entryAt, candleAt, troubleAt] = [0, 0, 0];
+    while (candleAt < candles.length && candles[candleAt]!.timestamp < finalUntil) candleAt += 1;
+    for (;;) {
+      const candle = candles[candleAt];
+      const entry = entries[entryAt];
+      const trouble = troubled[troubleAt];
+      const start = Math.min(
+        candle?.timestamp ?? Number.POSITIVE_INFINITY,
+        entry?.candle.timestamp ?? Number.POSITIVE_INFINITY,
+        trouble ?? Number.POSITIVE_INFINITY,
+      );
+      if (start === Number.POSITIVE_INFINITY) return;
+      const known = entry?.candle.timestamp === start ? entry : undefined;
+      if (known !== undefined) entryAt += 1;
+      if (trouble === start) troubleAt += 1;
+      if (candle?.timestamp === start) {
+        candleAt += 1;
+        this.#show(candle, known);
+      } else if (isBroken(start)) this.#cannotRead(start, known, book.broken.get(start));
+      else if (known !== undefined) this.#miss(known);
+      else this.#missBroken(start, book.broken.get(start)!);
+    }
+  }
+
+  get changes(): readonly CandleChange[] {
+    return this.#told ?? NOTHING;
+  }
+
+  get broken(): ReadonlyMap<number | undefined, BrokenRow> {
+    return this.#broken ?? NONE_BROKEN;
+  }
+
+  /** Keeps a broken row; `start`: of its interval, if it has one. */
+  keepBroken(start: number | undefined, row: BrokenRow): void {
+    this.#broken ??= new Map();
+    this.#broken.set(start, row);
+    const before = this.#known.broken.get(start);
+    if (!isDoubted(row) && (before === undefined || isDoubted(before))) this.dropped.push(start);
+  }
+
+  #show(candle: Candle, entry: CandleEntry | undefined): void {
+    const status = laterOf(entry?.status, this.#statusNow(candle.timestamp));
+    if (entry === undefined) {
+      this.#tell({ type: "new", candle, status, revision: 0 });
+      this.#keep({ candle, status, revision: 0 });
+    } else if (status === entry.status && isSame(candle, entry.candle)) {
+      this.#keep(entry.missedAt === undefined ? entry : { candle, status, revision: entry.revision });
+    } else {
+      const revision = entry.revision + 1;
+      this.#tell({ type: "updated", candle, previous: entry.candle, status, revision });
+      this.#keep({ candle, status, revision });
+    }
+  }
+
+  #miss(entry: CandleEntry): void {
+    const { candle, status, revision, missedAt } = entry;
+    const { timestamp } = candle;
+    const { isWhole, isAbsenceKnown } = this.#belief;
+    if (!this.#isAsked(timestamp) || !isWhole) {
+      // What was missed before stays in doubt until somebody asks for it.
+      if (missedAt !== undefined || this.#isAsked(timestamp)) this.#holdAt(timestamp);
+      this.#keep(entry);
+    } else if (!isAbsenceKnown) this.#keepUnread(entry);
+    else if (missedAt !== undefined && isGone(this.#rules, this.#page, timestamp, missedAt)) {
+      this.#tell({ type: "removed", candle, status, revision: revision + 1 });
+    } else {
+      const since = Math.min(missedAt ?? this.#page.at, this.#page.at);
+      this.#holdAt(timestamp);
+      // What another answer can settle in a second it settles by then; the rest is left to the next slots.
+      this.hasDoubt ||= this.#page.at < since + 2 * APART;
+      this.#keep({ ...entry, missedAt: since });
+    }
+  }
+
+  /** A row that cannot be read still proves that there is a candle. */
+  #cannotRead(start: number, entry: CandleEntry | undefined, before: BrokenRow | undefined): void {
+    const row = readAgain(before, this.#page.at);
+    this.keepBroken(start, row);
+    if (isDoubted(row)) this.#doubt(start);
+    if (entry !== undefined) this.#keepUnread(entry);
+  }
+
+  /** A row that was there and could not be read may be there still. */
+  #missBroken(start: number, row: BrokenRow): void {
+    const missedAt = row.missedAt ?? this.#page.at;
+    if (isApart(this.#page.at, missedAt) && this.#belief.isWhole && this.#isAsked(start)) return;
+    this.keepBroken(start, { ...row, missedAt });
+    this.#doubt(start);
+  }
+
+  /** Keeps a candle as it was last read. What had closed becomes final so. */
+  #keepUnread(entry: CandleEntry): void {
+    const { candle, status, revision } = entry;
+    if (this.#statusNow(candle.timestamp) !== "final") this.#keep({ candle, status, revision });
+    else if (status === "closed")
+      this.#tell({ type: "updated", candle, previous: candle, status: "final", revision: revision + 1 });
+  }
+
+  #isAsked(timestamp: number): boolean {
+    return timestamp >= this.#page.from && timestamp < this.#page.to;
+  }
+
+  #holdAt(timestamp: number): void {
+    this.hold = Math.min(this.hold, timestamp);
+  }
+
+  #doubt(timestamp: number): void {
+    this.#holdAt(timestamp);
+    this.hasDoubt = true;
+  }
+
+  #statusNow(timestamp: number): CandleStatus {
+    const { isWhole, settled, finalUntil } = this.#belief;
+    if (!isWhole || timestamp >= this.hold || timestamp >= settled) return "open";
+    return timestamp < finalUntil ? "final" : "closed";
+  }
+
+  #tell(change: CandleChange): void {
+    if (this.#told === undefined) this.#told = [change];
+    else this.#told.push(change);
+  }
+
+  #keep(entry: CandleEntry): void {
+    if (entry.status !== "final") this.entries.push(entry);
+  }
+}
+
+/** The intervals, ascending, of rows that are broken in an answer, or were in the one before. */
+function troubledIntervals({ broken: before, finalUntil }: CandleBook, { broken }: Page): readonly number[] {
+  if (before.size === 0 && broken.length === 0) return broken;
+  const all = new Set(broken);
+  for (const start of before.keys()) if (start !== undefined) all.add(start);
+  return [...all].filter((start) => start >= finalUntil).sort((a, b) => a - b);
+}
+
+/**
+ * What is covered after an answer by which every interval until `knownUntil` is known. A broken row ends it while it may be
+ * read yet; once it is given up, or final, what is covered begins behind it, if there is anything.
+ */
+function covered(
+  { intervals }: CandleRules,
+  before: CandleBook,
+  { from }: Page,
+  { broken, finalUntil }: Pick<CandleBook, "broken" | "finalUntil">,
+  knownUntil: number,
+): Pick<CandleBook, "coveredFrom" | "coveredUntil"> {
+  const hasGone = knownUntil > before.coveredUntil;
+  let end = Math.max(before.coveredUntil, knownUntil);
+  let start = hasGone && from > before.coveredUntil ? from : before.coveredFrom;
+  for (const [at, row] of broken) {
+    if (at === undefined || at < start || at >= Math.max(end, knownUntil)) continue;
+    const isPassed = !isDoubted(row) && intervals.end(at) < end;
+    if (at < finalUntil || isPassed) start = Math.max(start, intervals.end(at));
+    else end = Math.min(end, at);
+  }
+  return { coveredFrom: Math.min(start, end), coveredUntil: end };
+}

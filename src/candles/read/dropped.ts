@@ -1,0 +1,25 @@
+import type { ClientCore } from "../../client/core.js";
+import type { Series } from "../../contract/model.js";
+import { ohlcvRoute } from "../../contract/routes.js";
+import type { Page } from "./pages.js";
+
+/** Says which rows of an answer are left out for good, as they cannot be read; `undefined`: one without an interval. */
+export function reportDropped(
+  core: ClientCore,
+  series: Series,
+  { from, to, refusal }: Page,
+  rows: readonly (number | undefined)[],
+): void {
+  if (refusal === undefined) return;
+  const url = ohlcvRoute({ ...series, from, to });
+  for (const key of rows) {
+    core.report({
+      type: "dropped",
+      at: core.scheduler.now(),
+      what: "row",
+      url,
+      key: key ?? null,
+      error: refusal,
+    });
+  }
+}

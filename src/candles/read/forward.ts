@@ -1,0 +1,117 @@
+import { type ClientCore, serviceNow } from "../../client/core.js";
+import { sleepUntil } from "../../client/timers.js";
+import type { Candle } from "../../contract/model.js";
+import type { Intervals } from "../../timeframe.js";
+import type { CandleRules } from "../rules.js";
+import { ASKS, judged, notWhole, pauseAfterStale } from "./asking.js";
+import { EARLIEST } from "./beginning.js";
+import { emptyBook, pauseFor } from "./book.js";
+import type { Page, ReadOptions, SeriesPages } from "./pages.js";
+import { endOfRange, FIRST_STRIDE, isSilent, limitOf, strideAfter, strideOver } from "./stride.js";
+
+/** A part of a series that is final: all candles of `[from, to)`, save those whose rows could not be read. */
+export interface FinalPart {
+  readonly from: number;
+  readonly to: number;
+  readonly candles: readonly Candle[];
+  readonly unreadable: ReadonlySet<number>;
+  /** Whether there was a row that could not be read and may be that of any interval. */
+  readonly hasUnplaced: boolean;
+  /** The service's clock when this was true, and its epoch. */
+  readonly observedAt: number;
+  readonly epoch: number;
+  /** Whether it comes from the client's store, and not from the service. */
+  readonly isStored?: true;
+}
+
+export interface ForwardOptions {
+  /** The first that is read; the start of an interval. */
+  readonly from: number;
+  /** Known candles before it. */
+  readonly anchors?: readonly number[];
+  /** The end, asked anew before each range, as it may be learned on the way or move. */
+  readonly until: () => number;
+  /** Whether a row that keeps breaking the contract is left out in the end; else it fails the read. */
+  readonly skipsRows: boolean;
+  /** Told of the rows of an answer that are left out. */
+  readonly onDropped?: (rows: readonly (number | undefined)[], page: Page) => void;
+  /** Told when an answer was made. */
+  readonly onAnswer?: (at: number) => void;
+  /** Told of known candles that are gone. */
+  readonly onGone?: (anchors: readonly number[]) => void;
+}
+
+/** Reads a series on, page by page, as it becomes final. Rejects where an answer is not whole even when it is asked for again. */
+export async function* readForward(
+  core: ClientCore,
+  pages: SeriesPages,
+  rules: CandleRules,
+  { from: begin, anchors: known, until, skipsRows, onDropped, onAnswer, onGone }: ForwardOptions,
+  options: ReadOptions,
+): AsyncGenerator<FinalPart> {
+  const { intervals } = rules;
+  const { scheduler } = core;
+  const pause = (ms: number) => sleepUntil(scheduler, scheduler.now() + ms, options.signal);
+  let book = emptyBook(begin, known);
+  let stride = FIRST_STRIDE;
+  /** An answer that begins with a silence: it counts once another one has shown that, too. */
+  let waiting: Page | undefined;
+  let [asks, stale] = [0, 0];
+  // From before there was any pair nothing shows: the report says where to begin.
+  if (begin < EARLIEST) await pages.beginning.learnCreation(serviceNow(core), options);
+  for (let end = until(); book.finalUntil < end; end = until()) {
+    const { finalUntil: from, anchors, silence } = book;
+    const isConfirming = waiting !== undefined && silence !== undefined;
+    let page = isConfirming || waiting?.epoch !== book.epoch ? undefined : waiting;
+    if (!isConfirming) waiting = undefined;
+    if (page === undefined) {
+      const to = isConfirming
+        ? Math.min(intervals.end(silence.until), end)
+        : endOfRange(intervals, stride, from, pages.beginning.start ?? EARLIEST, end);
+      const limit = isConfirming ? {} : limitOf(stride);
+      page = await pages.read({ from, to, anchors, searchUntil: end, ...limit }, options);
+      const isOver = page !== undefined && !isConfirming && isSilent(page) && page.to < end;
+      if (page === undefined || isOver) {
+        stride = page === undefined ? strideAfter(stride, page) : strideOver(stride, page.to);
+        continue;
+      }
+    }
+    onAnswer?.(page.at);
+    if (page.isAscending) page = upToLastRow(page, from, intervals);
+    const judgement = await judged(pages, rules, book, page, options);
+    const { changes, doubt, dropped } = judgement;
+    if (anchors.length > 0 && judgement.book.anchors.length === 0) onGone?.(anchors);
+    if (dropped.length > 0) {
+      if (!skipsRows) throw notWhole(page);
+      onDropped?.(dropped, page);
+    }
+    book = judgement.book;
+    if (doubt === "silence") waiting ??= page;
+    const hasGone = book.finalUntil > from;
+    if (hasGone) {
+      const candles = changes.flatMap(({ type, status, candle }) =>
+        type !== "removed" && status === "final" ? [candle] : [],
+      );
+      const unreadable = new Set(page.broken.filter((start) => start < book.finalUntil));
+      const { at: observedAt, epoch, hasUnplaced } = page;
+      yield { from, to: book.finalUntil, candles, unreadable, hasUnplaced, observedAt, epoch };
+    }
+    if (doubt === undefined && !isConfirming) stride = strideAfter(stride, page);
+    if (doubt === "rows" || doubt === "time") {
+      asks = hasGone ? 1 : asks + 1;
+      if (asks > ASKS) throw notWhole(page);
+      await pause(pauseFor(doubt)!);
+      continue;
+    }
+    asks = 0;
+    // A cache may give an answer once more, or one from before the range was final.
+    stale = hasGone ? 0 : stale + 1;
+    if (stale > 0) await pause(pauseAfterStale(stale));
+  }
+}
+
+/** An answer without the silence behind its last row: the next one tells whether that was cut off. */
+function upToLastRow(page: Page, from: number, intervals: Intervals): Page {
+  const last = Math.max(page.candles.at(-1)?.timestamp ?? from, page.broken.at(-1) ?? from);
+  return last > from ? { ...page, to: Math.min(page.to, intervals.end(last)) } : page;
+}

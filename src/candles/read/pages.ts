@@ -1,0 +1,218 @@
+import type { ClientCore } from "../../client/core.js";
+import { mostPagesOf, pageFactsOf } from "../../client/send/walk.js";
+import type { Candle, Series } from "../../contract/model.js";
+import { ohlcvRoute } from "../../contract/routes.js";
+import { mostRows, readOhlcvBody } from "../../contract/wire.js";
+import { ContractError, type PairstreamError } from "../../errors.js";
+import type { Intervals } from "../../timeframe.js";
+import { Beginning, type ReadOptions } from "./beginning.js";
+
+export type { ReadOptions };
+
+const MAX_LIMIT = 1_000;
+/** Candles that an answer may hold beyond its range: one on both sides, one as bounds may be inclusive, four anchors. */
+const MARGIN = 7;
+/** The longest range that takes one page. A full page may promise a next one without rows, so it is not full. */
+export const FULL_PAGE = MAX_LIMIT - MARGIN - 1;
+/** The pause between two searches for a series of which nothing shows, in ms: it doubles from the first to the last. */
+const SEARCH_PAUSE = { first: 60_000, last: 3_600_000 };
+const NONE_BROKEN: ReadonlySet<number> = new Set();
+
+/** What the service has answered about the range `[from, to)`, checked, and followed to its last page. */
+export interface Page {
+  /** The start of an interval, as is `to`. */
+  readonly from: number;
+  readonly to: number;
+  /** When the service made the answer, by its clock, at least. Instants of different epochs cannot be compared. */
+  readonly at: number;
+  readonly epoch: number;
+  /** Whether its `Date` contradicts what is known of the service's clock: then nobody knows when it was made. */
+  readonly isInDoubt: boolean;
+  /** The candles of the range, and those that it shows before that; ascending, one an interval. */
+  readonly candles: readonly Candle[];
+  /** The known candles that it was asked for and does not show. */
+  readonly lacking: ReadonlySet<number>;
+  /** The intervals of the range whose row breaks the contract, ascending. */
+  readonly broken: readonly number[];
+  /** Whether there is a row that breaks the contract and may be that of any interval. */
+  readonly hasUnplaced: boolean;
+  /** Whether its last cursor led nowhere: what it does not show is unknown. */
+  readonly isUnfinished?: boolean;
+  /** Whether its rows ascend: a service that cuts such an answer leaves out its newest. */
+  readonly isAscending?: boolean;
+  /** What is wrong with one of the broken rows, or with a cursor. */
+  readonly refusal: PairstreamError | undefined;
+  /** Whether it shows no row at all, and whether that may hide what it has. */
+  readonly isEmpty: boolean;
+  readonly mayHide: boolean;
+  /** Before which the series has nothing, or nothing that shows; absent while that is not known. */
+  readonly bornAt: number | undefined;
+}
+
+/** What to ask for. */
+export interface Wanted {
+  readonly from: number;
+  readonly to: number;
+  /** Known candles, ascending: the request covers them as well, and a whole answer shows them. */
+  readonly anchors: readonly number[];
+  /** The first candle of the range that has been shown before: where a range hides it, one that begins where that did shows it again. */
+  readonly shown?: number | undefined;
+  /** The end of the range for a request that starts at an instant of the scheduler; it counts where it is later. */
+  readonly endAt?: (now: number) => number;
+  /** Gives up, with `undefined`, once it has so many candles and more pages follow; default: never. */
+  readonly mostCandles?: number;
+  /** Up to where the series is searched for where the range shows nothing; default: its end. */
+  readonly searchUntil?: number;
+}
+
+/** The answers of a service about ranges of one series. */
+export class SeriesPages {
+  readonly beginning: Beginning;
+  readonly #core: ClientCore;
+  readonly #series: Series;
+  readonly #intervals: Intervals;
+  #searched = { at: Number.NEGATIVE_INFINITY, pause: SEARCH_PAUSE.first };
+
+  constructor(core: ClientCore, series: Series, intervals: Intervals) {
+    this.#core = core;
+    this.#series = series;
+    this.#intervals = intervals;
+    this.beginning = new Beginning(core, series, intervals);
+  }
+
+  read(wanted: Wanted & { mostCandles?: never }, options: ReadOptions): Promise<Page>;
+  read(wanted: Wanted, options: ReadOptions): Promise<Page | undefined>;
+  /** What the service shows of a range, or hides in it. */
+  async read(wanted: Wanted, options: ReadOptions): Promise<Page | undefined> {
+    const page = await this.ask(wanted, options);
+    return page && this.orHidden(wanted, page, options);
+  }
+
+  /** An answer or, where it shows nothing at all, one that shows what it hides. */
+  async orHidden(wanted: Wanted, page: Page, options: ReadOptions): Promise<Page> {
+    const isSearched = page.isEmpty && page.mayHide && !(page.bornAt !== undefined && page.to <= page.bornAt);
+    return (isSearched && (await this.#search(wanted, page, options))) || page;
+  }
+
+  /** A range that starts before the pair's creation can come back empty although it holds candles. */
+  async #search(wanted: Wanted, page: Page, options: ReadOptions): Promise<Page | undefined> {
+    const isKnown = wanted.anchors.length > 0;
+    const { at, pause } = this.#searched;
+    if (!isKnown && Math.abs(page.at - at) < pause) return undefined;
+    if (!isKnown) this.#searched = { at: page.at, pause: Math.min(2 * pause, SEARCH_PAUSE.last) };
+    const start = this.#startOf(wanted);
+    const until = Math.max(page.to, wanted.searchUntil ?? page.to, wanted.anchors.at(-1) ?? page.to);
+    // Nothing has happened yet in what is still to come.
+    const end = Math.min(until, this.#intervals.end(page.at));
+    if (start >= end) return undefined;
+    // What has been shown before is there still: one more answer tells whether this start hides it.
+    const isSilent = !isKnown && end <= page.to;
+    const known = wanted.anchors.at(-1);
+    const sought = { start, end: this.#intervals.shift(end, 1), at: page.at, isSilent, known };
+    await this.beginning.seek(sought, options);
+    const bornAt = this.beginning.start;
+    if (bornAt !== undefined && page.to <= bornAt) return { ...page, bornAt };
+    return this.#startOf(wanted) === start ? undefined : this.ask(wanted, options);
+  }
+
+  /** Where to begin to ask: an interval earlier, as bounds may be exclusive; not where ranges are known to come back empty. */
+  #startOf({ from, to, anchors: [anchor], shown }: Wanted): number {
+    const first = Math.min(from, anchor ?? from);
+    const earliest = this.#intervals.shift(first, -1);
+    const isHidden = shown !== undefined && this.beginning.isHidden(earliest);
+    const known = first < from ? first : isHidden ? shown : undefined;
+    return Math.min(this.beginning.answeringFrom(earliest, known), this.#intervals.shift(to, -1));
+  }
+
+  /** What the service shows of a range. */
+  async ask(wanted: Wanted, { priority, signal }: ReadOptions): Promise<Page | undefined> {
+    const { from, anchors, endAt, mostCandles = Number.POSITIVE_INFINITY } = wanted;
+    const intervals = this.#intervals;
+    const start = this.#startOf(wanted);
+    let { to } = wanted;
+    const end = () => intervals.shift(Math.max(to, anchors.at(-1) ?? to), 1);
+    const isWanted = (place: number | undefined) => place === undefined || (place >= from && place < to);
+    const isStart = (instant: number) => intervals.start(instant) === instant;
+    const candles = new Map<number, Candle>();
+    const broken = new Set<number>();
+    let hasUnplaced = false;
+    let refusal: PairstreamError | undefined;
+    let first: Pick<Page, "at" | "epoch"> | undefined;
+    let isInDoubt = false;
+    let isUnfinished = false;
+    let isAscending = true;
+    let last = Number.NEGATIVE_INFINITY;
+    const walk = this.#core.walk({
+      route: (cursor, now) => {
+        // A request may wait for the rate limit until its range has no end in the present any more.
+        if (cursor === undefined && endAt !== undefined) to = Math.max(to, endAt(now));
+        const limit = Math.min(MAX_LIMIT, intervals.count(from, to) + MARGIN + 1);
+        return ohlcvRoute({ ...this.#series, from: start, to: end(), limit, cursor });
+      },
+      priority,
+      signal,
+      parse: (text) => {
+        const read = readOhlcvBody(text, this.#series, isStart, mostRows(intervals.count(start, end())));
+        const places = read.refused.map(({ key }) => ({ key: key && intervals.start(key) }));
+        return { ...read, places, served: pageFactsOf(read.page, places) };
+      },
+      next: ({ served }) => served,
+      mostPages: () => mostPagesOf(intervals, start, end()),
+      needsClock: true,
+    });
+    try {
+      for await (const { value, observedAt, epoch, isInDoubt: isDoubtful, cursor } of walk) {
+        first ??= { at: observedAt, epoch };
+        isInDoubt ||= isDoubtful;
+        for (const candle of value.page.result) {
+          isAscending &&= candle.timestamp >= last;
+          last = candle.timestamp;
+          keepFuller(candles, candle);
+        }
+        for (const { key } of value.places) {
+          if (key === undefined) hasUnplaced = true;
+          else broken.add(key);
+        }
+        // What lies beside the range is not asked for.
+        refusal ??= value.refused.find((_, at) => isWanted(value.places[at]!.key))?.error;
+        if (value.served.rows > 0) this.beginning.noteAnswer(start);
+        if (cursor !== undefined && candles.size >= mostCandles) return undefined;
+      }
+    } catch (error) {
+      if (first === undefined || !(error instanceof ContractError) || error.path[0] !== "cursor") throw error;
+      isUnfinished = true;
+      refusal ??= error;
+    }
+    if (candles.size === 0 && wanted.shown !== undefined) this.beginning.noteHidden(start);
+    const shown = [...candles.values()].sort((a, b) => a.timestamp - b.timestamp);
+    const isThere = (timestamp: number) => candles.has(timestamp) || broken.has(timestamp);
+    const isIn = (timestamp: number) => timestamp >= from && timestamp < to;
+    return {
+      from,
+      to,
+      ...first!,
+      isInDoubt,
+      candles: shown.filter(({ timestamp }) => timestamp < to),
+      // A row without a place may be that of any of them.
+      lacking: hasUnplaced ? NONE_BROKEN : new Set(anchors.filter((timestamp) => !isThere(timestamp))),
+      broken: [...broken].filter((start) => isIn(start) && !candles.has(start)).sort((a, b) => a - b),
+      hasUnplaced,
+      isUnfinished,
+      isAscending: isAscending && candles.size > 1,
+      refusal,
+      isEmpty: candles.size === 0 && broken.size === 0 && !hasUnplaced,
+      mayHide: !this.beginning.isReached(start),
+      bornAt: this.beginning.start,
+    };
+  }
+}
+
+/** One candle an interval: of several, the one with the most swaps. */
+function keepFuller(candles: Map<number, Candle>, candle: Candle): void {
+  const other = candles.get(candle.timestamp);
+  const isFuller =
+    other === undefined ||
+    candle.swaps > other.swaps ||
+    (candle.swaps === other.swaps && candle.volume > other.volume);
+  if (isFuller) candles.set(candle.timestamp, candle);
+}

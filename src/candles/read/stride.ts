@@ -1,0 +1,66 @@
+import type { Intervals } from "../../timeframe.js";
+import { FULL_PAGE, type Page, type Wanted } from "./pages.js";
+
+/** Ranges are sized to hold about this many candles, and are at most so many times longer than the one before. */
+const AIMED_CANDLES = 900;
+const GROWTH = 8;
+/** A long range with more candles than this is read again in shorter ones. */
+const MOST_CANDLES = 3_000;
+
+/** How far a walk along a series goes with its next range. */
+export interface Stride {
+  /** In intervals. */
+  readonly length: number;
+  /** How far the last ranges were silent, in the walk's direction; what comes next shows whether that is so. */
+  readonly silentTo?: number | undefined;
+}
+
+/** One page, however many candles there are. */
+export const FIRST_STRIDE: Stride = { length: FULL_PAGE };
+
+/** The stride after an answer; `undefined`: one that held too many candles. */
+export function strideAfter({ length, silentTo }: Stride, page: Page | undefined): Stride {
+  if (page === undefined) return { length: Math.max(FULL_PAGE, Math.floor(length / GROWTH)), silentTo };
+  const fitting = Math.floor((length * AIMED_CANDLES) / Math.max(1, page.candles.length));
+  return { length: Math.max(FULL_PAGE, Math.min(fitting, length * GROWTH)) };
+}
+
+/** The stride after an answer that has shown nothing up to there. */
+export function strideOver({ length }: Stride, silentTo: number): Stride {
+  return { length: Math.max(FULL_PAGE, length * GROWTH), silentTo };
+}
+
+/** Whether an answer shows nothing before the end of its range, and nothing says that it should. */
+export function isSilent({ candles, broken, lacking, ...page }: Page): boolean {
+  const isEmpty = candles.length + broken.length + lacking.size === 0;
+  return isEmpty && !page.hasUnplaced && !page.isInDoubt && !page.isUnfinished;
+}
+
+/** Of a range that may hold more than a page, no more is read than a few pages. */
+export function limitOf({ length }: Stride): Pick<Wanted, "mostCandles"> {
+  return length > FULL_PAGE ? { mostCandles: MOST_CANDLES } : {};
+}
+
+/** The end of the range that begins at `from`, ascending; `opening`: where the series begins, as far as that is known. */
+export function endOfRange(
+  intervals: Intervals,
+  { length, silentTo = Number.NEGATIVE_INFINITY }: Stride,
+  from: number,
+  opening: number | undefined,
+  until: number,
+): number {
+  const begin = intervals.start(Math.min(until, Math.max(from, silentTo, opening ?? from)));
+  const end = intervals.shift(begin, Math.min(length, intervals.count(begin, until)));
+  return Math.max(end, intervals.end(from));
+}
+
+/** The start of the range that ends at `to`, descending. */
+export function startOfRange(
+  intervals: Intervals,
+  { length, silentTo = Number.POSITIVE_INFINITY }: Stride,
+  to: number,
+  earliest: number,
+): number {
+  const begin = Math.min(to, silentTo);
+  return intervals.shift(begin, -Math.min(length, intervals.count(earliest, begin)));
+}

@@ -1,0 +1,310 @@
+import type { Subscriber, Subscription } from "rxjs";
+import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
+import type { CallKind } from "../client/limits/quota.js";
+import type { PolledFeed, RunningPoll } from "../client/metering.js";
+import { safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
+import { callAt, sleepUntil } from "../client/timers.js";
+import { PairstreamError, QuotaExceededError } from "../errors.js";
+import { isFatal, isNotFound } from "./fatal.js";
+import type { MissingPair } from "./missing.js";
+import { quotaProbeAt, retryAt } from "./retry-at.js";
+import { nextSlot, type Schedule, type Slot } from "./schedule.js";
+
+/** What one answer has told. */
+export interface Step<State> {
+  /** Absent where the answer could not be taken in. */
+  readonly state?: State | undefined;
+  /** When the service made the answer, by its clock, at least; absent where that does not count. */
+  readonly observedAt?: number | undefined;
+  /** Whether there is more to read before the poll is done: it follows at once. */
+  readonly isMore?: boolean;
+  /** After how many ms another answer may tell more; absent where this one has told all there is. */
+  readonly again?: number | undefined;
+  /** Whether all is known that can be by then. */
+  readonly isCurrent?: boolean;
+  /** Whether what follows the answer could not be had: then the poll is late if nothing else is asked for. */
+  readonly isUnfinished?: boolean | undefined;
+  /** Why an answer that was taken in leaves something unknown. */
+  readonly error?: PairstreamError | undefined;
+}
+
+/** What a poll asks for, and when. */
+export interface Poll<State> {
+  readonly schedule: Schedule;
+  readonly ask: (options: AskOptions) => Promise<Step<State>>;
+  readonly kind: CallKind;
+  readonly feed: PolledFeed;
+}
+
+export interface AskOptions {
+  readonly priority: Priority;
+  readonly signal: AbortSignal;
+}
+
+/** How a poll stands, after each of its steps. */
+export interface FeedUpdate<State> {
+  /** As last accepted; absent until then. */
+  readonly state?: State;
+  /** Whether the state comes from this step. */
+  readonly isFresh: boolean;
+  /** Whether a due poll failed, or had no answer by the end of its slot, and no later one has made up for it. */
+  readonly isLate: boolean;
+  /** Polls that failed, in a row. */
+  readonly failures: number;
+  readonly lastError?: PairstreamError;
+}
+
+export const UNASKED = { isFresh: false, isLate: false, failures: 0 };
+
+/** How often one slot is asked for again; what is open then is left to the next one. */
+const ASKS = 2;
+/** How wrong the first guess of the service's clock can be, in ms. */
+const CLOCK_SLACK = 2_000;
+
+/** Asks for every slot. There may be thousands of polls: between two slots each is little more than a timer. */
+export class Poller<State> implements RunningPoll {
+  readonly #core: ClientCore;
+  readonly #poll: Poll<State>;
+  readonly #views: ReadonlySet<MissingPair>;
+  readonly #subscriber: Subscriber<FeedUpdate<State>>;
+  #feed: FeedUpdate<State> = UNASKED;
+  #slot: Slot;
+  #observedAt = Number.NEGATIVE_INFINITY;
+  /** The last closing that was asked for: what no answer has proven by then is left to later ones. */
+  #closedAt = Number.NEGATIVE_INFINITY;
+  /** When the last answer 404 came, by the scheduler, while the poll waits because of it. */
+  #missedAt: number | undefined;
+  /** Whether the slot was asked for before, and that failed. */
+  #isRetry = false;
+  #timer: Subscription | undefined;
+  /** Aborts what is under way. It is not kept between two slots, as it takes 0.8 kB, and there may be thousands. */
+  #abort: AbortController | undefined;
+
+  /** `views`: what each subscriber makes of answers 404. */
+  constructor(
+    core: ClientCore,
+    poll: Poll<State>,
+    views: ReadonlySet<MissingPair>,
+    subscriber: Subscriber<FeedUpdate<State>>,
+  ) {
+    this.#core = core;
+    this.#poll = poll;
+    this.#views = views;
+    this.#subscriber = subscriber;
+    this.#slot = { at: serviceNow(core), kind: "refresh" };
+  }
+
+  get feed(): PolledFeed {
+    return this.#poll.feed;
+  }
+
+  get state(): RunningPoll["state"] {
+    const { state, isLate } = this.#feed;
+    return state === undefined ? "starting" : isLate ? "stalled" : "live";
+  }
+
+  /** Asks at once; further slots follow. */
+  start(): void {
+    this.#timer = undefined;
+    this.#missedAt = undefined;
+    this.#serveSlot().catch((error: unknown) => this.#subscriber.error(error));
+  }
+
+  /** Asks sooner for a missing pair if a new subscriber is less patient than the others. */
+  hurry(): void {
+    if (this.#missedAt === undefined) return;
+    this.#timer?.unsubscribe();
+    // Whoever comes after a slot that nobody asked for waits for the next one.
+    const now = serviceNow(this.#core);
+    if (this.#slot.at <= now) this.#slot = nextSlot(this.#poll.schedule, now, now);
+    this.#startWhenDue(this.#core.serviceClock().epoch);
+  }
+
+  /** Aborts the request in flight, and leaves no timer. */
+  stop(): void {
+    this.#missedAt = undefined;
+    this.#timer?.unsubscribe();
+    this.#abort?.abort();
+  }
+
+  /** All that follows from one slot that is due. */
+  async #serveSlot(): Promise<void> {
+    let failure: PairstreamError | undefined;
+    this.#abort = new AbortController();
+    try {
+      await this.#ask(this.#abort.signal);
+    } catch (error) {
+      if (this.#subscriber.closed || !(error instanceof PairstreamError) || isFatal(error)) throw error;
+      failure = error;
+      if (this.#isMissing(error)) for (const view of this.#views) view.miss(this.#core.scheduler.now());
+      const failures = this.#feed.failures + 1;
+      this.#emit({ ...this.#feed, isFresh: false, isLate: true, failures, lastError: error });
+    } finally {
+      this.#abort = undefined;
+      this.#timer?.unsubscribe();
+    }
+    if (this.#subscriber.closed) return;
+    if (failure === undefined && this.#slot.kind === "close") this.#closedAt = this.#slot.at;
+    const next = failure === undefined ? this.#nextSlot() : this.#slotAfterFailure(failure);
+    this.#isRetry = next.at === this.#slot.at;
+    this.#slot = next;
+    this.#startWhenDue(this.#core.serviceClock().epoch);
+  }
+
+  /** Asks until an answer has told all there is: twice more at most, and not once the next slot has come. */
+  async #ask(signal: AbortSignal): Promise<void> {
+    const { scheduler } = this.#core;
+    const isFirst = this.#feed.state === undefined;
+    const priority = isFirst ? "refresh" : this.#slot.kind;
+    for (let asks = 0; ; asks += 1) {
+      this.#awaitSlotEnd(asks > 0);
+      const answer = await this.#poll.ask({ priority, signal });
+      this.#timer?.unsubscribe();
+      // What comes out of a cache once more is asked for again by the next slot, and that is enough.
+      const isCopy = asks === 0 && answer.observedAt !== undefined && answer.observedAt <= this.#observedAt;
+      const step = isCopy && answer.again ? { ...answer, again: undefined } : answer;
+      this.#observedAt = step.observedAt ?? this.#observedAt;
+      const due = this.#dueAgain(step);
+      const isLast =
+        due === undefined ||
+        (!step.isMore && asks >= ASKS) ||
+        (!isFirst && due >= this.#sendTime(this.#slotAfter()));
+      const isSettled = step.again === undefined || asks >= ASKS || step.isUnfinished === true;
+      this.#take(step, isLast, isSettled);
+      if (isLast) return;
+      if (step.isMore) asks -= 1;
+      else if (due > scheduler.now()) {
+        this.#awaitSlotEnd(true);
+        await sleepUntil(scheduler, due, signal);
+        this.#timer?.unsubscribe();
+      }
+    }
+  }
+
+  /** When to ask again, by the scheduler; `undefined` where the answer has told all there is. */
+  #dueAgain({ isMore, again }: Step<State>): number | undefined {
+    const now = this.#core.scheduler.now();
+    if (isMore) return Number.NEGATIVE_INFINITY;
+    if (again !== undefined) return now + again;
+    const { at, kind } = this.#slot;
+    // A slot that lies ahead is one of a clock that was set back since.
+    const isAhead = at > serviceNow(this.#core) + CLOCK_SLACK;
+    if (kind !== "close" || this.#observedAt >= at || isAhead) return undefined;
+    // Nothing proves that the interval was over by the service's clock. Soon an answer will.
+    return Math.max(now, safeSendTimeFor(this.#core.serviceClock(), at));
+  }
+
+  /** Whether an error says that the pair does not exist, and no answer has shown it yet. */
+  #isMissing(error: PairstreamError): boolean {
+    return isNotFound(error) && this.#feed.state === undefined;
+  }
+
+  /** The poll is late if the next answer takes until the end of its slot. */
+  #awaitSlotEnd(isAgain: boolean): void {
+    const { at } = this.#slot;
+    const { scheduler } = this.#core;
+    if (this.#feed.isLate || this.#subscriber.closed) return;
+    // What is asked again has no slot of its own: the slot that begins meanwhile counts.
+    const due = isAgain ? nextSlot(this.#poll.schedule, at, at).at : at;
+    const end = nextSlot(this.#poll.schedule, due, due).at;
+    if (end === Number.POSITIVE_INFINITY) return;
+    this.#timer = callAt(scheduler, end - serviceNow(this.#core) + scheduler.now(), () =>
+      this.#emit({ ...this.#feed, isLate: true, isFresh: false }),
+    );
+  }
+
+  /** `isSettled`: whether no other answer will be asked for to tell more. */
+  #take(
+    { state, observedAt, isCurrent, again, error }: Step<State>,
+    isLast: boolean,
+    isSettled: boolean,
+  ): void {
+    if (state === undefined) return;
+    const wasLate = this.#feed.isLate;
+    const isBehind =
+      !isCurrent || (wasLate && this.#poll.schedule.nextClose(observedAt!) <= serviceNow(this.#core));
+    const isLate = isLast && isSettled ? isBehind : wasLate;
+    const isSuccess = isLast || again === undefined;
+    const { failures, lastError } = isSuccess
+      ? { failures: 0, lastError: isLate ? error : undefined }
+      : this.#feed;
+    const feed = { state, isFresh: true, isLate, failures };
+    this.#emit(lastError === undefined ? feed : { ...feed, lastError });
+  }
+
+  #emit(feed: FeedUpdate<State>): void {
+    this.#feed = feed;
+    this.#subscriber.next(feed);
+  }
+
+  /** The first closing that no answer has proven, or the first refresh, after the present slot. */
+  #slotAfter(): Slot {
+    const now = serviceNow(this.#core);
+    // Instants that lie ahead of the clock prove nothing: it was set back since.
+    const known = (instant: number) => (instant > now + CLOCK_SLACK ? now : instant);
+    const { at, kind } = this.#slot;
+    const closed = kind === "close" ? at : this.#closedAt;
+    const proven = Math.max(known(this.#observedAt), known(closed));
+    const stretch = this.#core.spending.pollThrottle();
+    return nextSlot(this.#poll.schedule, proven, Math.max(known(at), now), stretch);
+  }
+
+  #nextSlot(): Slot {
+    const next = this.#slotAfter();
+    // If the quota is spent, one poll at the start of the next period finds out whether it is back.
+    if (next.at !== Number.POSITIVE_INFINITY) return next;
+    return { at: quotaProbeAt(this.#core, "counted"), kind: "close" };
+  }
+
+  #slotAfterFailure(error: PairstreamError): Slot {
+    // The next slot of the schedule, without regard to what is proven or throttled.
+    const now = serviceNow(this.#core);
+    const { at, kind } = this.#slot;
+    const asked = at > now + CLOCK_SLACK ? now : Math.max(at, now);
+    const next = nextSlot(this.#poll.schedule, asked, asked);
+    if (this.#isMissing(error)) {
+      this.#missedAt = this.#core.scheduler.now();
+      return next;
+    }
+    const again = retryAt(this.#core, error, this.#feed.failures);
+    const mayWait = error instanceof QuotaExceededError || next.at > again;
+    return mayWait ? { at: again, kind } : next;
+  }
+
+  /**
+   * When to ask again for a pair that is not known, by the scheduler. A wait is a length of time: what is learned of the
+   * service's clock meanwhile moves only the slot, `slotDue`, for which those ask who are in a hurry.
+   */
+  #dueWhileMissing(missedAt: number, slotDue: number): number {
+    const now = this.#core.scheduler.now();
+    let due = Number.POSITIVE_INFINITY;
+    for (const view of this.#views) {
+      due = Math.min(due, view.asksAgainAt(missedAt, now));
+      if (view.isHasty) due = Math.min(due, slotDue);
+    }
+    return due;
+  }
+
+  #sendTime({ at }: Slot): number {
+    return sendTimeFor(this.#core.serviceClock(), at);
+  }
+
+  /** Waits until it is time to ask for the slot; that moves with what is learned of the service's clock. */
+  #startWhenDue(epoch: number): void {
+    const { scheduler } = this.#core;
+    const clock = this.#core.serviceClock();
+    const slotDue = this.#isRetry ? safeSendTimeFor(clock, this.#slot.at) : sendTimeFor(clock, this.#slot.at);
+    const isMissing = this.#missedAt !== undefined;
+    const due = isMissing ? this.#dueWhileMissing(this.#missedAt!, slotDue) : slotDue;
+    // The service's clock has jumped: only an answer tells what is due now.
+    if ((clock.epoch !== epoch && !isMissing) || scheduler.now() >= due) {
+      this.start();
+      return;
+    }
+    this.#timer = callAt(scheduler, due, () => {
+      // The machine's clock was set back: only an answer tells how far the service's is from it now.
+      if (scheduler.now() < due) this.start();
+      else this.#startWhenDue(epoch);
+    });
+  }
+}

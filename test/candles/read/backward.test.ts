@@ -1,0 +1,77 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { FinalPart } from "../../../src/candles/read/forward.js";
+import { FULL_PAGE } from "../../../src/candles/read/pages.js";
+import { NetworkError } from "../../../src/errors.js";
+import { archive, lastOf, minute, run, START, timesOf } from "./archive.js";
+
+describe("the newest candles of a series", () => {
+  it.each([1, 2, 100, 990, 2_500])("are exactly %d, a request a full page", async (count) => {
+    const { got, parts, asked } = await lastOf({ times: run(0, 5_000) }, count, minute(4_000));
+    expect(got).toEqual(run(4_000 - count, count));
+    expect(parts[0]!.from).toBe(got[0]);
+    expect(parts.at(-1)!.to).toBe(minute(4_000));
+    expect(asked).toEqual({ pages: Math.ceil(count / FULL_PAGE), reports: 0 });
+  });
+
+  it("are found as far back as it takes", async () => {
+    const times = [...run(0, 40), ...run(100_000, 10, 1_000)];
+    const { got, asked } = await lastOf({ times, createdAt: null }, 30, minute(200_000));
+    expect(got).toEqual(times.slice(-30));
+    expect(asked.pages).toBeLessThan(60);
+  });
+
+  it("are fewer where there are fewer, and nothing is asked for before the creation", async () => {
+    const times = run(5_000, 20);
+    const { got, asked } = await lastOf({ times, createdAt: minute(5_000) }, 30, minute(6_000));
+    expect(got).toEqual(times);
+    expect(asked.pages).toBeLessThan(6);
+    expect((await lastOf({ times: [], createdAt: minute(5_000) }, 30, minute(6_000))).got).toEqual([]);
+  });
+
+  it.each([minute(5_000), null])(
+    "are found where a range from before the creation hides them (report: %s)",
+    async (createdAt) => {
+      const times = run(5_000, 200);
+      const { got } = await lastOf({ times, strictBefore: minute(5_000), createdAt }, 500, minute(5_200));
+      expect(got).toEqual(times);
+    },
+  );
+
+  it("are those of any market", async () => {
+    const gap = fc.constantFrom(1, 1, 1, 2, 60, 5_000);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(gap, { maxLength: 60 }),
+        fc.integer({ min: 1, max: 70 }),
+        async (gaps, count) => {
+          let at = 0;
+          const times = gaps.map((step) => {
+            at += step;
+            return minute(at);
+          });
+          const { got } = await lastOf({ times, createdAt: START }, count, minute(at + 5));
+          expect(got).toEqual(times.slice(-count));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("are not lost where an answer is empty for no reason", async () => {
+    for (let whim = 0; whim < 6; whim += 1) {
+      const habits = { times: run(0, 3_000), createdAt: minute(0), whims: new Set([whim]) };
+      expect((await lastOf(habits, 2_000, minute(3_000))).got).toEqual(run(1_000, 2_000));
+    }
+  });
+
+  it("are read on from where a failure struck", async () => {
+    const habits = { times: run(0, 5_000), failures: new Set([1, 3]) };
+    const shop = archive(habits);
+    const found: FinalPart[] = [];
+    for (let failures = 0; failures < 2; failures += 1)
+      await expect(shop.backward(3_000, minute(5_000), found)).rejects.toThrow(NetworkError);
+    expect(timesOf(await shop.backward(3_000, minute(5_000), found))).toEqual(run(2_000, 3_000));
+    expect(shop.asked.pages).toBe(Math.ceil(3_000 / FULL_PAGE) + 2);
+  });
+});
