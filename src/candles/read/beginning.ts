@@ -67,7 +67,8 @@ export class Beginning {
 
   /** Whether a range that starts there hides nothing. */
   isReached(start: number): boolean {
-    return start >= Math.min(this.#answered, this.start ?? Number.POSITIVE_INFINITY);
+    const reached = this.#opening ?? this.#facts.createdAt ?? Number.POSITIVE_INFINITY;
+    return start >= Math.min(this.#answered, reached);
   }
 
   /** Takes note that a range from `start` on has answered with rows. */
@@ -100,9 +101,16 @@ export class Beginning {
     await this.learnCreation(at, options);
     if (!isSilent && (await this.#answers(start, end, options))) return;
     const { createdIn } = this;
-    if (createdIn === undefined) await this.#find(start, end, known, options);
-    else if (createdIn > start && createdIn < end && (await this.#answers(createdIn, end, options)))
-      this.#open(createdIn);
+    if (createdIn === undefined) {
+      await this.#find(start, end, known, options);
+      return;
+    }
+    const answers = async (from: number) =>
+      from >= start && from < end && (await this.#answers(from, end, options));
+    const next = this.#intervals.end(createdIn);
+    if (await answers(createdIn)) this.#open(createdIn);
+    // A service may go by the very instant of the creation. That its interval is hidden counts once it has been so twice.
+    else if ((await answers(next)) && !(await answers(createdIn))) this.#open(next);
   }
 
   #open(start: number): void {

@@ -156,7 +156,7 @@ export function judge(rules: CandleRules, known: CandleBook, page: Page): Judgem
       anchors,
       lacking: page.isInDoubt ? book.lacking : lacking,
       silence,
-      broken,
+      broken: notFinal(broken, finalUntil),
       finalUntil,
       coveredFrom,
       coveredUntil,
@@ -471,6 +471,15 @@ class Comparison {
   #keep(entry: CandleEntry): void {
     if (entry.status !== "final") this.entries.push(entry);
   }
+}
+
+/** Without the rows of intervals that are final: nothing is asked about these any more. */
+function notFinal(
+  broken: ReadonlyMap<number | undefined, BrokenRow>,
+  finalUntil: number,
+): ReadonlyMap<number | undefined, BrokenRow> {
+  if (broken.size === 0) return broken;
+  return new Map([...broken].filter(([start]) => start === undefined || start >= finalUntil));
 }
 
 /** The intervals, ascending, of rows that are broken in an answer, or were in the one before. */
