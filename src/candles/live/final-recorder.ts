@@ -40,6 +40,11 @@ export class FinalRecorder {
     return this.#isNear(unwritten, from) ? Math.min(unwritten, from) : from;
   }
 
+  /** Whether the store had anything of the series to begin with. */
+  get hasPast(): boolean {
+    return this.#held?.until !== undefined;
+  }
+
   /** Known candles: an answer has to show them. */
   get anchors(): readonly number[] {
     return this.#book?.anchors ?? this.#held?.newest ?? [];

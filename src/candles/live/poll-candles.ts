@@ -145,7 +145,7 @@ class LiveCandles {
     const page = await this.#pages.orHidden(wanted, asked, options);
     if (this.#book !== undefined || !page.isEmpty || wanted.anchors.length > 0) return page;
     // What a store has is not asked for again.
-    if (this.#recorder !== undefined) return page;
+    if (this.#recorder?.hasPast) return page;
     const older = await this.#pages.beginning.candleBefore(wanted.from, options);
     // One far away would bring all since then.
     const isNear = older !== undefined && this.#rules.intervals.count(older, wanted.from) <= FULL_PAGE;

@@ -103,7 +103,7 @@ export function emptyBook(from: number, anchors: readonly number[] = []): Candle
  */
 export function judge(rules: CandleRules, known: CandleBook, page: Page): Judgement {
   const isSameClock = known.epoch === undefined || known.epoch === page.epoch;
-  const book = withFirstCandle(isSameClock ? known : byAnotherClock(rules, known, page), page);
+  const book = isSameClock ? known : byAnotherClock(rules, known, page);
   const { at, to } = page;
   const lacking = anchorsLacking(book, page);
   const gone = anchorsGone(rules, book, page, lacking);
@@ -215,17 +215,6 @@ function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch }: Pag
     observedAt: Number.NEGATIVE_INFINITY,
     epoch,
   };
-}
-
-/**
- * A book that has seen no candle yet, as it would be without what it has taken for silent: where ranges that start before a
- * pair's creation come back empty, its first candle shows only once the window has passed it.
- */
-function withFirstCandle(book: CandleBook, { candles: [first] }: Page): CandleBook {
-  const { entries, anchors, coveredFrom, finalUntil } = book;
-  const isBlank = entries.length === 0 && anchors.length === 0;
-  if (!isBlank || first === undefined || first.timestamp >= finalUntil) return book;
-  return { ...book, finalUntil: Math.max(first.timestamp, Math.min(coveredFrom, finalUntil)) };
 }
 
 function isApart(at: number, before: number): boolean {

@@ -204,19 +204,6 @@ describe("the service's clock", () => {
 });
 
 describe("a book that has not seen a candle yet", () => {
-  it("takes its first one, though it lies in what was taken for silent", () => {
-    const seen = observe({}, []);
-    seen.see(9, 0, {});
-    seen.see(9, 30, {});
-    expect([seen.finalUntil, seen.covered]).toEqual([7, [0, 8]]);
-    // All since then is to be asked for again, at once.
-    const { changes, doubt } = seen.take(seen.look(9, 50, { 5: 1 }, { range: [7, 10] }));
-    expect([changes.map(lineOf), doubt, seen.finalUntil]).toEqual([["new 5=1 open r0"], "time", 5]);
-    expect(seen.see(9, 51, { 5: 1 }, { range: [5, 10] })).toEqual(["updated 5=1 final r1"]);
-    expect(seen.finalUntil).toBe(7);
-    expect(seen.see(9, 52, { 4: 1, 5: 1 }, { range: [7, 10] })).toEqual([]);
-  });
-
   it("takes none from before it begins", () => {
     const seen = observe({}, []);
     expect(seen.see(9, 1, { [-3]: 1, 8: 1 }, { range: [0, 10] })).toEqual(["new 8=1 closed r0"]);
