@@ -12,7 +12,7 @@ import {
 } from "./model.js";
 import { checkNames } from "./names.js";
 
-const LATEST_INSTANT = /* @__PURE__ */ Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+export const LATEST_INSTANT = /* @__PURE__ */ Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 /** The longest delay of a timer, in ms. A timer with a longer delay fires at once. */
 export const LONGEST_DELAY = 2_147_483_647;
 const CALENDAR_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;

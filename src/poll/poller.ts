@@ -22,8 +22,6 @@ export interface Step<State> {
   readonly again?: number | undefined;
   /** Whether all is known that can be by then. */
   readonly isCurrent?: boolean;
-  /** Whether what follows the answer could not be had: then the poll is late if nothing else is asked for. */
-  readonly isUnfinished?: boolean | undefined;
   /** Why an answer that was taken in leaves something unknown. */
   readonly error?: PairstreamError | undefined;
 }
@@ -169,8 +167,7 @@ export class Poller<State> implements RunningPoll {
         due === undefined ||
         (!step.isMore && asks >= ASKS) ||
         (!isFirst && due >= this.#sendTime(this.#slotAfter()));
-      const isSettled = step.again === undefined || asks >= ASKS || step.isUnfinished === true;
-      this.#take(step, isLast, isSettled);
+      this.#take(step, isLast);
       if (isLast) return;
       if (step.isMore) asks -= 1;
       else if (due > scheduler.now()) {
@@ -213,17 +210,12 @@ export class Poller<State> implements RunningPoll {
     );
   }
 
-  /** `isSettled`: whether no other answer will be asked for to tell more. */
-  #take(
-    { state, observedAt, isCurrent, again, error }: Step<State>,
-    isLast: boolean,
-    isSettled: boolean,
-  ): void {
+  #take({ state, observedAt, isCurrent, again, error }: Step<State>, isLast: boolean): void {
     if (state === undefined) return;
     const wasLate = this.#feed.isLate;
     const isBehind =
       !isCurrent || (wasLate && this.#poll.schedule.nextClose(observedAt!) <= serviceNow(this.#core));
-    const isLate = isLast && isSettled ? isBehind : wasLate;
+    const isLate = isLast ? isBehind : wasLate;
     const isSuccess = isLast || again === undefined;
     const { failures, lastError } = isSuccess
       ? { failures: 0, lastError: isLate ? error : undefined }

@@ -1,5 +1,6 @@
 import type { ClientCore } from "../../client/core.js";
 import type { StoredSeries } from "../../client/stored-series.js";
+import { LATEST_INSTANT } from "../../contract/input.js";
 import { EARLIEST } from "../read/beginning.js";
 import { type CandleBook, emptyBook, judge, lacksAllTwice } from "../read/book.js";
 import { FULL_PAGE, type Page } from "../read/pages.js";
@@ -27,11 +28,16 @@ export class FinalRecorder {
   /** Asks the store, once, how far it goes: what is missing since comes with the first answer, where that fits one page. */
   async begin(now: number): Promise<void> {
     if (this.#held !== undefined) return;
-    const until = windowStart(this.#rules, now);
+    // The machine's clock may be behind all that the store has.
     const from = this.#rules.intervals.start(EARLIEST);
-    const { covered, candles } = await this.#stored.read({ from, to: until, last: 1 });
+    const { covered, candles } = await this.#stored.read({
+      from,
+      to: this.#rules.intervals.start(LATEST_INSTANT),
+      last: 1,
+    });
     const newest = candles.at(-1)?.timestamp;
-    this.#held = { until: covered.at(-1)?.to, newest: this.#isNear(newest, now) ? [newest] : [] };
+    const isKnown = newest !== undefined && newest <= now && this.#isNear(newest, now);
+    this.#held = { until: covered.at(-1)?.to, newest: isKnown ? [newest] : [] };
   }
 
   /** From where to read, so that what is not written yet is in the answer; `from`: the first that is read anyway. */

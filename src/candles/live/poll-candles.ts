@@ -164,7 +164,6 @@ class LiveCandles {
       again: pauseFor(doubt),
       isMore,
       isCurrent: !page.isUnfinished && isCurrent(this.#rules, book),
-      isUnfinished: page.isUnfinished,
       error: doubt === "rows" ? notWhole(page) : page.refusal,
     };
   }

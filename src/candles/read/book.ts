@@ -186,10 +186,9 @@ export function withoutAnchors(book: CandleBook): CandleBook {
   return { ...book, anchors: [], lacking: NONE_LACKING, coveredFrom: Math.min(finalUntil, coveredUntil) };
 }
 
-/** Whether all that has settled by the last answer is covered, or is a silence that the next one will confirm. */
+/** Whether the last answer tells of all that had settled by then, though its silence may count with the next one only. */
 export function isCurrent(rules: CandleRules, { coveredUntil, observedAt, silence }: CandleBook): boolean {
-  const missing = rules.intervals.count(coveredUntil, settledUntil(rules, observedAt));
-  return missing <= (silence === undefined ? 0 : 1);
+  return Math.max(coveredUntil, silence?.until ?? coveredUntil) >= settledUntil(rules, observedAt);
 }
 
 /** The same book by another clock: what was over by one that ran ahead may be still to come. */

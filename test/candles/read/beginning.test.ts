@@ -27,11 +27,14 @@ describe("a range that starts before the pair's creation", () => {
     expect(asked.pages).toBeLessThan(6);
   });
 
-  it.each([-3, 0, 1, 2, 3])("loses nothing that shows from %d minutes after the creation on", async (offset) => {
-    const { got } = await partsOf({ ...strict, createdAt }, minute(5_000 + offset), minute(8_000));
-    const first = Math.max(5_001, 5_000 + offset);
-    expect(got).toEqual(run(first, 8_000 - first));
-  });
+  it.each([-3, 0, 1, 2, 3])(
+    "loses nothing that shows from %d minutes after the creation on",
+    async (offset) => {
+      const { got } = await partsOf({ ...strict, createdAt }, minute(5_000 + offset), minute(8_000));
+      const first = Math.max(5_001, 5_000 + offset);
+      expect(got).toEqual(run(first, 8_000 - first));
+    },
+  );
 
   it.each(bounds)("costs no candle of a service that answers anyway: %o", async (bound) => {
     expect((await partsOf({ times, createdAt, ...bound }, minute(0), minute(8_000))).got).toEqual(times);

@@ -7,6 +7,7 @@ import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import { isAnotherAnswer } from "./deletion.js";
+import { NEWEST_END } from "./evidence.js";
 import { affordsPolls, recoveryOf, roundTrip } from "./health.js";
 import { foundAt, pollKeyOf, waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
@@ -77,6 +78,12 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
         .looksAt(plan.feed)
         .findLast(({ isHistory, received }) => !isHistory && received <= at);
       if (last !== undefined && (last.broken.size > 0 || last.hasUnidentifiedRow)) continue;
+      // What the newest end lacks is in doubt for so long: from there on nothing is covered, and that is true.
+      const { end, start } = intervalsOf(plan.feed.series.timeframe, plan.feed.weekStart);
+      const now = start(context.serviceClock(at));
+      const doubt = Math.max(NEWEST_END, end(now) - now);
+      if (lacksNewestEnd(context.looksAt(plan.feed), at, doubt + period) && until - at <= doubt + period)
+        continue;
       // While a cache gives what it has, the feed is late, and that is true.
       const kept = log.plan.world.cache?.keeps ?? 0;
       const isCopy = ({ old, isHistory, received }: Look) =>
@@ -90,6 +97,15 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
     );
     return;
   }
+}
+
+/** Whether the last look lacks the newest candles that a look has shown since `long` ms before. */
+function lacksNewestEnd(looks: readonly Look[], at: number, long: number): boolean {
+  const late = looks.filter(
+    ({ isHistory, received }) => !isHistory && received <= at && received > at - long,
+  );
+  const newest = Math.max(...(late.at(-1)?.rows.keys() ?? []));
+  return late.some(({ rows }) => [...rows.keys()].some((other) => other > newest));
 }
 
 /** What a user does not mind in a stretch of good health: a status that flaps for two round trips, so often. */
