@@ -1,9 +1,10 @@
 import type { ClientCore } from "../../client/core.js";
 import type { StoredSeries } from "../../client/stored-series.js";
 import { LATEST_INSTANT } from "../../contract/input.js";
+import { judged } from "../read/asking.js";
 import { EARLIEST } from "../read/beginning.js";
-import { type CandleBook, emptyBook, judge, lacksAllTwice } from "../read/book.js";
-import { FULL_PAGE, type Page } from "../read/pages.js";
+import { type CandleBook, emptyBook } from "../read/book.js";
+import { FULL_PAGE, type Page, type ReadOptions, type SeriesPages } from "../read/pages.js";
 import { isTrusted, storeRules } from "../read/stored.js";
 import { type CandleRules, windowStart } from "../rules.js";
 
@@ -13,14 +14,16 @@ import { type CandleRules, windowStart } from "../rules.js";
  */
 export class FinalRecorder {
   readonly #core: ClientCore;
+  readonly #pages: SeriesPages;
   readonly #rules: CandleRules;
   readonly #stored: StoredSeries;
   #book: CandleBook | undefined;
   /** What the store has, once it has been asked: where that ends, and its newest candle. */
   #held: { readonly until: number | undefined; readonly newest: readonly number[] } | undefined;
 
-  constructor(core: ClientCore, rules: CandleRules, stored: StoredSeries) {
+  constructor(core: ClientCore, pages: SeriesPages, rules: CandleRules, stored: StoredSeries) {
     this.#core = core;
+    this.#pages = pages;
     this.#rules = storeRules(rules);
     this.#stored = stored;
   }
@@ -60,19 +63,22 @@ export class FinalRecorder {
     return instant !== undefined && this.#rules.intervals.count(instant, other) <= FULL_PAGE / 2;
   }
 
-  take(page: Page): void {
+  /** Takes an answer in; where it lacks all that the store has last, that is asked for alone. */
+  async take(page: Page, options: ReadOptions): Promise<void> {
     const known = this.#book ?? this.#firstBook(page.at);
     // What is missing between may be in the store, or is read another day.
     const before = page.from > known.finalUntil ? emptyBook(page.from) : known;
-    const { book, changes } = judge(this.#rules, before, page);
+    const { book, changes } = await judged(this.#pages, this.#rules, before, page, options);
     // Where a clock ran ahead, some of what seemed to be past may be still to come.
     if (before.epoch !== undefined && book.epoch !== before.epoch)
       void this.#stored.forget(Math.min(before.finalUntil, windowStart(this.#rules, page.at)));
-    // Candles that were there and are lacking are waited for: nothing is written without them, as long as they are near.
-    const isLost = lacksAllTwice(book, page.at) && !this.#isNear(book.anchors.at(-1), page.at);
-    this.#book = isLost ? emptyBook(windowStart(this.#rules, page.at)) : book;
+    this.#book = book;
+    const hasAnchors = book.anchors.length > 0;
+    // What every answer was held to is gone.
+    for (const anchor of hasAnchors ? [] : before.anchors)
+      void this.#stored.forget(anchor, this.#rules.intervals.end(anchor));
     // Nothing proves the silence before the first candle.
-    if (book.anchors.length === 0 && page.mayHide) return;
+    if (!hasAnchors && page.mayHide) return;
     if (book.finalUntil <= before.finalUntil || page.hasUnplaced) return;
     if (!isTrusted(this.#core.serviceClock())) return;
     const candles = changes.flatMap(({ type, status, candle }) =>

@@ -75,7 +75,7 @@ class LiveCandles {
     // Held open by whoever subscribes.
     const stored = core.store?.open(series, weekStart);
     stored?.close();
-    this.#recorder = stored && new FinalRecorder(core, rules, stored);
+    this.#recorder = stored && new FinalRecorder(core, this.#pages, rules, stored);
   }
 
   /** Asks once, from where nothing is final, and takes the answer in. */
@@ -100,7 +100,7 @@ class LiveCandles {
     }
     const page = await this.#anchored(wanted, asked, options);
     const judgement = await judged(this.#pages, this.#rules, withoutSilence(book, page), page, options);
-    this.#recorder?.take(page);
+    await this.#recorder?.take(page, options);
     const doubt = missesPresent ? "time" : judgement.doubt;
     return this.#take(book, { ...judgement, doubt }, page);
   }

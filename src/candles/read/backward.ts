@@ -6,7 +6,7 @@ import { EARLIEST } from "./beginning.js";
 import { APART, emptyBook, pauseFor } from "./book.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
 import { FULL_PAGE, type ReadOptions, type SeriesPages } from "./pages.js";
-import { limitOf, type Stride, startOfRange, strideAfter, strideOver } from "./stride.js";
+import { limitOf, type Stride, startOfRange, strideAfter, strideOver, strideToFind } from "./stride.js";
 
 export interface BackwardOptions extends Pick<ForwardOptions, "skipsRows" | "onDropped" | "onGone"> {
   /** How many candles are wanted. */
@@ -95,7 +95,7 @@ export async function readBackward(
       const first = candles.length < inRange.length ? candles[0]!.timestamp : start;
       parts.unshift({ from: first, to, candles, ...common });
       book = emptyBook(first, anchorsOf());
-      stride = strideAfter(stride, page);
+      stride = strideToFind(stride, page, missing - candles.length);
       silentAt = undefined;
     } else if (from > earliest()) {
       await pages.beginning.learnCreation(page.at, options);

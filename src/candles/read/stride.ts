@@ -7,6 +7,9 @@ const GROWTH = 8;
 /** A long range with more candles than this is read again in shorter ones. */
 const MOST_CANDLES = 3_000;
 
+/** So many times as far as is likely needed, as candles lie unevenly. */
+const SPARE = 1.5;
+
 /** How far a walk along a series goes with its next range. */
 export interface Stride {
   /** In intervals. */
@@ -23,6 +26,13 @@ export function strideAfter({ length, silentTo }: Stride, page: Page | undefined
   if (page === undefined) return { length: Math.max(FULL_PAGE, Math.floor(length / GROWTH)), silentTo };
   const fitting = Math.floor((length * AIMED_CANDLES) / Math.max(1, page.candles.length));
   return { length: Math.max(FULL_PAGE, Math.min(fitting, length * GROWTH)) };
+}
+
+/** The stride to so many more candles, if they lie as densely as those of an answer that has shown some. */
+export function strideToFind(stride: Stride, page: Page, missing: number): Stride {
+  const { length } = strideAfter(stride, page);
+  const needed = Math.ceil((SPARE * stride.length * missing) / Math.max(1, page.candles.length));
+  return { length: Math.max(stride.length, Math.min(needed, length)) };
 }
 
 /** The stride after an answer that has shown nothing up to there. */
