@@ -49,14 +49,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "takes copies of one answer for two where a candle is missing",
     file: "candles/read/book.ts",
-    find: "isNewestEnd ? Math.max(NEWEST_END, length) : APART",
-    replace: "isNewestEnd ? Math.max(NEWEST_END, length) : 0",
+    find: "isNewestEnd(page, timestamp) ? Math.max(NEWEST_END, length) : APART",
+    replace: "isNewestEnd(page, timestamp) ? Math.max(NEWEST_END, length) : 0",
     seeds: [19],
   },
   {
     name: "removes the newest candles after a second",
     file: "candles/read/book.ts",
-    find: "isNewestEnd ? Math.max(NEWEST_END, length) : APART",
+    find: "isNewestEnd(page, timestamp) ? Math.max(NEWEST_END, length) : APART",
     replace: "APART",
     seeds: [1, 23],
   },

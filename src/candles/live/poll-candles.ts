@@ -99,10 +99,12 @@ class LiveCandles {
       book = emptyBook(from);
     }
     const page = await this.#anchored(wanted, asked, options);
-    const judgement = await judged(this.#pages, this.#rules, withoutSilence(book, page), page, options);
+    const before = withoutSilence(book, page);
+    const judgement = await judged(this.#pages, this.#rules, before, page, options);
     await this.#recorder?.take(page, options);
     const doubt = missesPresent ? "time" : judgement.doubt;
-    return this.#take(book, { ...judgement, doubt }, page);
+    const step = this.#take(book, { ...judgement, doubt }, page);
+    return before.finalUntil < page.from ? { ...step, isMore: true } : step;
   }
 
   /** Where to begin. What has happened since the series was first asked for is told even if no answer has come until now. */

@@ -110,8 +110,8 @@ export function judge(rules: CandleRules, known: CandleBook, page: Page): Judgem
   const unplaced = page.hasUnplaced ? readAgain(book.broken.get(undefined), at) : undefined;
   // Behind a hole nothing is known.
   const isJoined = page.from <= book.finalUntil;
-  const isCut = lacking.size > gone.size || page.isUnfinished === true;
-  const isWhole = isJoined && !page.isInDoubt && !isCut && !isDoubted(unplaced);
+  const isSound = isJoined && !page.isInDoubt && page.isUnfinished !== true && !isDoubted(unplaced);
+  const isWhole = isSound && lacking.size === gone.size;
   const settled = Math.min(settledUntil(rules, at), to);
   const window = Math.min(windowStart(rules, at), to);
   const silentUntil = silenceOf(book, page);
@@ -122,6 +122,7 @@ export function judge(rules: CandleRules, known: CandleBook, page: Page): Judgem
 
   const comparison = new Comparison(rules, book, page, {
     isWhole,
+    isSound,
     // A row without a place may be that of any candle.
     isAbsenceKnown: unplaced === undefined,
     settled,
@@ -252,15 +253,14 @@ function anchorsGone(
  * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. Where it shows nothing newer it
  * is more likely that of a machine that is behind.
  */
-export function isGone(
-  { intervals }: CandleRules,
-  { at, candles, broken }: Page,
-  timestamp: number,
-  missedAt: number,
-): boolean {
-  const isNewestEnd = timestamp > Math.max(candles.at(-1)?.timestamp ?? 0, broken.at(-1) ?? 0);
+export function isGone({ intervals }: CandleRules, page: Page, timestamp: number, missedAt: number): boolean {
   const length = intervals.end(timestamp) - timestamp;
-  return at >= missedAt + (isNewestEnd ? Math.max(NEWEST_END, length) : APART);
+  return page.at >= missedAt + (isNewestEnd(page, timestamp) ? Math.max(NEWEST_END, length) : APART);
+}
+
+/** Whether an answer shows nothing newer. */
+function isNewestEnd({ candles, broken }: Page, timestamp: number): boolean {
+  return timestamp > Math.max(candles.at(-1)?.timestamp ?? 0, broken.at(-1) ?? 0);
 }
 
 /** A row that is broken in another answer as well. A copy of one answer is none. */
@@ -303,6 +303,8 @@ function silenceOf({ finalUntil }: CandleBook, { candles, broken, bornAt, to }: 
 /** How far an answer is believed. */
 interface Belief {
   readonly isWhole: boolean;
+  /** Whether nothing speaks against it but anchors that it lacks. */
+  readonly isSound: boolean;
   readonly isAbsenceKnown: boolean;
   /** The intervals before it are over and settled; those before `finalUntil` cannot change any more. */
   readonly settled: number;
@@ -395,17 +397,26 @@ class Comparison {
     if (!this.#isAsked(timestamp) || !isWhole) {
       // What was missed before stays in doubt until somebody asks for it.
       if (missedAt !== undefined || this.#isAsked(timestamp)) this.#holdAt(timestamp);
-      this.#keep(entry);
+      this.#keep(this.#isMissed(timestamp) ? this.#missedSince(entry) : entry);
     } else if (!isAbsenceKnown) this.#keepUnread(entry);
     else if (missedAt !== undefined && isGone(this.#rules, this.#page, timestamp, missedAt)) {
       this.#tell({ type: "removed", candle, status, revision: revision + 1 });
     } else {
-      const since = Math.min(missedAt ?? this.#page.at, this.#page.at);
+      const missed = this.#missedSince(entry);
       this.#holdAt(timestamp);
       // What another answer can settle in a second it settles by then; the rest is left to the next slots.
-      this.hasDoubt ||= this.#page.at < since + 2 * APART;
-      this.#keep({ ...entry, missedAt: since });
+      this.hasDoubt ||= this.#page.at < missed.missedAt + 2 * APART;
+      this.#keep(missed);
     }
+  }
+
+  /** Whether an answer that lacks anchors lacks a candle that may have gone with them: where it shows nothing newer. */
+  #isMissed(timestamp: number): boolean {
+    return this.#belief.isSound && this.#isAsked(timestamp) && isNewestEnd(this.#page, timestamp);
+  }
+
+  #missedSince(entry: CandleEntry) {
+    return { ...entry, missedAt: Math.min(entry.missedAt ?? this.#page.at, this.#page.at) };
   }
 
   /** A row that cannot be read still proves that there is a candle. */

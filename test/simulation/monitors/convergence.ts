@@ -259,7 +259,9 @@ class Comparison {
       breach(12, `has not made ${new Date(timestamp).toISOString()} final`);
     }
     const most = revisionWindow + 2 + intervals.count(intervals.start(look.answeredAt - settle), running);
-    if (changeable > most && doubted === Number.POSITIVE_INFINITY)
+    // What the next answer would settle waits for the client's own limit.
+    const isHeldBack = this.#context.isThrottled(at);
+    if (changeable > most && doubted === Number.POSITIVE_INFINITY && !isHeldBack)
       breach(12, `holds ${changeable} candles that may change, ${most} at most`);
 
     if (options.fillGaps)
