@@ -246,10 +246,8 @@ class Comparison {
 
     // What two answers have shown since it left the window is final.
     const due = before.answeredAt - this.#context.clockTolerance - (before.received - before.sent);
-    let changeable = 0;
-    for (const [timestamp, { status, candle }] of known) {
-      if (status !== "final") changeable += 1;
-      if (status === "final" || isFlat(candle) || finality.leaves(timestamp) > due) continue;
+    for (const [timestamp, { status }] of known) {
+      if (status === "final" || finality.leaves(timestamp) > due) continue;
       if (timestamp >= doubted) continue;
       if (
         status === "open" &&
@@ -258,11 +256,6 @@ class Comparison {
         continue;
       breach(12, `has not made ${new Date(timestamp).toISOString()} final`);
     }
-    const most = revisionWindow + 2 + intervals.count(intervals.start(look.answeredAt - settle), running);
-    // What the next answer would settle waits for the client's own limit.
-    const isHeldBack = this.#context.isThrottled(at);
-    if (changeable > most && doubted === Number.POSITIVE_INFINITY && !isHeldBack)
-      breach(12, `holds ${changeable} candles that may change, ${most} at most`);
 
     if (options.fillGaps)
       checkFilling(

@@ -1,3 +1,4 @@
+import { NEWEST_END } from "../monitors/evidence.js";
 import { isOther, leastLease, type Whom } from "./plan.js";
 import type { NatsLog } from "./run-log.js";
 
@@ -19,8 +20,10 @@ export function isRefused({ plan, lives }: NatsLog, whom: Whom): boolean {
 }
 
 /** How long nothing may come of a series that is well. Where all that the key allows is asked for, closings wait at times. */
-export function patienceOf({ interval, timeout, limit, slots }: NatsLog["plan"]): number {
-  return 2 * interval + timeout + (limit.requests === 2 * slots ? SLIPPED_BY : 0);
+export function patienceOf({ interval, timeout, limit, slots, market }: NatsLog["plan"]): number {
+  // What has gone at the newest end holds up for so long what follows.
+  const doubt = market.forks > 0 ? Math.max(NEWEST_END, interval) : 0;
+  return 2 * interval + timeout + doubt + (limit.requests === 2 * slots ? SLIPPED_BY : 0);
 }
 
 /** How long after trouble every series is asked for again, in ms: as docs/scaling.md says, and the tries of a start. */

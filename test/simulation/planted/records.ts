@@ -40,9 +40,9 @@ export const RECORDS_FAULTS: readonly PlantedFault[] = [
   {
     name: "writes candles as they were first shown",
     file: "candles/live/final-recorder.ts",
-    find: "const { book, changes } = judge(this.#rules, before, page);",
+    find: "const { book, changes } = await judged(this.#pages, this.#rules, before, page, options);",
     replace:
-      "const { book, changes: told } = judge(this.#rules, before, page);\n" +
+      "const { book, changes: told } = await judged(this.#pages, this.#rules, before, page, options);\n" +
       '    const own = this as unknown as { first?: Map<number, CandleBook["entries"][number]["candle"]> };\n' +
       "    own.first ??= new Map();\n" +
       "    const { first } = own;\n" +
