@@ -182,7 +182,8 @@ export class Poller<State> implements RunningPoll {
   #dueAgain({ isMore, again }: Step<State>): number | undefined {
     const now = this.#core.scheduler.now();
     if (isMore) return Number.NEGATIVE_INFINITY;
-    if (again !== undefined) return now + again;
+    // Tapes tell whole ms.
+    if (again !== undefined) return Math.ceil(now + again);
     const { at, kind } = this.#slot;
     // A slot that lies ahead is one of a clock that was set back since.
     const isAhead = at > serviceNow(this.#core) + CLOCK_SLACK;
