@@ -1,11 +1,3 @@
-import {
-  type Case,
-  copiesOfOneAnswer,
-  cutHistory,
-  laggingReplica,
-  readsFarApart,
-  watchFarFromARead,
-} from "./known-cases.js";
 import type { Breach } from "./run-log.js";
 import type { Outcome } from "./run-seed.js";
 
@@ -140,48 +132,6 @@ const KNOWN_FAULTS: readonly KnownFault[] = [
       "7 deletion": [558],
       "17 store": [364],
     },
-  },
-];
-
-/** A small program that shows what is wrong, too. */
-export interface KnownCase {
-  readonly name: string;
-  /** Why. */
-  readonly reason: string;
-  readonly sees: RegExp;
-  readonly play: Case;
-}
-
-export const KNOWN_CASES: readonly KnownCase[] = [
-  {
-    name: "one client reads an hour, then another one thirty days later",
-    reason: "each read is stretched back to the newest candle that is known, however far that is",
-    sees: /^44 requests for 60 candles$/,
-    play: readsFarApart,
-  },
-  {
-    name: "and then watches with the last five candles",
-    reason: "its read is stretched back as well",
-    sees: /^31 requests for the last five candles$/,
-    play: watchFarFromARead,
-  },
-  {
-    name: "a cache gives one answer for 20 s, which lacks two candles",
-    reason: "answers are told apart by when they were asked for, and not by when the service made them",
-    sees: /^2 candles are told as removed/,
-    play: copiesOfOneAnswer,
-  },
-  {
-    name: "one of two replicas is four seconds behind",
-    reason: "an absence at the newest end is taken for a fork after a second",
-    sees: /^22 candles are told as removed/,
-    play: laggingReplica,
-  },
-  {
-    name: "the first answer of a history lacks its older rows, and has no cursor",
-    reason: "a silence at the beginning of a history counts after one answer",
-    sees: /^a history completes with 198 of 480 candles$/,
-    play: cutHistory,
   },
 ];
 
