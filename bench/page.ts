@@ -1,6 +1,6 @@
 import type { Candle, CandleEvent, Series } from "pairstream";
-import { emptyBook, judge } from "../src/candles/read/book.js";
 import { checkWatch } from "../src/candles/options.js";
+import { emptyBook, judge } from "../src/candles/read/book.js";
 import { SeriesPages } from "../src/candles/read/pages.js";
 import { CandleView } from "../src/candles/view/view.js";
 import type { ClientCore, Walk } from "../src/client/core.js";
