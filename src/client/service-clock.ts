@@ -90,6 +90,8 @@ const ONE_CLOCK = 250;
 const SKEW = 2_500;
 /** Clocks that differ by no more than this, in ms, confirm each other. */
 const NEAR = 5_000;
+/** No cache gives an answer for longer than this, in ms, without telling how old it is. */
+const OLDEST_COPY = 60_000;
 /** A longer round trip, in ms, tells nothing: the machine slept. */
 const LONGEST_TRIP = 60_000;
 /** Bounds no wider than a round trip and this, in ms, are narrow enough. */
@@ -149,7 +151,8 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     });
     return ofMachines(clock, machines);
   }
-  if (heard !== undefined) return clock;
+  const behind = known.high - seen.high;
+  if (heard !== undefined && behind > 0 && behind <= OLDEST_COPY) return clock;
   const isFar = gapBetween(known, seen) > SKEW;
   const gap = doubted === undefined ? Number.POSITIVE_INFINITY : gapBetween(doubted, seen);
   if (gap > (isFar ? SKEW : 0)) {

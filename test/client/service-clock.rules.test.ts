@@ -96,10 +96,15 @@ describe("an answer that contradicts the bounds", () => {
     expect([second.epoch, second.isContradicted, second.machines.length]).toEqual([epoch, false, machines]);
   });
 
-  it("tells of no other clock while its Date is one that was heard before", () => {
-    for (const ahead of [2_000, 60_000]) {
+  it("tells of no other clock while it may be a copy: its Date was heard before, and is not too old", () => {
+    for (const [ahead, epoch] of [
+      [-2_000, 1],
+      [-59_980, 1],
+      [-59_981, 2],
+      [60_000, 2],
+    ] as const) {
       const clock = learned(own, trip(ahead), { ...trip(ahead), sent: 20, received: 20 });
-      expect([clock.epoch, clock.machines.length, clock.isContradicted]).toEqual([1, 1, false]);
+      expect([clock.epoch, clock.machines.length, clock.isContradicted]).toEqual([epoch, 1, false]);
     }
   });
 
