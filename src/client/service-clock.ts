@@ -24,17 +24,17 @@ interface Bounds {
   readonly high: number;
 }
 
+/** What one `Date` tells. */
+interface Dated extends Bounds {
+  readonly date: number;
+}
+
 /** One of the clocks that answers come from. */
 interface Machine extends Bounds {
-  /** How much the answers since its last one tell against it: 2 each that contradicts it, 1 each that barely fits. */
-  readonly others: number;
-  /** How many answers have come since one that fitted it alone. */
-  readonly shared: number;
-  /** When an answer last checked its bounds, by the scheduler. */
-  readonly checkedAt: number;
-  /** How far its bounds have moved beyond the drift of clocks, in ms, and when they last did. */
-  readonly slid: number;
-  readonly slidAt: number;
+  /** How far ahead it was at least, as of an instant of the scheduler's. As clocks drift that holds for less and less. */
+  readonly proven: { readonly low: number; readonly at: number };
+  /** How many answers have come since one that fits no other machine. */
+  readonly unseen: number;
 }
 
 /**
@@ -47,13 +47,10 @@ export interface ServiceClock {
   readonly bounds: Bounds | undefined;
   /** Machines that have answered lately, the one furthest behind first. */
   readonly machines: readonly Machine[];
-  /** Bounds near the known ones that fit no machine, newest first. Once a second answer agrees they are a new machine's. */
-  readonly unmatched: readonly Bounds[];
-  /** Bounds far from the known ones, and how many answers in a row agree on them. With enough the clock has jumped. */
-  readonly contradictingBounds: Bounds & { readonly answers: number };
-  /** The bounds before the last jump, and how many answers it takes to jump back there. */
-  readonly former: Bounds;
-  readonly backAfter: number;
+  /** What an answer told that fits none of them. Once another one agrees there is a new machine, or the clock has jumped. */
+  readonly doubted: Dated | undefined;
+  /** The Dates of the last answers, and when they came: one that comes again a second later is that of a copy. */
+  readonly heard: readonly { readonly date: number; readonly received: number }[];
   /** Whether the last `Date` contradicts what is known. It proves nothing until another answer agrees with either. */
   readonly isContradicted: boolean;
   /** Whether two sources agree: two answers, or one answer and the scheduler. One `Date` alone may be wrong. */
@@ -68,20 +65,11 @@ export interface ServiceClock {
   readonly epoch: number;
 }
 
-/** How many answers prove a jump; a clock that jumps to and fro needs more and more. */
-const JUMP_AFTER = 2;
-const LATEST_JUMP_AFTER = 32;
-
-/** Bounds that nothing agrees with. */
-const NONE = { low: Number.POSITIVE_INFINITY, high: Number.NEGATIVE_INFINITY, answers: 0 };
-
 export const unknownClock: ServiceClock = {
   bounds: undefined,
   machines: [],
-  unmatched: [],
-  contradictingBounds: NONE,
-  former: NONE,
-  backAfter: JUMP_AFTER,
+  doubted: undefined,
+  heard: [],
   isContradicted: false,
   isConfirmed: false,
   hasFreshDate: false,
@@ -90,26 +78,28 @@ export const unknownClock: ServiceClock = {
   epoch: 0,
 };
 
-/** Bounds that contradict each other by no more than this, in ms, are of one clock that drifts; by more, of two clocks. */
-const DRIFT_GAP = 250;
+/** A machine counts while it has given one of so many last answers. Their Dates are remembered. */
+const REMEMBERED = 64;
+/** Once so many answers have not shown a machine alone, the next request is to find out whether it still answers. */
+const UNSEEN = 4;
+/** Its multiples spread evenly over the parts of a second, in ms. */
+const GOLDEN = 618;
+/** Bounds that contradict each other by no more than this, in ms, are of one clock; by more, of two. */
+const ONE_CLOCK = 250;
 /** Bounds no further apart than this, in ms, are those of several machines; by more, the clock has jumped. */
 const SKEW = 2_500;
 /** Clocks that differ by no more than this, in ms, confirm each other. */
 const NEAR = 5_000;
-/** A machine is forgotten once so much tells against it, or half as many answers in a row fit another one as well. */
-const FORGOTTEN_AFTER = 64;
-/** How many bounds that fit no machine are kept. */
-const STRANGERS = 3;
+/** No cache gives an answer for longer than this, in ms, without telling how old it is. */
+const OLDEST_COPY = 60_000;
 /** A longer round trip, in ms, tells nothing: the machine slept. */
 const LONGEST_TRIP = 60_000;
 /** Bounds no wider than a round trip and this, in ms, are narrow enough. */
 const NARROW = 20;
-/** ms per ms; clocks of computers drift ten times more slowly. */
-const FASTEST_DRIFT = 5e-4;
-/** Bounds that move further than this beyond any drift, in ms, are of a clock that was set. */
-const MOST_SLID = 40;
-/** After so many ms narrow bounds are checked by a `Date` again, as clocks drift. */
-const CHECK_EVERY = 600_000;
+/** Clocks of computers drift by no more, ms per ms. */
+const FASTEST_DRIFT = 1e-4;
+/** What is proven so much too late, in ms, is worth a wait for the next second. */
+const LATE = 100;
 
 /** A clock that is being made. */
 type Draft = { -readonly [field in keyof ServiceClock]: ServiceClock[field] };
@@ -126,13 +116,17 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     roundTrip: quickOf(before.roundTrip, took),
     shortest: Math.min(before.shortest, length),
   };
-  const { bounds: known } = before;
+  const { bounds: known, doubted } = before;
   // Without any Date the scheduler's clock is all there is.
   if (date === undefined) {
     if (known === undefined) clock.isConfirmed = true;
     return clock;
   }
-  const seen: Bounds = { low: date - received, high: date + 1_000 - madeAfter(trip) };
+  const seen: Dated = { low: date - received, high: date + 1_000 - madeAfter(trip), date };
+  clock.isContradicted = false;
+  // A cache may hide the age of its copies.
+  const heard = before.heard.find((one) => one.date === date);
+  if (heard === undefined) clock.heard = [{ date, received }, ...before.heard.slice(0, REMEMBERED - 1)];
   if (known === undefined) {
     clock.isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
     clock.epoch += 1;
@@ -140,122 +134,85 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   }
   const gaps = before.machines.map((machine) => gapBetween(machine, seen));
   const least = Math.min(...gaps);
-  const own = least <= DRIFT_GAP ? gaps.indexOf(least) : -1;
-  const machines = before.machines.map((machine, at) => {
-    if (at === own) {
-      const updated = updatedMachine(machine, seen, received, clock);
-      if (updated === undefined) clock.shortest = length;
-      const isAlone = gaps.every((gap, other) => other === own || gap > 0);
-      return { ...(updated ?? machineOf(seen, received)), shared: isAlone ? 0 : machine.shared + 1 };
-    }
-    const others = machine.others + countsAgainst(machine, seen, clock.roundTrip);
-    return { ...machine, others, shared: machine.shared + 1 };
-  });
-  if (own >= 0) {
-    clock.contradictingBounds = NONE;
+  const own = gaps.indexOf(least);
+  const isCopy = heard !== undefined && sent >= heard.received + 1_000;
+  if (least <= (isCopy ? 0 : ONE_CLOCK)) {
+    // Where it fits several nobody knows whose it is, and it tells of none.
+    const isShared = gaps.filter((gap) => gap <= 0).length > 1;
     clock.isConfirmed = true;
+    if (doubted !== undefined && gapBetween(known, doubted) > SKEW) clock.doubted = undefined;
+    const machines = before.machines.map((machine, at) => {
+      if (at !== own || isShared) return { ...machine, unseen: machine.unseen + 1 };
+      if (isCopy && gaps.length === 1) return machine;
+      if (seen.high >= provenLow(machine, madeAfter(trip))) return updatedMachine(machine, seen, trip, clock);
+      // No drift explains it: the clock was set.
+      clock.shortest = length;
+      return machineOf(seen, received);
+    });
     return ofMachines(clock, machines);
   }
-  clock.isContradicted = true;
-  if (gapBetween(known, seen) <= SKEW) {
-    const agreed = before.unmatched.find((stranger) => gapBetween(stranger, seen) <= 0);
-    if (agreed === undefined) {
-      clock.machines = machines;
-      clock.unmatched = [seen, ...before.unmatched].slice(0, STRANGERS);
-      return clock;
-    }
-    // Answers of the new machine may have narrowed the known bounds. A machine's own answers keep within a second of its upper bound.
-    const all = machines.map((machine) => {
-      const low = Math.min(machine.low, machine.high - 1_000 - 2 * clock.roundTrip);
-      return { ...machine, low };
-    });
-    all.push(machineOf(intersection(agreed, seen), received));
-    clock.unmatched = [];
-    clock.contradictingBounds = NONE;
-    return ofMachines(clock, all);
-  }
-  const gap = gapBetween(before.contradictingBounds, seen);
-  const answers = gap <= NEAR ? before.contradictingBounds.answers + 1 : 1;
-  const bounds = gap <= 0 ? intersection(before.contradictingBounds, seen) : seen;
-  const isBack = gapBetween(before.former, bounds) <= NEAR;
-  const needed = isBack ? before.backAfter : JUMP_AFTER;
-  if (answers < needed) {
-    clock.contradictingBounds = { ...bounds, answers };
+  const behind = known.high - seen.high;
+  if (heard !== undefined && behind > 0 && behind <= OLDEST_COPY) return clock;
+  const isFar = gapBetween(known, seen) > SKEW;
+  const gap = doubted === undefined ? Number.POSITIVE_INFINITY : gapBetween(doubted, seen);
+  if (gap > (isFar ? SKEW : 0)) {
+    clock.doubted = seen;
+    clock.isContradicted = true;
     return clock;
   }
-  clock.unmatched = [];
-  clock.contradictingBounds = NONE;
-  clock.former = known;
-  clock.backAfter = isBack ? Math.min(2 * needed, LATEST_JUMP_AFTER) : JUMP_AFTER;
+  const added = machineOf(gap <= 0 ? intersection(doubted!, seen) : seen, received);
+  clock.doubted = undefined;
   clock.isConfirmed = true;
+  if (!isFar) {
+    const others = before.machines.map((machine) => withoutAnswersOf(added, machine, clock.roundTrip));
+    return ofMachines(clock, [...others, added]);
+  }
   clock.epoch += 1;
   clock.shortest = length;
-  return ofMachines(clock, [machineOf(bounds, received)]);
-}
-
-/**
- * How much an answer that is taken for another machine's tells against one: nothing where it may as well be its own.
- * Answers whose Dates are a second apart have a round trip in common, whichever machines they come from.
- */
-function countsAgainst(machine: Machine, seen: Bounds, roundTrip: number): number {
-  const overlap = -gapBetween(machine, seen);
-  if (overlap < 0) return 2;
-  return overlap < Math.min(machine.high - machine.low, NARROW + roundTrip) ? 1 : 0;
+  return ofMachines(clock, [added]);
 }
 
 function machineOf({ low, high }: Bounds, at: number): Machine {
-  return { low, high, others: 0, shared: 0, checkedAt: at, slid: 0, slidAt: at };
+  return { low, high, proven: { low, at }, unseen: 0 };
 }
 
 /**
  * The machine after one of its answers. Honest bounds are no narrower than the shortest round trip. Narrower ones tell that
- * the clocks have drifted apart: the newest answer is right, and the bounds slide along. Bounds that slide faster than
- * clocks drift tell that a clock was set: `undefined`, they begin anew.
+ * the clocks have drifted apart: the newest answer is right, and the bounds slide along.
  */
-function updatedMachine(
-  machine: Machine,
-  seen: Bounds,
-  at: number,
-  clock: ServiceClock,
-): Machine | undefined {
-  const narrow = NARROW + clock.roundTrip;
+function updatedMachine(machine: Machine, seen: Bounds, trip: RoundTrip, clock: ServiceClock): Machine {
   const shortest = shortestOf(clock);
-  const isCheck = seen.low >= machine.low - narrow || seen.high <= machine.high + narrow;
-  const checkedAt = isCheck ? at : machine.checkedAt;
-  const { low, high } = intersection(machine, seen);
-  const isSqueezed = high - low < shortest;
-  const width = isSqueezed
-    ? Math.max(NARROW, shortest, low > high ? machine.high - machine.low : 0)
-    : high - low;
-  const slide = width - (high - low);
-  const drift = (at - machine.slidAt) * FASTEST_DRIFT;
-  const slid = slide > 0 ? Math.max(0, machine.slid + slide - drift) : machine.slid;
-  if (slid > MOST_SLID) return undefined;
-  const isLow = low === seen.low;
-  return {
-    low: isLow ? low : Math.max(seen.low, high - width),
-    high: isLow ? Math.min(seen.high, low + width) : high,
-    others: 0,
-    shared: machine.shared,
-    checkedAt,
-    slid,
-    slidAt: slide > 0 ? at : machine.slidAt,
-  };
+  let { low, high } = intersection(machine, seen);
+  if (high - low < Math.max(1, shortest)) {
+    const width = Math.max(NARROW, shortest, low > high ? machine.high - machine.low : 0);
+    if (low === seen.low) high = Math.min(seen.high, low + width);
+    else low = Math.max(seen.low, high - width);
+  }
+  const isNewer = seen.low > provenLow(machine, madeAfter(trip));
+  return { low, high, proven: isNewer ? { low: seen.low, at: trip.received } : machine.proven, unseen: 0 };
+}
+
+/** A machine without what answers of one ahead of it may have told: its own keep within a second of its upper bound. */
+function withoutAnswersOf(ahead: Machine, machine: Machine, roundTrip: number): Machine {
+  if (ahead.low < machine.high) return machine;
+  const low = Math.min(machine.low, machine.high - 1_000 - 2 * roundTrip);
+  return { ...machine, low, proven: { low: Math.min(machine.proven.low, low), at: machine.proven.at } };
 }
 
 /** Goes by these machines, but for those that are forgotten. */
 function ofMachines(clock: Draft, known: readonly Machine[]): ServiceClock {
-  const kept = known.filter(({ others }) => others < FORGOTTEN_AFTER);
-  if (kept.length > 1) kept.sort((a, b) => a.low - b.low);
-  // What all answers fit may be one machine whose clock was set: it is the one behind, by which nothing is too early.
-  const machines = kept.filter(({ shared }, place) => place === 0 || shared < FORGOTTEN_AFTER / 2);
-  const { low } = machines[0]!;
-  let { high } = machines[0]!;
-  for (const machine of machines) high = Math.max(high, machine.high);
-  clock.machines = machines;
-  clock.bounds = { low, high };
-  clock.isContradicted = false;
+  const lately = known.filter(({ unseen }) => unseen < REMEMBERED);
+  const machines = lately.length === 0 ? known : lately;
+  clock.machines = [...machines].sort((a, b) => a.low - b.low);
+  const { low } = clock.machines[0]!;
+  clock.bounds = { low, high: Math.max(...machines.map(({ high }) => high)) };
   return clock;
+}
+
+/** How far a machine is ahead at least, at an instant of the scheduler's; without any, the scheduler's clock stands in. */
+function provenLow(machine: Machine | undefined, now: number): number {
+  if (machine === undefined) return 0;
+  return machine.proven.low - FASTEST_DRIFT * Math.max(0, now - machine.proven.at);
 }
 
 /** The service made the answer after this instant, by the scheduler. If its clock was set back meanwhile, the start lies ahead. */
@@ -275,24 +232,23 @@ function quickOf(usual: number, took: number): number {
 }
 
 /** The earliest time the service's clock can have shown when it made an answer, from which `clock` has learned already. */
-export function earliestAnswerTime(
-  { bounds, machines, isContradicted }: ServiceClock,
-  trip: RoundTrip,
-): number {
+export function earliestAnswerTime({ bounds, machines }: ServiceClock, trip: RoundTrip): number {
   const made = madeAfter(trip);
+  const byBounds = made + provenLow(machines[0], made);
   const { date } = trip;
-  if (bounds === undefined) return made;
-  const byBounds = made + bounds.low;
-  if (date === undefined) return byBounds;
-  // One of the two is wrong: take the earlier.
-  if (isContradicted) return Math.min(byBounds, date);
+  if (bounds === undefined || date === undefined) return byBounds;
+  // Where the two cannot both be right, the earlier counts.
+  if (byBounds > date + 1_000 || date > trip.received + bounds.high) return Math.min(byBounds, date);
   // With several machines nobody knows which one answered; the bounds hold for all.
   return machines.length > 1 ? byBounds : Math.max(byBounds, date);
 }
 
 /** The service's time at an instant of the scheduler's, at least; and when a request sent then arrives, at most. */
-export function serviceTimeBounds({ bounds, roundTrip }: ServiceClock, now: number): ServiceTimeBounds {
-  return { earliest: now + (bounds?.low ?? 0), latest: now + (bounds?.high ?? 0) + 2 * roundTrip };
+export function serviceTimeBounds(
+  { bounds, machines, roundTrip }: ServiceClock,
+  now: number,
+): ServiceTimeBounds {
+  return { earliest: now + provenLow(machines[0], now), latest: now + (bounds?.high ?? 0) + 2 * roundTrip };
 }
 
 /** The service's likeliest time at an instant of the scheduler's, by the machine that is furthest behind. */
@@ -312,27 +268,36 @@ function middle({ low, high }: Bounds): number {
  * answer then halves them, and for their low side once they are narrow. Both are half the shortest round trip early. The
  * low bound is that of an answer, which took its way back, so the request still arrives after `target`.
  *
- * If only the bounds can prove it: safely after. If they are wide, or were not checked for long, the request goes out
- * later still, to arrive as a second begins, where its `Date` narrows them.
+ * If only the bounds can prove it: safely after. If they are wide, or were not proven for long, the request goes out
+ * later still, to arrive as a second begins, where its `Date` narrows them. Where many answers have fitted two machines, it
+ * arrives at another part of a second each time, until an answer fits one of them only.
  */
 export function sendTimeFor(clock: ServiceClock, target: number): number {
-  const [machine] = clock.machines;
+  const { machines } = clock;
+  const [machine] = machines;
   const safe = safeSendTimeFor(clock, target);
   if (machine === undefined || !clock.hasFreshDate) return safe;
-  const { low, high, checkedAt } = machine;
-  const isNarrow = high - low <= NARROW + clock.roundTrip;
-  const there = shortestOf(clock) / 2;
-  if (target % 1_000 === 0 && clock.machines.length === 1) {
-    return Math.ceil(target - there - (isNarrow ? low : middle(machine)));
-  }
-  if (isNarrow && safe - checkedAt < CHECK_EVERY) return safe;
-  const late = there + middle(machine);
+  const ahead = machines.at(-1)!;
+  const isAlone = machine === ahead;
+  const narrow = NARROW + clock.roundTrip;
+  const aim = (bounds: Bounds) =>
+    shortestOf(clock) / 2 + (bounds.high - bounds.low <= narrow ? bounds.low : middle(bounds));
+  if (target % 1_000 === 0 && isAlone) return Math.ceil(target - aim(machine));
+  // For so much of a second an answer may be of either machine, and narrows nothing.
+  const shared = isAlone ? 0 : Math.max(0, machine.high + 1_000 - ahead.low);
+  const isUntold = shared > 0 && Math.max(machine.unseen, ahead.unseen) >= UNSEEN;
+  const isNarrow = machine.high - machine.low <= narrow + shared;
+  if (!isUntold && isNarrow && machine.low - provenLow(machine, safe) <= LATE) return safe;
+  const late = aim(machine) + (isUntold ? GOLDEN * (machine.unseen + ahead.unseen) : 0);
   return Math.ceil(Math.ceil((safe + late) / 1_000) * 1_000 - late);
 }
 
 /** The first instant, by the scheduler, at which a request may go out whose answer surely comes after `target`. */
-export function safeSendTimeFor({ bounds }: ServiceClock, target: number): number {
-  return bounds === undefined ? target : Math.ceil(target - bounds.low);
+export function safeSendTimeFor({ machines: [machine] }: ServiceClock, target: number): number {
+  if (machine === undefined) return target;
+  const at = target - machine.proven.low;
+  const drift = FASTEST_DRIFT * Math.max(0, at - machine.proven.at);
+  return Math.ceil(at + drift / (1 - FASTEST_DRIFT));
 }
 
 /** Above 0 where two bounds have nothing in common. */

@@ -26,9 +26,10 @@ describe("what the service's time lies between", () => {
     expect(serviceTimeBounds(learned(withoutDate), 1_000)).toEqual({ earliest: 1_000, latest: 1_080 });
   });
 
-  it("is what the Dates leave, and the way there", () => {
+  it("is what the Dates leave, and the way there, and less is proven as clocks may drift", () => {
     const clock = learned(trip(7_000, { took: 40 }));
-    expect(serviceTimeBounds(clock, 1_000)).toEqual({ earliest: 7_960, latest: 9_080 });
+    expect(serviceTimeBounds(clock, 40)).toEqual({ earliest: 7_000, latest: 8_120 });
+    expect(serviceTimeBounds(clock, 10_040)).toEqual({ earliest: 16_999, latest: 18_120 });
   });
 
   it.each([
@@ -70,7 +71,7 @@ describe("a clock is confirmed", () => {
 
   it("by a second answer, one that agrees and one that proves a jump", () => {
     expect(learned(trip(60_000), trip(60_000)).isConfirmed).toBe(true);
-    expect(learned(trip(60_000), trip(0), trip(0)).isConfirmed).toBe(true);
+    expect(learned(trip(60_000), trip(0), trip(900, { sent: 900 })).isConfirmed).toBe(true);
   });
 
   it("by its next Date, if the last answer had one and came from no cache", () => {
@@ -84,85 +85,82 @@ describe("an answer that contradicts the bounds", () => {
   const own = trip(0);
 
   it.each([
-    [-1_250, 1, 0, 0],
-    [-1_251, 1, 1, 0],
-    [3_500, 1, 1, 0],
-    [3_501, 1, 0, 1],
-  ])(
-    "by its Date %i ms ahead is of %i machine, one of %i strangers, or %i for a jump",
-    (ahead, ...counts) => {
-      const { machines, unmatched, contradictingBounds } = learned(own, trip(ahead));
-      expect([machines.length, unmatched.length, contradictingBounds.answers]).toEqual(counts);
-    },
-  );
+    [-1_250, 1, false, 1],
+    [-1_251, 1, true, 2],
+    [3_500, 1, true, 2],
+    [3_501, 2, true, 1],
+  ])("by its Date %i ms ahead, and one a second later", (ahead, epoch, isContradicted, machines) => {
+    const first = learned(own, trip(ahead));
+    expect([first.epoch, first.isContradicted, first.machines.length]).toEqual([1, isContradicted, 1]);
+    const second = learn(first, trip(ahead, { sent: 1_000 }));
+    expect([second.epoch, second.isContradicted, second.machines.length]).toEqual([epoch, false, machines]);
+  });
 
-  it("is a new machine's once another one agrees", () => {
-    const clock = learned(own, trip(2_000), trip(3_000));
+  it("tells of no other clock while it may be a copy: its Date was heard before, and is not too old", () => {
+    for (const [ahead, epoch] of [
+      [-2_000, 1],
+      [-59_980, 1],
+      [-59_981, 2],
+      [60_000, 2],
+    ] as const) {
+      const clock = learned(own, trip(ahead), { ...trip(ahead), sent: 20, received: 20 });
+      expect([clock.epoch, clock.machines.length, clock.isContradicted]).toEqual([epoch, 1, false]);
+    }
+  });
+
+  it("is a new machine's once another one agrees, also after others", () => {
+    const clock = learned(own, trip(2_000), trip(500, { sent: 500 }), trip(3_000, { sent: 1_000 }));
     expect(clock.machines).toMatchObject([
       { low: 0, high: 1_000 },
       { low: 3_000, high: 3_000 },
     ]);
-    expect([clock.bounds, clock.unmatched]).toEqual([{ low: 0, high: 3_000 }, []]);
-    const apart = learned(own, trip(2_000), trip(3_001));
-    expect([apart.machines.length, apart.unmatched.length]).toEqual([1, 2]);
-  });
-
-  it("is kept with the two before it", () => {
-    const { unmatched } = learned(own, ...[1_300, 2_301, 3_302, -1_300].map((ahead) => trip(ahead)));
-    expect(unmatched.map(({ low }) => low)).toEqual([-1_300, 3_302, 2_301]);
+    expect(clock.bounds).toEqual({ low: 0, high: 3_000 });
+    const apart = learned(own, trip(2_000), trip(3_001, { sent: 1_000 }));
+    expect([apart.machines.length, apart.isContradicted]).toEqual([1, true]);
   });
 
   it("widens the bounds of those that the new machine may have narrowed", () => {
     const took = 40;
-    const { machines } = learned(...[0, 840, 3_000, 3_000].map((ahead) => trip(ahead, { took })));
+    const list = [trip(0, { took }), trip(840, { took }), trip(3_000, { took })];
+    const { machines } = learned(...list, trip(3_000, { took, sent: 1_000 }));
     expect(machines).toMatchObject([
-      { low: -80, high: 1_000 },
+      { low: -80, high: 1_000, proven: { low: -80 } },
       { low: 2_960, high: 4_000 },
     ]);
   });
 });
 
 describe("a machine", () => {
-  const two = learned(trip(0), trip(2_000), trip(2_000));
-  const others = (clock: ServiceClock) => clock.machines.map((machine) => machine.others);
+  const two = learned(trip(0), trip(2_000), trip(2_000, { sent: 1_000 }));
 
-  it("counts an answer of another one once, and twice if that contradicts it", () => {
-    expect(others(two)).toEqual([4, 0]);
-    expect(others(learn(two, trip(2_000)))).toEqual([6, 0]);
-    expect(others(learn(two, trip(1_700, { took: 900 })))).toEqual([5, 0]);
-    expect(others(learn(two, trip(1_700, { took: 700 })))).toEqual([5, 0]);
-    expect(others(learn(two, trip(1_700, { took: 699 })))).toEqual([6, 0]);
-    expect(others(learn(two, trip(0)))).toEqual([0, 2]);
+  it("counts the answers since one that fits it alone", () => {
+    const unseen = (clock: ServiceClock) => clock.machines.map((machine) => machine.unseen);
+    expect(unseen(two)).toEqual([0, 0]);
+    expect(unseen(learn(two, trip(2_000, { sent: 2_000 })))).toEqual([1, 0]);
+    expect(unseen(learn(two, trip(0, { sent: 2_000 })))).toEqual([0, 1]);
+    expect(unseen(learn(two, trip(1_500, { sent: 2_000, took: 600 })))).toEqual([1, 1]);
   });
 
-  it.each([
-    ["as 20 ms of its bounds are in it", [], -10, 4],
-    ["and once one with less", [], -9, 5],
-    ["and once one that touches them", [], 10, 5],
-    ["and twice one beyond them", [], 11, 6],
-    ["as all of its narrow bounds are in it", [-290, -1_285], -290, 0],
-    ["and once one with a part of those", [-290, -1_285], -289, 1],
-  ])("does not count an answer that may as well be its own, %s", (_, own, ahead, counted) => {
-    const near = learned(...[0, -990, 700, 700, ...own].map((each) => trip(each)));
-    expect(others(learn(near, trip(ahead)))[0]).toBe(counted);
+  it("learns nothing from an answer that may be another one's", () => {
+    const { machines } = learn(two, trip(1_500, { sent: 2_000, took: 600 }));
+    expect(machines).toMatchObject([
+      { low: 0, high: 1_000 },
+      { low: 2_000, high: 3_000 },
+    ]);
   });
 
-  it("is forgotten at 64", () => {
+  it("is forgotten after 64 answers of others, and the last one never", () => {
     let clock = two;
-    for (let turn = 0; turn < 29; turn += 1) clock = learn(clock, trip(2_000));
-    expect(others(clock)).toEqual([62, 0]);
-    expect(learn(clock, trip(2_000)).machines).toMatchObject([{ low: 2_000 }]);
-  });
-
-  it.each([
-    [840, 1_000, true],
-    [839, 1_000, false],
-    [120, 1_000, true],
-    [121, 1_000, false],
-  ])("is checked by a Date %i ms ahead after %i ms: %s", (ahead, took, isChecked) => {
-    // The bounds are [-40, 1,000], the round trip is 100 by then: what lies within 120 of either counts.
-    const [machine] = learned(trip(0, { took: 40 }), trip(ahead, { sent: 5_000, took })).machines;
-    expect(machine!.checkedAt).toBe(isChecked ? 6_000 : 40);
+    const hear = (ahead: number) => {
+      for (let turn = 1; turn < 64; turn += 1) clock = learn(clock, trip(ahead, { sent: turn * 1_000 }));
+    };
+    hear(2_000);
+    expect(clock.machines).toMatchObject([{ low: 0 }, { low: 2_000 }]);
+    clock = learn(clock, trip(2_000, { sent: 64_000 }));
+    expect(clock.machines).toMatchObject([{ low: 2_000 }]);
+    clock = two;
+    hear(0);
+    expect(learn(clock, trip(0, { sent: 64_000 })).machines).toMatchObject([{ low: 0 }]);
   });
 
   /** The bounds are [-40, 1,000], and no answer came in less than 40 ms. */
@@ -170,29 +168,38 @@ describe("a machine", () => {
     learned(trip(0, { took: 40 }), trip(ahead, { sent, took: 40 })).machines[0]!;
 
   it("keeps bounds that are as wide as the shortest trip", () => {
-    expect(slidBy(1_000, 10_000)).toMatchObject({ low: 960, high: 1_000, slid: 0, slidAt: 40 });
+    expect(slidBy(1_000, 10_000)).toMatchObject({ low: 960, high: 1_000 });
   });
 
-  it("slides along where the newest answer leaves less, and counts what drift does not explain", () => {
-    expect(slidBy(1_010, 10_000)).toMatchObject({ low: 970, high: 1_010, slid: 5, slidAt: 10_040 });
-    expect(slidBy(1_040, 10_000)).toMatchObject({ low: 1_000, high: 1_040, slid: 35, slidAt: 10_040 });
+  it("slides along where the newest answer leaves less", () => {
+    expect(slidBy(1_010, 10_000)).toMatchObject({ low: 970, high: 1_010 });
+    expect(slidBy(1_040, 10_000)).toMatchObject({ low: 1_000, high: 1_040 });
   });
 
   it("slides as wide as it is where nothing is left", () => {
-    const { slid, ...bounds } = slidBy(1_140, 2_220_000);
-    expect(bounds).toMatchObject({ low: 1_100, high: 2_140 });
-    expect(slid).toBeCloseTo(30, 6);
+    expect(slidBy(1_140, 2_220_000)).toMatchObject({ low: 1_100, high: 2_140 });
   });
 
-  it("begins anew once it has slid by more than 40 ms", () => {
-    expect(slidBy(1_040, 0)).toMatchObject({ low: 1_000, high: 1_040, slid: 40 });
-    expect(slidBy(1_041, 0)).toMatchObject({ low: 1_001, high: 2_041, slid: 0 });
+  it("slides back by what clocks may have drifted, and begins anew where it was set back by more", () => {
+    expect(slidBy(-1_050, 600_000)).toMatchObject({ low: -1_090, high: -50, proven: { low: -40, at: 40 } });
+    expect(slidBy(-1_110, 600_000)).toMatchObject({ low: -1_150, high: -110, proven: { low: -1_150 } });
   });
 
-  it("does not forget by answers that leave it as it is how far it has slid", () => {
-    const clock = learned(trip(0, { took: 40 }), trip(1_010, { sent: 10_000, took: 40 }));
-    const [machine] = learn(clock, trip(900, { sent: 14_000, took: 40 })).machines;
-    expect(machine).toMatchObject({ slid: 5, slidAt: 10_040 });
+  it("keeps what is proven of it until a later answer proves more by then", () => {
+    const prove = (ahead: number) => slidBy(ahead, 1_000_000).proven;
+    expect(prove(-101)).toEqual({ low: -40, at: 40 });
+    expect(prove(-99)).toEqual({ low: -139, at: 1_000_040 });
+  });
+});
+
+describe("a copy, whose Date came a second before,", () => {
+  it("bounds nothing where one machine answers", () => {
+    const clock = learned(trip(0), { sent: 999, received: 999, date: 0 });
+    expect(clock.bounds).toEqual({ low: 0, high: 1 });
+    expect(learned(trip(0), { sent: 1_000, received: 1_000, date: 0 }).bounds).toEqual({
+      low: 0,
+      high: 1_000,
+    });
   });
 });
 
@@ -202,39 +209,16 @@ describe("a jump", () => {
   it.each([
     [60_500, { low: 60_500, high: 61_000 }],
     [61_000, { low: 61_000, high: 61_000 }],
-    [66_000, { low: 66_000, high: 67_000 }],
+    [63_500, { low: 63_500, high: 64_500 }],
   ])("to 60,000 ms ahead is proven by a Date %i ms ahead", (ahead, bounds) => {
-    const clock = learned(own, trip(60_000), trip(ahead));
+    const clock = learned(own, trip(60_000), trip(ahead, { sent: 1_000 }));
     expect([clock.epoch, clock.bounds]).toEqual([2, bounds]);
   });
 
-  it("is not proven by one that differs by more", () => {
-    const clock = learned(own, trip(60_000), trip(66_001));
-    expect([clock.epoch, clock.contradictingBounds]).toEqual([1, { low: 66_001, high: 67_001, answers: 1 }]);
-  });
-
-  it("leaves no stranger of the time before", () => {
-    expect(learned(own, trip(2_000), trip(60_000), trip(60_000)).unmatched).toEqual([]);
-  });
-
-  it.each([6_000, 0, -6_000])("back, to %i ms, needs twice as many answers each time, up to 32", (back) => {
-    let clock = learned(own, trip(60_000), trip(60_000));
-    const needed = [back, 60_000, back, 60_000, back, 60_000].map((ahead) => {
-      const { epoch } = clock;
-      let answers = 0;
-      for (; clock.epoch === epoch; answers += 1) clock = learn(clock, trip(ahead));
-      return answers;
-    });
-    expect(needed).toEqual([2, 4, 8, 16, 32, 32]);
-  });
-
-  it("to somewhere else needs two again", () => {
-    const back = learned(own, ...[60_000, 60_000, 0, 0].map((ahead) => trip(ahead)));
-    expect(back.backAfter).toBe(4);
-    const away = [6_001, 6_001]
-      .map((ahead) => trip(ahead))
-      .reduce(learn, learned(own, trip(60_000), trip(60_000)));
-    expect([away.epoch, away.backAfter]).toEqual([3, 2]);
+  it("is not proven by one that differs by more, nor where one between them fits", () => {
+    expect(learned(own, trip(60_000), trip(63_501, { sent: 1_000 })).epoch).toBe(1);
+    const between = trip(0, { sent: 1_000 });
+    expect(learned(own, trip(60_000), between, trip(60_000, { sent: 2_000 })).epoch).toBe(1);
   });
 });
 
@@ -248,9 +232,9 @@ describe("a request", () => {
     expect(sendTimeFor(narrowed(939), 100_000)).toBe(99_011);
   });
 
-  it("goes out as a second begins once its bounds were not checked for ten minutes", () => {
-    const target = 10_040 + 600_000 + 940;
-    expect(sendTimeFor(narrowed(940), target - 1)).toBe(target - 1 - 940);
-    expect((sendTimeFor(narrowed(940), target) + 20 + 970) % 1_000).toBe(0);
+  it("goes out as a second begins once clocks may have drifted by 100 ms since its bounds were proven", () => {
+    const target = 10_040 + 1_000_000 + 940;
+    expect(sendTimeFor(narrowed(940), target - 1_999)).toBe(target - 1_999 - 940 + 100);
+    expect((sendTimeFor(narrowed(940), target + 1) + 20 + 940) % 1_000).toBe(0);
   });
 });

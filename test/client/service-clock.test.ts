@@ -86,7 +86,9 @@ describe("the service's clock", () => {
         const target = Math.ceil((now + offset + distance) / 1_000) * 1_000;
         const { trip } = exchange(safeSendTimeFor(clock, target), there, back, offset);
         const width = clock.bounds!.high - clock.bounds!.low;
-        expect(trip.sent + offset).toBeLessThanOrEqual(target + width + 1);
+        // As far as clocks may have drifted apart by then.
+        const drift = (trip.sent - NOW) * 1.001e-4;
+        expect(trip.sent + offset).toBeLessThanOrEqual(target + width + drift + 1);
         expect(earliestAnswerTime(learn(clock, trip), trip)).toBeGreaterThanOrEqual(target);
       }),
     );
@@ -201,7 +203,7 @@ describe("the service's clock", () => {
     const sentFor = (target: number) => sendTimeFor(clock, target) + 7_000 - target;
     const soon = NOW + 100_400;
     expect(sentFor(soon)).toBeLessThanOrEqual(60);
-    const later = NOW + 900_400;
+    const later = NOW + 1_800_400;
     // It arrives as a second begins.
     expect(Math.abs(((later + sentFor(later) + 20 + 500) % 1_000) - 500)).toBeLessThanOrEqual(30);
     clock = learn(clock, exchange(sendTimeFor(clock, later), 20, 20, 7_000).trip);
@@ -279,7 +281,8 @@ it("is known again to about one round trip after a clock was set, also one of ou
           const received = isSet && whose === "ours" ? trip.received + step : trip.received;
           if (isSet) ahead += whose === "ours" ? -step : step;
           clock = learn(clock, { ...trip, received });
-          now = received + 1;
+          // Whoever asks all the time hears for long what it has heard before.
+          now = isSet ? received + 1 : Math.max(received + 1, sent + 700);
           width = clock.bounds!.high - clock.bounds!.low - (up + down);
         }
         expect(width).toBeLessThanOrEqual(22);

@@ -121,7 +121,14 @@ function errorOf({ headers, answeredAt, ahead }: Exchange): number | undefined {
 
 function areToldApart(recent: readonly Exchange[]): boolean {
   const newest = recent.at(-1)?.received ?? 0;
-  const near = recent.filter(({ received, old }) => old === 0 && newest - received! <= TOLD_APART.within);
+  // A Date that comes again may be that of a copy, whose age a cache hides.
+  const dates = new Map(recent.toReversed().map((exchange) => [exchange.headers.date, exchange]));
+  const near = recent.filter(
+    (exchange) =>
+      exchange.old === 0 &&
+      newest - exchange.received! <= TOLD_APART.within &&
+      dates.get(exchange.headers.date) === exchange,
+  );
   const lows = near.map(({ headers, received }) => headers.date! - received!).sort((a, b) => b - a);
   const highs = near.map(({ headers, sent }) => headers.date! + 1_000 - sent).sort((a, b) => a - b);
   const at = TOLD_APART.ofEach - 1;

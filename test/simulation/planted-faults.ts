@@ -419,8 +419,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "takes a second machine for a clock that has jumped",
     file: "client/service-clock.ts",
-    find: "if (gapBetween(known, seen) <= SKEW) {",
-    replace: "if (false) {",
+    find: "const isFar = gapBetween(known, seen) > SKEW;",
+    replace: "const isFar = true;",
     seeds: [1, 4, 13],
   },
   {
@@ -433,8 +433,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "proves an instant that is no whole second by a Date alone",
     file: "client/service-clock.ts",
-    find: "if (target % 1_000 === 0 && clock.machines.length === 1) {",
-    replace: "if (clock.machines.length === 1) {",
+    find: "if (target % 1_000 === 0 && isAlone) return",
+    replace: "if (isAlone) return",
     seeds: [75, 24],
   },
   {

@@ -71,8 +71,8 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
   {
     name: "takes machines for a jump once its clock has jumped",
     file: "client/service-clock.ts",
-    find: "if (gapBetween(known, seen) <= SKEW) {",
-    replace: "if (gapBetween(known, seen) <= SKEW && before.epoch < 2) {",
+    find: "const isFar = gapBetween(known, seen) > SKEW;",
+    replace: "const isFar = gapBetween(known, seen) > SKEW || before.epoch > 1;",
     seeds: [22, 4],
   },
   {

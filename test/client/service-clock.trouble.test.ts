@@ -1,0 +1,152 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  earliestAnswerTime,
+  learn,
+  type RoundTrip,
+  safeSendTimeFor,
+  sendTimeFor,
+  serviceTime,
+  serviceTimeBounds,
+  unknownClock,
+} from "../../src/client/service-clock.js";
+
+const NOW = 1_700_000_000_000;
+const TRIP = 40;
+const offsets = fc.integer({ min: -5_000_000, max: 5_000_000 });
+
+/** The `Date` of an answer that is made at an instant of the service's clock. */
+const dateAt = (made: number) => Math.floor(made / 1_000) * 1_000;
+
+/** A round trip to a service whose clock is `offset` ahead. */
+function exchange(sent: number, offset: number): RoundTrip {
+  return { sent, received: sent + TRIP, date: dateAt(sent + TRIP / 2 + offset) };
+}
+
+/** A clock that has heard a service for a minute. */
+function learned(offset: number) {
+  let clock = unknownClock;
+  for (let sent = NOW - 60_000; sent < NOW; sent += 2_370) clock = learn(clock, exchange(sent, offset));
+  return clock;
+}
+
+describe("a cache that hides how old its answers are", () => {
+  /** A service behind a cache that keeps an answer for `keeps` ms, asked every `every` ms. */
+  const behindCache = (
+    { offset, keeps, every }: { offset: number; keeps: number; every: number },
+    see: (clock: typeof unknownClock, trip: RoundTrip, made: number) => void,
+  ) => {
+    let clock = learned(offset);
+    let made = Number.NEGATIVE_INFINITY;
+    for (let sent = NOW; sent < NOW + 200 * every; sent += every) {
+      const now = sent + TRIP / 2 + offset;
+      if (now - made >= keeps) made = now;
+      const trip = { sent, received: sent + TRIP, date: dateAt(made) };
+      clock = learn(clock, trip);
+      see(clock, trip, made);
+    }
+  };
+
+  it("is no clock that jumps, and its answers are as old as their Date", () => {
+    const keeps = fc.integer({ min: 5_000, max: 60_000 });
+    const every = fc.integer({ min: 40, max: 7_000 });
+    fc.assert(
+      fc.property(offsets, keeps, every, (offset, keeps, every) => {
+        // How much too late an answer is thought to be made, and how far the clock is ahead, or behind.
+        let [late, ahead, behind] = [0, 0, 0];
+        behindCache({ offset, keeps, every }, (clock, trip, made) => {
+          const error = serviceTime(clock, trip.received) - trip.received - offset;
+          late = Math.max(late, earliestAnswerTime(clock, trip) - made);
+          ahead = Math.max(ahead, error);
+          behind = Math.max(behind, -error);
+          expect(clock.epoch).toBe(1);
+        });
+        // Up to a second what is old cannot be told from what is new, and up to some from another machine's.
+        expect(late).toBeLessThanOrEqual(1_000 + TRIP);
+        expect(ahead).toBeLessThanOrEqual(1_000);
+        expect(behind).toBeLessThanOrEqual(6_000);
+      }),
+    );
+  });
+});
+
+describe("a clock that is set", () => {
+  // One that is set back by less gives Dates that were heard before, as a cache does.
+  const steps = fc.oneof(fc.integer({ min: 3_600, max: 1e9 }), fc.integer({ min: -1e9, max: -130_000 }));
+
+  it.each(["ours", "theirs"])(
+    "is found out at the second answer whose Date advances, if it is %s",
+    (whose) => {
+      fc.assert(
+        fc.property(offsets, steps, fc.integer({ min: 1_000, max: 60_000 }), (offset, step, pause) => {
+          let clock = learned(offset);
+          const ahead = offset + step;
+          const start = whose === "ours" ? NOW - step : NOW;
+          for (const [turn, sent] of [start + 3_137, start + 3_137 + pause].entries()) {
+            const trip = exchange(sent, ahead);
+            clock = learn(clock, trip);
+            expect(clock.epoch).toBe(turn + 1);
+            expect(earliestAnswerTime(clock, trip)).toBeLessThanOrEqual(sent + TRIP / 2 + ahead);
+          }
+          expect(Math.abs(serviceTime(clock, NOW) - NOW - ahead)).toBeLessThanOrEqual(1_000 + TRIP);
+        }),
+      );
+    },
+  );
+
+  it("is never taken from a Date that lies, however often one does", () => {
+    // A lie of a second or two may be another machine's truth.
+    const lie = fc.oneof(fc.integer({ min: 4, max: 1e6 }), fc.integer({ min: -1e6, max: -4 }));
+    const lies = fc.array(lie, { minLength: 1, maxLength: 20 });
+    fc.assert(
+      fc.property(offsets, lies, (offset, list) => {
+        let clock = learned(offset);
+        for (const [turn, lie] of list.entries()) {
+          const honest = exchange(NOW + turn * 4_740, offset);
+          const trip = { ...honest, date: honest.date! + lie * 1_000 };
+          clock = learn(clock, trip);
+          expect(earliestAnswerTime(clock, trip)).toBeLessThanOrEqual(
+            Math.max(honest.date!, trip.sent + TRIP / 2 + offset),
+          );
+          clock = learn(clock, exchange(NOW + turn * 4_740 + 2_370, offset));
+          expect([clock.epoch, clock.isContradicted]).toEqual([1, false]);
+        }
+      }),
+    );
+  });
+});
+
+describe("clocks that drift apart by 100 ppm", () => {
+  it.each([1e-4, -1e-4])("prove nothing that is not so, however long nobody has looked: %d", (drift) => {
+    const pauses = fc.array(fc.integer({ min: 1_000, max: 900_000 }), { minLength: 40, maxLength: 80 });
+    fc.assert(
+      fc.property(offsets, pauses, fc.constantFrom(0, 437), (offset, list, settled) => {
+        const ahead = (now: number) => offset + drift * (now - NOW);
+        let clock = learned(offset);
+        let now = NOW;
+        for (const pause of list) {
+          const target = Math.ceil((now + pause + ahead(now)) / 1_000) * 1_000 + settled;
+          const safe = safeSendTimeFor(clock, target);
+          expect(safe + ahead(safe)).toBeGreaterThanOrEqual(target - 1);
+          const sent = Math.max(now, sendTimeFor(clock, target));
+          const trip = exchange(sent, ahead(sent));
+          clock = learn(clock, trip);
+          const { earliest } = serviceTimeBounds(clock, trip.received);
+          expect(earliestAnswerTime(clock, trip)).toBeLessThanOrEqual(sent + TRIP / 2 + ahead(sent) + 1);
+          expect(earliest).toBeLessThanOrEqual(trip.received + ahead(trip.received) + 1);
+          expect(clock.epoch).toBe(1);
+          now = trip.received;
+        }
+      }),
+    );
+  });
+});
+
+it("is as certain after the machine slept during a request as before it", () => {
+  const clock = learned(7_000);
+  const trip = { sent: NOW, received: NOW + 3_600_000, date: dateAt(NOW + 20 + 7_000) };
+  const after = learn(clock, trip);
+  expect([after.epoch, after.isContradicted]).toEqual([1, false]);
+  expect(earliestAnswerTime(after, trip)).toBeLessThanOrEqual(NOW + 20 + 7_000);
+  expect(Math.abs(serviceTime(after, NOW) - NOW - 7_000)).toBeLessThanOrEqual(1_000);
+});
