@@ -4,11 +4,13 @@ import { FULL_PAGE, type Page, type Wanted } from "./pages.js";
 /** Ranges are sized to hold about this many candles, and are at most so many times longer than the one before. */
 const AIMED_CANDLES = 900;
 const GROWTH = 8;
+/** The same after an answer with candles, which tells how densely they lie. */
+const SPARSE_GROWTH = 64;
 /** A long range with more candles than this is read again in shorter ones. */
 const MOST_CANDLES = 3_000;
 
 /** So many times as far as is likely needed, as candles lie unevenly. */
-const SPARE = 1.5;
+const SPARE = 4;
 
 /** How far a walk along a series goes with its next range. */
 export interface Stride {
@@ -25,7 +27,12 @@ export const FIRST_STRIDE: Stride = { length: FULL_PAGE };
 export function strideAfter({ length, silentTo }: Stride, page: Page | undefined): Stride {
   if (page === undefined) return { length: Math.max(FULL_PAGE, Math.floor(length / GROWTH)), silentTo };
   const fitting = Math.floor((length * AIMED_CANDLES) / Math.max(1, page.candles.length));
-  return { length: Math.max(FULL_PAGE, Math.min(fitting, length * GROWTH)) };
+  return {
+    length: Math.max(
+      FULL_PAGE,
+      Math.min(fitting, length * (page.candles.length > 0 ? SPARSE_GROWTH : GROWTH)),
+    ),
+  };
 }
 
 /** The stride to so many more candles, if they lie as densely as those of an answer that has shown some. */

@@ -232,7 +232,8 @@ class Comparison {
         : wasAnswered(looks, timestamp, has, finality);
       if (!mayChange && has === undefined && isUntold) continue;
       if (isKnown) {
-        if (mayChange) doubted = Math.min(doubted, timestamp);
+        const isGoing = has !== undefined && wanted === undefined && this.#isGoing(timestamp, polls);
+        if (mayChange || isGoing) doubted = Math.min(doubted, timestamp);
         continue;
       }
       const text = (candle: Candle | undefined) =>
@@ -339,6 +340,14 @@ class Comparison {
       return apart(since.filter(isWhole)).length < 2 && absent.length < 3;
     }
     return false;
+  }
+
+  /** Whether a candle that polls have shown has gone so late that it may be there still. */
+  #isGoing(timestamp: number, polls: readonly Look[]): boolean {
+    return this.#isNewestEnd(
+      timestamp,
+      polls.slice(polls.findLastIndex((look) => look.rows.has(timestamp)) + 1),
+    );
   }
 
   /** What nothing follows goes only once no answer has shown it for five seconds, and for an interval: a replica may lag. */
