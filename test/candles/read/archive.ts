@@ -45,7 +45,7 @@ export interface Habits {
 export const NOW = Date.UTC(2024, 5, 1);
 export const START = Date.UTC(2024, 0, 1);
 export const MINUTE = 60_000;
-export const options = { priority: "history", signal: new AbortController().signal } as const;
+const options = { priority: "history", signal: new AbortController().signal } as const;
 export const bounds = [
   { includesFrom: true, includesTo: false },
   { includesFrom: true, includesTo: true },
