@@ -89,7 +89,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "never asks again",
     file: "poll/poller.ts",
-    find: "if (again !== undefined) return now + again;",
+    find: "if (again !== undefined) return Math.ceil(now + again);",
     replace: "if (again !== undefined) return undefined;",
     seeds: [75, 1],
   },

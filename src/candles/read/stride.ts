@@ -6,11 +6,10 @@ const AIMED_CANDLES = 900;
 const GROWTH = 8;
 /** The same after an answer with candles, which tells how densely they lie. */
 const SPARSE_GROWTH = 64;
-/** A long range with more candles than this is read again in shorter ones. */
-const MOST_CANDLES = 3_000;
-
 /** So many times as far as is likely needed, as candles lie unevenly. */
 const SPARE = 4;
+/** A long range with more candles than this is read again in shorter ones. */
+const MOST_CANDLES = 3_000;
 
 /** How far a walk along a series goes with its next range. */
 export interface Stride {
@@ -18,32 +17,40 @@ export interface Stride {
   readonly length: number;
   /** How far the last ranges were silent, in the walk's direction; what comes next shows whether that is so. */
   readonly silentTo?: number | undefined;
+  /** Whether many candles lie near: a longer range held too many. */
+  readonly isNear?: boolean | undefined;
 }
 
 /** One page, however many candles there are. */
 export const FIRST_STRIDE: Stride = { length: FULL_PAGE };
 
 /** The stride after an answer; `undefined`: one that held too many candles. */
-export function strideAfter({ length, silentTo }: Stride, page: Page | undefined): Stride {
-  if (page === undefined) return { length: Math.max(FULL_PAGE, Math.floor(length / GROWTH)), silentTo };
-  const fitting = Math.floor((length * AIMED_CANDLES) / Math.max(1, page.candles.length));
-  return {
-    length: Math.max(
-      FULL_PAGE,
-      Math.min(fitting, length * (page.candles.length > 0 ? SPARSE_GROWTH : GROWTH)),
-    ),
-  };
+export function strideAfter(stride: Stride, page: Page | undefined): Stride {
+  const { length, silentTo } = stride;
+  if (page === undefined)
+    return { length: Math.max(FULL_PAGE, Math.floor(length / GROWTH)), silentTo, isNear: true };
+  const found = inRange(page);
+  if (found === 0 && stride.isNear) return { length, isNear: true };
+  const fitting = Math.floor((length * AIMED_CANDLES) / Math.max(1, found));
+  const longest = length * (found > 0 ? SPARSE_GROWTH : GROWTH);
+  return { length: Math.max(FULL_PAGE, Math.min(fitting, longest)) };
+}
+
+/** How many candles an answer shows, besides known ones from before its range. */
+function inRange({ candles, from }: Page): number {
+  return candles.filter(({ timestamp }) => timestamp >= from).length;
 }
 
 /** The stride to so many more candles, if they lie as densely as those of an answer that has shown some. */
 export function strideToFind(stride: Stride, page: Page, missing: number): Stride {
   const { length } = strideAfter(stride, page);
-  const needed = Math.ceil((SPARE * stride.length * missing) / Math.max(1, page.candles.length));
+  const needed = Math.ceil((SPARE * stride.length * missing) / Math.max(1, inRange(page)));
   return { length: Math.max(stride.length, Math.min(needed, length)) };
 }
 
 /** The stride after an answer that has shown nothing up to there. */
-export function strideOver({ length }: Stride, silentTo: number): Stride {
+export function strideOver({ length, isNear }: Stride, silentTo: number): Stride {
+  if (isNear) return { length, silentTo, isNear };
   return { length: Math.max(FULL_PAGE, length * GROWTH), silentTo };
 }
 
