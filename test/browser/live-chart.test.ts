@@ -178,13 +178,13 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
   it("lights up the row of a sniper that sells", async () => {
     world.market.trade(CREATED + 200, 8.5e-6, { wallet: "early" });
     world.market.trade(world.clock.now() - 500, 8.5e-6, { wallet: "early", side: "sell" });
-    // A poll and a half: when the first one was due depends on what the client knew of the service's clock.
-    await world.clock.advanceBy(3_000);
+    // Two polls and more: when one is due depends on what the client knows of the service's clock.
+    await world.clock.advanceBy(6_000);
     const row = world.page.locator('#snipers tr[data-wallet="early"]');
     await world.until("the sniper is listed", async () => (await row.count()) === 1);
 
     world.market.trade(world.clock.now() + 1_000, 8.5e-6, { wallet: "early", side: "sell" });
-    await world.clock.advanceBy(3_000);
+    await world.clock.advanceBy(6_000);
     await world.until("the row lights up", async () => (await row.getAttribute("data-lit")) === "sold");
     await row.evaluate((element) => {
       for (const animation of element.getAnimations()) animation.finish();

@@ -55,7 +55,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("how the live page 
     const { page } = world;
     world.market.trade(CREATED + 200, 8.5e-6, { wallet: "early" });
     world.market.trade(world.clock.now() - 500, 8.5e-6, { wallet: "early", side: "sell" });
-    await world.clock.advanceBy(3_000);
+    await world.clock.advanceBy(6_000);
     await world.until("a sniper", async () => (await page.locator("#swaps li").count()) === 2);
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     await page.evaluate(() => Promise.all(document.getAnimations().map((each) => each.finish())));
@@ -308,7 +308,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("how the live page 
     const sold = Math.floor(clock.now() / STEP - 6) * STEP;
     market.trade(sold + 500, 5e-5, { wallet: "ann", side: "sell" });
     market.trade(sold + 11_000, 1e-6, { wallet: "bob", side: "sell" });
-    await clock.advanceBy(3_000);
+    await clock.advanceBy(6_000);
     const wallets = () => page.locator("#snipers tbody th").allTextContents();
     await world.until("both", async () => (await wallets()).length >= 2);
     const heading = page.locator("#snipers thead th", { hasText: "PnL %" });
