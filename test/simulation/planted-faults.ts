@@ -94,7 +94,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [75, 1],
   },
   {
-    name: "gives a candle twice where two slices of a history meet",
+    name: "gives a candle twice where two parts of a history meet",
     file: "candles/read/backward.ts",
     find: "parts.unshift({ from: first, to, candles, ...common });",
     replace: "parts.unshift({ from: intervals.end(first), to, candles, ...common });",
