@@ -43,18 +43,18 @@ const DAYS_OF_CALENDAR = 146_097;
  * It counts as the client polls. Subscriptions share one poll if they have the same series, `settle` and
  * `revisionWindow` (and `weekStart` for `1w`) and are due at the same instants; sniper subscriptions if they have the
  * same pair, `blocksAfterCreation` and `every`. So `since` and `fillGaps` cost nothing but the history. A poll is one
- * request. There is one after the end of each interval, and one at every multiple of `every` within it; two polls at
- * the same instant are one. Figures are means over all days, so they may be fractions: for `1w` over a week, for `1M`
- * over the calendar. `watchFeedStatus` costs nothing next to a watch with the same options; alone it costs as much as
- * that watch.
+ * request. If its answer leaves a doubt, two more follow at most. There is one poll after the end of each interval, and one
+ * at every multiple of `every` within it; two polls at the same instant are one. Figures are means over all days, so they
+ * may be fractions: for `1w` over a week, for `1M` over the calendar. `watchFeedStatus` costs nothing next to a watch with
+ * the same options; alone it costs as much as that watch.
  *
  * A history is counted in full pages, as if each of its intervals had a candle. A sparse series needs fewer pages from
  * a given instant. For a given number of candles it needs a few more, because these reach further back.
  *
- * Not counted: retries; catching up after an outage; the second look that proves an absence or settles a contradictory
- * `Date`; the second look at closings (about ten at most) while the client learns the service's clock; the search for
- * the beginning of a series, and the one request that confirms a silence there, for each history; `fetchCandles`;
- * direct calls. The real cost can also be lower: a poll is skipped while
+ * Not counted: retries; catching up after an outage; up to two more requests of a slot whose answer leaves a doubt; about
+ * ten more of a stream while the client learns the service's clock; the search for the beginning of a series, and for an
+ * older candle of a pair that is silent; the one request of each history that confirms a silence at its beginning;
+ * `fetchCandles`; direct calls. A `store` makes histories cheaper. The real cost can also be lower: a poll is skipped while
  * another one of the same stream is under way, a `quota` skips more, and an unknown pair is polled rarely (see
  * `whenMissing`).
  *

@@ -28,9 +28,9 @@ import { type CheckedSniperWatch, checkSniperWatch, type SniperWatch, sniperFeed
 /** The state of a stream. */
 export interface FeedStatus {
   /**
-   * `starting`: until the first accepted page and, with `since`, until the history is read. `stalled`: a poll that was due
-   * has failed after its retries, or had no answer when the next one was due; it ends with the next good poll. `live`:
-   * otherwise.
+   * `starting`: until the first answer that can be read, and with `since` until the history is read. `stalled`: a poll that
+   * was due has failed, had no answer when the next one was due, or did not show all that has settled. `live`: otherwise. A
+   * feed is live once all that has settled was seen.
    */
   readonly state: "starting" | "live" | "stalled";
   /**
@@ -38,7 +38,10 @@ export interface FeedStatus {
    * without a candle had no swaps. Absent for snipers.
    */
   readonly coveredFrom?: number;
-  /** End of the covered range, ms since the epoch; for snipers the instant of the last report. */
+  /**
+   * End of the covered range, ms since the epoch; for snipers the instant of the last report. It may wait for one more answer
+   * where a silence has to be confirmed.
+   */
   readonly coveredUntil?: number;
   /** How many polls failed in a row; 0 when live. */
   readonly failures: number;

@@ -43,8 +43,8 @@ const FETCH_NAMES = namesOf<FetchCandlesOptions>({ from: true, to: true, fillGap
  * ```
  *
  * A candle is closed one second after the end of its interval, by the service's clock. Each subscription reads the range
- * again. It errors with a `PairstreamError` when the client's `retry` is exhausted. Throws an `InvalidInputError` at the
- * call.
+ * again. It errors with a `PairstreamError` when the client's `retry` is exhausted, and with a `ContractError` when three
+ * answers, asked for a second apart, are not whole or hold a broken row. Throws an `InvalidInputError` at the call.
  *
  * ```ts
  * import { createClient, fetchCandles } from "pairstream";

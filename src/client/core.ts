@@ -119,7 +119,7 @@ export interface Walk<T> {
   /** The cursor in the first route, if it has one. */
   readonly startedAt?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** As in `Ask`. */
+  /** As in `Call`. */
   readonly needsClock?: boolean;
 }
 

@@ -65,9 +65,9 @@ export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
  *
  * The first report comes as `wallet-added` events with `initial: true`. A late subscriber gets the present state in the
  * same way, at once. All subscribers of one pair on one client share one poll if their `blocksAfterCreation` and
- * `every` are the same; `whenMissing` is each subscriber's own. A pair may have no report before its first swap; the
- * service answers 404 then. Temporary failures do not end the stream; it errors as `watchCandles` does. Throws an
- * `InvalidInputError` at the call.
+ * `every` are the same; `whenMissing` is each subscriber's own. A wallet or a transaction is removed once two reports, made
+ * a second apart, lack it. A pair may have no report before its first swap; the service answers 404 then. Temporary failures
+ * do not end the stream; it errors as `watchCandles` does. Throws an `InvalidInputError` at the call.
  *
  * ```ts
  * import { createClient, watchSnipers } from "pairstream";

@@ -8,7 +8,7 @@ export default mergeConfig(
     test: {
       include: [
         "test/candles/poll-key.test.ts",
-        "test/candles/{live,view}/*.test.ts",
+        "test/candles/{live,read,view}/*.test.ts",
         "test/client/limits/{budget,places,quota}.test.ts",
         "test/client/service-clock*.test.ts",
         "test/operators/crosses*.test.ts",

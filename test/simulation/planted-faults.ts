@@ -75,15 +75,15 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "counts as covered what is in doubt",
     file: "candles/read/book.ts",
-    find: "Math.min(settled, isEmpty ? reach : to, hold)",
-    replace: "Math.min(settled, isEmpty ? reach : to)",
+    find: "Math.min(settledEnd, isSilentThroughout ? reach : to, hold)",
+    replace: "Math.min(settledEnd, isSilentThroughout ? reach : to)",
     seeds: [75],
   },
   {
     name: "makes final what follows a candle in doubt",
     file: "candles/read/book.ts",
-    find: "Math.min(window, reach, hold)",
-    replace: "Math.min(window, reach)",
+    find: "Math.min(windowFrom, reach, hold)",
+    replace: "Math.min(windowFrom, reach)",
     seeds: [19, 44],
   },
   {
@@ -94,7 +94,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [75, 1],
   },
   {
-    name: "gives a candle twice where two slices of a history meet",
+    name: "gives a candle twice where two parts of a history meet",
     file: "candles/read/backward.ts",
     find: "parts.unshift({ from: first, to, candles, ...common });",
     replace: "parts.unshift({ from: intervals.end(first), to, candles, ...common });",
@@ -368,14 +368,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "believes the first empty answer",
     file: "candles/read/book.ts",
-    find: "const isHeard = heardUntil >= silentUntil;",
-    replace: "const isHeard = heardUntil >= silentUntil || silentUntil >= to;",
+    find: "const isConfirmed = confirmedUntil >= silenceEnd;",
+    replace: "const isConfirmed = confirmedUntil >= silenceEnd || silenceEnd >= to;",
     seeds: [25, 31],
   },
   {
     name: "covers a silence that one answer has shown",
     file: "candles/read/book.ts",
-    find: "Math.min(settled, isEmpty ? reach : to, hold)",
+    find: "Math.min(settledEnd, isSilentThroughout ? reach : to, hold)",
     replace: "Math.min(settled, to, hold)",
     seeds: [25, 39],
   },

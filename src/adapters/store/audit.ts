@@ -45,7 +45,7 @@ export interface AuditOptions extends AuditRange {
 const RANGE_NAMES = namesOf<AuditOptions>({ from: true, to: true, weekStart: true, against: true });
 /** So many intervals are compared at once at most: where the service has few candles, the store may have many. */
 const AT_ONCE = 100_000;
-/** Once so many second looks have shown no more than the first, the service is believed without. */
+/** Once so many second requests have shown no more than the first, the service is believed without. */
 const SECOND_LOOKS = 10;
 
 /**
@@ -96,8 +96,7 @@ export function auditCost(query: Series & AuditRange): Cost {
  * - `hole`: the store does not cover `[timestamp, to)`. A list of candles has no holes: what it lacks is `missing`.
  * - `impossible`: `high` below `low`, `open` or `close` outside of them, a price or a volume that is negative, not finite
  *   or past 1e100, `swaps` that are no count, a timestamp that begins no interval, repeats, or lies outside of what the store
- *   covers. A row of the service that breaks the contract in three reads is one, too; with fewer attempts in the client's
- *   `retry` it is the stream's error.
+ *   covers. A row of the service that three answers, made a second apart, hold broken is one, too.
  * - `outlier`: of the candles served, the logarithmic return from the close before to the close, high or low has a modified
  *   z-score past 3.5 (0.6745 · (x − median) / MAD, by Iglewicz and Hoaglin, 1993) among the 300 returns of the same kind
  *   before it. With fewer than 30 returns there is no finding. If the MAD is 0, because more than half of the returns are the

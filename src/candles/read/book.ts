@@ -1,7 +1,7 @@
 import type { Candle } from "../../contract/model.js";
 import { type CandleStatus, isSame, laterOf } from "../event.js";
-import type { Page } from "../read/pages.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
+import type { Page } from "./pages.js";
 
 /** What one answer changed about one candle. */
 export type CandleChange = {
@@ -36,7 +36,7 @@ export interface CandleBook {
   readonly anchors: readonly number[];
   /** Those that the last answer has lacked, each with when the service made the first answer that lacks it. */
   readonly lacking: ReadonlyMap<number, number>;
-  /** Up to where an answer has shown nothing from `finalUntil` on, with nothing before that, and when it was made. */
+  /** A silence that one answer has shown: when that was made, and where its first row lies. It shows none before `finalUntil`. */
   readonly silence?: { readonly until: number; readonly at: number } | undefined;
   /** The rows that cannot be read, by interval; `undefined`: one that has none. */
   readonly broken: ReadonlyMap<number | undefined, BrokenRow>;
@@ -51,8 +51,10 @@ export interface CandleBook {
 }
 
 /**
- * What is in doubt after an answer: when it was made, and so all that depends on that; whether it holds all it should; or
- * only a silence at its beginning, which a second answer has to show as well.
+ * Why another answer may tell more:
+ * - `time`: nobody knows when this one was made, or it begins behind what is known,
+ * - `rows`: something may be missing from it,
+ * - `silence`: it begins with a silence, which a second answer has to show as well.
  */
 export type Doubt = "time" | "rows" | "silence";
 
@@ -69,7 +71,7 @@ export interface Judgement {
 
 /** Two answers are two only if the service made them so far apart, in ms: a cache gives the same one again. */
 export const APART = 1_000;
-/** What is gone at the newest end only: for so long, in ms, and for an interval, no answer has shown it. A replica may lag. */
+/** A candle after which nothing is shown is gone after so long, in ms, or after an interval if that is longer: a replica may lag. */
 const NEWEST_END = 5_000;
 /** In so many answers a row is read before it is given up. */
 const BROKEN_READS = 3;
@@ -98,8 +100,10 @@ export function emptyBook(from: number, anchors: readonly number[] = []): Candle
 /**
  * What an answer makes of a book.
  *
- * What an answer shows exists. What it lacks is gone only if the answer is whole, and a second one, made a second later,
- * lacks it too. Until then it stays as it is, and nothing from there on closes, becomes final or is covered.
+ * An answer is whole if it shows every anchor that is not gone, can be read, and is known to be made when it says. What it
+ * shows exists. What a whole answer lacks is gone once another one, made a second before, has lacked it too; at the newest
+ * end that takes longer. Until then the candle stays as it is, and nothing from there on closes, becomes final, or is newly
+ * covered. A silence at the beginning counts once two answers have shown it.
  */
 export function judge(rules: CandleRules, known: CandleBook, page: Page): Judgement {
   const isSameClock = known.epoch === undefined || known.epoch === page.epoch;
@@ -108,47 +112,49 @@ export function judge(rules: CandleRules, known: CandleBook, page: Page): Judgem
   const lacking = anchorsLacking(book, page);
   const gone = anchorsGone(rules, book, page, lacking);
   const unplaced = page.hasUnplaced ? readAgain(book.broken.get(undefined), at) : undefined;
-  // Behind a hole nothing is known.
+  // Between the book and an answer that begins behind it nothing is known.
   const isJoined = page.from <= book.finalUntil;
   const isSound = isJoined && !page.isInDoubt && page.isUnfinished !== true && !isDoubted(unplaced);
   const isWhole = isSound && lacking.size === gone.size;
-  const settled = Math.min(settledUntil(rules, at), to);
-  const window = Math.min(windowStart(rules, at), to);
-  const silentUntil = silenceOf(book, page);
+  const settledEnd = Math.min(settledUntil(rules, at), to);
+  const windowFrom = Math.min(windowStart(rules, at), to);
+  const silenceEnd = silenceEndOf(book, page);
   const isSecond = book.silence !== undefined && isApart(at, book.silence.at);
-  const heardUntil = isSecond ? Math.max(book.finalUntil, book.silence!.until) : book.finalUntil;
-  const isHeard = heardUntil >= silentUntil;
-  const reach = isHeard ? to : heardUntil;
+  const confirmedUntil = isSecond ? Math.max(book.finalUntil, book.silence!.until) : book.finalUntil;
+  const isConfirmed = confirmedUntil >= silenceEnd;
+  const reach = isConfirmed ? to : confirmedUntil;
 
   const comparison = new Comparison(rules, book, page, {
     isWhole,
     isSound,
     // A row without a place may be that of any candle.
     isAbsenceKnown: unplaced === undefined,
-    settled,
-    finalUntil: Math.min(window, reach),
+    settledEnd,
+    finalEnd: Math.min(windowFrom, reach),
   });
   if (unplaced !== undefined) comparison.keepBroken(undefined, unplaced);
   const { entries, changes, broken, dropped, hold, hasDoubt } = comparison;
 
   let { finalUntil, coveredFrom, coveredUntil, anchors, silence } = book;
-  const isEmpty = silentUntil >= to;
+  const isSilentThroughout = silenceEnd >= to;
   if (isWhole) {
-    finalUntil = Math.max(finalUntil, Math.min(window, reach, hold));
+    finalUntil = Math.max(finalUntil, Math.min(windowFrom, reach, hold));
     anchors = anchorsAfter(book, page, gone, finalUntil);
     if (unplaced === undefined) {
-      const knownUntil = Math.min(settled, isEmpty ? reach : to, hold);
+      const knownUntil = Math.min(settledEnd, isSilentThroughout ? reach : to, hold);
       ({ coveredFrom, coveredUntil } = covered(rules, book, page, { broken, finalUntil }, knownUntil));
     }
-    if (silentUntil <= book.finalUntil || silentUntil < finalUntil) silence = undefined;
+    if (silenceEnd === book.finalUntil || silenceEnd < finalUntil) silence = undefined;
     else {
-      const until = Math.min(settled, silentUntil);
+      const until = Math.min(settledEnd, silenceEnd);
       if (silence === undefined || isSecond || until > silence.until) silence = { until, at };
     }
   }
-  // A silence of one interval is left to the next slot.
-  const [seen, wanted] = isEmpty ? [Math.max(heardUntil, book.coveredUntil), settled] : [heardUntil, window];
-  const isHeldBack = isWhole && !isHeard && rules.intervals.count(seen, wanted) > 1;
+  // If only one interval waits for a second answer, that of the next closing is soon enough.
+  const [seen, wanted] = isSilentThroughout
+    ? [Math.max(confirmedUntil, book.coveredUntil), settledEnd]
+    : [confirmedUntil, windowFrom];
+  const isHeldBack = isWhole && !isConfirmed && rules.intervals.count(seen, wanted) > 1;
   const doubt =
     page.isInDoubt || !isJoined ? "time" : !isWhole || hasDoubt ? "rows" : isHeldBack ? "silence" : undefined;
   return {
@@ -187,7 +193,7 @@ export function withoutAnchors(book: CandleBook): CandleBook {
   return { ...book, anchors: [], lacking: NONE_LACKING, coveredFrom: Math.min(finalUntil, coveredUntil) };
 }
 
-/** Whether the last answer tells of all that had settled by then, though its silence may count with the next one only. */
+/** Whether the last answer has told of all that had settled by then, a silence that is not confirmed included. */
 export function isCurrent(rules: CandleRules, { coveredUntil, observedAt, silence }: CandleBook): boolean {
   return Math.max(coveredUntil, silence?.until ?? coveredUntil) >= settledUntil(rules, observedAt);
 }
@@ -199,7 +205,7 @@ function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch }: Pag
     anchors.length === 0
       ? Math.min(coveredFrom, windowStart(rules, at))
       : rules.intervals.end(anchors.at(-1)!);
-  // What ran ahead has passed over candles: nothing counts behind the last one that was seen.
+  // A clock that ran ahead made intervals final too early: the last anchor is the last that is certain.
   const hasRunAhead = book.finalUntil > rules.intervals.start(at);
   const over = hasRunAhead ? seenUntil : Math.max(windowStart(rules, at), seenUntil);
   const known = Math.min(settledUntil(rules, at), hasRunAhead ? seenUntil : Number.POSITIVE_INFINITY);
@@ -250,8 +256,8 @@ function anchorsGone(
 }
 
 /**
- * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. Where it shows nothing newer it
- * is more likely that of a machine that is behind.
+ * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. An answer that shows nothing
+ * newer is likelier to come from a machine that is behind.
  */
 export function isGone({ intervals }: CandleRules, page: Page, timestamp: number, missedAt: number): boolean {
   const length = intervals.end(timestamp) - timestamp;
@@ -283,7 +289,7 @@ function anchorsAfter(
   const finals: number[] = [];
   for (const { timestamp } of candles) {
     if (timestamp >= finalUntil) break;
-    // What turns up in a silence that was final is not known: nobody has been told of it.
+    // A candle that turns up in what was final as a silence was never told: no answer is held to it.
     const isPassed = timestamp >= coveredFrom && timestamp < before;
     if (timestamp > (anchors.at(-1) ?? 0) && !isPassed) finals.push(timestamp);
   }
@@ -292,10 +298,10 @@ function anchorsAfter(
 }
 
 /**
- * Where the silence ends that an answer begins with: that is none if it shows a candle from before. A service that cuts an
- * answer leaves out its oldest rows.
+ * Where the silence ends that an answer begins with; `finalUntil` if it shows a row from before that, as it has none then. A
+ * service that cuts an answer leaves out its oldest rows.
  */
-function silenceOf({ finalUntil }: CandleBook, { candles, broken, bornAt, to }: Page): number {
+function silenceEndOf({ finalUntil }: CandleBook, { candles, broken, bornAt, to }: Page): number {
   const first = Math.min(candles[0]?.timestamp ?? to, broken[0] ?? to);
   return first < finalUntil || first <= (bornAt ?? finalUntil) ? finalUntil : first;
 }
@@ -306,9 +312,9 @@ interface Belief {
   /** Whether nothing speaks against it but anchors that it lacks. */
   readonly isSound: boolean;
   readonly isAbsenceKnown: boolean;
-  /** The intervals before it are over and settled; those before `finalUntil` cannot change any more. */
-  readonly settled: number;
-  readonly finalUntil: number;
+  /** The intervals before it are over and settled; those before `finalEnd` cannot change any more, unless one is in doubt. */
+  readonly settledEnd: number;
+  readonly finalEnd: number;
 }
 
 /** An answer held against a book, interval by interval, ascending. */
@@ -336,12 +342,12 @@ class Comparison {
     const { entries, finalUntil } = book;
     const troubled = troubledIntervals(book, page);
     const isBroken = (start: number) => broken.includes(start);
-    let [entryAt, candleAt, troubleAt] = [0, 0, 0];
-    while (candleAt < candles.length && candles[candleAt]!.timestamp < finalUntil) candleAt += 1;
+    let [entryIndex, candleIndex, troubleIndex] = [0, 0, 0];
+    while (candleIndex < candles.length && candles[candleIndex]!.timestamp < finalUntil) candleIndex += 1;
     for (;;) {
-      const candle = candles[candleAt];
-      const entry = entries[entryAt];
-      const trouble = troubled[troubleAt];
+      const candle = candles[candleIndex];
+      const entry = entries[entryIndex];
+      const trouble = troubled[troubleIndex];
       const start = Math.min(
         candle?.timestamp ?? Number.POSITIVE_INFINITY,
         entry?.candle.timestamp ?? Number.POSITIVE_INFINITY,
@@ -349,10 +355,10 @@ class Comparison {
       );
       if (start === Number.POSITIVE_INFINITY) return;
       const known = entry?.candle.timestamp === start ? entry : undefined;
-      if (known !== undefined) entryAt += 1;
-      if (trouble === start) troubleAt += 1;
+      if (known !== undefined) entryIndex += 1;
+      if (trouble === start) troubleIndex += 1;
       if (candle?.timestamp === start) {
-        candleAt += 1;
+        candleIndex += 1;
         this.#show(candle, known);
       } else if (isBroken(start)) this.#cannotRead(start, known, book.broken.get(start));
       else if (known !== undefined) this.#miss(known);
@@ -395,8 +401,6 @@ class Comparison {
     const { timestamp } = candle;
     const { isWhole, isAbsenceKnown } = this.#belief;
     if (!this.#isAsked(timestamp) || !isWhole) {
-      // What was missed before stays in doubt until somebody asks for it.
-      if (missedAt !== undefined || this.#isAsked(timestamp)) this.#holdAt(timestamp);
       this.#keep(this.#isMissed(timestamp) ? this.#missedSince(entry) : entry);
     } else if (!isAbsenceKnown) this.#keepUnread(entry);
     else if (missedAt !== undefined && isGone(this.#rules, this.#page, timestamp, missedAt)) {
@@ -404,13 +408,13 @@ class Comparison {
     } else {
       const missed = this.#missedSince(entry);
       this.#holdAt(timestamp);
-      // What another answer can settle in a second it settles by then; the rest is left to the next slots.
+      // Within two seconds another answer can settle it; after that only waiting helps.
       this.hasDoubt ||= this.#page.at < missed.missedAt + 2 * APART;
       this.#keep(missed);
     }
   }
 
-  /** Whether an answer that lacks anchors lacks a candle that may have gone with them: where it shows nothing newer. */
+  /** Whether a sound answer that lacks anchors counts as one that lacks this candle, too: it shows nothing newer. */
   #isMissed(timestamp: number): boolean {
     return this.#belief.isSound && this.#isAsked(timestamp) && isNewestEnd(this.#page, timestamp);
   }
@@ -429,13 +433,14 @@ class Comparison {
 
   /** A row that was there and could not be read may be there still. */
   #missBroken(start: number, row: BrokenRow): void {
+    const isLooked = this.#belief.isWhole && this.#isAsked(start);
     const missedAt = row.missedAt ?? this.#page.at;
-    if (isApart(this.#page.at, missedAt) && this.#belief.isWhole && this.#isAsked(start)) return;
-    this.keepBroken(start, { ...row, missedAt });
+    if (isLooked && isApart(this.#page.at, missedAt)) return;
+    this.keepBroken(start, isLooked ? { ...row, missedAt } : row);
     this.#doubt(start);
   }
 
-  /** Keeps a candle as it was last read. What had closed becomes final so. */
+  /** Keeps a candle as it was last read. What had closed becomes final so; of what had not, nobody knows how it ended. */
   #keepUnread(entry: CandleEntry): void {
     const { candle, status, revision } = entry;
     if (this.#statusNow(candle.timestamp) !== "final") this.#keep({ candle, status, revision });
@@ -457,9 +462,9 @@ class Comparison {
   }
 
   #statusNow(timestamp: number): CandleStatus {
-    const { isWhole, settled, finalUntil } = this.#belief;
-    if (!isWhole || timestamp >= this.hold || timestamp >= settled) return "open";
-    return timestamp < finalUntil ? "final" : "closed";
+    const { isWhole, settledEnd, finalEnd } = this.#belief;
+    if (!isWhole || timestamp >= this.hold || timestamp >= settledEnd) return "open";
+    return timestamp < finalEnd ? "final" : "closed";
   }
 
   #tell(change: CandleChange): void {
@@ -500,14 +505,14 @@ function covered(
   { broken, finalUntil }: Pick<CandleBook, "broken" | "finalUntil">,
   knownUntil: number,
 ): Pick<CandleBook, "coveredFrom" | "coveredUntil"> {
-  const hasGone = knownUntil > before.coveredUntil;
+  const advances = knownUntil > before.coveredUntil;
   let end = Math.max(before.coveredUntil, knownUntil);
-  let start = hasGone && from > before.coveredUntil ? from : before.coveredFrom;
-  for (const [at, row] of broken) {
-    if (at === undefined || at < start || at >= Math.max(end, knownUntil)) continue;
-    const isPassed = !isDoubted(row) && intervals.end(at) < end;
-    if (at < finalUntil || isPassed) start = Math.max(start, intervals.end(at));
-    else end = Math.min(end, at);
+  let start = advances && from > before.coveredUntil ? from : before.coveredFrom;
+  for (const [interval, row] of broken) {
+    if (interval === undefined || interval < start || interval >= end) continue;
+    const isPassed = !isDoubted(row) && intervals.end(interval) < end;
+    if (interval < finalUntil || isPassed) start = Math.max(start, intervals.end(interval));
+    else end = Math.min(end, interval);
   }
   return { coveredFrom: Math.min(start, end), coveredUntil: end };
 }

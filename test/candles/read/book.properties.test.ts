@@ -45,12 +45,16 @@ function toldBy({ entries, broken, finalUntil, coveredFrom, coveredUntil }: Cand
   return { entries, broken, finalUntil, coveredFrom, coveredUntil };
 }
 
-/** Where a clock was set back, what was final and is of a time that has not come by the new one is told anew. */
+/**
+ * Where a clock was set back, what was final and is of a time that has not come by the new one is told anew. Of a book whose
+ * last final candles are gone nobody knows how far it was final.
+ */
 function forgetFuture(told: Map<number, unknown>, { page, before, judgement }: Look): void {
   if (before.epoch === undefined || before.epoch === judgement.book.epoch) return;
   const kept = new Set(before.entries.map(({ candle }) => candle.timestamp));
+  const isTold = before.anchors.length > 0;
   for (const timestamp of told.keys())
-    if (timestamp + MINUTE > page.at && !kept.has(timestamp)) told.delete(timestamp);
+    if ((!isTold || timestamp + MINUTE > page.at) && !kept.has(timestamp)) told.delete(timestamp);
 }
 
 /** Whether nothing at all speaks against a page. */
@@ -80,9 +84,9 @@ it("comes to what the service holds with whole answers, whatever came before", (
       const since = ({ timestamp }: Candle) => timestamp >= before.finalUntil;
       expect(byTime(candles.values()).filter(since)).toEqual(byTime(truth.values()).filter(since));
       const { now, judgement } = looks.at(-1)!;
-      // Where nothing has shown yet, the last interval of a silence is left to the next slot.
+      // Where nothing has shown yet, what has passed since the last look is a silence that the next one confirms.
       const { finalUntil, coveredUntil, anchors } = judgement.book;
-      const behind = anchors.length > 0 ? 0 : MINUTE;
+      const behind = anchors.length > 0 ? 0 : 2 * MINUTE;
       expect([undefined, ...(behind > 0 ? ["silence"] : [])]).toContain(judgement.doubt);
       expect(finalUntil).toBeGreaterThanOrEqual(windowStart(rules, now) - behind);
       expect(coveredUntil).toBeGreaterThanOrEqual(rules.intervals.start(now - rules.settle) - behind);

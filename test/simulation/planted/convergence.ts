@@ -32,7 +32,7 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
     seeds: [2],
   },
   {
-    name: "loses the second slice of a history that is read backward",
+    name: "loses the second part of a history that is read backward",
     file: "candles/read/backward.ts",
     find: "parts.unshift({ from: first, to, candles, ...common });",
     replace: "parts.unshift({ from: first, to, candles: parts.length === 1 ? [] : candles, ...common });",
