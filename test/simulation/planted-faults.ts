@@ -66,8 +66,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     find: "const asked = await this.#pages.ask(wanted, options);",
     replace:
       "const running = this.#rules.intervals.start(serviceNow(this.#core));\n" +
-      'const isShort = options.priority !== "close" && running > wanted.from && running < wanted.to;\n' +
-      "const short = isShort ? { ...wanted, from: running, anchors: [] } : wanted;\n" +
+      'const asksLess = options.priority !== "close" && running > wanted.from && running < wanted.to;\n' +
+      "const short = asksLess ? { ...wanted, from: running, anchors: [] } : wanted;\n" +
       "const answer = await this.#pages.ask(short, options);\n" +
       "const asked = answer && { ...answer, from: wanted.from };",
     seeds: [9, 6],

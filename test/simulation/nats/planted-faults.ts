@@ -1,6 +1,6 @@
 import type { PlantedFault } from "../planted-faults.js";
 import { asleepOverLoss, inStep } from "./calm.js";
-import { drawNatsPlan, type NatsPlan } from "./plan.js";
+import type { NatsPlan } from "./plan.js";
 
 export interface PlantedNatsFault extends PlantedFault {
   /** The monitor of the promise that it breaks. */
@@ -158,16 +158,6 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     find: "return status.epoch < known.epoch && status.time > known.time + STALE_AFTER;",
     replace: "return false;",
     seeds: [2823],
-  },
-  {
-    name: "takes a history for final that its own answers do not prove",
-    monitor: "stored",
-    file: "candles/view/history-reading.ts",
-    find: "if (read.isStored || read.to <= to || read.observedAt >= provenFrom) return read;",
-    replace: "if (to > 0) return read;",
-    // One of its subscribers hears nothing for a reason of its own.
-    plan: { ...drawNatsPlan(4840), subscribers: [] },
-    seeds: [],
   },
   {
     name: "stores without the sequence that it expects",
