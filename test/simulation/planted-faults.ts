@@ -181,16 +181,6 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [5, 11, 21],
   },
   {
-    name: "sends past the rate limit what a closed connection has lost",
-    file: "client/send/request.ts",
-    find: "await start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end))",
-    replace:
-      "await (resends > 0\n" +
-      "        ? this.#attempt(ask, attempt, scheduler.now(), () => {})\n" +
-      "        : start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end)))",
-    seeds: [167],
-  },
-  {
     name: "forgets the stop of a 429",
     file: "client/send/request.ts",
     find: "this.#budget.pause(at + pause);",
@@ -327,13 +317,6 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     find: "anchors = anchorsAfter(",
     replace: "anchors = ((..._: unknown[]) => [])(",
     seeds: [58, 7],
-  },
-  {
-    name: "holds answers to the newest anchor alone",
-    file: "candles/read/book.ts",
-    find: "const ANCHORS = 4;",
-    replace: "const ANCHORS = 1;",
-    seeds: [186],
   },
   {
     name: "believes an answer that lacks its anchors",
