@@ -7,7 +7,7 @@ import {
   replayExchanges,
   watchCandles,
 } from "../../src/index.js";
-import { at, KEY, MINUTES, type World } from "../world.js";
+import { at, KEY, MINUTES, type World, withRows } from "../world.js";
 import {
   ALL,
   begin,
@@ -59,6 +59,27 @@ describe("a store in trouble", () => {
     });
     expect(await fetched(world, START - HOUR, START - HOUR / 2)).toHaveLength(26);
   });
+
+  it.each([2, 20, 60])(
+    "takes no silence from a service that shows nothing for %i minutes",
+    async (minutes) => {
+      const store = memoryStore();
+      const world = begin(store, START);
+      watchCandles(world.client, MINUTES).subscribe();
+      await world.clock.advanceBy(10 * MINUTE);
+      const until = world.clock.now() + minutes * MINUTE;
+      world.interfere = (_asked, answer) =>
+        world.clock.now() < until ? withRows(answer, () => []) : undefined;
+      await world.clock.advanceBy((minutes + 10) * MINUTE);
+      const { candles, covered } = await store.read(KEY_OF_MINUTES, ALL);
+      const [from, to] = [covered[0]!.from, covered.at(-1)!.to];
+      const truth = await truthOf(world.clock.now(), from, to);
+      const covers = (timestamp: number) =>
+        covered.some((span) => timestamp >= span.from && timestamp < span.to);
+      expect(candles).toEqual(truth.filter(({ timestamp }) => covers(timestamp)));
+      expect(to).toBeGreaterThan(until);
+    },
+  );
 
   it("is written to again once it is well, with all that it has missed", async () => {
     const kept = memoryStore();

@@ -3,7 +3,7 @@ import type { StoredSeries } from "../../client/stored-series.js";
 import { LATEST_INSTANT } from "../../contract/input.js";
 import { judged } from "../read/asking.js";
 import { EARLIEST } from "../read/beginning.js";
-import { type CandleBook, emptyBook } from "../read/book.js";
+import { type CandleBook, emptyBook, judge } from "../read/book.js";
 import { FULL_PAGE, type Page, type ReadOptions, type SeriesPages } from "../read/pages.js";
 import { isTrusted, storeRules } from "../read/stored.js";
 import { type CandleRules, windowStart } from "../rules.js";
@@ -68,7 +68,10 @@ export class FinalRecorder {
     const known = this.#book ?? this.#firstBook(page.at);
     // What is missing between may be in the store, or is read another day.
     const before = page.from > known.finalUntil ? emptyBook(page.from) : known;
-    const { book, changes } = await judged(this.#pages, this.#rules, before, page, options);
+    // A service that shows nothing at all may show it all again: what it lacks is not looked into.
+    const { book, changes } = page.isEmpty
+      ? judge(this.#rules, before, page)
+      : await judged(this.#pages, this.#rules, before, page, options);
     // Where a clock ran ahead, some of what seemed to be past may be still to come.
     if (before.epoch !== undefined && book.epoch !== before.epoch)
       void this.#stored.forget(Math.min(before.finalUntil, windowStart(this.#rules, page.at)));
