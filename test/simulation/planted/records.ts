@@ -40,14 +40,17 @@ export const RECORDS_FAULTS: readonly PlantedFault[] = [
   {
     name: "writes candles as they were first shown",
     file: "candles/live/final-recorder.ts",
-    find: "const { book, changes } = await judged(this.#pages, this.#rules, before, page, options);",
+    find: "this.#book = book;",
     replace:
-      "const { book, changes: told } = await judged(this.#pages, this.#rules, before, page, options);\n" +
-      '    const own = this as unknown as { first?: Map<number, CandleBook["entries"][number]["candle"]> };\n' +
+      "this.#book = book;\n" +
+      '    type Candles = Map<number, CandleBook["entries"][number]["candle"]>;\n' +
+      "    const own = this as unknown as { first?: Candles };\n" +
       "    own.first ??= new Map();\n" +
-      "    const { first } = own;\n" +
-      "    for (const { candle } of told) if (!first.has(candle.timestamp)) first.set(candle.timestamp, candle);\n" +
-      "    const changes = told.map((change) => ({ ...change, candle: first.get(change.candle.timestamp)! }));",
+      '    for (const change of changes as { candle: CandleBook["entries"][number]["candle"] }[]) {\n' +
+      "      const { candle } = change;\n" +
+      "      if (!own.first.has(candle.timestamp)) own.first.set(candle.timestamp, candle);\n" +
+      "      change.candle = own.first.get(candle.timestamp)!;\n" +
+      "    }",
     seeds: [9],
   },
   {
