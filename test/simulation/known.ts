@@ -22,7 +22,7 @@ const KNOWN_FAULTS: readonly KnownFault[] = [
     name: "a history costs some requests more than its pages",
     reason:
       "a silence of unknown length, a candle that is gone for good, and an answer that is out of date each cost requests of their own",
-    sees: "a fetch or a history takes up to eight requests more, a sixth of all at most where many failed",
+    sees: "a fetch or a history takes up to nine requests more, a sixth of all at most where many failed",
     shows: {
       "9 economy": [69, 308, 444, 449, 459, 492, 526],
     },

@@ -319,6 +319,23 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [58, 7],
   },
   {
+    name: "holds answers to the newest anchor alone",
+    file: "candles/read/book.ts",
+    find: "const ANCHORS = 4;",
+    replace: "const ANCHORS = 1;",
+    seeds: [653],
+  },
+  {
+    name: "sends past the rate limit what a closed connection has lost",
+    file: "client/send/request.ts",
+    find: "await start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end))",
+    replace:
+      "await (resends > 0\n" +
+      "        ? this.#attempt(ask, attempt, scheduler.now(), () => {})\n" +
+      "        : start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end)))",
+    seeds: [1132],
+  },
+  {
     name: "believes an answer that lacks its anchors",
     file: "candles/read/book.ts",
     find: "const gone = anchorsGone(rules, book, page, lacking);",
