@@ -25,6 +25,7 @@ export default defineConfig([
       "src/**/*.ts",
       "!src/operators/indicator-event.ts",
       "!src/indicators/rows.ts",
+      "!src/contract/store.ts",
       "!src/adapters/store/audit-finding.ts",
       "!src/adapters/nats/activity.ts",
     ],

@@ -23,6 +23,7 @@ export type {
   ThrottledActivity,
 } from "./client/activity.js";
 export { createClient } from "./client/client.js";
+export type { ClientStore } from "./client/client-store.js";
 export type { CallOptions, Client, Priority } from "./client/core.js";
 export type { ClientOptions } from "./client/options.js";
 export type { FetchLike } from "./client/send/transport.js";

@@ -8,7 +8,7 @@ import {
   watchCandles,
 } from "pairstream";
 import { createPairService, type SwapSource } from "pairstream/service";
-import type { CandleStore } from "pairstream/store";
+import type { ClientStore } from "pairstream/store";
 
 /** ms each way. */
 const WAY = 40;
@@ -21,7 +21,7 @@ export interface Start {
   readonly ms: number;
   readonly watches: readonly (Series & WatchOptions)[];
   readonly source: SwapSource;
-  readonly store?: CandleStore | undefined;
+  readonly store?: ClientStore | undefined;
 }
 
 export interface Started {

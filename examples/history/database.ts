@@ -1,6 +1,12 @@
 import { access } from "node:fs/promises";
 import { type Candle, readCandles, type Series, type WeekStart } from "pairstream";
-import { type CandleStore, type SqliteDatabase, type StoreKey, sqliteStore } from "pairstream/store";
+import {
+  type ClientStore,
+  candleStore,
+  type SqliteDatabase,
+  type StoreKey,
+  sqliteStore,
+} from "pairstream/store";
 import { UsageError } from "../terminal/command-line.js";
 import { openDatabase } from "../terminal/sqlite.js";
 
@@ -15,7 +21,7 @@ async function opened(file: string): Promise<SqliteDatabase> {
 
 /** A store in a file, whose first trouble ends what depends on it. */
 export interface FileStore {
-  readonly store: CandleStore;
+  readonly store: ClientStore;
   /** Rejects with the first trouble. */
   readonly failed: Promise<never>;
   /** What of a range is covered, of the series that was last asked for. */
@@ -41,11 +47,11 @@ export async function openStore(file: string): Promise<FileStore> {
     }
   };
   return {
-    store: {
+    store: candleStore({
       read: (key, range) => watched(key, store.read(key, range)),
       write: (key, known) => watched(key, store.write(key, known)),
       forget: (key, from, to) => watched(key, store.forget(key, from, to)),
-    },
+    }),
     failed,
     covered: async (range) => {
       if (asked === undefined) return [];

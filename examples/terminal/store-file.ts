@@ -1,6 +1,6 @@
 import { Option } from "commander";
 import type { Client, StoreActivity } from "pairstream";
-import { type CandleStore, type StoreKey, sqliteStore } from "pairstream/store";
+import { type ClientStore, type StoreKey, sqliteStore } from "pairstream/store";
 import { filter, type Observable } from "rxjs";
 import { UsageError } from "./command-line.js";
 import { openDatabase } from "./sqlite.js";
@@ -12,7 +12,7 @@ export function storeOption(more = ""): Option {
 }
 
 /** Opens the store in a SQLite file, made where there is none; throws a `UsageError` for what cannot be one. */
-export async function openStore(path: string): Promise<CandleStore & { close(): void }> {
+export async function openStore(path: string): Promise<ClientStore & { close(): void }> {
   let store: ReturnType<typeof sqliteStore> | undefined;
   try {
     store = sqliteStore(await openDatabase(path));
@@ -29,7 +29,7 @@ export async function openStore(path: string): Promise<CandleStore & { close(): 
 /** Runs a program with the store that it asks for, if any, as `createClient` takes it; it is closed in the end. */
 export async function withStore(
   path: string | undefined,
-  run: (stored: { store?: CandleStore }) => Promise<void>,
+  run: (stored: { store?: ClientStore }) => Promise<void>,
 ): Promise<void> {
   if (path === undefined) return run({});
   const store = await openStore(path);

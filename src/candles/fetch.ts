@@ -1,6 +1,5 @@
 import { concatMap, defer, finalize, from, type Observable } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
-import type { StoredSeries } from "../client/stored-series.js";
 import { checkFlag, checkRange, checkSeries, checkWeekStart, toInstant } from "../contract/input.js";
 import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { namesOf, SERIES_NAMES } from "../contract/names.js";
@@ -9,9 +8,8 @@ import { type Intervals, intervalsOf } from "../timeframe.js";
 import { DEFAULT_SETTLE } from "./options.js";
 import { reportDropped } from "./read/dropped.js";
 import type { FinalPart } from "./read/forward.js";
-import { FULL_PAGE, type Page, SeriesPages } from "./read/pages.js";
-import { servicePast } from "./read/past.js";
-import { StoredPast } from "./read/stored.js";
+import { FULL_PAGE, type Page } from "./read/pages.js";
+import { holdSeries, pastOf, type StoredSeries } from "./read/past.js";
 import { type CandleRules, windowStart } from "./rules.js";
 import { finalStep, GapFiller } from "./view/gap-filler.js";
 
@@ -68,15 +66,13 @@ export function fetchCandles(client: Client, query: Series & FetchCandlesOptions
 
   return defer(() => {
     const abort = new AbortController();
-    const leave = core.pairs.hold(series);
-    const stored = core.store?.open(series, weekStart);
+    const { stored, leave } = holdSeries(core, series, weekStart);
     const filler = isFilled ? new GapFiller(intervals) : undefined;
     return from(readPast(core, series, { rules, stored, range }, abort.signal)).pipe(
       concatMap((part) => (filler === undefined ? part.candles : filledCandles(filler, part))),
       finalize(() => {
         abort.abort();
         leave();
-        stored?.close();
       }),
     );
   });
@@ -125,9 +121,7 @@ export async function* readPast(
   signal: AbortSignal,
 ): AsyncGenerator<FinalPart> {
   const { intervals } = rules;
-  const pages = new SeriesPages(core, series, intervals);
-  const past =
-    stored === undefined ? servicePast(core, pages, rules) : new StoredPast(core, pages, rules, stored);
+  const past = pastOf(core, series, rules, stored);
   let known: number | undefined;
   let reached = range.from;
   // Until the first answer the service's clock may not be known: one page is asked for whatever the time.

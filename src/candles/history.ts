@@ -1,5 +1,4 @@
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
-import type { StoredSeries } from "../client/stored-series.js";
 import { checkNumber, checkRange, checkSeries, checkWeekStart, toInstant } from "../contract/input.js";
 import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { namesOf, SERIES_NAMES } from "../contract/names.js";
@@ -8,9 +7,7 @@ import type { Span } from "../spans.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 import { readPast } from "./fetch.js";
 import { DEFAULT_SETTLE } from "./options.js";
-import { SeriesPages } from "./read/pages.js";
-import { servicePast } from "./read/past.js";
-import { StoredPast } from "./read/stored.js";
+import { holdSeries, pastOf, type StoredSeries } from "./read/past.js";
 import { type CandleRules, windowStart } from "./rules.js";
 
 /** Which closed candles to read: all of a range, or only its newest ones. */
@@ -78,14 +75,12 @@ export async function readHistory(
 ): Promise<readonly Candle[]> {
   const core = coreOf(client);
   const checked = checkHistory(query, serviceNow(core));
-  const leave = core.pairs.hold(checked.series);
-  const stored = core.store?.open(checked.series, checked.weekStart);
+  const { stored, leave } = holdSeries(core, checked.series, checked.weekStart);
   try {
     return Number.isFinite(checked.range.from)
       ? await newestOfRange(core, checked, stored, signal)
       : await newestBefore(core, checked, stored, signal);
   } finally {
-    stored?.close();
     leave();
   }
 }
@@ -113,11 +108,9 @@ async function newestBefore(
   stored: StoredSeries | undefined,
   signal: AbortSignal,
 ): Promise<readonly Candle[]> {
-  const { series, intervals, range, count } = checked;
+  const { series, range, count } = checked;
   const rules = rulesOf(checked);
-  const pages = new SeriesPages(core, series, intervals);
-  const past =
-    stored === undefined ? servicePast(core, pages, rules) : new StoredPast(core, pages, rules, stored);
+  const past = pastOf(core, series, rules, stored);
   const closedUntil = () => Math.min(range.to, windowStart(rules, serviceNow(core)));
   // The first answer may tell that the service's clock is not this machine's.
   for (let until = closedUntil(), isSecond = false; ; isSecond = true) {

@@ -16,6 +16,7 @@ import type { FeedUpdate } from "../poll/poller.js";
 import type { CandleEvent } from "./event.js";
 import { type CandleState, candleFeed } from "./live/poll-candles.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./options.js";
+import { openStored } from "./read/past.js";
 import { enterHistory } from "./view/history-progress.js";
 import { HistoryReading } from "./view/history-reading.js";
 import { CandleView, type ViewStep } from "./view/view.js";
@@ -62,7 +63,7 @@ export function watchCandles(client: Client, options: Series & WatchOptions): Ob
 export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<CandleEvent> {
   return defer(() => {
     const [progress, leave] = enterHistory(core, watch);
-    const stored = core.store?.open(watch.series, watch.weekStart);
+    const stored = openStored(core, watch.series, watch.weekStart);
     const joinedAt = core.scheduler.now();
     const clockAtJoin = core.serviceClock();
     const intervalAtJoin = (clock: ServiceClock) =>

@@ -7,6 +7,7 @@ import { LONGEST_CURSOR, mostRows, readOhlcvBody, readSniperBody } from "../cont
 import { InvalidInputError } from "../errors.js";
 import { intervalsOf } from "../timeframe.js";
 import { ActivityFeed } from "./activity.js";
+import { SERVE, type StoreMeans } from "./client-store.js";
 import { type CallOptions, type Client, type ClientCore, clientOf, type PageFacts } from "./core.js";
 import { KnownPairs } from "./known-pairs.js";
 import { Metering } from "./metering.js";
@@ -14,7 +15,6 @@ import { type ClientOptions, checkOptions } from "./options.js";
 import { redactorOf } from "./send/redact.js";
 import { Sender } from "./send/request.js";
 import { mostPagesOf, pageFactsOf, walkOf, walkToLeave } from "./send/walk.js";
-import { StoreKeeper } from "./stored-series.js";
 
 /**
  * Makes a client, which every stream and call uses. It opens no connection and sets no timer before the first call or
@@ -42,29 +42,24 @@ export function createClient(options: ClientOptions): Client {
   const redact = redactorOf(settings.apiKey);
   const feed = new ActivityFeed(redact);
   const sender = new Sender(settings, feed, redact);
-  const core: ClientCore = {
+  const means: StoreMeans & Pick<ClientCore, "report"> = {
     service: settings.baseUrl,
     scheduler: settings.scheduler,
-    retry: settings.retry,
     timeout: settings.timeout,
+    report: (activity) => feed.emit(() => activity),
+  };
+  const core: ClientCore = {
+    ...means,
+    retry: settings.retry,
     parts: sender.parts,
     serviceClock: () => sender.clock,
     send: (ask) => sender.send(ask),
     spending: sender.spending,
     walk: (walk) => walkOf(core.send, walk),
-    report: (activity) => feed.emit(() => activity),
     metering: new Metering(),
     shared: new Map(),
     pairs: new KnownPairs(),
-    store:
-      settings.store &&
-      new StoreKeeper({
-        store: settings.store,
-        service: settings.baseUrl,
-        scheduler: settings.scheduler,
-        timeout: settings.timeout,
-        report: (activity) => feed.emit(() => activity),
-      }),
+    store: settings.store?.[SERVE](means),
   };
   const face: Client = {
     ohlcvPage: async (query, callOptions) => {

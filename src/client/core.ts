@@ -2,12 +2,12 @@ import type { Observable, SchedulerLike } from "rxjs";
 import type { OhlcvPage, OhlcvQuery, SniperQuery, SniperReport } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import type { ClientActivity } from "./activity.js";
+import type { ServingStore } from "./client-store.js";
 import type { KnownPairs } from "./known-pairs.js";
 import type { Budget, Priority } from "./limits/budget.js";
 import type { Spending } from "./limits/spending.js";
 import type { Metering } from "./metering.js";
 import { type ServiceClock, serviceTime } from "./service-clock.js";
-import type { StoreKeeper } from "./stored-series.js";
 
 /**
  * A client of one service: one key, one retry policy and one rate limit for all calls and streams. `createClient` makes
@@ -158,7 +158,7 @@ export interface ClientCore {
   /** What the streams of a client share while they run, by key: polls and histories. Only they read it. */
   readonly shared: Map<string, unknown>;
   /** Absent where the client has no store. */
-  readonly store: StoreKeeper | undefined;
+  readonly store: ServingStore | undefined;
   /** What was learned about pairs, for the next stream of a pair. */
   readonly pairs: KnownPairs;
 }

@@ -1,8 +1,8 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { checkFlag, checkNumber, LONGEST_DELAY, show } from "../contract/input.js";
 import { checkNames, namesOf } from "../contract/names.js";
-import type { CandleStore } from "../contract/store.js";
 import { InvalidInputError } from "../errors.js";
+import { type ClientStore, SERVE, type ServableStore } from "./client-store.js";
 import type { RetryRules } from "./core.js";
 import type { RateLimit } from "./limits/budget.js";
 import type { Quota } from "./limits/quota.js";
@@ -62,11 +62,11 @@ export interface ClientOptions {
   /** The source of every timer and every `now()`; default `asyncScheduler`. */
   scheduler?: SchedulerLike;
   /**
-   * Keeps final candles, such as `sqliteStore` of `pairstream/store`. Histories are read from it as far as it reaches, and
-   * candles that become final are written to it. Its errors are in `activity`. Default: none. It cannot be combined with a
-   * `fetch` that records or replays.
+   * Keeps final candles, such as `sqliteStore` of `pairstream/store`, or a store of your own in `candleStore`. Histories are
+   * read from it as far as it reaches, and candles that become final are written to it. Its errors are in `activity`.
+   * Default: none. It cannot be combined with a `fetch` that records or replays.
    */
-  store?: CandleStore;
+  store?: ClientStore;
 }
 
 /** The options, checked and complete. */
@@ -80,7 +80,7 @@ export interface Settings {
   readonly rateLimit: RateLimit | undefined;
   readonly quota: Quota | undefined;
   readonly scheduler: SchedulerLike;
-  readonly store: CandleStore | undefined;
+  readonly store: ServableStore | undefined;
 }
 
 const OPTION_NAMES = namesOf<ClientOptions>({
@@ -223,15 +223,15 @@ function checkObject<T extends object>(
 }
 
 function checkStore(
-  store: CandleStore | undefined,
+  store: ClientStore | undefined,
   fetch: SessionFetch | undefined,
-): CandleStore | undefined {
+): ServableStore | undefined {
   if (store === undefined) return undefined;
-  const methods = ["read", "write", "forget"] as const;
-  if (methods.some((method) => typeof store?.[method] !== "function")) {
-    throw new InvalidInputError("store", "an object with read, write and forget", `is ${withheld(store)}`);
+  if (typeof store?.[SERVE] !== "function") {
+    const allowed = "a store of pairstream/store, such as candleStore(own) makes of one of your own";
+    throw new InvalidInputError("store", allowed, `is ${withheld(store)}`);
   }
-  if (fetch?.[SESSION] === undefined) return store;
+  if (fetch?.[SESSION] === undefined) return store as ServableStore;
   const problem = "is given, and a tape does not hold what comes from it";
   throw new InvalidInputError("store", "no store where fetch records or replays", problem);
 }

@@ -11,16 +11,6 @@ export interface StoreKey extends Series {
   weekStart: WeekStart;
 }
 
-/** The key of a series at a service. Where weeks begin means nothing to other timeframes. */
-export function storeKeyOf(
-  service: string,
-  { network, pairAddress, timeframe, currency }: Series,
-  weekStart: WeekStart,
-): StoreKey {
-  const week = timeframe === "1w" ? weekStart : "monday";
-  return Object.freeze({ service, network, pairAddress, timeframe, currency, weekStart: week });
-}
-
 /** All candles of `[from, to)`, final. An interval without a candle had no swaps. */
 export interface Known extends Span {
   /** All candles of `[from, to)`, ascending, each once. */
@@ -42,8 +32,8 @@ export interface StoredCandles {
 }
 
 /**
- * Keeps final candles, and which spans of time are known, so that you pay for neither again. It is the `store` of
- * `createClient`. Any object with these methods will do; `pairstream/store` has some.
+ * Keeps final candles, and which spans of time are known, so that you pay for neither again. Any object with these methods
+ * will do: `candleStore` of `pairstream/store` makes it a `store` of `createClient`.
  *
  * ```ts
  * import type { CandleStore, StoreKey } from "pairstream/store";

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { memoryStore } from "pairstream/store";
+import { candleStore, memoryStore } from "pairstream/store";
 import { expect, it } from "vitest";
 import { type CandleEvent, type CandleStore, fetchCandles, watchCandles } from "../../src/index.js";
 import { withFaults } from "../../src/service/index.js";
@@ -69,7 +69,7 @@ function begin(swaps: readonly LateSwap[], start: number, store?: CandleStore, f
     start,
     createdAt: CREATED,
     hasDate: true,
-    client: store === undefined ? {} : { store },
+    client: store === undefined ? {} : { store: candleStore(store) },
     before: (fetch, scheduler) =>
       faults === undefined ? fetch : withFaults(fetch, { seed: faults, scheduler, rates: RATES }),
   });

@@ -1,4 +1,4 @@
-import { memoryStore } from "pairstream/store";
+import { candleStore, memoryStore } from "pairstream/store";
 import { describe, expect, it } from "vitest";
 import {
   type CandleStore,
@@ -175,10 +175,22 @@ describe("a store in trouble", () => {
 describe("createClient", () => {
   const client = { baseUrl: "http://localhost", apiKey: KEY };
 
-  it.each([{}, null, 1, "candles.db", { read() {}, write() {} }])("refuses %s as a store", (store) => {
+  const bare = { read() {}, write() {}, forget() {} };
+  const holey = { ...memoryStore(), forget: undefined };
+  it.each([{}, null, 1, "candles.db", bare, holey])("refuses %s as a store", (store) => {
     expect(() => createClient({ ...client, store: store as never })).toThrow(
       expect.objectContaining({ name: "InvalidInputError", parameter: "store" }),
     );
+  });
+
+  it("names what makes a store of one's own fit for it, and takes that", () => {
+    const { read, write, forget } = memoryStore();
+    const own: CandleStore = { read, write, forget };
+    // @ts-expect-error A bare store is refused by its type, too.
+    expect(() => createClient({ ...client, store: own })).toThrow(
+      /^store is an object; .*candleStore\(own\)/,
+    );
+    expect(createClient({ ...client, store: candleStore(own) })).toHaveProperty("ohlcvPage");
   });
 
   it("refuses a store where fetch records or replays", () => {

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { candleStore } from "../../src/adapters/store/candle-store.js";
 import {
   type Candle,
   type CandleEvent,
@@ -21,7 +22,12 @@ export const ALL = { from: 0, to: Number.MAX_SAFE_INTEGER };
 
 /** A process that begins at an instant, with a store that outlives it; the market is always the same. */
 export function begin(store: CandleStore, start: number, fill = everyQuarter): World {
-  const world = new World({ start, createdAt: START - 30 * DAY, hasDate: true, client: { store } });
+  const world = new World({
+    start,
+    createdAt: START - 30 * DAY,
+    hasDate: true,
+    client: { store: candleStore(store) },
+  });
   fill(world);
   return world;
 }

@@ -134,6 +134,15 @@ describe("a bundle", () => {
     expect(others).toEqual(["indicators/averages/ema.js"]);
   });
 
+  it("of a program without a store takes nothing of a store", async () => {
+    const code = 'import { createClient, fetchCandles, watchCandles, clientSource } from "pairstream";';
+    const { modules } = await bundle(
+      `${code} console.log(createClient, fetchCandles, watchCandles, clientSource);`,
+    );
+    expect(modules).toContain("candles/read/past.js");
+    expect(modules.filter((path) => /adapters|contract\/store/.test(path))).toEqual([]);
+  });
+
   it.each([
     ["pairstream/service", "swapTape", /faults|simulat|demo|listen|ohlcv/],
     ["pairstream/sse", "isCandleEvent", /channel|receiver|link/],

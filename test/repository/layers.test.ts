@@ -38,13 +38,9 @@ const WITHIN: Record<string, string[]> = {
 /** What is wrong with the imports of these files, one line each. */
 function importProblems(sources: readonly Source[]): string[] {
   const problems: string[] = [];
-  const graph = new Map<string, string[]>();
   for (const { path, text } of sources) {
-    const files: string[] = [];
     for (const specifier of importsOf(path, text)) {
-      const isFile = specifier !== undefined && /^\.\.?\//.test(specifier);
-      const target = isFile ? join(dirname(path), specifier).replace(/\.js$/, ".ts") : undefined;
-      if (target !== undefined) files.push(target);
+      const target = fileOf(path, specifier);
       const problem =
         specifier === undefined
           ? path === LOADS_MODULES
@@ -55,9 +51,28 @@ function importProblems(sources: readonly Source[]): string[] {
             : fileProblem(path, target);
       if (problem !== undefined) problems.push(`${path}: ${problem}`);
     }
-    graph.set(path, files);
   }
-  return [...problems, ...cycles(graph)];
+  return [...problems, ...cycles(importGraph(sources))];
+}
+
+/** The file below src that an import names; `undefined` for a package. */
+function fileOf(path: string, specifier: string | undefined): string | undefined {
+  if (specifier === undefined || !/^\.\.?\//.test(specifier)) return undefined;
+  return join(dirname(path), specifier).replace(/\.js$/, ".ts");
+}
+
+/** The files that each file imports. */
+function importGraph(sources: readonly Source[]): Map<string, string[]> {
+  const filesOf = ({ path, text }: Source) =>
+    importsOf(path, text).flatMap((specifier) => fileOf(path, specifier) ?? []);
+  return new Map(sources.map((source) => [source.path, filesOf(source)]));
+}
+
+/** The files that a file brings, itself included. */
+function reachedFrom(path: string, graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const reached = new Set([path]);
+  for (const file of reached) for (const next of graph.get(file) ?? []) reached.add(next);
+  return [...reached];
 }
 
 function packageProblem(unit: string, specifier: string): string | undefined {
@@ -228,6 +243,12 @@ describe("src", () => {
 
   it("imports along the written order, from allowed packages, without cycles", () => {
     expect(importProblems(SOURCES)).toEqual([]);
+  });
+
+  it("leaves the code of every adapter, stores too, to those who import its door", () => {
+    const reached = reachedFrom("index.ts", importGraph(SOURCES));
+    expect(reached).toContain("candles/read/forward.ts");
+    expect(reached.filter((path) => path.startsWith("adapters/"))).toEqual([]);
   });
 
   it("takes time and chance from what it is given", () => {

@@ -1,4 +1,5 @@
 import { Subscription } from "rxjs";
+import { candleStore } from "../../src/adapters/store/candle-store.js";
 import {
   type Client,
   type ClientActivity,
@@ -64,7 +65,7 @@ async function live(
     apiKey: KEY,
     scheduler: machine,
     fetch: network.fetch,
-    ...(process === undefined ? {} : { store: process }),
+    ...(process === undefined ? {} : { store: candleStore(process) }),
   });
   const activities: Seen<ClientActivity>[] = [];
   const seen = <T>(value: T): Seen<T> => ({ at: clock.now(), order: told.length, value });

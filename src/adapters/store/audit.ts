@@ -3,18 +3,16 @@ import { type CandleRange, checkCandleRange, readPast } from "../../candles/fetc
 import { DEFAULT_SETTLE } from "../../candles/options.js";
 import { APART } from "../../candles/read/book.js";
 import type { FinalPart } from "../../candles/read/forward.js";
-import { FULL_PAGE, SeriesPages } from "../../candles/read/pages.js";
-import { servicePast } from "../../candles/read/past.js";
-import { storeRules } from "../../candles/read/stored.js";
+import { FULL_PAGE } from "../../candles/read/pages.js";
+import { pastOf } from "../../candles/read/past.js";
 import { type CandleRules, windowStart } from "../../candles/rules.js";
 import { type Client, type ClientCore, coreOf } from "../../client/core.js";
 import { DEFAULT_COSTS } from "../../client/limits/spending.js";
-import { withinLimit } from "../../client/store-limit.js";
 import { sleepUntil } from "../../client/timers.js";
 import { toInstant } from "../../contract/input.js";
 import type { Candle, DateLike, Series, WeekStart } from "../../contract/model.js";
 import { namesOf } from "../../contract/names.js";
-import { type CandleStore, storeKeyOf } from "../../contract/store.js";
+import type { CandleStore } from "../../contract/store.js";
 import type { Cost } from "../../cost.js";
 import { ContractError } from "../../errors.js";
 import type { Span } from "../../spans.js";
@@ -22,6 +20,9 @@ import { type BothSides, compareCandles, holesIn, sortedFindings, withServed } f
 import type { Finding } from "./audit-finding.js";
 import { OutlierRule } from "./audit-outliers.js";
 import { type Audited, checkAudited } from "./audited.js";
+import { withinLimit } from "./keeping/store-limit.js";
+import { storeRules } from "./keeping/stored-past.js";
+import { storeKeyOf } from "./known.js";
 
 /** What to read again. */
 export interface AuditRange {
@@ -215,7 +216,7 @@ async function secondLook(
   const before = served.findLast(({ timestamp }) => timestamp < extras[0]!)?.timestamp;
   const after = served.find(({ timestamp }) => timestamp > extras.at(-1)!)?.timestamp;
   await sleepUntil(core.scheduler, core.scheduler.now() + APART, signal);
-  const past = servicePast(core, new SeriesPages(core, series, intervals), rules);
+  const past = pastOf(core, series, rules);
   const query = {
     from: before === undefined ? from : intervals.end(before),
     until: () => after ?? to,

@@ -5,9 +5,11 @@
  * @module pairstream/store
  */
 
+export type { ClientStore } from "../../client/client-store.js";
 export type { CandleStore, Known, Span, StoredCandles, StoreKey, StoreRange } from "../../contract/store.js";
 export { type AuditOptions, type AuditRange, auditCandles, auditCost } from "./audit.js";
 export type { Finding, OutlierField } from "./audit-finding.js";
+export { candleStore } from "./candle-store.js";
 export { indexedDbStore } from "./indexed-db.js";
 export { memoryStore } from "./memory.js";
 export { type SqliteDatabase, type SqliteStatement, sqliteStore } from "./sqlite.js";

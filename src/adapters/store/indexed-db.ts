@@ -1,8 +1,10 @@
 import type { DBSchema, IDBPDatabase } from "idb";
+import type { ClientStore } from "../../client/client-store.js";
 import type { Candle } from "../../contract/model.js";
-import type { CandleStore, Span } from "../../contract/store.js";
+import type { Span } from "../../contract/store.js";
 import { PairstreamError } from "../../errors.js";
 import { spansWithin, withoutSpan, withSpan } from "../../spans.js";
+import { candleStore } from "./candle-store.js";
 import { candleOf, checkKnown, checkStoreRange, valuesOf } from "./known.js";
 
 /** The schema below; a database of a later one cannot be opened. */
@@ -27,9 +29,9 @@ interface Schema extends DBSchema {
  * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…", store });
  * ```
  */
-export async function indexedDbStore(name: string): Promise<CandleStore & { close(): void }> {
+export async function indexedDbStore(name: string): Promise<ClientStore & { close(): void }> {
   const database = await open(name);
-  return {
+  const store = candleStore({
     async read(key, range) {
       checkStoreRange(range);
       const series = valuesOf(key).join(" ");
@@ -56,8 +58,8 @@ export async function indexedDbStore(name: string): Promise<CandleStore & { clos
       const series = valuesOf(key).join(" ");
       await change(database, series, { from, to }, [], (spans) => withoutSpan(spans, { from, to }));
     },
-    close: () => database.close(),
-  };
+  });
+  return { ...store, close: () => database.close() };
 }
 
 async function open(name: string): Promise<IDBPDatabase<Schema>> {

@@ -1,8 +1,8 @@
-import { contradictionIn } from "../../client/store-contradiction.js";
 import { show } from "../../contract/input.js";
-import type { Candle } from "../../contract/model.js";
+import type { Candle, Series, WeekStart } from "../../contract/model.js";
 import type { Known, StoreKey, StoreRange } from "../../contract/store.js";
 import { InvalidInputError } from "../../errors.js";
+import { contradictionIn } from "./keeping/contradiction.js";
 
 /** What makes a key, in the order in which they are written. */
 export const KEY_FIELDS = [
@@ -13,6 +13,16 @@ export const KEY_FIELDS = [
   "currency",
   "weekStart",
 ] as const;
+
+/** The key of a series at a service. Where weeks begin means nothing to other timeframes. */
+export function storeKeyOf(
+  service: string,
+  { network, pairAddress, timeframe, currency }: Series,
+  weekStart: WeekStart,
+): StoreKey {
+  const week = timeframe === "1w" ? weekStart : "monday";
+  return Object.freeze({ service, network, pairAddress, timeframe, currency, weekStart: week });
+}
 
 /** The values of a key, in the order of `KEY_FIELDS`; throws an `InvalidInputError` for what is none. */
 export function valuesOf(key: StoreKey): string[] {

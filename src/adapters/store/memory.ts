@@ -1,6 +1,8 @@
+import type { ClientStore } from "../../client/client-store.js";
 import type { Candle } from "../../contract/model.js";
-import type { CandleStore, Span } from "../../contract/store.js";
+import type { Span } from "../../contract/store.js";
 import { spansWithin, withoutSpan, withSpan } from "../../spans.js";
+import { candleStore } from "./candle-store.js";
 import { candleOf, checkKnown, checkStoreRange, placeOf, valuesOf } from "./known.js";
 
 interface Shelf {
@@ -19,9 +21,9 @@ interface Shelf {
  * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…", store: memoryStore() });
  * ```
  */
-export function memoryStore(): CandleStore {
+export function memoryStore(): ClientStore {
   const shelves = new Map<string, Shelf>();
-  return {
+  return candleStore({
     async read(key, range) {
       checkStoreRange(range);
       const shelf = shelves.get(valuesOf(key).join(" "));
@@ -46,7 +48,7 @@ export function memoryStore(): CandleStore {
       replace(shelf, { from, to }, []);
       shelf.covered = withoutSpan(shelf.covered, { from, to });
     },
-  };
+  });
 }
 
 function replace(shelf: Shelf, span: Span, added: readonly Candle[]): void {

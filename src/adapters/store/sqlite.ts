@@ -1,8 +1,10 @@
+import type { ClientStore } from "../../client/client-store.js";
 import { show } from "../../contract/input.js";
 import type { Candle } from "../../contract/model.js";
-import type { CandleStore, Known, Span, StoredCandles, StoreRange } from "../../contract/store.js";
+import type { Known, Span, StoredCandles, StoreRange } from "../../contract/store.js";
 import { InvalidInputError, PairstreamError } from "../../errors.js";
 import { spansWithin } from "../../spans.js";
+import { candleStore } from "./candle-store.js";
 import { candleOf, checkKnown, checkStoreRange, valuesOf } from "./known.js";
 
 /** The methods of a driver that the store uses: `node:sqlite`, `better-sqlite3`, `bun:sqlite` and `libsql` have them. */
@@ -95,13 +97,13 @@ PRAGMA user_version = ${VERSION};
  * const client = createClient({ baseUrl: "https://api.example.com", apiKey: "…", store });
  * ```
  */
-export function sqliteStore(database: SqliteDatabase): CandleStore & { close(): void } {
+export function sqliteStore(database: SqliteDatabase): ClientStore & { close(): void } {
   if (typeof database?.exec !== "function" || typeof database.prepare !== "function") {
     const problem = `is ${show(database)} without exec or prepare`;
     throw new InvalidInputError("database", "an open database of a SQLite driver", problem);
   }
   const jobs = new Jobs(database);
-  return {
+  const store = candleStore({
     read: async (key, range) => {
       const values = valuesOf(key);
       checkStoreRange(range);
@@ -117,8 +119,8 @@ export function sqliteStore(database: SqliteDatabase): CandleStore & { close(): 
       checkStoreRange({ from, to });
       return jobs.add(true, (tables) => tables.forget(values, { from, to }));
     },
-    close: () => jobs.close(),
-  };
+  });
+  return { ...store, close: () => jobs.close() };
 }
 
 interface Job {

@@ -17,10 +17,10 @@ import {
 } from "../read/book.js";
 import { reportDropped } from "../read/dropped.js";
 import { FULL_PAGE, type Page, SeriesPages, type Wanted } from "../read/pages.js";
+import { holdSeries, openStored, type Recorder } from "../read/past.js";
 import { endOfRange, FIRST_STRIDE, isSilent, limitOf, strideAfter, strideOver } from "../read/stride.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import { closingsLateBy } from "./closings.js";
-import { FinalRecorder } from "./final-recorder.js";
 
 /** The candles of a series that may still change, and what the last answer changed. */
 export interface CandleState {
@@ -44,14 +44,8 @@ export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<Fee
   };
   const feed = sharedFeed(core, watch.pollKey, make, watch.whenMissing);
   return defer(() => {
-    const leave = core.pairs.hold(series);
-    const stored = core.store?.open(series, weekStart);
-    return feed.pipe(
-      finalize(() => {
-        leave();
-        stored?.close();
-      }),
-    );
+    const { leave } = holdSeries(core, series, weekStart);
+    return feed.pipe(finalize(leave));
   });
 }
 
@@ -61,7 +55,7 @@ class LiveCandles {
   readonly #series: Series;
   readonly #rules: CandleRules;
   readonly #pages: SeriesPages;
-  readonly #recorder: FinalRecorder | undefined;
+  readonly #recorder: Recorder | undefined;
   #book: CandleBook | undefined;
   /** Where the window began when the series was first asked for, by a clock that is certain. */
   #begin: { readonly from: number; readonly epoch: number } | undefined;
@@ -73,9 +67,9 @@ class LiveCandles {
     this.#rules = rules;
     this.#pages = new SeriesPages(core, series, rules.intervals);
     // Held open by whoever subscribes.
-    const stored = core.store?.open(series, weekStart);
+    const stored = openStored(core, series, weekStart);
     stored?.close();
-    this.#recorder = stored && new FinalRecorder(core, this.#pages, rules, stored);
+    this.#recorder = stored?.recorder(core, this.#pages, rules);
   }
 
   /** Asks once, from where nothing is final, and takes the answer in. */

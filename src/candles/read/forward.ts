@@ -20,8 +20,6 @@ export interface FinalPart {
   /** The service's clock when this was true, and its epoch. */
   readonly observedAt: number;
   readonly epoch: number;
-  /** Whether it comes from the client's store, and not from the service. */
-  readonly isStored?: true;
 }
 
 export interface ForwardOptions {

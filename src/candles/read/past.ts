@@ -1,8 +1,9 @@
 import type { ClientCore } from "../../client/core.js";
+import type { Series, WeekStart } from "../../contract/model.js";
 import type { CandleRules } from "../rules.js";
 import { type BackwardOptions, readBackward } from "./backward.js";
 import { type FinalPart, type ForwardOptions, readForward } from "./forward.js";
-import type { ReadOptions, SeriesPages } from "./pages.js";
+import { type Page, type ReadOptions, SeriesPages } from "./pages.js";
 
 /** Reads what is past of a series, wherever that comes from. */
 export interface PastReader {
@@ -12,10 +13,63 @@ export interface PastReader {
   newest(query: BackwardOptions, options: ReadOptions): Promise<readonly FinalPart[]>;
 }
 
-/** The past of a series as the service has it. */
-export function servicePast(core: ClientCore, pages: SeriesPages, rules: CandleRules): PastReader {
-  return {
+/** Writes what becomes final in a running poll. */
+export interface Recorder {
+  /** Asks the store, once, how far it goes. */
+  begin(now: number): Promise<void>;
+  /** From where to read, so that what is not written yet is in the answer; `from`: the first that is read anyway. */
+  readsFrom(from: number): number;
+  /** Whether the store had anything of the series to begin with. */
+  readonly hasPast: boolean;
+  /** Known candles: an answer has to show them. */
+  readonly anchors: readonly number[];
+  /** Takes an answer in. */
+  take(page: Page, options: ReadOptions): Promise<void>;
+}
+
+/** What the client's store does for a series. The store brings the code, so that nobody downloads it without one. */
+export interface StoredSeries {
+  /** Reads from the store as far as that goes, and else from the service. */
+  before(service: PastReader, core: ClientCore, rules: CandleRules): PastReader;
+  recorder(core: ClientCore, pages: SeriesPages, rules: CandleRules): Recorder;
+  close(): void;
+}
+
+/** What is stored of a series, to be closed once; `undefined` where the client has no store. */
+export function openStored(
+  { store }: ClientCore,
+  series: Series,
+  weekStart: WeekStart,
+): StoredSeries | undefined {
+  return store?.open(series, weekStart) as StoredSeries | undefined;
+}
+
+/** Holds what is known and stored of a series, until `leave` is called. */
+export function holdSeries(
+  core: ClientCore,
+  series: Series,
+  weekStart: WeekStart,
+): { readonly stored: StoredSeries | undefined; leave(): void } {
+  const letGo = core.pairs.hold(series);
+  const stored = openStored(core, series, weekStart);
+  const leave = () => {
+    letGo();
+    stored?.close();
+  };
+  return { stored, leave };
+}
+
+/** The past of a series: out of a store, if there is one, as far as that goes, and else as the service has it. */
+export function pastOf(
+  core: ClientCore,
+  series: Series,
+  rules: CandleRules,
+  stored?: StoredSeries,
+): PastReader {
+  const pages = new SeriesPages(core, series, rules.intervals);
+  const service: PastReader = {
     parts: (query, options) => readForward(core, pages, rules, query, options),
     newest: (query, options) => readBackward(core, pages, rules, query, options),
   };
+  return stored?.before(service, core, rules) ?? service;
 }

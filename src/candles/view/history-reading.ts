@@ -1,7 +1,6 @@
 import { concat, defer, EMPTY, finalize, from, map, type Observable, of, tap } from "rxjs";
 import { type ClientCore, serviceNow } from "../../client/core.js";
 import { safeSendTimeFor } from "../../client/service-clock.js";
-import type { StoredSeries } from "../../client/stored-series.js";
 import { sleepUntil } from "../../client/timers.js";
 import { PairstreamError, QuotaExceededError, RateLimitError } from "../../errors.js";
 import { isFatal } from "../../poll/fatal.js";
@@ -10,9 +9,7 @@ import type { CandleWatch } from "../options.js";
 import type { CandleBook } from "../read/book.js";
 import { reportDropped } from "../read/dropped.js";
 import type { FinalPart } from "../read/forward.js";
-import { SeriesPages } from "../read/pages.js";
-import { type PastReader, servicePast } from "../read/past.js";
-import { StoredPast } from "../read/stored.js";
+import { type PastReader, pastOf, type StoredSeries } from "../read/past.js";
 import type { HistoryProgress } from "./history-progress.js";
 import type { ViewStep } from "./view.js";
 
@@ -41,12 +38,7 @@ export class HistoryReading {
     this.#watch = watch;
     this.#progress = progress;
     const { series, rules, since } = watch;
-    const patient = inPatience(core, progress);
-    const pages = new SeriesPages(patient, series, rules.intervals);
-    this.#past =
-      stored === undefined
-        ? servicePast(patient, pages, rules)
-        : new StoredPast(patient, pages, rules, stored);
+    this.#past = pastOf(inPatience(core, progress), series, rules, stored);
     const inBook = book.entries.filter(({ candle }) => candle.timestamp < running);
     const isCounted = typeof since === "object";
     this.#count = isCounted ? Math.max(0, since.candles - inBook.length) : 0;

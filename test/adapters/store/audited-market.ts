@@ -2,7 +2,7 @@ import { auditCandles, type Finding, memoryStore } from "pairstream/store";
 import { expect } from "vitest";
 import {
   type Candle,
-  type CandleStore,
+  type ClientStore,
   fetchCandles,
   type PairstreamError,
   type StoreKey,
@@ -58,7 +58,7 @@ export async function truth(from = FROM, to = TO): Promise<Candle[]> {
   return candles;
 }
 
-export async function stored(candles: readonly Candle[], from = FROM, to = TO): Promise<CandleStore> {
+export async function stored(candles: readonly Candle[], from = FROM, to = TO): Promise<ClientStore> {
   const store = memoryStore();
   await store.write(KEY, { from, to, candles });
   return store;

@@ -39,7 +39,7 @@ export const RECORDS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "writes candles as they were first shown",
-    file: "candles/live/final-recorder.ts",
+    file: "adapters/store/keeping/final-recorder.ts",
     find: "this.#book = book;",
     replace:
       "this.#book = book;\n" +
@@ -55,7 +55,7 @@ export const RECORDS_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "loses a candle in the middle of writes that are joined",
-    file: "client/stored-series.ts",
+    file: "adapters/store/keeping/stored-series.ts",
     find: "candles: [...candles, ...known.candles] };",
     replace: "candles: [...candles.filter((_, at) => at !== 1), ...known.candles] };",
     seeds: [4, 9],

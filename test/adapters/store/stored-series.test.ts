@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { memoryStore } from "../../src/adapters/store/memory.js";
-import type { StoreActivity } from "../../src/client/activity.js";
-import { type StoredSeries, StoreKeeper } from "../../src/client/stored-series.js";
-import type { Series } from "../../src/contract/model.js";
-import type { CandleStore } from "../../src/contract/store.js";
-import { VirtualClock } from "../../src/replay/virtual-clock.js";
-import { MINUTE, minuteCandle, SERIES } from "../candles/minute-candles.js";
+import { type StoredSeries, StoreKeeper } from "../../../src/adapters/store/keeping/stored-series.js";
+import { memoryStore } from "../../../src/adapters/store/memory.js";
+import type { StoreActivity } from "../../../src/client/activity.js";
+import type { Series } from "../../../src/contract/model.js";
+import type { CandleStore } from "../../../src/contract/store.js";
+import { VirtualClock } from "../../../src/replay/virtual-clock.js";
+import { MINUTE, minuteCandle, SERIES } from "../../candles/minute-candles.js";
 
 const OTHER: Series = { ...SERIES, pairAddress: "other" };
 const NOTHING_UNKNOWN: ReadonlySet<number> = new Set();
@@ -14,8 +14,7 @@ function keeperOf(store: CandleStore) {
   const clock = new VirtualClock();
   const told: StoreActivity[] = [];
   const report = (activity: StoreActivity) => told.push(activity);
-  const keeper = new StoreKeeper({
-    store,
+  const keeper = new StoreKeeper(store, {
     service: "https://service.test",
     scheduler: clock,
     timeout: 500,

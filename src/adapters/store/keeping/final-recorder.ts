@@ -1,18 +1,19 @@
-import type { ClientCore } from "../../client/core.js";
-import type { StoredSeries } from "../../client/stored-series.js";
-import { LATEST_INSTANT } from "../../contract/input.js";
-import { judged } from "../read/asking.js";
-import { EARLIEST } from "../read/beginning.js";
-import { type CandleBook, emptyBook, judge } from "../read/book.js";
-import { FULL_PAGE, type Page, type ReadOptions, type SeriesPages } from "../read/pages.js";
-import { isTrusted, storeRules } from "../read/stored.js";
-import { type CandleRules, windowStart } from "../rules.js";
+import { judged } from "../../../candles/read/asking.js";
+import { EARLIEST } from "../../../candles/read/beginning.js";
+import { type CandleBook, emptyBook, judge } from "../../../candles/read/book.js";
+import { FULL_PAGE, type Page, type ReadOptions, type SeriesPages } from "../../../candles/read/pages.js";
+import type { Recorder } from "../../../candles/read/past.js";
+import { type CandleRules, windowStart } from "../../../candles/rules.js";
+import type { ClientCore } from "../../../client/core.js";
+import { LATEST_INSTANT } from "../../../contract/input.js";
+import { isTrusted, storeRules } from "./stored-past.js";
+import type { StoredSeries } from "./stored-series.js";
 
 /**
  * Writes what becomes final in a running poll, by the store's own rules: no sooner than two intervals after an end, however
  * short the caller's window is. It judges the same answers, in a book of its own.
  */
-export class FinalRecorder {
+export class FinalRecorder implements Recorder {
   readonly #core: ClientCore;
   readonly #pages: SeriesPages;
   readonly #rules: CandleRules;

@@ -1,7 +1,7 @@
-import { isCount, wrongFieldOf } from "../contract/candle-numbers.js";
-import type { Candle } from "../contract/model.js";
-import type { StoredCandles } from "../contract/store.js";
-import type { Span } from "../spans.js";
+import { isCount, wrongFieldOf } from "../../../contract/candle-numbers.js";
+import type { Candle } from "../../../contract/model.js";
+import type { StoredCandles } from "../../../contract/store.js";
+import type { Span } from "../../../spans.js";
 
 /**
  * Why a store cannot hold what it says it does of a range; `undefined` where it can. `isStart`: whether an instant begins an

@@ -1,32 +1,32 @@
-import { type ClientCore, serviceNow } from "../../client/core.js";
-import { serviceTimeBounds } from "../../client/service-clock.js";
-import type { StoredSeries } from "../../client/stored-series.js";
-import type { Candle } from "../../contract/model.js";
-import type { Span } from "../../contract/store.js";
-import { type CandleRules, windowStart } from "../rules.js";
-import { type BackwardOptions, readBackward } from "./backward.js";
-import { EARLIEST } from "./beginning.js";
-import { type FinalPart, type ForwardOptions, readForward } from "./forward.js";
-import { FULL_PAGE, type ReadOptions, type SeriesPages } from "./pages.js";
-import type { PastReader } from "./past.js";
+import type { BackwardOptions } from "../../../candles/read/backward.js";
+import { EARLIEST } from "../../../candles/read/beginning.js";
+import type { FinalPart, ForwardOptions } from "../../../candles/read/forward.js";
+import { FULL_PAGE, type ReadOptions } from "../../../candles/read/pages.js";
+import type { PastReader } from "../../../candles/read/past.js";
+import { type CandleRules, windowStart } from "../../../candles/rules.js";
+import { type ClientCore, serviceNow } from "../../../client/core.js";
+import { serviceTimeBounds } from "../../../client/service-clock.js";
+import type { Candle } from "../../../contract/model.js";
+import type { Span } from "../../../contract/store.js";
+import type { StoredSeries } from "./stored-series.js";
 
 /** Intervals that are read from the store at once; more where they hold few candles, so that memory stays bounded. */
 const AT_ONCE = { intervals: 20_000, growth: 8, candles: 2_000 };
 /** What is written is never younger, in intervals. */
 const LEAST_WINDOW = 2;
 
-/** The past of a series: from the client's store as far as it goes, and else from the service. */
+/** The past of a series: from the client's store as far as it goes, and else from `service`. */
 export class StoredPast implements PastReader {
   readonly #core: ClientCore;
-  readonly #pages: SeriesPages;
   readonly #rules: CandleRules;
   readonly #stored: StoredSeries;
+  readonly #service: PastReader;
 
-  constructor(core: ClientCore, pages: SeriesPages, rules: CandleRules, stored: StoredSeries) {
+  constructor(core: ClientCore, rules: CandleRules, stored: StoredSeries, service: PastReader) {
     this.#core = core;
-    this.#pages = pages;
     this.#rules = rules;
     this.#stored = stored;
+    this.#service = service;
   }
 
   async *parts(query: ForwardOptions, options: ReadOptions): AsyncGenerator<FinalPart> {
@@ -62,7 +62,7 @@ export class StoredPast implements PastReader {
           until: () => Math.min(next, until()),
           onGone: (anchors) => this.#forget(anchors),
         };
-        for await (const part of readForward(this.#core, this.#pages, this.#rules, missing, options)) {
+        for await (const part of this.#service.parts(missing, options)) {
           this.#keep(part);
           newest = part.candles.at(-1)?.timestamp ?? newest;
           yield part;
@@ -107,13 +107,7 @@ export class StoredPast implements PastReader {
           if (again.covered.at(-1)?.to === end) continue;
           const before = new Set(parts);
           const onGone = (anchors: readonly number[]) => this.#forget(anchors);
-          const read = await readBackward(
-            this.#core,
-            this.#pages,
-            this.#rules,
-            { ...query, onGone },
-            options,
-          );
+          const read = await this.#service.newest({ ...query, onGone }, options);
           for (const part of read) if (!before.has(part)) this.#keep(part);
           return read;
         } finally {
@@ -170,7 +164,6 @@ export class StoredPast implements PastReader {
       hasUnplaced: false,
       observedAt: clock.bounds === undefined ? serviceNow(this.#core) : earliest,
       epoch: clock.epoch,
-      isStored: true,
     };
   }
 }

@@ -1,18 +1,12 @@
-import type { SchedulerLike, Subscription } from "rxjs";
-import { PairstreamError } from "../errors.js";
-import { callAt } from "./timers.js";
-
-/** For how long a store may take to answer. */
-export interface StoreLimit {
-  readonly scheduler: SchedulerLike;
-  /** ms. */
-  readonly timeout: number;
-}
+import type { Subscription } from "rxjs";
+import type { StoreMeans } from "../../../client/client-store.js";
+import { callAt } from "../../../client/timers.js";
+import { PairstreamError } from "../../../errors.js";
 
 /** What a store answers; rejects where it has not within the limit. Without `waiting` any longer, no timer is left. */
 export async function withinLimit<T>(
   answer: () => Promise<T>,
-  { scheduler, timeout }: StoreLimit,
+  { scheduler, timeout }: Pick<StoreMeans, "scheduler" | "timeout">,
   waiting: Subscription,
 ): Promise<T> {
   let timer: Subscription | undefined;

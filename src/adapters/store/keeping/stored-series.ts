@@ -1,22 +1,23 @@
 import { Subscription } from "rxjs";
-import { BoundedMap } from "../bounded-map.js";
-import type { Candle, Series, WeekStart } from "../contract/model.js";
-import {
-  type CandleStore,
-  type Known,
-  type Span,
-  type StoredCandles,
-  type StoreKey,
-  type StoreRange,
-  storeKeyOf,
-} from "../contract/store.js";
-import { PairstreamError } from "../errors.js";
-import { spansWithin, withSpan } from "../spans.js";
-import { type Intervals, intervalsOf } from "../timeframe.js";
-import type { StoreActivity } from "./activity.js";
-import { contradictionIn } from "./store-contradiction.js";
-import { type StoreLimit, withinLimit } from "./store-limit.js";
-import { callAt } from "./timers.js";
+import { BoundedMap } from "../../../bounded-map.js";
+import type { StoreActivity } from "../../../client/activity.js";
+import type { StoreMeans } from "../../../client/client-store.js";
+import { callAt } from "../../../client/timers.js";
+import type { Candle, Series, WeekStart } from "../../../contract/model.js";
+import type {
+  CandleStore,
+  Known,
+  Span,
+  StoredCandles,
+  StoreKey,
+  StoreRange,
+} from "../../../contract/store.js";
+import { PairstreamError } from "../../../errors.js";
+import { spansWithin, withSpan } from "../../../spans.js";
+import { type Intervals, intervalsOf } from "../../../timeframe.js";
+import { storeKeyOf } from "../known.js";
+import { contradictionIn } from "./contradiction.js";
+import { withinLimit } from "./store-limit.js";
 
 /** ms for which writes are joined. */
 const JOINED_FOR = 1_000;
@@ -37,19 +38,13 @@ interface Waiting {
   known: Known;
 }
 
-interface KeeperOptions extends StoreLimit {
-  readonly store: CandleStore;
-  /** Origin and path of the client's `baseUrl`. */
-  readonly service: string;
-  report(activity: StoreActivity): void;
-}
-
 /**
  * A client's store, whose trouble is told and goes no further. What is written is joined for a second, for all series, and
  * written again where that fails.
  */
 export class StoreKeeper {
-  readonly #options: KeeperOptions;
+  readonly #store: CandleStore;
+  readonly #means: StoreMeans;
   readonly #opened = new Map<string, { readonly series: StoredSeries; users: number }>();
   /** What waits to be written, oldest first. */
   #waiting: Waiting[] = [];
@@ -70,13 +65,14 @@ export class StoreKeeper {
   readonly distrusted = new BoundedMap<string, readonly Span[]>(SERIES_REMEMBERED);
   #failures = 0;
 
-  constructor(options: KeeperOptions) {
-    this.#options = options;
+  constructor(store: CandleStore, means: StoreMeans) {
+    this.#store = store;
+    this.#means = means;
   }
 
   /** What is stored of a series, the same for all who use it at once; each calls `close` once. */
   open(series: Series, weekStart: WeekStart): StoredSeries {
-    const key = storeKeyOf(this.#options.service, series, weekStart);
+    const key = storeKeyOf(this.#means.service, series, weekStart);
     const name = Object.values(key).join(" ");
     const known = this.#opened.get(name);
     const opened = known ?? { series: new StoredSeries(this, key, name, () => this.#close(name)), users: 0 };
@@ -105,7 +101,7 @@ export class StoreKeeper {
   async read(key: StoreKey, range: StoreRange): Promise<{ readonly said: StoredCandles } | undefined> {
     this.#flush();
     await this.#writing;
-    return this.#use("read", key, range, async (store) => ({ said: await store.read(key, range) }));
+    return this.#use("read", key, range, () => this.#store.read(key, range));
   }
 
   async forget({ key, name }: StoredSeries, span: Span): Promise<void> {
@@ -115,7 +111,7 @@ export class StoreKeeper {
     for (const entry of this.#underWay) if (!isKept(entry)) this.#underWay.delete(entry);
     const limits = this.#limits;
     const forgotten = this.#writing.then(() =>
-      this.#use("forget", key, span, (store) => store.forget(key, span.from, span.to), limits),
+      this.#use("forget", key, span, () => this.#store.forget(key, span.from, span.to), limits),
     );
     this.#writing = forgotten;
     this.#forgetting = forgotten;
@@ -155,7 +151,7 @@ export class StoreKeeper {
     { from, to }: Span,
     error: PairstreamError,
   ): void {
-    const { scheduler, report } = this.#options;
+    const { scheduler, report } = this.#means;
     report({ type: "store", at: scheduler.now(), operation, key, from, to, error });
   }
 
@@ -186,7 +182,7 @@ export class StoreKeeper {
   }
 
   #after(delay: number): Subscription {
-    const { scheduler } = this.#options;
+    const { scheduler } = this.#means;
     return callAt(scheduler, scheduler.now() + delay, () => {
       this.#timer = undefined;
       this.#flush();
@@ -207,11 +203,7 @@ export class StoreKeeper {
       const { key } = series;
       this.#underWay.add(entry);
       if (forgetting !== undefined) await forgetting;
-      const write = async (store: CandleStore) => {
-        await store.write(key, known);
-        return true;
-      };
-      return (await this.#use("write", key, known, write, limits)) === true;
+      return this.#use("write", key, known, () => this.#store.write(key, known), limits);
     });
     this.#writing = Promise.all([this.#writing, ...writes]).then(([, ...written]) => {
       const failed = entries.filter((entry, at) => this.#underWay.delete(entry) && !written[at]);
@@ -228,12 +220,11 @@ export class StoreKeeper {
     operation: StoreActivity["operation"],
     key: StoreKey,
     span: Span,
-    use: (store: CandleStore) => Promise<T>,
+    use: () => Promise<T>,
     limits = this.#limits,
-  ): Promise<T | undefined> {
-    const { store } = this.#options;
+  ): Promise<{ readonly said: T } | undefined> {
     try {
-      return await withinLimit(() => use(store), this.#options, limits);
+      return { said: await withinLimit(use, this.#means, limits) };
     } catch (cause) {
       this.tell(operation, key, span, troubleOf(cause));
       return undefined;

@@ -1,0 +1,45 @@
+import type { SchedulerLike } from "rxjs";
+import type { Series, WeekStart } from "../contract/model.js";
+import type { CandleStore } from "../contract/store.js";
+import type { StoreActivity } from "./activity.js";
+
+/** What a store needs of the client that it serves. */
+export interface StoreMeans {
+  /** Origin and path of the client's `baseUrl`. */
+  readonly service: string;
+  readonly scheduler: SchedulerLike;
+  /** How long the store may take to answer, in ms. */
+  readonly timeout: number;
+  report(activity: StoreActivity): void;
+}
+
+/** A store at the service of one client. */
+export interface ServingStore {
+  /** What is stored of a series, to be closed once; `openStored` of the candles knows what else it can do. */
+  open(series: Series, weekStart: WeekStart): { close(): void };
+}
+
+/** What a store brings along for a client: a program without a store does not download it. */
+export const SERVE = Symbol("serve");
+
+/**
+ * A store as `createClient` takes it. `sqliteStore`, `indexedDbStore` and `memoryStore` of `pairstream/store` are such
+ * stores, and `candleStore` makes one of a store of your own.
+ *
+ * ```ts
+ * import { createClient } from "pairstream";
+ * import type { ClientStore } from "pairstream/store";
+ *
+ * const clientWith = (store: ClientStore) =>
+ *   createClient({ baseUrl: "https://api.example.com", apiKey: "…", store });
+ * ```
+ */
+export interface ClientStore extends CandleStore {
+  /** Only the stores of `pairstream/store` have it. */
+  readonly [SERVE]: unknown;
+}
+
+/** The same, as the client knows it. */
+export interface ServableStore extends ClientStore {
+  readonly [SERVE]: (this: CandleStore, means: StoreMeans) => ServingStore;
+}
