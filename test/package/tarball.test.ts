@@ -11,6 +11,7 @@ const installed = join(folders.root, "node_modules/pairstream");
 const TYPES_ALONE = [
   "adapters/nats/activity.ts",
   "adapters/store/audit-finding.ts",
+  "contract/store.ts",
   "indicators/rows.ts",
   "operators/indicator-event.ts",
 ];
