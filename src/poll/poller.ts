@@ -239,7 +239,11 @@ export class Poller<State> implements RunningPoll {
     const closed = kind === "close" ? at : this.#closedAt;
     const proven = Math.max(known(this.#observedAt), known(closed));
     const stretch = this.#core.spending.pollThrottle();
-    return nextSlot(this.#poll.schedule, proven, Math.max(known(at), now), stretch);
+    const next = nextSlot(this.#poll.schedule, proven, Math.max(known(at), now), stretch);
+    // A closing that is asked for no later serves a refresh just before it, too.
+    if (next.kind === "close") return next;
+    const close = { at: this.#poll.schedule.nextClose(next.at), kind: "close" } as const;
+    return this.#sendTime(close) <= this.#sendTime(next) ? close : next;
   }
 
   #nextSlot(): Slot {

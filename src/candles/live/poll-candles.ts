@@ -187,12 +187,12 @@ function withAnchors(anchors: readonly number[], others: readonly number[]): rea
 }
 
 /**
- * A book that has seen no candle yet, before an answer that shows the first ones, as it was before all the silence: what
- * comes late to a young pair is read once more.
+ * A book that has seen no candle yet, before an answer that shows the first ones, as it was before all the silence that may
+ * have hidden them: what comes late to a young pair is read once more.
  */
-function withoutSilence(book: CandleBook, { candles }: Page): CandleBook {
+function withoutSilence(book: CandleBook, { candles, bornAt = book.coveredFrom }: Page): CandleBook {
   const { entries, anchors, finalUntil, coveredFrom } = book;
   const isBlank = entries.length === 0 && anchors.length === 0;
-  if (!isBlank || candles.length === 0) return book;
-  return { ...book, finalUntil: Math.min(finalUntil, coveredFrom), silence: undefined };
+  if (!isBlank || candles.length === 0 || bornAt < coveredFrom) return book;
+  return { ...book, finalUntil: Math.min(finalUntil, bornAt), silence: undefined };
 }

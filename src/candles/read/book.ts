@@ -256,12 +256,14 @@ function anchorsGone(
 }
 
 /**
- * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. An answer that shows nothing
- * newer is likelier to come from a machine that is behind.
+ * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. An answer about the present
+ * that shows nothing newer is likelier to come from a machine that is behind.
  */
 export function isGone({ intervals }: CandleRules, page: Page, timestamp: number, missedAt: number): boolean {
-  const length = intervals.end(timestamp) - timestamp;
-  return page.at >= missedAt + (isNewestEnd(page, timestamp) ? Math.max(NEWEST_END, length) : APART);
+  const { at, to } = page;
+  const behind = Math.max(NEWEST_END, intervals.end(timestamp) - timestamp);
+  const isPresent = to > at - behind;
+  return at >= missedAt + (isPresent && isNewestEnd(page, timestamp) ? behind : APART);
 }
 
 /** Whether an answer shows nothing newer. */
@@ -399,10 +401,11 @@ class Comparison {
   #miss(entry: CandleEntry): void {
     const { candle, status, revision, missedAt } = entry;
     const { timestamp } = candle;
-    const { isWhole, isAbsenceKnown } = this.#belief;
-    if (!this.#isAsked(timestamp) || !isWhole) {
-      this.#keep(this.#isMissed(timestamp) ? this.#missedSince(entry) : entry);
-    } else if (!isAbsenceKnown) this.#keepUnread(entry);
+    const { isWhole, isSound, isAbsenceKnown } = this.#belief;
+    if (!this.#isAsked(timestamp) || !isSound) this.#keep(entry);
+    // What an answer lacks together with anchors is gone when they are.
+    else if (!isWhole) this.#keep(this.#missedSince(entry));
+    else if (!isAbsenceKnown) this.#keepUnread(entry);
     else if (missedAt !== undefined && isGone(this.#rules, this.#page, timestamp, missedAt)) {
       this.#tell({ type: "removed", candle, status, revision: revision + 1 });
     } else {
@@ -412,11 +415,6 @@ class Comparison {
       this.hasDoubt ||= this.#page.at < missed.missedAt + 2 * APART;
       this.#keep(missed);
     }
-  }
-
-  /** Whether a sound answer that lacks anchors counts as one that lacks this candle, too: it shows nothing newer. */
-  #isMissed(timestamp: number): boolean {
-    return this.#belief.isSound && this.#isAsked(timestamp) && isNewestEnd(this.#page, timestamp);
   }
 
   #missedSince(entry: CandleEntry) {

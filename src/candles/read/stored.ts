@@ -77,7 +77,8 @@ export class StoredPast implements PastReader {
   async newest(query: BackwardOptions, options: ReadOptions): Promise<readonly FinalPart[]> {
     const stored = this.#stored;
     const { intervals } = this.#rules;
-    const { count, until, parts } = query;
+    const { count, until } = query;
+    const { parts } = query.walk;
     const earliest = intervals.start(EARLIEST);
     for (;;) {
       const missing = parts.reduce((left, { candles }) => left - candles.length, count);
