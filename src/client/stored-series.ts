@@ -10,7 +10,7 @@ import {
   type StoreRange,
   storeKeyOf,
 } from "../contract/store.js";
-import { PairstreamError } from "../errors.js";
+import { type AnyPairstreamError, PairstreamError } from "../errors.js";
 import { spansWithin, withSpan } from "../spans.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 import type { StoreActivity } from "./activity.js";
@@ -156,7 +156,15 @@ export class StoreKeeper {
     error: PairstreamError,
   ): void {
     const { scheduler, report } = this.#options;
-    report({ type: "store", at: scheduler.now(), operation, key, from, to, error });
+    report({
+      type: "store",
+      at: scheduler.now(),
+      operation,
+      key,
+      from,
+      to,
+      error: error as AnyPairstreamError,
+    });
   }
 
   #wait(entries: readonly Waiting[]): void {
