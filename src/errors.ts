@@ -40,6 +40,18 @@ export class PairstreamError extends Error {
   }
 }
 
+/** Any error of the library, by its `name`: a `switch` on that narrows it. */
+export type AnyPairstreamError =
+  | (PairstreamError & { readonly name: "PairstreamError" })
+  | (HttpError & { readonly name: "HttpError" })
+  | AuthenticationError
+  | QuotaExceededError
+  | RateLimitError
+  | TimeoutError
+  | NetworkError
+  | ContractError
+  | InvalidInputError;
+
 /**
  * Whether an error is one of this library, also of another copy of it that is loaded beside this one, as ESM and as
  * CommonJS, where `instanceof` knows only its own.
@@ -204,14 +216,20 @@ export class NetworkError extends PairstreamError {
 export class ContractError extends PairstreamError {
   override readonly name = "ContractError";
 
+  /** The message in the answer, shortened, where it has one. */
+  declare readonly said?: string;
+
   constructor(
     /** The path in the body, such as `["result", 3, "open"]`; empty for the body as a whole. */
     readonly path: (string | number)[],
     /** What is wrong with the value at that path. */
     readonly issue: string,
-    options?: ErrorOptions,
+    options: ErrorOptions & { readonly said?: string | undefined } = {},
   ) {
-    super(`The answer breaks the contract at ${formatPath(path)}: ${issue}`, options);
+    const { said } = options;
+    const flaw = `answer breaks the contract at ${formatPath(path)}: ${issue}`;
+    super(said === undefined ? `The ${flaw}` : `“${said}”: the ${flaw}`, options);
+    if (said !== undefined) this.said = said;
   }
 }
 

@@ -15,6 +15,7 @@ import { redactorOf } from "./send/redact.js";
 import { Sender } from "./send/request.js";
 import { mostPagesOf, pageFactsOf, walkOf, walkToLeave } from "./send/walk.js";
 import { StoreKeeper } from "./stored-series.js";
+import { warnerOf } from "./warn.js";
 
 /**
  * Makes a client, which every stream and call uses. It opens no connection and sets no timer before the first call or
@@ -55,6 +56,7 @@ export function createClient(options: ClientOptions): Client {
     report: (activity) => feed.emit(() => activity),
     metering: new Metering(),
     shared: new Map(),
+    warner: warnerOf(settings, redact),
     pairs: new KnownPairs(),
     store:
       settings.store &&

@@ -4,8 +4,10 @@ import { safeSendTimeFor } from "../../client/service-clock.js";
 import type { StoredSeries } from "../../client/stored-series.js";
 import { sleepUntil } from "../../client/timers.js";
 import { PairstreamError, QuotaExceededError, RateLimitError } from "../../errors.js";
-import { isFatal } from "../../poll/fatal.js";
+import { asOfRunning, isFatal } from "../../poll/fatal.js";
 import { retryAt } from "../../poll/retry-at.js";
+import { joinTeller } from "../../poll/shared-poll.js";
+import type { Tell } from "../../poll/teller.js";
 import type { CandleWatch } from "../options.js";
 import type { CandleBook } from "../read/book.js";
 import { reportDropped } from "../read/dropped.js";
@@ -21,7 +23,7 @@ export class HistoryReading {
   readonly #core: ClientCore;
   readonly #watch: CandleWatch;
   readonly #past: PastReader;
-  readonly #progress: HistoryProgress;
+  readonly #report: Report;
   /** Nothing older is shown. */
   readonly start: number;
   /** How many candles before the book are wanted; 0 where they are wanted from `start` on. */
@@ -39,9 +41,9 @@ export class HistoryReading {
   ) {
     this.#core = core;
     this.#watch = watch;
-    this.#progress = progress;
+    this.#report = new Report(core, progress);
     const { series, rules, since } = watch;
-    const patient = inPatience(core, progress);
+    const patient = inPatience(core, this.#report);
     const pages = new SeriesPages(patient, series, rules.intervals);
     this.#past =
       stored === undefined
@@ -79,7 +81,7 @@ export class HistoryReading {
     };
     const delivered = defer(() => {
       const until = this.#until;
-      this.#progress.next({ delivered: { from: Math.min(coveredFrom, until), until }, failures: 0 });
+      this.#report.progress.next({ delivered: { from: Math.min(coveredFrom, until), until }, failures: 0 });
       return EMPTY;
     });
     if (!this.isNeeded) return delivered;
@@ -98,21 +100,31 @@ export class HistoryReading {
   /** Reads until the book begins, on from where it stopped after every failure that passes. */
   async *#parts(signal: AbortSignal): AsyncGenerator<FinalPart> {
     const found: FinalPart[] = [];
+    const report = this.#report;
+    const leave = report.join(this.#watch.pollKey);
     let reached: FinalPart | undefined;
-    for (let failures = 0; ; ) {
-      try {
-        for await (const part of this.#ask(reached, found, signal)) {
-          if (failures > 0) this.#progress.next({ failures: 0 });
-          failures = 0;
-          reached = part;
-          yield part;
+    try {
+      for (let failures = 0; ; ) {
+        try {
+          for await (const part of this.#ask(reached, found, signal)) {
+            report.well(failures, part.candles.length > 0 || undefined);
+            failures = 0;
+            reached = part;
+            yield part;
+          }
+          return;
+        } catch (error) {
+          if (signal.aborted || !(error instanceof PairstreamError)) throw error;
+          failures += 1;
+          if (!isFatal(error, true)) await report.pauseAfter(asOfRunning(error), failures, signal);
+          else {
+            report.tell?.({ type: "failure", error, failures });
+            throw error;
+          }
         }
-        return;
-      } catch (error) {
-        if (signal.aborted || !(error instanceof PairstreamError) || isFatal(error)) throw error;
-        failures += 1;
-        await pauseAfter(this.#core, error, failures, this.#progress, signal);
       }
+    } finally {
+      leave?.();
     }
   }
 
@@ -122,11 +134,12 @@ export class HistoryReading {
     signal: AbortSignal,
   ): AsyncGenerator<FinalPart> {
     const { series } = this.#watch;
-    const options = { priority: "history", signal } as const;
+    const { tell } = this.#report;
+    const options = { priority: "history", signal, tell } as const;
     const common = {
       skipsRows: true,
       onDropped: (...[rows, page]: Parameters<NonNullable<Dropped>>) =>
-        reportDropped(this.#core, series, page, rows),
+        reportDropped(this.#core, series, page, rows, tell),
     };
     if (this.#count > 0 && reached === undefined) {
       const query = { ...common, count: this.#count, until: () => this.#until, parts: found };
@@ -146,38 +159,58 @@ export class HistoryReading {
 
 type Dropped = Parameters<PastReader["parts"]>[0]["onDropped"];
 
+/** How a history comes on: for its status, and for whoever is warned. */
+class Report {
+  /** Absent where nobody is warned, and until the history is read. */
+  tell: Tell | undefined;
+
+  constructor(
+    readonly core: ClientCore,
+    readonly progress: HistoryProgress,
+  ) {}
+
+  /** Begins to tell, as a part of the stream with that poll. What it gives ends that. */
+  join(pollKey: string): (() => void) | undefined {
+    const joined = joinTeller(this.core, pollKey);
+    this.tell = joined?.[0];
+    return joined?.[1];
+  }
+
+  well(failures: number, hasCandle?: true): void {
+    if (failures > 0) this.progress.next({ failures: 0 });
+    this.tell?.({ type: "page", hasCandle });
+  }
+
+  /** Tells of a failure, and waits until it is time to try again. */
+  pauseAfter(error: PairstreamError, failures: number, signal: AbortSignal | undefined): Promise<void> {
+    const { core, progress } = this;
+    progress.next({ failures, lastError: error });
+    const recovery = safeSendTimeFor(core.serviceClock(), retryAt(core, error, failures));
+    this.tell?.({ type: "failure", error, failures, again: Math.max(0, recovery - core.scheduler.now()) });
+    return sleepUntil(core.scheduler, recovery, signal);
+  }
+}
+
 /**
  * A client that waits where it has asked for too much, and asks on: a history that began anew would spend what it is
  * allowed next on what it has found out already.
  */
-function inPatience(core: ClientCore, progress: HistoryProgress): ClientCore {
+function inPatience(core: ClientCore, report: Report): ClientCore {
   const send: ClientCore["send"] = async (ask) => {
     for (let failures = 0; ; ) {
       try {
         const exchange = await core.send(ask);
-        if (failures > 0) progress.next({ failures: 0 });
+        if (failures > 0) report.well(failures);
         return exchange;
-      } catch (error) {
+      } catch (thrown) {
+        const error = thrown instanceof PairstreamError ? asOfRunning(thrown) : thrown;
         const isTooMuch = error instanceof QuotaExceededError || error instanceof RateLimitError;
-        if (ask.signal?.aborted || !isTooMuch) throw error;
+        if (ask.signal?.aborted || !isTooMuch) throw thrown;
         failures += 1;
-        await pauseAfter(core, error, failures, progress, ask.signal);
+        await report.pauseAfter(error, failures, ask.signal);
       }
     }
   };
   // A walk begins anew, as its cursors may be forgotten meanwhile.
   return { ...core, send };
-}
-
-/** Tells of a failure, and waits until it is time to try again. */
-function pauseAfter(
-  core: ClientCore,
-  error: PairstreamError,
-  failures: number,
-  progress: HistoryProgress,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  progress.next({ failures, lastError: error });
-  const recovery = safeSendTimeFor(core.serviceClock(), retryAt(core, error, failures));
-  return sleepUntil(core.scheduler, recovery, signal);
 }

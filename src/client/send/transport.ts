@@ -39,7 +39,9 @@ export interface SessionRequest {
 export const SESSION = Symbol();
 
 /** A `fetch` that may have a scheduler for its client, in place of the client's own. */
-export type SessionFetch = FetchLike & { [SESSION]?: (scheduler: SchedulerLike) => SchedulerLike };
+export type SessionFetch = FetchLike & {
+  [SESSION]?: ((scheduler: SchedulerLike) => SchedulerLike) & { readonly isReplay?: boolean };
+};
 
 /** Marks the failure of a request whose kept connection was closed before a byte of the answer had come. */
 export const STALE = Symbol("stale");
