@@ -46,15 +46,16 @@ function toldBy({ entries, broken, finalUntil, coveredFrom, coveredUntil }: Cand
 }
 
 /**
- * Where a clock was set back, what was final and is of a time that has not come by the new one is told anew. Of a book whose
- * last final candles are gone nobody knows how far it was final.
+ * Where a clock was set back, what was final and is of a time that has not come by the new one is told anew. So is what
+ * lies behind the newest final candle that is not gone: nobody knows how far a book was final there.
  */
 function forgetFuture(told: Map<number, unknown>, { page, before, judgement }: Look): void {
   if (before.epoch === undefined || before.epoch === judgement.book.epoch) return;
   const kept = new Set(before.entries.map(({ candle }) => candle.timestamp));
-  const isTold = before.anchors.length > 0;
+  const certainUntil = before.anchors.at(-1) ?? Number.NEGATIVE_INFINITY;
   for (const timestamp of told.keys())
-    if ((!isTold || timestamp + MINUTE > page.at) && !kept.has(timestamp)) told.delete(timestamp);
+    if ((timestamp > certainUntil || timestamp + MINUTE > page.at) && !kept.has(timestamp))
+      told.delete(timestamp);
 }
 
 /** Whether nothing at all speaks against a page. */
