@@ -19,8 +19,11 @@ export interface ServingStore {
   open(series: Series, weekStart: WeekStart): { close(): void };
 }
 
-/** What a store brings along for a client: a program without a store does not download it. */
-export const SERVE = Symbol("serve");
+/**
+ * What a store brings along for a client: a program without a store does not download it. A registered symbol: a client
+ * takes the stores of every loaded copy of this package.
+ */
+export const SERVE: unique symbol = Symbol.for("pairstream.store");
 
 /**
  * A store as `createClient` takes it. `sqliteStore`, `indexedDbStore` and `memoryStore` of `pairstream/store` are such

@@ -110,7 +110,7 @@ describe("the doors together", () => {
   let folder: string;
 
   beforeAll(async () => {
-    const programs = ["errors", "missing-peers", "import-only", "await-using"];
+    const programs = ["errors", "missing-peers", "import-only", "await-using", "store-copies"];
     folder = await compile({ folder: folders.all, programs, resolution: "node16", names: NODE });
   });
 
@@ -124,6 +124,12 @@ describe("the doors together", () => {
       expect(Object.keys(caught as object).length).toBe(7);
       expect(new Set(Object.values(caught as object))).toEqual(new Set(["caught"]));
     }
+  });
+
+  it("take a store of another copy of the package", async () => {
+    const served = { candles: true, asked: true, isSame: true, again: 0 };
+    const each = { copies: 2, module: served, common: served };
+    expect(await said(folder, "store-copies")).toEqual([each, each]);
   });
 
   it("say which packages they need, where those are missing", async () => {

@@ -13,6 +13,8 @@ import { FinalRecorder } from "./keeping/final-recorder.js";
 import { StoredPast } from "./keeping/stored-past.js";
 import { StoreKeeper } from "./keeping/stored-series.js";
 
+const METHODS = ["read", "write", "forget"] as const;
+
 /**
  * Makes a store of your own one that `createClient` takes. It calls the methods of `own`, and no others.
  *
@@ -46,9 +48,11 @@ export function candleStore(own: CandleStore): ClientStore {
 }
 
 function checkMethods(name: string, store: CandleStore): void {
-  const methods = ["read", "write", "forget"] as const;
-  if (methods.every((method) => typeof store?.[method] === "function")) return;
-  throw new InvalidInputError(name, "an object with read, write and forget", `is ${show(store)}`);
+  const lacking = METHODS.filter((method) => typeof store?.[method] !== "function");
+  if (lacking.length === 0) return;
+  const isObject = typeof store === "object" && store !== null;
+  const problem = isObject ? `lacks ${lacking.join(", ")}` : `is ${show(store)}`;
+  throw new InvalidInputError(name, "an object with the methods read, write and forget", problem);
 }
 
 /** A method of the store: a copy of which some methods are others serves a client by those. */

@@ -1,6 +1,6 @@
 import { candleStore, memoryStore } from "pairstream/store";
 import { describe, expect, it } from "vitest";
-import type { CandleStore } from "../../../src/index.js";
+import { type CandleStore, createClient } from "../../../src/index.js";
 import {
   ALL,
   begin,
@@ -73,6 +73,14 @@ describe("candleStore", () => {
     const [one, other] = await Promise.all(worlds.map((world) => fetched(world, START - HOUR, START)));
     expect(one).toEqual(other);
     expect(await fetched(begin(store, START), START - HOUR, START)).toEqual(one);
+  });
+
+  it.each([
+    ["a copy", { ...memoryStore(), forget: undefined }, /^store lacks forget; /],
+    ["two methods", { ...memoryStore(), read: 1, write: null }, /^store lacks read, write; /],
+  ])("says which methods a copy lacks that a client is given: %s", (_, store, said) => {
+    const options = { baseUrl: "https://api.example.com", apiKey: "key" };
+    expect(() => createClient({ ...options, store: store as never })).toThrow(said);
   });
 
   it.each([null, undefined, 1, "candles.db", {}, { read() {}, write() {} }])("refuses %s", (own) => {
