@@ -70,12 +70,12 @@ place of 2.3 %.
 **Closings where \`settle\` is no whole second.** They take 1.0 requests each, with 0.5, 1.234 and 1.999 s and four
 networks. One in ten minutes goes out up to 0.8 s later, so that its \`Date\` checks the clock.
 
-**The download.** Left out, a part of \`createClient\` and \`watchCandles\` saves, in kB: the store 4.6, the search for the
-key in errors 2.6, one call with its retries 6.4, the book and its poll 5.0, ranges and their witnesses 3.7, checks of
-options 3.5, readers of answers 2.9, history 2.4, when to poll 2.3, limits 1.6, the service's clock 1.2. Without store and
-search it would be 28: the goal of 22 is older than both. In the minified text, all names of properties made short would
-save 2.8 kB at most, and all words of errors 1.5; nothing in it is compiled down. All of the package
-has the same parts and every operator and indicator; its goal of 33 is less than \`createClient\` and \`watchCandles\` take.
+**The download.** Left out, a part of \`createClient\` and \`watchCandles\` saves, in kB: the search for the key in errors 2.6,
+one call with its retries 6.4, the book and its poll 5.0, ranges and their witnesses 3.7, checks of options 3.5, readers of
+answers 2.9, history 2.4, when to poll 2.3, limits 1.6, the service's clock 1.2. The goal of 22 is older than the search. In the
+minified text, all names of properties made short would save 2.8 kB at most, and all words of errors 1.5; nothing in it is
+compiled down. All of the package has the same parts and every operator and indicator; its goal of 33 is less than
+\`createClient\` and \`watchCandles\` take.
 
 **The download of one indicator.** Of 5.2 kB before compression, sources other than the close take 1.7, the average 1.3,
 errors and checks 1.4, and the kernel 0.8. Without any words for errors it would be 0.11 kB less, half of what is missing:

@@ -7,6 +7,7 @@ import { differenceOf, resultsOf } from "../../bench/indicators/comparison.js";
 import { rowsOf } from "../../bench/indicators/rows.js";
 import { CLASSICS, indicators } from "../../bench/indicators.js";
 import { goalPageOf, goalTable, pageOf, sectionsOf } from "../../bench/performance-page.js";
+import { TRIED } from "../../bench/tried.js";
 import { talibCandles, talibFigures } from "../indicators/golden.js";
 
 it.each(Object.keys(BENCHES))("%s: ours gives the right results", async (name) => {
@@ -51,6 +52,11 @@ describe("the page of all figures", () => {
     expect(sectionsOf(`${page}\n${goals}`)).toEqual(sections);
     expect(goals).toContain(goalTable(saved));
     expect(goalPageOf(names, sectionsOf(goals), saved)).toBe(goals);
+  });
+
+  it("ends with what was tried, as the benches have it: the next figures do not bring an older text back", () => {
+    const goals = readFileSync(new URL("../../bench/goals.md", import.meta.url), "utf8");
+    expect(goals.endsWith(`\n${TRIED}\n`)).toBe(true);
   });
 });
 
