@@ -54,19 +54,22 @@ export interface ChartGateway {
 
 /** Relays the streams of one client to the pages of this machine. */
 export function createChartGateway(options: ChartOptions): ChartGateway {
-  const { client, network, pairs, every, snipersEvery, linger = 10_000, heartbeat = 5_000 } = options;
+  const { client, network, pairs, every, snipersEvery, revisionWindow } = options;
+  const { linger = 10_000, heartbeat = 5_000 } = options;
   const choices = choicesOf(options);
   const paces = [every, snipersEvery].filter((pace) => typeof pace === "number");
   const isKnown = (origin: string | undefined) =>
     origin !== undefined && (isLoopback(origin) || options.origins?.includes(origin) === true);
   const gateway = createGateway(client, {
-    allow: pairs.flatMap((pairAddress) =>
-      TIMEFRAMES.flatMap((timeframe) =>
-        CURRENCIES.map((currency) => ({ network, pairAddress, timeframe, currency })),
-      ),
-    ),
+    allow: (_request, wanted) => {
+      // Only pages of this machine come as far as this, so they may see what runs.
+      if (wanted.type === "status") return true;
+      const isHere = wanted.type === "snipers" ? network === "mainnet" : wanted.options.network === network;
+      return isHere && pairs.includes(wanted.options.pairAddress);
+    },
     origins: (origin) => isKnown(originOf(origin)),
     ...(paces.length === 0 ? {} : { minEvery: Math.min(...paces) }),
+    ...(revisionWindow === undefined ? {} : { revisionWindow }),
     ...{ linger, heartbeat, basePath: "/" },
   });
 

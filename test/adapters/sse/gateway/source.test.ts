@@ -64,6 +64,10 @@ const watches: fc.Arbitrary<WatchOptions> = fc.record(
   { requiredKeys: [] },
 );
 
+/** Without the names of what is not there. */
+const given = (values: object) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+
 describe("the streams of a gateway", () => {
   it("are those of its client", async () => {
     const swap = fc.record({
@@ -74,7 +78,8 @@ describe("the streams of a gateway", () => {
     await fc.assert(
       fc.asyncProperty(watches, fc.array(swap, { maxLength: 8 }), async (watch, swaps) => {
         const tell = async (isServed: boolean) => {
-          const stage = new Stage({ minEvery: 250 });
+          const { settle, revisionWindow } = watch;
+          const stage = new Stage({ minEvery: 10_000, ...given({ settle, revisionWindow }) });
           const told = new Told(isServed ? sourceOf(stage) : clientSource(stage.world.client), watch);
           // Candles with their status, and snipers.
           if (isServed) await asks(stage, 2);
