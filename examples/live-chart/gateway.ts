@@ -1,5 +1,14 @@
 import { Hono } from "hono";
-import type { Client, Currency, Network, Series, SniperWatch, Timeframe, WatchOptions } from "pairstream";
+import {
+  type Client,
+  type Currency,
+  healthOf,
+  type Network,
+  type Series,
+  type SniperWatch,
+  type Timeframe,
+  type WatchOptions,
+} from "pairstream";
 import { createGateway } from "pairstream/sse";
 import { CURRENCIES, TIMEFRAMES } from "./choices.js";
 import { isLoopback, originOf } from "./origins.js";
@@ -46,7 +55,7 @@ export interface Choices {
 
 /** The gateway of the page. */
 export interface ChartGateway {
-  /** The routes of `createGateway`, and `/choices`; others can be added. */
+  /** The routes of `createGateway`, `/choices` and `/health`; others can be added. */
   readonly app: Hono;
   /** Ends all responses, and leaves no subscription and no timer. */
   close(): Promise<void>;
@@ -88,6 +97,10 @@ export function createChartGateway(options: ChartOptions): ChartGateway {
       new Request(new URL("/status", req.url), { headers: req.raw.headers }),
     );
     return status.ok ? json(choices, 200, Object.fromEntries(status.headers)) : status;
+  });
+  app.get("/health", ({ json }) => {
+    const { ok, feeds, lastError } = healthOf(client);
+    return json({ ok, feeds, lastError: lastError?.message }, ok ? 200 : 503);
   });
   return { app, close: () => gateway.close() };
 }
