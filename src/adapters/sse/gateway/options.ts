@@ -51,11 +51,14 @@ export interface GatewayOptions {
    * allowed. A longer one is served by a poll of 1, 2, 4, … times these, so that a series has few polls.
    */
   minEvery?: number;
-  /** The `settle` of all candles that the gateway serves; a viewer may not choose another one. Default: as `watchCandles`. */
+  /**
+   * The `settle` of all candles, in ms, as in `WatchOptions`; default 1,000. A viewer may not choose another one: it would
+   * need a poll of its own.
+   */
   settle?: number;
-  /** The `revisionWindow` of all candles, in the same way. */
+  /** How many intervals are read again for all candles, as in `WatchOptions` and in the same way; default 2. */
   revisionWindow?: number;
-  /** The `blocksAfterCreation` of all snipers, in the same way; default: none, so that the service chooses. */
+  /** How many blocks of all snipers are asked for, as in `SniperWatch` and in the same way; default: the service decides. */
   blocksAfterCreation?: number;
   /** How many requests a minute all of `/history` may send to the service, 1 to 100,000; default 60. */
   historyRequests?: number;
