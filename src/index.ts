@@ -66,6 +66,7 @@ export {
   TimeoutError,
 } from "./errors.js";
 export { type FeedStatus, watchFeedStatus } from "./feed-status.js";
+export { type Health, healthOf } from "./health.js";
 export { dema } from "./indicators/averages/dema.js";
 export { ema } from "./indicators/averages/ema.js";
 export { hma } from "./indicators/averages/hma.js";

@@ -1,5 +1,14 @@
 import { Hono } from "hono";
-import type { Client, Currency, Network, Series, SniperWatch, Timeframe, WatchOptions } from "pairstream";
+import {
+  type Client,
+  type Currency,
+  healthOf,
+  type Network,
+  type Series,
+  type SniperWatch,
+  type Timeframe,
+  type WatchOptions,
+} from "pairstream";
 import { createGateway } from "pairstream/sse";
 import { CURRENCIES, TIMEFRAMES } from "./choices.js";
 import { isLoopback, originOf } from "./origins.js";
@@ -46,7 +55,7 @@ export interface Choices {
 
 /** The gateway of the page. */
 export interface ChartGateway {
-  /** The routes of `createGateway`, and `/choices`; others can be added. */
+  /** The routes of `createGateway`, `/choices` and `/health`; others can be added. */
   readonly app: Hono;
   /** Ends all responses, and leaves no subscription and no timer. */
   close(): Promise<void>;
@@ -54,19 +63,22 @@ export interface ChartGateway {
 
 /** Relays the streams of one client to the pages of this machine. */
 export function createChartGateway(options: ChartOptions): ChartGateway {
-  const { client, network, pairs, every, snipersEvery, linger = 10_000, heartbeat = 5_000 } = options;
+  const { client, network, pairs, every, snipersEvery, revisionWindow } = options;
+  const { linger = 10_000, heartbeat = 5_000 } = options;
   const choices = choicesOf(options);
   const paces = [every, snipersEvery].filter((pace) => typeof pace === "number");
   const isKnown = (origin: string | undefined) =>
     origin !== undefined && (isLoopback(origin) || options.origins?.includes(origin) === true);
   const gateway = createGateway(client, {
-    allow: pairs.flatMap((pairAddress) =>
-      TIMEFRAMES.flatMap((timeframe) =>
-        CURRENCIES.map((currency) => ({ network, pairAddress, timeframe, currency })),
-      ),
-    ),
+    allow: (_request, wanted) => {
+      // Only pages of this machine come as far as this, so they may see what runs.
+      if (wanted.type === "status") return true;
+      const isHere = wanted.type === "snipers" ? network === "mainnet" : wanted.options.network === network;
+      return isHere && pairs.includes(wanted.options.pairAddress);
+    },
     origins: (origin) => isKnown(originOf(origin)),
     ...(paces.length === 0 ? {} : { minEvery: Math.min(...paces) }),
+    ...(revisionWindow === undefined ? {} : { revisionWindow }),
     ...{ linger, heartbeat, basePath: "/" },
   });
 
@@ -85,6 +97,10 @@ export function createChartGateway(options: ChartOptions): ChartGateway {
       new Request(new URL("/status", req.url), { headers: req.raw.headers }),
     );
     return status.ok ? json(choices, 200, Object.fromEntries(status.headers)) : status;
+  });
+  app.get("/health", ({ json }) => {
+    const { ok, feeds, lastError } = healthOf(client);
+    return json({ ok, feeds, lastError: lastError?.message }, ok ? 200 : 503);
   });
   return { app, close: () => gateway.close() };
 }

@@ -1,23 +1,16 @@
-import { isObservable, type Observable, Subject } from "rxjs";
+import { Subject, Subscription } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import { checkSeries, checkWeekStart } from "../contract/input.js";
+import { checkWeekStart } from "../contract/input.js";
 import type { Candle, Series, WeekStart } from "../contract/model.js";
 import { checkNames, namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { BarReader } from "./bar-reader.js";
 import { MergedFeeds } from "./feeds.js";
 import { type Account, Ledger } from "./ledger.js";
-import { type CancelOrder, type Order, seriesKeyOf } from "./order.js";
+import type { CancelOrder, Order } from "./order.js";
 import type { Cancellation, Rejection } from "./report.js";
 import { type BrokerOptions, type BrokerRules, checkBroker } from "./rules.js";
-
-/**
- * A function from events to orders. The same function runs over the past, on a tape, and live.
- *
- * It gets the events of all feeds, merged. An order counts as decided on the newest event at the time when the order comes,
- * so decide in step with the events. An order that is decided on an event that is not `live` is refused.
- */
-export type Strategy = (events: Observable<CandleEvent>) => Observable<Order | CancelOrder>;
+import { checkList, checkStrategy, checkTraded, ordersOf, type Strategy } from "./strategy.js";
 
 /** Past candles of one series. */
 export interface BacktestFeed {
@@ -71,6 +64,8 @@ export interface BacktestResult extends Account {
  * candle are computed when it closes, before the strategy sees the event. A candle that began before an order was known
  * never fills that order. Two runs give the same result.
  *
+ * At the end, a failure included, the strategy is unsubscribed.
+ *
  * It does not know how your own trades would have moved a pool, whether a swap would have been sandwiched, and what
  * happened to pairs that are not among the feeds.
  *
@@ -103,60 +98,37 @@ export async function backtest(options: BacktestOptions): Promise<BacktestResult
     options,
     namesOf<BacktestOptions>({ feeds: true, strategy: true, broker: true, weekStart: true }),
   );
-  const { strategy } = options;
-  if (typeof strategy !== "function") {
-    throw new InvalidInputError(
-      "strategy",
-      "a function from events to orders",
-      `is of type ${typeof strategy}`,
-    );
-  }
+  const strategy = checkStrategy(options.strategy);
   const rules = checkBroker(options.broker);
   const weekStart = checkWeekStart(options.weekStart);
   const feeds = checkFeeds(options.feeds);
   const merged = new MergedFeeds(feeds, weekStart);
+  let run: Run | undefined;
   try {
     const first = await merged.next();
     if (first === undefined) throw new InvalidInputError("feeds", "at least one candle", "hold no candle");
-    const run = new Run(rules, feeds, weekStart, first.candle.timestamp);
+    run = new Run(rules, feeds, weekStart, first.candle.timestamp);
     run.start(strategy);
     for (let event: CandleEvent | undefined = first; event !== undefined; )
       event = await run.through(event, merged);
     return run.end();
   } finally {
+    run?.stop();
     await merged.close();
   }
 }
 
 /** Checks feeds, and copies what they are of. */
 export function checkFeeds(feeds: readonly BacktestFeed[]): readonly BacktestFeed[] {
-  if (!Array.isArray(feeds) || feeds.length === 0) {
-    throw new InvalidInputError(
-      "feeds",
-      "a list of at least one feed",
-      Array.isArray(feeds) ? "is empty" : "is not a list",
-    );
-  }
-  const seen = new Set<string>();
-  let currency: Series["currency"] | undefined;
-  return feeds.map((feed: BacktestFeed, at) => {
+  checkList("feeds", feeds, "feed");
+  feeds.forEach((feed, at) => {
     checkNames(feed, namesOf<BacktestFeed>({ series: true, candles: true }), `feeds[${at}].`);
-    const series = checkSeries(feed.series);
-    const key = seriesKeyOf(series);
-    if (seen.has(key))
-      throw new InvalidInputError(
-        `feeds[${at}].series`,
-        "each series in one feed only",
-        `is ${key}, as in an earlier feed`,
-      );
-    seen.add(key);
-    currency ??= series.currency;
-    if (series.currency !== currency) {
-      const allowed = `${currency}, the currency of the first feed`;
-      throw new InvalidInputError(`feeds[${at}].series.currency`, allowed, `is ${series.currency}`);
-    }
-    return { series, candles: feed.candles };
   });
+  const series = checkTraded(
+    feeds.map((feed) => feed.series),
+    (at) => `feeds[${at}].series`,
+  );
+  return feeds.map(({ candles }, at) => ({ series: series[at]!, candles }));
 }
 
 class Run {
@@ -167,7 +139,7 @@ class Run {
   readonly #own: Ledger;
   readonly #held: Ledger;
   #failure: { readonly error: unknown } | undefined;
-  #hasEnded = false;
+  #strategy = Subscription.EMPTY;
 
   constructor(rules: BrokerRules, feeds: readonly BacktestFeed[], weekStart: WeekStart, from: number) {
     const series = feeds.map((feed) => feed.series);
@@ -179,17 +151,8 @@ class Run {
   }
 
   start(strategy: Strategy): void {
-    const orders = strategy(this.#events.asObservable());
-    if (!isObservable(orders)) {
-      throw new InvalidInputError(
-        "strategy",
-        "a function that returns an Observable of orders",
-        "does not return an Observable",
-      );
-    }
-    orders.subscribe({
+    this.#strategy = ordersOf(strategy, this.#events.asObservable()).subscribe({
       next: (given) => {
-        if (this.#hasEnded) return;
         const order = typeof given === "object" && given !== null ? Object.freeze({ ...given }) : given;
         const { now, isLate } = this.#bars;
         this.#orders.push(Object.freeze({ order, at: now }));
@@ -225,8 +188,8 @@ class Run {
 
   end(): BacktestResult {
     this.#events.complete();
-    this.#hasEnded = true;
     this.#throwFailure();
+    this.stop();
     const { reports, broker } = this.#own;
     return this.#own.end({
       orders: Object.freeze(this.#orders),
@@ -242,9 +205,12 @@ class Run {
     });
   }
 
+  /** Ends the strategy, with what it has running beside the events. */
+  stop(): void {
+    this.#strategy.unsubscribe();
+  }
+
   #throwFailure(): void {
-    if (this.#failure === undefined) return;
-    this.#hasEnded = true;
-    throw this.#failure.error;
+    if (this.#failure !== undefined) throw this.#failure.error;
   }
 }

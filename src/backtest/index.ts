@@ -11,7 +11,6 @@ export {
   type BacktestResult,
   backtest,
   type PlacedOrder,
-  type Strategy,
 } from "./backtest.js";
 export type { Position } from "./broker.js";
 export type { EquityPoint } from "./curve.js";
@@ -20,6 +19,7 @@ export type { CancelOrder, Order, OrderBase, OrderSize, TrailDistance } from "./
 export type { Cancellation, Fill, Rejection, RejectionReason } from "./report.js";
 export type { BrokerOptions, BrokerRules, FeeOptions, InsideBar, Slippage } from "./rules.js";
 export type { Figure, Statistics } from "./statistics.js";
+export type { Strategy } from "./strategy.js";
 export {
   type SweepFigures,
   type SweepOptions,

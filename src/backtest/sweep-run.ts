@@ -1,14 +1,13 @@
-import { isObservable, Subject } from "rxjs";
+import { Subject } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
 import type { Series, WeekStart } from "../contract/model.js";
-import { InvalidInputError } from "../errors.js";
 import { checkBeginnings } from "../replay/no-lookahead.js";
-import type { Strategy } from "./backtest.js";
 import { BarReader } from "./bar-reader.js";
 import { Ledger } from "./ledger.js";
 import type { CancelOrder, Order } from "./order.js";
 import type { BrokerRules } from "./rules.js";
 import type { Statistics } from "./statistics.js";
+import { ordersOf, type Strategy } from "./strategy.js";
 
 /** A range of time. */
 export interface TimeRange {
@@ -62,15 +61,7 @@ export function runRanges(
       if (now >= from && now < to) ledger.tell(ledger.broker.place(order, now, isLate));
     });
   };
-  const wanted = strategy(source.asObservable());
-  if (!isObservable(wanted)) {
-    throw new InvalidInputError(
-      "strategy",
-      "a function that returns an Observable of orders",
-      "does not return an Observable",
-    );
-  }
-  const subscription = wanted.subscribe({
+  const subscription = ordersOf(strategy, source.asObservable()).subscribe({
     next: (order) => place(typeof order === "object" && order !== null ? Object.freeze({ ...order }) : order),
     error: (error) => {
       failure ??= { error };

@@ -1,8 +1,8 @@
 // What a worker of a sweep runs, on Node alone: nothing imports this file, the workers are started with it.
 import type { Series, WeekStart } from "../contract/model.js";
-import type { Strategy } from "./backtest.js";
 import { unpackEvents } from "./packed-events.js";
 import type { BrokerRules } from "./rules.js";
+import type { Strategy } from "./strategy.js";
 import { type RangesOutcome, runRanges, type TimeRange } from "./sweep-run.js";
 
 /** What a worker is started with. */

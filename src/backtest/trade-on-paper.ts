@@ -1,13 +1,14 @@
 import { concatMap, connect, defer, from, map, merge, type Observable } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import { checkSeries, checkWeekStart } from "../contract/input.js";
+import { checkWeekStart } from "../contract/input.js";
 import type { Series, WeekStart } from "../contract/model.js";
 import { checkNames, namesOf } from "../contract/names.js";
-import type { PlacedOrder, Strategy } from "./backtest.js";
+import type { PlacedOrder } from "./backtest.js";
 import type { CancelOrder, Order } from "./order.js";
 import { PaperAccount } from "./paper-account.js";
 import type { Cancellation, Fill, Rejection, Report } from "./report.js";
 import { type BrokerOptions, checkBroker } from "./rules.js";
+import { checkList, checkStrategy, checkTraded, ordersOf, type Strategy } from "./strategy.js";
 
 /** The options of `tradeOnPaper`. */
 export interface PaperOptions {
@@ -75,9 +76,10 @@ export function tradeOnPaper(
   options: PaperOptions,
 ): (events: Observable<CandleEvent>) => Observable<PaperEvent> {
   checkNames(options, namesOf<PaperOptions>({ series: true, strategy: true, broker: true, weekStart: true }));
-  const { strategy } = options;
+  const strategy = checkStrategy(options.strategy);
   const rules = checkBroker(options.broker);
-  const series = options.series.map((each) => checkSeries(each));
+  checkList("series", options.series, "series");
+  const series = checkTraded(options.series, (at) => `series[${at}]`);
   const weekStart = checkWeekStart(options.weekStart);
   return (events) =>
     defer(() => {
@@ -109,7 +111,7 @@ export function tradeOnPaper(
       };
       return events.pipe(
         // The account goes first: what a candle fills was decided before it.
-        connect((shared) => merge(shared.pipe(map(hear)), strategy(shared).pipe(map(place)))),
+        connect((shared) => merge(shared.pipe(map(hear)), ordersOf(strategy, shared).pipe(map(place)))),
         concatMap((told) => from(told)),
       );
     });

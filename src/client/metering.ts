@@ -1,5 +1,6 @@
 import { type Observable, Subject } from "rxjs";
 import type { Series, Timeframe } from "../contract/model.js";
+import type { PairstreamError } from "../errors.js";
 
 /** Whose answers a poll asks for; without a timeframe those are snipers. */
 export interface PolledFeed {
@@ -11,6 +12,10 @@ export interface PolledFeed {
 export interface RunningPoll {
   readonly feed: PolledFeed;
   readonly state: "starting" | "live" | "stalled";
+  /** When it began, by the scheduler. */
+  readonly begunAt: number;
+  /** Why the last of its slots failed; absent where none has since the last good answer. */
+  readonly lastError: PairstreamError | undefined;
 }
 
 /** A collector that works with the client. */

@@ -17,14 +17,18 @@ import { dueAt, lateness } from "../candles/lateness.js";
 import type { CandleWatch } from "../candles/options.js";
 import { GapFiller } from "../candles/view/gap-filler.js";
 import type { Candle } from "../contract/model.js";
-import { RateLimitError } from "../errors.js";
+import { InvalidInputError, PairstreamError, RateLimitError } from "../errors.js";
+import { isFatal, isNotFound } from "../poll/fatal.js";
+import { MissingPair } from "../poll/missing.js";
 import type { PairSource } from "../source.js";
 import type { Span } from "../spans.js";
 
 /** How many intervals one piece has; as many are left to the stream. */
 const PIECE = 1_000;
-/** How long to wait where a gateway gives no more pieces, and does not say for how long. */
-const PATIENCE = 5_000;
+/** How long to wait after a failure, in ms: at first, and at most; and how long the other side may ask for. */
+const FIRST_WAIT = 5_000;
+const LONGEST_WAIT = 60_000;
+const LONGEST_HINT = 3_600_000;
 
 /**
  * Where a stream begins after a pause that is too long for it, as a gateway gives no stream from so far back; `undefined`
@@ -37,23 +41,33 @@ export function startAfterLongPause({ rules }: CandleWatch, since: number, now: 
   return intervals.shift(since, PIECE) < start ? start : undefined;
 }
 
-/** What a long pause has missed of `[from, to)`, out of the source's history, piece by piece: all of it is final. */
+/**
+ * What a long pause has missed of `[from, to)`, out of the source's history, piece by piece: all of it is final. A failure
+ * ends it only where it would end a poll.
+ */
 export function missedCandles(
   source: PairSource,
-  { series, weekStart, fillGaps, rules }: CandleWatch,
+  { series, weekStart, fillGaps, whenMissing, rules }: CandleWatch,
   { from: start, to: end }: Span,
   scheduler: SchedulerLike,
 ): Observable<CandleEvent> {
   const { intervals } = rules;
-  const read = (span: Span) =>
-    defer(() => {
+  const read = (span: Span) => {
+    const missing = new MissingPair(whenMissing);
+    return defer(() => {
       const abort = new AbortController();
       const candles = source.history({ ...series, ...span, weekStart }, { signal: abort.signal });
       return from(candles).pipe(finalize(() => abort.abort()));
     }).pipe(
-      retry({ delay: (error) => patience(error, scheduler) }),
+      retry({
+        delay: (error, failures) => {
+          const wait = waitAfter(error, failures, missing, scheduler.now());
+          return wait === undefined ? throwError(() => error) : timer(wait, scheduler);
+        },
+      }),
       map((candles) => ({ span, candles })),
     );
+  };
   const piece = (begin: number) => {
     if (begin >= end) return EMPTY;
     return read({ from: begin, to: Math.min(end, intervals.shift(begin, PIECE)) });
@@ -78,7 +92,15 @@ function filled(filler: GapFiller, { from, to }: Span, candles: readonly Candle[
   return [...filler.fill(step)].map(({ candle }) => candle);
 }
 
-function patience(error: unknown, scheduler: SchedulerLike): Observable<unknown> {
-  if (!(error instanceof RateLimitError)) return throwError(() => error);
-  return timer(error.retryAfter ?? PATIENCE, scheduler);
+/** How long to wait after so many failures in a row, in ms; `undefined` where no other attempt can help. */
+function waitAfter(error: unknown, failures: number, missing: MissingPair, now: number): number | undefined {
+  if (!(error instanceof PairstreamError) || error instanceof InvalidInputError || isFatal(error))
+    return undefined;
+  if (isNotFound(error)) {
+    missing.miss(now);
+    return missing.isOver ? undefined : missing.asksAgainAt(now, now) - now;
+  }
+  const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (failures - 1));
+  const hint = error instanceof RateLimitError ? (error.retryAfter ?? 0) : 0;
+  return Math.max(wait, Math.min(hint, LONGEST_HINT));
 }

@@ -61,6 +61,7 @@ const CLOCK_SLACK = 2_000;
 
 /** Asks for every slot. There may be thousands of polls: between two slots each is little more than a timer. */
 export class Poller<State> implements RunningPoll {
+  readonly begunAt: number;
   readonly #core: ClientCore;
   readonly #poll: Poll<State>;
   readonly #views: ReadonlySet<MissingPair>;
@@ -85,6 +86,7 @@ export class Poller<State> implements RunningPoll {
     views: ReadonlySet<MissingPair>,
     subscriber: Subscriber<FeedUpdate<State>>,
   ) {
+    this.begunAt = core.scheduler.now();
     this.#core = core;
     this.#poll = poll;
     this.#views = views;
@@ -99,6 +101,10 @@ export class Poller<State> implements RunningPoll {
   get state(): RunningPoll["state"] {
     const { state, isLate } = this.#feed;
     return state === undefined ? "starting" : isLate ? "stalled" : "live";
+  }
+
+  get lastError(): PairstreamError | undefined {
+    return this.#feed.lastError;
   }
 
   /** Asks at once; further slots follow. */

@@ -1,6 +1,6 @@
-import { InvalidInputError, type Series } from "pairstream";
+import { type Candle, InvalidInputError, type Series } from "pairstream";
 import { backtest, type Strategy } from "pairstream/backtest";
-import { NEVER, of, throwError } from "rxjs";
+import { finalize, merge, NEVER, of, throwError } from "rxjs";
 import { map } from "rxjs/operators";
 import { describe, expect, it } from "vitest";
 import { FREE, series } from "./bars.js";
@@ -74,6 +74,36 @@ describe("trouble", () => {
     const result = await backtest({ feeds, strategy: () => of(buy(series)), broker: FREE });
     expect(result.fills).toMatchObject([{ candle: 0, price: 100 }]);
     expect(result.orders).toMatchObject([{ at: 0 }]);
+  });
+
+  it.each<[string, readonly Candle[] | (() => Iterable<Candle>), boolean]>([
+    ["at the end", ups(3), false],
+    ["where the strategy fails", ups(3), true],
+    ["where a candle is refused", [minuteFrom(0, 1, 1), { ...minuteFrom(1, 1, 1), close: -1 }], false],
+    [
+      "where a source fails",
+      function* () {
+        yield minuteFrom(0, 1, 1);
+        throw new Error("source");
+      },
+      false,
+    ],
+  ])("leaves no strategy subscribed %s", async (_, given, fails) => {
+    let running = 0;
+    const strategy: Strategy = (events) => {
+      running += 1;
+      const trades = events.pipe(
+        map(() => {
+          if (fails) throw new Error("own");
+          return buy(series);
+        }),
+      );
+      // A strategy with a timer of its own, which nothing else would end.
+      return merge(trades, NEVER).pipe(finalize(() => (running -= 1)));
+    };
+    const candles = typeof given === "function" ? given() : given;
+    await backtest({ feeds: [{ series, candles }], strategy }).catch(() => {});
+    expect(running).toBe(0);
   });
 
   it("with an order is told", async () => {

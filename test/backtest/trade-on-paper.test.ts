@@ -101,6 +101,30 @@ describe("an account on paper", () => {
     expect(() => tradeOnPaper({ series: [{ ...series, pairAddress: "" }], strategy })).toThrow(/pairAddress/);
     expect(() => tradeOnPaper({ series: [series], strategy, cash: 1 } as never)).toThrow(/cash/);
   });
+
+  it.each<[string, object]>([
+    ["strategy", { strategy: undefined }],
+    ["strategy", { strategy: of(buy) }],
+    ["series", { series: undefined }],
+    ["series", { series }],
+    ["series", { series: [] }],
+    ["series[1]", { series: [series, { ...series }] }],
+    ["series[1].currency", { series: [series, { ...series, currency: "native" }] }],
+    ["network", { series: [{}] }],
+  ])("names the option that it cannot take at the call: %s of %j", (parameter, wrong) => {
+    const options = { series: [series], strategy: () => EMPTY, ...wrong };
+    expect(() => tradeOnPaper(options as never)).toThrow(
+      expect.objectContaining({ name: "InvalidInputError", parameter }),
+    );
+  });
+
+  it("errors where the strategy returns no Observable", () => {
+    let error: unknown;
+    of(eventOf(0))
+      .pipe(tradeOnPaper({ series: [series], strategy: (() => buy) as never }))
+      .subscribe({ error: (thrown) => (error = thrown) });
+    expect(error).toMatchObject({ name: "InvalidInputError", parameter: "strategy" });
+  });
 });
 
 const expectBad = (error: Error) => expect(error.message).toBe("bad");

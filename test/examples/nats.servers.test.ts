@@ -53,7 +53,7 @@ describe.skipIf(!hasServer)("a collector and a bot over NATS", () => {
     kept.close();
   });
 
-  it("serve the collector's metrics where a port is named, and end with it", async () => {
+  it("serve the collector's metrics and health where a port is named, and end with it", async () => {
     const port = await freePort();
     const collector = run("examples/collector.ts", [...shared, "--metrics", String(port)]);
     await collector.line((line) => line.includes(" started pairstream.candles."));
@@ -61,6 +61,11 @@ describe.skipIf(!hasServer)("a collector and a bot over NATS", () => {
     const scraped = async () => (await fetch(address)).text();
     await until("polls", async () => /^pairstream_feeds\{.*kind="candles".*\} \d+$/m.test(await scraped()));
     expect(await scraped()).toMatch(/^pairstream_collector_slots\{.*group="default".*\} 16$/m);
+    const { origin } = new URL(address);
+    const health = async () => (await fetch(`${origin}/health`)).json();
+    await until("is well", async () => (await health()).feeds.starting === 0);
+    expect(await health()).toMatchObject({ ok: true, feeds: { starting: 0, stalled: 0 } });
+    expect((await fetch(origin)).status).toBe(404);
     if (hasPromtool) await promtool(["check", "metrics"], await scraped());
     collector.child.kill("SIGINT");
     expect(await collector.ended).toBe(0);

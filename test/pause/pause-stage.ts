@@ -33,13 +33,16 @@ export class PauseStage {
     }
   }
 
-  follow(options: Partial<WatchOptions> = {}) {
+  follow(options: Partial<WatchOptions> = {}, error?: (thrown: unknown) => void) {
     const events: CandleEvent[] = [];
     const candles = new Map<number, Candle>();
     const asked: Series & WatchOptions = { ...MINUTES, ...options };
-    const following = this.source.candles(asked).subscribe((event) => {
-      events.push(event);
-      applyCandleEvent(candles, event);
+    const following = this.source.candles(asked).subscribe({
+      ...(error && { error }),
+      next: (event) => {
+        events.push(event);
+        applyCandleEvent(candles, event);
+      },
     });
     return { events, candles, leave: () => following.unsubscribe() };
   }

@@ -11,7 +11,7 @@ const ORDER = [
   ["poll"],
   ["candles", "snipers"],
   ["feed-status"],
-  ["cost", "source"],
+  ["cost", "health", "source"],
   ["pause"],
   ["operators"],
   ["replay"],

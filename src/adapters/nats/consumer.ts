@@ -63,7 +63,7 @@ const LONGEST_RETRY = 1_000;
  * read again.
  *
  * The server pushes messages as fast as they are read here. A consumer that falls silent or skips a message is created
- * again, as often as needed. So is one whose server does not have all stored messages: a cluster gives a consumer to any
+ * again, as often as needed, with a growing wait between those that do not last. So is one whose server does not have all stored messages: a cluster gives a consumer to any
  * of its servers, also to one that has just come back. The stream fails with a `NetworkError` once the connection is
  * closed for good, and with a `PairstreamError` if no retry can help.
  */
@@ -96,7 +96,7 @@ function reconnections(connection: NatsConnection): Observable<void> {
 
 /** What outlives a single consumer. */
 interface Progress {
-  /** How many consumers in a row could not be created. */
+  /** How many consumers in a row could not be created, or were lost before a heartbeat has shown that they lack nothing. */
   failures: number;
   /** All messages that were stored before this instant of the server's clock have come. */
   readUntil: number | undefined;
@@ -146,14 +146,17 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
         const sent = Number(headers.get("Nats-Last-Consumer") || delivered);
         if (message.reply) message.respond();
         else if (stalled !== "") connection.publish(stalled);
-        else if (sent !== delivered) subscriber.complete();
-        else checkCaughtUp(found !== Number.POSITIVE_INFINITY);
+        else if (sent !== delivered) giveUp();
+        else {
+          progress.failures = 0;
+          checkCaughtUp(found !== Number.POSITIVE_INFINITY);
+        }
         return;
       }
       const place = readPlace(message.reply);
       if (place === undefined) return;
       if (place.delivery !== delivered + 1) {
-        subscriber.complete();
+        giveUp();
         return;
       }
       const { sequence, time, pending } = place;
@@ -166,11 +169,11 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
     const watchSilence = (): Subscription => {
       const since = heardAt;
       return callAfter(scheduler, since, LONGEST_SILENCE, () => {
-        if (heardAt === since) subscriber.complete();
+        if (heardAt === since) giveUp();
         else silence = watchSilence();
       });
     };
-    /** Lets another consumer be tried later. The time that the failed attempt took counts as part of the wait. */
+    /** Lets another consumer take its place. The time that this one has lasted counts as part of the wait. */
     const giveUp = () => {
       if (listening.closed) return;
       listening.unsubscribe();
@@ -205,7 +208,6 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
       });
       if (listening.closed) return;
       found = made.pending;
-      if (awaited.size === 0) progress.failures = 0;
       if (plan.from === "now") progress.readUntil ??= made.time;
       silence = watchSilence();
       if (!progress.isAttached) {

@@ -84,6 +84,8 @@ export function openChannel(
   const { candles, snipers, status, scheduler, ...rest } = checkChannelOptions(options);
   const connections = new Connections(scheduler, { heartbeat: rest.heartbeat, retry: RETRY, patience });
   const streams = new Subscription();
+  /** Node loses the abort of a request that nobody holds (nodejs/node#55428): each is held until its answer has ended. */
+  const answered = new Set<Request>();
   let state: ChannelState | undefined;
 
   // Only a request may begin this: Workers refuse timers and random numbers during an import, and `next build` imports
@@ -143,7 +145,11 @@ export function openChannel(
         return refused;
       }
       const outlet = new Outlet(state ?? start(), request.headers.get("last-event-id"));
-      const connection = connections.open(outlet, onLeave);
+      answered.add(request);
+      const connection = connections.open(outlet, () => {
+        answered.delete(request);
+        onLeave();
+      });
       const { signal } = request;
       if (signal?.aborted) connection.close();
       else signal?.addEventListener("abort", () => connection.close(), { once: true });

@@ -30,9 +30,10 @@ import { receiverOf } from "./receiver.js";
  *
  * `url` is the address of the gateway, without query; in a page it may be relative. Each subscription has its own
  * connection, but a status shares that of candles or snipers with the same options. A lost connection is opened again, as
- * `fromServerSentEvents` says. A refusal of the gateway is an `HttpError`, a `RateLimitError` or an `AuthenticationError`,
- * with the gateway's JSON as `body`. An error of the service behind it has its own class, and no body. Needs the package
- * `eventsource-parser`. Throws an `InvalidInputError` at the call.
+ * `fromServerSentEvents` says. An option that the gateway refuses is an `InvalidInputError`, which names it. Another refusal
+ * is an `HttpError`, a `RateLimitError` or an `AuthenticationError`: its message is the gateway's sentence, its `body` the
+ * gateway's JSON. An error of the service behind it has its own class, and no body. Needs the package
+ * `eventsource-parser`. Throws an `InvalidInputError` at the call for an option that no gateway takes.
  *
  * ```ts
  * import { ema, withIndicators } from "pairstream";

@@ -1,6 +1,12 @@
 import { concatAll, defer, finalize, from, type Observable } from "rxjs";
 import { sleepUntil } from "../../client/timers.js";
-import { ContractError, HttpError, PairstreamError, RateLimitError } from "../../errors.js";
+import {
+  ContractError,
+  HttpError,
+  InvalidInputError,
+  PairstreamError,
+  RateLimitError,
+} from "../../errors.js";
 import type { ChannelEvent } from "./events.js";
 import { type CreateParser, Link } from "./link.js";
 import { Mirror, type StartRule } from "./mirror.js";
@@ -36,7 +42,7 @@ const LONGEST_HINT = 300_000;
  *
  * Completes when the channel's streams have completed. Errors with the channel's error when one of them has failed;
  * with a `ContractError` for an invalid message, as from a gateway of another version; and with an `HttpError` for a
- * 4xx status, except 404, 408, 425 and 429. Until a connection has succeeded, a 404 is an error too, and so is an
+ * 4xx status, except 404, 408, 425 and 429, or with the `InvalidInputError` that a gateway gives in its place. Until a connection has succeeded, a 404 is an error too, and so is an
  * answer below 400 that is not an event stream, of either kind. Each subscription has a connection of its own: use
  * `share` for several. Needs the package `eventsource-parser`. Throws an `InvalidInputError` at the call.
  *
@@ -117,6 +123,7 @@ async function* receive(
  * later.
  */
 function endsReceiver(error: PairstreamError, hasOpened: boolean): boolean {
+  if (error instanceof InvalidInputError) return true;
   if (!(error instanceof HttpError)) return error instanceof ContractError && !hasOpened;
   const { status } = error;
   if (status >= 500 || [408, 425, 429].includes(status)) return false;

@@ -27,8 +27,6 @@ export interface SqliteStatement {
 
 /** The schema below; a file of another one is neither believed nor written to. */
 const VERSION = 2;
-/** The one before has the same tables, and views that do not tell weeks of two beginnings apart. */
-const VERSION_OF_OLD_VIEWS = 1;
 /** ms to wait while another process writes; all of this process waits with it. */
 const BUSY_TIMEOUT = 2_000;
 
@@ -63,8 +61,6 @@ CREATE TABLE covered (
 `;
 
 const VIEWS = `
-DROP VIEW IF EXISTS candles_iso;
-DROP VIEW IF EXISTS covered_iso;
 CREATE VIEW candles_iso AS
   SELECT service, network, pair_address, timeframe, currency, week_start,
     strftime('%Y-%m-%dT%H:%M:%SZ', timestamp / 1000, 'unixepoch') AS time,
@@ -84,7 +80,7 @@ PRAGMA user_version = ${VERSION};
  * transaction. `close` finishes what is left to do, and closes the database.
  *
  * The table `candles` has a row for each candle, and `series` a row for each series. The view `candles_iso` joins both. A
- * file of a later version is left unchanged: reads and writes reject, and the client reports that in `activity`.
+ * file of another version is left unchanged: reads and writes reject, and the client reports that in `activity`.
  *
  * Throws an `InvalidInputError` if `database` is not a database.
  *
@@ -189,11 +185,8 @@ class Jobs {
     // Before anything that another process can be in the way of.
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`);
     if (versionOf(database) === 0) setUp(database);
-    if (versionOf(database) === VERSION_OF_OLD_VIEWS) renewViews(database);
     const version = versionOf(database);
-    if (version !== VERSION && version !== VERSION_OF_OLD_VIEWS) {
-      throw new PairstreamError(`The database has version ${version}, not ${VERSION}`);
-    }
+    if (version !== VERSION) throw new PairstreamError(`The database has version ${version}, not ${VERSION}`);
     this.#tables = new Tables(database);
     return this.#tables;
   }
@@ -210,15 +203,6 @@ function setUp(database: SqliteDatabase): void {
   transact(database, true, () => {
     if (!isSetUp(database)) database.exec(TABLES + VIEWS);
   });
-}
-
-/** Makes the views anew. A file that cannot be written to now is read, and written to once it can be. */
-function renewViews(database: SqliteDatabase): void {
-  try {
-    transact(database, true, () => versionOf(database) === VERSION_OF_OLD_VIEWS && database.exec(VIEWS));
-  } catch {
-    // What is asked for next tells what is wrong with the file.
-  }
 }
 
 /** Whether another process has set it up; within a transaction, so that it does not do so in between. */

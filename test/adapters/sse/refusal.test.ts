@@ -1,6 +1,6 @@
 import { AuthenticationError, ContractError, HttpError } from "pairstream";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { candles, Gateway, statuses } from "./gateway.js";
+import { candles, Gateway, statuses, URL_OF_GATEWAY } from "./gateway.js";
 import { eventOf } from "./told-market.js";
 
 afterEach(() => {
@@ -27,6 +27,47 @@ describe("what another attempt cannot mend", () => {
     expect(error).toBeInstanceOf(type);
     expect(error).toMatchObject({ status, body: status === 204 ? "" : "x".repeat(1_000) });
     expect(gateway.timers).toBe(0);
+  });
+
+  it("is an option that the gateway refuses, whenever it says so", async () => {
+    const refuse = () =>
+      Response.json(
+        {
+          error: {
+            name: "InvalidInputError",
+            message: "settle is 5; allowed: 1000",
+            parameter: "settle",
+            allowed: "1000",
+          },
+        },
+        { status: 400 },
+      );
+    const refused = {
+      name: "InvalidInputError",
+      message: "settle is 5; allowed: 1000",
+      parameter: "settle",
+      allowed: "1000",
+    };
+    const gateway = new Gateway();
+    const seen = await gateway.receive();
+    gateway.answer = refuse;
+    expect((await gateway.receive()).error).toMatchObject(refused);
+    await gateway.cut();
+    await gateway.pass(1_000);
+    expect(seen.error).toMatchObject(refused);
+    expect(gateway.timers).toBe(0);
+  });
+
+  it.each([
+    [403, { message: "Not you", allowed: "others" }, "Not you; allowed: others"],
+    [410, { message: "Gone \u001b[2J" }, "Gone \\u001b[2J"],
+  ])("is told with the sentence of the gateway: %i", async (status, said, sentence) => {
+    const gateway = new Gateway();
+    const body = JSON.stringify({ error: { name: "HttpError", status, ...said } });
+    gateway.answer = () => new Response(body, { status });
+    const { error } = await gateway.receive();
+    const message = `${sentence} (${URL_OF_GATEWAY} answered with status ${status})`;
+    expect(error).toMatchObject({ status, message, body });
   });
 
   it.each([[401], [403], [400], [410]])("is a status %i later", async (status) => {

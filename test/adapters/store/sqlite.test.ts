@@ -146,7 +146,11 @@ describe.each(DRIVERS)("sqliteStore over %s", (name, openDatabase) => {
   );
 
   it("neither reads nor changes a file of another version, or of something else", async () => {
-    for (const made of ["PRAGMA user_version = 3", "CREATE TABLE things (name TEXT)"]) {
+    for (const made of [
+      "PRAGMA user_version = 1",
+      "PRAGMA user_version = 3",
+      "CREATE TABLE things (name TEXT)",
+    ]) {
       const path = newPath();
       const database = openDatabase(path);
       onTestFinished(() => void database.close?.());
@@ -157,45 +161,6 @@ describe.each(DRIVERS)("sqliteStore over %s", (name, openDatabase) => {
       expect(database.prepare("SELECT name FROM sqlite_master WHERE name = 'candles'").all()).toEqual([]);
       expect(database.prepare("PRAGMA journal_mode").all()).toMatchObject([{ journal_mode: "delete" }]);
     }
-  });
-
-  describe("of the version before, whose views do not name where weeks begin", () => {
-    /** A file with what is known, as it was made then. */
-    const madeThen = async () => {
-      const path = newPath();
-      const store = open(path);
-      await store.write(key, known);
-      store.close();
-      const database = openDatabase(path);
-      for (const view of ["candles_iso", "covered_iso"])
-        database.exec(`DROP VIEW ${view}; CREATE VIEW ${view} AS SELECT pair_address FROM series`);
-      database.exec("PRAGMA user_version = 1");
-      onTestFinished(() => void database.close?.());
-      return { path, database };
-    };
-    const held = { candles: known.candles, covered: [{ from: 0, to: known.to }] };
-
-    it("keeps what it holds, and has its views made anew", async () => {
-      const { path, database } = await madeThen();
-      const [one, other] = [open(path), open(path)];
-      expect(await Promise.all([one.read(key, all), other.read(key, all)])).toEqual([held, held]);
-      for (const view of ["candles_iso", "covered_iso"])
-        expect(database.prepare(`SELECT week_start FROM ${view} LIMIT 1`).all()).toMatchObject([
-          { week_start: "monday" },
-        ]);
-      expect(database.prepare("PRAGMA user_version").all()).toMatchObject([{ user_version: 2 }]);
-    });
-
-    it("is read where it cannot be written to", async () => {
-      const { path, database } = await madeThen();
-      const own = openDatabase(path);
-      own.exec("PRAGMA query_only = 1");
-      const store = sqliteStore(own);
-      onTestFinished(() => store.close());
-      expect(await store.read(key, all)).toEqual(held);
-      await expect(store.write(key, known)).rejects.toMatchObject({ name: "PairstreamError" });
-      expect(database.prepare("PRAGMA user_version").all()).toMatchObject([{ user_version: 1 }]);
-    });
   });
 
   it("tells weeks of two beginnings apart in its views", async () => {

@@ -90,6 +90,32 @@ describe("the gateway of the live chart", () => {
     });
   });
 
+  it("tells how its feeds are", async () => {
+    const none = { starting: 0, live: 0, stalled: 0 };
+    const well = await get("/health");
+    expect([well.status, await well.json()]).toEqual([200, { ok: true, feeds: none }]);
+    await view("event: ready");
+    expect(await (await get("/health")).json()).toEqual({ ok: true, feeds: { ...none, live: 1 } });
+    await gateway.close();
+
+    const fetch = () => Promise.reject(new Error("down"));
+    const client = createClient({
+      baseUrl: "https://service.test",
+      apiKey: "key",
+      fetch,
+      scheduler: clock,
+    });
+    gateway = createChartGateway({ ...relayed(), client });
+    const { body } = await get(EVENTS);
+    open.push(body!.getReader());
+    await clock.advanceBy(61_000);
+    const ill = await get("/health");
+    const lastError = expect.stringContaining("down");
+    const feeds = { ...none, starting: 1 };
+    expect([ill.status, await ill.json()]).toEqual([503, { ok: false, feeds, lastError }]);
+    expect((await get("/health", {}, "elsewhere.example")).status).toBe(403);
+  });
+
   it("keeps a channel for a viewer who comes back in time", async () => {
     await gateway.close();
     gateway = gatewayWith({ linger: 600_000 });

@@ -56,7 +56,7 @@ export function createGateway(client: Client, options: GatewayOptions): Gateway 
   const { scheduler } = core;
   const now = () => serviceNow(core);
   const channels = new Channels({ ...settings, source: clientSource(client), scheduler, now });
-  const histories = new Histories(client, settings.historyRequests);
+  const histories = new Histories(client, settings.historyRequests, settings.fixed);
   /** One for each request that is being answered; a stream that has begun is its channel's. */
   const answering = new Set<AbortController>();
   let isClosed = false;

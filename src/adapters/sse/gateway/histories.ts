@@ -5,7 +5,7 @@ import {
   type HistoryQuery,
   readHistory,
 } from "../../../candles/history.js";
-import { DEFAULT_SETTLE } from "../../../candles/options.js";
+import { checkWatch } from "../../../candles/options.js";
 import { windowStart } from "../../../candles/rules.js";
 import {
   type BudgetPart,
@@ -20,6 +20,7 @@ import { walkOf } from "../../../client/send/walk.js";
 import { serviceTime } from "../../../client/service-clock.js";
 import type { Series } from "../../../contract/model.js";
 import { RateLimitError } from "../../../errors.js";
+import type { Fixed } from "./options.js";
 
 /** How many histories are read at once; the others wait for their turn. */
 const AT_ONCE = 8;
@@ -27,8 +28,6 @@ const MINUTE = 60_000;
 /** How many answers about what is final are kept where the client has no store, and of how many characters each. */
 const KEPT = 16;
 const LONGEST_KEPT = 1_000_000;
-/** How long before the service's now what is final has ended, in intervals. */
-const REVISION_WINDOW = 2;
 
 /** A history as it goes out. */
 export interface HistoryText {
@@ -47,12 +46,14 @@ interface Reading {
 export class Histories {
   readonly #client: Client;
   readonly #core: ClientCore;
+  readonly #fixed: Fixed;
   readonly #turns = new Turns(AT_ONCE);
   readonly #reading = new Map<string, Reading>();
   readonly #kept = new BoundedMap<string, HistoryText>(KEPT);
 
-  /** `requests`: how many may go to the service in a minute. */
-  constructor(client: Client, requests: number) {
+  /** `requests`: how many may go to the service in a minute. `fixed`: when candles of the gateway are final. */
+  constructor(client: Client, requests: number, fixed: Fixed) {
+    this.#fixed = fixed;
     this.#core = coreOf(client);
     this.#client = within(client, new MinuteLimit(requests, () => this.#core.scheduler.now()));
   }
@@ -96,14 +97,14 @@ export class Histories {
 
   async #read(
     query: Series & HistoryQuery,
-    { intervals, range }: CheckedHistory,
+    { series, weekStart, range }: CheckedHistory,
     signal: AbortSignal,
   ): Promise<HistoryText> {
     const end = await this.#turns.take(signal);
     try {
       const askedAt = this.#core.scheduler.now();
       const candles = await readHistory(this.#client, query, signal);
-      const rules = { intervals, settle: DEFAULT_SETTLE, revisionWindow: REVISION_WINDOW };
+      const { rules } = checkWatch({ ...series, weekStart, ...this.#fixed.candles });
       const finalUntil = windowStart(rules, serviceTime(this.#core.serviceClock(), askedAt));
       return { text: JSON.stringify({ candles }), isFinal: range.to <= finalUntil };
     } finally {

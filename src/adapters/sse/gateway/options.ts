@@ -1,10 +1,10 @@
 import type { HistoryQuery } from "../../../candles/history.js";
-import type { WatchOptions } from "../../../candles/options.js";
+import { checkWatch, type WatchOptions } from "../../../candles/options.js";
 import { checkNumber, checkSeries, LONGEST_DELAY } from "../../../contract/input.js";
 import type { Series } from "../../../contract/model.js";
 import { checkNames, namesOf } from "../../../contract/names.js";
 import { InvalidInputError } from "../../../errors.js";
-import type { SniperWatch } from "../../../snipers/watch.js";
+import { checkSniperWatch, type SniperWatch } from "../../../snipers/watch.js";
 import { seriesKeyOf } from "../wire.js";
 import { checkOrigins, type OriginRule } from "./origins.js";
 
@@ -33,8 +33,9 @@ export type Wanted =
 /** What a gateway serves, to whom, and its limits. */
 export interface GatewayOptions {
   /**
-   * The series that the gateway serves, with the snipers of their pairs, and the status; or a rule that is called for every
-   * valid request. If the rule throws, rejects, or takes more than 10 s, the request is refused.
+   * The series that the gateway serves, with the snipers of their pairs; or a rule that is called for every valid request.
+   * If the rule throws, rejects, or takes more than 10 s, the request is refused. `/status`, which lists what all viewers
+   * watch, is for those whom a rule lets in: with a list it is for nobody.
    */
   allow: Iterable<Series> | ((request: Request, wanted: Wanted) => boolean | Promise<boolean>);
   /** How many requests may be open at once, 1 to 1,000,000; default 1,000. Further requests get 503. */
@@ -47,9 +48,18 @@ export interface GatewayOptions {
   maxCandles?: number;
   /**
    * The shortest `every` that is allowed, in ms, at least 250; default: the default `every` of the stream, which is always
-   * allowed.
+   * allowed. A longer one is served by a poll of 1, 2, 4, … times these, so that a series has few polls.
    */
   minEvery?: number;
+  /**
+   * The `settle` of all candles, in ms, as in `WatchOptions`; default 1,000. A viewer may not choose another one: it would
+   * need a poll of its own.
+   */
+  settle?: number;
+  /** How many intervals are read again for all candles, as in `WatchOptions` and in the same way; default 2. */
+  revisionWindow?: number;
+  /** How many blocks of all snipers are asked for, as in `SniperWatch` and in the same way; default: the service decides. */
+  blocksAfterCreation?: number;
   /** How many requests a minute all of `/history` may send to the service, 1 to 100,000; default 60. */
   historyRequests?: number;
   /** Other sites whose pages may read from the gateway: origins such as `"https://chart.example"`, or a rule; default none. */
@@ -62,11 +72,23 @@ export interface GatewayOptions {
 
 /** The same, checked and complete. */
 export interface CheckedGateway
-  extends Required<Omit<GatewayOptions, "allow" | "origins" | "basePath" | "minEvery">> {
+  extends Required<Omit<GatewayOptions, "allow" | "origins" | "basePath" | "minEvery" | keyof FixedOptions>> {
   readonly allow: (request: Request, wanted: Wanted) => boolean | Promise<boolean>;
   readonly origins: OriginRule;
   readonly basePath: string | undefined;
   readonly minEvery: number | undefined;
+  readonly fixed: Fixed;
+}
+
+type FixedOptions = Pick<GatewayOptions, "settle" | "revisionWindow" | "blocksAfterCreation">;
+
+/**
+ * What the gateway has chosen for all its viewers; what its owner has not named is absent. Each value is a poll of its own,
+ * so whoever could choose could open hundreds of one series.
+ */
+export interface Fixed {
+  readonly candles: Pick<WatchOptions, "settle" | "revisionWindow">;
+  readonly snipers: Pick<SniperWatch, "blocksAfterCreation">;
 }
 
 const NAMES = namesOf<GatewayOptions>({
@@ -76,6 +98,9 @@ const NAMES = namesOf<GatewayOptions>({
   linger: true,
   maxCandles: true,
   minEvery: true,
+  settle: true,
+  revisionWindow: true,
+  blocksAfterCreation: true,
   historyRequests: true,
   origins: true,
   basePath: true,
@@ -87,10 +112,12 @@ export function checkGateway(options: GatewayOptions): CheckedGateway {
   checkNames(options, NAMES);
   const { maxViewers = 1_000, maxChannels = 100, linger = 30_000, maxCandles = 5_000 } = options;
   const { minEvery, historyRequests = 60, heartbeat = 15_000 } = options;
+  const fixed = fixedOf(options);
   const whole = (name: string, value: number, max: number) =>
     checkNumber(name, value, { min: 1, max, integer: true });
   return {
-    allow: checkAllow(options.allow),
+    allow: checkAllow(options.allow, fixed),
+    fixed,
     maxViewers: whole("maxViewers", maxViewers, 1_000_000),
     maxChannels: whole("maxChannels", maxChannels, 100_000),
     linger: checkNumber("linger", linger, { min: 0, max: LONGEST_DELAY, unit: "ms" }),
@@ -104,7 +131,20 @@ export function checkGateway(options: GatewayOptions): CheckedGateway {
   };
 }
 
-function checkAllow(allow: GatewayOptions["allow"]): CheckedGateway["allow"] {
+/** What no series and no pair could be watched with is refused. */
+function fixedOf({ settle, revisionWindow, blocksAfterCreation }: FixedOptions): Fixed {
+  const candles = {
+    ...(settle === undefined ? {} : { settle }),
+    ...(revisionWindow === undefined ? {} : { revisionWindow }),
+  };
+  const snipers = blocksAfterCreation === undefined ? {} : { blocksAfterCreation };
+  const pairAddress = "any";
+  checkWatch({ network: "mainnet", pairAddress, timeframe: "1M", currency: "usd", ...candles });
+  checkSniperWatch({ pairAddress, ...snipers });
+  return { candles, snipers };
+}
+
+function checkAllow(allow: GatewayOptions["allow"], fixed: Fixed): CheckedGateway["allow"] {
   if (typeof allow === "function") return allow;
   if (typeof allow !== "object" || allow === null || !(Symbol.iterator in allow)) {
     throw new InvalidInputError(
@@ -114,10 +154,11 @@ function checkAllow(allow: GatewayOptions["allow"]): CheckedGateway["allow"] {
     );
   }
   const series = Array.from(allow, (one) => checkSeries(one));
+  for (const one of series) checkWatch({ ...one, ...fixed.candles });
   const keys = new Set(series.map(seriesKeyOf));
   const pairs = new Set(series.filter(({ network }) => network === "mainnet").map((one) => one.pairAddress));
   return (_request, wanted) => {
-    if (wanted.type === "status") return true;
+    if (wanted.type === "status") return false;
     if (wanted.type === "snipers") return pairs.has(wanted.options.pairAddress);
     return keys.has(seriesKeyOf(wanted.options));
   };

@@ -1,5 +1,6 @@
 import { checkHistory } from "../../../candles/history.js";
 import { type CandleWatch, checkWatch, WATCH_NAMES, type WatchOptions } from "../../../candles/options.js";
+import { show } from "../../../contract/input.js";
 import type { Series } from "../../../contract/model.js";
 import { checkNames, SERIES_NAMES, SNIPER_NAMES } from "../../../contract/names.js";
 import { InvalidInputError } from "../../../errors.js";
@@ -24,6 +25,7 @@ const NAMES: Readonly<Record<Path, readonly string[]>> = {
 const NUMBERS = ["since.candles", "every", "settle", "revisionWindow", "count", "blocksAfterCreation"];
 const INSTANTS = ["since", "from", "to"];
 const STANDARD_EVERY = 60_000;
+const SLOWEST_EVERY = 86_400_000;
 
 /** Throws a `Refusal` for a longer address, which nothing else looks at. */
 export function checkLength(url: string): void {
@@ -58,10 +60,7 @@ export function readWanted(path: Path, query: URLSearchParams, limits: WantedLim
       return { type: "candles", options: boundedWatch(options as Series & WatchOptions, limits, now) };
     }
     case "snipers": {
-      const options = values as unknown as SniperWatch;
-      const { every } = checkSniperWatch(options);
-      checkPace(every, STANDARD_EVERY, limits);
-      return { type: "snipers", options };
+      return { type: "snipers", options: boundedSnipers(values as unknown as SniperWatch, limits) };
     }
     case "history": {
       const options = values as unknown as Extract<Wanted, { type: "history" }>["options"];
@@ -78,19 +77,41 @@ export function readWanted(path: Path, query: URLSearchParams, limits: WantedLim
   }
 }
 
-type WantedLimits = Pick<CheckedGateway, "maxCandles" | "minEvery">;
+type WantedLimits = Pick<CheckedGateway, "maxCandles" | "minEvery" | "fixed">;
+
+/*
+ * Viewers choose what they see. What else the key of a poll holds the gateway has chosen, and of paces it has few: a series
+ * costs about the same, whatever its viewers ask for.
+ */
 
 function boundedWatch(
-  options: Series & WatchOptions,
+  { settle, revisionWindow, ...asked }: Series & WatchOptions,
   limits: WantedLimits,
   now: number,
 ): Series & WatchOptions {
+  const options = { ...asked, ...limits.fixed.candles };
   const watch = checkWatch(options);
+  const { rules } = watch;
+  checkFixed("settle", settle, rules.settle);
+  checkFixed("revisionWindow", revisionWindow, rules.revisionWindow);
   checkCandles("since", historyLength(watch, now), limits);
-  if (options.every !== undefined && options.every !== "close") {
-    checkPace(options.every, Math.min(watch.rules.intervals.shortest, STANDARD_EVERY), limits);
-  }
-  return options;
+  if (options.every === undefined || options.every === "close") return options;
+  const every = paceOf(options.every, Math.min(rules.intervals.shortest, STANDARD_EVERY), limits);
+  return watch.every === "close" ? options : { ...options, every };
+}
+
+function boundedSnipers({ blocksAfterCreation, ...asked }: SniperWatch, limits: WantedLimits): SniperWatch {
+  const options = { ...asked, ...limits.fixed.snipers };
+  const { query, every } = checkSniperWatch(options);
+  checkFixed("blocksAfterCreation", blocksAfterCreation, query.blocksAfterCreation);
+  if (options.every === undefined) return options;
+  return { ...options, every: paceOf(every, STANDARD_EVERY, limits) };
+}
+
+function checkFixed(parameter: string, asked: unknown, own: number | undefined): void {
+  if (asked === undefined || asked === own) return;
+  const allowed = own === undefined ? "left out at this gateway" : `${own} at this gateway, or left out`;
+  throw new InvalidInputError(parameter, allowed, `is ${show(asked)}`);
 }
 
 /** How many intervals of history a stream begins with. */
@@ -106,10 +127,21 @@ function checkCandles(parameter: string, length: number, { maxCandles }: WantedL
   throw new InvalidInputError(parameter, `at most ${most} intervals`, problem);
 }
 
-function checkPace(every: number, standard: number, { minEvery = standard }: WantedLimits): void {
+/**
+ * The slowest pace of the gateway that is no slower than `every`, in ms: the fastest, the standard one, and what comes by
+ * doubling them. Throws an `InvalidInputError` for a faster one.
+ */
+function paceOf(every: number, standard: number, { minEvery = standard }: WantedLimits): number {
   const least = Math.min(standard, minEvery);
-  if (every >= least) return;
-  throw new InvalidInputError("every", `a number of ms of at least ${least} at this gateway`, `is ${every}`);
+  if (every < least) {
+    throw new InvalidInputError(
+      "every",
+      `a number of ms of at least ${least} at this gateway`,
+      `is ${every}`,
+    );
+  }
+  const first = every < standard ? least : standard;
+  return first * 2 ** Math.floor(Math.log2(Math.min(every, SLOWEST_EVERY) / first));
 }
 
 /** The values of a query, each name once, as the checks of options take them; what they would refuse is left as it is. */

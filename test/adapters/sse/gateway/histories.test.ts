@@ -36,10 +36,12 @@ describe("/history", () => {
   it("may be kept where it is final, and by nobody where it may still change", async () => {
     const caching = async (path: string, stage = new Stage()) =>
       (await stage.ask(path)).headers.get("cache-control");
-    expect(await caching(FINAL)).toBe("public, max-age=86400, immutable");
+    expect(await caching(FINAL, new Stage({ allow: [MINUTES] }))).toBe("public, max-age=86400, immutable");
     expect(await caching(`${HISTORY}&to=${at("11:57:00")}&count=5`)).toMatch(/immutable/);
     // The newest two intervals before the one that runs may still change.
     expect(await caching(`${HISTORY}&to=${at("11:59:00")}&count=5`)).toBe("no-store");
+    const patient = new Stage({ revisionWindow: 5 });
+    expect(await caching(`${HISTORY}&to=${at("11:57:00")}&count=5`, patient)).toBe("no-store");
     expect(await caching(`${HISTORY}&count=5`)).toBe("no-store");
     expect(await caching(FINAL, new Stage({ allow: () => true }))).toBe("private, max-age=86400, immutable");
   });

@@ -155,6 +155,8 @@ describe("a query", () => {
     [`${CANDLES}&since.candles=0`, "since.candles"],
     [`${CANDLES}&since.candles=5&since=2024-01-01`, "since"],
     [`${CANDLES}&settle=abc`, "settle"],
+    [`${CANDLES}&settle=1001`, "settle"],
+    [`${CANDLES}&revisionWindow=3`, "revisionWindow"],
     [`${CANDLES}&fillGaps=1`, "fillGaps"],
     [`${CANDLES}&whenMissing=never`, "whenMissing"],
     [`${CANDLES}&network=mainnet`, "query"],
@@ -170,6 +172,7 @@ describe("a query", () => {
     [`/history?${QUERY}&since=2024-01-01`, "since"],
     [`/snipers?${SNIPERS}&every=59999`, "every"],
     [`/snipers?${SNIPERS}&blocksAfterCreation=1001`, "blocksAfterCreation"],
+    [`/snipers?${SNIPERS}&blocksAfterCreation=0`, "blocksAfterCreation"],
     [`/snipers?${SNIPERS}&network=devnet`, "network"],
     ["/status?verbose=1", "verbose"],
   ])(
@@ -196,6 +199,11 @@ describe("a query", () => {
     [`${CANDLES}&every=close`, {}, 200],
     [`${CANDLES}&since.candles=10`, { maxCandles: 10 }, 200],
     [`${CANDLES}&since.candles=11`, { maxCandles: 10 }, 400],
+    [`${CANDLES}&settle=1000&revisionWindow=2`, {}, 200],
+    [`${CANDLES}&settle=3000&revisionWindow=5`, { settle: 3_000, revisionWindow: 5 }, 200],
+    [`${CANDLES}&settle=1000`, { settle: 3_000 }, 400],
+    [`/snipers?${SNIPERS}&blocksAfterCreation=5`, { blocksAfterCreation: 5 }, 200],
+    [`/snipers?${SNIPERS}&blocksAfterCreation=4`, { blocksAfterCreation: 5 }, 400],
   ])("is taken within what the gateway's owner says: %s with %o: %d", async (path, options, status) => {
     const stage = new Stage(options);
     expect((await stage.ask(path)).status).toBe(status);
@@ -250,13 +258,23 @@ describe("allow", () => {
     ["another pair", CANDLES.replace(MINUTES.pairAddress, "other")],
     ["the history of another one", `/history?${QUERY}`.replace("1min", "5min")],
     ["the snipers of another pair", "/snipers?pairAddress=other"],
+    ["whoever wants to know what others watch", "/status"],
   ])("as a list lets in what is in it, and not %s", async (_, path) => {
-    const stage = new Stage();
+    const stage = new Stage({ allow: [MINUTES] });
     const answer = await stage.ask(path);
     expect(answer.status).toBe(403);
     expect(await refusalIn(answer)).toMatchObject({ name: "AuthenticationError" });
     expect(stage.world.asked).toEqual([]);
   });
+
+  it.each([CANDLES, `/snipers?${SNIPERS}`, `/history?${QUERY}`])(
+    "as a list lets in what is in it: %s",
+    async (path) => {
+      const stage = new Stage({ allow: [MINUTES] });
+      expect((await stage.ask(path)).status).toBe(200);
+      await stage.gateway.close();
+    },
+  );
 
   it("as a function is told the request, and what it wants", async () => {
     const told: unknown[] = [];
@@ -330,6 +348,11 @@ describe("createGateway", () => {
     ["maxCandles", { allow: [series], maxCandles: 50_001 }],
     ["linger", { allow: [series], linger: -1 }],
     ["minEvery", { allow: [series], minEvery: 249 }],
+    ["settle", { allow: [series], settle: -1 }],
+    ["settle", { allow: () => true, settle: 3_600_001 }],
+    ["settle", { allow: [{ ...series, timeframe: "1s" }], settle: 60_001 }],
+    ["revisionWindow", { allow: [series], revisionWindow: 1.5 }],
+    ["blocksAfterCreation", { allow: [series], blocksAfterCreation: 1_001 }],
     ["historyRequests", { allow: [series], historyRequests: 0 }],
     ["heartbeat", { allow: [series], heartbeat: 1 }],
     ["origins", { allow: [series], origins: "https://chart.example" }],

@@ -48,7 +48,10 @@ function openGateway(): Gateway {
   const createdAt = Math.floor(Date.now() / 1_000) * 1_000 - 600_000;
   const { fetch } = createPairService({ source: { pair: () => ({ tokenAddress: null, createdAt, swaps }) } });
   const client = createClient({ baseUrl: "https://service.test", apiKey: "key", fetch });
-  const gateway = createGateway(client, { allow: [SERIES], linger: 0 });
+  const gateway = createGateway(client, {
+    allow: (_, wanted) => wanted.type === "status" || wanted.options.pairAddress === PAIR,
+    linger: 0,
+  });
   cleanups.push(() => gateway.close());
   return gateway;
 }

@@ -9,6 +9,7 @@ import {
   type WatchOptions,
 } from "pairstream";
 import { type GatewayFetch, gatewaySource } from "pairstream/sse";
+import { defer, lastValueFrom, type Observable } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { answered, MINUTES, PAIR, time } from "../../../world.js";
 import { ADDRESS, BORN, MINUTE, market, START, Stage } from "./stage.js";
@@ -37,8 +38,7 @@ class Told {
 const sourceOf = (stage: Stage): PairSource =>
   gatewaySource(ADDRESS, { fetch: stage.fetch, scheduler: stage.clock });
 
-/** By the clock of a receiver, which knows of the service's what it has heard, lateness is a little more. */
-const punctual = (event: CandleEvent) => ({ ...event, lateBy: Math.floor(event.lateBy / 1_000) });
+const punctual = (event: CandleEvent) => ({ ...event, lateBy: 0 });
 
 /** Waits until so many requests are out: the first one waits for a module to load. */
 async function asks(stage: Stage, requests: number): Promise<void> {
@@ -64,6 +64,10 @@ const watches: fc.Arbitrary<WatchOptions> = fc.record(
   { requiredKeys: [] },
 );
 
+/** Without the names of what is not there. */
+const given = (values: object) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+
 describe("the streams of a gateway", () => {
   it("are those of its client", async () => {
     const swap = fc.record({
@@ -74,7 +78,8 @@ describe("the streams of a gateway", () => {
     await fc.assert(
       fc.asyncProperty(watches, fc.array(swap, { maxLength: 8 }), async (watch, swaps) => {
         const tell = async (isServed: boolean) => {
-          const stage = new Stage({ minEvery: 250 });
+          const { settle, revisionWindow } = watch;
+          const stage = new Stage({ minEvery: 10_000, ...given({ settle, revisionWindow }) });
           const told = new Told(isServed ? sourceOf(stage) : clientSource(stage.world.client), watch);
           // Candles with their status, and snipers.
           if (isServed) await asks(stage, 2);
@@ -92,6 +97,9 @@ describe("the streams of a gateway", () => {
         const [expected, told] = [await tell(false), await tell(true)];
         expect(told.errors).toEqual([]);
         expect(told.candles.map(punctual)).toEqual(expected.candles.map(punctual));
+        // By the clock of a receiver, which knows of the service's what it has heard, lateness differs a little.
+        const moreLate = told.candles.map(({ lateBy }, at) => lateBy - expected.candles[at]!.lateBy);
+        expect(moreLate.filter((ms) => Math.abs(ms) > 1_000)).toEqual([]);
         expect(told.candles.length).toBeGreaterThan(10);
         expect(told.snipers).toEqual(expected.snipers);
         expect(told.statuses).toEqual(expected.statuses);
@@ -155,6 +163,38 @@ describe("the streams of a gateway", () => {
     await keyless.pass(1_000);
     expect(failed.errors.map(({ name }) => name)).toEqual(Array(3).fill("AuthenticationError"));
     await keyless.gateway.close();
+  });
+
+  it.each<[string, (source: PairSource) => Observable<unknown>, string]>([
+    ["candles", (source) => source.candles({ ...MINUTES, settle: 5 }), "settle"],
+    ["a status", (source) => source.status({ ...MINUTES, every: 5_000 }), "every"],
+    ["snipers", (source) => source.snipers({ pairAddress: PAIR, every: 5_000 }), "every"],
+    ["a history", (source) => defer(() => source.history({ ...MINUTES, count: 9 })), "count"],
+  ])("name the option that the gateway refuses: %s", async (_, follow, parameter) => {
+    const stage = new Stage({ maxCandles: 5 });
+    const error = await stage.settled(
+      lastValueFrom(follow(sourceOf(stage))).catch((thrown: Error) => thrown),
+    );
+    expect(error).toMatchObject({
+      name: "InvalidInputError",
+      parameter,
+      allowed: expect.stringMatching(/\d/),
+    });
+    expect((error as Error).message).toMatch(new RegExp(`^${parameter} .*; allowed: `));
+    await stage.pass(0);
+    expect(stage.clock.pending).toBe(0);
+  });
+
+  it.each<[string, (source: PairSource) => Observable<unknown>]>([
+    ["streams", (source) => source.candles(MINUTES)],
+    ["a history", (source) => defer(() => source.history(MINUTES))],
+  ])("repeat what the gateway says to one that it does not let in: %s", async (_, follow) => {
+    const stage = new Stage({ allow: [] });
+    const said = /^The gateway does not allow this request; allowed: .+ \(http.+ answered with status 403\)$/;
+    await expect(stage.settled(lastValueFrom(follow(sourceOf(stage))))).rejects.toMatchObject({
+      name: "AuthenticationError",
+      message: expect.stringMatching(said),
+    });
   });
 
   it("are refused at the call for options that are none", () => {

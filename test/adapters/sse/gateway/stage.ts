@@ -1,3 +1,4 @@
+import type { Series } from "pairstream";
 import { createGateway, type Gateway, type GatewayFetch, type GatewayOptions } from "pairstream/sse";
 import { at, MINUTES, World } from "../../../world.js";
 import { Reading } from "../gateway.js";
@@ -21,6 +22,11 @@ export function market(options: Partial<ConstructorParameters<typeof World>[0]> 
   return world;
 }
 
+/** Lets in whoever watches one series, or the snipers of its pair, or looks what runs. */
+const allow: GatewayOptions["allow"] = (_, { type, options }: { type: string; options?: Partial<Series> }) =>
+  type === "status" ||
+  Object.entries(MINUTES).every(([name, value]) => (options?.[name as keyof Series] ?? value) === value);
+
 /** A gateway before a world, and those who ask it. */
 export class Stage {
   readonly world: World;
@@ -30,7 +36,7 @@ export class Stage {
 
   constructor(options: Partial<GatewayOptions> = {}, world = market()) {
     this.world = world;
-    this.gateway = createGateway(world.client, { allow: [MINUTES], ...options });
+    this.gateway = createGateway(world.client, { allow, ...options });
   }
 
   get clock() {
