@@ -115,7 +115,7 @@ async function newestBefore(
   // The first answer may tell that the service's clock is not this machine's.
   for (let until = closedUntil(), isSecond = false; ; isSecond = true) {
     const end = until;
-    const query = { count, until: () => Math.min(end, closedUntil()), parts: [], skipsRows: false };
+    const query = { count, until: () => Math.min(end, closedUntil()), walk: { parts: [] }, skipsRows: false };
     const reads = await past.newest(query, { priority: "history", signal });
     const closed = closedUntil();
     if (isSecond || closed <= until) {

@@ -36,6 +36,8 @@ export interface Poll<State> {
 
 export interface AskOptions {
   readonly priority: Priority;
+  /** The instant that the answer should show, by the service's clock. */
+  readonly at: number;
   readonly signal: AbortSignal;
 }
 
@@ -162,7 +164,7 @@ export class Poller<State> implements RunningPoll {
     const priority = isFirst ? "refresh" : this.#slot.kind;
     for (let asks = 0; ; asks += 1) {
       this.#awaitSlotEnd(asks > 0);
-      const answer = await this.#poll.ask({ priority, signal });
+      const answer = await this.#poll.ask({ priority, at: this.#slot.at, signal });
       this.#timer?.unsubscribe();
       // What comes out of a cache once more is asked for again by the next slot, and that is enough.
       const isCopy = asks === 0 && answer.observedAt !== undefined && answer.observedAt <= this.#observedAt;
@@ -245,7 +247,11 @@ export class Poller<State> implements RunningPoll {
     const closed = kind === "close" ? at : this.#closedAt;
     const proven = Math.max(known(this.#observedAt), known(closed));
     const stretch = this.#core.spending.pollThrottle();
-    return nextSlot(this.#poll.schedule, proven, Math.max(known(at), now), stretch);
+    const next = nextSlot(this.#poll.schedule, proven, Math.max(known(at), now), stretch);
+    // A closing that is asked for no later serves a refresh just before it, too.
+    if (next.kind === "close") return next;
+    const close = { at: this.#poll.schedule.nextClose(next.at), kind: "close" } as const;
+    return this.#sendTime(close) <= this.#sendTime(next) ? close : next;
   }
 
   #nextSlot(): Slot {

@@ -188,6 +188,7 @@ describe("watchCandles with a store", () => {
     const first = begin(store, START);
     fetchCandles(first.client, { ...series, from: START - HOUR }).subscribe();
     await first.clock.advanceBy(60_000);
+    const { covered } = await store.read(KEY_OF_MINUTES, ALL);
     const again = begin(store, START);
     again.interfere = (_, answer) => withRows(answer, () => []);
     const events: CandleEvent[] = [];
@@ -197,9 +198,11 @@ describe("watchCandles with a store", () => {
     const limits = again.asked
       .filter(({ url }) => Number(url.searchParams.get("toDate")) * 1_000 < START - 50 * MINUTE)
       .map(({ url }) => Number(url.searchParams.get("limit")));
-    // Each time the range before what is stored, and then whether that shows anything, and the first stored candle does.
+    // Each time the range before what is stored, the page before that, and whether either shows anything.
     expect(limits.length).toBeGreaterThan(10);
-    expect(limits).toEqual(limits.map((_, index) => [508, 1, 1][index % 3]));
+    expect(new Set(limits)).toEqual(new Set([508, 1_000, 1]));
+    expect(again.asked.length).toBeLessThan(5 * 30);
+    expect((await store.read(KEY_OF_MINUTES, ALL)).covered).toEqual(covered);
     again.interfere = () => undefined;
     await again.clock.advanceBy(2 * MINUTE);
     expect(standing(events).length).toBeGreaterThanOrEqual(500);

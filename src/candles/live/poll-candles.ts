@@ -76,7 +76,7 @@ class LiveCandles {
   async ask(options: AskOptions): Promise<Step<CandleState>> {
     if (this.#recorder !== undefined) await this.#recorder.begin(serviceNow(this.#core));
     let book = this.#book ?? emptyBook(this.#beginning());
-    const wanted = this.#wanted(book);
+    const wanted = this.#wanted(book, options.at);
     const asked = await this.#pages.ask(wanted, options);
     const isOver =
       asked !== undefined && isSilent(asked) && wanted.isPartial && asked.to < wanted.searchUntil;
@@ -115,7 +115,10 @@ class LiveCandles {
   }
 
   /** What to ask for: all up to the present or, where that is more than a page away, a part of the way. */
-  #wanted(book: CandleBook): Wanted & { readonly isPartial: boolean; readonly searchUntil: number } {
+  #wanted(
+    book: CandleBook,
+    at: number,
+  ): Wanted & { readonly isPartial: boolean; readonly searchUntil: number } {
     const { intervals } = this.#rules;
     const from = this.#recorder?.readsFrom(book.finalUntil) ?? book.finalUntil;
     const present = intervals.end(Math.max(serviceNow(this.#core), book.finalUntil));
@@ -124,7 +127,9 @@ class LiveCandles {
     const common = { from, anchors, shown, searchUntil: present };
     if (intervals.count(from, present) <= FULL_PAGE) {
       const endAt = (now: number) => {
-        const end = intervals.end(serviceTime(this.#core.serviceClock(), now));
+        // A request that goes out a little before its slot asks for what the slot shows: a copy has not been asked that.
+        const time = serviceTime(this.#core.serviceClock(), now);
+        const end = intervals.end(at > time && at < time + EARLY ? at : time);
         return intervals.count(from, end) <= FULL_PAGE ? end : present;
       };
       return { ...common, to: present, endAt, isPartial: false };
@@ -143,9 +148,7 @@ class LiveCandles {
     // What a store has is not asked for again.
     if (this.#recorder?.hasPast) return page;
     const older = await this.#pages.beginning.candleBefore(wanted.from, options);
-    // One far away would bring all since then.
-    const isNear = older !== undefined && this.#rules.intervals.count(older, wanted.from) <= FULL_PAGE;
-    return (isNear && (await this.#pages.ask({ ...wanted, anchors: [older] }, options))) || page;
+    return (older !== undefined && (await this.#pages.ask({ ...wanted, anchors: [older] }, options))) || page;
   }
 
   #take(before: CandleBook, { book, changes, doubt, dropped }: Judgement, page: Page): Step<CandleState> {
@@ -175,18 +178,21 @@ class LiveCandles {
   }
 }
 
+/** A request goes out at most so much before its slot, in ms: a second, as `Date` tells no more. */
+const EARLY = 1_000;
+
 function withAnchors(anchors: readonly number[], others: readonly number[]): readonly number[] {
   if (others.every((other) => anchors.includes(other))) return anchors;
   return [...new Set([...anchors, ...others])].sort((a, b) => a - b);
 }
 
 /**
- * A book that has seen no candle yet, before an answer that shows the first ones, as it was before all the silence: what
- * comes late to a young pair is read once more.
+ * A book that has seen no candle yet, before an answer that shows the first ones, as it was before all the silence that may
+ * have hidden them: what comes late to a young pair is read once more.
  */
-function withoutSilence(book: CandleBook, { candles }: Page): CandleBook {
+function withoutSilence(book: CandleBook, { candles, bornAt = book.coveredFrom }: Page): CandleBook {
   const { entries, anchors, finalUntil, coveredFrom } = book;
   const isBlank = entries.length === 0 && anchors.length === 0;
-  if (!isBlank || candles.length === 0) return book;
-  return { ...book, finalUntil: Math.min(finalUntil, coveredFrom), silence: undefined };
+  if (!isBlank || candles.length === 0 || bornAt < coveredFrom) return book;
+  return { ...book, finalUntil: Math.min(finalUntil, bornAt), silence: undefined };
 }

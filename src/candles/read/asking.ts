@@ -1,5 +1,6 @@
 import { ContractError } from "../../errors.js";
 import type { CandleRules } from "../rules.js";
+import { EARLIEST } from "./beginning.js";
 import {
   APART,
   type CandleBook,
@@ -9,14 +10,18 @@ import {
   lacksAllTwice,
   withoutAnchors,
 } from "./book.js";
-import type { Page, ReadOptions, SeriesPages } from "./pages.js";
+import { FULL_PAGE, type Page, type ReadOptions, type SeriesPages } from "./pages.js";
 
 /** How often something is asked again, by a slot or a read, before it is left to the next slot, or fails. */
 export const ASKS = 2;
 /** How often the pause doubles before something is asked again of which the last answer was too old. */
 const MOST_DOUBLINGS = 6;
 
-/** Judges an answer. Where a second one has lacked all anchors, these are asked for alone: they may be gone. */
+/**
+ * Judges an answer. Where a second one has lacked all anchors, these are asked for without what follows: they may be gone. A
+ * service that shows nothing at all may show it all again: a history asks for the page before them as well, and has to be
+ * shown something.
+ */
 export async function judged(
   pages: SeriesPages,
   rules: CandleRules,
@@ -28,8 +33,12 @@ export async function judged(
   if (!lacksAllTwice(judgement.book, page.at)) return judgement;
   const { anchors, lacking: missedAt } = judgement.book;
   if (!isGone(rules, page, anchors[0]!, missedAt.get(anchors[0]!)!)) return judgement;
-  const range = { from: anchors[0]!, to: rules.intervals.end(anchors.at(-1)!) };
-  const alone = await pages.read({ ...range, anchors }, options);
+  const to = rules.intervals.end(anchors.at(-1)!);
+  const isBlank = page.isEmpty && options.priority === "history";
+  const { start: beginning = EARLIEST } = pages.beginning;
+  const earlier = isBlank ? Math.max(beginning, rules.intervals.shift(to, -FULL_PAGE)) : to;
+  const alone = await pages.read({ from: Math.min(anchors[0]!, earlier), to, anchors }, options);
+  if (isBlank && alone.isEmpty) return judgement;
   if (alone.lacking.size < anchors.length) {
     // Those that it shows are there: whether they are lacking is asked anew.
     const lacking = new Map([...alone.lacking].map((anchor) => [anchor, alone.at]));

@@ -13,8 +13,14 @@ export interface BackwardOptions extends Pick<ForwardOptions, "skipsRows" | "onD
   readonly count: number;
   /** The end of the newest of them, asked anew until one is found, as the first answer may tell the time. */
   readonly until: () => number;
-  /** The parts that were found by a walk that has failed; this one goes on from there, and adds to them. */
+  /** What a walk has found that has failed; this one goes on from there. */
+  readonly walk: BackwardWalk;
+}
+
+/** How far back a walk has come: what it has found, ascending, and how far it goes next. */
+export interface BackwardWalk {
   readonly parts: FinalPart[];
+  stride?: Stride;
 }
 
 /**
@@ -26,11 +32,12 @@ export async function readBackward(
   core: ClientCore,
   pages: SeriesPages,
   rules: CandleRules,
-  { count, until, parts, skipsRows, onDropped, onGone }: BackwardOptions,
+  { count, until, walk, skipsRows, onDropped, onGone }: BackwardOptions,
   options: ReadOptions,
 ): Promise<readonly FinalPart[]> {
   const { intervals } = rules;
   const { scheduler } = core;
+  const { parts } = walk;
   const pause = (ms: number) => sleepUntil(scheduler, scheduler.now() + ms, options.signal);
   const earliest = () => Math.max(intervals.start(EARLIEST), intervals.start(pages.beginning.start ?? 0));
   const endOf = () => parts[0]?.from ?? until();
@@ -38,7 +45,6 @@ export async function readBackward(
     const first = parts[0]?.candles[0];
     return first === undefined ? [] : [first.timestamp];
   };
-  let stride: Stride = { length: Math.min(FULL_PAGE, Math.max(1, count)) };
   let book = emptyBook(endOf(), anchorsOf());
   /** When an answer was made that shows nothing from the earliest start on. */
   let silentAt: number | undefined;
@@ -47,11 +53,13 @@ export async function readBackward(
     const missing = parts.reduce((left, { candles }) => left - candles.length, count);
     const to = endOf();
     if (missing <= 0 || to <= earliest()) return parts;
+    walk.stride ??= { length: Math.min(FULL_PAGE, Math.max(1, count)) };
+    const { stride } = walk;
     const from = startOfRange(intervals, stride, to, earliest());
     const { anchors } = book;
     const page = await pages.read({ from, to, anchors, searchUntil: to, ...limitOf(stride) }, options);
     if (page === undefined) {
-      stride = strideAfter(stride, page);
+      walk.stride = strideAfter(stride, page);
       continue;
     }
     if (windowStart(rules, page.at) < to) {
@@ -95,11 +103,11 @@ export async function readBackward(
       const first = candles.length < inRange.length ? candles[0]!.timestamp : start;
       parts.unshift({ from: first, to, candles, ...common });
       book = emptyBook(first, anchorsOf());
-      stride = strideToFind(stride, page, missing - candles.length);
+      walk.stride = strideToFind(stride, page, missing - candles.length);
       silentAt = undefined;
     } else if (from > earliest()) {
       await pages.beginning.learnCreation(page.at, options);
-      stride = strideOver(stride, from);
+      walk.stride = strideOver(stride, from);
     } else if (silentAt !== undefined && page.at >= silentAt + APART) {
       parts.unshift({ from, to, candles: [], ...common });
       return parts;

@@ -77,6 +77,8 @@ const NEWEST_END = 5_000;
 const BROKEN_READS = 3;
 /** One anchor is too weak: a fault that takes rows out at random mostly leaves it in. */
 const ANCHORS = 4;
+/** So many candles in an answer, a page of them, are too many to be asked for from an old anchor on each time. */
+const MOST_PASSED = 900;
 
 const NOTHING: readonly CandleChange[] = [];
 const NONE_BROKEN: ReadonlyMap<number | undefined, BrokenRow> = new Map();
@@ -223,8 +225,8 @@ function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch }: Pag
   };
 }
 
-function isApart(at: number, before: number): boolean {
-  return at >= before + APART;
+function isApart(at: number, before: number, by = APART): boolean {
+  return at >= before + by;
 }
 
 /** Those anchors that an answer made then can show: by a clock that was set back some may lie ahead. */
@@ -256,12 +258,14 @@ function anchorsGone(
 }
 
 /**
- * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. An answer that shows nothing
- * newer is likelier to come from a machine that is behind.
+ * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. An answer up to now
+ * that shows nothing newer is likelier to come from a machine that is behind.
  */
 export function isGone({ intervals }: CandleRules, page: Page, timestamp: number, missedAt: number): boolean {
-  const length = intervals.end(timestamp) - timestamp;
-  return page.at >= missedAt + (isNewestEnd(page, timestamp) ? Math.max(NEWEST_END, length) : APART);
+  const { at, to } = page;
+  const behind = Math.max(NEWEST_END, intervals.end(timestamp) - timestamp);
+  const mayBeBehind = to > at - behind;
+  return isApart(at, missedAt, mayBeBehind && isNewestEnd(page, timestamp) ? behind : APART);
 }
 
 /** Whether an answer shows nothing newer. */
@@ -289,8 +293,8 @@ function anchorsAfter(
   const finals: number[] = [];
   for (const { timestamp } of candles) {
     if (timestamp >= finalUntil) break;
-    // A candle that turns up in what was final as a silence was never told: no answer is held to it.
-    const isPassed = timestamp >= coveredFrom && timestamp < before;
+    // A candle that turns up in what was final as a silence was never told: no answer is held to it, while they are few.
+    const isPassed = timestamp >= coveredFrom && timestamp < before && candles.length < MOST_PASSED;
     if (timestamp > (anchors.at(-1) ?? 0) && !isPassed) finals.push(timestamp);
   }
   if (finals.length === 0 && gone.size === 0) return anchors;
@@ -448,8 +452,10 @@ class Comparison {
       this.#tell({ type: "updated", candle, previous: candle, status: "final", revision: revision + 1 });
   }
 
+  /** Whether an answer would show a candle: by a clock that was set back the interval may lie ahead. */
   #isAsked(timestamp: number): boolean {
-    return timestamp >= this.#page.from && timestamp < this.#page.to;
+    const { from, to, at } = this.#page;
+    return timestamp >= from && timestamp < to && timestamp <= at;
   }
 
   #holdAt(timestamp: number): void {

@@ -78,7 +78,8 @@ export async function* readForward(
     if (page.isAscending) page = upToLastRow(page, from, intervals);
     const judgement = await judged(pages, rules, book, page, options);
     const { changes, doubt, dropped } = judgement;
-    if (anchors.length > 0 && judgement.book.anchors.length === 0) onGone?.(anchors);
+    const isGone = anchors.length > 0 && judgement.book.anchors.length === 0;
+    if (isGone) onGone?.(anchors);
     if (dropped.length > 0) {
       if (!skipsRows) throw notWhole(page);
       onDropped?.(dropped, page);
@@ -96,7 +97,7 @@ export async function* readForward(
     }
     if (doubt === undefined && !isConfirming) stride = strideAfter(stride, page);
     if (doubt === "rows" || doubt === "time") {
-      asks = hasGone ? 1 : asks + 1;
+      asks = isGone ? 0 : hasGone ? 1 : asks + 1;
       if (asks > ASKS) throw notWhole(page);
       await pause(pauseFor(doubt)!);
       continue;

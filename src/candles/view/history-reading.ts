@@ -6,6 +6,7 @@ import { PairstreamError, QuotaExceededError, RateLimitError } from "../../error
 import { isFatal } from "../../poll/fatal.js";
 import { retryAt } from "../../poll/retry-at.js";
 import type { CandleWatch } from "../options.js";
+import type { BackwardWalk } from "../read/backward.js";
 import type { CandleBook } from "../read/book.js";
 import { reportDropped } from "../read/dropped.js";
 import type { FinalPart } from "../read/forward.js";
@@ -89,11 +90,11 @@ export class HistoryReading {
 
   /** Reads until the book begins, on from where it stopped after every failure that passes. */
   async *#parts(signal: AbortSignal): AsyncGenerator<FinalPart> {
-    const found: FinalPart[] = [];
+    const walk: BackwardWalk = { parts: [] };
     let reached: FinalPart | undefined;
     for (let failures = 0; ; ) {
       try {
-        for await (const part of this.#ask(reached, found, signal)) {
+        for await (const part of this.#ask(reached, walk, signal)) {
           if (failures > 0) this.#progress.next({ failures: 0 });
           failures = 0;
           reached = part;
@@ -110,7 +111,7 @@ export class HistoryReading {
 
   async *#ask(
     reached: FinalPart | undefined,
-    found: FinalPart[],
+    walk: BackwardWalk,
     signal: AbortSignal,
   ): AsyncGenerator<FinalPart> {
     const { series } = this.#watch;
@@ -121,7 +122,7 @@ export class HistoryReading {
         reportDropped(this.#core, series, page, rows),
     };
     if (this.#count > 0 && reached === undefined) {
-      const query = { ...common, count: this.#count, until: () => this.#until, parts: found };
+      const query = { ...common, count: this.#count, until: () => this.#until, walk };
       yield* await this.#past.newest(query, options);
       return;
     }

@@ -158,7 +158,7 @@ export function archive(habits: Habits, now = NOW) {
       core as ClientCore,
       newPages(),
       rules,
-      { count, until: () => until, parts, skipsRows: true, onDropped },
+      { count, until: () => until, walk: { parts }, skipsRows: true, onDropped },
       options,
     );
   return { asked, dropped, forward, backward };

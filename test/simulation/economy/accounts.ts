@@ -13,6 +13,9 @@ import { allowCalls, allowPolls } from "./polls.js";
 import { allowReports } from "./reports.js";
 import { allowWalks, beginningOf, type Walk } from "./walks.js";
 
+/** A candle that a store has and the service has no more is missed twice, asked for alone, and read behind anew. */
+const CONTRADICTED = 4;
+
 const known = new WeakMap<RunLog, Promise<readonly Account[]>>();
 
 /**
@@ -62,7 +65,9 @@ async function settle(log: RunLog): Promise<readonly Account[]> {
       const walk = walkOf(log, stay);
       if (walk !== undefined) walks.push({ ...walk, ...(await missingIn(log, walk, stay)) });
     }
-    await allowWalks(log, walks, ...open(`ohlcv ${name} history`));
+    const [walked, history] = open(`ohlcv ${name} history`);
+    history.allow("again", CONTRADICTED * forgottenOf(log, name));
+    await allowWalks(log, walks, walked, history);
     const pair = name.split(" ")[0]!;
     seriesOf.set(pair, (seriesOf.get(pair) ?? 0) + 1);
   }
@@ -113,6 +118,12 @@ function isOf(plan: WatcherPlan, url: string): boolean {
 function reportOf(options: object): string | undefined {
   const { pairAddress, blocksAfterCreation = null } = options as Record<string, unknown>;
   return "timeframe" in options ? undefined : `${pairAddress} ${blocksAfterCreation}`;
+}
+
+/** How many candles of a series a store has let go of. */
+function forgottenOf({ store }: RunLog, name: string): number {
+  const forgotten = store?.calls.filter(({ operation, series }) => operation === "forget" && series === name);
+  return new Set(forgotten?.map(({ from }) => from)).size;
 }
 
 /** What somebody wants to have read besides the polls. */

@@ -39,6 +39,8 @@ export async function allowWalks(
   account: Account,
 ): Promise<void> {
   const pageSize = pageSizeOf(log);
+  // A probe asks for a full page, in as many parts as the service makes of it.
+  const probe = Math.ceil(PAGE / pageSize);
   for (const walk of walks) {
     const { from, to } = { from: await beginningOf(log, walk), to: walk.to };
     const { missing = [{ from, to }] } = walk;
@@ -49,11 +51,11 @@ export async function allowWalks(
       account.allow("page", Math.max(1, Math.ceil((1 + others.length) / pageSize)));
       isSilent ||= first > intervals.start(span.from);
       // How many candles there are nobody can know before.
-      if (intervals.count(span.from, span.to) > pageSize) account.allow("probe");
+      if (intervals.count(span.from, span.to) > pageSize) account.allow("probe", probe);
     }
     if (isSilent) account.allow("silence");
     // Nor how far back so many of them reach.
-    if (Number.isFinite(walk.candles)) account.allow("probe");
+    if (Number.isFinite(walk.candles)) account.allow("probe", probe);
   }
   const shown = new Shown();
   const search = new Search(log, shown);
@@ -66,6 +68,9 @@ export async function allowWalks(
     account.allow("again", timesUnknown(log, exchange));
     if (leadsNowhere(read)) account.allow("page");
   }
+  // A read that fails halfway begins anew, and takes its last answer once more.
+  for (const [at, { told }] of exchanges.entries())
+    if (told?.isGood === false && exchanges[at - 1]?.told?.isGood) account.allow("again");
   const [first] = walks;
   if (first !== undefined) {
     const range = { from: Math.min(...walks.map(startOf)), to: Math.max(...walks.map(({ to }) => to)) };

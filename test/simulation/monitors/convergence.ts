@@ -164,7 +164,10 @@ class Comparison {
     const series = `${pairAddress} ${timeframe} ${currency}`;
     const asked = this.#log.exchanges.filter(
       ({ url, priority, sent }) =>
-        priority === "history" && sent >= this.#stay.joined && askedBy(url).series === series,
+        priority === "history" &&
+        sent >= this.#stay.joined &&
+        sent <= this.#end &&
+        askedBy(url).series === series,
     );
     let [last, isWell] = [first.received, true];
     const quiet = () => {

@@ -13,6 +13,7 @@ import {
 } from "../reports.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { isAlike, snipersAt } from "../truth.js";
+import { APART } from "./evidence.js";
 import { waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
 
@@ -163,10 +164,13 @@ class Follower {
     if (difference !== undefined) this.#breach(1, difference, at);
   }
 
-  /** Whether the last one of some reports is asked for again at once, as its time is in doubt: once or twice, not on and on. */
+  /** Whether the last one of some reports is asked for again within a second, as it is in doubt: once or twice, not on and on. */
   #isAskedAgain(reports: readonly Report[]): boolean {
-    const isDoubted = ({ exchange: { url, received } }: Report) =>
-      this.#log.exchanges.some((other) => other.url === url && other.sent === received);
+    const isDoubted = ({ exchange: { id, url, received } }: Report) =>
+      this.#log.exchanges.some(
+        (other) =>
+          other.id > id && other.url === url && other.sent >= received! && other.sent <= received! + APART,
+      );
     const asks = reports.length - 1 - reports.findLastIndex((report) => !isDoubted(report));
     return asks > 0 && asks < MOST_ASKS;
   }

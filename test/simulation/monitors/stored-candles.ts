@@ -1,8 +1,8 @@
 import type { Candle } from "../../../src/index.js";
-import { intervalsOf } from "../calendar.js";
+import { type Intervals, intervalsOf } from "../calendar.js";
 import { type Span, spansWithin, withoutSpan, withSpan } from "../coverage.js";
 import type { Held, StoreCall } from "../disk.js";
-import { covers, isSaidAbsent, isSameCandle, isUnreadable, type Look } from "../reads.js";
+import { asksFor, covers, isSaidAbsent, isSameCandle, isUnreadable, type Look } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
 import { APART } from "./evidence.js";
@@ -51,7 +51,7 @@ export function flawOf(
     const truly = known;
     // What a client was shown has to be absent twice before that counts.
     const maySay = (look: Look) =>
-      isFinal(look, timestamp) && !isDoubtful(looks.slice(0, looks.indexOf(look) + 1), timestamp);
+      isFinal(look, timestamp) && !isDoubtful(looks.slice(0, looks.indexOf(look) + 1), timestamp, intervals);
     const isSaid = (memory: readonly Look[]) => {
       const told = memory.filter((look) => look.order <= order && !isUnreadable(look, timestamp));
       return isSaidAbsent(told, timestamp, truly, intervals, maySay);
@@ -62,11 +62,11 @@ export function flawOf(
   return undefined;
 }
 
-/** Whether a client was shown a candle, and has not been told twice since that it is gone. */
-function isDoubtful(looks: readonly Look[], timestamp: number): boolean {
+/** Whether a client was shown a candle that it had asked for, and has not been told twice since that it is gone. */
+function isDoubtful(looks: readonly Look[], timestamp: number, intervals: Intervals): boolean {
   // What another client was shown in an earlier life is not known to this one.
   const own = looks.filter((look) => look.order > 0 && covers(look, timestamp));
-  const shown = own.findLastIndex(({ rows }) => rows.has(timestamp));
+  const shown = own.findLastIndex((look) => look.rows.has(timestamp) && asksFor(look, timestamp, intervals));
   if (shown < 0) return false;
   const instants = own
     .slice(shown + 1)

@@ -1,6 +1,6 @@
 import { judged } from "../../../candles/read/asking.js";
 import { EARLIEST } from "../../../candles/read/beginning.js";
-import { type CandleBook, emptyBook, judge } from "../../../candles/read/book.js";
+import { type CandleBook, emptyBook } from "../../../candles/read/book.js";
 import { FULL_PAGE, type Page, type ReadOptions, type SeriesPages } from "../../../candles/read/pages.js";
 import type { Recorder } from "../../../candles/read/past.js";
 import { type CandleRules, windowStart } from "../../../candles/rules.js";
@@ -66,23 +66,19 @@ export class FinalRecorder implements Recorder {
 
   /** Takes an answer in; where it lacks all that the store has last, that is asked for alone. */
   async take(page: Page, options: ReadOptions): Promise<void> {
+    // A service that shows nothing at all may show it all again: no silence is written before there is a candle beside it.
+    if (page.isEmpty) return;
     const known = this.#book ?? this.#firstBook(page.at);
     // What is missing between may be in the store, or is read another day.
     const before = page.from > known.finalUntil ? emptyBook(page.from) : known;
-    // A service that shows nothing at all may show it all again: what it lacks is not looked into.
-    const { book, changes } = page.isEmpty
-      ? judge(this.#rules, before, page)
-      : await judged(this.#pages, this.#rules, before, page, options);
+    const { book, changes } = await judged(this.#pages, this.#rules, before, page, options);
     // Where a clock ran ahead, some of what seemed to be past may be still to come.
     if (before.epoch !== undefined && book.epoch !== before.epoch)
       void this.#stored.forget(Math.min(before.finalUntil, windowStart(this.#rules, page.at)));
     this.#book = book;
-    const hasAnchors = book.anchors.length > 0;
     // What every answer was held to is gone.
-    for (const anchor of hasAnchors ? [] : before.anchors)
+    for (const anchor of book.anchors.length > 0 ? [] : before.anchors)
       void this.#stored.forget(anchor, this.#rules.intervals.end(anchor));
-    // Nothing proves the silence before the first candle.
-    if (!hasAnchors && page.mayHide) return;
     if (book.finalUntil <= before.finalUntil || page.hasUnplaced) return;
     if (!isTrusted(this.#core.serviceClock())) return;
     const candles = changes.flatMap(({ type, status, candle }) =>

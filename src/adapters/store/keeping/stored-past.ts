@@ -77,7 +77,8 @@ export class StoredPast implements PastReader {
   async newest(query: BackwardOptions, options: ReadOptions): Promise<readonly FinalPart[]> {
     const stored = this.#stored;
     const { intervals } = this.#rules;
-    const { count, until, parts } = query;
+    const { count, until } = query;
+    const { parts } = query.walk;
     const earliest = intervals.start(EARLIEST);
     for (;;) {
       const missing = parts.reduce((left, { candles }) => left - candles.length, count);
@@ -107,7 +108,7 @@ export class StoredPast implements PastReader {
           if (again.covered.at(-1)?.to === end) continue;
           const before = new Set(parts);
           const onGone = (anchors: readonly number[]) => this.#forget(anchors);
-          const read = await this.#service.newest({ ...query, onGone }, options);
+          const read = await this.#service.newest({ ...query, walk: { parts }, onGone }, options);
           for (const part of read) if (!before.has(part)) this.#keep(part);
           return read;
         } finally {

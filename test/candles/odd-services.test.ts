@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { type CandleEvent, closes, watchCandles } from "../../src/index.js";
+import { at, MINUTES, World } from "../world.js";
+import { openMarket, seriesOf } from "./loopback-market.js";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+const NOON = Date.UTC(2026, 9, 15, 12);
+
+describe("a service that indexes swaps later than the revision window", () => {
+  it.each([
+    ["1s", SECOND, 5 * SECOND, 25],
+    ["1min", MINUTE, 4 * MINUTE, 4],
+  ] as const)(
+    "costs a request a closing at %s, however long that goes on",
+    async (timeframe, every, lag, hours) => {
+      const market = await openMarket({ start: NOON + 250, every, from: NOON - DAY, lag: () => lag });
+      const watching = watchCandles(market.client, seriesOf(timeframe)).subscribe();
+      await market.clock.advanceBy(60 * every);
+      const before = market.requests.length;
+      await market.clock.advanceBy(hours * 60 * every);
+      watching.unsubscribe();
+      expect(market.requests.length - before).toBeLessThanOrEqual(1.1 * hours * 60);
+    },
+  );
+});
+
+describe("a pair that was quiet for longer than a page", () => {
+  it("is filled on time, at the cost of its closings", async () => {
+    const market = await openMarket({ start: NOON + 20 * SECOND, every: 3 * DAY, from: NOON - 30 * DAY });
+    const told: CandleEvent[] = [];
+    const options = { ...seriesOf("1min"), since: { candles: 1 }, fillGaps: true } as const;
+    const watching = watchCandles(market.client, options)
+      .pipe(closes())
+      .subscribe((event) => told.push(event));
+    await market.clock.advanceBy(15 * MINUTE);
+    watching.unsubscribe();
+    const live = told.filter(({ candle }) => candle.timestamp >= NOON + MINUTE);
+    expect(live).toHaveLength(14);
+    expect(live.filter((event) => !event.live || event.lateBy > 2 * SECOND)).toEqual([]);
+    expect(market.requests.length).toBeLessThan(15 + 20);
+  });
+});
+
+describe("a service whose clock is set back", () => {
+  it.each([6, 20, 60])("by %i minutes takes no candle away", async (minutes) => {
+    const world = new World({ start: at("12:00:10"), createdAt: at("11:00:00"), hasDate: true });
+    world.swapsEvery(MINUTE, at("11:00:05"), at("15:00:00"));
+    const told: CandleEvent[] = [];
+    const watching = watchCandles(world.client, { ...MINUTES, since: { candles: 5 } }).subscribe((event) =>
+      told.push(event),
+    );
+    await world.clock.advanceBy(15 * MINUTE);
+    world.jump(-minutes * MINUTE);
+    await world.clock.advanceBy(10 * MINUTE);
+    watching.unsubscribe();
+    expect(told.filter(({ type }) => type === "removed")).toEqual([]);
+  });
+});
