@@ -108,7 +108,7 @@ describe("rows", () => {
   });
 
   it("that are refused hold no error until one is asked for", () => {
-    const wallets = new Array(50).fill({ walletAddress: "w", totalSoldUsd: "1" });
+    const wallets = new Array(50).fill({ walletAddress: "w", totalSoldUsd: "one" });
     const reads = [
       readPage(pageText({ result: new Array(50).fill({ ...ROW, swaps: -1 }) })),
       readSniperBody(JSON.stringify({ result: wallets })),
@@ -153,7 +153,7 @@ describe("snipers", () => {
       return refused.map(({ error }) => [...error.path.slice(2), error.issue]);
     };
     for (const total of SNIPER_TOTALS) {
-      expect(issueOf({ [total]: "1" })).toEqual([[total, "not a number"]]);
+      expect(issueOf({ [total]: "one" })).toEqual([[total, "not a number"]]);
       expect(issueOf({ [total]: -1e300 })).toEqual([]);
     }
     const list = (transaction: unknown) => issueOf({ snipedTransactions: [good, transaction] });
@@ -162,8 +162,13 @@ describe("snipers", () => {
     expect(list({ ...good, transactionHash: "" })).toEqual([
       ["snipedTransactions", 1, "transactionHash", "empty"],
     ]);
-    expect(list({ ...good, transactionTimestamp: 5 })).toEqual([
-      ["snipedTransactions", 1, "transactionTimestamp", "not an ISO 8601 instant with a zone"],
+    expect(list({ ...good, transactionTimestamp: -5 })).toEqual([
+      [
+        "snipedTransactions",
+        1,
+        "transactionTimestamp",
+        "not an instant: ISO 8601 with a zone, or seconds or ms since the epoch",
+      ],
     ]);
     expect(list({ ...good, blocksAfterCreation: "3" })).toEqual([
       ["snipedTransactions", 1, "blocksAfterCreation", "not a number"],
