@@ -170,7 +170,7 @@ describe("snipers", () => {
         "not an instant: ISO 8601 with a zone, or seconds or ms since the epoch",
       ],
     ]);
-    expect(list({ ...good, blocksAfterCreation: "3" })).toEqual([
+    expect(list({ ...good, blocksAfterCreation: "three" })).toEqual([
       ["snipedTransactions", 1, "blocksAfterCreation", "not a number"],
     ]);
     expect(issueOf({ walletAddress: 5, totalSoldUsd: "1" })).toEqual([["walletAddress", "not a string"]]);

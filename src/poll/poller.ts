@@ -4,7 +4,7 @@ import type { CallKind } from "../client/limits/quota.js";
 import type { PolledFeed, RunningPoll } from "../client/metering.js";
 import { safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
 import { callAt, sleepUntil } from "../client/timers.js";
-import { PairstreamError, QuotaExceededError } from "../errors.js";
+import { type AnyPairstreamError, isPairstreamError, QuotaExceededError } from "../errors.js";
 import { isFatal, isNotFound } from "./fatal.js";
 import type { MissingPair } from "./missing.js";
 import { quotaProbeAt, retryAt } from "./retry-at.js";
@@ -23,7 +23,7 @@ export interface Step<State> {
   /** Whether all is known that can be by then. */
   readonly isCurrent?: boolean;
   /** Why an answer that was taken in leaves something unknown. */
-  readonly error?: PairstreamError | undefined;
+  readonly error?: AnyPairstreamError | undefined;
 }
 
 /** What a poll asks for, and when. */
@@ -49,7 +49,7 @@ export interface FeedUpdate<State> {
   readonly isLate: boolean;
   /** Polls that failed, in a row. */
   readonly failures: number;
-  readonly lastError?: PairstreamError;
+  readonly lastError?: AnyPairstreamError;
 }
 
 export const UNASKED = { isFresh: false, isLate: false, failures: 0 };
@@ -127,12 +127,12 @@ export class Poller<State> implements RunningPoll {
 
   /** All that follows from one slot that is due. */
   async #serveSlot(): Promise<void> {
-    let failure: PairstreamError | undefined;
+    let failure: AnyPairstreamError | undefined;
     this.#abort = new AbortController();
     try {
       await this.#ask(this.#abort.signal);
     } catch (error) {
-      if (this.#subscriber.closed || !(error instanceof PairstreamError) || isFatal(error)) throw error;
+      if (this.#subscriber.closed || !isPairstreamError(error) || isFatal(error)) throw error;
       failure = error;
       if (this.#isMissing(error)) for (const view of this.#views) view.miss(this.#core.scheduler.now());
       const failures = this.#feed.failures + 1;
@@ -193,7 +193,7 @@ export class Poller<State> implements RunningPoll {
   }
 
   /** Whether an error says that the pair does not exist, and no answer has shown it yet. */
-  #isMissing(error: PairstreamError): boolean {
+  #isMissing(error: AnyPairstreamError): boolean {
     return isNotFound(error) && this.#feed.state === undefined;
   }
 
@@ -249,7 +249,7 @@ export class Poller<State> implements RunningPoll {
     return { at: quotaProbeAt(this.#core, "counted"), kind: "close" };
   }
 
-  #slotAfterFailure(error: PairstreamError): Slot {
+  #slotAfterFailure(error: AnyPairstreamError): Slot {
     // The next slot of the schedule, without regard to what is proven or throttled.
     const now = serviceNow(this.#core);
     const { at, kind } = this.#slot;

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { printable } from "../../contract/quote.js";
 import {
+  type AnyPairstreamError,
   AuthenticationError,
   ContractError,
   HttpError,
@@ -18,6 +19,7 @@ export const wireError = z.object({
   message: z.string(),
   status: z.optional(z.number()),
   retryAfter: z.optional(z.number()),
+  resetsAt: z.optional(z.number()),
   timeout: z.optional(z.number()),
   path: z.optional(z.array(z.union([z.string(), z.number()]))),
   issue: z.optional(z.string()),
@@ -42,6 +44,10 @@ export function toWireError(error: unknown): WireError {
     const { status, retryAfter } = error;
     return { name, message, status, ...(retryAfter === undefined ? {} : { retryAfter }) };
   }
+  if (error instanceof QuotaExceededError) {
+    const { resetsAt } = error;
+    return { name, message, ...(resetsAt === undefined ? {} : { resetsAt }) };
+  }
   if (error instanceof HttpError) {
     const { status } = error;
     const isRedirect = status < 400;
@@ -56,7 +62,7 @@ export function toWireError(error: unknown): WireError {
 }
 
 /** An error of the same class, with the same name, message and fields. Its stack begins here. */
-export function fromWireError(wire: WireError): PairstreamError {
+export function fromWireError(wire: WireError): AnyPairstreamError {
   const { status = 0 } = wire;
   const message = printable(wire.message);
   switch (wire.name) {
@@ -65,7 +71,7 @@ export function fromWireError(wire: WireError): PairstreamError {
     case "AuthenticationError":
       return new AuthenticationError(message, status, "");
     case "QuotaExceededError":
-      return new QuotaExceededError(message);
+      return new QuotaExceededError(message, "", wire.resetsAt);
     case "RateLimitError":
       return new RateLimitError(message, "", wire.retryAfter);
     case "TimeoutError":
@@ -83,6 +89,6 @@ export function fromWireError(wire: WireError): PairstreamError {
       return new InvalidInputError(parameter, allowed, message.slice(parameter.length + 1, end));
     }
     default:
-      return new PairstreamError(message);
+      return new PairstreamError(message) as AnyPairstreamError;
   }
 }

@@ -3,7 +3,7 @@ import { mostPagesOf, pageFactsOf } from "../../client/send/walk.js";
 import type { Candle, Series } from "../../contract/model.js";
 import { ohlcvRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody } from "../../contract/wire.js";
-import { ContractError, type PairstreamError } from "../../errors.js";
+import { type AnyPairstreamError, ContractError } from "../../errors.js";
 import type { Intervals } from "../../timeframe.js";
 import { Beginning, type ReadOptions } from "./beginning.js";
 
@@ -41,7 +41,7 @@ export interface Page {
   /** Whether its rows ascend: a service that cuts such an answer leaves out its newest. */
   readonly isAscending?: boolean;
   /** What is wrong with one of the broken rows, or with a cursor. */
-  readonly refusal: PairstreamError | undefined;
+  readonly refusal: AnyPairstreamError | undefined;
   /** Whether it shows no row at all, and whether that may hide what it has. */
   readonly isEmpty: boolean;
   readonly mayHide: boolean;
@@ -136,7 +136,7 @@ export class SeriesPages {
     const candles = new Map<number, Candle>();
     const broken = new Set<number>();
     let hasUnplaced = false;
-    let refusal: PairstreamError | undefined;
+    let refusal: AnyPairstreamError | undefined;
     let first: Pick<Page, "at" | "epoch"> | undefined;
     let isInDoubt = false;
     let isUnfinished = false;

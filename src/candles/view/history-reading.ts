@@ -2,7 +2,12 @@ import { concat, defer, EMPTY, finalize, from, map, type Observable, of, tap } f
 import { type ClientCore, serviceNow } from "../../client/core.js";
 import { safeSendTimeFor } from "../../client/service-clock.js";
 import { sleepUntil } from "../../client/timers.js";
-import { PairstreamError, QuotaExceededError, RateLimitError } from "../../errors.js";
+import {
+  type AnyPairstreamError,
+  isPairstreamError,
+  QuotaExceededError,
+  RateLimitError,
+} from "../../errors.js";
 import { isFatal } from "../../poll/fatal.js";
 import { retryAt } from "../../poll/retry-at.js";
 import type { CandleWatch } from "../options.js";
@@ -101,7 +106,7 @@ export class HistoryReading {
         }
         return;
       } catch (error) {
-        if (signal.aborted || !(error instanceof PairstreamError) || isFatal(error)) throw error;
+        if (signal.aborted || !isPairstreamError(error) || isFatal(error)) throw error;
         failures += 1;
         await pauseAfter(this.#core, error, failures, this.#progress, signal);
       }
@@ -164,7 +169,7 @@ function inPatience(core: ClientCore, progress: HistoryProgress): ClientCore {
 /** Tells of a failure, and waits until it is time to try again. */
 function pauseAfter(
   core: ClientCore,
-  error: PairstreamError,
+  error: AnyPairstreamError,
   failures: number,
   progress: HistoryProgress,
   signal: AbortSignal | undefined,

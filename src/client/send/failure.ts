@@ -21,6 +21,8 @@ const LONGEST_MESSAGE = 300;
 const LONGEST_TOLD = 65_536;
 /** The longest wait that a service can ask for, in ms; more counts as a mistake. */
 const LONGEST_HINT = 3_600_000;
+/** The longest period of a plan, in ms: a year. */
+const LONGEST_PERIOD = 366 * 86_400_000;
 
 /** The error for an answer with another status than 200. */
 export function httpError(
@@ -50,7 +52,8 @@ export function httpError(
   }
   const message = `${answered}, ${said === "" ? "without a message" : `“${shown(said)}”`}`;
   if (status === 429) return new RateLimitError(message, body, hintOf(answer, now));
-  if (status === 401 && SPENT_QUOTA.test(said || body)) return new QuotaExceededError(message, body);
+  if (status === 401 && SPENT_QUOTA.test(said || body))
+    return new QuotaExceededError(message, body, resetOf(answer, now));
   if (status === 401 || status === 403 || status === 424)
     return new AuthenticationError(message, status, body);
   return new HttpError(message, status, body);
@@ -73,13 +76,25 @@ function messageIn(text: string): string {
  * How long the service asks to wait before the next request, in ms, at most an hour; `undefined` if it does not say.
  * `now`: the service's earliest time, for an answer without a `Date`.
  */
-export function hintOf({ status, header, date }: Answer, now: number): number | undefined {
-  if (status !== 429 && status !== 503) return undefined;
+export function hintOf(answer: Answer, now: number): number | undefined {
+  if (answer.status !== 429 && answer.status !== 503) return undefined;
+  const wait = waitOf(answer, now);
+  return wait === undefined ? undefined : Math.min(wait, LONGEST_HINT);
+}
+
+/** When the service says that units come back, by its clock; `undefined` if it does not say, or names a time after years. */
+function resetOf(answer: Answer, now: number): number | undefined {
+  const wait = waitOf(answer, now);
+  return wait === undefined || wait > LONGEST_PERIOD ? undefined : (answer.date ?? now) + wait;
+}
+
+/** What `Retry-After` says, in ms, at least 0. */
+function waitOf({ header, date }: Answer, now: number): number | undefined {
   const text = header("retry-after")?.trim() ?? "";
   const wait = /^\d+(\.\d+)?$/.test(text)
     ? Number(text) * 1_000
     : (parseHttpDate(text) ?? Number.NaN) - (date ?? now);
-  return Number.isNaN(wait) ? undefined : Math.min(Math.max(0, wait), LONGEST_HINT);
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
 /** The wait after the `count`th failure in a row, in ms. */

@@ -1,8 +1,8 @@
 import { requoted, shortened } from "../../contract/quote.js";
 import {
+  type AnyPairstreamError,
   ContractError,
   NetworkError,
-  type PairstreamError,
   QuotaExceededError,
   TimeoutError,
 } from "../../errors.js";
@@ -35,7 +35,7 @@ const LONGEST_REASON = 300;
 /** Why an attempt has brought nothing. */
 interface Failure {
   readonly route: string;
-  readonly error: PairstreamError;
+  readonly error: AnyPairstreamError;
   readonly hint?: number | undefined;
   readonly at: number;
   /** Whether it may be sent again at once. */
