@@ -12,7 +12,9 @@ import { type CallOptions, type Client, type ClientCore, clientOf, type PageFact
 import { KnownPairs } from "./known-pairs.js";
 import { Metering } from "./metering.js";
 import { type ClientOptions, checkOptions } from "./options.js";
-import { redactorOf } from "./send/redact.js";
+import { SecretFinder } from "./send/find-secret.js";
+import { Keys } from "./send/keys.js";
+import { redactorWith } from "./send/redact.js";
 import { Sender } from "./send/request.js";
 import { mostPagesOf, pageFactsOf, walkOf, walkToLeave } from "./send/walk.js";
 
@@ -39,9 +41,17 @@ import { mostPagesOf, pageFactsOf, walkOf, walkToLeave } from "./send/walk.js";
  */
 export function createClient(options: ClientOptions): Client {
   const settings = checkOptions(options);
-  const redact = redactorOf(settings.apiKey);
+  const { apiKey } = settings;
+  const finder = new SecretFinder();
+  if (typeof apiKey === "string") finder.add(apiKey);
+  const redact = redactorWith(finder);
   const feed = new ActivityFeed(redact);
-  const sender = new Sender(settings, feed, redact);
+  const sender = new Sender(
+    settings,
+    feed,
+    redact,
+    typeof apiKey === "string" ? undefined : new Keys(apiKey, finder),
+  );
   const means: StoreMeans & Pick<ClientCore, "report"> = {
     service: settings.baseUrl,
     scheduler: settings.scheduler,

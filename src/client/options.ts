@@ -6,6 +6,7 @@ import { type ClientStore, SERVE, type ServableStore } from "./client-store.js";
 import type { RetryRules } from "./core.js";
 import type { RateLimit } from "./limits/budget.js";
 import type { Quota } from "./limits/quota.js";
+import type { KeyFunction } from "./send/keys.js";
 import { type FetchLike, keepAliveFetch, SESSION, type SessionFetch } from "./send/transport.js";
 
 /** What `createClient` takes. */
@@ -14,8 +15,13 @@ export interface ClientOptions {
   baseUrl: string | URL;
   /** Allows plain `http:` to other hosts, which shows the key to everyone on the network; default `false`. */
   insecure?: boolean;
-  /** The key of the service, in visible ASCII. It is sent as `X-API-Key`, to the origin of `baseUrl` and nowhere else. */
-  apiKey: string;
+  /**
+   * The key of the service, in visible ASCII, or a function that gives it. It is sent as `X-API-Key`, to the origin of `baseUrl`
+   * and nowhere else. The function is called before each request, within its `timeout`; so it should keep a key until that has
+   * run out. Where it fails or gives no key in time, the request has failed. After a 401 it is called once more for the same
+   * request; requests that were refused at the same time share the new key.
+   */
+  apiKey: string | (() => string | Promise<string>);
   /** The function that sends requests; default: cross-fetch, which keeps connections alive on Node. */
   fetch?: FetchLike;
   /** The time limit of one attempt, body included, in ms, 1 to 2^31 − 1; default 10,000. */
@@ -73,7 +79,7 @@ export interface ClientOptions {
 export interface Settings {
   /** Without a slash at its end. */
   readonly baseUrl: string;
-  readonly apiKey: string;
+  readonly apiKey: string | KeyFunction;
   readonly fetch: FetchLike;
   readonly timeout: number;
   readonly retry: RetryRules;
@@ -111,7 +117,7 @@ export function checkOptions(options: ClientOptions): Settings {
   }
   return {
     baseUrl: checkBaseUrl(options.baseUrl, checkFlag("insecure", options.insecure, withheld)),
-    apiKey: checkApiKey(options.apiKey),
+    apiKey: typeof options.apiKey === "function" ? options.apiKey : checkApiKey(options.apiKey),
     timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST_DELAY, unit: "ms" }, withheld),
     retry: checkRetry(options.retry),
     rateLimit: checkRateLimit(options.rateLimit),
@@ -156,7 +162,8 @@ function isLoopback(hostname: string): boolean {
   return /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
-function checkApiKey(value: string): string {
+/** Errors do not show the value. */
+export function checkApiKey(value: unknown, parameter = "apiKey"): string {
   if (typeof value === "string" && /^[\x21-\x7e]+$/.test(value)) return value;
   const problem =
     typeof value !== "string"
@@ -164,7 +171,9 @@ function checkApiKey(value: string): string {
       : value === ""
         ? "is empty"
         : "holds other characters";
-  throw new InvalidInputError("apiKey", "one or more visible ASCII characters, without spaces", problem);
+  const allowed = "one or more visible ASCII characters, without spaces";
+  const more = parameter === "apiKey" ? ", or a function that gives them" : "";
+  throw new InvalidInputError(parameter, allowed + more, problem);
 }
 
 function checkRetry(retry: ClientOptions["retry"] = {}): RetryRules {

@@ -1,8 +1,8 @@
 import type { SchedulerLike } from "rxjs";
-import { type FetchLike, SESSION, type SessionRequest, STALE } from "../client/send/transport.js";
+import { type FetchLike, SESSION, type SessionRequest, STALE, sessionOf } from "../client/send/transport.js";
 import { printable } from "../contract/quote.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
-import { routeOf, sessionOf } from "./record.js";
+import { routeOf } from "./record.js";
 import { LATENESS, land, SessionClock, type TurnLateness } from "./session-clock.js";
 import { type LateTurn, readTape, type TapeFailure, type TapeLine } from "./tape.js";
 import { VirtualClock } from "./virtual-clock.js";
@@ -178,7 +178,10 @@ class Player {
       if (line === undefined) return;
       this.#unasked.delete(line.request);
       const session = sessionOf(init);
-      if (session !== undefined) session.sent = line.sent;
+      if (session !== undefined) {
+        session.sent = line.sent;
+        session.isUnsent = line.unsent;
+      }
       this.#pending.set(line, { session, signal, resolve, reject });
     });
   }

@@ -131,7 +131,7 @@ describe("what retrying cannot mend ends a stream", () => {
 
 describe("a row that breaks the contract", () => {
   const broken: [string, Record<string, unknown>][] = [
-    ["a string price", { open: "1" }],
+    ["a word for a price", { open: "one" }],
     ["no close", { close: undefined }],
     ["a null volume", { volume: null }],
     ["neither swaps nor trades", { swaps: undefined }],
