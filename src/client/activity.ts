@@ -1,4 +1,5 @@
 import { type Observable, Subject } from "rxjs";
+import type { Series } from "../contract/model.js";
 import type { StoreKey } from "../contract/store.js";
 import { type AnyPairstreamError, ContractError } from "../errors.js";
 import type { Priority } from "./limits/budget.js";
@@ -122,6 +123,12 @@ export interface DroppedActivity {
   readonly at: number;
   /** Which part. */
   readonly what: "row";
+  /** Whether a poll has left it out, or a history: of `since`, or of an audit. */
+  readonly reading: "poll" | "history";
+  /** The pair. */
+  readonly pairAddress: string;
+  /** The series; absent for snipers. */
+  readonly series?: Series;
   /** Path and query. */
   readonly url: string;
   /** The candle's timestamp in ms, or the wallet's address; `null` if the row does not have it. */

@@ -28,7 +28,7 @@ export function countRefusals<Row, Key>(
  */
 export function skipRows<Key extends number | string>(
   core: ClientCore,
-  url: string,
+  { pairAddress, url }: { readonly pairAddress: string; readonly url: string },
   refused: readonly RefusedRow<Key>[],
   readsOf: (key: Key | undefined) => number,
 ): void {
@@ -39,6 +39,7 @@ export function skipRows<Key extends number | string>(
     if (reads > READS_BEFORE_SKIPPING || told.has(row.key)) continue;
     told.add(row.key);
     const { key = null, error } = row;
-    core.report({ type: "dropped", at: core.scheduler.now(), what: "row", url, key, error });
+    const at = core.scheduler.now();
+    core.report({ type: "dropped", at, what: "row", reading: "poll", pairAddress, url, key, error });
   }
 }

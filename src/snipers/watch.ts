@@ -108,12 +108,12 @@ export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observa
 type SniperBody = ReturnType<typeof readSniperBody>;
 
 /** Reads one body after the other. Throws if a row breaks the contract and may not be skipped yet. */
-function bodyReader(core: ClientCore, route: string): (text: string) => SniperBody {
+function bodyReader(core: ClientCore, pairAddress: string, url: string): (text: string) => SniperBody {
   const refusals: RefusalCounts<string> = new Map();
   return (text) => {
     const body = readSniperBody(text);
     countRefusals(refusals, body.refused, body.report.result, ({ walletAddress }) => walletAddress);
-    skipRows(core, route, body.refused, (key) => refusals.get(key)!);
+    skipRows(core, { pairAddress, url }, body.refused, (key) => refusals.get(key)!);
     return body;
   };
 }
@@ -124,7 +124,7 @@ function sniperAsker(
   query: SniperQuery,
 ): (options: AskOptions) => Promise<Step<SniperState>> {
   const route = snipersRoute(query);
-  const parse = bodyReader(core, route);
+  const parse = bodyReader(core, query.pairAddress, route);
   let book = emptySniperBook(query.pairAddress);
   let epoch: number | undefined;
 

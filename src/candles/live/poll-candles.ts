@@ -150,7 +150,7 @@ class LiveCandles {
 
   #take(before: CandleBook, { book, changes, doubt, dropped }: Judgement, page: Page): Step<CandleState> {
     this.#book = book;
-    reportDropped(this.#core, this.#series, page, dropped);
+    reportDropped(this.#core, this.#series, page, dropped, "poll");
     this.#meter(before, changes, book.observedAt);
     const endsEarly = page.to < settledUntil(this.#rules, page.at);
     const isMore = endsEarly && doubt === undefined && book.finalUntil > before.finalUntil;

@@ -1,3 +1,4 @@
+import type { DroppedActivity } from "../../client/activity.js";
 import type { ClientCore } from "../../client/core.js";
 import type { Series } from "../../contract/model.js";
 import { ohlcvRoute } from "../../contract/routes.js";
@@ -9,6 +10,7 @@ export function reportDropped(
   series: Series,
   { from, to, refusal }: Page,
   rows: readonly (number | undefined)[],
+  reading: DroppedActivity["reading"],
 ): void {
   if (refusal === undefined) return;
   const url = ohlcvRoute({ ...series, from, to });
@@ -17,6 +19,9 @@ export function reportDropped(
       type: "dropped",
       at: core.scheduler.now(),
       what: "row",
+      reading,
+      pairAddress: series.pairAddress,
+      series,
       url,
       key: key ?? null,
       error: refusal,

@@ -123,7 +123,7 @@ export class HistoryReading {
     const common = {
       skipsRows: true,
       onDropped: (...[rows, page]: Parameters<NonNullable<Dropped>>) =>
-        reportDropped(this.#core, series, page, rows),
+        reportDropped(this.#core, series, page, rows, "history"),
     };
     if (this.#count > 0 && reached === undefined) {
       const query = { ...common, count: this.#count, until: () => this.#until, parts: found };
