@@ -4,7 +4,7 @@ import { FULL_PAGE } from "./candles/read/pages.js";
 import { windowStart } from "./candles/rules.js";
 import type { CallKind } from "./client/limits/quota.js";
 import { DEFAULT_COSTS } from "./client/limits/spending.js";
-import { toInstant } from "./contract/input.js";
+import { show, toInstant } from "./contract/input.js";
 import type { DateLike, Series } from "./contract/model.js";
 import { checkNames } from "./contract/names.js";
 import { InvalidInputError } from "./errors.js";
@@ -83,7 +83,7 @@ export function estimateCost(
 ): CostEstimate {
   if (typeof subscriptions !== "object" || typeof subscriptions?.[Symbol.iterator] !== "function") {
     const allowed = "a list of options for watchCandles and watchSnipers";
-    throw new InvalidInputError("subscriptions", allowed, "is not iterable");
+    throw new InvalidInputError("subscriptions", allowed, `is ${show(subscriptions)}, and not a list`);
   }
   checkNames(options, ["at"]);
   const at = options.at === undefined ? asyncScheduler.now() : toInstant("at", options.at);

@@ -54,7 +54,7 @@ describe("toInstant", () => {
   });
 
   it.each<[string, unknown, string]>([
-    ["no zone", "2024-02-29T00:00:00", '"2024-02-29T00:00:00"'],
+    ["no zone", "2024-02-29T00:00:00", '"2024-02-29T00:00:00", which has no zone: add Z for UTC'],
     ["30 February", "2024-02-30", '"2024-02-30"'],
     ["30 February with a time", "2024-02-30T12:00:00Z", '"2024-02-30T12:00:00Z"'],
     ["29 February of a common year", "2023-02-29", '"2023-02-29"'],
@@ -64,7 +64,7 @@ describe("toInstant", () => {
     ["day 0", "2024-01-00", '"2024-01-00"'],
     ["hour 25", "2024-01-01T25:00:00Z", '"2024-01-01T25:00:00Z"'],
     ["a month alone", "2024-02", '"2024-02"'],
-    ["seconds as a string", "1709164800", '"1709164800"'],
+    ["seconds as a string", "1709164800", '"1709164800", which is a text: give the number'],
     ["another notation", "29 Feb 2024 00:00 UTC", '"29 Feb 2024 00:00 UTC"'],
     ["nothing", "", '""'],
     ["an invalid Date", new Date(Number.NaN), "an invalid Date"],

@@ -1,4 +1,4 @@
-import { checkLimit, checkRange, checkSeries, checkSniperQuery, toInstant } from "../contract/input.js";
+import { checkLimit, checkRange, checkSeries, checkSniperQuery, show, toInstant } from "../contract/input.js";
 import type { OhlcvPage, OhlcvQuery, Series, SniperReport, Timeframe } from "../contract/model.js";
 import { checkNames, namesOf, SERIES_NAMES, SNIPER_NAMES } from "../contract/names.js";
 import type { RefusedRow } from "../contract/refused-row.js";
@@ -145,7 +145,7 @@ function checkSignal(options: CallOptions | undefined): AbortSignal | undefined 
   if (options !== undefined) checkNames(options, ["signal"]);
   const signal = options?.signal;
   if (signal === undefined || typeof signal?.addEventListener === "function") return signal;
-  throw new InvalidInputError("signal", "the signal of an AbortController", "is not an AbortSignal");
+  throw new InvalidInputError("signal", "the signal of an AbortController", `is ${show(signal)}`);
 }
 
 /** A page cut to what was asked for, and what it was served with. */

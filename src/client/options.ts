@@ -142,14 +142,15 @@ function checkBaseUrl(value: string | URL, insecure: boolean): string {
       "an https: URL without credentials, query or fragment (http: on loopback, or with insecure: true)",
       problem,
     );
-  if (typeof value !== "string" && !(value instanceof URL)) throw refused("is neither a string nor a URL");
+  if (typeof value !== "string" && !(value instanceof URL)) throw refused(`is ${withheld(value)}`);
   let url: URL;
   try {
     url = new URL(value);
   } catch {
-    throw refused("is not an absolute URL");
+    throw refused("is not an absolute URL, which begins with https://");
   }
-  if (url.protocol !== "https:" && url.protocol !== "http:") throw refused("has another protocol");
+  if (url.protocol !== "https:" && url.protocol !== "http:")
+    throw refused("begins with neither https: nor http:");
   if (url.username !== "" || url.password !== "") throw refused("carries credentials");
   if (/[?#]/.test(url.href)) throw refused("carries a query or a fragment");
   if (url.protocol === "http:" && !insecure && !isLoopback(url.hostname)) {
@@ -170,7 +171,9 @@ export function checkApiKey(value: unknown, parameter = "apiKey"): string {
       ? `is of type ${typeof value}`
       : value === ""
         ? "is empty"
-        : "holds other characters";
+        : /\s/.test(value)
+          ? "holds white space, such as a line break at its end"
+          : "holds characters beyond ASCII";
   const allowed = "one or more visible ASCII characters, without spaces";
   const more = parameter === "apiKey" ? ", or a function that gives them" : "";
   throw new InvalidInputError(parameter, allowed + more, problem);
@@ -252,5 +255,9 @@ function checkScheduler(
   if (typeof scheduler?.now === "function" && typeof scheduler.schedule === "function") {
     return fetch?.[SESSION]?.(scheduler) ?? scheduler;
   }
-  throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is not a scheduler");
+  throw new InvalidInputError(
+    "scheduler",
+    "an RxJS scheduler, with now and schedule",
+    "has no method now, or schedule",
+  );
 }

@@ -35,7 +35,15 @@ export function toInstant(parameter: string, value: DateLike): number {
     throw new InvalidInputError(parameter, DATE_ALLOWED, problem);
   }
   if (typeof ms === "number" && ms >= 0 && ms <= LATEST_INSTANT) return ms;
-  throw new InvalidInputError(parameter, DATE_ALLOWED, `is ${show(value)}`);
+  const hint =
+    typeof value !== "string"
+      ? ""
+      : /^\d+$/.test(value)
+        ? ", which is a text: give the number"
+        : parseIsoInstant(`${value}Z`) === undefined
+          ? ""
+          : ", which has no zone: add Z for UTC";
+  throw new InvalidInputError(parameter, DATE_ALLOWED, `is ${show(value)}${hint}`);
 }
 
 /** Throws an `InvalidInputError` unless `from` is before `to`. */

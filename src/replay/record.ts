@@ -78,11 +78,7 @@ function checkRecording(fetch: FetchLike, sink: unknown, options: RecordOptions)
   checkNames(options, ["scheduler"]);
   const { scheduler } = options;
   if (scheduler !== undefined && typeof scheduler?.now !== "function") {
-    throw new InvalidInputError(
-      "scheduler",
-      "an RxJS scheduler, with now and schedule",
-      "is not a scheduler",
-    );
+    throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "has no method now");
   }
   return scheduler;
 }

@@ -167,8 +167,9 @@ export function checkMethods(
 ): void {
   for (const [name, [part, method]] of Object.entries(parts)) {
     const has = typeof (part as Record<string, unknown> | undefined | null)?.[method] === "function";
-    if (!has)
-      throw new InvalidInputError(name, `an object with the method ${method}`, `has no method ${method}`);
+    if (has) continue;
+    if (method === "call") throw new InvalidInputError(name, "a function", `is of type ${typeof part}`);
+    throw new InvalidInputError(name, `an object with the method ${method}`, `has no method ${method}`);
   }
 }
 

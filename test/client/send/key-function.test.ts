@@ -105,19 +105,17 @@ describe("a function as the key", () => {
   });
 
   it.each<[string, unknown, string]>([
-    ["a space", "key with spaces", "holds other characters"],
+    ["a space", "key with spaces", "holds white space"],
     ["nothing", "", "is empty"],
     ["undefined", undefined, "is of type undefined"],
     ["a number", 5, "is of type number"],
-    ["a line feed", "key\r\nX-Other: 1", "holds other characters"],
+    ["a line feed", "key\r\nX-Other: 1", "holds white space"],
   ])("is checked when it gives a key: %s", async (_, key, problem) => {
     const apiKey = (() => key) as Give;
     const { client, clock, calls } = fakeClient(() => ({}), { apiKey, retry: false });
     const error = (await failure(settled(clock, client.ohlcvPage(QUERY)))) as Error;
     expect(error).toBeInstanceOf(NetworkError);
-    expect(error.message).toContain(
-      `apiKey() ${problem}; allowed: one or more visible ASCII characters, without spaces`,
-    );
+    expect(error.message).toContain(`apiKey() ${problem}`);
     expect(error.cause).toBeInstanceOf(InvalidInputError);
     expect(inspect(error)).not.toContain("with spaces");
     expect(calls).toEqual([]);
