@@ -62,12 +62,11 @@ export interface CandleWatch {
 export const DEFAULT_SETTLE = 1_000;
 /** Every poll reads what has not settled yet. */
 const LONGEST_SETTLE = 3_600_000;
+/** The longest history that is asked for by its number of candles. */
+const MOST_CANDLES = 100_000;
 const LONGEST_SETTLE_INTERVALS = 60;
 const LONGEST_DEFAULT_EVERY = 60_000;
 const SHORTEST_EVERY = 250;
-const MOST_CANDLES = 100_000;
-/** How far ahead of this machine's clock `since` may lie, in ms: that clock may be wrong. */
-const FURTHEST_AHEAD = 86_400_000;
 
 export const WATCH_NAMES = namesOf<WatchOptions>({
   since: true,
@@ -79,11 +78,8 @@ export const WATCH_NAMES = namesOf<WatchOptions>({
   whenMissing: true,
 });
 
-/**
- * Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. `now`: by any clock that is
- * right to a day; without it, `since` may lie ahead.
- */
-export function checkWatch(options: Series & WatchOptions, now = Number.POSITIVE_INFINITY): CandleWatch {
+/** Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. */
+export function checkWatch(options: Series & WatchOptions): CandleWatch {
   const series = checkSeries(options, [...SERIES_NAMES, ...WATCH_NAMES]);
   const weekStart = checkWeekStart(options.weekStart);
   const intervals = intervalsOf(series.timeframe, weekStart);
@@ -108,7 +104,7 @@ export function checkWatch(options: Series & WatchOptions, now = Number.POSITIVE
     weekStart,
     rules: { intervals, settle, revisionWindow },
     every,
-    since: checkSince(options.since, intervals.start, now + FURTHEST_AHEAD),
+    since: checkSince(options.since, intervals.start),
     fillGaps: checkFlag("fillGaps", options.fillGaps),
     whenMissing: checkWhenMissing(options.whenMissing),
     pollKey: `candles ${identity.join(" ")}`,
@@ -122,11 +118,7 @@ function checkEvery(every: number | "close" | undefined, standard: number): numb
   throw new InvalidInputError("every", allowed, `is ${show(every)}`);
 }
 
-function checkSince(
-  since: WatchOptions["since"],
-  floor: (instant: number) => number,
-  latest: number,
-): CandleWatch["since"] {
+function checkSince(since: WatchOptions["since"], floor: (instant: number) => number): CandleWatch["since"] {
   if (since === undefined) return undefined;
   if (typeof since === "object" && since !== null && !(since instanceof Date)) {
     checkNames(since, ["candles"], "since.");
@@ -134,10 +126,8 @@ function checkSince(
       candles: checkNumber("since.candles", since.candles, { min: 1, max: MOST_CANDLES, integer: true }),
     };
   }
-  const instant = toInstant("since", since);
-  const isCount = typeof since === "number" && since > 0 && since <= MOST_CANDLES;
-  if (!isCount && instant <= latest) return floor(instant);
-  const allowed = "an instant that has been, or { candles: n } for n candles";
-  const when = `${show(since)}${isCount ? ", which is an instant in 1970" : ", which is more than a day ahead"}`;
-  throw new InvalidInputError("since", allowed, `is ${when}`);
+  if (typeof since !== "number" || since <= 0 || since > MOST_CANDLES)
+    return floor(toInstant("since", since));
+  const allowed = `an instant, or { candles: ${since} } for so many candles`;
+  throw new InvalidInputError("since", allowed, `is ${since}, an instant in 1970`);
 }

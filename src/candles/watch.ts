@@ -56,8 +56,7 @@ import { CandleView, type ViewStep } from "./view/view.js";
  * ```
  */
 export function watchCandles(client: Client, options: Series & WatchOptions): Observable<CandleEvent> {
-  const core = coreOf(client);
-  return candleEvents(core, checkWatch(options, core.scheduler.now()));
+  return candleEvents(coreOf(client), checkWatch(options));
 }
 
 /** What `watchCandles` gives, its input checked. */

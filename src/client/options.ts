@@ -6,7 +6,7 @@ import { type ClientStore, SERVE, type ServableStore } from "./client-store.js";
 import type { RetryRules } from "./core.js";
 import type { RateLimit } from "./limits/budget.js";
 import type { Quota } from "./limits/quota.js";
-import type { KeyFunction } from "./send/keys.js";
+import { checkApiKey, type KeyFunction } from "./send/keys.js";
 import { type FetchLike, keepAliveFetch, SESSION, type SessionFetch } from "./send/transport.js";
 
 /** What `createClient` takes. */
@@ -161,22 +161,6 @@ function checkBaseUrl(value: string | URL, insecure: boolean): string {
 
 function isLoopback(hostname: string): boolean {
   return /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
-}
-
-/** Errors do not show the value. */
-export function checkApiKey(value: unknown, parameter = "apiKey"): string {
-  if (typeof value === "string" && /^[\x21-\x7e]+$/.test(value)) return value;
-  const problem =
-    typeof value !== "string"
-      ? `is of type ${typeof value}`
-      : value === ""
-        ? "is empty"
-        : /\s/.test(value)
-          ? "holds white space, such as a line break at its end"
-          : "holds characters beyond ASCII";
-  const allowed = "one or more visible ASCII characters, without spaces";
-  const more = parameter === "apiKey" ? ", or a function that gives them" : "";
-  throw new InvalidInputError(parameter, allowed + more, problem);
 }
 
 function checkRetry(retry: ClientOptions["retry"] = {}): RetryRules {

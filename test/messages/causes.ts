@@ -163,7 +163,6 @@ const CALLS: readonly Cause[] = [
   cause("since as a number in a text", '"1704456000000"', watched({ since: "1704456000000" })),
   cause("since as a day of a month that it has not", '"2024-02-30"', watched({ since: "2024-02-30" })),
   cause("since as a Date that is none", "an invalid Date", watched({ since: new Date("x") })),
-  cause("since in years to come", "9000-01-01", watched({ since: "9000-01-01" })),
   cause("intervall", "interval", watched({ interval: 5 })),
   cause("the end of a download before its start", "2024-01-06", () =>
     fetchCandles(client, { ...RANGE, to: "2024-01-04", from: "2024-01-06" }),

@@ -1,9 +1,25 @@
-import { checkApiKey } from "../options.js";
+import { InvalidInputError } from "../../errors.js";
 import type { SecretFinder } from "./find-secret.js";
 import { type SessionRequest, STALE } from "./transport.js";
 
 /** Gives the key of a request. */
 export type KeyFunction = () => string | Promise<string>;
+
+/** The checked key. Errors do not show it. */
+export function checkApiKey(value: unknown, parameter = "apiKey"): string {
+  if (typeof value === "string" && /^[\x21-\x7e]+$/.test(value)) return value;
+  const problem =
+    typeof value !== "string"
+      ? `is of type ${typeof value}`
+      : value === ""
+        ? "is empty"
+        : /\s/.test(value)
+          ? "holds white space, such as a line break at its end"
+          : "holds characters beyond ASCII";
+  const allowed = "one or more visible ASCII characters, without spaces";
+  const more = parameter === "apiKey" ? ", or a function that gives them" : "";
+  throw new InvalidInputError(parameter, allowed + more, problem);
+}
 
 /** How many keys are looked for in texts, besides those of requests under way. */
 const KEPT_KEYS = 16;
