@@ -213,14 +213,20 @@ export class NetworkError extends PairstreamError {
 export class ContractError extends PairstreamError {
   override readonly name = "ContractError";
 
+  /** The message in the answer, shortened, where it has one. */
+  declare readonly said?: string;
+
   constructor(
     /** The path in the body, such as `["result", 3, "open"]`; empty for the body as a whole. */
     readonly path: (string | number)[],
     /** What is wrong with the value at that path. */
     readonly issue: string,
-    options?: ErrorOptions,
+    options: ErrorOptions & { readonly said?: string | undefined } = {},
   ) {
-    super(`The answer breaks the contract at ${formatPath(path)}: ${issue}`, options);
+    const { said } = options;
+    const flaw = `answer breaks the contract at ${formatPath(path)}: ${issue}`;
+    super(said === undefined ? `The ${flaw}` : `“${said}”: the ${flaw}`, options);
+    if (said !== undefined) this.said = said;
   }
 }
 

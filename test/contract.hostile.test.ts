@@ -198,12 +198,19 @@ describe("an answer with no field of the contract", () => {
     '{"message":["upstream timed out","x"]}',
     '{"Result":[]}',
   ])("is none: %s", (text) => {
-    const says = text.includes("upstream") ? "; its message is “upstream timed out”" : "";
-    expect(refusalOf(() => readPage(text))).toMatchObject({ path: ["page"], issue: `not a number${says}` });
-    expect(refusalOf(() => readSniperBody(text))).toMatchObject({
+    const said = text.includes("upstream") ? "upstream timed out" : undefined;
+    const page = refusalOf(() => readPage(text));
+    expect(page).toMatchObject({ path: ["page"], issue: "not a number" });
+    const report = refusalOf(() => readSniperBody(text));
+    expect(report).toMatchObject({
       path: [],
-      issue: `has none of blockNumber, blockTimestamp, transactionHash, result${says}`,
+      issue: "has none of blockNumber, blockTimestamp, transactionHash, result",
     });
+    for (const error of [page, report]) {
+      expect(error.said).toBe(said);
+      // What the service says stands first.
+      expect(error.message).toMatch(said ? /^“upstream timed out”: the answer breaks/ : /^The answer breaks/);
+    }
   });
 
   it("is not quoted at length", () => {

@@ -17,6 +17,7 @@ import { Keys } from "./send/keys.js";
 import { redactorWith } from "./send/redact.js";
 import { Sender } from "./send/request.js";
 import { mostPagesOf, pageFactsOf, walkOf, walkToLeave } from "./send/walk.js";
+import { warnerOf } from "./warn.js";
 
 /**
  * Makes a client, which every stream and call uses. It opens no connection and sets no timer before the first call or
@@ -68,6 +69,7 @@ export function createClient(options: ClientOptions): Client {
     walk: (walk) => walkOf(core.send, walk),
     metering: new Metering(),
     shared: new Map(),
+    warner: warnerOf(settings, redact),
     pairs: new KnownPairs(),
     store: settings.store?.[SERVE](means),
   };

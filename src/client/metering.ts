@@ -1,11 +1,8 @@
 import { type Observable, Subject } from "rxjs";
-import type { Series, Timeframe } from "../contract/model.js";
+import type { Series } from "../contract/model.js";
 
 /** Whose answers a poll asks for; without a timeframe those are snipers. */
-export interface PolledFeed {
-  readonly pairAddress: string;
-  readonly timeframe?: Timeframe;
-}
+export type PolledFeed = Readonly<Series> | { readonly pairAddress: string; readonly timeframe?: undefined };
 
 /** A poll that runs. */
 export interface RunningPoll {

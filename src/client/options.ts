@@ -1,7 +1,8 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { checkFlag, checkNumber, LONGEST_DELAY, show } from "../contract/input.js";
+import type { Series } from "../contract/model.js";
 import { checkNames, namesOf } from "../contract/names.js";
-import { InvalidInputError } from "../errors.js";
+import { type AnyPairstreamError, InvalidInputError } from "../errors.js";
 import { type ClientStore, SERVE, type ServableStore } from "./client-store.js";
 import type { RetryRules } from "./core.js";
 import type { RateLimit } from "./limits/budget.js";
@@ -73,6 +74,27 @@ export interface ClientOptions {
    * Default: none. It cannot be combined with a `fetch` that records or replays.
    */
   store?: ClientStore;
+  /**
+   * Gets a message, on one line and without the key, when a stream is in trouble, and when it is well again: once a trouble,
+   * and once for all who share its poll. A stream that has not begun is in trouble with its first attempt that fails, or
+   * after 10 s without an answer; later a minute counts. `false`: no messages. Default: a warning of the process, at most
+   * ten a minute, or `console.warn` where there is none. A replay is silent. See the document about errors.
+   */
+  warn?:
+    | ((
+        message: string,
+        trouble: {
+          /** The candles that are watched; absent for snipers. */
+          readonly series?: Series;
+          /** The pair that is watched. */
+          readonly pairAddress?: string;
+          /** What went wrong; absent where nothing failed, such as when it is well again. */
+          readonly error?: AnyPairstreamError;
+          /** Failures in a row, what is under way included; 0 where there are none. */
+          readonly failures: number;
+        },
+      ) => void)
+    | false;
 }
 
 /** The options, checked and complete. */
@@ -87,6 +109,10 @@ export interface Settings {
   readonly quota: Quota | undefined;
   readonly scheduler: SchedulerLike;
   readonly store: ServableStore | undefined;
+  /** As in the options; `false` for a replay. */
+  readonly warn: ClientOptions["warn"];
+  /** The scheduler of the options, also where a session has one of its own. */
+  readonly clock: SchedulerLike;
 }
 
 const OPTION_NAMES = namesOf<ClientOptions>({
@@ -100,6 +126,7 @@ const OPTION_NAMES = namesOf<ClientOptions>({
   quota: true,
   scheduler: true,
   store: true,
+  warn: true,
 });
 const MOST_ATTEMPTS = 100;
 const MOST_REQUESTS = 10_000;
@@ -125,6 +152,8 @@ export function checkOptions(options: ClientOptions): Settings {
     scheduler: checkScheduler(options.scheduler, fetch),
     fetch: fetch ?? keepAliveFetch(),
     store: checkStore(options.store, fetch),
+    warn: checkWarn(options.warn, fetch),
+    clock: options.scheduler ?? asyncScheduler,
   };
 }
 
@@ -230,6 +259,13 @@ function checkStore(
   if (fetch?.[SESSION] === undefined) return store as ServableStore;
   const problem = "is given, and a tape does not hold what comes from it";
   throw new InvalidInputError("store", "no store where fetch records or replays", problem);
+}
+
+function checkWarn(warn: ClientOptions["warn"], fetch: SessionFetch | undefined): ClientOptions["warn"] {
+  if (warn !== undefined && warn !== false && typeof warn !== "function") {
+    throw new InvalidInputError("warn", "a function, or false", `is ${withheld(warn)}`);
+  }
+  return fetch?.[SESSION]?.isReplay ? false : warn;
 }
 
 function checkScheduler(

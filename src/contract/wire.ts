@@ -248,7 +248,7 @@ function refusalOf(body: unknown, { path, issue }: Flaw): ContractError {
   if (typeof first !== "string" || first === "") return new ContractError([...path], issue);
   return quoting(first, (kept, quote) => {
     const said = shortened(quote(kept, SHOWN + 1), SHOWN);
-    return new ContractError([...path], `${issue}; its message is “${said}”`);
+    return new ContractError([...path], issue, { said });
   });
 }
 

@@ -73,17 +73,16 @@ export function replayExchanges(lines: Iterable<string>): Tape {
   const { lines: read, cut } = readTape(lines);
   const player = new Player(read, cut);
   const fetch: FetchLike = (url, init) => player.ask(url, init);
+  const join = (scheduler: SchedulerLike) => {
+    if (scheduler === player.clock) return player.join();
+    throw new InvalidInputError(
+      "scheduler",
+      "the scheduler of the tape whose fetch is given",
+      "is another one",
+    );
+  };
   return Object.freeze({
-    fetch: Object.assign(fetch, {
-      [SESSION]: (scheduler: SchedulerLike) => {
-        if (scheduler === player.clock) return player.join();
-        throw new InvalidInputError(
-          "scheduler",
-          "the scheduler of the tape whose fetch is given",
-          "is another one",
-        );
-      },
-    }),
+    fetch: Object.assign(fetch, { [SESSION]: Object.assign(join, { isReplay: true }) }),
     scheduler: player.clock,
     run: () => player.run(),
   });

@@ -187,15 +187,26 @@ describe("a row that breaks the contract", () => {
 });
 
 describe("rows that all break the contract", () => {
-  it("stall the stream, as weeks that start on another day do, and the status says what is wrong", async () => {
+  it("end the stream after a minute, as weeks that start on another day do, and say what is wrong", async () => {
     const world = new World({ start: at("12:00:10"), weekStart: "thursday" });
     world.swapsEvery(3_600_000, at("00:00:00") - 40 * 86_400_000, at("23:00:00"));
     const statuses: FeedStatus[] = [];
     const weeks = { ...MINUTES, timeframe: "1w" } as const;
-    watchFeedStatus(world.client, weeks).subscribe((status) => statuses.push(status));
-    await world.clock.advanceTo(at("12:02:10"));
-    expect(statuses.at(-1)).toMatchObject({ state: "stalled", lastError: { name: "ContractError" } });
-    expect(statuses.at(-1)!.lastError!.message).toContain("see weekStart");
+    const errors: PairstreamError[] = [];
+    watchFeedStatus(world.client, weeks).subscribe({
+      next: (status) => statuses.push(status),
+      error: (error) => errors.push(error),
+    });
+    await world.clock.advanceTo(at("12:01:00"));
+    expect(statuses.at(-1)).toMatchObject({ state: "starting", lastError: { name: "ContractError" } });
+    expect(errors).toEqual([]);
+    await world.clock.advanceTo(at("12:01:25"));
+    expect(errors).toMatchObject([
+      { name: "ContractError", message: expect.stringContaining("see weekStart") },
+    ]);
+    // Each question has three attempts; none is sent to search further.
+    expect(world.asked.length).toBeLessThanOrEqual(15);
+    expect(world.clock.pending).toBe(0);
   });
 });
 

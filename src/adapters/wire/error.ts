@@ -23,6 +23,7 @@ export const wireError = z.object({
   timeout: z.optional(z.number()),
   path: z.optional(z.array(z.union([z.string(), z.number()]))),
   issue: z.optional(z.string()),
+  said: z.optional(z.string()),
   parameter: z.optional(z.string()),
   allowed: z.optional(z.string()),
 });
@@ -54,7 +55,10 @@ export function toWireError(error: unknown): WireError {
     return { name, message: isRedirect ? `The service answered with status ${status}` : message, status };
   }
   if (error instanceof TimeoutError) return { name, message, timeout: error.timeout };
-  if (error instanceof ContractError) return { name, message, path: error.path, issue: error.issue };
+  if (error instanceof ContractError) {
+    const { path, issue, said } = error;
+    return { name, message, path, issue, ...(said === undefined ? {} : { said }) };
+  }
   if (error instanceof InvalidInputError) {
     return { name, message, parameter: error.parameter, allowed: error.allowed };
   }
@@ -82,6 +86,7 @@ export function fromWireError(wire: WireError): AnyPairstreamError {
       return new ContractError(
         (wire.path ?? []).map((key) => (typeof key === "string" ? printable(key) : key)),
         printable(wire.issue ?? message),
+        { said: wire.said && printable(wire.said) },
       );
     case "InvalidInputError": {
       const [parameter, allowed] = [printable(wire.parameter ?? ""), printable(wire.allowed ?? "")];

@@ -125,7 +125,7 @@ export class SeriesPages {
   }
 
   /** What the service shows of a range. */
-  async ask(wanted: Wanted, { priority, signal }: ReadOptions): Promise<Page | undefined> {
+  async ask(wanted: Wanted, { priority, signal, tell }: ReadOptions): Promise<Page | undefined> {
     const { from, anchors, endAt, mostCandles = Number.POSITIVE_INFINITY } = wanted;
     const intervals = this.#intervals;
     const start = this.#startOf(wanted);
@@ -159,6 +159,7 @@ export class SeriesPages {
       next: ({ served }) => served,
       mostPages: () => mostPagesOf(intervals, start, end()),
       needsClock: true,
+      tell,
     });
     try {
       for await (const { value, observedAt, epoch, isInDoubt: isDoubtful, cursor } of walk) {

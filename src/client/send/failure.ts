@@ -50,7 +50,7 @@ export function httpError(
       body,
     );
   }
-  const message = `${answered}, ${said === "" ? "without a message" : `“${shown(said)}”`}`;
+  const message = said === "" ? `${answered}, without a message` : `“${shown(said)}”: ${answered}`;
   if (status === 429) return new RateLimitError(message, body, hintOf(answer, now));
   if (status === 401 && SPENT_QUOTA.test(said || body))
     return new QuotaExceededError(message, body, resetOf(answer, now));

@@ -66,9 +66,13 @@ export function redactorWith(finder: SecretFinder): Redactor {
   const contractError = (error: ContractError) => {
     const path = error.path.map((key) => (typeof key === "string" ? text(key) : key));
     const issue = text(error.issue);
+    const said = error.said && text(error.said);
     const inner = error.cause === undefined ? undefined : cause(error.cause);
-    const isClean = issue === error.issue && inner === error.cause && String(path) === String(error.path);
-    return isClean ? error : new ContractError(path, issue, inner === undefined ? {} : { cause: inner });
+    const isSame = issue === error.issue && said === error.said;
+    const isClean = isSame && inner === error.cause && String(path) === String(error.path);
+    return isClean
+      ? error
+      : new ContractError(path, issue, inner === undefined ? { said } : { cause: inner, said });
   };
   return { text, route, body, quote, cause, contractError };
 }

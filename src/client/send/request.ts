@@ -95,6 +95,7 @@ export class Sender {
       if ("value" in came) {
         const { bounds, isConfirmed } = this.clock;
         answers += 1;
+        ask.tell?.({ type: "answer" });
         if (!ask.needsClock || bounds === undefined || isConfirmed || answers >= CLOCK_READS) return came;
         [attempt, resends] = [1, 0];
         continue;
@@ -111,6 +112,7 @@ export class Sender {
       if (isResent) resends += 1;
       else {
         attempt += 1;
+        ask.tell?.({ type: "attempt", error, again: delay });
         await sleepUntil(scheduler, at + delay, ask.signal);
       }
     }
@@ -138,6 +140,7 @@ export class Sender {
       for (const count of [end, ...counts]) count(at);
     };
     this.activity.emit(() => ({ type: "request", at: sent, url: route, attempt, priority }));
+    ask.tell?.({ type: "sent" });
     const take = (ended: Answer | NoAnswer) => {
       const { received } = ended;
       const answer = "why" in ended ? undefined : ended;
@@ -207,7 +210,10 @@ export class Sender {
     if (why === "timeout") {
       const { timeout } = this.settings;
       const problem = isUnsent ? unsent : "was not answered in full";
-      const error = new TimeoutError(`${asked} ${problem} within ${timeout} ms`, timeout);
+      const error = new TimeoutError(
+        `${asked} ${problem} within ${timeout} ms, the client's timeout`,
+        timeout,
+      );
       return { route, error, at };
     }
     const cause = this.redact.cause(thrown);

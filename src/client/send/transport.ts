@@ -49,7 +49,9 @@ export const KEY_HEADER = "X-API-Key";
 export const SESSION = Symbol();
 
 /** A `fetch` that may have a scheduler for its client, in place of the client's own. */
-export type SessionFetch = FetchLike & { [SESSION]?: (scheduler: SchedulerLike) => SchedulerLike };
+export type SessionFetch = FetchLike & {
+  [SESSION]?: ((scheduler: SchedulerLike) => SchedulerLike) & { readonly isReplay?: boolean };
+};
 
 type Init = Parameters<FetchLike>[1];
 
