@@ -132,9 +132,14 @@ describe("checkSeries", () => {
     ["network", "testnet", "mainnet, devnet", '"testnet"'],
     ["network", undefined, "mainnet, devnet", "undefined"],
     ["timeframe", "2h", TIMEFRAME_CHOICES, '"2h"'],
-    ["timeframe", "1m", TIMEFRAME_CHOICES, '"1m"'],
+    ["timeframe", "1m", TIMEFRAME_CHOICES, '"1m" (did you mean "1min"?)'],
+    ["timeframe", "30m", TIMEFRAME_CHOICES, '"30m" (did you mean "30min"?)'],
+    ["timeframe", "1D", TIMEFRAME_CHOICES, '"1D" (did you mean "1d"?)'],
+    ["timeframe", "1", TIMEFRAME_CHOICES, '"1"'],
+    ["timeframe", "", TIMEFRAME_CHOICES, '""'],
+    ["network", "main", "mainnet, devnet", '"main" (did you mean "mainnet"?)'],
     ["timeframe", ["1h"], TIMEFRAME_CHOICES, "an object"],
-    ["currency", "USD", "usd, native", '"USD"'],
+    ["currency", "USD", "usd, native", '"USD" (did you mean "usd"?)'],
     ["currency", null, "usd, native", "null"],
   ])("refuses a %s of %s", (parameter, value, allowed, shown) => {
     expect(refusal(() => checkSeries({ ...SERIES, [parameter]: any(value) }))).toEqual({

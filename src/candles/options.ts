@@ -62,6 +62,8 @@ export interface CandleWatch {
 export const DEFAULT_SETTLE = 1_000;
 /** Every poll reads what has not settled yet. */
 const LONGEST_SETTLE = 3_600_000;
+/** How far ahead of the own clock an instant may lie that has come by the service's, in ms. */
+const CLOCK_SLACK = 86_400_000;
 /** The longest history that is asked for by its number of candles. */
 const MOST_CANDLES = 100_000;
 const LONGEST_SETTLE_INTERVALS = 60;
@@ -78,8 +80,11 @@ export const WATCH_NAMES = namesOf<WatchOptions>({
   whenMissing: true,
 });
 
-/** Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. */
-export function checkWatch(options: Series & WatchOptions): CandleWatch {
+/**
+ * Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. `now`: by the scheduler,
+ * where a `since` that has not come yet is to be refused.
+ */
+export function checkWatch(options: Series & WatchOptions, now = Number.POSITIVE_INFINITY): CandleWatch {
   const series = checkSeries(options, [...SERIES_NAMES, ...WATCH_NAMES]);
   const weekStart = checkWeekStart(options.weekStart);
   const intervals = intervalsOf(series.timeframe, weekStart);
@@ -104,7 +109,7 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
     weekStart,
     rules: { intervals, settle, revisionWindow },
     every,
-    since: checkSince(options.since, intervals.start),
+    since: checkSince(options.since, intervals.start, now),
     fillGaps: checkFlag("fillGaps", options.fillGaps),
     whenMissing: checkWhenMissing(options.whenMissing),
     pollKey: `candles ${identity.join(" ")}`,
@@ -118,7 +123,11 @@ function checkEvery(every: number | "close" | undefined, standard: number): numb
   throw new InvalidInputError("every", allowed, `is ${show(every)}`);
 }
 
-function checkSince(since: WatchOptions["since"], floor: (instant: number) => number): CandleWatch["since"] {
+function checkSince(
+  since: WatchOptions["since"],
+  floor: (instant: number) => number,
+  now: number,
+): CandleWatch["since"] {
   if (since === undefined) return undefined;
   if (typeof since === "object" && since !== null && !(since instanceof Date)) {
     checkNames(since, ["candles"], "since.");
@@ -126,8 +135,12 @@ function checkSince(since: WatchOptions["since"], floor: (instant: number) => nu
       candles: checkNumber("since.candles", since.candles, { min: 1, max: MOST_CANDLES, integer: true }),
     };
   }
-  if (typeof since !== "number" || since <= 0 || since > MOST_CANDLES)
-    return floor(toInstant("since", since));
+  if (typeof since !== "number" || since <= 0 || since > MOST_CANDLES) {
+    const instant = toInstant("since", since);
+    if (instant <= now + CLOCK_SLACK) return floor(instant);
+    const problem = `is ${new Date(instant).toISOString()}, and it is ${new Date(now).toISOString()}`;
+    throw new InvalidInputError("since", "an instant that has come", problem);
+  }
   const allowed = `an instant, or { candles: ${since} } for so many candles`;
   throw new InvalidInputError("since", allowed, `is ${since}, an instant in 1970`);
 }

@@ -56,7 +56,8 @@ import { CandleView, type ViewStep } from "./view/view.js";
  * ```
  */
 export function watchCandles(client: Client, options: Series & WatchOptions): Observable<CandleEvent> {
-  return candleEvents(coreOf(client), checkWatch(options));
+  const core = coreOf(client);
+  return candleEvents(core, checkWatch(options, core.scheduler.now()));
 }
 
 /** What `watchCandles` gives, its input checked. */

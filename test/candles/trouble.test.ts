@@ -109,6 +109,20 @@ describe("a stream outlives", () => {
     await world.clock.advanceBy(21_000);
     expect(statuses.at(-1)!.state).toBe("live");
   });
+
+  it("a spent quota, with one probe when the service says that units come back", async () => {
+    const { world, statuses } = watched("12:00:10");
+    world.swapsEvery(60_000, at("11:00:00"), at("13:00:00"));
+    await world.clock.advanceTo(at("12:01:10"));
+    const requests = world.asked.length;
+    world.interfere = () => answered(401, { message: "usage has been consumed" }, { "retry-after": "1200" });
+    await world.clock.advanceTo(at("12:21:00"));
+    expect(world.asked.length - requests).toBe(1);
+    expect(statuses.at(-1)).toMatchObject({ state: "stalled", lastError: { name: "QuotaExceededError" } });
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("12:23:30"));
+    expect(statuses.at(-1)!.state).toBe("live");
+  });
 });
 
 describe("what retrying cannot mend ends a stream", () => {

@@ -173,6 +173,17 @@ export function checkMethods(
   }
 }
 
+/** Refuses a series of another kind, in whose place the chart would show nothing, and would say so only in its own words. */
+export function checkKind(
+  name: string,
+  series: { seriesType?(): string } | undefined,
+  kinds: readonly string[],
+): void {
+  const kind = series?.seriesType?.();
+  if (kind === undefined || kinds.includes(kind)) return;
+  throw new InvalidInputError(name, `a series of the kind ${kinds.join(" or ")}`, `is of the kind ${kind}`);
+}
+
 /** The chart counts seconds. */
 export function timeOf({ timestamp }: Row): UTCTimestamp {
   return (timestamp / 1_000) as UTCTimestamp;

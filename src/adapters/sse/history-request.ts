@@ -2,28 +2,20 @@ import * as z from "zod/mini";
 import { type CheckedHistory, checkHistory, type HistoryQuery } from "../../candles/history.js";
 import type { CallOptions } from "../../client/core.js";
 import type { Candle, Series } from "../../contract/model.js";
-import { printableLines, shortened } from "../../contract/quote.js";
+import { shortened } from "../../contract/quote.js";
 import { listOf } from "../../contract/schemas.js";
-import {
-  AuthenticationError,
-  ContractError,
-  HttpError,
-  NetworkError,
-  PairstreamError,
-  RateLimitError,
-  TimeoutError,
-} from "../../errors.js";
+import { ContractError, HttpError, NetworkError, PairstreamError, TimeoutError } from "../../errors.js";
 import { fromWireError, wireError } from "../wire/error.js";
 import { candle } from "../wire/model.js";
 import { readWire } from "../wire/read.js";
 import type { GatewayFetch, ReceiverOptions } from "./options.js";
+import { refusedBy } from "./refused.js";
 import { SilenceWatch } from "./silence.js";
 
 /** The longest answer that is read, and the longest refusal, in bytes. */
 const LONGEST_ANSWER = 16 * 1024 * 1024;
 const LONGEST_REFUSAL = 10_000;
-/** How much of a refusal, and of a transport's message, an error holds, in characters. */
-const LONGEST_BODY = 1_000;
+/** How much of a transport's message an error holds, in characters. */
 const LONGEST_REASON = 300;
 /** How long silence is borne, in ms: a gateway may have to read for as long. */
 const SILENCE = 60_000;
@@ -115,17 +107,12 @@ async function textOf({ body }: Response, longest: number, watch: SilenceWatch):
 
 /** The error behind a refusal: of the class that the gateway names, or of that of its status. */
 async function refusalOf(response: Response, address: string, watch: SilenceWatch): Promise<PairstreamError> {
-  const { status, headers } = response;
+  const { status } = response;
   const text = await textOf(response, LONGEST_REFUSAL, watch);
-  const body = printableLines(text).slice(0, LONGEST_BODY);
-  const message = `${address} answered with status ${status}`;
   const known = namedError(text);
   if (known !== undefined && !(known instanceof HttpError)) return known;
   if (known instanceof HttpError && known.status !== status) return known;
-  if (status === 401 || status === 403) return new AuthenticationError(message, status, body);
-  if (status !== 429) return new HttpError(message, status, body);
-  const hint = headers.get("retry-after") ?? "";
-  return new RateLimitError(message, body, /^\d{1,9}$/.test(hint) ? Number(hint) * 1_000 : undefined);
+  return refusedBy(address, response, text);
 }
 
 /** The error in the gateway's JSON; `undefined` where that is something else, as from a proxy before it. */

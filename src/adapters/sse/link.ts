@@ -1,20 +1,11 @@
 import type { EventSourceParser } from "eventsource-parser";
-import { printableLines, shortened } from "../../contract/quote.js";
-import {
-  AuthenticationError,
-  ContractError,
-  HttpError,
-  NetworkError,
-  PairstreamError,
-  RateLimitError,
-  TimeoutError,
-} from "../../errors.js";
+import { shortened } from "../../contract/quote.js";
+import { ContractError, type HttpError, NetworkError, PairstreamError, TimeoutError } from "../../errors.js";
 import type { ParsedMessage } from "./mirror.js";
 import type { ReceiverOptions } from "./options.js";
+import { LONGEST_BODY, refusedBy } from "./refused.js";
 import { SilenceWatch } from "./silence.js";
 
-/** How much of the body of a refusal an error holds, in characters. */
-const LONGEST_BODY = 1_000;
 /** The longest message that is accepted, in characters. */
 const LONGEST_MESSAGE = 32 * 1024 * 1024;
 /** The most lines that a message may have; a channel's messages have three. */
@@ -136,21 +127,16 @@ export class Link {
   }
 
   async #refusal(
-    { status, headers }: Response,
+    response: Response,
     reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
   ): Promise<HttpError> {
-    let body = "";
-    while (reader !== undefined && body.length < LONGEST_BODY) {
+    let text = "";
+    while (reader !== undefined && text.length < LONGEST_BODY) {
       const { done, value } = await this.#silence.race(reader.read());
       if (done) break;
-      body += this.#decoder.decode(value, { stream: true });
+      text += this.#decoder.decode(value, { stream: true });
     }
-    body = printableLines(body).slice(0, LONGEST_BODY);
-    const message = `${this.#address} answered with status ${status}`;
-    if (status === 401 || status === 403) return new AuthenticationError(message, status, body);
-    if (status !== 429) return new HttpError(message, status, body);
-    const hint = headers.get("retry-after") ?? "";
-    return new RateLimitError(message, body, /^\d+$/.test(hint) ? Number(hint) * 1_000 : undefined);
+    return refusedBy(this.#address, response, text);
   }
 }
 

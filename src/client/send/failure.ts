@@ -40,6 +40,7 @@ export function httpError(
   );
   const shown = (told: string) => shortened(redact.quote(told, LONGEST_TOLD), LONGEST_MESSAGE);
   const answered = `GET ${path} was answered with status ${status}`;
+  const advice = status in ADVICE ? `; check ${ADVICE[status]}` : "";
   // A browser shows a redirect as status 0, and hides the rest.
   if (status === 0 || (status >= 300 && status < 400)) {
     const target = answer.header("location");
@@ -55,10 +56,19 @@ export function httpError(
   if (status === 401 && SPENT_QUOTA.test(said || body))
     return new QuotaExceededError(message, body, resetOf(answer, now));
   if (status === 401 || status === 403 || status === 424)
-    return new AuthenticationError(message, status, body);
-  return new HttpError(message, status, body);
+    return new AuthenticationError(message + advice, status, body);
+  return new HttpError(message + advice, status, body);
 }
 
+/** What to check where retrying cannot help, by status. */
+const ADVICE: Readonly<Record<number, string>> = {
+  401: "apiKey",
+  402: "what the plan of the key includes",
+  403: "apiKey, and what its plan includes",
+  404: "pairAddress, network and baseUrl",
+  410: "baseUrl",
+  424: "apiKey",
+};
 const SPENT_QUOTA = /usage has been consumed|quota/i;
 
 /** The `message` of an error's body, a text or several; empty without one. */

@@ -29,6 +29,16 @@ describe("what another attempt cannot mend", () => {
     expect(gateway.timers).toBe(0);
   });
 
+  it("is said in the words of whoever refuses, where they are a gateway's", async () => {
+    const gateway = new Gateway();
+    const body = { error: { name: "HttpError", message: "These candles are not served here", status: 403 } };
+    gateway.answer = () => Response.json(body, { status: 403 });
+    const { error } = await gateway.receive();
+    expect((error as Error).message).toMatch(
+      /^“These candles are not served here”: http:.* answered with status 403$/,
+    );
+  });
+
   it.each([[401], [403], [400], [410]])("is a status %i later", async (status) => {
     const gateway = new Gateway();
     const seen = await gateway.receive();

@@ -148,7 +148,7 @@ describe("errors", () => {
     );
     for (const body of ["<html>no</html>", "", "null", "7", "[]", says(7), says({ a: 1 })]) {
       expect((await errorFor({ status: 404, body })).message).toMatch(
-        /\/ohlcv was answered with status 404, without a message$/,
+        /\/ohlcv was answered with status 404, without a message; check pairAddress, network and baseUrl$/,
       );
     }
   });
