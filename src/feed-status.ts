@@ -83,7 +83,7 @@ export function watchFeedStatus(
 ): Observable<FeedStatus> {
   const core = coreOf(client);
   const statuses = isCandleWatch(options)
-    ? candleStatus(core, checkWatch(options, core.scheduler.now()))
+    ? candleStatus(core, checkWatch(options))
     : sniperStatus(core, checkSniperWatch(options));
   return statuses.pipe(distinctUntilChanged(isSameStatus));
 }

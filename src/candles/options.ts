@@ -37,9 +37,10 @@ export interface WatchOptions {
   weekStart?: WeekStart;
   /**
    * What to do while the service does not know the pair and answers 404, as it does for young pairs. `"fail"`, the default:
-   * polls as usual, at most a minute apart, and errors after three such answers, if the first is at least a minute ago.
+   * polls as usual, at most half a minute apart, and errors after three such answers, if the first is at least a minute ago.
    * `"wait"`: polls again after a minute, then after twice as long each time, up to an hour, without end. Each subscriber
-   * has its own. It holds until the first successful answer: after that a 404 is a temporary failure.
+   * has its own. It holds until the first successful answer: after that a 404 is a temporary failure. An answer of which
+   * nothing can be read counts as a 404 does.
    */
   whenMissing?: "fail" | "wait";
 }
@@ -62,8 +63,6 @@ export interface CandleWatch {
 export const DEFAULT_SETTLE = 1_000;
 /** Every poll reads what has not settled yet. */
 const LONGEST_SETTLE = 3_600_000;
-/** How far ahead of the own clock an instant may lie that has come by the service's, in ms. */
-const CLOCK_SLACK = 86_400_000;
 /** The longest history that is asked for by its number of candles. */
 const MOST_CANDLES = 100_000;
 const LONGEST_SETTLE_INTERVALS = 60;
@@ -80,11 +79,8 @@ export const WATCH_NAMES = namesOf<WatchOptions>({
   whenMissing: true,
 });
 
-/**
- * Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. `now`: by the scheduler,
- * where a `since` that has not come yet is to be refused.
- */
-export function checkWatch(options: Series & WatchOptions, now = Number.POSITIVE_INFINITY): CandleWatch {
+/** Checks what a user has asked to watch; throws an `InvalidInputError` that says what is allowed. */
+export function checkWatch(options: Series & WatchOptions): CandleWatch {
   const series = checkSeries(options, [...SERIES_NAMES, ...WATCH_NAMES]);
   const weekStart = checkWeekStart(options.weekStart);
   const intervals = intervalsOf(series.timeframe, weekStart);
@@ -109,7 +105,7 @@ export function checkWatch(options: Series & WatchOptions, now = Number.POSITIVE
     weekStart,
     rules: { intervals, settle, revisionWindow },
     every,
-    since: checkSince(options.since, intervals.start, now),
+    since: checkSince(options.since, intervals.start),
     fillGaps: checkFlag("fillGaps", options.fillGaps),
     whenMissing: checkWhenMissing(options.whenMissing),
     pollKey: `candles ${identity.join(" ")}`,
@@ -123,11 +119,7 @@ function checkEvery(every: number | "close" | undefined, standard: number): numb
   throw new InvalidInputError("every", allowed, `is ${show(every)}`);
 }
 
-function checkSince(
-  since: WatchOptions["since"],
-  floor: (instant: number) => number,
-  now: number,
-): CandleWatch["since"] {
+function checkSince(since: WatchOptions["since"], floor: (instant: number) => number): CandleWatch["since"] {
   if (since === undefined) return undefined;
   if (typeof since === "object" && since !== null && !(since instanceof Date)) {
     checkNames(since, ["candles"], "since.");
@@ -135,12 +127,8 @@ function checkSince(
       candles: checkNumber("since.candles", since.candles, { min: 1, max: MOST_CANDLES, integer: true }),
     };
   }
-  if (typeof since !== "number" || since <= 0 || since > MOST_CANDLES) {
-    const instant = toInstant("since", since);
-    if (instant <= now + CLOCK_SLACK) return floor(instant);
-    const problem = `is ${new Date(instant).toISOString()}, and it is ${new Date(now).toISOString()}`;
-    throw new InvalidInputError("since", "an instant that has come", problem);
-  }
+  if (typeof since !== "number" || since <= 0 || since > MOST_CANDLES)
+    return floor(toInstant("since", since));
   const allowed = `an instant, or { candles: ${since} } for so many candles`;
   throw new InvalidInputError("since", allowed, `is ${since}, an instant in 1970`);
 }

@@ -6,9 +6,8 @@ import type { ServingStore } from "./client-store.js";
 import type { KnownPairs } from "./known-pairs.js";
 import type { Budget, Priority } from "./limits/budget.js";
 import type { Spending } from "./limits/spending.js";
-import type { Metering } from "./metering.js";
+import type { Metering, PolledFeed } from "./metering.js";
 import { type ServiceClock, serviceTime } from "./service-clock.js";
-import type { Warner } from "./warn.js";
 
 /**
  * A client of one service: one key, one retry policy and one rate limit for all calls and streams. `createClient` makes
@@ -136,6 +135,18 @@ export interface Walk<T> {
 export interface WalkStep<T> extends CallResult<T> {
   /** The cursor that the walk follows next; `undefined` on the last page. */
   readonly cursor: string | undefined;
+}
+
+/** Warns about a stream; `failures`: in a row. */
+export interface Warner {
+  /** The one of the options: a session that is recorded has a clock of its own, to which a warning is nothing. */
+  readonly scheduler: SchedulerLike;
+  readonly warn: (
+    text: string,
+    feed: PolledFeed,
+    error: PairstreamError | undefined,
+    failures: number,
+  ) => void;
 }
 
 /** What the streams use of a client; not part of the package's face. */

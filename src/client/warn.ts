@@ -1,22 +1,11 @@
 import type { SchedulerLike } from "rxjs";
 import { shortened } from "../contract/quote.js";
-import { type AnyPairstreamError, ContractError, type PairstreamError } from "../errors.js";
+import { type AnyPairstreamError, ContractError } from "../errors.js";
 import { warnProcess } from "../warning.js";
+import type { Warner } from "./core.js";
 import type { PolledFeed } from "./metering.js";
 import type { ClientOptions } from "./options.js";
 import type { Redactor } from "./send/redact.js";
-
-/** Warns about a stream; `failures`: in a row. */
-export interface Warner {
-  /** The one of the options: a session that is recorded has a clock of its own, to which a warning is nothing. */
-  readonly scheduler: SchedulerLike;
-  readonly warn: (
-    message: string,
-    feed: PolledFeed,
-    error: PairstreamError | undefined,
-    failures: number,
-  ) => void;
-}
 
 type Warn = Exclude<ClientOptions["warn"], false | undefined>;
 
@@ -35,7 +24,7 @@ export function warnerOf(
   const sink = warn ?? processSink(scheduler);
   return {
     scheduler,
-    warn: (message, feed, error, failures) => {
+    warn: (text, feed, error, failures) => {
       const { pairAddress } = feed;
       const clean = error instanceof ContractError ? redact.contractError(error) : error;
       const trouble = Object.freeze({
@@ -45,7 +34,7 @@ export function warnerOf(
         failures,
       });
       try {
-        sink(redact.body(shortened(message, LONGEST)), trouble);
+        sink(redact.body(shortened(`${nameOf(feed)}: ${text}`, LONGEST)), trouble);
       } catch (thrown) {
         // No stream is to blame: it is reported as RxJS reports what an observer throws.
         scheduler.schedule(() => {
@@ -67,4 +56,10 @@ function processSink(scheduler: SchedulerLike): Warn {
       count === MOST ? " (more warnings of this minute are left out; the client's warn gets all)" : "";
     if (count <= MOST) warnProcess(message + more, "STREAM");
   };
+}
+
+function nameOf(feed: PolledFeed): string {
+  const { pairAddress } = feed;
+  if (feed.timeframe === undefined) return `snipers of ${pairAddress}`;
+  return `${feed.timeframe} candles of ${pairAddress} (${feed.network}, ${feed.currency})`;
 }

@@ -66,13 +66,14 @@ export class MissingPair {
 
   /** When it wants the next answer at the latest; `missedAt`: when the last of them came, to anyone. */
   asksAgainAt(missedAt: number, now: number): number {
-    if (this.isHasty && this.#answers === 0) return Math.min(this.#joinedAt, now) + HASTE.first;
+    const missed = Math.min(missedAt, now);
+    if (this.isHasty && this.#answers === 0)
+      return Math.min(missed + PAUSE.first, Math.min(this.#joinedAt, now) + HASTE.first);
     if (this.isHasty) {
       const enough = this.#firstAt + ENOUGH.time;
-      const next = Math.min(missedAt, now) + HASTE.between;
-      return missedAt < enough ? Math.min(next, enough) : next;
+      return missedAt < enough ? Math.min(missed + HASTE.between, enough) : missed + HASTE.between;
     }
-    if (this.#answers === 0) return Math.min(missedAt, now) + this.#waits.first;
+    if (this.#answers === 0) return missed + this.#waits.first;
     return Math.min(this.#waitsUntil, now + this.#pause);
   }
 }

@@ -278,12 +278,11 @@ export class Poller<State> implements RunningPoll {
       this.#missedAt = this.#core.scheduler.now();
       if (isNotFound(error)) return next;
     }
-    const { failures, state } = this.#feed;
-    const again = retryAt(this.#core, error, failures);
-    // Each slot takes several attempts: one that has not begun yet has no closing to prove, and leaves some of them out.
-    const soonest = state === undefined ? retryAt(this.#core, error, 1) : now;
-    const mayWait = error instanceof QuotaExceededError || next.at > again || next.at < soonest;
-    return mayWait ? { at: next.at < soonest ? soonest : again, kind } : next;
+    const again = retryAt(this.#core, error, this.#feed.failures);
+    const slot = error instanceof QuotaExceededError || next.at > again ? { at: again, kind } : next;
+    if (this.#feed.state !== undefined) return slot;
+    // Each slot takes several attempts: a stream that has not begun has no closing to prove, and leaves some of them out.
+    return { ...slot, at: Math.max(slot.at, retryAt(this.#core, error, 1)) };
   }
 
   /**

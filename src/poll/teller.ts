@@ -1,7 +1,7 @@
 import type { SchedulerLike, Subscription } from "rxjs";
+import type { Warner } from "../client/core.js";
 import type { PolledFeed } from "../client/metering.js";
 import { callAt } from "../client/timers.js";
-import type { Warner } from "../client/warn.js";
 import { type Happening, Hearing } from "./hearing.js";
 
 /** Tells what has happened. */
@@ -52,7 +52,7 @@ export class Teller {
       const saying = hearing.say(scheduler.now());
       if (saying === undefined) break;
       const { text, error, failures } = saying;
-      warn(`${nameOf(this.#feed)}: ${text}`, this.#feed, error, failures);
+      warn(text, this.#feed, error, failures);
     }
     if (this.#isOver) return;
     const { dueAt } = hearing;
@@ -68,10 +68,4 @@ export class Teller {
       this.#speak();
     });
   }
-}
-
-function nameOf(feed: PolledFeed): string {
-  const { pairAddress } = feed;
-  if (feed.timeframe === undefined) return `snipers of ${pairAddress}`;
-  return `${feed.timeframe} candles of ${pairAddress} (${feed.network}, ${feed.currency})`;
 }

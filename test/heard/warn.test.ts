@@ -247,6 +247,26 @@ describe("warn", () => {
   });
 });
 
+it("a since that has not come yet is told of, by more than clocks differ", async () => {
+  const world = market();
+  const subscription = new Subscription();
+  subscription.add(watchCandles(world.client, { ...MINUTES, since: at("12:01:00") }).subscribe());
+  await world.clock.advanceBy(5_000);
+  expect(world.warnings).toEqual([]);
+  subscription.add(watchCandles(world.client, { ...MINUTES, since: at("14:00:00") }).subscribe());
+  await world.clock.advanceBy(5_000);
+  expect(world.warnings).toMatchObject([
+    {
+      message: expect.stringMatching(
+        /: since is 2024-01-05T14:00:00.000Z, and for the service it is 2024-01-05T12:00:.*; nothing comes until then$/,
+      ),
+      series: MINUTES,
+      failures: 0,
+    },
+  ]);
+  subscription.unsubscribe();
+});
+
 describe("missingPace", () => {
   it("is how often a watch that waits asks for a young pair's snipers", async () => {
     const world = market({ rateLimit: false });
