@@ -1,7 +1,7 @@
 import { pageBody, row } from "../client/fake-service.js";
 
 /** What a service does with a request; `"refuses"`: the connection, `"hangs"`: never answers. */
-export type Answer =
+type Answer =
   | {
       readonly status: number;
       readonly body: string;

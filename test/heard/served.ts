@@ -5,7 +5,7 @@ import { markdownBlocks, read } from "../documents/blocks.js";
 import { POOR_SERVICES } from "./poor-services.js";
 
 /** What asked for a service, and when, in ms. */
-export interface AskedOf {
+interface AskedOf {
   readonly name: string;
   readonly at: number;
 }
