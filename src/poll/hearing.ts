@@ -225,5 +225,5 @@ export class Hearing {
 function asksAgain(wait: number, now: number): string {
   if (wait <= 0) return "it asks again at once";
   if (wait > LONG_WAIT) return `it asks again at ${new Date(now + wait).toISOString().slice(0, 19)}Z`;
-  return `it asks again in ${wait < 1_000 ? wait / 1_000 : Math.round(wait / 1_000)} s`;
+  return `it asks again in ${wait < 1_000 ? Math.ceil(wait / 100) / 10 : Math.round(wait / 1_000)} s`;
 }

@@ -26,6 +26,7 @@ import {
   indicatorColumns,
   intervalOf,
   latest,
+  pauseWhileHidden,
   readCandles,
   recordExchanges,
   replayCandles,
@@ -129,6 +130,7 @@ const CALLS: readonly Cause[] = [
   cause("fetch: true", "boolean", made({ fetch: true })),
   cause("timeout: 0", "0", made({ timeout: 0 })),
   cause('timeout: "10s"', "string", made({ timeout: "10s" })),
+  cause("warn: true", "a function, or false", made({ warn: true })),
   cause("retry: 3", "3", made({ retry: 3 })),
   cause("retry.attempts: 0", "0", made({ retry: { attempts: 0 } })),
   cause("retry.attemps", "retry.attempts", made({ retry: { attemps: 2 } })),
@@ -144,6 +146,7 @@ const CALLS: readonly Cause[] = [
   cause("no client", "null", () => watchCandles(wrong(null), SERIES)),
   cause("no series", "undefined", () => watchCandles(client, wrong(undefined))),
   cause('timeframe: "2min"', '"2min"', watched({ timeframe: "2min" })),
+  cause('timeframe: "1m"', "1min", watched({ timeframe: "1m" })),
   cause('network: "solana"', '"solana"', watched({ network: "solana" })),
   cause('currency: "eur"', '"eur"', watched({ currency: "eur" })),
   cause("an address with a space", '"83v8 iPy"', watched({ pairAddress: "83v8 iPy" })),
@@ -178,6 +181,10 @@ const CALLS: readonly Cause[] = [
   cause("blocksAfterCreation: 5000", "5000", () =>
     watchSnipers(client, { pairAddress: PAIR, blocksAfterCreation: 5_000 }),
   ),
+  cause("missingPace without waiting", "wait", () =>
+    watchSnipers(client, { pairAddress: PAIR, missingPace: 5_000 }),
+  ),
+  cause("a page that is no source", "clientSource", () => pauseWhileHidden(wrong({}))),
   cause("a status of nothing", "undefined", () => watchFeedStatus(client, wrong(undefined))),
   cause("the cost of one subscription, not of a list", "an object", () => estimateCost(wrong(SERIES))),
   cause("too long a history for a page", "intervals before", () =>
@@ -369,6 +376,9 @@ const ENTRY_POINTS: readonly Cause[] = [
   cause("an audit without against", "undefined", () => auditCandles(client, wrong(RANGE))),
   cause("a datafeed without symbols", "undefined", () => createDatafeed(clientSource(client), wrong({}))),
   cause("a chart without a series", "timeScale", () => drawCandles(wrong({}), wrong(undefined), events())),
+  cause("candles on a series of lines", "Candlestick", () =>
+    drawCandles(wrong({ timeScale() {} }), wrong({ setData() {}, seriesType: () => "Line" }), events()),
+  ),
   cause("a line without a value to draw", "undefined", () =>
     drawLine(wrong({}), wrong({}), events(), wrong(undefined)),
   ),
