@@ -4,7 +4,7 @@ import { FULL_PAGE } from "./candles/read/pages.js";
 import { windowStart } from "./candles/rules.js";
 import type { CallKind } from "./client/limits/quota.js";
 import { DEFAULT_COSTS } from "./client/limits/spending.js";
-import { toInstant } from "./contract/input.js";
+import { show, toInstant } from "./contract/input.js";
 import type { DateLike, Series } from "./contract/model.js";
 import { checkNames } from "./contract/names.js";
 import { InvalidInputError } from "./errors.js";
@@ -21,7 +21,7 @@ export interface Cost {
 
 /** The cost of subscriptions: `requests` and `units` per day while they run. */
 export interface CostEstimate extends Cost {
-  /** The cost at the start: the first poll of each, and the histories of `since`. */
+  /** The cost at the start: the first poll of each, and the histories of `since`, each with what confirms its beginning. */
   readonly initial: Cost;
 }
 
@@ -32,6 +32,8 @@ export interface CostOptions {
 }
 
 const DAY = 86_400_000;
+/** A second answer confirms the silence before the first candle of a history. */
+const CONFIRMATION = 1;
 /** The calendar repeats every 400 years. This is how many of those months have each length in days. */
 const MONTHS_OF_CALENDAR = { 28: 303, 29: 97, 30: 1_600, 31: 2_800 };
 const DAYS_OF_CALENDAR = 146_097;
@@ -48,13 +50,15 @@ const DAYS_OF_CALENDAR = 146_097;
  * may be fractions: for `1w` over a week, for `1M` over the calendar. `watchFeedStatus` costs nothing next to a watch with
  * the same options; alone it costs as much as that watch.
  *
- * A history is counted in full pages, as if each of its intervals had a candle. A sparse series needs fewer pages from
- * a given instant. For a given number of candles it needs a few more, because these reach further back.
+ * A history is counted in full pages, as if each of its intervals had a candle, and with the request that confirms where it
+ * begins, in case that the pair is younger; on mainnet also with the sniper report that tells when the pair was created, once
+ * a pair. So a start costs what is told or one confirmation less, if the pair trades in each interval; and less, the younger
+ * it is. A sparse series needs fewer pages from a given instant. For a given number of candles it needs a few more, because
+ * these reach further back.
  *
  * Not counted: retries; catching up after an outage; up to two more requests of a slot whose answer leaves a doubt; about
- * ten more of a stream while the client learns the service's clock; the search for the beginning of a series, and for an
- * older candle of a pair that is silent; the one request of each history that confirms a silence at its beginning;
- * `fetchCandles`; direct calls. A `store` makes histories cheaper. The real cost can also be lower: a poll is skipped while
+ * ten more of a stream while the client learns the service's clock; the search for a pair that is silent when the stream
+ * starts, and for the beginning of one of which no sniper report tells it, as on devnet; `fetchCandles`; direct calls. A `store` makes histories cheaper. The real cost can also be lower: a poll is skipped while
  * another one of the same stream is under way, a `quota` skips more, and an unknown pair is polled rarely (see
  * `whenMissing`).
  *
@@ -70,7 +74,7 @@ const DAYS_OF_CALENDAR = 146_097;
  *   { ...minutes, every: "close", since: { candles: 500 } },
  *   { pairAddress, every: 300_000 },
  * ]);
- * console.log(requests, units, initial); // 1728 230400 { requests: 3, units: 350 }
+ * console.log(requests, units, initial); // 1728 230400 { requests: 5, units: 550 }
  * ```
  */
 export function estimateCost(
@@ -79,24 +83,30 @@ export function estimateCost(
 ): CostEstimate {
   if (typeof subscriptions !== "object" || typeof subscriptions?.[Symbol.iterator] !== "function") {
     const allowed = "a list of options for watchCandles and watchSnipers";
-    throw new InvalidInputError("subscriptions", allowed, "is not iterable");
+    throw new InvalidInputError("subscriptions", allowed, `is ${show(subscriptions)}, and not a list`);
   }
   checkNames(options, ["at"]);
   const at = options.at === undefined ? asyncScheduler.now() : toInstant("at", options.at);
   const polls = new Map<string, PollCost>();
-  let historyPages = 0;
+  let historyRequests = 0;
+  /** The pairs whose creation a history may have to know. */
+  const reported = new Set<string>();
   for (const subscription of subscriptions) {
     if (isCandleWatch(subscription)) {
       const watch = checkWatch(subscription);
       polls.set(watch.pollKey, { kind: "ohlcv", daily: dailyPolls(watch) });
-      historyPages += historyPagesOf(watch, at);
+      const pages = historyPagesOf(watch, at);
+      // So many candles may reach back further than the pair does, even within the window of the poll.
+      if (pages === 0 && typeof watch.since !== "object") continue;
+      historyRequests += pages + CONFIRMATION;
+      if (watch.series.network === "mainnet") reported.add(watch.series.pairAddress);
     } else {
       const { pollKey, every } = checkSniperWatch(subscription);
       polls.set(pollKey, { kind: "snipers", daily: DAY / every });
     }
   }
   const daily = { ohlcv: 0, snipers: 0 };
-  const initial = { ohlcv: historyPages, snipers: 0 };
+  const initial = { ohlcv: historyRequests, snipers: reported.size };
   for (const { kind, daily: count } of polls.values()) {
     daily[kind] += count;
     initial[kind] += 1;

@@ -42,16 +42,19 @@ export class PairstreamError extends Error {
 
 /**
  * Whether an error is one of this library, also of another copy of it that is loaded beside this one, as ESM and as
- * CommonJS, where `instanceof` knows only its own.
+ * CommonJS, where `instanceof` knows only its own. The `name` then tells which fields the error has.
  *
  * ```ts
  * import { isPairstreamError } from "pairstream";
  *
- * const isPassing = (error: unknown) =>
- *   isPairstreamError(error) && (error.name === "TimeoutError" || error.name === "NetworkError");
+ * const waitAfter = (error: unknown): number => {
+ *   if (!isPairstreamError(error)) return 0;
+ *   if (error.name === "RateLimitError") return error.retryAfter ?? 1_000;
+ *   return error.name === "TimeoutError" ? error.timeout : 0;
+ * };
  * ```
  */
-export function isPairstreamError(error: unknown): error is PairstreamError {
+export function isPairstreamError(error: unknown): error is AnyPairstreamError {
   return typeof error === "object" && error !== null && BRAND in error;
 }
 
@@ -102,12 +105,13 @@ export class AuthenticationError extends HttpError {
 
 /**
  * No units are left in this period: either the plan's (the service says so with a 401) or those of the client's
- * `quota`.
+ * `quota`. Or a single call costs more than all of the `quota`.
  *
  * ```ts
  * import { QuotaExceededError } from "pairstream";
  *
- * const whoseUnits = (error: QuotaExceededError) => (error.body === "" ? "the client's" : "the plan's");
+ * const describe = ({ body, resetsAt }: QuotaExceededError) =>
+ *   `${body === "" ? "the client's" : "the plan's"} units are back ${resetsAt === undefined ? "some day" : new Date(resetsAt).toISOString()}`;
  * ```
  */
 export class QuotaExceededError extends PairstreamError {
@@ -119,6 +123,11 @@ export class QuotaExceededError extends PairstreamError {
      * The first 1,000 characters of the service's answer, as in an `HttpError`; empty if the client sent no request.
      */
     readonly body = "",
+    /**
+     * When units come back, by the service's clock, in ms since the epoch: of the plan as its `Retry-After` says, of the
+     * client's `quota` at the next period. Absent if nobody knows.
+     */
+    readonly resetsAt?: number,
     options?: ErrorOptions,
   ) {
     super(message, options);
@@ -204,14 +213,20 @@ export class NetworkError extends PairstreamError {
 export class ContractError extends PairstreamError {
   override readonly name = "ContractError";
 
+  /** The message in the answer, shortened, where it has one. */
+  declare readonly said?: string;
+
   constructor(
     /** The path in the body, such as `["result", 3, "open"]`; empty for the body as a whole. */
     readonly path: (string | number)[],
     /** What is wrong with the value at that path. */
     readonly issue: string,
-    options?: ErrorOptions,
+    options: ErrorOptions & { readonly said?: string | undefined } = {},
   ) {
-    super(`The answer breaks the contract at ${formatPath(path)}: ${issue}`, options);
+    const { said } = options;
+    const flaw = `answer breaks the contract at ${formatPath(path)}: ${issue}`;
+    super(said === undefined ? `The ${flaw}` : `“${said}”: the ${flaw}`, options);
+    if (said !== undefined) this.said = said;
   }
 }
 
@@ -242,6 +257,18 @@ export class InvalidInputError extends PairstreamError {
     super(`${parameter} ${problem}; allowed: ${allowed}`, options);
   }
 }
+
+/** Each error of the library under its own `name`, so that a check of the name narrows the type. */
+export type AnyPairstreamError =
+  | (PairstreamError & { readonly name: "PairstreamError" | "SweepError" })
+  | (HttpError & { readonly name: "HttpError" })
+  | AuthenticationError
+  | QuotaExceededError
+  | RateLimitError
+  | TimeoutError
+  | NetworkError
+  | ContractError
+  | InvalidInputError;
 
 function formatPath(path: readonly (string | number)[]): string {
   if (path.length === 0) return "its root";

@@ -21,7 +21,7 @@ import { type HistoryState, historiesOf } from "./candles/view/history-progress.
 import { candleEvents } from "./candles/watch.js";
 import { type Client, type ClientCore, coreOf } from "./client/core.js";
 import type { Series } from "./contract/model.js";
-import type { PairstreamError } from "./errors.js";
+import type { AnyPairstreamError } from "./errors.js";
 import type { FeedUpdate } from "./poll/poller.js";
 import { type CheckedSniperWatch, checkSniperWatch, type SniperWatch, sniperFeed } from "./snipers/watch.js";
 
@@ -46,7 +46,7 @@ export interface FeedStatus {
   /** How many polls failed in a row; 0 when live. */
   readonly failures: number;
   /** The error of the last failed poll; absent when live. */
-  readonly lastError?: PairstreamError;
+  readonly lastError?: AnyPairstreamError;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { type Client, coreOf } from "./client/core.js";
 import type { RunningPoll } from "./client/metering.js";
-import type { PairstreamError } from "./errors.js";
+import type { AnyPairstreamError } from "./errors.js";
 
 /** How the feeds of a client are. */
 export interface Health {
@@ -16,7 +16,7 @@ export interface Health {
     readonly stalled: number;
   };
   /** Why a feed fails: one that is stalled, else one that is starting. Absent if none does. */
-  readonly lastError?: PairstreamError;
+  readonly lastError?: AnyPairstreamError;
 }
 
 /** How long a feed may be starting, in ms: longer than the retries of a request, and the crowd of a restart. */
@@ -51,7 +51,7 @@ export function healthOf(client: Client): Health {
 /** The health of these polls at an instant of the scheduler. */
 export function healthAt(polls: Iterable<Omit<RunningPoll, "feed">>, now: number): Health {
   const feeds = { starting: 0, live: 0, stalled: 0 };
-  const errors: { [state in RunningPoll["state"]]?: PairstreamError } = {};
+  const errors: { [state in RunningPoll["state"]]?: AnyPairstreamError } = {};
   let ok = true;
   for (const { state, begunAt, lastError } of polls) {
     feeds[state] += 1;

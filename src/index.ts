@@ -52,7 +52,7 @@ export type {
   StoreRange,
 } from "./contract/store.js";
 export { type Cost, type CostEstimate, type CostOptions, estimateCost } from "./cost.js";
-export type { PairstreamErrorName } from "./errors.js";
+export type { AnyPairstreamError, PairstreamErrorName } from "./errors.js";
 export {
   AuthenticationError,
   ContractError,

@@ -108,7 +108,7 @@ describe("rows", () => {
   });
 
   it("that are refused hold no error until one is asked for", () => {
-    const wallets = new Array(50).fill({ walletAddress: "w", totalSoldUsd: "1" });
+    const wallets = new Array(50).fill({ walletAddress: "w", totalSoldUsd: "one" });
     const reads = [
       readPage(pageText({ result: new Array(50).fill({ ...ROW, swaps: -1 }) })),
       readSniperBody(JSON.stringify({ result: wallets })),
@@ -153,7 +153,7 @@ describe("snipers", () => {
       return refused.map(({ error }) => [...error.path.slice(2), error.issue]);
     };
     for (const total of SNIPER_TOTALS) {
-      expect(issueOf({ [total]: "1" })).toEqual([[total, "not a number"]]);
+      expect(issueOf({ [total]: "one" })).toEqual([[total, "not a number"]]);
       expect(issueOf({ [total]: -1e300 })).toEqual([]);
     }
     const list = (transaction: unknown) => issueOf({ snipedTransactions: [good, transaction] });
@@ -162,10 +162,15 @@ describe("snipers", () => {
     expect(list({ ...good, transactionHash: "" })).toEqual([
       ["snipedTransactions", 1, "transactionHash", "empty"],
     ]);
-    expect(list({ ...good, transactionTimestamp: 5 })).toEqual([
-      ["snipedTransactions", 1, "transactionTimestamp", "not an ISO 8601 instant with a zone"],
+    expect(list({ ...good, transactionTimestamp: -5 })).toEqual([
+      [
+        "snipedTransactions",
+        1,
+        "transactionTimestamp",
+        "not an instant: ISO 8601 with a zone, or seconds or ms since the epoch",
+      ],
     ]);
-    expect(list({ ...good, blocksAfterCreation: "3" })).toEqual([
+    expect(list({ ...good, blocksAfterCreation: "three" })).toEqual([
       ["snipedTransactions", 1, "blocksAfterCreation", "not a number"],
     ]);
     expect(issueOf({ walletAddress: 5, totalSoldUsd: "1" })).toEqual([["walletAddress", "not a string"]]);
@@ -193,12 +198,19 @@ describe("an answer with no field of the contract", () => {
     '{"message":["upstream timed out","x"]}',
     '{"Result":[]}',
   ])("is none: %s", (text) => {
-    const says = text.includes("upstream") ? "; its message is “upstream timed out”" : "";
-    expect(refusalOf(() => readPage(text))).toMatchObject({ path: ["page"], issue: `not a number${says}` });
-    expect(refusalOf(() => readSniperBody(text))).toMatchObject({
+    const said = text.includes("upstream") ? "upstream timed out" : undefined;
+    const page = refusalOf(() => readPage(text));
+    expect(page).toMatchObject({ path: ["page"], issue: "not a number" });
+    const report = refusalOf(() => readSniperBody(text));
+    expect(report).toMatchObject({
       path: [],
-      issue: `has none of blockNumber, blockTimestamp, transactionHash, result${says}`,
+      issue: "has none of blockNumber, blockTimestamp, transactionHash, result",
     });
+    for (const error of [page, report]) {
+      expect(error.said).toBe(said);
+      // What the service says stands first.
+      expect(error.message).toMatch(said ? /^“upstream timed out”: the answer breaks/ : /^The answer breaks/);
+    }
   });
 
   it("is not quoted at length", () => {

@@ -54,7 +54,7 @@ describe("toInstant", () => {
   });
 
   it.each<[string, unknown, string]>([
-    ["no zone", "2024-02-29T00:00:00", '"2024-02-29T00:00:00"'],
+    ["no zone", "2024-02-29T00:00:00", '"2024-02-29T00:00:00", which has no zone: add Z for UTC'],
     ["30 February", "2024-02-30", '"2024-02-30"'],
     ["30 February with a time", "2024-02-30T12:00:00Z", '"2024-02-30T12:00:00Z"'],
     ["29 February of a common year", "2023-02-29", '"2023-02-29"'],
@@ -64,7 +64,7 @@ describe("toInstant", () => {
     ["day 0", "2024-01-00", '"2024-01-00"'],
     ["hour 25", "2024-01-01T25:00:00Z", '"2024-01-01T25:00:00Z"'],
     ["a month alone", "2024-02", '"2024-02"'],
-    ["seconds as a string", "1709164800", '"1709164800"'],
+    ["seconds as a string", "1709164800", '"1709164800", which is a text: give the number'],
     ["another notation", "29 Feb 2024 00:00 UTC", '"29 Feb 2024 00:00 UTC"'],
     ["nothing", "", '""'],
     ["an invalid Date", new Date(Number.NaN), "an invalid Date"],
@@ -132,9 +132,14 @@ describe("checkSeries", () => {
     ["network", "testnet", "mainnet, devnet", '"testnet"'],
     ["network", undefined, "mainnet, devnet", "undefined"],
     ["timeframe", "2h", TIMEFRAME_CHOICES, '"2h"'],
-    ["timeframe", "1m", TIMEFRAME_CHOICES, '"1m"'],
+    ["timeframe", "1m", TIMEFRAME_CHOICES, '"1m" (did you mean "1min"?)'],
+    ["timeframe", "30m", TIMEFRAME_CHOICES, '"30m" (did you mean "30min"?)'],
+    ["timeframe", "1D", TIMEFRAME_CHOICES, '"1D" (did you mean "1d"?)'],
+    ["timeframe", "1", TIMEFRAME_CHOICES, '"1"'],
+    ["timeframe", "", TIMEFRAME_CHOICES, '""'],
+    ["network", "main", "mainnet, devnet", '"main" (did you mean "mainnet"?)'],
     ["timeframe", ["1h"], TIMEFRAME_CHOICES, "an object"],
-    ["currency", "USD", "usd, native", '"USD"'],
+    ["currency", "USD", "usd, native", '"USD" (did you mean "usd"?)'],
     ["currency", null, "usd, native", "null"],
   ])("refuses a %s of %s", (parameter, value, allowed, shown) => {
     expect(refusal(() => checkSeries({ ...SERIES, [parameter]: any(value) }))).toEqual({

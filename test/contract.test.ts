@@ -270,7 +270,7 @@ describe("a sniper body", () => {
     ["null", "null", []],
     ["a list", "[]", []],
     ["a result that is no list", '{"result":{}}', ["result"]],
-    ["a block that is a string", '{"blockNumber":"1"}', ["blockNumber"]],
+    ["a block that is a word", '{"blockNumber":"one"}', ["blockNumber"]],
     ["a time without a zone", '{"blockTimestamp":"2024-08-20T12:34:56"}', ["blockTimestamp"]],
     ["a hash that is a number", '{"transactionHash":1}', ["transactionHash"]],
   ])("is refused as a whole: %s", (_, text, path) => {

@@ -106,7 +106,7 @@ describe("a history", () => {
   const pages = (since: WatchOptions["since"], more: Partial<Series & WatchOptions> = {}) =>
     estimateCost([{ ...MINUTES, ...more, ...(since === undefined ? {} : { since }) }], {
       at: at("12:00:30"),
-    }).initial.requests - 1;
+    }).initial.requests - (since === undefined ? 1 : 3);
 
   it("takes a page for what fits one, counted from the candles that the poll reads", () => {
     expect(pages({ candles: 2 })).toBe(0);
@@ -118,21 +118,27 @@ describe("a history", () => {
   });
 
   it("reaches back to an instant from when it begins", () => {
-    expect(pages(at("11:58:30"))).toBe(0);
+    expect(pages(at("11:58:30"))).toBe(-2);
     expect(pages(at("11:57:59"))).toBe(1);
     expect(pages("2024-01-04")).toBe(3);
     expect(pages("2024-01-04", { timeframe: "1h" })).toBe(1);
-    expect(pages("2030-01-01")).toBe(0);
+    // What lies within the window needs no confirmation.
+    expect(pages("2030-01-01")).toBe(-2);
   });
 
   it("is each subscriber's own", () => {
     const subscription = { ...MINUTES, since: { candles: 500 } };
-    expect(estimateCost([subscription, subscription]).initial).toEqual({ requests: 3, units: 450 });
+    expect(estimateCost([subscription, subscription]).initial).toEqual({
+      requests: 6,
+      units: 5 * 150 + 50,
+    });
+    const devnet = { ...subscription, network: "devnet" as const };
+    expect(estimateCost([subscription, devnet, devnet]).initial.units).toBe(8 * 150 + 50);
   });
 
   it("begins now where nothing else is said", () => {
     const since = new Date(Date.now() - 2 * HOUR);
-    expect(estimateCost([{ ...MINUTES, since }]).initial.requests).toBe(2);
+    expect(estimateCost([{ ...MINUTES, since }]).initial.requests).toBe(4);
   });
 });
 
@@ -304,24 +310,76 @@ describe("what a client sends", () => {
     );
   });
 
-  it("for a history is what the estimate says of its beginning", async () => {
+  describe("when streams begin", () => {
     const start = at("12:00:05");
-    const oldest = at("00:00:00") - 2 * DAY;
+    const CONFIRMED = 200;
     const since = fc.oneof(
-      fc.record({ candles: fc.integer({ min: 1, max: 3_500 }) }),
-      fc.integer({ min: oldest, max: start }),
+      fc.record({ candles: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 3_500 })) }),
+      fc.integer({ min: start - 2 * DAY, max: start }),
     );
-    await fc.assert(
-      fc.asyncProperty(fc.array(since, { minLength: 1, maxLength: 3 }), async (histories) => {
-        const world = worldAt(start, 20);
-        world.swapsEvery(MINUTE, oldest, start);
-        const set = histories.map((one) => ({ ...MINUTES, since: one }));
-        const { initial, later } = await run(world, set, 30 * SECOND);
-        const spent = { requests: initial.ohlcv + later.ohlcv, units: initial.units + later.units };
-        expect(spent).toEqual(estimateCost(set, { at: start }).initial);
-      }),
-      { numRuns: 10 },
-    );
+    const histories = fc.array(optional(since), { minLength: 1, maxLength: 3 });
+    const network = fc.constantFrom("mainnet" as const, "devnet" as const);
+
+    /** What is told of a start, and what it takes of a pair that trades every minute from `first` on. */
+    async function spent(world: World, set: readonly Subscription[], first: number) {
+      world.swapsEvery(MINUTE, first, start + MINUTE);
+      const { initial, later } = await run(world, set, 40 * SECOND);
+      return { told: estimateCost(set, { at: start }).initial.units, units: initial.units + later.units };
+    }
+    const setOf = (sinces: readonly WatchOptions["since"][], on: Series["network"], hasSnipers: boolean) => [
+      ...sinces.map((one) => ({
+        ...MINUTES,
+        network: on,
+        every: "close" as const,
+        ...(one === undefined ? {} : { since: one }),
+      })),
+      ...(hasSnipers ? [SNIPERS] : []),
+    ];
+
+    it("is what is told, or a confirmation less for each history, of a pair that is older than these", async () => {
+      await fc.assert(
+        fc.asyncProperty(histories, network, fc.boolean(), async (sinces, on, hasSnipers) => {
+          const world = new World({ start, client: { rateLimit: false } });
+          const set = setOf(sinces, on, hasSnipers);
+          const { told, units } = await spent(world, set, start - 4 * DAY);
+          expect(units).toBeLessThanOrEqual(told);
+          const count = sinces.filter((one) => one !== undefined).length;
+          expect(told - units).toBeLessThanOrEqual(CONFIRMED * count);
+        }),
+        { numRuns: 15 },
+      );
+    });
+
+    it("is never more than is told of a pair that is younger than its history, or silent at first", async () => {
+      const age = fc.oneof(fc.integer({ min: 0, max: HOUR }), fc.integer({ min: 0, max: 3 * DAY }));
+      const silence = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 20 * DAY }));
+      await fc.assert(
+        fc.asyncProperty(histories, age, silence, fc.boolean(), async (sinces, old, silent, hasSnipers) => {
+          const first = start - old;
+          const world = new World({ start, createdAt: first - silent, client: { rateLimit: false } });
+          const { told, units } = await spent(world, setOf(sinces, "mainnet", hasSnipers), first);
+          expect(units).toBeLessThanOrEqual(told);
+        }),
+        { numRuns: 25 },
+      );
+    });
+
+    it("is at most so much more of a sparse or silent pair as the budget's page says", async () => {
+      for (const [every, end, most] of [
+        [10 * MINUTE, start, 3],
+        [6 * HOUR, start, 4],
+        [MINUTE, start - DAY, 15],
+      ] as const) {
+        for (const one of [undefined, { candles: 2 }, { candles: 500 }, start - 2 * DAY]) {
+          const world = new World({ start, createdAt: start - 30 * DAY, client: { rateLimit: false } });
+          world.swapsEvery(every, start - 30 * DAY, end);
+          const set = setOf([one], "mainnet", false);
+          const { initial, later } = await run(world, set, 40 * SECOND);
+          const { requests } = estimateCost(set, { at: start }).initial;
+          expect(total(initial).requests + total(later).requests).toBeLessThanOrEqual(requests + most);
+        }
+      }
+    });
   });
 });
 

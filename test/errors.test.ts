@@ -1,5 +1,6 @@
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, expectTypeOf, it, vi } from "vitest";
 import {
+  type AnyPairstreamError,
   AuthenticationError,
   ContractError,
   HttpError,
@@ -7,10 +8,12 @@ import {
   isPairstreamError,
   NetworkError,
   PairstreamError,
+  type PairstreamErrorName,
   QuotaExceededError,
   RateLimitError,
   TimeoutError,
 } from "../src/errors.js";
+import type { ClientActivity, FeedStatus } from "../src/index.js";
 
 const cause = new Error("beneath");
 
@@ -22,7 +25,7 @@ describe.each([
     new AuthenticationError("m", 403, "b", { cause }),
     [AuthenticationError, HttpError],
   ],
-  ["QuotaExceededError", new QuotaExceededError("m", "b", { cause }), [QuotaExceededError]],
+  ["QuotaExceededError", new QuotaExceededError("m", "b", 5, { cause }), [QuotaExceededError]],
   ["RateLimitError", new RateLimitError("m", "b", 5, { cause }), [RateLimitError, HttpError]],
   ["TimeoutError", new TimeoutError("m", 10, { cause }), [TimeoutError]],
   ["NetworkError", new NetworkError("m", { cause }), [NetworkError]],
@@ -67,6 +70,11 @@ describe("what an error tells beside its message", () => {
     expect(new RateLimitError("m", "b").retryAfter).toBeUndefined();
   });
 
+  it("of a quota: when units come back, where that is known", () => {
+    expect(new QuotaExceededError("m", "b", 5)).toMatchObject({ body: "b", resetsAt: 5 });
+    expect(new QuotaExceededError("m").resetsAt).toBeUndefined();
+  });
+
   it("of a timeout: how long it was", () => {
     expect(new TimeoutError("m", 10_000).timeout).toBe(10_000);
   });
@@ -94,6 +102,60 @@ describe("what an error tells beside its message", () => {
 });
 
 describe("isPairstreamError", () => {
+  it("narrows by the name to what such an error has", () => {
+    const told = (error: unknown): unknown => {
+      if (!isPairstreamError(error)) return "foreign";
+      expectTypeOf(error).toEqualTypeOf<AnyPairstreamError>();
+      expectTypeOf<AnyPairstreamError["name"]>().toEqualTypeOf<PairstreamErrorName>();
+      switch (error.name) {
+        case "HttpError":
+        case "AuthenticationError":
+          expectTypeOf(error.status).toEqualTypeOf<number>();
+          return error.status;
+        case "RateLimitError":
+          expectTypeOf(error.retryAfter).toEqualTypeOf<number | undefined>();
+          return error.retryAfter;
+        case "QuotaExceededError":
+          expectTypeOf(error.resetsAt).toEqualTypeOf<number | undefined>();
+          return error.resetsAt;
+        case "TimeoutError":
+          return error.timeout;
+        case "ContractError":
+          expectTypeOf(error.path).toEqualTypeOf<(string | number)[]>();
+          return error.issue;
+        case "InvalidInputError":
+          return error.allowed;
+        case "NetworkError":
+        case "PairstreamError":
+        case "SweepError":
+          return error.message;
+        default:
+          expectTypeOf(error).toBeNever();
+          return undefined;
+      }
+    };
+    expect(
+      [
+        new HttpError("m", 500, ""),
+        new AuthenticationError("m", 401, ""),
+        new RateLimitError("m", "", 7),
+        new QuotaExceededError("m", "", 8),
+        new TimeoutError("m", 9),
+        new ContractError([], "odd"),
+        new InvalidInputError("a", "b", "c"),
+        new NetworkError("m"),
+        new PairstreamError("n"),
+        new Error("o"),
+      ].map(told),
+    ).toEqual([500, 401, 7, 8, 9, "odd", "b", "m", "n", "foreign"]);
+  });
+
+  it("is the type of what a status and an activity tell", () => {
+    expectTypeOf<FeedStatus["lastError"]>().toEqualTypeOf<AnyPairstreamError | undefined>();
+    type Told = Extract<ClientActivity, { type: "response" | "retry" | "dropped" | "store" }>;
+    expectTypeOf<Exclude<Told["error"], undefined>>().toEqualTypeOf<AnyPairstreamError>();
+  });
+
   it("knows the errors of every copy that is loaded, where instanceof does not, and no other", async () => {
     vi.resetModules();
     const other = await import("../src/errors.js");

@@ -28,6 +28,11 @@ export interface Asked {
   outcome?: "answered" | "failed" | "aborted";
 }
 
+/** A warning, and when it came. */
+export type Warning = { readonly message: string; readonly at: number } & Parameters<
+  Exclude<ClientOptions["warn"], false | undefined>
+>[1];
+
 type Answer = Awaited<ReturnType<FetchLike>>;
 /** Answers a request in the service's place, may look at what the service says; `undefined` lets that through. */
 export type Interference = (
@@ -63,6 +68,8 @@ export class World {
   offset: number;
   readonly asked: Asked[] = [];
   readonly activity: ClientActivity[] = [];
+  /** What the client warns of. */
+  readonly warnings: Warning[] = [];
   readonly client: Client;
   readonly swaps: Swap[] = [];
   latency: number;
@@ -111,6 +118,7 @@ export class World {
       apiKey: KEY,
       scheduler: schedulerOf(this.clock),
       fetch: (url, init) => this.#fetch(url, init),
+      warn: (message, trouble) => this.warnings.push({ message, ...trouble, at: this.clock.now() }),
       ...client,
     });
     this.client.activity.subscribe((event) => this.activity.push(event));

@@ -194,7 +194,7 @@ export const BODIES: readonly Body[] = [
     name: "10,000 snipers that break in their last field",
     kind: "snipers",
     make: () => {
-      const sniper = '{"walletAddress":"w","realizedProfitUsd":"1"}';
+      const sniper = '{"walletAddress":"w","realizedProfitUsd":"one"}';
       return report(listOf(sniper, 10_000));
     },
     refusal: /result\[0\]\.realizedProfitUsd: not a number/,

@@ -20,7 +20,8 @@ const LOCAL_SNIPERS_EVERY = 5_000;
 
 /** The one client of the program: whatever it follows more than once is polled once. */
 export function clientOf({ baseUrl, apiKey }: OpenPlace, stored: Pick<ClientOptions, "store"> = {}): Client {
-  return createClient({ baseUrl, apiKey, ...stored });
+  // The screen shows how the streams stand, and why.
+  return createClient({ baseUrl, apiKey, warn: false, ...stored });
 }
 
 /** How often to poll; `undefined`: as the library does by itself, since polling a remote service is spending. */

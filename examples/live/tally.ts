@@ -14,12 +14,14 @@ export class Tally {
   #fills = 0;
   #requests = 0;
   #units = 0;
+  readonly #dropped = { poll: 0, history: 0 };
 
   constructor(client: Pick<Client, "activity">, now = Date.now()) {
     this.#startedAt = now;
     client.activity.subscribe((activity) => {
       if (activity.type === "request") this.#requests += 1;
       if (activity.type === "response") this.#units += activity.weight ?? 0;
+      if (activity.type === "dropped") this.#dropped[activity.reading] += 1;
     });
   }
 
@@ -52,6 +54,9 @@ export class Tally {
     const parts = [candles];
     if (this.#snipers > 0) parts.push(`${this.#snipers} snipers`);
     if (this.#fills > 0) parts.push(`${this.#fills} fills on paper`);
+    const { poll, history } = this.#dropped;
+    const lost = poll + history;
+    if (lost > 0) parts.push(`${lost} rows could not be read (${history} of the history)`);
     parts.push(`${this.#requests} requests, ${amount(this.#units).replace(".00", "")} units`);
     return `Followed for ${seconds} s: ${parts.join("; ")}`;
   }

@@ -132,7 +132,7 @@ export async function* readPast(
     known ??= windowStart(rules, Math.max(at, serviceNow(core) - CLOCK_SLACK));
   };
   const onDropped = (rows: readonly (number | undefined)[], page: Page) =>
-    reportDropped(core, series, page, rows);
+    reportDropped(core, series, page, rows, "history");
   const query = { from: range.from, until, skipsRows, onAnswer, onDropped };
   for await (const part of past.parts(query, { priority: "history", signal })) {
     reached = part.to;

@@ -37,9 +37,10 @@ export interface WatchOptions {
   weekStart?: WeekStart;
   /**
    * What to do while the service does not know the pair and answers 404, as it does for young pairs. `"fail"`, the default:
-   * polls as usual, at most a minute apart, and errors after three such answers, if the first is at least a minute ago.
+   * polls as usual, at most half a minute apart, and errors after three such answers, if the first is at least a minute ago.
    * `"wait"`: polls again after a minute, then after twice as long each time, up to an hour, without end. Each subscriber
-   * has its own. It holds until the first successful answer: after that a 404 is a temporary failure.
+   * has its own. It holds until the first successful answer: after that a 404 is a temporary failure. An answer of which
+   * nothing can be read counts as a 404 does.
    */
   whenMissing?: "fail" | "wait";
 }
@@ -62,6 +63,8 @@ export interface CandleWatch {
 export const DEFAULT_SETTLE = 1_000;
 /** Every poll reads what has not settled yet. */
 const LONGEST_SETTLE = 3_600_000;
+/** The longest history that is asked for by its number of candles. */
+const MOST_CANDLES = 100_000;
 const LONGEST_SETTLE_INTERVALS = 60;
 const LONGEST_DEFAULT_EVERY = 60_000;
 const SHORTEST_EVERY = 250;
@@ -121,8 +124,11 @@ function checkSince(since: WatchOptions["since"], floor: (instant: number) => nu
   if (typeof since === "object" && since !== null && !(since instanceof Date)) {
     checkNames(since, ["candles"], "since.");
     return {
-      candles: checkNumber("since.candles", since.candles, { min: 1, max: 100_000, integer: true }),
+      candles: checkNumber("since.candles", since.candles, { min: 1, max: MOST_CANDLES, integer: true }),
     };
   }
-  return floor(toInstant("since", since));
+  if (typeof since !== "number" || since <= 0 || since > MOST_CANDLES)
+    return floor(toInstant("since", since));
+  const allowed = `an instant, or { candles: ${since} } for so many candles`;
+  throw new InvalidInputError("since", allowed, `is ${since}, an instant in 1970`);
 }

@@ -9,7 +9,7 @@ import {
   type ObservableInput,
   of,
 } from "rxjs";
-import { type Client, type ClientCore, coreOf } from "../client/core.js";
+import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
 import { type ServiceClock, serviceTime, serviceTimeBounds } from "../client/service-clock.js";
 import type { Series } from "../contract/model.js";
 import type { FeedUpdate } from "../poll/poller.js";
@@ -38,9 +38,10 @@ import { CandleView, type ViewStep } from "./view/view.js";
  * `every: "close"` and any `every` as long as the timeframe) and they have the same `settle` and `revisionWindow`, and for
  * `1w` the same `weekStart`. Each subscriber has its own `since`, `fillGaps` and `whenMissing`.
  *
- * Temporary failures never end the stream (see `watchFeedStatus`). It errors with an `AuthenticationError` if the key is
- * rejected, with an `HttpError` for 400, and with an `HttpError` for a 404 that lasts for a minute before anything has come
- * (unless `whenMissing` says to wait). Throws an `InvalidInputError` at the call.
+ * Temporary failures never end the stream (see `watchFeedStatus`); the client warns of those that last (see its `warn`). It
+ * errors with an `AuthenticationError` if the key is rejected, with an `HttpError` for 400 and 410 and, before anything has
+ * come, for 402 and redirects. A minute of 404s, or of answers of which nothing can be read, before anything has come ends it,
+ * too, unless `whenMissing` says to wait. Throws an `InvalidInputError` at the call.
  *
  * ```ts
  * import { createClient, watchCandles } from "pairstream";
@@ -58,6 +59,9 @@ import { CandleView, type ViewStep } from "./view/view.js";
 export function watchCandles(client: Client, options: Series & WatchOptions): Observable<CandleEvent> {
   return candleEvents(coreOf(client), checkWatch(options));
 }
+
+/** How far clocks may differ without a word, in ms. */
+const CLOCK_SLACK = 60_000;
 
 /** What `watchCandles` gives, its input checked. */
 export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<CandleEvent> {
@@ -90,6 +94,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       // If the machine's clock was set since, the later answer tells a wrong time of the subscription, and maybe a later one.
       const running = Math.min(runningNow, runningAtFirst ?? runningNow);
       const { book } = state;
+      warnOfFuture(core, watch);
       const reading = new HistoryReading(core, watch, stored, progress, { book, running });
       const isCertain = watch.since !== undefined || clock.isConfirmed;
       const opened = new CandleView(watch, {
@@ -127,4 +132,13 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       }),
     );
   });
+}
+
+/** Says that nothing will come for a while: a `since` that is not over by the service's clock is allowed, as clocks differ. */
+function warnOfFuture(core: ClientCore, { series, since }: CandleWatch): void {
+  const now = serviceNow(core);
+  if (typeof since !== "number" || since <= now + CLOCK_SLACK) return;
+  const [start, present] = [since, now].map((instant) => new Date(instant).toISOString());
+  const text = `since is ${start}, and for the service it is ${present}; nothing comes until then`;
+  core.warner?.warn(text, series, undefined, 0);
 }

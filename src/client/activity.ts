@@ -1,6 +1,7 @@
 import { type Observable, Subject } from "rxjs";
+import type { Series } from "../contract/model.js";
 import type { StoreKey } from "../contract/store.js";
-import { ContractError, type PairstreamError } from "../errors.js";
+import { type AnyPairstreamError, ContractError } from "../errors.js";
 import type { Priority } from "./limits/budget.js";
 import type { Redactor } from "./send/redact.js";
 
@@ -46,7 +47,7 @@ export interface ResponseActivity {
   /** The size of the body in bytes, unpacked, as a tape holds it, without the key; absent if no answer came. */
   readonly bytes?: number;
   /** Why the answer cannot be used. */
-  readonly error?: PairstreamError;
+  readonly error?: AnyPairstreamError;
 }
 
 /**
@@ -64,7 +65,7 @@ export interface RetryActivity {
   /** How long until the next attempt, in ms; the rate limit may make it longer. */
   readonly delay: number;
   /** Why it failed. */
-  readonly error: PairstreamError;
+  readonly error: AnyPairstreamError;
 }
 
 /** A request has to wait: for the rate limit, or because the service answered 429. */
@@ -122,12 +123,18 @@ export interface DroppedActivity {
   readonly at: number;
   /** Which part. */
   readonly what: "row";
+  /** Whether a poll has left it out, or a history: of `since`, or of an audit. */
+  readonly reading: "poll" | "history";
+  /** The pair. */
+  readonly pairAddress: string;
+  /** The series; absent for snipers. */
+  readonly series?: Series;
   /** Path and query. */
   readonly url: string;
   /** The candle's timestamp in ms, or the wallet's address; `null` if the row does not have it. */
   readonly key: number | string | null;
   /** What is wrong with it. */
-  readonly error: PairstreamError;
+  readonly error: AnyPairstreamError;
 }
 
 /**
@@ -148,7 +155,7 @@ export interface StoreActivity {
   /** End of the span, exclusive, ms since the epoch. */
   readonly to: number;
   /** What went wrong; its `cause` is the store's own error, if there is one. */
-  readonly error: PairstreamError;
+  readonly error: AnyPairstreamError;
 }
 
 /** Emits what the client does, and costs next to nothing while nobody listens. */

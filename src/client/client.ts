@@ -1,4 +1,4 @@
-import { checkLimit, checkRange, checkSeries, checkSniperQuery, toInstant } from "../contract/input.js";
+import { checkLimit, checkRange, checkSeries, checkSniperQuery, show, toInstant } from "../contract/input.js";
 import type { OhlcvPage, OhlcvQuery, Series, SniperReport, Timeframe } from "../contract/model.js";
 import { checkNames, namesOf, SERIES_NAMES, SNIPER_NAMES } from "../contract/names.js";
 import type { RefusedRow } from "../contract/refused-row.js";
@@ -12,9 +12,12 @@ import { type CallOptions, type Client, type ClientCore, clientOf, type PageFact
 import { KnownPairs } from "./known-pairs.js";
 import { Metering } from "./metering.js";
 import { type ClientOptions, checkOptions } from "./options.js";
-import { redactorOf } from "./send/redact.js";
+import { SecretFinder } from "./send/find-secret.js";
+import { Keys } from "./send/keys.js";
+import { redactorWith } from "./send/redact.js";
 import { Sender } from "./send/request.js";
 import { mostPagesOf, pageFactsOf, walkOf, walkToLeave } from "./send/walk.js";
+import { warnerOf } from "./warn.js";
 
 /**
  * Makes a client, which every stream and call uses. It opens no connection and sets no timer before the first call or
@@ -39,9 +42,17 @@ import { mostPagesOf, pageFactsOf, walkOf, walkToLeave } from "./send/walk.js";
  */
 export function createClient(options: ClientOptions): Client {
   const settings = checkOptions(options);
-  const redact = redactorOf(settings.apiKey);
+  const { apiKey } = settings;
+  const finder = new SecretFinder();
+  if (typeof apiKey === "string") finder.add(apiKey);
+  const redact = redactorWith(finder);
   const feed = new ActivityFeed(redact);
-  const sender = new Sender(settings, feed, redact);
+  const sender = new Sender(
+    settings,
+    feed,
+    redact,
+    typeof apiKey === "string" ? undefined : new Keys(apiKey, finder),
+  );
   const means: StoreMeans & Pick<ClientCore, "report"> = {
     service: settings.baseUrl,
     scheduler: settings.scheduler,
@@ -58,6 +69,7 @@ export function createClient(options: ClientOptions): Client {
     walk: (walk) => walkOf(core.send, walk),
     metering: new Metering(),
     shared: new Map(),
+    warner: warnerOf(settings, redact),
     pairs: new KnownPairs(),
     store: settings.store?.[SERVE](means),
   };
@@ -135,7 +147,7 @@ function checkSignal(options: CallOptions | undefined): AbortSignal | undefined 
   if (options !== undefined) checkNames(options, ["signal"]);
   const signal = options?.signal;
   if (signal === undefined || typeof signal?.addEventListener === "function") return signal;
-  throw new InvalidInputError("signal", "the signal of an AbortController", "is not an AbortSignal");
+  throw new InvalidInputError("signal", "the signal of an AbortController", `is ${show(signal)}`);
 }
 
 /** A page cut to what was asked for, and what it was served with. */

@@ -1,12 +1,12 @@
 import type { Observable, SchedulerLike } from "rxjs";
 import type { OhlcvPage, OhlcvQuery, SniperQuery, SniperReport } from "../contract/model.js";
-import { InvalidInputError } from "../errors.js";
+import { InvalidInputError, type PairstreamError } from "../errors.js";
 import type { ClientActivity } from "./activity.js";
 import type { ServingStore } from "./client-store.js";
 import type { KnownPairs } from "./known-pairs.js";
 import type { Budget, Priority } from "./limits/budget.js";
 import type { Spending } from "./limits/spending.js";
-import type { Metering } from "./metering.js";
+import type { Metering, PolledFeed } from "./metering.js";
 import { type ServiceClock, serviceTime } from "./service-clock.js";
 
 /**
@@ -53,6 +53,12 @@ export interface RetryRules {
 /** Path and query of a request for candles that starts at an instant of the scheduler. */
 export type RouteAt = (now: number) => string;
 
+/** What becomes of a call: a request goes out, an answer can be read, or an attempt has failed and is made again after `again` ms. */
+export type CallNews =
+  | { readonly type: "sent" }
+  | { readonly type: "answer" }
+  | { readonly type: "attempt"; readonly error: PairstreamError; readonly again: number };
+
 /** One call of the service, retries included. */
 export interface Call<T> {
   /** Path and query, such as `ohlcvRoute` gives; or what gives them for an attempt, by when that starts. */
@@ -65,6 +71,7 @@ export interface Call<T> {
   readonly needsClock?: boolean;
   /** The part of the client's budget in which its attempts start; default: all of it. */
   readonly within?: BudgetPart | undefined;
+  readonly tell?: ((news: CallNews) => void) | undefined;
 }
 
 /** Lets requests start. */
@@ -121,12 +128,25 @@ export interface Walk<T> {
   readonly signal?: AbortSignal | undefined;
   /** As in `Call`. */
   readonly needsClock?: boolean;
+  readonly tell?: Call<T>["tell"];
 }
 
 /** One page of a walk. */
 export interface WalkStep<T> extends CallResult<T> {
   /** The cursor that the walk follows next; `undefined` on the last page. */
   readonly cursor: string | undefined;
+}
+
+/** Warns about a stream; `failures`: in a row. */
+export interface Warner {
+  /** The one of the options: a session that is recorded has a clock of its own, to which a warning is nothing. */
+  readonly scheduler: SchedulerLike;
+  readonly warn: (
+    text: string,
+    feed: PolledFeed,
+    error: PairstreamError | undefined,
+    failures: number,
+  ) => void;
 }
 
 /** What the streams use of a client; not part of the package's face. */
@@ -159,6 +179,8 @@ export interface ClientCore {
   readonly shared: Map<string, unknown>;
   /** Absent where the client has no store. */
   readonly store: ServingStore | undefined;
+  /** Absent where the client is silent. */
+  readonly warner?: Warner | undefined;
   /** What was learned about pairs, for the next stream of a pair. */
   readonly pairs: KnownPairs;
 }

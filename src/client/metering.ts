@@ -1,12 +1,9 @@
 import { type Observable, Subject } from "rxjs";
-import type { Series, Timeframe } from "../contract/model.js";
-import type { PairstreamError } from "../errors.js";
+import type { Series } from "../contract/model.js";
+import type { AnyPairstreamError } from "../errors.js";
 
 /** Whose answers a poll asks for; without a timeframe those are snipers. */
-export interface PolledFeed {
-  readonly pairAddress: string;
-  readonly timeframe?: Timeframe;
-}
+export type PolledFeed = Readonly<Series> | { readonly pairAddress: string; readonly timeframe?: undefined };
 
 /** A poll that runs. */
 export interface RunningPoll {
@@ -15,7 +12,7 @@ export interface RunningPoll {
   /** When it began, by the scheduler. */
   readonly begunAt: number;
   /** Why the last of its slots failed; absent where none has since the last good answer. */
-  readonly lastError: PairstreamError | undefined;
+  readonly lastError: AnyPairstreamError | undefined;
 }
 
 /** A collector that works with the client. */

@@ -1,11 +1,13 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { checkFlag, checkNumber, LONGEST_DELAY, show } from "../contract/input.js";
+import type { Series } from "../contract/model.js";
 import { checkNames, namesOf } from "../contract/names.js";
-import { InvalidInputError } from "../errors.js";
+import { type AnyPairstreamError, InvalidInputError } from "../errors.js";
 import { type ClientStore, SERVE, type ServableStore } from "./client-store.js";
 import type { RetryRules } from "./core.js";
 import type { RateLimit } from "./limits/budget.js";
 import type { Quota } from "./limits/quota.js";
+import { checkApiKey, type KeyFunction } from "./send/keys.js";
 import { type FetchLike, keepAliveFetch, SESSION, type SessionFetch } from "./send/transport.js";
 
 /** What `createClient` takes. */
@@ -14,8 +16,13 @@ export interface ClientOptions {
   baseUrl: string | URL;
   /** Allows plain `http:` to other hosts, which shows the key to everyone on the network; default `false`. */
   insecure?: boolean;
-  /** The key of the service, in visible ASCII. It is sent as `X-API-Key`, to the origin of `baseUrl` and nowhere else. */
-  apiKey: string;
+  /**
+   * The key of the service, in visible ASCII, or a function that gives it. It is sent as `X-API-Key`, to the origin of `baseUrl`
+   * and nowhere else. The function is called before each request, within its `timeout`; so it should keep a key until that has
+   * run out. Where it fails or gives no key in time, the request has failed. After a 401 it is called once more for the same
+   * request; requests that were refused at the same time share the new key.
+   */
+  apiKey: string | (() => string | Promise<string>);
   /** The function that sends requests; default: cross-fetch, which keeps connections alive on Node. */
   fetch?: FetchLike;
   /** The time limit of one attempt, body included, in ms, 1 to 2^31 − 1; default 10,000. */
@@ -67,13 +74,34 @@ export interface ClientOptions {
    * Default: none. It cannot be combined with a `fetch` that records or replays.
    */
   store?: ClientStore;
+  /**
+   * Gets a message, on one line and without the key, when a stream is in trouble, and when it is well again: once a trouble,
+   * and once for all who share its poll. A stream that has not begun is in trouble with its first attempt that fails, or
+   * after 10 s without an answer; later a minute counts. `false`: no messages. Default: a warning of the process, at most
+   * ten a minute, or `console.warn` where there is none. A replay is silent. See the document about errors.
+   */
+  warn?:
+    | ((
+        message: string,
+        trouble: {
+          /** The candles that are watched; absent for snipers. */
+          readonly series?: Series;
+          /** The pair that is watched. */
+          readonly pairAddress?: string;
+          /** What went wrong; absent where nothing failed, such as when it is well again. */
+          readonly error?: AnyPairstreamError;
+          /** Failures in a row, what is under way included; 0 where there are none. */
+          readonly failures: number;
+        },
+      ) => void)
+    | false;
 }
 
 /** The options, checked and complete. */
 export interface Settings {
   /** Without a slash at its end. */
   readonly baseUrl: string;
-  readonly apiKey: string;
+  readonly apiKey: string | KeyFunction;
   readonly fetch: FetchLike;
   readonly timeout: number;
   readonly retry: RetryRules;
@@ -81,6 +109,10 @@ export interface Settings {
   readonly quota: Quota | undefined;
   readonly scheduler: SchedulerLike;
   readonly store: ServableStore | undefined;
+  /** As in the options; `false` for a replay. */
+  readonly warn: ClientOptions["warn"];
+  /** The scheduler of the options, also where a session has one of its own. */
+  readonly clock: SchedulerLike;
 }
 
 const OPTION_NAMES = namesOf<ClientOptions>({
@@ -94,6 +126,7 @@ const OPTION_NAMES = namesOf<ClientOptions>({
   quota: true,
   scheduler: true,
   store: true,
+  warn: true,
 });
 const MOST_ATTEMPTS = 100;
 const MOST_REQUESTS = 10_000;
@@ -111,7 +144,7 @@ export function checkOptions(options: ClientOptions): Settings {
   }
   return {
     baseUrl: checkBaseUrl(options.baseUrl, checkFlag("insecure", options.insecure, withheld)),
-    apiKey: checkApiKey(options.apiKey),
+    apiKey: typeof options.apiKey === "function" ? options.apiKey : checkApiKey(options.apiKey),
     timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST_DELAY, unit: "ms" }, withheld),
     retry: checkRetry(options.retry),
     rateLimit: checkRateLimit(options.rateLimit),
@@ -119,6 +152,8 @@ export function checkOptions(options: ClientOptions): Settings {
     scheduler: checkScheduler(options.scheduler, fetch),
     fetch: fetch ?? keepAliveFetch(),
     store: checkStore(options.store, fetch),
+    warn: checkWarn(options.warn, fetch),
+    clock: options.scheduler ?? asyncScheduler,
   };
 }
 
@@ -136,14 +171,15 @@ function checkBaseUrl(value: string | URL, insecure: boolean): string {
       "an https: URL without credentials, query or fragment (http: on loopback, or with insecure: true)",
       problem,
     );
-  if (typeof value !== "string" && !(value instanceof URL)) throw refused("is neither a string nor a URL");
+  if (typeof value !== "string" && !(value instanceof URL)) throw refused(`is ${withheld(value)}`);
   let url: URL;
   try {
     url = new URL(value);
   } catch {
-    throw refused("is not an absolute URL");
+    throw refused("is not an absolute URL, which begins with https://");
   }
-  if (url.protocol !== "https:" && url.protocol !== "http:") throw refused("has another protocol");
+  if (url.protocol !== "https:" && url.protocol !== "http:")
+    throw refused("begins with neither https: nor http:");
   if (url.username !== "" || url.password !== "") throw refused("carries credentials");
   if (/[?#]/.test(url.href)) throw refused("carries a query or a fragment");
   if (url.protocol === "http:" && !insecure && !isLoopback(url.hostname)) {
@@ -154,17 +190,6 @@ function checkBaseUrl(value: string | URL, insecure: boolean): string {
 
 function isLoopback(hostname: string): boolean {
   return /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
-}
-
-function checkApiKey(value: string): string {
-  if (typeof value === "string" && /^[\x21-\x7e]+$/.test(value)) return value;
-  const problem =
-    typeof value !== "string"
-      ? `is of type ${typeof value}`
-      : value === ""
-        ? "is empty"
-        : "holds other characters";
-  throw new InvalidInputError("apiKey", "one or more visible ASCII characters, without spaces", problem);
 }
 
 function checkRetry(retry: ClientOptions["retry"] = {}): RetryRules {
@@ -236,6 +261,13 @@ function checkStore(
   throw new InvalidInputError("store", "no store where fetch records or replays", problem);
 }
 
+function checkWarn(warn: ClientOptions["warn"], fetch: SessionFetch | undefined): ClientOptions["warn"] {
+  if (warn !== undefined && warn !== false && typeof warn !== "function") {
+    throw new InvalidInputError("warn", "a function, or false", `is ${withheld(warn)}`);
+  }
+  return fetch?.[SESSION]?.isReplay ? false : warn;
+}
+
 function checkScheduler(
   scheduler: SchedulerLike = asyncScheduler,
   fetch: SessionFetch | undefined,
@@ -243,5 +275,9 @@ function checkScheduler(
   if (typeof scheduler?.now === "function" && typeof scheduler.schedule === "function") {
     return fetch?.[SESSION]?.(scheduler) ?? scheduler;
   }
-  throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is not a scheduler");
+  throw new InvalidInputError(
+    "scheduler",
+    "an RxJS scheduler, with now and schedule",
+    "has no method now, or schedule",
+  );
 }

@@ -35,7 +35,15 @@ export function toInstant(parameter: string, value: DateLike): number {
     throw new InvalidInputError(parameter, DATE_ALLOWED, problem);
   }
   if (typeof ms === "number" && ms >= 0 && ms <= LATEST_INSTANT) return ms;
-  throw new InvalidInputError(parameter, DATE_ALLOWED, `is ${show(value)}`);
+  const hint =
+    typeof value !== "string"
+      ? ""
+      : /^\d+$/.test(value)
+        ? ", which is a text: give the number"
+        : parseIsoInstant(`${value}Z`) === undefined
+          ? ""
+          : ", which has no zone: add Z for UTC";
+  throw new InvalidInputError(parameter, DATE_ALLOWED, `is ${show(value)}${hint}`);
 }
 
 /** Throws an `InvalidInputError` unless `from` is before `to`. */
@@ -109,7 +117,16 @@ export function checkChoice<const T extends string>(
   choices: readonly NoInfer<T>[],
 ): T {
   if (choices.includes(value)) return value;
-  throw new InvalidInputError(parameter, choices.join(", "), `is ${show(value)}`);
+  const near = typeof value === "string" && value !== "" ? meant(value, choices) : undefined;
+  const hint = near === undefined ? "" : ` (did you mean "${near}"?)`;
+  throw new InvalidInputError(parameter, choices.join(", "), `is ${show(value)}${hint}`);
+}
+
+/** The only choice that begins so or, where none does, the one that differs in capitals: `1m` means `1min`, not `1M`. */
+function meant(value: string, choices: readonly string[]): string | undefined {
+  const begin = choices.filter((choice) => choice.startsWith(value));
+  if (begin.length > 0) return begin.length === 1 ? begin[0] : undefined;
+  return choices.find((choice) => choice.toLowerCase() === value.toLowerCase());
 }
 
 export function checkNumber(

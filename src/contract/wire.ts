@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { ContractError } from "../errors.js";
 import { isAmount, isCount, LARGEST_AMOUNT, wrongFieldOf } from "./candle-numbers.js";
+import { LATEST_INSTANT } from "./input.js";
 import { parseIsoInstant } from "./iso-instant.js";
 import { parseJson } from "./json.js";
 import {
@@ -18,7 +19,7 @@ import { quoting, shortened } from "./quote.js";
 import { type Flaw, RefusedRow } from "./refused-row.js";
 import { flawOf, frozen, listOf, name, orNull, printableText } from "./schemas.js";
 
-const NO_INSTANT = "not an ISO 8601 instant with a zone";
+const NO_INSTANT = "not an instant: ISO 8601 with a zone, or seconds or ms since the epoch";
 const NO_AMOUNT = `not a number from 0 to ${LARGEST_AMOUNT}`;
 const NO_COUNT = "not a whole number of at least 0";
 
@@ -37,6 +38,11 @@ const MOST_TRANSACTIONS = 50_000;
 /** How many characters an error quotes of an answer's `message` or of an address. */
 const SHOWN = 200;
 
+/** A number below this is an instant in seconds, up to the year 5138; any other one is in ms. */
+const FIRST_MS = 1e11;
+/** A number by JSON's own grammar. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+
 const ECHOED = ["pairAddress", "timeframe", "currency"] as const;
 
 const instant = z.pipe(
@@ -48,7 +54,8 @@ const instant = z.pipe(
     return z.NEVER;
   }),
 );
-const total = orNull(z.number());
+const number = z.pipe(z.transform(numberOf), z.number());
+const total = orNull(number);
 const rows = z.custom<readonly unknown[]>(Array.isArray, "not an array");
 
 const transaction = frozen(
@@ -84,12 +91,7 @@ const pageEnvelope = z.object({
       .string()
       .check(z.refine(({ length }) => length <= LONGEST_CURSOR, `longer than ${LONGEST_CURSOR} characters`)),
   ),
-  page: z.pipe(
-    z.transform((page: unknown) =>
-      typeof page === "string" && /^\d{1,15}$/.test(page) ? Number(page) : page,
-    ),
-    z.number(),
-  ),
+  page: number,
   pairAddress: z.string(),
   tokenAddress: orNull(printableText),
   timeframe: z.enum(TIMEFRAMES),
@@ -144,13 +146,25 @@ function readCandle(row: unknown): Candle | Flaw {
   const { timestamp: text, open, high, low, close, volume, trades, swaps = trades } = row as WireCandle;
   const timestamp = instantOf(text);
   if (timestamp === undefined) return flawAt("timestamp", NO_INSTANT);
-  const candle = { timestamp, open, high, low, close, volume, swaps };
-  const field = wrongFieldOf(candle);
+  let candle: WireCandle = { timestamp, open, high, low, close, volume, swaps };
+  let field = wrongFieldOf(candle);
+  if (field !== undefined) {
+    candle = {
+      timestamp,
+      open: numberOf(open),
+      high: numberOf(high),
+      low: numberOf(low),
+      close: numberOf(close),
+      volume: numberOf(volume),
+      swaps: numberOf(swaps),
+    };
+    field = wrongFieldOf(candle);
+  }
   if (field === "swaps") {
     return flawAt(field, swaps === undefined ? "missing, and so is trades" : NO_COUNT);
   }
   if (field !== undefined) return flawAt(field, isAmount(candle[field]) ? "below low" : NO_AMOUNT);
-  if (trades !== undefined && !isCount(trades)) return flawAt("trades", NO_COUNT);
+  if (trades !== undefined && !isCount(numberOf(trades))) return flawAt("trades", NO_COUNT);
   return Object.freeze(candle as Candle);
 }
 
@@ -158,9 +172,21 @@ function flawAt(field: string, issue: string): Flaw {
   return { path: [field], issue };
 }
 
-/** Parses an instant; `undefined` if the value is not one. */
+/** Some services write numbers as texts; any other value comes back as it is. */
+function numberOf(value: unknown): unknown {
+  return typeof value === "string" && NUMBER.test(value) ? Number(value) : value;
+}
+
+/** Reads an instant, a text or a number; `undefined` if the value is not one. */
 function instantOf(value: unknown): number | undefined {
-  return typeof value === "string" ? parseIsoInstant(value) : undefined;
+  const ms = typeof value === "string" ? parseIsoInstant(value) : undefined;
+  return ms ?? numericInstant(numberOf(value));
+}
+
+function numericInstant(value: unknown): number | undefined {
+  if (typeof value !== "number" || !(value >= 0 && value <= LATEST_INSTANT)) return undefined;
+  // A sum has no negative zero.
+  return Math.round(value < FIRST_MS ? value * 1_000 : value) + 0;
 }
 
 function offGrid({ timeframe }: Series): Flaw {
@@ -222,7 +248,7 @@ function refusalOf(body: unknown, { path, issue }: Flaw): ContractError {
   if (typeof first !== "string" || first === "") return new ContractError([...path], issue);
   return quoting(first, (kept, quote) => {
     const said = shortened(quote(kept, SHOWN + 1), SHOWN);
-    return new ContractError([...path], `${issue}; its message is “${said}”`);
+    return new ContractError([...path], issue, { said });
   });
 }
 

@@ -1,5 +1,6 @@
 import type { CandleEvent } from "../candles/event.js";
 import type { Series } from "../contract/model.js";
+import { warnProcess } from "../warning.js";
 
 interface SeriesEntry<S> {
   state: S;
@@ -64,19 +65,12 @@ function nameOf({ network, pairAddress, timeframe, currency }: Series): string {
   return `${network} ${pairAddress} ${timeframe} ${currency}`;
 }
 
-/**
- * Reports that an event was left out. An error would end the stream, and an operator has no client to report to. On
- * Node it is a warning of the process, which prints it and passes it to listeners; elsewhere it goes to the console.
- */
+/** Warns that an event was left out. An error would end the stream, and an operator has no client to report to. */
 function report({ type, candle, series }: CandleEvent, finalUntil: number): void {
   const [about, final] = [candle.timestamp, finalUntil].map((instant) => new Date(instant).toISOString());
-  const message =
+  warnProcess(
     `A "${type}" event of ${nameOf(series)} is left out, and so are others like it: its candle of ${about} is not ` +
-    `newer than that of ${final}, which is final. The events are out of order, or the same series is merged twice`;
-  const { process, console } = globalThis as {
-    process?: { emitWarning?: (message: string, options: { type: string; code: string }) => void };
-    console?: { warn(message: string): void };
-  };
-  if (typeof process?.emitWarning !== "function") console?.warn(message);
-  else process.emitWarning(message, { type: "PairstreamWarning", code: "PAIRSTREAM_EVENT_LEFT_OUT" });
+      `newer than that of ${final}, which is final. The events are out of order, or the same series is merged twice`,
+    "EVENT_LEFT_OUT",
+  );
 }

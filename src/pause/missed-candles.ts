@@ -53,7 +53,7 @@ export function missedCandles(
 ): Observable<CandleEvent> {
   const { intervals } = rules;
   const read = (span: Span) => {
-    const missing = new MissingPair(whenMissing);
+    const missing = new MissingPair(whenMissing, scheduler.now());
     return defer(() => {
       const abort = new AbortController();
       const candles = source.history({ ...series, ...span, weekStart }, { signal: abort.signal });
@@ -94,7 +94,7 @@ function filled(filler: GapFiller, { from, to }: Span, candles: readonly Candle[
 
 /** How long to wait after so many failures in a row, in ms; `undefined` where no other attempt can help. */
 function waitAfter(error: unknown, failures: number, missing: MissingPair, now: number): number | undefined {
-  if (!(error instanceof PairstreamError) || error instanceof InvalidInputError || isFatal(error))
+  if (!(error instanceof PairstreamError) || error instanceof InvalidInputError || isFatal(error, true))
     return undefined;
   if (isNotFound(error)) {
     missing.miss(now);

@@ -28,6 +28,7 @@ import { type CandleWatch, checkWatch, type WatchOptions } from "../candles/opti
 import { checkNumber, LONGEST_DELAY } from "../contract/input.js";
 import type { Series } from "../contract/model.js";
 import { checkNames } from "../contract/names.js";
+import { InvalidInputError } from "../errors.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../feed-status.js";
 import type { SniperEvent } from "../snipers/diff.js";
 import { checkSniperWatch, type SniperWatch } from "../snipers/watch.js";
@@ -66,6 +67,7 @@ const DEFAULT_AFTER = 10_000;
  * ```
  */
 export function pauseWhileHidden(source: PairSource, options: PauseOptions = {}): PairSource {
+  checkSource(source);
   checkNames(options, ["after", "scheduler"]);
   const { after = DEFAULT_AFTER, scheduler = asyncScheduler } = options;
   checkNumber("after", after, { min: 0, max: LONGEST_DELAY, unit: "ms" });
@@ -203,6 +205,17 @@ function followSnipers(source: PairSource, asked: SniperWatch, told: ToldSnipers
     catchError(() => EMPTY),
   );
   return merge(events, found);
+}
+
+function checkSource(source: PairSource): void {
+  for (const method of ["candles", "snipers", "status", "history"] as const) {
+    if (typeof source?.[method] === "function") continue;
+    throw new InvalidInputError(
+      "source",
+      "a source, such as clientSource(client)",
+      `has no method ${method}`,
+    );
+  }
 }
 
 type Coverage = Pick<FeedStatus, "coveredFrom" | "coveredUntil">;

@@ -4,11 +4,12 @@ import type { CallKind } from "../client/limits/quota.js";
 import type { PolledFeed, RunningPoll } from "../client/metering.js";
 import { safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
 import { callAt, sleepUntil } from "../client/timers.js";
-import { PairstreamError, QuotaExceededError } from "../errors.js";
-import { isFatal, isNotFound } from "./fatal.js";
+import { type AnyPairstreamError, isPairstreamError, QuotaExceededError, RateLimitError } from "../errors.js";
+import { asOfRunning, isFatal, isNotFound, isUnknown } from "./fatal.js";
 import type { MissingPair } from "./missing.js";
 import { quotaProbeAt, retryAt } from "./retry-at.js";
 import { nextSlot, type Schedule, type Slot } from "./schedule.js";
+import type { Tell } from "./teller.js";
 
 /** What one answer has told. */
 export interface Step<State> {
@@ -23,7 +24,9 @@ export interface Step<State> {
   /** Whether all is known that can be by then. */
   readonly isCurrent?: boolean;
   /** Why an answer that was taken in leaves something unknown. */
-  readonly error?: PairstreamError | undefined;
+  readonly error?: AnyPairstreamError | undefined;
+  /** Whether a candle has shown by now; absent where none has to. */
+  readonly hasCandle?: boolean;
 }
 
 /** What a poll asks for, and when. */
@@ -39,6 +42,7 @@ export interface AskOptions {
   /** The instant that the answer should show, by the service's clock. */
   readonly at: number;
   readonly signal: AbortSignal;
+  readonly tell?: Tell | undefined;
 }
 
 /** How a poll stands, after each of its steps. */
@@ -51,7 +55,7 @@ export interface FeedUpdate<State> {
   readonly isLate: boolean;
   /** Polls that failed, in a row. */
   readonly failures: number;
-  readonly lastError?: PairstreamError;
+  readonly lastError?: AnyPairstreamError;
 }
 
 export const UNASKED = { isFresh: false, isLate: false, failures: 0 };
@@ -68,12 +72,13 @@ export class Poller<State> implements RunningPoll {
   readonly #poll: Poll<State>;
   readonly #views: ReadonlySet<MissingPair>;
   readonly #subscriber: Subscriber<FeedUpdate<State>>;
+  readonly #tell: Tell | undefined;
   #feed: FeedUpdate<State> = UNASKED;
   #slot: Slot;
   #observedAt = Number.NEGATIVE_INFINITY;
   /** The last closing that was asked for: what no answer has proven by then is left to later ones. */
   #closedAt = Number.NEGATIVE_INFINITY;
-  /** When the last answer 404 came, by the scheduler, while the poll waits because of it. */
+  /** When the last answer came that shows no such pair, by the scheduler, while the poll waits because of it. */
   #missedAt: number | undefined;
   /** Whether the slot was asked for before, and that failed. */
   #isRetry = false;
@@ -81,18 +86,20 @@ export class Poller<State> implements RunningPoll {
   /** Aborts what is under way. It is not kept between two slots, as it takes 0.8 kB, and there may be thousands. */
   #abort: AbortController | undefined;
 
-  /** `views`: what each subscriber makes of answers 404. */
+  /** `views`: what each subscriber makes of answers that show no such pair. `tell`: absent where nobody is warned. */
   constructor(
     core: ClientCore,
     poll: Poll<State>,
     views: ReadonlySet<MissingPair>,
     subscriber: Subscriber<FeedUpdate<State>>,
+    tell: Tell | undefined,
   ) {
     this.begunAt = core.scheduler.now();
     this.#core = core;
     this.#poll = poll;
     this.#views = views;
     this.#subscriber = subscriber;
+    this.#tell = tell;
     this.#slot = { at: serviceNow(core), kind: "refresh" };
   }
 
@@ -105,7 +112,7 @@ export class Poller<State> implements RunningPoll {
     return state === undefined ? "starting" : isLate ? "stalled" : "live";
   }
 
-  get lastError(): PairstreamError | undefined {
+  get lastError(): AnyPairstreamError | undefined {
     return this.#feed.lastError;
   }
 
@@ -135,16 +142,21 @@ export class Poller<State> implements RunningPoll {
 
   /** All that follows from one slot that is due. */
   async #serveSlot(): Promise<void> {
-    let failure: PairstreamError | undefined;
+    let failure: AnyPairstreamError | undefined;
     this.#abort = new AbortController();
     try {
       await this.#ask(this.#abort.signal);
     } catch (error) {
-      if (this.#subscriber.closed || !(error instanceof PairstreamError) || isFatal(error)) throw error;
-      failure = error;
-      if (this.#isMissing(error)) for (const view of this.#views) view.miss(this.#core.scheduler.now());
+      if (this.#subscriber.closed || !isPairstreamError(error)) throw error;
       const failures = this.#feed.failures + 1;
-      this.#emit({ ...this.#feed, isFresh: false, isLate: true, failures, lastError: error });
+      const hasPage = this.#feed.state !== undefined;
+      if (isFatal(error, hasPage)) {
+        this.#tell?.({ type: "failure", error, failures });
+        throw error;
+      }
+      failure = hasPage ? asOfRunning(error) : error;
+      if (this.#isMissing(failure)) for (const view of this.#views) view.miss(this.#core.scheduler.now());
+      this.#emit({ ...this.#feed, isFresh: false, isLate: true, failures, lastError: failure });
     } finally {
       this.#abort = undefined;
       this.#timer?.unsubscribe();
@@ -154,7 +166,12 @@ export class Poller<State> implements RunningPoll {
     const next = failure === undefined ? this.#nextSlot() : this.#slotAfterFailure(failure);
     this.#isRetry = next.at === this.#slot.at;
     this.#slot = next;
-    this.#startWhenDue(this.#core.serviceClock().epoch);
+    const due = this.#startWhenDue(this.#core.serviceClock().epoch);
+    if (failure === undefined) return;
+    // Nothing goes out while a 429 stops the client.
+    const pause = failure instanceof RateLimitError ? (failure.retryAfter ?? 0) : 0;
+    const again = Math.max(pause, due - this.#core.scheduler.now());
+    this.#tell?.({ type: "failure", error: failure, failures: this.#feed.failures, again });
   }
 
   /** Asks until an answer has told all there is: twice more at most, and not once the next slot has come. */
@@ -164,7 +181,7 @@ export class Poller<State> implements RunningPoll {
     const priority = isFirst ? "refresh" : this.#slot.kind;
     for (let asks = 0; ; asks += 1) {
       this.#awaitSlotEnd(asks > 0);
-      const answer = await this.#poll.ask({ priority, at: this.#slot.at, signal });
+      const answer = await this.#poll.ask({ priority, at: this.#slot.at, signal, tell: this.#tell });
       this.#timer?.unsubscribe();
       // What comes out of a cache once more is asked for again by the next slot, and that is enough.
       const isCopy = asks === 0 && answer.observedAt !== undefined && answer.observedAt <= this.#observedAt;
@@ -200,9 +217,9 @@ export class Poller<State> implements RunningPoll {
     return Math.max(now, safeSendTimeFor(this.#core.serviceClock(), at));
   }
 
-  /** Whether an error says that the pair does not exist, and no answer has shown it yet. */
-  #isMissing(error: PairstreamError): boolean {
-    return isNotFound(error) && this.#feed.state === undefined;
+  /** Whether an error says that there is no such pair, and no answer has shown it yet. */
+  #isMissing(error: AnyPairstreamError): boolean {
+    return isUnknown(error) && this.#feed.state === undefined;
   }
 
   /** The poll is late if the next answer takes until the end of its slot. */
@@ -214,12 +231,13 @@ export class Poller<State> implements RunningPoll {
     const due = isAgain ? nextSlot(this.#poll.schedule, at, at).at : at;
     const end = nextSlot(this.#poll.schedule, due, due).at;
     if (end === Number.POSITIVE_INFINITY) return;
-    this.#timer = callAt(scheduler, end - serviceNow(this.#core) + scheduler.now(), () =>
-      this.#emit({ ...this.#feed, isLate: true, isFresh: false }),
-    );
+    this.#timer = callAt(scheduler, end - serviceNow(this.#core) + scheduler.now(), () => {
+      this.#emit({ ...this.#feed, isLate: true, isFresh: false });
+      this.#tell?.({ type: "late" });
+    });
   }
 
-  #take({ state, observedAt, isCurrent, again, error }: Step<State>, isLast: boolean): void {
+  #take({ state, observedAt, isCurrent, again, error, hasCandle }: Step<State>, isLast: boolean): void {
     if (state === undefined) return;
     const wasLate = this.#feed.isLate;
     const isBehind =
@@ -231,6 +249,7 @@ export class Poller<State> implements RunningPoll {
       : this.#feed;
     const feed = { state, isFresh: true, isLate, failures };
     this.#emit(lastError === undefined ? feed : { ...feed, lastError });
+    this.#tell?.({ type: "page", isLate, error: lastError, hasCandle });
   }
 
   #emit(feed: FeedUpdate<State>): void {
@@ -261,7 +280,7 @@ export class Poller<State> implements RunningPoll {
     return { at: quotaProbeAt(this.#core, "counted"), kind: "close" };
   }
 
-  #slotAfterFailure(error: PairstreamError): Slot {
+  #slotAfterFailure(error: AnyPairstreamError): Slot {
     // The next slot of the schedule, without regard to what is proven or throttled.
     const now = serviceNow(this.#core);
     const { at, kind } = this.#slot;
@@ -269,11 +288,13 @@ export class Poller<State> implements RunningPoll {
     const next = nextSlot(this.#poll.schedule, asked, asked);
     if (this.#isMissing(error)) {
       this.#missedAt = this.#core.scheduler.now();
-      return next;
+      if (isNotFound(error)) return next;
     }
     const again = retryAt(this.#core, error, this.#feed.failures);
-    const mayWait = error instanceof QuotaExceededError || next.at > again;
-    return mayWait ? { at: again, kind } : next;
+    const slot = error instanceof QuotaExceededError || next.at > again ? { at: again, kind } : next;
+    if (this.#feed.state !== undefined) return slot;
+    // Each slot takes several attempts: a stream that has not begun has no closing to prove, and leaves some of them out.
+    return { ...slot, at: Math.max(slot.at, retryAt(this.#core, error, 1)) };
   }
 
   /**
@@ -294,8 +315,11 @@ export class Poller<State> implements RunningPoll {
     return sendTimeFor(this.#core.serviceClock(), at);
   }
 
-  /** Waits until it is time to ask for the slot; that moves with what is learned of the service's clock. */
-  #startWhenDue(epoch: number): void {
+  /**
+   * Waits until it is time to ask for the slot, and tells when that is; it moves with what is learned of the service's
+   * clock.
+   */
+  #startWhenDue(epoch: number): number {
     const { scheduler } = this.#core;
     const clock = this.#core.serviceClock();
     const slotDue = this.#isRetry ? safeSendTimeFor(clock, this.#slot.at) : sendTimeFor(clock, this.#slot.at);
@@ -304,12 +328,13 @@ export class Poller<State> implements RunningPoll {
     // The service's clock has jumped: only an answer tells what is due now.
     if ((clock.epoch !== epoch && !isMissing) || scheduler.now() >= due) {
       this.start();
-      return;
+      return due;
     }
     this.#timer = callAt(scheduler, due, () => {
       // The machine's clock was set back: only an answer tells how far the service's is from it now.
       if (scheduler.now() < due) this.start();
       else this.#startWhenDue(epoch);
     });
+    return due;
   }
 }

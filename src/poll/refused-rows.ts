@@ -1,5 +1,6 @@
 import type { ClientCore } from "../client/core.js";
 import type { RefusedRow } from "../contract/refused-row.js";
+import type { Tell } from "./teller.js";
 
 /** A row that breaks the contract this often is skipped. */
 const READS_BEFORE_SKIPPING = 3;
@@ -28,9 +29,10 @@ export function countRefusals<Row, Key>(
  */
 export function skipRows<Key extends number | string>(
   core: ClientCore,
-  url: string,
+  { pairAddress, url }: { readonly pairAddress: string; readonly url: string },
   refused: readonly RefusedRow<Key>[],
   readsOf: (key: Key | undefined) => number,
+  tell?: Tell,
 ): void {
   const told = new Set<Key | undefined>();
   for (const row of refused) {
@@ -39,6 +41,8 @@ export function skipRows<Key extends number | string>(
     if (reads > READS_BEFORE_SKIPPING || told.has(row.key)) continue;
     told.add(row.key);
     const { key = null, error } = row;
-    core.report({ type: "dropped", at: core.scheduler.now(), what: "row", url, key, error });
+    const at = core.scheduler.now();
+    core.report({ type: "dropped", at, what: "row", reading: "poll", pairAddress, url, key, error });
   }
+  if (told.size > 0) tell?.({ type: "dropped", rows: told.size, error: refused[0]!.error });
 }

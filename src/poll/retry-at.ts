@@ -16,8 +16,13 @@ const RESET_SETTLE = { counted: 1_000, reported: 10_000 };
  */
 export function retryAt(core: ClientCore, error: PairstreamError, failures: number): number {
   const now = serviceNow(core);
-  if (error instanceof QuotaExceededError)
-    return quotaProbeAt(core, error.body === "" ? "counted" : "reported");
+  if (error instanceof QuotaExceededError) {
+    const spent = error.body === "" ? "counted" : "reported";
+    const { resetsAt } = error;
+    return spent === "counted" || resetsAt === undefined
+      ? quotaProbeAt(core, spent)
+      : Math.max(now, resetsAt) + RESET_SETTLE.reported;
+  }
   if (isNotFound(error)) return now + LONGEST_WAIT;
   const delay = Math.max(1_000, core.retry.maxDelay) * 2 ** (failures - 1);
   return now + Math.min(LONGEST_WAIT, delay);

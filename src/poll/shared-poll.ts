@@ -2,13 +2,16 @@ import { BehaviorSubject, defer, Observable, share, tap } from "rxjs";
 import type { ClientCore } from "../client/core.js";
 import { MissingPair, type WhenMissing } from "./missing.js";
 import { type FeedUpdate, type Poll, Poller, UNASKED } from "./poller.js";
+import { type Tell, Teller } from "./teller.js";
 
 /** One poll for all, as long as there is anyone. */
 interface SharedPoll<State> {
   readonly updates: Observable<FeedUpdate<State>>;
-  /** What each subscriber makes of answers 404. */
+  /** What each subscriber makes of answers that show no such pair. */
   readonly views: Set<MissingPair>;
   poller: Poller<State> | undefined;
+  /** Absent where nobody is warned. */
+  teller: Teller | undefined;
 }
 
 /**
@@ -20,11 +23,14 @@ export function sharedFeed<State>(
   core: ClientCore,
   key: string,
   make: () => Poll<State>,
-  whenMissing: WhenMissing,
+  {
+    whenMissing,
+    missingPace,
+  }: { readonly whenMissing: WhenMissing; readonly missingPace?: number | undefined },
 ): Observable<FeedUpdate<State>> {
   return defer(() => {
     const { updates, views, poller } = sharedPoll(core, key, make);
-    const view = new MissingPair(whenMissing);
+    const view = new MissingPair(whenMissing, core.scheduler.now(), missingPace);
     views.add(view);
     poller?.hurry();
     const next = ({ lastError }: FeedUpdate<State>) => {
@@ -32,6 +38,14 @@ export function sharedFeed<State>(
     };
     return updates.pipe(tap({ next, finalize: () => views.delete(view) }));
   });
+}
+
+/** Tells of a part of a stream besides its poll, until the second function is called. */
+export function joinTeller(
+  core: ClientCore,
+  key: string,
+): readonly [tell: Tell, leave: () => void] | undefined {
+  return (core.shared.get(key) as SharedPoll<unknown> | undefined)?.teller?.join(false);
 }
 
 function sharedPoll<State>(core: ClientCore, key: string, make: () => Poll<State>): SharedPoll<State> {
@@ -45,8 +59,10 @@ function sharedPoll<State>(core: ClientCore, key: string, make: () => Poll<State
     const poll = make();
     const { closeEvery, refreshEvery } = poll.schedule;
     const leave = core.spending.join({ closeEvery, refreshEvery, kind: poll.kind });
-    const poller = new Poller(core, poll, views, subscriber);
+    const teller = core.warner && new Teller(core.warner, poll.feed);
+    const poller = new Poller(core, poll, views, subscriber, teller?.join(true)[0]);
     shared.poller = poller;
+    shared.teller = teller;
     core.metering.polls.add(poller);
     poller.start();
     return () => {
@@ -54,10 +70,11 @@ function sharedPoll<State>(core: ClientCore, key: string, make: () => Poll<State
       core.metering.polls.delete(poller);
       connections -= 1;
       if (connections === 0 && core.shared.get(key) === shared) core.shared.delete(key);
+      teller?.stop();
       poller.stop();
     };
   }).pipe(share({ connector: () => new BehaviorSubject<FeedUpdate<State>>(UNASKED) }));
-  const shared: SharedPoll<State> = { updates, views, poller: undefined };
+  const shared: SharedPoll<State> = { updates, views, poller: undefined, teller: undefined };
   core.shared.set(key, shared);
   return shared;
 }

@@ -1,7 +1,15 @@
 import { asyncScheduler, type SchedulerLike, throwError } from "rxjs";
 import { bodyOf } from "../client/send/attempt.js";
 import { type Redactor, redactorOf } from "../client/send/redact.js";
-import { type FetchLike, isStale, SESSION, type SessionRequest } from "../client/send/transport.js";
+import {
+  type FetchLike,
+  fetchWithKey,
+  isStale,
+  KEY_HEADER,
+  SESSION,
+  type SessionRequest,
+  sessionOf,
+} from "../client/send/transport.js";
 import { checkNames } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { land, SessionClock } from "./session-clock.js";
@@ -70,11 +78,7 @@ function checkRecording(fetch: FetchLike, sink: unknown, options: RecordOptions)
   checkNames(options, ["scheduler"]);
   const { scheduler } = options;
   if (scheduler !== undefined && typeof scheduler?.now !== "function") {
-    throw new InvalidInputError(
-      "scheduler",
-      "an RxJS scheduler, with now and schedule",
-      "is not a scheduler",
-    );
+    throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "has no method now");
   }
   return scheduler;
 }
@@ -105,9 +109,9 @@ class Recorder {
   }
 
   ask(url: string, init: Init): Promise<FetchAnswer> {
-    const redactor = this.#redactorFor(init);
     const sent = this.now();
     const session = sessionOf(init);
+    const redactor = session?.redact ?? this.#redactorFor(init);
     if (session !== undefined) session.sent = sent;
     const start: Start = {
       v: TAPE_VERSION,
@@ -118,7 +122,9 @@ class Recorder {
       asked: session?.scheduler.now() ?? sent,
       sent,
     };
-    return new RecordedExchange(this, redactor, start, init).follow(() => this.#fetch(url, init));
+    return new RecordedExchange(this, redactor, start, init).follow(() =>
+      fetchWithKey(this.#fetch, url, init),
+    );
   }
 
   /** The number of ended exchanges. */
@@ -211,14 +217,10 @@ class RecordedExchange {
     this.#hasEnded = true;
     this.#signal?.removeEventListener("abort", this.#leave);
     const ended = this.#recorder.now();
-    this.#recorder.write({ ...this.#start, ...this.#head, ended, outcome, ...rest });
+    const unsent = this.#session?.isUnsent ? { unsent: true } : {};
+    this.#recorder.write({ ...this.#start, ...this.#head, ended, outcome, ...unsent, ...rest });
     if (outcome === "whole" || outcome === "failed") land(this.#session, ended, this.#recorder.ended);
   }
-}
-
-/** The client's notes about its request; `undefined` if the request does not come from a client. */
-export function sessionOf(init: Init): SessionRequest | undefined {
-  return (init as { [SESSION]?: SessionRequest } | undefined)?.[SESSION];
 }
 
 /** The path and query of a URL. */
@@ -227,7 +229,7 @@ export function routeOf(url: string): string {
 }
 
 function isKey(header: string): boolean {
-  return header.toLowerCase() === "x-api-key";
+  return header.toLowerCase() === KEY_HEADER.toLowerCase();
 }
 
 function requestHeaders(init: Init, redactor: Redactor): Record<string, string> {

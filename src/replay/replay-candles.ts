@@ -106,7 +106,11 @@ export function candleReader(
 export function checkSource(source: Iterable<Candle> | AsyncIterable<Candle>, parameter = "source"): void {
   if (typeof source === "object" && source !== null && (isIterable(source) || isAsyncIterable(source)))
     return;
-  throw new InvalidInputError(parameter, "an iterable of candles, async or not", "is not iterable");
+  throw new InvalidInputError(
+    parameter,
+    "an iterable of candles, async or not",
+    `is ${show(source)}, which is not iterable`,
+  );
 }
 
 function checkPace({ speed, scheduler }: ReplayCandlesOptions): (() => Pace) | undefined {
@@ -119,7 +123,11 @@ function checkPace({ speed, scheduler }: ReplayCandlesOptions): (() => Pace) | u
   if (typeof scheduler?.now === "function" && typeof scheduler.schedule === "function") {
     return () => new Pace(scheduler, speed);
   }
-  throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "is not a scheduler");
+  throw new InvalidInputError(
+    "scheduler",
+    "an RxJS scheduler, with now and schedule",
+    "has no method now, or schedule",
+  );
 }
 
 /** Turns candles into events, one after the other. */

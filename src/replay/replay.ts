@@ -1,8 +1,8 @@
 import type { SchedulerLike } from "rxjs";
-import { type FetchLike, SESSION, type SessionRequest, STALE } from "../client/send/transport.js";
+import { type FetchLike, SESSION, type SessionRequest, STALE, sessionOf } from "../client/send/transport.js";
 import { printable } from "../contract/quote.js";
 import { InvalidInputError, PairstreamError } from "../errors.js";
-import { routeOf, sessionOf } from "./record.js";
+import { routeOf } from "./record.js";
 import { LATENESS, land, SessionClock, type TurnLateness } from "./session-clock.js";
 import { type LateTurn, readTape, type TapeFailure, type TapeLine } from "./tape.js";
 import { VirtualClock } from "./virtual-clock.js";
@@ -73,17 +73,16 @@ export function replayExchanges(lines: Iterable<string>): Tape {
   const { lines: read, cut } = readTape(lines);
   const player = new Player(read, cut);
   const fetch: FetchLike = (url, init) => player.ask(url, init);
+  const join = (scheduler: SchedulerLike) => {
+    if (scheduler === player.clock) return player.join();
+    throw new InvalidInputError(
+      "scheduler",
+      "the scheduler of the tape whose fetch is given",
+      "is another one",
+    );
+  };
   return Object.freeze({
-    fetch: Object.assign(fetch, {
-      [SESSION]: (scheduler: SchedulerLike) => {
-        if (scheduler === player.clock) return player.join();
-        throw new InvalidInputError(
-          "scheduler",
-          "the scheduler of the tape whose fetch is given",
-          "is another one",
-        );
-      },
-    }),
+    fetch: Object.assign(fetch, { [SESSION]: Object.assign(join, { isReplay: true }) }),
     scheduler: player.clock,
     run: () => player.run(),
   });
@@ -178,7 +177,10 @@ class Player {
       if (line === undefined) return;
       this.#unasked.delete(line.request);
       const session = sessionOf(init);
-      if (session !== undefined) session.sent = line.sent;
+      if (session !== undefined) {
+        session.sent = line.sent;
+        session.isUnsent = line.unsent;
+      }
       this.#pending.set(line, { session, signal, resolve, reject });
     });
   }

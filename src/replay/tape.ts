@@ -94,6 +94,8 @@ const tapeLine = z.object({
   outcome: z.enum(["whole", "failed", "timed-out", "left"]),
   body: z.optional(z.string()),
   failure: z.optional(failure),
+  /** Whether the request was not sent, as the client's `apiKey` gave no key. */
+  unsent: z.optional(z.boolean()),
   /** Whether a kept-alive connection was closed before the first byte of the answer. */
   stale: z.optional(z.boolean()),
   /** Timers and arrivals since the previous line whose lateness affects the session. */

@@ -1,15 +1,17 @@
 import { concatMap, defer, filter, type Observable } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
-import { checkNumber, checkSniperQuery } from "../contract/input.js";
+import { checkNumber, checkSniperQuery, show } from "../contract/input.js";
 import type { SniperQuery } from "../contract/model.js";
 import { namesOf, SNIPER_NAMES } from "../contract/names.js";
 import { snipersRoute } from "../contract/routes.js";
 import { readSniperBody } from "../contract/wire.js";
+import { InvalidInputError } from "../errors.js";
 import { checkWhenMissing, type WhenMissing } from "../poll/missing.js";
 import type { AskOptions, FeedUpdate, Poll, Step } from "../poll/poller.js";
 import { countRefusals, type RefusalCounts, skipRows } from "../poll/refused-rows.js";
 import { steadySchedule } from "../poll/schedule.js";
 import { sharedFeed } from "../poll/shared-poll.js";
+import type { Tell } from "../poll/teller.js";
 import { APART, emptySniperBook, readReport, type SniperBook, type SniperEvent, snapshot } from "./diff.js";
 
 /** How to watch the snipers of a pair. */
@@ -18,6 +20,11 @@ export interface SniperWatch extends SniperQuery {
   every?: number;
   /** What to do if the service does not know the pair, as in `WatchOptions`; default `"fail"`. */
   whenMissing?: "fail" | "wait";
+  /**
+   * With `whenMissing: "wait"`: the time between two questions for a pair that is not known yet, in ms, at least 250. Default:
+   * a minute, then twice as long each time, up to an hour.
+   */
+  missingPace?: number;
 }
 
 /** The snipers now, and the changes of the last report. */
@@ -31,23 +38,34 @@ export interface CheckedSniperWatch {
   readonly query: SniperQuery;
   readonly every: number;
   readonly whenMissing: WhenMissing;
+  /** ms; absent: longer and longer. */
+  readonly missingPace: number | undefined;
   /** Subscriptions with the same key share a poll. */
   readonly pollKey: string;
 }
 
 const DEFAULT_EVERY = 60_000;
+const PACE = { min: 250, unit: "ms" };
 const SNIPER_WATCH_NAMES = [
   ...SNIPER_NAMES,
-  ...namesOf<Omit<SniperWatch, keyof SniperQuery>>({ every: true, whenMissing: true }),
+  ...namesOf<Omit<SniperWatch, keyof SniperQuery>>({ every: true, whenMissing: true, missingPace: true }),
 ];
 
 /** Checks the options of a sniper watch. Throws an `InvalidInputError` that says what is allowed. */
 export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
   const query = checkSniperQuery(options, SNIPER_WATCH_NAMES);
-  const every = checkNumber("every", options.every ?? DEFAULT_EVERY, { min: 250, unit: "ms" });
+  const every = checkNumber("every", options.every ?? DEFAULT_EVERY, PACE);
   const whenMissing = checkWhenMissing(options.whenMissing);
+  const missingPace = checkMissingPace(options.missingPace, whenMissing);
   const pollKey = `snipers ${query.pairAddress} ${query.blocksAfterCreation} ${every}`;
-  return { query, every, whenMissing, pollKey };
+  return { query, every, whenMissing, missingPace, pollKey };
+}
+
+function checkMissingPace(pace: number | undefined, whenMissing: WhenMissing): number | undefined {
+  if (pace === undefined) return undefined;
+  if (whenMissing === "wait") return checkNumber("missingPace", pace, PACE);
+  const problem = `is ${show(pace)}, and whenMissing says to fail`;
+  throw new InvalidInputError("missingPace", 'a number of ms, with whenMissing: "wait"', problem);
 }
 
 /**
@@ -65,7 +83,7 @@ export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
  *
  * The first report comes as `wallet-added` events with `initial: true`. A late subscriber gets the present state in the
  * same way, at once. All subscribers of one pair on one client share one poll if their `blocksAfterCreation` and
- * `every` are the same; `whenMissing` is each subscriber's own. A wallet or a transaction is removed once two reports, made
+ * `every` are the same; `whenMissing` and `missingPace` are each subscriber's own. A wallet or a transaction is removed once two reports, made
  * a second apart, lack it. A pair may have no report before its first swap; the service answers 404 then. Temporary failures
  * do not end the stream; it errors as `watchCandles` does. Throws an `InvalidInputError` at the call.
  *
@@ -102,18 +120,27 @@ export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observa
     kind: "snipers",
     feed: watch.query,
   });
-  return sharedFeed(core, watch.pollKey, make, watch.whenMissing);
+  return sharedFeed(core, watch.pollKey, make, watch);
 }
 
 type SniperBody = ReturnType<typeof readSniperBody>;
 
-/** Reads one body after the other. Throws if a row breaks the contract and may not be skipped yet. */
-function bodyReader(core: ClientCore, route: string): (text: string) => SniperBody {
+/**
+ * Reads one body after the other. Throws if a row breaks the contract and may not be skipped yet, and until the first
+ * report also if no row can be read: such a report is none.
+ */
+function bodyReader(
+  core: ClientCore,
+  pairAddress: string,
+  url: string,
+): (text: string, isFirst: boolean, tell?: Tell) => SniperBody {
   const refusals: RefusalCounts<string> = new Map();
-  return (text) => {
+  return (text, isFirst, tell) => {
     const body = readSniperBody(text);
-    countRefusals(refusals, body.refused, body.report.result, ({ walletAddress }) => walletAddress);
-    skipRows(core, route, body.refused, (key) => refusals.get(key)!);
+    const { refused, report } = body;
+    countRefusals(refusals, refused, report.result, ({ walletAddress }) => walletAddress);
+    if (isFirst && refused.length > 0 && report.result.length === 0) throw refused[0]!.error;
+    skipRows(core, { pairAddress, url }, refused, (key) => refusals.get(key)!, tell);
     return body;
   };
 }
@@ -124,12 +151,13 @@ function sniperAsker(
   query: SniperQuery,
 ): (options: AskOptions) => Promise<Step<SniperState>> {
   const route = snipersRoute(query);
-  const parse = bodyReader(core, route);
+  const read = bodyReader(core, query.pairAddress, route);
   let book = emptySniperBook(query.pairAddress);
   let epoch: number | undefined;
 
-  return async ({ priority, signal }) => {
-    const answer = await core.send({ route, priority, signal, parse, needsClock: true });
+  return async ({ priority, signal, tell }) => {
+    const parse = (text: string) => read(text, book.observedAt === undefined, tell);
+    const answer = await core.send({ route, priority, signal, parse, needsClock: true, tell });
     const { report, refused } = answer.value;
     const { isInDoubt } = answer;
     // Within one epoch of the service's clock the instant of the book does not go back.

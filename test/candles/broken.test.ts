@@ -13,7 +13,7 @@ const MINUTE = 60_000;
 const BROKEN = at("12:01:00");
 
 const BREAKS: [string, Record<string, unknown>][] = [
-  ["a string for a price", { close: "5" }],
+  ["a word for a price", { close: "five" }],
   ["no volume", { volume: undefined }],
   ["a high below the low", { high: 0, low: 1 }],
   ["half a swap", { swaps: 0.5 }],

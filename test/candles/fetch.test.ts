@@ -75,7 +75,7 @@ describe("fetchCandles", () => {
     expect(outcome).toMatchObject({ name: "HttpError", status: 503 });
     expect(world.asked).toHaveLength(3);
     world.interfere = (_asked, answer) =>
-      withRows(answer, (rows) => rows.map((row) => ({ ...row, open: "1" })));
+      withRows(answer, (rows) => rows.map((row) => ({ ...row, open: "one" })));
     // The first row lies in the margin, which nobody asked for.
     const broken = await fetched(world, { from: at("11:00:00"), to: at("12:00:00") });
     expect(broken.outcome).toMatchObject({ name: "ContractError", path: ["result", 1, "open"] });

@@ -109,6 +109,20 @@ describe("a stream outlives", () => {
     await world.clock.advanceBy(21_000);
     expect(statuses.at(-1)!.state).toBe("live");
   });
+
+  it("a spent quota, with one probe when the service says that units come back", async () => {
+    const { world, statuses } = watched("12:00:10");
+    world.swapsEvery(60_000, at("11:00:00"), at("13:00:00"));
+    await world.clock.advanceTo(at("12:01:10"));
+    const requests = world.asked.length;
+    world.interfere = () => answered(401, { message: "usage has been consumed" }, { "retry-after": "1200" });
+    await world.clock.advanceTo(at("12:21:00"));
+    expect(world.asked.length - requests).toBe(1);
+    expect(statuses.at(-1)).toMatchObject({ state: "stalled", lastError: { name: "QuotaExceededError" } });
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("12:23:30"));
+    expect(statuses.at(-1)!.state).toBe("live");
+  });
 });
 
 describe("what retrying cannot mend ends a stream", () => {
@@ -131,7 +145,7 @@ describe("what retrying cannot mend ends a stream", () => {
 
 describe("a row that breaks the contract", () => {
   const broken: [string, Record<string, unknown>][] = [
-    ["a string price", { open: "1" }],
+    ["a word for a price", { open: "one" }],
     ["no close", { close: undefined }],
     ["a null volume", { volume: null }],
     ["neither swaps nor trades", { swaps: undefined }],
@@ -187,15 +201,26 @@ describe("a row that breaks the contract", () => {
 });
 
 describe("rows that all break the contract", () => {
-  it("stall the stream, as weeks that start on another day do, and the status says what is wrong", async () => {
+  it("end the stream after a minute, as weeks that start on another day do, and say what is wrong", async () => {
     const world = new World({ start: at("12:00:10"), weekStart: "thursday" });
     world.swapsEvery(3_600_000, at("00:00:00") - 40 * 86_400_000, at("23:00:00"));
     const statuses: FeedStatus[] = [];
     const weeks = { ...MINUTES, timeframe: "1w" } as const;
-    watchFeedStatus(world.client, weeks).subscribe((status) => statuses.push(status));
-    await world.clock.advanceTo(at("12:02:10"));
-    expect(statuses.at(-1)).toMatchObject({ state: "stalled", lastError: { name: "ContractError" } });
-    expect(statuses.at(-1)!.lastError!.message).toContain("see weekStart");
+    const errors: PairstreamError[] = [];
+    watchFeedStatus(world.client, weeks).subscribe({
+      next: (status) => statuses.push(status),
+      error: (error) => errors.push(error),
+    });
+    await world.clock.advanceTo(at("12:01:00"));
+    expect(statuses.at(-1)).toMatchObject({ state: "starting", lastError: { name: "ContractError" } });
+    expect(errors).toEqual([]);
+    await world.clock.advanceTo(at("12:01:25"));
+    expect(errors).toMatchObject([
+      { name: "ContractError", message: expect.stringContaining("see weekStart") },
+    ]);
+    // Each question has three attempts; none is sent to search further.
+    expect(world.asked.length).toBeLessThanOrEqual(15);
+    expect(world.clock.pending).toBe(0);
   });
 });
 

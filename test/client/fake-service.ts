@@ -63,16 +63,18 @@ export function fakeClient(
 ) {
   const clock = new VirtualClock(START);
   const { fetch, calls } = fakeFetch(clock, reply);
+  const warnings: string[] = [];
   const client: Client = createClient({
     baseUrl: "https://service.test",
     apiKey: "the-secret-key",
     fetch,
     scheduler: clock,
+    warn: (message) => warnings.push(message),
     ...options,
   });
   const activity: ClientActivity[] = [];
   client.activity.subscribe((entry) => activity.push(entry));
-  return { clock, fetch, calls, client, activity };
+  return { clock, fetch, calls, client, activity, warnings };
 }
 
 /** Lets virtual time pass until a promise has settled; fails if no timer is left that could settle it. */

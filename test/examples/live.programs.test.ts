@@ -304,7 +304,9 @@ describe("a remote service", () => {
     const { baseUrl } = await serve("key");
     const program = live(["--base-url", baseUrl, "--pair", "pair1"], { PAIRSTREAM_API_KEY: "wrong-0815" });
     expect(await program.ended).toBe(1);
-    expect(program.errors()).toMatch(/^error: GET \/token\/.* status 401/);
+    expect(program.errors()).toMatch(
+      /^error: “Unauthorized: .*”: GET \/token\/.* status 401; check apiKey$/m,
+    );
     expect(program.errors().split("\n")).toHaveLength(2);
     expect(program.lines.join("\n") + program.errors()).not.toContain("wrong-0815");
   });

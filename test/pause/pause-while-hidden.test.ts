@@ -291,6 +291,12 @@ describe("pauseWhileHidden, of candles", () => {
   });
 });
 
+it.each([[{}], [undefined], [null]])("pauseWhileHidden refuses %o as a source", (source) => {
+  expect(() => pauseWhileHidden(source as never)).toThrow(
+    "source has no method candles; allowed: a source, such as clientSource(client)",
+  );
+});
+
 describe("pauseWhileHidden, of snipers", () => {
   it("tells what has changed meanwhile, and nothing twice", async () => {
     const stage = new PauseStage();

@@ -134,6 +134,8 @@ export async function live(
     apiKey: KEY,
     fetch: recorded(fetch(clock), (line) => lines.push(line)),
     scheduler: scheduler(clock),
+    // It warns, with timers of its own, and its replay does not.
+    warn: () => {},
   });
   const seen = watching(client, clock, session);
   await clock.advanceTo(START + session.length + 5_000);

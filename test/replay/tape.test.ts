@@ -38,7 +38,7 @@ async function recorded() {
     },
     (line) => lines.push(line),
   );
-  const client = createClient({ ...common, fetch, scheduler: clock });
+  const client = createClient({ ...common, fetch, scheduler: clock, warn: false });
   const seen: string[] = [];
   const watching = watchCandles(client, series).subscribe((event) => seen.push(textOf(event)));
   await clock.advanceBy(LENGTH / 2);
@@ -55,9 +55,15 @@ async function replayed(lines: Iterable<string>) {
   const tape = replayExchanges(lines);
   const client = createClient({ ...common, fetch: tape.fetch, scheduler: tape.scheduler });
   const seen: string[] = [];
-  const watching = watchCandles(client, series).subscribe((event) => seen.push(textOf(event)));
+  let ended: unknown;
+  const watching = watchCandles(client, series).subscribe({
+    next: (event) => seen.push(textOf(event)),
+    error: (error) => {
+      ended = error;
+    },
+  });
   const error: unknown = await tape.run().then(
-    () => undefined,
+    () => ended,
     (reason) => reason,
   );
   watching.unsubscribe();

@@ -3,7 +3,7 @@
  * own, so that no door needs another one.
  */
 const ORDER = [
-  ["errors", "bounded-map", "closing", "spans"],
+  ["errors", "bounded-map", "closing", "spans", "warning"],
   ["contract"],
   ["timeframe"],
   ["indicators"],

@@ -38,7 +38,13 @@ export function idleWorld({ every, timeframe = "1min" }: { every: number; timefr
     const date = new Date(clock.now()).toUTCString();
     return answerOf(200, url.includes("/ohlcv") ? page : report, { date });
   };
-  const client = createClient({ baseUrl: "http://localhost", apiKey: KEY, scheduler: clock, fetch });
+  const client = createClient({
+    baseUrl: "http://localhost",
+    apiKey: KEY,
+    scheduler: clock,
+    fetch,
+    warn: false,
+  });
   const events: (CandleEvent | SniperEvent)[] = [];
   const states: string[] = [];
   const options = { network: "mainnet", pairAddress: PAIR, timeframe, currency: "usd", every } as const;

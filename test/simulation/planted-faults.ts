@@ -131,8 +131,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "stays live through an outage",
     file: "poll/poller.ts",
-    find: "isFresh: false, isLate: true, failures, lastError: error",
-    replace: "isFresh: false, isLate: this.#feed.isLate, failures, lastError: error",
+    find: "isFresh: false, isLate: true, failures, lastError: failure",
+    replace: "isFresh: false, isLate: this.#feed.isLate, failures, lastError: failure",
     seeds: [61, 26],
   },
   {
@@ -152,11 +152,11 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "counts retries apart from the rate limit",
     file: "client/send/request.ts",
-    find: "await start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end))",
+    find: "await start(ask.priority, ask.signal, (now, end) =>\n        this.#attempt(ask, attempt, now, end, renewal?.refused),\n      )",
     replace:
       "await (attempt > 1\n" +
-      "        ? this.#attempt(ask, attempt, scheduler.now(), () => {})\n" +
-      "        : start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end)))",
+      "        ? this.#attempt(ask, attempt, scheduler.now(), () => {}, undefined)\n" +
+      "        : start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end, undefined)))",
     seeds: [79],
   },
   {
@@ -169,8 +169,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "waits as after a failure before it sends again what a closed connection has lost",
     file: "client/send/request.ts",
-    find: "const isResent = isStale === true && resends < MOST_RESENDS;",
-    replace: "const isResent = false;",
+    find: "const isResent = isRenewed || (isStale === true && resends < MOST_RESENDS);",
+    replace: "const isResent = isRenewed;",
     seeds: [5, 11, 21],
   },
   {
@@ -328,11 +328,11 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "sends past the rate limit what a closed connection has lost",
     file: "client/send/request.ts",
-    find: "await start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end))",
+    find: "await start(ask.priority, ask.signal, (now, end) =>\n        this.#attempt(ask, attempt, now, end, renewal?.refused),\n      )",
     replace:
       "await (resends > 0\n" +
-      "        ? this.#attempt(ask, attempt, scheduler.now(), () => {})\n" +
-      "        : start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end)))",
+      "        ? this.#attempt(ask, attempt, scheduler.now(), () => {}, undefined)\n" +
+      "        : start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end, undefined)))",
     seeds: [1132],
   },
   {

@@ -143,6 +143,7 @@ async function record(plan: Plan, actsUntil: number): Promise<Recorded> {
     apiKey: KEY,
     scheduler: machine,
     fetch: recordExchanges(network.fetch, (line) => tape.push(line)),
+    warn: () => {},
   });
   const { all, hear } = hearingOf(client);
   let returns = 0;

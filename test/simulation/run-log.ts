@@ -46,6 +46,8 @@ export interface RunLog {
   /** Those that the client has told of, in that order. */
   readonly told: readonly Exchange[];
   readonly activities: readonly Seen<ClientActivity>[];
+  /** What the client warns of: message and trouble. */
+  readonly warnings: readonly Seen<readonly unknown[]>[];
   readonly stays: readonly StayLog[];
   readonly longestDelay: number;
   readonly oddDelay: number | undefined;

@@ -65,8 +65,10 @@ async function live(
     apiKey: KEY,
     scheduler: machine,
     fetch: network.fetch,
+    warn: (...warning) => warnings.push(seen(Object.freeze(warning))),
     ...(process === undefined ? {} : { store: candleStore(process) }),
   });
+  const warnings: Seen<readonly unknown[]>[] = [];
   const activities: Seen<ClientActivity>[] = [];
   const seen = <T>(value: T): Seen<T> => ({ at: clock.now(), order: told.length, value });
   client.activity.subscribe((activity) => {
@@ -102,6 +104,7 @@ async function live(
     exchanges: network.exchanges,
     told,
     activities,
+    warnings,
     stays,
     longestDelay: machine.longestDelay,
     oddDelay: machine.oddDelay,

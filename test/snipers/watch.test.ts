@@ -104,7 +104,7 @@ describe("watchSnipers", () => {
     await world.clock.advanceTo(at("12:03:30"));
     expect(errors).toEqual([]);
     expect(world.activity.filter(({ type }) => type === "dropped")).toMatchObject([
-      { what: "row", key: "b" },
+      { what: "row", key: "b", reading: "poll", pairAddress: PAIR },
     ]);
     expect(events.map(brief)).toEqual(["wallet-added a initial", "sold a", "wallet-updated a"]);
   });

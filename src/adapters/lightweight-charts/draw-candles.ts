@@ -4,7 +4,7 @@ import type { CandleEvent, CandleStatus } from "../../candles/event.js";
 import { checkNumber } from "../../contract/input.js";
 import type { Candle, Series } from "../../contract/model.js";
 import { checkNames, namesOf } from "../../contract/names.js";
-import { checkMethods, draw, timeOf } from "./draw.js";
+import { checkKind, checkMethods, draw, timeOf } from "./draw.js";
 import { olderCandles } from "./older.js";
 import { fitPriceFormat } from "./price-format.js";
 import { makeRows, type Row } from "./rows.js";
@@ -95,7 +95,11 @@ export function drawCandles(
   checkNames(options, NAMES);
   const { volume, olderFrom, keep = 50_000 } = options;
   checkNumber("keep", keep, { min: 100, max: 1_000_000, integer: true });
-  if (volume !== undefined) checkMethods({ volume: [volume, "setData"] });
+  checkKind("series", series, ["Candlestick", "Bar"]);
+  if (volume !== undefined) {
+    checkMethods({ volume: [volume, "setData"] });
+    checkKind("volume", volume, ["Histogram"]);
+  }
   if (olderFrom !== undefined) checkMethods({ olderFrom: [olderFrom, "call"] });
   const rows = makeRows<CandleRow>(keep);
   let shown: Series | undefined;

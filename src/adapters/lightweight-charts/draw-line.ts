@@ -2,7 +2,7 @@ import type { IChartApi, ISeriesApi } from "lightweight-charts";
 import type { Observable, Subscription } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
 import { checkNames } from "../../contract/names.js";
-import { checkMethods, draw, timeOf } from "./draw.js";
+import { checkKind, checkMethods, draw, timeOf } from "./draw.js";
 import { fitPriceFormat } from "./price-format.js";
 import { makeRows, type Row } from "./rows.js";
 
@@ -63,6 +63,7 @@ export function drawLine<E extends CandleEvent, P extends CandleEvent = E>(
   checkNames(options, ["pipe"]);
   const { pipe } = options;
   checkMethods({ pick: [pick, "call"], ...(pipe !== undefined && { pipe: [pipe, "call"] }) });
+  checkKind("series", series, ["Line", "Area", "Baseline", "Histogram"]);
   const rows = makeRows<Point>(KEEP);
   return draw<P, Point>(chart, series, events, {
     ...{ rows, pipe },

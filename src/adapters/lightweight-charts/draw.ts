@@ -167,9 +167,21 @@ export function checkMethods(
 ): void {
   for (const [name, [part, method]] of Object.entries(parts)) {
     const has = typeof (part as Record<string, unknown> | undefined | null)?.[method] === "function";
-    if (!has)
-      throw new InvalidInputError(name, `an object with the method ${method}`, `has no method ${method}`);
+    if (has) continue;
+    if (method === "call") throw new InvalidInputError(name, "a function", `is of type ${typeof part}`);
+    throw new InvalidInputError(name, `an object with the method ${method}`, `has no method ${method}`);
   }
+}
+
+/** Refuses a series of another kind, in whose place the chart would show nothing, and would say so only in its own words. */
+export function checkKind(
+  name: string,
+  series: { seriesType?(): string } | undefined,
+  kinds: readonly string[],
+): void {
+  const kind = series?.seriesType?.();
+  if (kind === undefined || kinds.includes(kind)) return;
+  throw new InvalidInputError(name, `a series of the kind ${kinds.join(" or ")}`, `is of the kind ${kind}`);
 }
 
 /** The chart counts seconds. */

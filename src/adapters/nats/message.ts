@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import type { CandleStatus } from "../../candles/event.js";
 import { type Candle, SNIPER_TOTALS, type Sniper } from "../../contract/model.js";
 import { listOf } from "../../contract/schemas.js";
-import type { PairstreamError } from "../../errors.js";
+import type { AnyPairstreamError, PairstreamError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { fromWireError, toWireError, wireError } from "../wire/error.js";
 import { candle, wallet } from "../wire/model.js";
@@ -222,7 +222,7 @@ export function makeStatus({
     ...(coveredFrom === undefined ? {} : { coveredFrom }),
     ...(coveredUntil === undefined ? {} : { coveredUntil }),
     failures,
-    ...(lastError === undefined ? {} : { lastError }),
+    ...(lastError === undefined ? {} : { lastError: lastError as AnyPairstreamError }),
   });
 }
 

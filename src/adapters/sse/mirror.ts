@@ -1,5 +1,5 @@
 import type { Candle } from "../../contract/model.js";
-import { ContractError, PairstreamError } from "../../errors.js";
+import { type AnyPairstreamError, ContractError, PairstreamError } from "../../errors.js";
 import { type FeedStatus, isSameStatus } from "../../feed-status.js";
 import { fromWireError } from "../wire/error.js";
 import { HeardClock } from "../wire/heard-clock.js";
@@ -105,7 +105,7 @@ export class Mirror {
       ...(coveredFrom === undefined ? {} : { coveredFrom }),
       ...(coveredUntil === undefined ? {} : { coveredUntil }),
       failures,
-      lastError,
+      lastError: lastError as AnyPairstreamError,
     });
     return this.#told;
   }

@@ -145,7 +145,8 @@ function checkUrl(value: string | URL): string {
       "an http: or https: URL without credentials; in a page it may be relative",
       problem,
     );
-  if (typeof value !== "string" && !(value instanceof URL)) throw refusedUrl("is neither a string nor a URL");
+  if (typeof value !== "string" && !(value instanceof URL))
+    throw refusedUrl(`is of type ${value === null ? "null" : typeof value}`);
   let url: URL;
   try {
     url = new URL(value, globalThis.location?.href);

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { printable } from "../../contract/quote.js";
 import {
+  type AnyPairstreamError,
   AuthenticationError,
   ContractError,
   HttpError,
@@ -18,9 +19,11 @@ export const wireError = z.object({
   message: z.string(),
   status: z.optional(z.number()),
   retryAfter: z.optional(z.number()),
+  resetsAt: z.optional(z.number()),
   timeout: z.optional(z.number()),
   path: z.optional(z.array(z.union([z.string(), z.number()]))),
   issue: z.optional(z.string()),
+  said: z.optional(z.string()),
   parameter: z.optional(z.string()),
   allowed: z.optional(z.string()),
 });
@@ -42,13 +45,20 @@ export function toWireError(error: unknown): WireError {
     const { status, retryAfter } = error;
     return { name, message, status, ...(retryAfter === undefined ? {} : { retryAfter }) };
   }
+  if (error instanceof QuotaExceededError) {
+    const { resetsAt } = error;
+    return { name, message, ...(resetsAt === undefined ? {} : { resetsAt }) };
+  }
   if (error instanceof HttpError) {
     const { status } = error;
     const isRedirect = status < 400;
     return { name, message: isRedirect ? `The service answered with status ${status}` : message, status };
   }
   if (error instanceof TimeoutError) return { name, message, timeout: error.timeout };
-  if (error instanceof ContractError) return { name, message, path: error.path, issue: error.issue };
+  if (error instanceof ContractError) {
+    const { path, issue, said } = error;
+    return { name, message, path, issue, ...(said === undefined ? {} : { said }) };
+  }
   if (error instanceof InvalidInputError) {
     return { name, message, parameter: error.parameter, allowed: error.allowed };
   }
@@ -56,7 +66,7 @@ export function toWireError(error: unknown): WireError {
 }
 
 /** An error of the same class, with the same name, message and fields. Its stack begins here. */
-export function fromWireError(wire: WireError): PairstreamError {
+export function fromWireError(wire: WireError): AnyPairstreamError {
   const { status = 0 } = wire;
   const message = printable(wire.message);
   switch (wire.name) {
@@ -65,7 +75,7 @@ export function fromWireError(wire: WireError): PairstreamError {
     case "AuthenticationError":
       return new AuthenticationError(message, status, "");
     case "QuotaExceededError":
-      return new QuotaExceededError(message);
+      return new QuotaExceededError(message, "", wire.resetsAt);
     case "RateLimitError":
       return new RateLimitError(message, "", wire.retryAfter);
     case "TimeoutError":
@@ -76,6 +86,7 @@ export function fromWireError(wire: WireError): PairstreamError {
       return new ContractError(
         (wire.path ?? []).map((key) => (typeof key === "string" ? printable(key) : key)),
         printable(wire.issue ?? message),
+        { said: wire.said && printable(wire.said) },
       );
     case "InvalidInputError": {
       const [parameter, allowed] = [printable(wire.parameter ?? ""), printable(wire.allowed ?? "")];
@@ -83,6 +94,6 @@ export function fromWireError(wire: WireError): PairstreamError {
       return new InvalidInputError(parameter, allowed, message.slice(parameter.length + 1, end));
     }
     default:
-      return new PairstreamError(message);
+      return new PairstreamError(message) as AnyPairstreamError;
   }
 }

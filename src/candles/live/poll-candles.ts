@@ -42,7 +42,7 @@ export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<Fee
       feed: series,
     };
   };
-  const feed = sharedFeed(core, watch.pollKey, make, watch.whenMissing);
+  const feed = sharedFeed(core, watch.pollKey, make, watch);
   return defer(() => {
     const { leave } = holdSeries(core, series, weekStart);
     return feed.pipe(finalize(leave));
@@ -83,6 +83,8 @@ class LiveCandles {
     if (wanted.isPartial)
       this.#stride = isOver ? strideOver(this.#stride, asked.to) : strideAfter(this.#stride, asked);
     if (asked === undefined || isOver) return { isMore: true };
+    // An answer of which nothing can be read is none, and where a series begins nothing else is known of it.
+    if (this.#book === undefined && isUnreadable(asked)) throw asked.refusal;
     const { at } = asked;
     // By the time that it tells, the range should have been another one.
     const isShort = asked.epoch !== book.epoch && asked.to <= this.#rules.intervals.start(at);
@@ -97,7 +99,7 @@ class LiveCandles {
     const judgement = await judged(this.#pages, this.#rules, before, page, options);
     await this.#recorder?.take(page, options);
     const doubt = missesPresent ? "time" : judgement.doubt;
-    const step = this.#take(book, { ...judgement, doubt }, page);
+    const step = this.#take(book, { ...judgement, doubt }, page, options);
     return before.finalUntil < page.from ? { ...step, isMore: true } : step;
   }
 
@@ -151,9 +153,14 @@ class LiveCandles {
     return (older !== undefined && (await this.#pages.ask({ ...wanted, anchors: [older] }, options))) || page;
   }
 
-  #take(before: CandleBook, { book, changes, doubt, dropped }: Judgement, page: Page): Step<CandleState> {
+  #take(
+    before: CandleBook,
+    { book, changes, doubt, dropped }: Judgement,
+    page: Page,
+    { tell }: AskOptions,
+  ): Step<CandleState> {
     this.#book = book;
-    reportDropped(this.#core, this.#series, page, dropped);
+    reportDropped(this.#core, this.#series, page, dropped, "poll", tell);
     this.#meter(before, changes, book.observedAt);
     const endsEarly = page.to < settledUntil(this.#rules, page.at);
     const isMore = endsEarly && doubt === undefined && book.finalUntil > before.finalUntil;
@@ -164,6 +171,7 @@ class LiveCandles {
       isMore,
       isCurrent: !page.isUnfinished && isCurrent(this.#rules, book),
       error: doubt === "rows" ? notWhole(page) : page.refusal,
+      hasCandle: !isBlank(book),
     };
   }
 
@@ -191,8 +199,17 @@ function withAnchors(anchors: readonly number[], others: readonly number[]): rea
  * have hidden them: what comes late to a young pair is read once more.
  */
 function withoutSilence(book: CandleBook, { candles, bornAt = book.coveredFrom }: Page): CandleBook {
-  const { entries, anchors, finalUntil, coveredFrom } = book;
-  const isBlank = entries.length === 0 && anchors.length === 0;
-  if (!isBlank || candles.length === 0 || bornAt < coveredFrom) return book;
+  const { finalUntil, coveredFrom } = book;
+  if (!isBlank(book) || candles.length === 0 || bornAt < coveredFrom) return book;
   return { ...book, finalUntil: Math.min(finalUntil, bornAt), silence: undefined };
+}
+
+/** Whether an answer has rows, and none of them can be read. */
+function isUnreadable({ candles, broken, hasUnplaced, refusal }: Page): boolean {
+  return candles.length === 0 && (broken.length > 0 || hasUnplaced) && refusal !== undefined;
+}
+
+/** Whether a book has seen no candle yet. */
+function isBlank({ entries, anchors }: CandleBook): boolean {
+  return entries.length === 0 && anchors.length === 0;
 }

@@ -5,11 +5,13 @@ import type { Series } from "../../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody, readSniperBody } from "../../contract/wire.js";
 import { PairstreamError } from "../../errors.js";
+import type { Tell } from "../../poll/teller.js";
 import type { Intervals } from "../../timeframe.js";
 
 export interface ReadOptions {
   readonly priority: Priority;
   readonly signal: AbortSignal;
+  readonly tell?: Tell | undefined;
 }
 
 /** The pause before the next sniper report, in ms, if the last one did not tell the creation. */
@@ -197,11 +199,12 @@ export class Beginning {
     return (await this.#ask(start, end, options)).rows > 0;
   }
 
-  async #ask(start: number, end: number, { priority, signal }: ReadOptions, limit = 1) {
+  async #ask(start: number, end: number, { priority, signal, tell }: ReadOptions, limit = 1) {
     const { value } = await this.#core.send({
       route: ohlcvRoute({ ...this.#series, from: start, to: end, limit }),
       priority,
       signal,
+      tell,
       parse: (text) => {
         const most = mostRows(this.#intervals.count(start, end));
         const { page, refused } = readOhlcvBody(text, this.#series, () => true, most);

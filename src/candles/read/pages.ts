@@ -3,7 +3,7 @@ import { mostPagesOf, pageFactsOf } from "../../client/send/walk.js";
 import type { Candle, Series } from "../../contract/model.js";
 import { ohlcvRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody } from "../../contract/wire.js";
-import { ContractError, type PairstreamError } from "../../errors.js";
+import { type AnyPairstreamError, ContractError } from "../../errors.js";
 import type { Intervals } from "../../timeframe.js";
 import { Beginning, type ReadOptions } from "./beginning.js";
 
@@ -43,7 +43,7 @@ export interface Page {
   /** Whether its rows ascend: a service that cuts such an answer leaves out its newest. */
   readonly isAscending?: boolean;
   /** What is wrong with one of the broken rows, or with a cursor. */
-  readonly refusal: PairstreamError | undefined;
+  readonly refusal: AnyPairstreamError | undefined;
   /** Whether it shows no row at all, and whether that may hide what it has. */
   readonly isEmpty: boolean;
   readonly mayHide: boolean;
@@ -127,7 +127,7 @@ export class SeriesPages {
   }
 
   /** What the service shows of a range. */
-  async ask(wanted: Wanted, { priority, signal }: ReadOptions): Promise<Page | undefined> {
+  async ask(wanted: Wanted, { priority, signal, tell }: ReadOptions): Promise<Page | undefined> {
     const { from, anchors, endAt, mostCandles = Number.POSITIVE_INFINITY } = wanted;
     const intervals = this.#intervals;
     const start = this.#startOf(wanted);
@@ -138,7 +138,7 @@ export class SeriesPages {
     const candles = new Map<number, Candle>();
     const broken = new Set<number>();
     let hasUnplaced = false;
-    let refusal: PairstreamError | undefined;
+    let refusal: AnyPairstreamError | undefined;
     let first: Pick<Page, "at" | "epoch"> | undefined;
     let isInDoubt = false;
     let isUnfinished = false;
@@ -164,6 +164,7 @@ export class SeriesPages {
       next: ({ served }) => served,
       mostPages: () => mostPagesOf(intervals, start, end()),
       needsClock: true,
+      tell,
     });
     try {
       for await (const { value, observedAt, epoch, isInDoubt: isDoubtful, cursor } of walk) {

@@ -1,6 +1,6 @@
 import { BehaviorSubject } from "rxjs";
 import type { ClientCore } from "../../client/core.js";
-import type { PairstreamError } from "../../errors.js";
+import type { AnyPairstreamError } from "../../errors.js";
 import type { CandleWatch } from "../options.js";
 
 /** A history that has been delivered. */
@@ -17,7 +17,7 @@ export interface HistoryState {
   readonly delivered?: DeliveredHistory;
   /** Reads that failed in a row, the client's retries included, and the last error of them. */
   readonly failures: number;
-  readonly lastError?: PairstreamError;
+  readonly lastError?: AnyPairstreamError;
 }
 
 export type HistoryProgress = BehaviorSubject<HistoryState>;

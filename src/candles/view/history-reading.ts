@@ -2,9 +2,16 @@ import { concat, defer, EMPTY, finalize, from, map, type Observable, of, tap } f
 import { type ClientCore, serviceNow } from "../../client/core.js";
 import { safeSendTimeFor } from "../../client/service-clock.js";
 import { sleepUntil } from "../../client/timers.js";
-import { PairstreamError, QuotaExceededError, RateLimitError } from "../../errors.js";
-import { isFatal } from "../../poll/fatal.js";
+import {
+  type AnyPairstreamError,
+  isPairstreamError,
+  QuotaExceededError,
+  RateLimitError,
+} from "../../errors.js";
+import { asOfRunning, isFatal } from "../../poll/fatal.js";
 import { retryAt } from "../../poll/retry-at.js";
+import { joinTeller } from "../../poll/shared-poll.js";
+import type { Tell } from "../../poll/teller.js";
 import type { CandleWatch } from "../options.js";
 import type { BackwardWalk } from "../read/backward.js";
 import type { CandleBook } from "../read/book.js";
@@ -19,7 +26,7 @@ export class HistoryReading {
   readonly #core: ClientCore;
   readonly #watch: CandleWatch;
   readonly #past: PastReader;
-  readonly #progress: HistoryProgress;
+  readonly #report: Report;
   /** Nothing older is shown. */
   readonly start: number;
   /** How many candles before the book are wanted; 0 where they are wanted from `start` on. */
@@ -37,9 +44,9 @@ export class HistoryReading {
   ) {
     this.#core = core;
     this.#watch = watch;
-    this.#progress = progress;
+    this.#report = new Report(core, progress);
     const { series, rules, since } = watch;
-    this.#past = pastOf(inPatience(core, progress), series, rules, stored);
+    this.#past = pastOf(inPatience(core, this.#report), series, rules, stored);
     const inBook = book.entries.filter(({ candle }) => candle.timestamp < running);
     const isCounted = typeof since === "object";
     this.#count = isCounted ? Math.max(0, since.candles - inBook.length) : 0;
@@ -72,7 +79,7 @@ export class HistoryReading {
     };
     const delivered = defer(() => {
       const until = this.#until;
-      this.#progress.next({ delivered: { from: Math.min(coveredFrom, until), until }, failures: 0 });
+      this.#report.progress.next({ delivered: { from: Math.min(coveredFrom, until), until }, failures: 0 });
       return EMPTY;
     });
     if (!this.isNeeded) return delivered;
@@ -91,21 +98,31 @@ export class HistoryReading {
   /** Reads until the book begins, on from where it stopped after every failure that passes. */
   async *#parts(signal: AbortSignal): AsyncGenerator<FinalPart> {
     const walk: BackwardWalk = { parts: [] };
+    const report = this.#report;
+    const leave = report.join(this.#watch.pollKey);
     let reached: FinalPart | undefined;
-    for (let failures = 0; ; ) {
-      try {
-        for await (const part of this.#ask(reached, walk, signal)) {
-          if (failures > 0) this.#progress.next({ failures: 0 });
-          failures = 0;
-          reached = part;
-          yield part;
+    try {
+      for (let failures = 0; ; ) {
+        try {
+          for await (const part of this.#ask(reached, walk, signal)) {
+            report.well(failures, part.candles.length > 0 || undefined);
+            failures = 0;
+            reached = part;
+            yield part;
+          }
+          return;
+        } catch (error) {
+          if (signal.aborted || !isPairstreamError(error)) throw error;
+          failures += 1;
+          if (!isFatal(error, true)) await report.pauseAfter(asOfRunning(error), failures, signal);
+          else {
+            report.tell?.({ type: "failure", error, failures });
+            throw error;
+          }
         }
-        return;
-      } catch (error) {
-        if (signal.aborted || !(error instanceof PairstreamError) || isFatal(error)) throw error;
-        failures += 1;
-        await pauseAfter(this.#core, error, failures, this.#progress, signal);
       }
+    } finally {
+      leave?.();
     }
   }
 
@@ -115,11 +132,12 @@ export class HistoryReading {
     signal: AbortSignal,
   ): AsyncGenerator<FinalPart> {
     const { series } = this.#watch;
-    const options = { priority: "history", signal } as const;
+    const { tell } = this.#report;
+    const options = { priority: "history", signal, tell } as const;
     const common = {
       skipsRows: true,
       onDropped: (...[rows, page]: Parameters<NonNullable<Dropped>>) =>
-        reportDropped(this.#core, series, page, rows),
+        reportDropped(this.#core, series, page, rows, "history", tell),
     };
     if (this.#count > 0 && reached === undefined) {
       const query = { ...common, count: this.#count, until: () => this.#until, walk };
@@ -139,38 +157,58 @@ export class HistoryReading {
 
 type Dropped = Parameters<PastReader["parts"]>[0]["onDropped"];
 
+/** How a history comes on: for its status, and for whoever is warned. */
+class Report {
+  /** Absent where nobody is warned, and until the history is read. */
+  tell: Tell | undefined;
+
+  constructor(
+    readonly core: ClientCore,
+    readonly progress: HistoryProgress,
+  ) {}
+
+  /** Begins to tell, as a part of the stream with that poll. What it gives ends that. */
+  join(pollKey: string): (() => void) | undefined {
+    const joined = joinTeller(this.core, pollKey);
+    this.tell = joined?.[0];
+    return joined?.[1];
+  }
+
+  well(failures: number, hasCandle?: true): void {
+    if (failures > 0) this.progress.next({ failures: 0 });
+    this.tell?.({ type: "page", hasCandle });
+  }
+
+  /** Tells of a failure, and waits until it is time to try again. */
+  pauseAfter(error: AnyPairstreamError, failures: number, signal: AbortSignal | undefined): Promise<void> {
+    const { core, progress } = this;
+    progress.next({ failures, lastError: error });
+    const recovery = safeSendTimeFor(core.serviceClock(), retryAt(core, error, failures));
+    this.tell?.({ type: "failure", error, failures, again: Math.max(0, recovery - core.scheduler.now()) });
+    return sleepUntil(core.scheduler, recovery, signal);
+  }
+}
+
 /**
  * A client that waits where it has asked for too much, and asks on: a history that began anew would spend what it is
  * allowed next on what it has found out already.
  */
-function inPatience(core: ClientCore, progress: HistoryProgress): ClientCore {
+function inPatience(core: ClientCore, report: Report): ClientCore {
   const send: ClientCore["send"] = async (ask) => {
     for (let failures = 0; ; ) {
       try {
         const exchange = await core.send(ask);
-        if (failures > 0) progress.next({ failures: 0 });
+        if (failures > 0) report.well(failures);
         return exchange;
-      } catch (error) {
+      } catch (thrown) {
+        const error = isPairstreamError(thrown) ? asOfRunning(thrown) : thrown;
         const isTooMuch = error instanceof QuotaExceededError || error instanceof RateLimitError;
-        if (ask.signal?.aborted || !isTooMuch) throw error;
+        if (ask.signal?.aborted || !isTooMuch) throw thrown;
         failures += 1;
-        await pauseAfter(core, error, failures, progress, ask.signal);
+        await report.pauseAfter(error, failures, ask.signal);
       }
     }
   };
   // A walk begins anew, as its cursors may be forgotten meanwhile.
   return { ...core, send };
-}
-
-/** Tells of a failure, and waits until it is time to try again. */
-function pauseAfter(
-  core: ClientCore,
-  error: PairstreamError,
-  failures: number,
-  progress: HistoryProgress,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  progress.next({ failures, lastError: error });
-  const recovery = safeSendTimeFor(core.serviceClock(), retryAt(core, error, failures));
-  return sleepUntil(core.scheduler, recovery, signal);
 }

@@ -99,6 +99,11 @@ export class Budget {
     this.serve();
   }
 
+  /** Whether nothing may start now because of a pause. */
+  get isPaused(): boolean {
+    return this.#now() < this.#pausedUntil;
+  }
+
   /** Starts what may start. Whoever changes a limit calls this. */
   serve(): void {
     for (let waiter = this.#first(); waiter !== undefined; waiter = this.#first()) {

@@ -95,11 +95,17 @@ export class Spending {
   check(kind: CallKind): void {
     const cost = this.#costs[kind];
     if (this.#quota === undefined || this.#ledgerNow(this.#quota).spent + cost <= this.#quota.units) return;
+    const { units } = this.#quota;
     this.#enter("spent", { refresh: Number.POSITIVE_INFINITY, close: Number.POSITIVE_INFINITY });
-    const reset = new Date(this.resetsAt()).toISOString();
-    throw new QuotaExceededError(
-      `The client has spent its quota of ${this.#quota.units} units; the next period begins at ${reset}`,
-    );
+    if (cost > units) {
+      const problem = `A call costs ${cost} units, and the client's quota is ${units} in a period`;
+      throw new QuotaExceededError(`${problem}; allowed: quota.units of at least ${cost}`);
+    }
+    const resetsAt = this.resetsAt();
+    const reset = new Date(resetsAt).toISOString();
+    const left = Math.max(0, units - this.#ledger!.spent);
+    const problem = `A call costs ${cost} units, and ${left} of the client's quota of ${units} are left`;
+    throw new QuotaExceededError(`${problem}; the next period begins at ${reset}`, "", resetsAt);
   }
 
   /**

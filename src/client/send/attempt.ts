@@ -2,7 +2,17 @@ import type { Subscription } from "rxjs";
 import type { Settings } from "../options.js";
 import type { RoundTrip } from "../service-clock.js";
 import { callAt } from "../timers.js";
-import { type FetchLike, isStale, MAX_BODY, SESSION, type SessionRequest } from "./transport.js";
+import type { Redactor } from "./redact.js";
+import {
+  type FetchLike,
+  fetchWithKey,
+  isStale,
+  KEY_HEADER,
+  MAX_BODY,
+  SESSION,
+  type SessionFetch,
+  type SessionRequest,
+} from "./transport.js";
 
 /** A whole answer, and its way: all instants but its `Date` are the scheduler's. */
 export interface Answer extends RoundTrip {
@@ -19,25 +29,29 @@ export interface NoAnswer {
   readonly cause?: unknown;
   /** Whether a kept connection was closed before anything had come, so that it may be sent again at once. */
   readonly isStale?: boolean;
+  /** Whether it was not sent, as no key was given. */
+  readonly isUnsent?: boolean | undefined;
   readonly received: number;
 }
 
 /**
- * Asks once, at once; that is at `now`. The attempt ends with the first of these: the whole body, a failure, the timeout
+ * Asks once, at once; that is at `now`. `key` gives the key where that is a function's. The attempt ends with the first of these: the whole body, a failure, the timeout
  * (even if `fetch` ignores its signal), or the caller's signal, with whose reason the result rejects.
  */
 export function attempt(
   { fetch, baseUrl, apiKey, scheduler, timeout }: Settings,
+  redact: Redactor,
   route: string,
   now: number,
   signal: AbortSignal | undefined,
+  key: SessionRequest["key"],
 ): { readonly sent: number; readonly result: Promise<Answer | NoAnswer> } {
   const controller = new AbortController();
-  const session: SessionRequest = { scheduler };
+  const session: SessionRequest = { scheduler, redact, key, isUnsent: key && true };
   const init = {
     method: "GET",
     // Its own, as a fetch may write to them.
-    headers: { accept: "application/json", "X-API-Key": apiKey },
+    headers: { accept: "application/json", ...(typeof apiKey === "string" && { [KEY_HEADER]: apiKey }) },
     redirect: "manual",
     signal: controller.signal,
     [SESSION]: session,
@@ -60,7 +74,7 @@ export function attempt(
     };
     const timer = callAt(scheduler, sent + timeout, () => {
       end();
-      resolve({ why: "timeout", received: scheduler.now() });
+      resolve({ why: "timeout", isUnsent: session.isUnsent, received: scheduler.now() });
       session.hasTimedOut = true;
       controller.abort();
     });
@@ -89,7 +103,9 @@ async function ask(
 ): Promise<Omit<Answer, "received"> | Omit<NoAnswer, "received">> {
   let response: Response | undefined;
   try {
-    response = await fetch(url, init);
+    // One that records or replays asks for the key itself, or has no need of it.
+    const isSession = (fetch as SessionFetch)[SESSION] !== undefined;
+    response = await (isSession ? fetch(url, init) : fetchWithKey(fetch, url, init));
     const { status, headers } = response;
     const { sent = now, answered, scheduler } = init[SESSION];
     const headAt = answered ?? scheduler.now();
@@ -104,7 +120,8 @@ async function ask(
     const told = { date: parseHttpDate(header("date")), age: age === undefined ? undefined : Number(age) };
     return { status, text, headAt, header, sent, ...told };
   } catch (cause) {
-    return { why: "failure", cause, isStale: response === undefined && isStale(cause) };
+    const { isUnsent } = init[SESSION];
+    return { why: "failure", cause, isStale: response === undefined && isStale(cause), isUnsent };
   }
 }
 

@@ -21,6 +21,8 @@ const LONGEST_MESSAGE = 300;
 const LONGEST_TOLD = 65_536;
 /** The longest wait that a service can ask for, in ms; more counts as a mistake. */
 const LONGEST_HINT = 3_600_000;
+/** The longest period of a plan, in ms: a year. */
+const LONGEST_PERIOD = 366 * 86_400_000;
 
 /** The error for an answer with another status than 200. */
 export function httpError(
@@ -38,6 +40,7 @@ export function httpError(
   );
   const shown = (told: string) => shortened(redact.quote(told, LONGEST_TOLD), LONGEST_MESSAGE);
   const answered = `GET ${path} was answered with status ${status}`;
+  const advice = status in ADVICE ? `; check ${ADVICE[status]}` : "";
   // A browser shows a redirect as status 0, and hides the rest.
   if (status === 0 || (status >= 300 && status < 400)) {
     const target = answer.header("location");
@@ -48,14 +51,24 @@ export function httpError(
       body,
     );
   }
-  const message = `${answered}, ${said === "" ? "without a message" : `“${shown(said)}”`}`;
+  const message = said === "" ? `${answered}, without a message` : `“${shown(said)}”: ${answered}`;
   if (status === 429) return new RateLimitError(message, body, hintOf(answer, now));
-  if (status === 401 && SPENT_QUOTA.test(said || body)) return new QuotaExceededError(message, body);
+  if (status === 401 && SPENT_QUOTA.test(said || body))
+    return new QuotaExceededError(message, body, resetOf(answer, now));
   if (status === 401 || status === 403 || status === 424)
-    return new AuthenticationError(message, status, body);
-  return new HttpError(message, status, body);
+    return new AuthenticationError(message + advice, status, body);
+  return new HttpError(message + advice, status, body);
 }
 
+/** What to check where retrying cannot help, by status. */
+const ADVICE: Readonly<Record<number, string>> = {
+  401: "apiKey",
+  402: "what the plan of the key includes",
+  403: "apiKey, and what its plan includes",
+  404: "pairAddress, network and baseUrl",
+  410: "baseUrl",
+  424: "apiKey",
+};
 const SPENT_QUOTA = /usage has been consumed|quota/i;
 
 /** The `message` of an error's body, a text or several; empty without one. */
@@ -73,13 +86,25 @@ function messageIn(text: string): string {
  * How long the service asks to wait before the next request, in ms, at most an hour; `undefined` if it does not say.
  * `now`: the service's earliest time, for an answer without a `Date`.
  */
-export function hintOf({ status, header, date }: Answer, now: number): number | undefined {
-  if (status !== 429 && status !== 503) return undefined;
+export function hintOf(answer: Answer, now: number): number | undefined {
+  if (answer.status !== 429 && answer.status !== 503) return undefined;
+  const wait = waitOf(answer, now);
+  return wait === undefined ? undefined : Math.min(wait, LONGEST_HINT);
+}
+
+/** When the service says that units come back, by its clock; `undefined` if it does not say, or names a time after years. */
+function resetOf(answer: Answer, now: number): number | undefined {
+  const wait = waitOf(answer, now);
+  return wait === undefined || wait > LONGEST_PERIOD ? undefined : (answer.date ?? now) + wait;
+}
+
+/** What `Retry-After` says, in ms, at least 0. */
+function waitOf({ header, date }: Answer, now: number): number | undefined {
   const text = header("retry-after")?.trim() ?? "";
   const wait = /^\d+(\.\d+)?$/.test(text)
     ? Number(text) * 1_000
     : (parseHttpDate(text) ?? Number.NaN) - (date ?? now);
-  return Number.isNaN(wait) ? undefined : Math.min(Math.max(0, wait), LONGEST_HINT);
+  return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 
 /** The wait after the `count`th failure in a row, in ms. */

@@ -19,29 +19,33 @@ const escapesUpTo = (end: string) =>
     "g",
   );
 
-/** Finds a secret in texts: in capitals or not, as it is or escaped, several times and in several ways as well. */
+/** Finds secrets in texts: in capitals or not, as they are or escaped, several times and in several ways as well. */
 export class SecretFinder {
-  /** As it is, and as a decoder may read it that takes some of its own characters for escapes. */
-  readonly #forms: ReadonlySet<string>;
+  /** Each as it is, and as a decoder may read it that takes some of its own characters for escapes. */
+  readonly #secrets = new Map<string, ReadonlySet<string>>();
   readonly #named = new Map(NAMES.split(" ").map((name) => [name.slice(0, -1), name.slice(-1)]));
   /** By the book; and as browsers read it, where a part of the secret may be taken for an escape. */
   readonly #escapes = [escapesUpTo(";"), escapesUpTo(";?")];
 
-  constructor(secret: string) {
+  add(secret: string): void {
     const forms = this.#escapes.flatMap((each) => [...this.#readings(secret, each)].map(plain));
-    const isSecret = forms[0]!.length >= SHORTEST;
-    this.#forms = new Set(isSecret ? forms.filter((form) => form !== "") : []);
+    if (forms[0]!.length >= SHORTEST) this.#secrets.set(secret, new Set(forms.filter((form) => form !== "")));
   }
 
-  /** Whether the text holds the secret, or may hold it. */
+  remove(secret: string): void {
+    this.#secrets.delete(secret);
+  }
+
+  /** Whether the text holds a secret, or may hold one. */
   isIn(text: string): boolean {
-    if (this.#forms.size === 0) return false;
+    if (this.#secrets.size === 0) return false;
     for (const escapes of this.#escapes) {
       let round = 0;
       let hasHtml = false;
       for (const reading of this.#readings(text, escapes)) {
         const read = plain(reading);
-        for (const form of this.#forms) if (read.includes(form)) return true;
+        for (const forms of this.#secrets.values())
+          for (const form of forms) if (read.includes(form)) return true;
         hasHtml ||= read.includes("&");
         round += 1;
       }

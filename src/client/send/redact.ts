@@ -3,19 +3,19 @@ import { beginning, printableLines, type Quote, withoutQueries } from "../../con
 import { ContractError } from "../../errors.js";
 import { SecretFinder } from "./find-secret.js";
 
-/** Keeps one secret out of texts and errors. A quoted text that holds it is left out as a whole, which a mark says. */
+/** Keeps secrets out of texts and errors. A quoted text that holds one is left out as a whole, which a mark says. */
 export interface Redactor {
   /** The text, or the mark. */
   readonly text: (text: string) => string;
-  /** A path and query, with the mark for each part that holds the secret. */
+  /** A path and query, with the mark for each part that holds a secret. */
   readonly route: (route: string) => string;
-  /** A body, with the mark for each word that holds the secret, so that a replay reads of it what the client has read. */
+  /** A body, with the mark for each word that holds a secret, so that a replay reads of it what the client has read. */
   readonly body: (body: string) => string;
   /** The beginning of a text without the queries of URLs in it, or the mark. */
   readonly quote: Quote;
   /** The value itself if all of it can be shown, else a plain error with its name, message and code. */
   cause(cause: unknown): unknown;
-  /** The error itself if it does not hold the secret, else one without it. */
+  /** The error itself if it holds no secret, else one without it. */
   contractError(error: ContractError): ContractError;
 }
 
@@ -25,13 +25,20 @@ const DEEPEST = 5;
 const LONGEST_TEXT = 1_000;
 /** How much of a text can be quoted: a URL with the longest cursor fits in. What follows is searched as far again. */
 const LOOKED_AT = 65_536;
-/** What stands in the place of a text; dots, if the secret occurs in this mark. */
+/** What stands in the place of a text; dots, if a secret occurs in this mark. */
 const MARK = "[left out: holds the key]";
 
+/** The redactor of one secret. */
 export function redactorOf(secret: string): Redactor {
-  const finder = new SecretFinder(secret);
-  const mark = finder.isIn(MARK) ? "…" : MARK;
-  const text = (value: string) => (finder.isIn(value) ? mark : value);
+  const finder = new SecretFinder();
+  finder.add(secret);
+  return redactorWith(finder);
+}
+
+/** The redactor of the secrets that a finder knows; they may change. */
+export function redactorWith(finder: SecretFinder): Redactor {
+  const mark = () => (finder.isIn(MARK) ? "…" : MARK);
+  const text = (value: string) => (finder.isIn(value) ? mark() : value);
   const piecewise = (value: string, separators: RegExp) => {
     if (!finder.isIn(value)) return value;
     return text(value.split(separators).map(text).join(""));
@@ -49,8 +56,8 @@ export function redactorOf(secret: string): Redactor {
   };
   const quote: Quote = (value, length) => {
     const seen = value.slice(0, 2 * LOOKED_AT);
-    const isLeftOut = seen.includes(mark) || finder.isIn(seen);
-    return beginning(isLeftOut ? mark : withoutQueries(seen.slice(0, LOOKED_AT)), length);
+    const isLeftOut = seen.includes(mark()) || finder.isIn(seen);
+    return beginning(isLeftOut ? mark() : withoutQueries(seen.slice(0, LOOKED_AT)), length);
   };
   const isSafe = (value: string, longest: number) =>
     value.length <= longest && quote(value, longest) === value && printableLines(value) === value;
@@ -59,9 +66,13 @@ export function redactorOf(secret: string): Redactor {
   const contractError = (error: ContractError) => {
     const path = error.path.map((key) => (typeof key === "string" ? text(key) : key));
     const issue = text(error.issue);
+    const said = error.said && text(error.said);
     const inner = error.cause === undefined ? undefined : cause(error.cause);
-    const isClean = issue === error.issue && inner === error.cause && String(path) === String(error.path);
-    return isClean ? error : new ContractError(path, issue, inner === undefined ? {} : { cause: inner });
+    const isSame = issue === error.issue && said === error.said;
+    const isClean = isSame && inner === error.cause && String(path) === String(error.path);
+    return isClean
+      ? error
+      : new ContractError(path, issue, inner === undefined ? { said } : { cause: inner, said });
   };
   return { text, route, body, quote, cause, contractError };
 }

@@ -1,8 +1,8 @@
 import { requoted, shortened } from "../../contract/quote.js";
 import {
+  type AnyPairstreamError,
   ContractError,
   NetworkError,
-  type PairstreamError,
   QuotaExceededError,
   TimeoutError,
 } from "../../errors.js";
@@ -22,6 +22,7 @@ import {
 import { sleepUntil } from "../timers.js";
 import { type Answer, attempt as attemptOnce, type NoAnswer } from "./attempt.js";
 import { backOff, delayAfter, hintOf, httpError } from "./failure.js";
+import type { Keys } from "./keys.js";
 import type { Redactor } from "./redact.js";
 import { MAX_BODY } from "./transport.js";
 
@@ -35,11 +36,18 @@ const LONGEST_REASON = 300;
 /** Why an attempt has brought nothing. */
 interface Failure {
   readonly route: string;
-  readonly error: PairstreamError;
+  readonly error: AnyPairstreamError;
   readonly hint?: number | undefined;
   readonly at: number;
   /** Whether it may be sent again at once. */
   readonly isStale?: boolean | undefined;
+  /** The number of its key, where that is a function's. */
+  readonly key?: number | undefined;
+}
+
+/** That a call asks for another key; without `refused`, that it has done so. */
+interface Renewal {
+  readonly refused?: number | undefined;
 }
 
 /** Sends all calls of a client, within its budget and with retries, and learns the service's clock from the answers. */
@@ -59,6 +67,7 @@ export class Sender {
     private readonly settings: Settings,
     private readonly activity: ActivityFeed,
     private readonly redact: Redactor,
+    private readonly keys: Keys | undefined,
   ) {
     const { scheduler, rateLimit, quota } = settings;
     this.#budget = new Budget(scheduler, rateLimit, (told) =>
@@ -76,24 +85,34 @@ export class Sender {
     const start = ask.within?.within(this.#start) ?? this.#start;
     let attempt = 1;
     let resends = 0;
+    let renewal: Renewal | undefined;
     for (let answers = 0; ; ) {
       this.spending.check(callKindOf(ask.route));
-      const came = await start(ask.priority, ask.signal, (now, end) => this.#attempt(ask, attempt, now, end));
+      const came = await start(ask.priority, ask.signal, (now, end) =>
+        this.#attempt(ask, attempt, now, end, renewal?.refused),
+      );
+      if (renewal !== undefined) renewal = {};
       if ("value" in came) {
         const { bounds, isConfirmed } = this.clock;
         answers += 1;
+        ask.tell?.({ type: "answer" });
         if (!ask.needsClock || bounds === undefined || isConfirmed || answers >= CLOCK_READS) return came;
         [attempt, resends] = [1, 0];
         continue;
       }
-      const { route, error, hint, at, isStale } = came;
-      const isResent = isStale === true && resends < MOST_RESENDS;
+      const { route, error, hint, at, isStale, key } = came;
+      // A key may have run out: another one is asked for once.
+      const isRenewed = renewal === undefined && key !== undefined && isKeyRefused(error);
+      if (isRenewed) renewal = { refused: key };
+      const isResent = isRenewed || (isStale === true && resends < MOST_RESENDS);
       const delay = isResent ? 0 : delayAfter(attempt, error, hint, retry);
       if (delay === undefined) throw error;
       this.activity.emit(() => ({ type: "retry", at, url: route, attempt, delay, error }));
+      if (isRenewed) continue;
       if (isResent) resends += 1;
       else {
         attempt += 1;
+        ask.tell?.({ type: "attempt", error, again: delay });
         await sleepUntil(scheduler, at + delay, ask.signal);
       }
     }
@@ -105,6 +124,7 @@ export class Sender {
     attempt: number,
     now: number,
     end: (at: number) => void,
+    refused: number | undefined,
   ): Promise<CallResult<T> | Failure> {
     const { priority, signal, within } = ask;
     const kind = callKindOf(ask.route);
@@ -112,16 +132,21 @@ export class Sender {
     // Others may have spent the rest while this call waited for its turn.
     this.spending.check(kind);
     const settle = this.spending.charge(kind);
-    const { sent, result } = attemptOnce(this.settings, route, now, signal);
+    const turn = this.keys?.next(refused, () => this.#budget.isPaused);
+    const { sent, result } = attemptOnce(this.settings, this.redact, route, now, signal, turn?.key);
     const counts = [...this.parts].filter((part) => part !== within).map((part) => part.count());
     const leave = (at: number) => {
+      turn?.end();
       for (const count of [end, ...counts]) count(at);
     };
     this.activity.emit(() => ({ type: "request", at: sent, url: route, attempt, priority }));
+    ask.tell?.({ type: "sent" });
     const take = (ended: Answer | NoAnswer) => {
       const { received } = ended;
       const answer = "why" in ended ? undefined : ended;
-      const weight = settle(answer && weightOf(answer), answer?.status === 200);
+      // What was not sent costs nothing.
+      const told = answer ? weightOf(answer) : (ended as NoAnswer).isUnsent ? 0 : undefined;
+      const weight = settle(told, answer?.status === 200);
       const came = answer ? this.#read(ask, route, answer) : this.#failed(route, ended as NoAnswer);
       const error = "error" in came ? { error: came.error } : {};
       if (error.error instanceof QuotaExceededError) this.spending.exhaust();
@@ -138,7 +163,7 @@ export class Sender {
       if (answer) this.#pauseAfter429(answer);
       // Only after the pause, so that after a 429 no other request starts in its place.
       leave(answer?.headAt ?? received);
-      return came;
+      return turn && "error" in came ? { ...came, key: turn.number } : came;
     };
     return result.then(take, (reason) => {
       settle(undefined, false);
@@ -176,19 +201,29 @@ export class Sender {
     }
   }
 
-  #failed(route: string, { why, cause: thrown, isStale, received: at }: NoAnswer): Failure {
+  #failed(route: string, { why, cause: thrown, isStale, isUnsent, received: at }: NoAnswer): Failure {
     if (why === "oversized") {
       return { route, error: new ContractError([], `larger than ${MAX_BODY} bytes`), at };
     }
     const asked = `GET ${this.#pathOf(route)}`;
+    const unsent = "was not sent, as apiKey() gave no key";
     if (why === "timeout") {
       const { timeout } = this.settings;
-      const error = new TimeoutError(`${asked} was not answered in full within ${timeout} ms`, timeout);
+      const problem = isUnsent ? unsent : "was not answered in full";
+      const error = new TimeoutError(
+        `${asked} ${problem} within ${timeout} ms, the client's timeout`,
+        timeout,
+      );
       return { route, error, at };
     }
     const cause = this.redact.cause(thrown);
     const reason = cause instanceof Error ? `: ${shortened(cause.message, LONGEST_REASON)}` : "";
-    return { route, error: new NetworkError(`${asked} got no answer${reason}`, { cause }), at, isStale };
+    return {
+      route,
+      error: new NetworkError(`${asked} ${isUnsent ? unsent : "got no answer"}${reason}`, { cause }),
+      at,
+      isStale,
+    };
   }
 
   #learn(answer: Answer): void {
@@ -229,6 +264,10 @@ export class Sender {
   #pathOf(route: string): string {
     return this.redact.route(route.split("?", 1)[0]!);
   }
+}
+
+function isKeyRefused(error: AnyPairstreamError): boolean {
+  return error.name === "AuthenticationError" && error.status === 401;
 }
 
 /** A route that is made as the request goes out asks for candles. */

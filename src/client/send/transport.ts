@@ -1,5 +1,6 @@
 import crossFetch from "cross-fetch";
 import type { SchedulerLike, Subscription } from "rxjs";
+import type { Redactor } from "./redact.js";
 
 /** The part of `fetch` that the library uses: the global one, cross-fetch's and a local service's all have it. */
 export type FetchLike = (
@@ -23,6 +24,12 @@ export const MAX_BODY = 8 * 1024 * 1024;
 export interface SessionRequest {
   /** The client's. */
   readonly scheduler: SchedulerLike;
+  /** Keeps the client's keys out of what is written. */
+  readonly redact: Redactor;
+  /** Gives the key, where that is a function's; rejects if the request must not be sent. */
+  readonly key?: (() => Promise<string>) | undefined;
+  /** Whether it was not sent, as no key was given. */
+  isUnsent?: boolean | undefined;
   /** When it was sent in truth; set before `fetch` returns. */
   sent?: number;
   /** When the head of the answer was there; set before that is given. */
@@ -35,11 +42,33 @@ export interface SessionRequest {
   hasTimedOut?: boolean;
 }
 
+/** The header of the key. */
+export const KEY_HEADER = "X-API-Key";
+
 /** Joins a `fetch` that records or replays to its client. */
 export const SESSION = Symbol();
 
 /** A `fetch` that may have a scheduler for its client, in place of the client's own. */
-export type SessionFetch = FetchLike & { [SESSION]?: (scheduler: SchedulerLike) => SchedulerLike };
+export type SessionFetch = FetchLike & {
+  [SESSION]?: ((scheduler: SchedulerLike) => SchedulerLike) & { readonly isReplay?: boolean };
+};
+
+type Init = Parameters<FetchLike>[1];
+
+/** The client's notes about its request; `undefined` if the request does not come from a client. */
+export function sessionOf(init: Init): SessionRequest | undefined {
+  return (init as { [SESSION]?: SessionRequest } | undefined)?.[SESSION];
+}
+
+/** Calls `fetch`; once the key is given, where that is a function's. */
+export function fetchWithKey(fetch: FetchLike, url: string, init: Init): ReturnType<FetchLike> {
+  const session = sessionOf(init);
+  if (session?.key === undefined) return fetch(url, init);
+  return session.key().then((key) => {
+    session.isUnsent = false;
+    return fetch(url, { ...init, headers: { ...init?.headers, [KEY_HEADER]: key } });
+  });
+}
 
 /** Marks the failure of a request whose kept connection was closed before a byte of the answer had come. */
 export const STALE = Symbol("stale");

@@ -77,7 +77,7 @@ export function pageFactsOf(
 /** Follows the cursors of one range; see `ClientCore.walk`. */
 export async function* walkOf<T>(
   send: ClientCore["send"],
-  { route, priority, parse, next, mostPages, startedAt, signal, needsClock = false }: Walk<T>,
+  { route, priority, parse, next, mostPages, startedAt, signal, needsClock = false, tell }: Walk<T>,
 ): AsyncGenerator<WalkStep<T>, undefined, undefined> {
   let trail: Trail = startedAt === undefined ? START : { ...START, cursors: [startedAt] };
   let cursor: string | undefined;
@@ -89,6 +89,7 @@ export async function* walkOf<T>(
       priority,
       signal,
       needsClock,
+      tell,
       parse: (text) => {
         const value = parse(text);
         const told = next(value);

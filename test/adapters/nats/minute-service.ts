@@ -37,5 +37,11 @@ export function clientOf(
     };
     return { status: 200, headers, text: async () => JSON.stringify(body) };
   };
-  return createClient({ baseUrl: "https://service.test", apiKey: "key", fetch, scheduler: clock });
+  return createClient({
+    baseUrl: "https://service.test",
+    apiKey: "key",
+    fetch,
+    scheduler: clock,
+    warn: false,
+  });
 }

@@ -1,4 +1,5 @@
 import {
+  type AnyPairstreamError,
   AuthenticationError,
   ContractError,
   closes,
@@ -149,6 +150,7 @@ describe("one who reads as fast as things happen", () => {
     ["HttpError", new HttpError("broken", 500, "")],
     ["AuthenticationError", new AuthenticationError("refused", 403, "")],
     ["QuotaExceededError", new QuotaExceededError("spent")],
+    ["QuotaExceededError", new QuotaExceededError("spent", "", 1_704_456_000_000)],
     ["RateLimitError", new RateLimitError("slower", "", 5_000)],
     ["RateLimitError", new RateLimitError("slower", "")],
     ["TimeoutError", new TimeoutError("late", 1_000)],
@@ -158,7 +160,7 @@ describe("one who reads as fast as things happen", () => {
   ])("gets an error of the class %s", async (name, error) => {
     const gateway = new Gateway();
     const seen = await gateway.receive();
-    gateway.status.next({ state: "stalled", failures: 1, lastError: error });
+    gateway.status.next({ state: "stalled", failures: 1, lastError: error as AnyPairstreamError });
     gateway.candles.error(error);
     await gateway.settle();
     for (const got of [statuses(seen)[0]!.lastError!, seen.error as PairstreamError]) {

@@ -94,12 +94,30 @@ describe("a client's quota", () => {
     await world.clock.advanceBy(1_000);
     expect([await first, await second]).toMatchObject([{ blockNumber: expect.any(Number) }, {}]);
     expect(await third).toBeInstanceOf(QuotaExceededError);
-    expect(await third).toMatchObject({ message: expect.stringContaining("2024-01-05T13:00:00.000Z") });
+    expect(await third).toMatchObject({
+      message:
+        "A call costs 50 units, and 20 of the client's quota of 120 are left; the next period begins at 2024-01-05T13:00:00.000Z",
+      resetsAt: at("13:00:00"),
+    });
     expect(world.asked).toHaveLength(2);
     await world.clock.advanceTo(at("13:00:00"));
     const later = call();
     await world.clock.advanceBy(1_000);
     expect(await later).toMatchObject({ blockNumber: expect.any(Number) });
+  });
+
+  it("says of a call that costs more than all of it what it costs, and not that it is spent", async () => {
+    const world = new World({ start: at("12:30:00"), client: { quota: { units: 120, per: HOUR } } });
+    const error = await world.client
+      .ohlcvPage({ ...MINUTES, fromDate: at("11:00:00"), toDate: at("11:30:00") })
+      .catch((cause: unknown) => cause);
+    expect(error).toBeInstanceOf(QuotaExceededError);
+    expect(error).toMatchObject({
+      message:
+        "A call costs 150 units, and the client's quota is 120 in a period; allowed: quota.units of at least 150",
+      resetsAt: undefined,
+    });
+    expect(world.asked).toHaveLength(0);
   });
 
   it("remembers what was spent before the service's clock was known", async () => {

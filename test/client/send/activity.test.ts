@@ -89,6 +89,8 @@ describe("activity", () => {
       type: "dropped",
       at: START,
       what: "row",
+      reading: "poll",
+      pairAddress: "pair",
       url: "/x",
       key: null,
       error: new ContractError([], "odd"),

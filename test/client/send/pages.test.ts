@@ -58,7 +58,7 @@ describe("ohlcvPage", () => {
 
   it("fails with the first row that breaks the contract, after the retries", async () => {
     const { client, calls, clock } = fakeClient(() => ({
-      body: pageBody([row(START - MINUTE), row(START - 2 * MINUTE, { open: "1" }), row(START - 90_000)]),
+      body: pageBody([row(START - MINUTE), row(START - 2 * MINUTE, { open: "one" }), row(START - 90_000)]),
     }));
     const error = await failure(settled(clock, client.ohlcvPage(QUERY)));
     expect(error).toBeInstanceOf(ContractError);

@@ -27,7 +27,7 @@ describe("a timeout", () => {
     expect(error).toBeInstanceOf(TimeoutError);
     expect((error as TimeoutError).timeout).toBe(1_000);
     expect((error as TimeoutError).message).toBe(
-      `GET /token/mainnet/pairs/${PAIR}/ohlcv was not answered in full within 1000 ms`,
+      `GET /token/mainnet/pairs/${PAIR}/ohlcv was not answered in full within 1000 ms, the client's timeout`,
     );
     expect(calls[0]!.signal.aborted).toBe(true);
     await clock.advanceBy(10_000);

@@ -22,6 +22,40 @@ const always = (reply: Reply) => () => reply;
 const says = (message: unknown) => JSON.stringify({ message, statusCode: 400 });
 const httpDate = (instant: number) => new Date(instant).toUTCString();
 
+describe("a spent quota", () => {
+  const spent = JSON.stringify({ message: "included usage has been consumed" });
+  const DAY = 86_400_000;
+  const errorOf = async (headers: Record<string, string>) => {
+    const { client, clock } = fakeClient(always({ status: 401, body: spent, headers }));
+    return failure(settled(clock, client.ohlcvPage(QUERY)));
+  };
+
+  it.each<[string, Record<string, string>, number | undefined]>([
+    ["nothing", {}, undefined],
+    ["seconds", { "retry-after": "3600" }, START + 3_600_000],
+    ["no wait", { "retry-after": "0" }, START],
+    ["more than the hour that other hints may take", { "retry-after": "86400" }, START + DAY],
+    ["a date", { "retry-after": httpDate(START + DAY) }, START + DAY],
+    ["a date that is over", { "retry-after": httpDate(START - DAY) }, START],
+    [
+      "seconds, by the service's clock",
+      { date: httpDate(START + DAY), "retry-after": "60" },
+      START + DAY + 60_000,
+    ],
+    [
+      "a date, by the service's clock",
+      { date: httpDate(START + DAY), "retry-after": httpDate(START + 2 * DAY) },
+      START + 2 * DAY,
+    ],
+    ["a word", { "retry-after": "tomorrow" }, undefined],
+    ["years", { "retry-after": "99999999999" }, undefined],
+  ])("comes back as Retry-After says: %s", async (_, headers, resetsAt) => {
+    const error = await errorOf(headers);
+    expect(error).toBeInstanceOf(QuotaExceededError);
+    expect((error as QuotaExceededError).resetsAt).toBe(resetsAt);
+  });
+});
+
 describe("what is retried", () => {
   const table: [string, Reply, new (...args: never[]) => PairstreamError, boolean][] = [
     ["a network error", { failure: new TypeError("refused") }, NetworkError, true],
@@ -106,7 +140,7 @@ describe("errors", () => {
   it("name method, path, status and what the service says", async () => {
     const error = await errorFor({ status: 400, body: says("fromDate is wrong") });
     expect(error.message).toBe(
-      `GET /token/mainnet/pairs/${PAIR}/ohlcv was answered with status 400, “fromDate is wrong”`,
+      `“fromDate is wrong”: GET /token/mainnet/pairs/${PAIR}/ohlcv was answered with status 400`,
     );
     expect(error).toMatchObject({ name: "HttpError", status: 400, body: says("fromDate is wrong") });
     expect((await errorFor({ status: 400, body: says(["a is wrong", "b too", 7]) })).message).toContain(
@@ -114,7 +148,7 @@ describe("errors", () => {
     );
     for (const body of ["<html>no</html>", "", "null", "7", "[]", says(7), says({ a: 1 })]) {
       expect((await errorFor({ status: 404, body })).message).toMatch(
-        /\/ohlcv was answered with status 404, without a message$/,
+        /\/ohlcv was answered with status 404, without a message; check pairAddress, network and baseUrl$/,
       );
     }
   });

@@ -1,4 +1,4 @@
-import type { Candle, ClientActivity } from "pairstream";
+import { type Candle, type ClientActivity, ContractError } from "pairstream";
 import { Subject } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { Tally } from "../../../examples/live/tally.js";
@@ -43,6 +43,13 @@ describe("the last line", () => {
     activity.next({ ...response, status: 503 });
     expect(tally.line(32_000)).toBe(
       "Followed for 31 s: 2 candles, 1 closed live, 1 corrected, 1 removed; 1 requests, 1,150 units",
+    );
+    const dropped = { type: "dropped", what: "row", at, url: "/", key: null, pairAddress: "p" } as const;
+    const error = new ContractError(["result", 0], "odd");
+    activity.next({ ...dropped, reading: "poll", error });
+    for (let row = 0; row < 2; row += 1) activity.next({ ...dropped, reading: "history", series, error });
+    expect(tally.line(32_000)).toBe(
+      "Followed for 31 s: 2 candles, 1 closed live, 1 corrected, 1 removed; 3 rows could not be read (2 of the history); 1 requests, 1,150 units",
     );
   });
 });

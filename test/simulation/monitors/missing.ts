@@ -9,6 +9,8 @@ import type { Context, Monitor } from "./monitor.js";
 const ENOUGH = { answers: 3, time: 60_000 };
 /** Who waits asks again after so long at first, and at most, ms. */
 const PAUSE = { first: 60_000, last: 3_600_000 };
+/** Who may fail asks for the first time after so long at most, and then again, ms. */
+const HASTE = { first: 10_000, between: 30_000 };
 /** What is learned of the service's clock moves no wait; timers may be a little late, ms. */
 const SLACK = 100;
 
@@ -48,7 +50,7 @@ function checkEnd(stay: StayLog, answers: readonly Exchange[], context: Context,
   if (!wasFound) breach("does not give up", enough.received!);
 }
 
-/** One who may fail is answered once a minute at least; among those who wait alone, twice as late each time. */
+/** One who may fail is answered twice a minute at least; among those who wait alone, twice as late each time. */
 function checkPace(
   log: RunLog,
   stays: readonly StayLog[],
@@ -90,7 +92,10 @@ function checkPace(
 
 /** When a subscriber is to have another answer after one at `received`; `missedFor`: since when there were none but such, ms. */
 function latestFor(stay: StayLog, received: number, missedFor: number): number {
-  if (stay.joined > received || !waits(stay)) return Math.max(stay.joined, received + PAUSE.first);
+  const { joined } = stay;
+  const first = Math.max(joined, received + PAUSE.first);
+  if (joined > received) return waits(stay) ? first : Math.min(first, joined + HASTE.first);
+  if (!waits(stay)) return received + HASTE.between;
   return received + Math.min(PAUSE.last, missedFor + PAUSE.first);
 }
 

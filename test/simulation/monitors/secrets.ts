@@ -22,6 +22,9 @@ export const watchSecrets: Monitor = (log, context) => {
     context.breach(15, `the key is in ${textOf(value)}`, at);
     break;
   }
+  for (const { value, at } of log.warnings)
+    if (/\p{Cc}/u.test(String(value[0])))
+      context.breach(15, `a warning is not one line: ${textOf(value)}`, at);
   for (const { url, sent } of log.exchanges)
     if (url.includes(KEY)) context.breach(15, `the key is in ${url}`, sent - start);
 };
@@ -31,8 +34,8 @@ function tellsKey(json: string): boolean {
   return TOLD_KEYS.some((told) => json.includes(JSON.stringify(told).slice(1, -1)));
 }
 
-function* givenOut({ activities, stays }: RunLog): Iterable<[unknown, number]> {
-  for (const { value, at } of activities) yield [value, at];
+function* givenOut({ activities, warnings, stays }: RunLog): Iterable<[unknown, number]> {
+  for (const { value, at } of [...activities, ...warnings]) yield [value, at];
   for (const stay of stays) {
     for (const list of [stay.events, stay.statuses, stay.sniperEvents, stay.candles, stay.answers]) {
       for (const { value, at } of list) yield [value, at];

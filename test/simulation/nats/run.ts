@@ -279,6 +279,7 @@ class NatsWorld {
       rateLimit: plan.limit,
       timeout: plan.timeout,
       scheduler: node,
+      warn: false,
     });
     const watches = plan.pairs.map((pair) => ({
       ...this.#seriesOf(pair),

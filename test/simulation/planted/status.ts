@@ -39,8 +39,8 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
   {
     name: "stays live after the first poll that failed",
     file: "poll/poller.ts",
-    find: "isFresh: false, isLate: true, failures, lastError: error",
-    replace: "isFresh: false, isLate: failures > 1 || this.#feed.isLate, failures, lastError: error",
+    find: "isFresh: false, isLate: true, failures, lastError: failure",
+    replace: "isFresh: false, isLate: failures > 1 || this.#feed.isLate, failures, lastError: failure",
     seeds: [14, 26],
   },
   {

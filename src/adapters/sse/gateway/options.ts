@@ -1,6 +1,6 @@
 import type { HistoryQuery } from "../../../candles/history.js";
 import { checkWatch, type WatchOptions } from "../../../candles/options.js";
-import { checkNumber, checkSeries, LONGEST_DELAY } from "../../../contract/input.js";
+import { checkNumber, checkSeries, LONGEST_DELAY, show } from "../../../contract/input.js";
 import type { Series } from "../../../contract/model.js";
 import { checkNames, namesOf } from "../../../contract/names.js";
 import { InvalidInputError } from "../../../errors.js";
@@ -150,7 +150,7 @@ function checkAllow(allow: GatewayOptions["allow"], fixed: Fixed): CheckedGatewa
     throw new InvalidInputError(
       "allow",
       "a list of series, or a function",
-      "is neither a list nor a function",
+      `is of type ${allow === null ? "null" : typeof allow}`,
     );
   }
   const series = Array.from(allow, (one) => checkSeries(one));
@@ -168,5 +168,5 @@ function checkBasePath(path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
   const isPath = typeof path === "string" && /^(\/[\w.~-]+)*\/?$/.test(path);
   if (isPath) return path.replace(/\/$/, "");
-  throw new InvalidInputError("basePath", 'a path such as "/api"', "is not a path");
+  throw new InvalidInputError("basePath", 'a path such as "/api"', `is ${show(path)}`);
 }

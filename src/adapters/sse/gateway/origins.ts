@@ -1,3 +1,4 @@
+import { show } from "../../../contract/input.js";
 import { InvalidInputError } from "../../../errors.js";
 
 /** A request's page, as far as its browser tells: let in or not, and the foreign origin that has to be told so. */
@@ -40,11 +41,10 @@ export function checkOrigins(origins: OriginRule | Iterable<string> = []): Origi
   if (typeof origins === "function") return (origin) => origins(origin) === true;
   const allowed = 'a list of origins such as "https://chart.example", without a path, or a function';
   const isList = typeof origins === "object" && origins !== null && Symbol.iterator in origins;
-  if (!isList) throw new InvalidInputError("origins", allowed, "is neither a list nor a function");
+  if (!isList) throw new InvalidInputError("origins", allowed, `is ${show(origins)}`);
   const checked = new Set<string>();
   for (const origin of origins) {
-    if (!isOrigin(origin))
-      throw new InvalidInputError("origins", allowed, "holds something else than origins");
+    if (!isOrigin(origin)) throw new InvalidInputError("origins", allowed, `holds ${show(origin)}`);
     checked.add(origin);
   }
   return (origin) => checked.has(origin);

@@ -12,7 +12,7 @@ import type {
   StoreKey,
   StoreRange,
 } from "../../../contract/store.js";
-import { PairstreamError } from "../../../errors.js";
+import { type AnyPairstreamError, PairstreamError } from "../../../errors.js";
 import { spansWithin, withSpan } from "../../../spans.js";
 import { type Intervals, intervalsOf } from "../../../timeframe.js";
 import { storeKeyOf } from "../known.js";
@@ -152,7 +152,15 @@ export class StoreKeeper {
     error: PairstreamError,
   ): void {
     const { scheduler, report } = this.#means;
-    report({ type: "store", at: scheduler.now(), operation, key, from, to, error });
+    report({
+      type: "store",
+      at: scheduler.now(),
+      operation,
+      key,
+      from,
+      to,
+      error: error as AnyPairstreamError,
+    });
   }
 
   #wait(entries: readonly Waiting[]): void {

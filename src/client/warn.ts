@@ -1,0 +1,65 @@
+import type { SchedulerLike } from "rxjs";
+import { shortened } from "../contract/quote.js";
+import { type AnyPairstreamError, ContractError } from "../errors.js";
+import { warnProcess } from "../warning.js";
+import type { Warner } from "./core.js";
+import type { PolledFeed } from "./metering.js";
+import type { ClientOptions } from "./options.js";
+import type { Redactor } from "./send/redact.js";
+
+type Warn = Exclude<ClientOptions["warn"], false | undefined>;
+
+/** The longest message. */
+const LONGEST = 1_500;
+/** How many messages of a client the process gets in a minute: one service that is down troubles all of its streams. */
+const MOST = 10;
+const MINUTE = 60_000;
+
+/** What `warn` of the options asks for; messages come out on one line, escaped, without the key. */
+export function warnerOf(
+  { warn, clock: scheduler }: { readonly warn: ClientOptions["warn"]; readonly clock: SchedulerLike },
+  redact: Redactor,
+): Warner | undefined {
+  if (warn === false) return undefined;
+  const sink = warn ?? processSink(scheduler);
+  return {
+    scheduler,
+    warn: (text, feed, error, failures) => {
+      const { pairAddress } = feed;
+      const clean = error instanceof ContractError ? redact.contractError(error) : error;
+      const trouble = Object.freeze({
+        ...(feed.timeframe !== undefined && { series: feed }),
+        pairAddress,
+        ...(clean && { error: clean as AnyPairstreamError }),
+        failures,
+      });
+      try {
+        sink(redact.body(shortened(`${nameOf(feed)}: ${text}`, LONGEST)), trouble);
+      } catch (thrown) {
+        // No stream is to blame: it is reported as RxJS reports what an observer throws.
+        scheduler.schedule(() => {
+          throw thrown;
+        });
+      }
+    },
+  };
+}
+
+function processSink(scheduler: SchedulerLike): Warn {
+  let begun = Number.NEGATIVE_INFINITY;
+  let count = 0;
+  return (message) => {
+    const now = scheduler.now();
+    if (Math.abs(now - begun) >= MINUTE) [begun, count] = [now, 0];
+    count += 1;
+    const more =
+      count === MOST ? " (more warnings of this minute are left out; the client's warn gets all)" : "";
+    if (count <= MOST) warnProcess(message + more, "STREAM");
+  };
+}
+
+function nameOf(feed: PolledFeed): string {
+  const { pairAddress } = feed;
+  if (feed.timeframe === undefined) return `snipers of ${pairAddress}`;
+  return `${feed.timeframe} candles of ${pairAddress} (${feed.network}, ${feed.currency})`;
+}

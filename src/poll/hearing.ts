@@ -1,0 +1,229 @@
+import type { CallNews } from "../client/core.js";
+import type { PairstreamError } from "../errors.js";
+import { isUnknown } from "./fatal.js";
+
+/** How long a part that has begun has to be in trouble before that is said, and good answers without a candle, in ms. */
+const PATIENCE = 60_000;
+/** The time between two messages about rows that were left out, in ms. */
+const ROWS_APART = 3_600_000;
+/** A longer wait is said as an instant. */
+const LONG_WAIT = 120_000;
+
+/** How long nothing may come of a part that has not begun, in ms, and what is said then. */
+const UNANSWERED = {
+  wait: 10_000,
+  text: "no answer for 10 s; each attempt has the client's timeout, and another one follows",
+};
+const UNASKED = {
+  wait: 60_000,
+  text: "its first request has waited for a minute, for the client's rateLimit or for a pause that a 429 asked for",
+};
+const BLANK = "good answers for a minute, but no swaps seen; is it the pair's address?";
+const ASKS_ON = "it goes on asking";
+const MAY_END = "; after a minute of such answers it ends, unless whenMissing says to wait";
+
+/** What is heard of a part of a stream: of its poll, or of the history of one who watches it. */
+export type Happening =
+  | CallNews
+  /** All attempts have failed. It asks again after `again` ms, or ends where that is absent. */
+  | {
+      readonly type: "failure";
+      readonly error: PairstreamError;
+      readonly failures: number;
+      readonly again?: number;
+    }
+  /** There is no answer, and there should be one by now. */
+  | { readonly type: "late" }
+  /**
+   * An answer was taken in. `isLate`: not all that has settled is known yet, maybe because of `error`. `hasCandle`: whether
+   * a candle has shown; absent where that says nothing.
+   */
+  | {
+      readonly type: "page";
+      readonly isLate?: boolean;
+      readonly error?: PairstreamError | undefined;
+      readonly hasCandle?: boolean | undefined;
+    }
+  /** Rows were left out for good. */
+  | { readonly type: "dropped"; readonly rows: number; readonly error: PairstreamError };
+
+/** What is to be said. */
+export interface Saying {
+  readonly text: string;
+  readonly error?: PairstreamError | undefined;
+  /** Failures in a row, with what is under way; 0 where there are none. */
+  readonly failures: number;
+}
+
+interface Failure {
+  /** When the first one came. */
+  readonly since: number;
+  readonly error: PairstreamError | undefined;
+  readonly failures: number;
+  /** What happens next. */
+  readonly next: string;
+  readonly isLast: boolean;
+}
+
+/** A part of a stream. */
+export interface Part {
+  /** Whether it is the poll, and no history. */
+  readonly isPoll: boolean;
+  hasBegun: boolean;
+  hasAsked: boolean;
+  /** Since when it waits for an answer. */
+  waitsSince: number;
+  /** The last failure, until all is well. */
+  failure: Failure | undefined;
+}
+
+/** Something to say, once an instant has come; `said` takes note that it is. */
+interface Due extends Saying {
+  readonly at: number;
+  readonly said: (now: number) => void;
+}
+
+const NOW = Number.NEGATIVE_INFINITY;
+const NEVER = Number.POSITIVE_INFINITY;
+
+/**
+ * What to say of a stream that is in trouble, and when: once a trouble, and once when that is over. A part that has not
+ * begun is in trouble with its first attempt that fails, or when no answer comes. Later a minute of trouble counts.
+ */
+export class Hearing {
+  readonly #parts = new Set<Part>();
+  /** What was said of the present trouble. */
+  #told: "silence" | "failure" | undefined;
+  /** Since when good answers show no candle; `NEVER` once one has shown, or that was said. */
+  #blankSince: number | undefined;
+  #dropped = { rows: 0, toldAt: NOW, error: undefined as PairstreamError | undefined };
+
+  join(isPoll: boolean, now: number): Part {
+    const part = { isPoll, hasBegun: false, hasAsked: false, waitsSince: now, failure: undefined };
+    this.#parts.add(part);
+    return part;
+  }
+
+  /** Its trouble is no longer one of the stream. */
+  leave(part: Part): void {
+    this.#parts.delete(part);
+    if (this.#isWell) this.#told = undefined;
+  }
+
+  hear(part: Part, what: Happening, now: number): void {
+    const { failure, hasBegun } = part;
+    const fail = (again?: number, error?: PairstreamError, failures = 1, isLast = false) => {
+      const mayEnd = part.isPoll && !part.hasBegun && error !== undefined && isUnknown(error);
+      const then = again === undefined ? ASKS_ON : asksAgain(again, now) + (mayEnd ? MAY_END : "");
+      const next = isLast ? "the stream ends" : then;
+      part.failure = { since: failure?.since ?? now, error, failures, next, isLast };
+    };
+    if (what.type === "sent") {
+      if (!part.hasAsked) part.waitsSince = now;
+      part.hasAsked = true;
+    } else if (what.type === "answer") part.waitsSince = now;
+    else if (what.type === "dropped") {
+      const { rows, toldAt } = this.#dropped;
+      this.#dropped = { rows: rows + what.rows, toldAt, error: what.error };
+    } else if (what.type === "failure") {
+      const { error, failures, again } = what;
+      fail(again, error, failures, again === undefined);
+    } else if (what.type === "page") {
+      part.hasBegun = true;
+      const { isLate, error, hasCandle } = what;
+      if (hasCandle) this.#blankSince = NEVER;
+      // Only good answers in a row say that nothing shows.
+      else if (hasCandle === false) this.#blankSince = Math.max(this.#blankSince ?? now, failure ? now : NOW);
+      if (!isLate) part.failure = undefined;
+      else if (failure === undefined) fail(undefined, error);
+    } else if (failure !== undefined) return;
+    else if (what.type === "late") {
+      if (hasBegun) fail();
+    } else if (!hasBegun) fail(what.again, what.error);
+  }
+
+  /** When there is something to say, unless something happens before; `Infinity` for never. */
+  get dueAt(): number {
+    return this.#next()?.at ?? NEVER;
+  }
+
+  /** What there is to say by now, one thing at a call. */
+  say(now: number): Saying | undefined {
+    const next = this.#next();
+    if (next === undefined || next.at > now) return undefined;
+    next.said(now);
+    const { text, error, failures } = next;
+    return { text, error, failures };
+  }
+
+  get #isWell(): boolean {
+    const isSilent = this.#told === "silence";
+    return [...this.#parts].every(
+      ({ failure, hasBegun }) => failure === undefined && (hasBegun || !isSilent),
+    );
+  }
+
+  /** The first thing that is to be said. */
+  #next(): Due | undefined {
+    let next: Due | undefined;
+    for (const due of this.#dues()) if (next === undefined || due.at < next.at) next = due;
+    return next;
+  }
+
+  *#dues(): Iterable<Due> {
+    for (const part of this.#parts) {
+      const due = part.failure === undefined ? this.#silence(part) : this.#trouble(part, part.failure);
+      if (due !== undefined) yield due;
+    }
+    const { rows, toldAt, error } = this.#dropped;
+    if (rows > 0) {
+      const text = `${rows} ${rows === 1 ? "row" : "rows"} left out that cannot be read: ${error!.message}`;
+      const said = (now: number) => {
+        this.#dropped = { rows: 0, toldAt: now, error };
+      };
+      yield { at: toldAt + ROWS_APART, text, error, failures: 0, said };
+    }
+    if (!this.#isWell) return;
+    if (this.#told !== undefined) {
+      const said = () => {
+        this.#told = undefined;
+      };
+      yield { at: NOW, text: "well again", failures: 0, said };
+    }
+    if (this.#blankSince !== undefined && this.#blankSince < NEVER) {
+      const said = () => {
+        this.#blankSince = NEVER;
+      };
+      yield { at: this.#blankSince + PATIENCE, text: BLANK, failures: 0, said };
+    }
+  }
+
+  #silence({ hasBegun, hasAsked, waitsSince }: Part): Due | undefined {
+    if (hasBegun || this.#told !== undefined) return undefined;
+    const { wait, text } = hasAsked ? UNANSWERED : UNASKED;
+    const said = () => {
+      this.#told = "silence";
+    };
+    return { at: waitsSince + wait, text, failures: Number(hasAsked), said };
+  }
+
+  #trouble(part: Part, failure: Failure): Due | undefined {
+    const { since, error, failures, next, isLast } = failure;
+    const isOpen = part.hasBegun || error?.name === "TimeoutError" ? undefined : "silence";
+    // That nothing comes may be said already, but not why.
+    if (this.#told !== undefined && this.#told !== isOpen && !isLast) return undefined;
+    const how = isLast ? "" : part.hasBegun ? "in trouble for a minute: " : "nothing has come yet: ";
+    const text = `${how}${error?.message ?? "no answer shows all that has settled"}; ${next}`;
+    const said = () => {
+      this.#told = "failure";
+      part.failure = { ...failure, isLast: false };
+    };
+    return { at: part.hasBegun && !isLast ? since + PATIENCE : NOW, text, error, failures, said };
+  }
+}
+
+function asksAgain(wait: number, now: number): string {
+  if (wait <= 0) return "it asks again at once";
+  if (wait > LONG_WAIT) return `it asks again at ${new Date(now + wait).toISOString().slice(0, 19)}Z`;
+  return `it asks again in ${wait < 1_000 ? Math.ceil(wait / 100) / 10 : Math.round(wait / 1_000)} s`;
+}

@@ -1,0 +1,71 @@
+import type { SchedulerLike, Subscription } from "rxjs";
+import type { Warner } from "../client/core.js";
+import type { PolledFeed } from "../client/metering.js";
+import { callAt } from "../client/timers.js";
+import { type Happening, Hearing } from "./hearing.js";
+
+/** Tells what has happened. */
+export type Tell = (what: Happening) => void;
+
+/** Warns of the trouble of one stream: of its shared poll, and of the histories of those who watch it. */
+export class Teller {
+  readonly #warner: Warner;
+  readonly #feed: PolledFeed;
+  readonly #hearing = new Hearing();
+  #timer: Subscription | undefined;
+  #dueAt = Number.POSITIVE_INFINITY;
+  #isOver = false;
+
+  constructor(warner: Warner, feed: PolledFeed) {
+    this.#warner = warner;
+    this.#feed = feed;
+  }
+
+  /** Adds a part of the stream: what tells of it, and what takes it out again. */
+  join(isPoll: boolean): readonly [tell: Tell, leave: () => void] {
+    const { scheduler } = this.#warner;
+    const part = this.#hearing.join(isPoll, scheduler.now());
+    this.#speak();
+    const tell: Tell = (what) => {
+      this.#hearing.hear(part, what, scheduler.now());
+      this.#speak();
+    };
+    return [
+      tell,
+      () => {
+        this.#hearing.leave(part);
+        this.#speak();
+      },
+    ];
+  }
+
+  /** Says no more, and leaves no timer. */
+  stop(): void {
+    this.#isOver = true;
+    this.#timer?.unsubscribe();
+  }
+
+  #speak(): void {
+    const { scheduler, warn } = this.#warner;
+    const hearing = this.#hearing;
+    while (!this.#isOver) {
+      const saying = hearing.say(scheduler.now());
+      if (saying === undefined) break;
+      const { text, error, failures } = saying;
+      warn(text, this.#feed, error, failures);
+    }
+    if (this.#isOver) return;
+    const { dueAt } = hearing;
+    if (dueAt === this.#dueAt) return;
+    this.#dueAt = dueAt;
+    this.#timer?.unsubscribe();
+    this.#timer = dueAt === Number.POSITIVE_INFINITY ? undefined : this.#arm(scheduler, dueAt);
+  }
+
+  #arm(scheduler: SchedulerLike, dueAt: number): Subscription {
+    return callAt(scheduler, dueAt, () => {
+      this.#dueAt = Number.POSITIVE_INFINITY;
+      this.#speak();
+    });
+  }
+}

@@ -1,0 +1,298 @@
+import { Subscription } from "rxjs";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createGateway } from "../../src/adapters/sse/index.js";
+import {
+  type ClientOptions,
+  createClient,
+  recordExchanges,
+  replayExchanges,
+  watchCandles,
+  watchFeedStatus,
+  watchSnipers,
+} from "../../src/index.js";
+import { fakeClient, pageBody, row, START } from "../client/fake-service.js";
+import { answered, at, KEY, MINUTES, PAIR, World } from "../world.js";
+
+const MINUTE = 60_000;
+const down = () => answered(500, { message: "database is down" });
+
+function market(client: Partial<ClientOptions> = {}): World {
+  const world = new World({ start: at("12:00:10"), hasDate: true, client });
+  world.swapsEvery(30_000, at("11:00:00"), at("20:00:00"));
+  return world;
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe("a stream that has begun", () => {
+  it("is in trouble after a minute, which is told once, and so is its end", async () => {
+    const world = market();
+    const subscription = watchCandles(world.client, MINUTES).subscribe();
+    await world.clock.advanceTo(at("12:02:30"));
+    expect(world.warnings).toEqual([]);
+    world.interfere = down;
+    await world.clock.advanceTo(at("12:20:00"));
+    expect(world.warnings).toHaveLength(1);
+    const [told] = world.warnings;
+    expect(told).toMatchObject({
+      message: expect.stringMatching(
+        /^1min candles of .*: in trouble for a minute: “database is down”: .* 500; it asks again in \d+ s$/,
+      ),
+      series: MINUTES,
+      pairAddress: PAIR,
+      error: { name: "HttpError", status: 500 },
+    });
+    expect(told!.failures).toBeGreaterThan(0);
+    expect(told!.at).toBeGreaterThanOrEqual(at("12:04:00"));
+    expect(told!.at).toBeLessThanOrEqual(at("12:04:10"));
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("12:30:00"));
+    expect(world.warnings.slice(1)).toMatchObject([
+      { message: expect.stringMatching(/: well again$/), failures: 0 },
+    ]);
+    expect(world.warnings[1]).not.toHaveProperty("error");
+    subscription.unsubscribe();
+    expect(world.clock.pending).toBe(0);
+  });
+
+  it("says nothing of less than a minute", async () => {
+    const world = market();
+    const subscription = watchCandles(world.client, { ...MINUTES, every: 5_000 }).subscribe();
+    await world.clock.advanceTo(at("12:02:30"));
+    world.interfere = down;
+    await world.clock.advanceTo(at("12:03:10"));
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("12:10:00"));
+    expect(world.warnings).toEqual([]);
+    subscription.unsubscribe();
+  });
+
+  it("says once for all who share its poll, and whoever watches the status silences nothing", async () => {
+    const world = market();
+    const all = new Subscription();
+    all.add(watchCandles(world.client, MINUTES).subscribe());
+    all.add(watchCandles(world.client, { ...MINUTES, fillGaps: true }).subscribe());
+    all.add(watchFeedStatus(world.client, MINUTES).subscribe());
+    all.add(watchSnipers(world.client, { pairAddress: PAIR, whenMissing: "wait" }).subscribe());
+    await world.clock.advanceTo(at("12:02:30"));
+    world.interfere = down;
+    await world.clock.advanceTo(at("12:08:00"));
+    const said = world.warnings.map(({ message }) => message.split(":")[0]);
+    expect(said.filter((name) => name!.startsWith("1min candles"))).toHaveLength(1);
+    expect(world.warnings.filter(({ message }) => message.startsWith("snipers of"))).toHaveLength(1);
+    all.unsubscribe();
+  });
+
+  it("is told of by the client of a gateway", async () => {
+    const world = market();
+    const gateway = createGateway(world.client, { allow: [MINUTES] });
+    const query = new URLSearchParams({ ...MINUTES });
+    const answer = gateway.fetch(new Request(`https://gateway.test/candles?${query}`));
+    world.interfere = down;
+    await world.clock.advanceBy(MINUTE);
+    await answer;
+    expect(world.warnings).toMatchObject([{ message: expect.stringContaining("database is down") }]);
+    await gateway.close();
+  });
+});
+
+describe("a history", () => {
+  it("in trouble is told of, though the poll is well", async () => {
+    const world = market();
+    // What is older than half an hour ago.
+    world.interfere = ({ url }) => {
+      const from = Number(url.searchParams.get("fromDate")) * 1_000;
+      return from < at("11:30:00") && url.pathname.endsWith("/ohlcv") ? down() : undefined;
+    };
+    const subscription = watchCandles(world.client, { ...MINUTES, since: { candles: 200 } }).subscribe();
+    await world.clock.advanceBy(15_000);
+    expect(world.warnings).toMatchObject([{ message: expect.stringContaining("nothing has come yet") }]);
+    world.interfere = () => undefined;
+    await world.clock.advanceBy(2 * MINUTE);
+    expect(world.warnings.slice(1)).toMatchObject([{ message: expect.stringMatching(/: well again$/) }]);
+    subscription.unsubscribe();
+    expect(world.clock.pending).toBe(0);
+  });
+});
+
+describe("rows that are left out", () => {
+  it("are counted, and told once a stream and hour", async () => {
+    const world = market();
+    world.interfere = async (_, answer) => {
+      const served = await answer();
+      const body = JSON.parse(await served.text());
+      for (const each of body.result ?? [])
+        if (new Date(each.timestamp).getUTCMinutes() % 2 === 0) each.close = "cheap";
+      return { ...served, text: async () => JSON.stringify(body) };
+    };
+    const subscription = watchCandles(world.client, MINUTES).subscribe();
+    await world.clock.advanceTo(at("13:30:00"));
+    const told = world.warnings.filter(({ message }) => message.includes("left out"));
+    expect(told.map(({ message }) => Number(/: (\d+) rows? left out/.exec(message)![1]))).toEqual([2, 30]);
+    expect(told[0]).toMatchObject({
+      message: expect.stringContaining("close: not a number"),
+      error: { name: "ContractError" },
+      failures: 0,
+    });
+    subscription.unsubscribe();
+  });
+});
+
+describe("warn", () => {
+  const WRONG = { network: "mainnet", pairAddress: PAIR, timeframe: "10s", currency: "usd" } as const;
+
+  it("gets one line without the key, and a trouble that is frozen", async () => {
+    const told: [string, object][] = [];
+    const body = JSON.stringify({ message: `no\nkey the-secret-key here` });
+    const { client, clock } = fakeClient(() => ({ status: 500, body }), {
+      warn: (message, trouble) => told.push([message, trouble]),
+    });
+    const subscription = watchCandles(client, WRONG).subscribe();
+    await clock.advanceBy(1_000);
+    subscription.unsubscribe();
+    const [[message, trouble]] = told as [[string, object]];
+    expect(message).not.toMatch(/\p{Cc}|the-secret-key/u);
+    expect(JSON.stringify(trouble)).not.toContain("the-secret-key");
+    expect(Object.isFrozen(trouble)).toBe(true);
+  });
+
+  it("may throw: that is reported, and ends no stream", async () => {
+    const problem = new Error("no logger");
+    const { client, clock, calls } = fakeClient(() => ({ status: 500 }), {
+      warn: () => {
+        throw problem;
+      },
+    });
+    const subscription = watchCandles(client, WRONG).subscribe();
+    await expect(clock.advanceBy(1_000)).rejects.toBe(problem);
+    await clock.advanceBy(MINUTE);
+    expect(calls.length).toBeGreaterThan(5);
+    subscription.unsubscribe();
+  });
+
+  it("is refused where it is neither a function nor false", () => {
+    expect(() => fakeClient(undefined, { warn: true as never })).toThrow(
+      "warn is true; allowed: a function, or false",
+    );
+  });
+
+  it("says nothing where it is false, and leaves no timer", async () => {
+    const emitted = vi.spyOn(process, "emitWarning").mockReturnValue();
+    const { client, clock } = fakeClient(() => ({ status: 500 }), { warn: false });
+    watchCandles(client, WRONG).subscribe().unsubscribe();
+    await clock.advanceBy(MINUTE);
+    expect(emitted).not.toHaveBeenCalled();
+    expect(clock.pending).toBe(0);
+  });
+
+  it("is a warning of the process by default, at most ten a minute", async () => {
+    const emitted = vi.spyOn(process, "emitWarning").mockReturnValue();
+    const { client, clock } = fakeClient(() => ({ status: 410 }), { warn: undefined as never });
+    for (let index = 0; index < 30; index += 1)
+      watchCandles(client, { ...WRONG, pairAddress: `${PAIR}${index}` }).subscribe({ error: () => {} });
+    await clock.advanceBy(5_000);
+    expect(emitted).toHaveBeenCalledTimes(10);
+    expect(emitted.mock.calls[0]).toEqual([
+      expect.stringContaining("status 410"),
+      { type: "PairstreamWarning", code: "PAIRSTREAM_STREAM" },
+    ]);
+    expect(emitted.mock.calls[9]![0]).toContain("more warnings of this minute are left out");
+    await clock.advanceBy(MINUTE);
+    watchCandles(client, WRONG).subscribe({ error: () => {} });
+    await clock.advanceBy(1_000);
+    expect(emitted).toHaveBeenCalledTimes(11);
+  });
+
+  it("is silent in a replay", async () => {
+    const lines: string[] = [];
+    const live = fakeClient(() => ({ status: 410 }));
+    const recorded = recordExchanges(live.fetch, (line) => lines.push(line), { scheduler: live.clock });
+    const options = { baseUrl: "https://service.test", apiKey: KEY };
+    const told: string[] = [];
+    const warn = (message: string) => told.push(message);
+    const client = createClient({ ...options, fetch: recorded, scheduler: live.clock, warn });
+    watchCandles(client, WRONG).subscribe({ error: () => {} });
+    await live.clock.advanceBy(1_000);
+    expect(told).toHaveLength(1);
+    const tape = replayExchanges(lines);
+    const again = createClient({ ...options, fetch: tape.fetch, scheduler: tape.scheduler, warn });
+    let ended = 0;
+    watchCandles(again, WRONG).subscribe({
+      error: () => {
+        ended += 1;
+      },
+    });
+    await tape.run();
+    expect([ended, told.length]).toEqual([1, 1]);
+  });
+
+  it("hears of a pair without a candle once, and not of one whose candles come", async () => {
+    const echoed = { timeframe: "10s" };
+    const none = fakeClient(({ url }) =>
+      url.includes("/snipers") ? { status: 404 } : { body: pageBody([], echoed) },
+    );
+    const quiet = watchCandles(none.client, WRONG).subscribe();
+    await none.clock.advanceBy(60 * MINUTE);
+    expect(none.warnings).toMatchObject([
+      expect.stringContaining("no swaps seen; is it the pair's address?"),
+    ]);
+    quiet.unsubscribe();
+    const some = fakeClient(() => ({ body: pageBody([row(START - 10_000)], echoed) }));
+    const busy = watchCandles(some.client, WRONG).subscribe();
+    await some.clock.advanceBy(10 * MINUTE);
+    expect(some.warnings.filter((text) => text.includes("no swaps"))).toEqual([]);
+    busy.unsubscribe();
+  });
+});
+
+it("a since that has not come yet is told of, by more than clocks differ", async () => {
+  const world = market();
+  const subscription = new Subscription();
+  subscription.add(watchCandles(world.client, { ...MINUTES, since: at("12:01:00") }).subscribe());
+  await world.clock.advanceBy(5_000);
+  expect(world.warnings).toEqual([]);
+  subscription.add(watchCandles(world.client, { ...MINUTES, since: at("14:00:00") }).subscribe());
+  await world.clock.advanceBy(5_000);
+  expect(world.warnings).toMatchObject([
+    {
+      message: expect.stringMatching(
+        /: since is 2024-01-05T14:00:00.000Z, and for the service it is 2024-01-05T12:00:.*; nothing comes until then$/,
+      ),
+      series: MINUTES,
+      failures: 0,
+    },
+  ]);
+  subscription.unsubscribe();
+});
+
+describe("missingPace", () => {
+  it("is how often a watch that waits asks for a young pair's snipers", async () => {
+    const world = market({ rateLimit: false });
+    world.interfere = () => answered(404, { message: "no such pair" });
+    const options = { pairAddress: PAIR, whenMissing: "wait", missingPace: 5_000 } as const;
+    const subscription = watchSnipers(world.client, options).subscribe();
+    await world.clock.advanceBy(10 * MINUTE);
+    const waits = world.asked.slice(1).map(({ sent }, index) => sent - world.asked[index]!.sent);
+    expect(waits.length).toBeGreaterThan(100);
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(5_000);
+    expect(Math.max(...waits)).toBeLessThan(5_200);
+    subscription.unsubscribe();
+  });
+
+  it.each([
+    [
+      { missingPace: 5_000 },
+      'missingPace is 5000, and whenMissing says to fail; allowed: a number of ms, with whenMissing: "wait"',
+    ],
+    [
+      { missingPace: 100, whenMissing: "wait" },
+      "missingPace is 100; allowed: a number of ms of at least 250",
+    ],
+    [{ missingPace: 0, whenMissing: "wait" }, "missingPace is 0; allowed: a number of ms of at least 250"],
+  ] as const)("is refused where it cannot be: %o", (options, message) => {
+    const { client } = market();
+    expect(() => watchSnipers(client, { pairAddress: PAIR, ...options })).toThrow(message);
+  });
+});
