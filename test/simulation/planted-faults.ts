@@ -49,14 +49,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "takes copies of one answer for two where a candle is missing",
     file: "candles/read/book.ts",
-    find: "isNewestEnd(page, timestamp) ? Math.max(NEWEST_END, length) : APART",
-    replace: "isNewestEnd(page, timestamp) ? Math.max(NEWEST_END, length) : 0",
+    find: "mayBeBehind && isNewestEnd(page, timestamp) ? behind : APART",
+    replace: "mayBeBehind && isNewestEnd(page, timestamp) ? behind : 0",
     seeds: [19],
   },
   {
     name: "removes the newest candles after a second",
     file: "candles/read/book.ts",
-    find: "isNewestEnd(page, timestamp) ? Math.max(NEWEST_END, length) : APART",
+    find: "mayBeBehind && isNewestEnd(page, timestamp) ? behind : APART",
     replace: "APART",
     seeds: [1, 23],
   },
