@@ -89,7 +89,7 @@ describe("what a long pause has missed", () => {
 
   it("ends with a pair that is gone, as its stream says", async () => {
     const { error, askedAt } = await reading([notFound, notFound, notFound]);
-    expect([error, askedAt]).toEqual([notFound, [0, 60_000, 120_000]]);
+    expect([error, askedAt]).toEqual([notFound, [0, 30_000, 60_000]]);
     const patient = await reading([notFound, notFound, notFound], { whenMissing: "wait" });
     expect(patient).toMatchObject({ read: 1, askedAt: [0, 60_000, 180_000, 420_000] });
   });
