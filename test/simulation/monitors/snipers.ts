@@ -164,12 +164,12 @@ class Follower {
     if (difference !== undefined) this.#breach(1, difference, at);
   }
 
-  /** Whether the last one of some reports is asked for again within a second, as it is in doubt: once or twice, not on and on. */
-  #isAskedAgain(reports: readonly Report[]): boolean {
+  /** Whether the last one of some reports is in doubt, and asked for again in time: once or twice, not on and on. */
+  #isAskedAgain(reports: readonly Report[], within = 0): boolean {
     const isDoubted = ({ exchange: { id, url, received } }: Report) =>
       this.#log.exchanges.some(
         (other) =>
-          other.id > id && other.url === url && other.sent >= received! && other.sent <= received! + APART,
+          other.id > id && other.url === url && other.sent >= received! && other.sent <= received! + within,
       );
     const asks = reports.length - 1 - reports.findLastIndex((report) => !isDoubted(report));
     return asks > 0 && asks < MOST_ASKS;
@@ -217,7 +217,10 @@ class Follower {
   /** Whether what no answer shows any more has to be gone, or never was there. */
   #isOver(reports: readonly Report[], subject: Subject): boolean {
     const wasShown = reports.some((report) => wordOf(report, subject) !== "lacking");
-    return !wasShown || (isGone(reports, subject, true) && isGone(inOrderMade(reports), subject, true));
+    if (!wasShown) return true;
+    // Whether it is gone another report may tell, a second later; all else counts at once.
+    if (this.#isAskedAgain(reports, APART)) return false;
+    return isGone(reports, subject, true) && isGone(inOrderMade(reports), subject, true);
   }
 
   #truthAt(instant: number): Wallets | undefined {
