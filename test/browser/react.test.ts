@@ -107,7 +107,7 @@ describe.skipIf(executablePath === undefined && !isRequired).each(REACTS)(
 
     it("shows what ended a stream, and begins anew with another key or component", async () => {
       const works = { error: undefined, events: true };
-      expect(await outcomeOf("failing")).toEqual({
+      expect(await outcomeOf("failing", /status 401; check apiKey; the stream ends$/)).toEqual({
         failed: { error: "AuthenticationError", open: 0, pending: 0 },
         still: "AuthenticationError",
         fresh: works,
