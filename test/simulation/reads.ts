@@ -117,13 +117,37 @@ function instantIn(text: unknown): number {
   return Number.isNaN(ms) || new Date(ms).toISOString() !== text ? Number.NaN : ms;
 }
 
+/** A number that is written as a text is that number. */
+function asNumber(value: unknown): unknown {
+  return typeof value === "string" && value.trim() !== "" && Number.isFinite(Number(value))
+    ? Number(value)
+    : value;
+}
+
 function candleIn(row: Record<string, unknown> | null, timestamp: number): Candle | undefined {
   if (row === null || Number.isNaN(timestamp)) return undefined;
   const isAmount = (value: unknown): value is number =>
     typeof value === "number" && value >= 0 && value <= 1e100;
   const { open, high, low, close, volume, trades, swaps = trades } = row;
-  if (![open, high, low, close, volume, swaps].every(isAmount)) return undefined;
-  const candle = { timestamp, open, high, low, close, volume, swaps } as Candle;
+  const values = [open, high, low, close, volume, swaps].map(asNumber);
+  if (!values.every(isAmount)) return undefined;
+  const [first, highest, lowest, last, amount, count] = values as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const candle = {
+    timestamp,
+    open: first,
+    high: highest,
+    low: lowest,
+    close: last,
+    volume: amount,
+    swaps: count,
+  };
   return candle.high < candle.low || !Number.isInteger(candle.swaps) ? undefined : candle;
 }
 

@@ -1,5 +1,6 @@
 import type { Exchange } from "../exchanges.js";
-import type { RunLog } from "../run-log.js";
+import { ENOUGH, waits } from "../monitors/missing.js";
+import type { RunLog, StayLog } from "../run-log.js";
 import type { Account } from "./allowed.js";
 
 /** The longest wait after failures in a row, ms. */
@@ -16,8 +17,9 @@ export function allowRetries(
   exchanges: readonly Exchange[],
   account: Account,
   isSame: (next: Exchange, failed: Exchange) => boolean = () => true,
+  stays: readonly StayLog[] = [],
 ): void {
-  const { retry } = log.plan.world.client;
+  const { retry, timeout = 10_000 } = log.plan.world.client;
   const rules = {
     attempts: 3,
     baseDelay: 500,
@@ -25,6 +27,8 @@ export function allowRetries(
     ...(retry === false ? { attempts: 1 } : retry),
   };
   const endOf = endsOf(log);
+  /** Who ends with a pair that is not known asks for it so often, and has an answer after a minute. */
+  const hasty = stays.filter((stay) => !waits(stay)).map(({ joined }) => ({ joined, left: ENOUGH.answers }));
   /** Looks that failed for good, in a row. */
   let row = 0;
   for (const [at, failed] of exchanges.entries()) {
@@ -38,7 +42,17 @@ export function allowRetries(
     const wait = isRetry
       ? Math.min(rules.maxDelay, rules.baseDelay * 2 ** (attempt - 1))
       : Math.min(LONGEST_WAIT, Math.max(1_000, rules.maxDelay) * 2 ** (row - 1));
-    if (after !== undefined && after.sent - ended >= PATIENCE * wait) account.allow("retry");
+    if (after === undefined) continue;
+    if (after.sent - ended >= PATIENCE * wait) account.allow("retry");
+    else if (failed.status === 404) {
+      const own = hasty.find(
+        ({ joined, left }) =>
+          left > 0 && after.sent >= joined && after.sent <= joined + ENOUGH.time + 2 * timeout,
+      );
+      if (own === undefined) continue;
+      own.left -= 1;
+      account.allow("retry");
+    }
   }
 }
 

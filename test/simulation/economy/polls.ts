@@ -56,7 +56,7 @@ export async function allowPolls(
     let coveredUntil: number | undefined;
     let looked = 0;
     const own = exchanges.filter(({ sent }) => isWithin(log, sent, span));
-    allowRetries(log, own, account);
+    allowRetries(log, own, account, undefined, stays);
     for (const exchange of own) {
       const read = readOf(exchange);
       if (read === undefined) continue;

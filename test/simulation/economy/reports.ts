@@ -41,7 +41,7 @@ export function allowReports(
   }
   // Those who ask at the same time do so each on their own.
   if (calls > 0) account.allow("retry", exchanges.filter(({ told }) => told?.isGood === false).length);
-  else allowRetries(log, exchanges, account);
+  else allowRetries(log, exchanges, account, undefined, stays);
 }
 
 /** The wallets and transactions of a report, whatever it holds. */

@@ -6,7 +6,7 @@ import { affordsPolls } from "./health.js";
 import type { Context, Monitor } from "./monitor.js";
 
 /** What makes up an answer that there is no such pair: so many 404, the first of them so long ago, ms. */
-const ENOUGH = { answers: 3, time: 60_000 };
+export const ENOUGH = { answers: 3, time: 60_000 };
 /** Who waits asks again after so long at first, and at most, ms. */
 const PAUSE = { first: 60_000, last: 3_600_000 };
 /** Who may fail asks for the first time after so long at most, and then again, ms. */
