@@ -10,12 +10,19 @@ const NOON = Date.UTC(2026, 9, 15, 12);
 
 describe("a service that indexes swaps later than the revision window", () => {
   it.each([
-    ["1s", SECOND, 5 * SECOND, 25],
-    ["1min", MINUTE, 4 * MINUTE, 4],
+    ["1s", SECOND, 5 * SECOND, 10, 1_000],
+    ["1s", SECOND, 5 * SECOND, 5, 41],
+    ["1min", MINUTE, 4 * MINUTE, 4, 100],
   ] as const)(
     "costs a request a closing at %s, however long that goes on",
-    async (timeframe, every, lag, hours) => {
-      const market = await openMarket({ start: NOON + 250, every, from: NOON - DAY, lag: () => lag });
+    async (timeframe, every, lag, hours, pageSize) => {
+      const market = await openMarket({
+        start: NOON + 250,
+        every,
+        from: NOON - DAY,
+        lag: () => lag,
+        quirks: { pageSize },
+      });
       const watching = watchCandles(market.client, seriesOf(timeframe)).subscribe();
       await market.clock.advanceBy(60 * every);
       const before = market.requests.length;

@@ -1,7 +1,7 @@
 import { defer, finalize, type Observable } from "rxjs";
 import { type ClientCore, serviceNow } from "../../client/core.js";
 import { serviceTime } from "../../client/service-clock.js";
-import type { Series } from "../../contract/model.js";
+import type { Candle, Series } from "../../contract/model.js";
 import type { AskOptions, FeedUpdate, Poll, Step } from "../../poll/poller.js";
 import { candleSchedule } from "../../poll/schedule.js";
 import { sharedFeed } from "../../poll/shared-poll.js";
@@ -60,6 +60,8 @@ class LiveCandles {
   /** Where the window began when the series was first asked for, by a clock that is certain. */
   #begin: { readonly from: number; readonly epoch: number } | undefined;
   #stride = FIRST_STRIDE;
+  /** Anchors that are not asked for any more: too much has turned up behind them in what was final, and came along. */
+  #costly: readonly number[] | undefined;
 
   constructor(core: ClientCore, { series, rules, weekStart }: CandleWatch) {
     this.#core = core;
@@ -95,6 +97,9 @@ class LiveCandles {
       book = emptyBook(from);
     }
     const page = await this.#anchored(wanted, asked, options);
+    const isPassed = ({ timestamp }: Candle) =>
+      timestamp > (book.anchors.at(-1) ?? page.from) && timestamp < page.from;
+    if (page.candles.filter(isPassed).length > MOST_PASSED) this.#costly = book.anchors;
     const before = withoutSilence(book, page);
     const judgement = await judged(this.#pages, this.#rules, before, page, options);
     await this.#recorder?.take(page, options);
@@ -124,7 +129,8 @@ class LiveCandles {
     const { intervals } = this.#rules;
     const from = this.#recorder?.readsFrom(book.finalUntil) ?? book.finalUntil;
     const present = intervals.end(Math.max(serviceNow(this.#core), book.finalUntil));
-    const anchors = withAnchors(book.anchors, this.#recorder?.anchors ?? []);
+    const own = book.anchors === this.#costly ? [] : book.anchors;
+    const anchors = withAnchors(own, this.#recorder?.anchors ?? []);
     const shown = book.entries[0]?.candle.timestamp;
     const common = { from, anchors, shown, searchUntil: present };
     if (intervals.count(from, present) <= FULL_PAGE) {
@@ -186,6 +192,8 @@ class LiveCandles {
   }
 }
 
+/** So many late candles may come along with the anchors. */
+const MOST_PASSED = 20;
 /** A request goes out at most so much before its slot, in ms: a second, as `Date` tells no more. */
 const EARLY = 1_000;
 

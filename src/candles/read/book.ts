@@ -77,8 +77,6 @@ const NEWEST_END = 5_000;
 const BROKEN_READS = 3;
 /** One anchor is too weak: a fault that takes rows out at random mostly leaves it in. */
 const ANCHORS = 4;
-/** So many candles in an answer, a page of them, are too many to be asked for from an old anchor on each time. */
-const MOST_PASSED = 900;
 
 const NOTHING: readonly CandleChange[] = [];
 const NONE_BROKEN: ReadonlyMap<number | undefined, BrokenRow> = new Map();
@@ -293,8 +291,8 @@ function anchorsAfter(
   const finals: number[] = [];
   for (const { timestamp } of candles) {
     if (timestamp >= finalUntil) break;
-    // A candle that turns up in what was final as a silence was never told: no answer is held to it, while they are few.
-    const isPassed = timestamp >= coveredFrom && timestamp < before && candles.length < MOST_PASSED;
+    // A candle that turns up in what was final as a silence was never told: no answer is held to it.
+    const isPassed = timestamp >= coveredFrom && timestamp < before;
     if (timestamp > (anchors.at(-1) ?? 0) && !isPassed) finals.push(timestamp);
   }
   if (finals.length === 0 && gone.size === 0) return anchors;

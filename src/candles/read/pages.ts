@@ -12,8 +12,6 @@ export type { ReadOptions };
 const MAX_LIMIT = 1_000;
 /** Candles that an answer may hold beyond its range: one on both sides, one as bounds may be inclusive, four anchors. */
 const MARGIN = 7;
-/** Anchors that lie more intervals back than that are far. */
-const FAR = 50;
 /** The longest range that takes one page. A full page may promise a next one without rows, so it is not full. */
 export const FULL_PAGE = MAX_LIMIT - MARGIN - 1;
 /** The pause between two searches for a series of which nothing shows, in ms: it doubles from the first to the last. */
@@ -148,10 +146,7 @@ export class SeriesPages {
       route: (cursor, now) => {
         // A request may wait for the rate limit until its range has no end in the present any more.
         if (cursor === undefined && endAt !== undefined) to = Math.max(to, endAt(now));
-        // Between far anchors and the range may lie what turned up late.
-        const reach = intervals.count(anchors[0] ?? from, from);
-        const count = intervals.count(from, to) + MARGIN + 1 + (reach > FAR ? reach : 0);
-        const limit = Math.min(MAX_LIMIT, count);
+        const limit = Math.min(MAX_LIMIT, intervals.count(from, to) + MARGIN + 1);
         return ohlcvRoute({ ...this.#series, from: start, to: end(), limit, cursor });
       },
       priority,
