@@ -323,7 +323,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "candles/read/book.ts",
     find: "const ANCHORS = 4;",
     replace: "const ANCHORS = 1;",
-    seeds: [653],
+    seeds: [1483, 467],
   },
   {
     name: "sends past the rate limit what a closed connection has lost",
