@@ -145,7 +145,8 @@ function readCandle(row: unknown): Candle | Flaw {
   if (typeof row !== "object" || row === null) return { path: [], issue: "not an object" };
   const { timestamp: text, open, high, low, close, volume, trades, swaps = trades } = row as WireCandle;
   const timestamp = instantOf(text);
-  if (timestamp === undefined) return flawAt("timestamp", NO_INSTANT);
+  // A zero stands for nothing, whatever field it is in.
+  if (timestamp === undefined || numberOf(text) === 0) return flawAt("timestamp", NO_INSTANT);
   let candle: WireCandle = { timestamp, open, high, low, close, volume, swaps };
   let field = wrongFieldOf(candle);
   if (field !== undefined) {
@@ -195,7 +196,7 @@ function offGrid({ timeframe }: Series): Flaw {
 }
 
 function rowTimestamp(row: unknown): number | undefined {
-  return instantOf((row as WireCandle | null)?.timestamp);
+  return instantOf((row as WireCandle | null)?.timestamp) || undefined;
 }
 
 /** Reads the body of a sniper answer. Throws a `ContractError` if the envelope is bad. */

@@ -312,7 +312,7 @@ export class Poller<State> implements RunningPoll {
   }
 
   #sendTime({ at }: Slot): number {
-    return sendTimeFor(this.#core.serviceClock(), at);
+    return sendTimeFor(this.#core.serviceClock(), at, nextSlot(this.#poll.schedule, at, at).at);
   }
 
   /**
@@ -322,7 +322,7 @@ export class Poller<State> implements RunningPoll {
   #startWhenDue(epoch: number): number {
     const { scheduler } = this.#core;
     const clock = this.#core.serviceClock();
-    const slotDue = this.#isRetry ? safeSendTimeFor(clock, this.#slot.at) : sendTimeFor(clock, this.#slot.at);
+    const slotDue = this.#isRetry ? safeSendTimeFor(clock, this.#slot.at) : this.#sendTime(this.#slot);
     const isMissing = this.#missedAt !== undefined;
     const due = isMissing ? this.#dueWhileMissing(this.#missedAt!, slotDue) : slotDue;
     // The service's clock has jumped: only an answer tells what is due now.

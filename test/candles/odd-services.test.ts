@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type CandleEvent, closes, watchCandles } from "../../src/index.js";
-import { at, MINUTES, World } from "../world.js";
+import { at, MINUTES, World, withRows } from "../world.js";
 import { openMarket, seriesOf } from "./loopback-market.js";
 
 const SECOND = 1_000;
@@ -63,5 +63,61 @@ describe("a service whose clock is set back", () => {
     await world.clock.advanceBy(10 * MINUTE);
     watching.unsubscribe();
     expect(told.filter(({ type }) => type === "removed")).toEqual([]);
+  });
+});
+
+describe("a service that shows nothing for minutes", () => {
+  it.each([
+    [150, 0, 3],
+    [200, 0, 4],
+    [150, 2, 6],
+    [90, 1, 9],
+  ])(
+    "contradicts nothing final of a pair with a swap every %i s: window %i, %i minutes",
+    async (seconds, revisionWindow, minutes) => {
+      const world = new World({ start: at("12:10:10"), createdAt: at("10:00:00"), hasDate: true });
+      world.swapsEvery(seconds * SECOND, at("11:00:05"), at("15:00:00"));
+      const finals = new Map<number, number>();
+      const contradicted: number[] = [];
+      const options = { ...MINUTES, since: { candles: 5 }, fillGaps: true, revisionWindow } as const;
+      const watching = watchCandles(world.client, options).subscribe(({ candle, status }) => {
+        if (finals.has(candle.timestamp)) contradicted.push(candle.timestamp);
+        if (status === "final") finals.set(candle.timestamp, candle.swaps);
+      });
+      await world.clock.advanceTo(at("12:11:30"));
+      world.interfere = ({ url }, answer) =>
+        url.pathname.endsWith("/ohlcv") ? withRows(answer, () => []) : undefined;
+      await world.clock.advanceBy(minutes * MINUTE);
+      world.interfere = () => undefined;
+      await world.clock.advanceTo(at("12:40:30"));
+      watching.unsubscribe();
+      expect(contradicted).toEqual([]);
+      expect(finals.has(at("12:36:00"))).toBe(true);
+    },
+  );
+});
+
+describe("a service that tells of the oldest candle where it is asked for the newest", () => {
+  it("is not read from there to the present by one who watches", async () => {
+    const market = await openMarket({
+      start: NOON + 20 * SECOND,
+      every: 3 * MINUTE,
+      from: NOON - 30 * DAY,
+      lag: () => 10 * MINUTE,
+      quirks: { order: "oldest-first" },
+      change: (answer, _, url) => {
+        const rows = (body: { result: unknown[] }) => ({
+          ...body,
+          cursor: null,
+          result: body.result.slice(0, 1),
+        });
+        const isShort = url.searchParams.get("limit") === "2";
+        return isShort ? { ...answer, body: JSON.stringify(rows(JSON.parse(answer.body))) } : answer;
+      },
+    });
+    const watching = watchCandles(market.client, seriesOf("1min")).subscribe();
+    await market.clock.advanceBy(3 * MINUTE);
+    watching.unsubscribe();
+    expect(market.requests.length).toBeLessThan(12);
   });
 });

@@ -251,14 +251,15 @@ describe.each([0, 1, 2])(
       expect(statuses.at(-1)!.coveredUntil).toBe(covered + 4_000);
     });
 
-    it("counts only then where all that was known is gone, too", async () => {
-      const { world, statuses } = watched({}, revisionWindow);
+    it("counts for nothing where it shows none of what was known either, however long", async () => {
+      const { world, statuses, events } = watched({}, revisionWindow);
       await world.clock.advanceTo(at("12:10:30"));
+      const [{ coveredUntil }, told] = [statuses.at(-1)!, events.length];
       world.interfere = ({ url }, answer) =>
         url.pathname.endsWith("/ohlcv") ? withRows(answer, () => []) : undefined;
       await world.clock.advanceTo(at("12:20:30"));
-      // Each slot's answer is the second one about what the slot before has shown.
-      expect(statuses.at(-1)!.coveredUntil).toBe(at("12:19:00"));
+      expect(statuses.at(-1)).toMatchObject({ state: "stalled", coveredUntil });
+      expect(events).toHaveLength(told);
       world.interfere = () => undefined;
       await world.clock.advanceTo(at("12:22:30"));
       expect(statuses.at(-1)).toMatchObject({ state: "live", coveredUntil: at("12:22:00") });

@@ -67,6 +67,24 @@ describe("the service's clock", () => {
       );
     });
 
+    it("waits for no more than half of the time to the next instant", () => {
+      const steps = fc.constantFrom(315, 500, 795, 1_000, 2_296);
+      fc.assert(
+        fc.property(offsets, skews, steps, randoms, (offset, skew, step, list) => {
+          let clock = learn(unknownClock, exchange(NOW + 137, 20, 20, offset).trip);
+          let target = NOW + offset + 1_000;
+          for (const [turn, [random]] of list.entries()) {
+            target += step;
+            const sent = sendTimeFor(clock, target, target + step);
+            expect(sent - safeSendTimeFor(clock, target)).toBeLessThan(step / 2);
+            const from = isFirst((random * 7) % 1, turn) ? 0 : skew;
+            clock = learn(clock, exchange(sent, 20, 20, offset + from).trip);
+          }
+        }),
+        { numRuns: 40 },
+      );
+    });
+
     it("needs one request for each instant that is to be proven", () => {
       fc.assert(
         fc.property(

@@ -57,6 +57,8 @@ class LiveCandles {
   readonly #pages: SeriesPages;
   readonly #recorder: Recorder | undefined;
   #book: CandleBook | undefined;
+  /** Whether a candle has shown. */
+  #hasShown = false;
   /** Where the window began when the series was first asked for, by a clock that is certain. */
   #begin: { readonly from: number; readonly epoch: number } | undefined;
   #stride = FIRST_STRIDE;
@@ -100,7 +102,8 @@ class LiveCandles {
     const isPassed = ({ timestamp }: Candle) =>
       timestamp > (book.anchors.at(-1) ?? page.from) && timestamp < page.from;
     if (page.candles.filter(isPassed).length > MOST_PASSED) this.#costly = book.anchors;
-    const before = withoutSilence(book, page);
+    const before = this.#hasShown ? book : withoutSilence(book, page);
+    this.#hasShown ||= page.candles.length > 0;
     const judgement = await judged(this.#pages, this.#rules, before, page, options);
     await this.#recorder?.take(page, options);
     const doubt = missesPresent ? "time" : judgement.doubt;
@@ -156,7 +159,10 @@ class LiveCandles {
     // What a store has is not asked for again.
     if (this.#recorder?.hasPast) return page;
     const older = await this.#pages.beginning.candleBefore(wanted.from, options);
-    return (older !== undefined && (await this.#pages.ask({ ...wanted, anchors: [older] }, options))) || page;
+    if (older === undefined) return page;
+    // Where more than a page follows it, it was not the last before.
+    const both = await this.#pages.ask({ ...wanted, anchors: [older], mostCandles: 1 }, options);
+    return both ?? page;
   }
 
   #take(
@@ -177,7 +183,7 @@ class LiveCandles {
       isMore,
       isCurrent: !page.isUnfinished && isCurrent(this.#rules, book),
       error: doubt === "rows" ? notWhole(page) : page.refusal,
-      hasCandle: !isBlank(book),
+      hasCandle: this.#hasShown,
     };
   }
 
@@ -208,16 +214,11 @@ function withAnchors(anchors: readonly number[], others: readonly number[]): rea
  */
 function withoutSilence(book: CandleBook, { candles, bornAt = book.coveredFrom }: Page): CandleBook {
   const { finalUntil, coveredFrom } = book;
-  if (!isBlank(book) || candles.length === 0 || bornAt < coveredFrom) return book;
+  if (candles.length === 0 || bornAt < coveredFrom) return book;
   return { ...book, finalUntil: Math.min(finalUntil, bornAt), silence: undefined };
 }
 
 /** Whether an answer has rows, and none of them can be read. */
 function isUnreadable({ candles, broken, hasUnplaced, refusal }: Page): boolean {
   return candles.length === 0 && (broken.length > 0 || hasUnplaced) && refusal !== undefined;
-}
-
-/** Whether a book has seen no candle yet. */
-function isBlank({ entries, anchors }: CandleBook): boolean {
-  return entries.length === 0 && anchors.length === 0;
 }

@@ -2,6 +2,7 @@ import { ContractError } from "../../errors.js";
 import type { CandleRules } from "../rules.js";
 import { EARLIEST } from "./beginning.js";
 import {
+  ANCHORS,
   APART,
   type CandleBook,
   isGone,
@@ -19,8 +20,8 @@ const MOST_DOUBLINGS = 6;
 
 /**
  * Judges an answer. Where a second one has lacked all anchors, these are asked for without what follows: they may be gone. A
- * service that shows nothing at all may show it all again: a history asks for the page before them as well, and has to be
- * shown something.
+ * service that shows nothing at all may show it all again: so many final candles do not go at once with all that followed, and
+ * a poll waits until it shows something. A history, which has to end, asks for the page before them as well.
  */
 export async function judged(
   pages: SeriesPages,
@@ -34,7 +35,9 @@ export async function judged(
   const { anchors, lacking: missedAt } = judgement.book;
   if (!isGone(rules, page, anchors[0]!, missedAt.get(anchors[0]!)!)) return judgement;
   const to = rules.intervals.end(anchors.at(-1)!);
-  const isBlank = page.isEmpty && options.priority === "history";
+  const isPoll = options.priority !== "history";
+  if (isPoll && page.isEmpty && anchors.length === ANCHORS) return judgement;
+  const isBlank = page.isEmpty && !isPoll;
   const { start: beginning = EARLIEST } = pages.beginning;
   const earlier = isBlank ? Math.max(beginning, rules.intervals.shift(to, -FULL_PAGE)) : to;
   const alone = await pages.read({ from: Math.min(anchors[0]!, earlier), to, anchors }, options);

@@ -75,8 +75,8 @@ export const APART = 1_000;
 const NEWEST_END = 5_000;
 /** In so many answers a row is read before it is given up. */
 const BROKEN_READS = 3;
-/** One anchor is too weak: a fault that takes rows out at random mostly leaves it in. */
-const ANCHORS = 4;
+/** So many anchors are kept. One is too weak: a fault that takes rows out at random mostly leaves it in. */
+export const ANCHORS = 4;
 
 const NOTHING: readonly CandleChange[] = [];
 const NONE_BROKEN: ReadonlyMap<number | undefined, BrokenRow> = new Map();

@@ -70,7 +70,8 @@ export async function* readForward(
       page = await pages.read({ from, to, anchors, searchUntil: end, ...limit }, options);
       const isOver = page !== undefined && !isConfirming && isSilent(page) && page.to < end;
       if (page === undefined || isOver) {
-        stride = page === undefined ? strideAfter(stride, page) : strideOver(stride, page.to);
+        const length = Math.min(stride.length, intervals.count(from, to));
+        stride = page === undefined ? strideAfter({ ...stride, length }, page) : strideOver(stride, page.to);
         continue;
       }
     }

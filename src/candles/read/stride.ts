@@ -17,8 +17,8 @@ export interface Stride {
   readonly length: number;
   /** How far the last ranges were silent, in the walk's direction; what comes next shows whether that is so. */
   readonly silentTo?: number | undefined;
-  /** Whether many candles lie near: a longer range held too many. */
-  readonly isNear?: boolean | undefined;
+  /** How many more ranges of this length lie in a longer one that held too many candles; none of them is longer. */
+  readonly left?: number | undefined;
 }
 
 /** One page, however many candles there are. */
@@ -28,12 +28,19 @@ export const FIRST_STRIDE: Stride = { length: FULL_PAGE };
 export function strideAfter(stride: Stride, page: Page | undefined): Stride {
   const { length, silentTo } = stride;
   if (page === undefined)
-    return { length: Math.max(FULL_PAGE, Math.floor(length / GROWTH)), silentTo, isNear: true };
+    return { length: Math.max(FULL_PAGE, Math.floor(length / GROWTH)), silentTo, left: GROWTH };
   const found = inRange(page);
-  if (found === 0 && stride.isNear) return { length, isNear: true };
   const fitting = Math.floor((length * AIMED_CANDLES) / Math.max(1, found));
-  const longest = length * (found > 0 ? SPARSE_GROWTH : GROWTH);
-  return { length: Math.max(FULL_PAGE, Math.min(fitting, longest)) };
+  const longest = longestAfter(stride, found > 0 ? SPARSE_GROWTH : GROWTH);
+  return { length: Math.max(FULL_PAGE, Math.min(fitting, longest)), left: leftAfter(stride) };
+}
+
+function longestAfter({ length, left }: Stride, growth: number): number {
+  return length * (left === undefined ? growth : 1);
+}
+
+function leftAfter({ left = 0 }: Stride): number | undefined {
+  return left > 1 ? left - 1 : undefined;
 }
 
 /** How many candles an answer shows, besides known ones from before its range. */
@@ -49,9 +56,8 @@ export function strideToFind(stride: Stride, page: Page, missing: number): Strid
 }
 
 /** The stride after an answer that has shown nothing up to there. */
-export function strideOver({ length, isNear }: Stride, silentTo: number): Stride {
-  if (isNear) return { length, silentTo, isNear };
-  return { length: Math.max(FULL_PAGE, length * GROWTH), silentTo };
+export function strideOver(stride: Stride, silentTo: number): Stride {
+  return { length: Math.max(FULL_PAGE, longestAfter(stride, GROWTH)), silentTo, left: leftAfter(stride) };
 }
 
 /** Whether an answer shows nothing before the end of its range, and nothing says that it should. */

@@ -40,6 +40,15 @@ describe("a range that is read on", () => {
     expect(largest(parts)).toBeLessThan(3_000);
   });
 
+  it("leaves a range that holds too many candles once, and not again behind each part that holds few", async () => {
+    // Sparse at first, and dense at its end.
+    const times = [...run(0, 40, 500), ...run(20_000, 4_000)];
+    const { got, asked } = await partsOf({ times, pageSize: 200 }, minute(0), minute(24_000));
+    expect(got).toEqual(times);
+    const [pages, left, parts] = [4_040 / 200, 3_000 / 200, 8];
+    expect(asked.pages).toBeLessThanOrEqual(pages + left + parts);
+  });
+
   it("costs no more than its pages where these are small", async () => {
     const times = run(0, 5_000, 200);
     const { got, asked } = await partsOf({ times, pageSize: 100 }, minute(0), minute(1_000_000));

@@ -5,6 +5,7 @@ export type Term =
   | "page"
   | "silence"
   | "probe"
+  | "parts"
   | "search"
   | "again"
   | "closing"

@@ -12,6 +12,9 @@ import { isTold, Search } from "./search.js";
 
 /** Rows that a page holds at most, as asked for. */
 const PAGE = 1_000;
+/** A range that was thought to be sparse is left after so many candles, and then read in so many parts at most. */
+const TOO_MANY = 3_000;
+const PARTS = 8;
 /** No chain with token pairs is older. */
 export const EARLIEST = Date.UTC(2009, 0, 1);
 /** A range that somebody wants to have read. */
@@ -52,6 +55,7 @@ export async function allowWalks(
       isSilent ||= first > intervals.start(span.from);
       // How many candles there are nobody can know before.
       if (intervals.count(span.from, span.to) > pageSize) account.allow("probe", probe);
+      if (others.length >= TOO_MANY) account.allow("parts", Math.ceil(TOO_MANY / pageSize) + PARTS);
     }
     if (isSilent) account.allow("silence");
     // Nor how far back so many of them reach.

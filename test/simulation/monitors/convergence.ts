@@ -18,7 +18,7 @@ const ASKS = 4;
 const LATE = 10_000;
 /** Between two requests of a history lies so long after an answer at most, and after a failure, ms. */
 const SHORT_PAUSE = 10_000;
-const LONGEST_PAUSE = 61_000;
+const LONGEST_PAUSE = 65_000;
 /** In good health all of a history is there after so long, ms. */
 const HISTORY = 60_000;
 /** So many instants of a stay are looked at, its last one among them. */
@@ -119,7 +119,13 @@ class Comparison {
     return all.filter((_, at) => (length - 1 - at) % step === 0);
   }
 
+  /** Whether an answer is taken in: by the time that it tells, a client whose clock has jumped has asked for another range. */
+  #isTaken(look: Look): boolean {
+    return this.#isGood(look) && look.asked.to > this.#intervals.start(look.answeredAt);
+  }
+
   #instantOf(proof: Proof): Instant | undefined {
+    if (!this.#isTaken(proof.look)) return undefined;
     const { joined } = this.#stay;
     const known = Math.max(proof.look.received, joined);
     const next = this.#polls.find(({ order }) => order > proof.look.order);
@@ -158,26 +164,32 @@ class Comparison {
     const { timeout = 10_000, quota } = client;
     // What a quota leaves to its next period comes after the polls of that.
     const longest = timeout + 2 * (quota?.per ?? 0) + LONGEST_PAUSE;
-    const first = this.#polls.find(({ received }) => received >= this.#stay.joined);
+    // A history begins behind the first answer that is taken in.
+    const first = this.#polls.find((look) => look.received >= this.#stay.joined && this.#isTaken(look));
     if (first === undefined) return Number.POSITIVE_INFINITY;
     const { pairAddress, timeframe, currency } = this.#plan.feed.series;
     const series = `${pairAddress} ${timeframe} ${currency}`;
     const asked = this.#log.exchanges.filter(
-      ({ url, priority, sent }) =>
-        priority === "history" &&
+      ({ url, priority, sent, told }) =>
+        // The poll that a history begins behind may fail with the question for a candle from before.
+        (priority === "history" || told?.isGood === false) &&
         sent >= this.#stay.joined &&
         sent <= this.#end &&
-        askedBy(url).series === series,
+        // Where the pair was created is asked for, too.
+        (askedBy(url).series === series || url.includes(`/${pairAddress}/snipers`)),
     );
     let [last, isWell] = [first.received, true];
     const quiet = () => {
       // What a cache gives is asked for again at longer and longer pauses.
       const isQuick = isWell && cache === undefined && quota === undefined;
-      const until = this.#waitEnds(last) + (isQuick ? SHORT_PAUSE : longest);
+      const until = this.#waitEnds(this.#waitEnds(last) + (isQuick ? SHORT_PAUSE : longest));
       return this.#context.sleptWithin(last, until) ? Number.POSITIVE_INFINITY : until;
     };
-    for (const { sent, received, told, faults } of asked) {
+    let hasBegun = false;
+    for (const { sent, received, told, faults, priority } of asked) {
       if (sent > quiet()) break;
+      hasBegun ||= priority === "history";
+      if (hasBegun && priority !== "history") continue;
       last = Math.max(last, received ?? sent + timeout);
       isWell = told?.isGood === true && faults.length === 0;
     }
