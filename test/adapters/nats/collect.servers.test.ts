@@ -171,6 +171,25 @@ describe.skipIf(!hasServer)("collectors", () => {
     expect(await collectorsInTable()).toBe(0);
   });
 
+  it("leave it to their client to say why nothing comes", async () => {
+    const told: string[] = [];
+    const client = createClient({
+      baseUrl: "https://service.test",
+      apiKey: "key",
+      fetch: async () => ({
+        status: 500,
+        headers: { get: () => null },
+        text: async () => '{"message":"database is down"}',
+      }),
+      rateLimit: false,
+      warn: (message) => told.push(message),
+    });
+    start({}, feeds, client);
+    await until("each feed has been told of", () => told.length >= feeds.length);
+    expect(told).toHaveLength(feeds.length);
+    for (const message of told) expect(message).toContain("nothing has come yet: “database is down”");
+  });
+
   it("end at once where they are told to leave before they begin", async () => {
     const collector = start({ signal: AbortSignal.abort() });
     await until("its end", () => collector.ended);
