@@ -47,12 +47,15 @@ export type Happening =
   /** Rows were left out for good. */
   | { readonly type: "dropped"; readonly rows: number; readonly error: PairstreamError };
 
-/** What is to be said. */
-export interface Saying {
+/** Something to say, once an instant has come. */
+export interface Due {
+  readonly at: number;
   readonly text: string;
   readonly error?: PairstreamError | undefined;
   /** Failures in a row, with what is under way; 0 where there are none. */
   readonly failures: number;
+  /** Takes note that it is said. */
+  readonly said: (now: number) => void;
 }
 
 interface Failure {
@@ -75,12 +78,6 @@ export interface Part {
   waitsSince: number;
   /** The last failure, until all is well. */
   failure: Failure | undefined;
-}
-
-/** Something to say, once an instant has come; `said` takes note that it is. */
-interface Due extends Saying {
-  readonly at: number;
-  readonly said: (now: number) => void;
 }
 
 const NOW = Number.NEGATIVE_INFINITY;
@@ -142,38 +139,14 @@ export class Hearing {
     } else if (!hasBegun) fail(what.again, what.error);
   }
 
-  /** When there is something to say, unless something happens before; `Infinity` for never. */
-  get dueAt(): number {
-    return this.#next()?.at ?? NEVER;
-  }
-
-  /** What there is to say by now, one thing at a call. */
-  say(now: number): Saying | undefined {
-    const next = this.#next();
-    if (next === undefined || next.at > now) return undefined;
-    next.said(now);
-    const { text, error, failures } = next;
-    return { text, error, failures };
-  }
-
-  get #isWell(): boolean {
-    const isSilent = this.#told === "silence";
-    return [...this.#parts].every(
-      ({ failure, hasBegun }) => failure === undefined && (hasBegun || !isSilent),
-    );
-  }
-
-  /** The first thing that is to be said. */
-  #next(): Due | undefined {
+  /** The first thing that is to be said, unless something happens before. */
+  get next(): Due | undefined {
     let next: Due | undefined;
-    for (const due of this.#dues()) if (next === undefined || due.at < next.at) next = due;
-    return next;
-  }
-
-  *#dues(): Iterable<Due> {
+    const offer = (due: Due | undefined) => {
+      if (due !== undefined && !(next !== undefined && next.at <= due.at)) next = due;
+    };
     for (const part of this.#parts) {
-      const due = part.failure === undefined ? this.#silence(part) : this.#trouble(part, part.failure);
-      if (due !== undefined) yield due;
+      offer(part.failure === undefined ? this.#silence(part) : this.#trouble(part, part.failure));
     }
     const { rows, toldAt, error } = this.#dropped;
     if (rows > 0) {
@@ -181,21 +154,30 @@ export class Hearing {
       const said = (now: number) => {
         this.#dropped = { rows: 0, toldAt: now, error };
       };
-      yield { at: toldAt + ROWS_APART, text, error, failures: 0, said };
+      offer({ at: toldAt + ROWS_APART, text, error, failures: 0, said });
     }
-    if (!this.#isWell) return;
+    const isBlank = this.#blankSince !== undefined && this.#blankSince < NEVER;
+    if ((this.#told === undefined && !isBlank) || !this.#isWell) return next;
     if (this.#told !== undefined) {
       const said = () => {
         this.#told = undefined;
       };
-      yield { at: NOW, text: "well again", failures: 0, said };
+      offer({ at: NOW, text: "well again", failures: 0, said });
     }
-    if (this.#blankSince !== undefined && this.#blankSince < NEVER) {
+    if (isBlank) {
       const said = () => {
         this.#blankSince = NEVER;
       };
-      yield { at: this.#blankSince + PATIENCE, text: BLANK, failures: 0, said };
+      offer({ at: this.#blankSince! + PATIENCE, text: BLANK, failures: 0, said });
     }
+    return next;
+  }
+
+  get #isWell(): boolean {
+    const isSilent = this.#told === "silence";
+    return [...this.#parts].every(
+      ({ failure, hasBegun }) => failure === undefined && (hasBegun || !isSilent),
+    );
   }
 
   #silence({ hasBegun, hasAsked, waitsSince }: Part): Due | undefined {

@@ -48,14 +48,13 @@ export class Teller {
   #speak(): void {
     const { scheduler, warn } = this.#warner;
     const hearing = this.#hearing;
-    while (!this.#isOver) {
-      const saying = hearing.say(scheduler.now());
-      if (saying === undefined) break;
-      const { text, error, failures } = saying;
-      warn(text, this.#feed, error, failures);
+    let due = hearing.next;
+    for (; !this.#isOver && due !== undefined && due.at <= scheduler.now(); due = hearing.next) {
+      due.said(scheduler.now());
+      warn(due.text, this.#feed, due.error, due.failures);
     }
     if (this.#isOver) return;
-    const { dueAt } = hearing;
+    const dueAt = due?.at ?? Number.POSITIVE_INFINITY;
     if (dueAt === this.#dueAt) return;
     this.#dueAt = dueAt;
     this.#timer?.unsubscribe();
