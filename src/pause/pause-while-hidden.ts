@@ -31,6 +31,7 @@ import { checkNames } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../feed-status.js";
 import type { SniperEvent } from "../snipers/diff.js";
+import { refuseKnown } from "../snipers/known.js";
 import { checkSniperWatch, type SniperWatch } from "../snipers/watch.js";
 import type { PairSource } from "../source.js";
 import { away } from "./away.js";
@@ -91,6 +92,7 @@ export function pauseWhileHidden(source: PairSource, options: PauseOptions = {})
     snipers: (asked) => {
       source.snipers(asked);
       const { pairAddress } = checkSniperWatch(asked).query;
+      refuseKnown(asked, "in a stream that pauses");
       return defer(() => {
         const told = new ToldSnipers(pairAddress);
         return whileSeen(() => followSnipers(source, asked, told));

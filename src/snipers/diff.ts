@@ -5,6 +5,7 @@ import {
   type SniperTotal,
   type SniperTransaction,
 } from "../contract/model.js";
+import { ascending, byHash, inOrder, isSamePlace, isSameTotal } from "./transactions.js";
 
 /** One change among the snipers of a pair. */
 export type SniperEvent = {
@@ -77,6 +78,10 @@ interface KnownWallet {
   readonly missedAt?: number | undefined;
   /** The hashes that the last report lacked, by side, and when the first such report was made; all of them if it lacked the wallet. */
   readonly missing: { readonly [side in Side]: ReadonlyMap<string, number> };
+  /** Whether its totals are of a row that lacked some of its transactions, so that the two may not agree. */
+  readonly isUnsure?: boolean;
+  /** Whether the last report neither shows the wallet nor proves that it is absent. */
+  readonly isUnread?: boolean;
 }
 
 /** One report, and which of its rows could not be read. */
@@ -156,7 +161,7 @@ export function readReport(
     const known = book.wallets.get(address);
     const sniper = unreadable.has(address) ? undefined : listed.get(address);
     const isProof = !hasUnidentifiedRow && !isInDoubt && !unreadable.has(address);
-    const evidence = { isProof, at: observedAt };
+    const evidence = { isProof, isVague: hasUnidentifiedRow, at: observedAt };
     const next = known === undefined ? addWallet(sniper) : compareWallet(known, sniper, evidence);
     if (next.known !== undefined) wallets.set(address, next.known);
     doubt ||= next.doubt;
@@ -201,6 +206,8 @@ function addWallet(sniper: Sniper | undefined): WalletStep {
 /** Whether a report proves that something is absent, and when the service made it. */
 interface Evidence {
   readonly isProof: boolean;
+  /** Whether nobody may ever know more: a row without an address can be in each report. */
+  readonly isVague: boolean;
   readonly at: number;
 }
 
@@ -210,9 +217,9 @@ function isGone(missedAt: number | undefined, { isProof, at }: Evidence): boolea
 }
 
 function compareWallet(known: KnownWallet, sniper: Sniper | undefined, evidence: Evidence): WalletStep {
-  const { wallet } = known;
+  const { wallet, isUnsure = false } = known;
   if (sniper === undefined && !evidence.isProof) {
-    return { known: { wallet, missing: NONE_MISSING }, changes: [], doubt: false };
+    return { known: { wallet, missing: NONE_MISSING, isUnsure, isUnread: true }, changes: [], doubt: false };
   }
   if (sniper === undefined && isGone(known.missedAt, evidence)) {
     return { known: undefined, changes: [{ type: "wallet-removed", previous: wallet }], doubt: false };
@@ -239,7 +246,9 @@ function compareWallet(known: KnownWallet, sniper: Sniper | undefined, evidence:
   const missing = { snipe: sides.snipe.missing, sell: sides.sell.missing };
   const missedAt = sniper === undefined ? (known.missedAt ?? evidence.at) : undefined;
   const doubt = sniper === undefined || missing.snipe.size > 0 || missing.sell.size > 0;
-  return { known: { wallet: next, missedAt, missing }, changes, doubt };
+  const isPartial = sides.snipe.isPartial || sides.sell.isPartial;
+  const isUnsureNow = sniper === undefined ? isUnsure : isPartial && !evidence.isVague;
+  return { known: { wallet: next, missedAt, missing, isUnsure: isUnsureNow }, changes, doubt };
 }
 
 /** The result for the transactions of one side of one wallet. All lists are sorted. */
@@ -250,6 +259,8 @@ interface SideStep {
   readonly present: readonly SniperTransaction[];
   /** The hashes that are absent, and since when. */
   readonly missing: ReadonlyMap<string, number>;
+  /** Whether the report lacked one of them. */
+  readonly isPartial: boolean;
 }
 
 /** The events for a wallet's transactions: first the removed ones, then the new ones. */
@@ -278,6 +289,7 @@ function compareSide(
   evidence: Evidence,
 ): SideStep {
   const next = byHash(listed);
+  const { size } = next;
   const gone: SniperTransaction[] = [];
   const come: SniperTransaction[] = [];
   const missing = new Map<string, number>();
@@ -298,54 +310,10 @@ function compareSide(
       come.push(now);
     }
   }
+  const isPartial = next.size > size;
   const known = new Set(held.map((transaction) => transaction.transactionHash));
   for (const [hash, now] of next) if (!known.has(hash)) come.push(now);
-  return { gone, come: inOrder(come), present: inOrder(next.values()), missing };
-}
-
-/**
- * One transaction per hash. If two entries differ, the one at the later place wins, in whatever order they were served.
- */
-function byHash(transactions: readonly SniperTransaction[]): Map<string, SniperTransaction> {
-  const byHash = new Map<string, SniperTransaction>();
-  for (const transaction of transactions) {
-    const other = byHash.get(transaction.transactionHash);
-    if (other !== undefined && comparePlace(other, transaction) >= 0) continue;
-    const frozen = Object.isFrozen(transaction) ? transaction : Object.freeze({ ...transaction });
-    byHash.set(transaction.transactionHash, frozen);
-  }
-  return byHash;
-}
-
-function inOrder(transactions: Iterable<SniperTransaction>): readonly SniperTransaction[] {
-  return Object.freeze([...transactions].sort(compareTransactions));
-}
-
-function compareTransactions(a: SniperTransaction, b: SniperTransaction): number {
-  return a.transactionTimestamp - b.transactionTimestamp || ascending(a.transactionHash, b.transactionHash);
-}
-
-function comparePlace(a: SniperTransaction, b: SniperTransaction): number {
-  return (
-    a.transactionTimestamp - b.transactionTimestamp ||
-    (a.blocksAfterCreation ?? -1) - (b.blocksAfterCreation ?? -1)
-  );
-}
-
-function isSamePlace(a: SniperTransaction, b: SniperTransaction): boolean {
-  return (
-    isSameTotal(a.transactionTimestamp, b.transactionTimestamp) &&
-    isSameTotal(a.blocksAfterCreation, b.blocksAfterCreation)
-  );
-}
-
-/** Like `===`, under which -0 equals 0, but NaN equals itself. */
-function isSameTotal(a: number | null, b: number | null): boolean {
-  return a === b || Object.is(a, b);
-}
-
-function ascending(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return { gone, come: inOrder(come), present: inOrder(next.values()), missing, isPartial };
 }
 
 /**

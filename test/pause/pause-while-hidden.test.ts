@@ -14,7 +14,7 @@ import {
   type SniperEvent,
   type WatchOptions,
 } from "../../src/index.js";
-import { at, MINUTES, time, World } from "../world.js";
+import { at, MINUTES, PAIR, time, World } from "../world.js";
 import { BORN, contradictions, MINUTE, PauseStage, START, told, truth } from "./pause-stage.js";
 
 describe("pauseWhileHidden, of candles", () => {
@@ -269,6 +269,12 @@ describe("pauseWhileHidden, of candles", () => {
     source.candles(MINUTES).subscribe({ error: (thrown) => (error = thrown) });
     await world.clock.advanceBy(1_000);
     expect(error).toMatchObject({ name: "AuthenticationError" });
+  });
+
+  it("refuses to go on from a look that was kept", () => {
+    const source = pauseWhileHidden(clientSource(new World({ start: START }).client));
+    const known = { pairAddress: PAIR, report: emptyReport };
+    expect(() => source.snipers({ pairAddress: PAIR, known })).toThrow(/known/);
   });
 
   it.each<[PauseOptions, string]>([

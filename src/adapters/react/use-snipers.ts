@@ -3,6 +3,7 @@ import { Subscription } from "rxjs";
 import type { SniperReport } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { applySniperEvent, emptyReport } from "../../snipers/diff.js";
+import { refuseKnown } from "../../snipers/known.js";
 import type { SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
 import { type Follow, type Lease, lease, storesOf } from "./shared-store.js";
@@ -47,6 +48,7 @@ export function useSnipers(source: PairSource, options: SniperWatch): SnipersSta
 }
 
 function snipersLease(source: PairSource, options: SniperWatch): Lease<SnipersState> {
+  refuseKnown(options, "in a hook, which shows all that is there");
   // Both check the options, and do nothing else until they are subscribed to.
   const [events, statuses] = [source.snipers(options), source.status(options)];
   const follow: Follow<SnipersState> = (publish, fail) => {

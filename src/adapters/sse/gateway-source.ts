@@ -16,6 +16,7 @@ import type { Series } from "../../contract/model.js";
 import { SERIES_NAMES } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
+import { refuseKnown } from "../../snipers/known.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
 import { type ChannelEvent, isCandleEvent, isFeedStatus, isSniperEvent } from "./events.js";
@@ -148,6 +149,7 @@ function candlesAddress(asked: Series & WatchOptions, { since }: CandleWatch): s
 
 function snipersAddress(asked: SniperWatch): string {
   checkSniperWatch(asked);
+  refuseKnown(asked, "at a gateway");
   const names = ["pairAddress", "blocksAfterCreation", "every", "whenMissing"] as const;
   return `/snipers?${queryOf(names.map((name) => [name, asked[name]] as const))}`;
 }

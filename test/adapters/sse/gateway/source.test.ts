@@ -3,6 +3,7 @@ import {
   type CandleEvent,
   type Client,
   clientSource,
+  emptyReport,
   type FeedStatus,
   type PairSource,
   type SniperEvent,
@@ -205,6 +206,8 @@ describe("the streams of a gateway", () => {
     expect(() => source.candles({ ...MINUTES, timeframe: "7min" as "1min" })).toThrow(parameter("timeframe"));
     expect(() => source.candles({ ...MINUTES, sinse: 5 } as never)).toThrow(parameter("sinse"));
     expect(() => source.snipers({ pairAddress: "" })).toThrow(parameter("pairAddress"));
+    const known = { pairAddress: "pair", report: emptyReport };
+    expect(() => source.snipers({ pairAddress: "pair", known })).toThrow(parameter("known"));
     expect(() => source.status({ ...MINUTES, every: 1 })).toThrow(parameter("every"));
     expect(() => gatewaySource("ftp://gateway.test")).toThrow(parameter("url"));
     expect(() => gatewaySource(`${ADDRESS}?key=1`)).toThrow(parameter("url"));
