@@ -137,7 +137,7 @@ export { type RecordOptions, recordExchanges } from "./replay/record.js";
 export { replayExchanges, type Tape } from "./replay/replay.js";
 export { type ReplayCandlesOptions, replayCandles } from "./replay/replay-candles.js";
 export { VirtualClock } from "./replay/virtual-clock.js";
-export { applySniperEvent, emptyReport, type SniperEvent } from "./snipers/diff.js";
+export { applySniperEvent, emptyReport, type SniperEvent } from "./snipers/event.js";
 export { holdingOf, type SniperHolding } from "./snipers/holding.js";
 export type { KnownSnipers } from "./snipers/known.js";
 export type { SniperLook } from "./snipers/look.js";

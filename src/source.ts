@@ -6,7 +6,7 @@ import { watchCandles } from "./candles/watch.js";
 import { type CallOptions, type Client, coreOf } from "./client/core.js";
 import type { Candle, Series } from "./contract/model.js";
 import { type FeedStatus, watchFeedStatus } from "./feed-status.js";
-import type { SniperEvent } from "./snipers/diff.js";
+import type { SniperEvent } from "./snipers/event.js";
 import { type SniperWatch, watchSnipers } from "./snipers/watch.js";
 
 /**

@@ -30,7 +30,7 @@ import type { Series } from "../contract/model.js";
 import { checkNames } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../feed-status.js";
-import type { SniperEvent } from "../snipers/diff.js";
+import type { SniperEvent } from "../snipers/event.js";
 import { refuseKnown } from "../snipers/known.js";
 import { checkSniperWatch, type SniperWatch } from "../snipers/watch.js";
 import type { PairSource } from "../source.js";

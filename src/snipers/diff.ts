@@ -1,66 +1,6 @@
-import {
-  SNIPER_TOTALS,
-  type Sniper,
-  type SniperReport,
-  type SniperTotal,
-  type SniperTransaction,
-} from "../contract/model.js";
+import { SNIPER_TOTALS, type Sniper, type SniperReport, type SniperTransaction } from "../contract/model.js";
+import { LIST, type Side, type SniperEvent } from "./event.js";
 import { ascending, byHash, inOrder, isSamePlace, isSameTotal } from "./transactions.js";
-
-/** One change among the snipers of a pair. */
-export type SniperEvent = {
-  /** The watched pair. */
-  readonly pairAddress: string;
-  /** Whether the event comes from the first report, so it is not news. */
-  readonly initial: boolean;
-  /** When this was true by the service's clock, ms since the epoch. */
-  readonly observedAt: number;
-} & (
-  | {
-      readonly type: "wallet-added";
-      /** The wallet with its transactions. They get no events of their own. */
-      readonly wallet: Sniper;
-    }
-  | {
-      readonly type: "sniped" | "sold";
-      /** The wallet of the transaction. */
-      readonly walletAddress: string;
-      /** The new transaction. */
-      readonly transaction: SniperTransaction;
-    }
-  | {
-      readonly type: "transaction-removed";
-      /** The wallet of the transaction. */
-      readonly walletAddress: string;
-      /** Whether it was an early buy or a sale. */
-      readonly side: "snipe" | "sell";
-      /** The transaction as last known. */
-      readonly transaction: SniperTransaction;
-    }
-  | {
-      /** A total changed. It comes after the events of the wallet's transactions. */
-      readonly type: "wallet-updated";
-      /** The whole wallet as it is now. */
-      readonly wallet: Sniper;
-      /** The wallet before this report, so without the transactions that came with it. */
-      readonly previous: Sniper;
-      /** The totals that differ between `previous` and `wallet`, in the contract's order. */
-      readonly changed: readonly SniperTotal[];
-    }
-  | {
-      readonly type: "wallet-removed";
-      /** The wallet as last known. */
-      readonly previous: Sniper;
-    }
-);
-
-/** An empty report: the start of the fold. */
-export const emptyReport: SniperReport = Object.freeze({
-  blockNumber: null,
-  blockTimestamp: null,
-  transactionHash: null,
-  result: Object.freeze([]),
-});
 
 /** The snipers of a pair after all reports so far; immutable. */
 export interface SniperBook {
@@ -100,7 +40,6 @@ export interface SniperRead {
   readonly observedAt: number;
 }
 
-type Side = "snipe" | "sell";
 type SniperChange = SniperEvent extends infer Event
   ? Event extends SniperEvent
     ? Omit<Event, "pairAddress" | "initial" | "observedAt">
@@ -108,7 +47,6 @@ type SniperChange = SniperEvent extends infer Event
   : never;
 
 const SIDES = ["snipe", "sell"] as const;
-const LIST = { snipe: "snipedTransactions", sell: "sellTransactions" } as const;
 const ANNOUNCED = { snipe: "sniped", sell: "sold" } as const;
 const NO_HASHES: ReadonlyMap<string, number> = new Map();
 const NONE_MISSING = { snipe: NO_HASHES, sell: NO_HASHES };
@@ -314,56 +252,4 @@ function compareSide(
   const known = new Set(held.map((transaction) => transaction.transactionHash));
   for (const [hash, now] of next) if (!known.has(hash)) come.push(now);
   return { gone, come: inOrder(come), present: inOrder(next.values()), missing, isPartial };
-}
-
-/**
- * Folds one event into a report and returns a new report.
- *
- * Folded from `emptyReport`, the events of a pair give its snipers by address, ascending. No event carries the report's
- * own block, time and hash, so these stay as they are.
- *
- * ```ts
- * import { applySniperEvent, emptyReport, type SniperEvent } from "pairstream";
- * import { type Observable, scan } from "rxjs";
- *
- * const reports = (events: Observable<SniperEvent>) => events.pipe(scan(applySniperEvent, emptyReport));
- * ```
- */
-export function applySniperEvent(report: SniperReport, event: SniperEvent): SniperReport {
-  return Object.freeze({ ...report, result: Object.freeze(foldWallets(report.result, event)) });
-}
-
-function foldWallets(wallets: readonly Sniper[], event: SniperEvent): Sniper[] {
-  switch (event.type) {
-    case "wallet-added":
-    case "wallet-updated":
-      return placeWallet(wallets, event.wallet);
-    case "wallet-removed":
-      return wallets.filter((wallet) => wallet.walletAddress !== event.previous.walletAddress);
-    case "sniped":
-    case "sold":
-    case "transaction-removed":
-      return wallets.map((wallet) =>
-        wallet.walletAddress === event.walletAddress ? foldTransaction(wallet, event) : wallet,
-      );
-  }
-}
-
-function foldTransaction(
-  wallet: Sniper,
-  event: Extract<SniperEvent, { type: "sniped" | "sold" | "transaction-removed" }>,
-): Sniper {
-  const isRemoval = event.type === "transaction-removed";
-  const list = LIST[isRemoval ? event.side : event.type === "sniped" ? "snipe" : "sell"];
-  const hash = event.transaction.transactionHash;
-  const others = wallet[list].filter((transaction) => transaction.transactionHash !== hash);
-  const next = isRemoval ? others : [...others, event.transaction];
-  return Object.freeze({ ...wallet, [list]: inOrder(next) });
-}
-
-function placeWallet(wallets: readonly Sniper[], wallet: Sniper): Sniper[] {
-  const others = wallets.filter((other) => other.walletAddress !== wallet.walletAddress);
-  const after = others.findIndex((other) => other.walletAddress > wallet.walletAddress);
-  others.splice(after < 0 ? others.length : after, 0, wallet);
-  return others;
 }

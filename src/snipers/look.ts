@@ -1,5 +1,6 @@
 import type { Sniper, SniperReport } from "../contract/model.js";
-import { bookOfAbsent, readReport, type SniperBook, type SniperEvent } from "./diff.js";
+import { bookOfAbsent, readReport, type SniperBook } from "./diff.js";
+import type { SniperEvent } from "./event.js";
 import { type SniperTrade, tradesOf } from "./trades.js";
 import type { ReportHead, SniperView } from "./view.js";
 
@@ -29,6 +30,13 @@ export interface ToldLook {
 
 type Query = Pick<SniperLook, "pairAddress" | "blocksAfterCreation">;
 
+/** The wallets of a pair by address, ascending, and what else is known of it at an instant. */
+export interface SniperNow {
+  readonly wallets: ReadonlyMap<string, Sniper>;
+  readonly head: ReportHead;
+  readonly observedAt: number;
+}
+
 /**
  * The look that follows from what a subscriber knows; `before` as itself if it would tell nothing new. A first one goes on from
  * `known`, if there is such a thing.
@@ -45,19 +53,32 @@ export function nextLook(
   const told = before?.wallets ?? walletsOf(known);
   const wallets = new Map<string, Sniper>();
   for (const [address, { wallet, isUnsure }] of book.wallets) {
-    wallets.set(address, (isUnsure ? told.get(address) : undefined) ?? wallet);
+    wallets.set(address, (isUnsure ? told?.get(address) : undefined) ?? wallet);
   }
-  const observedAt = book.observedAt!;
-  const initial = before === undefined && known === undefined;
-  const events = changesFrom(told, wallets, query.pairAddress, initial ? undefined : observedAt, observedAt);
+  return lookAt(before, { wallets, head, observedAt: book.observedAt! }, query, told);
+}
+
+/**
+ * The look at what is so now; `before` as itself if it would tell nothing new. `told`: the wallets that a subscriber knows;
+ * `undefined` if it knows nothing, so that all is told as no news.
+ */
+export function lookAt(
+  before: ToldLook | undefined,
+  { wallets, head, observedAt }: SniperNow,
+  query: Query,
+  told: ReadonlyMap<string, Sniper> | undefined = before?.wallets,
+): ToldLook {
+  const initial = told === undefined;
+  const known = told ?? new Map<string, Sniper>();
+  const events = changesFrom(known, wallets, query.pairAddress, initial ? undefined : observedAt, observedAt);
   if (before !== undefined && events.length === 0 && isSameHead(before.look.report, head)) return before;
   const report = Object.freeze({ ...head, result: Object.freeze([...wallets.values()]) });
-  const trades = tradesOf(events, told, wallets);
+  const trades = tradesOf(events, known, wallets);
   return { look: Object.freeze({ ...query, report, events, trades, initial, observedAt }), wallets };
 }
 
-function walletsOf(known: SniperBook | undefined): ReadonlyMap<string, Sniper> {
-  return new Map([...(known?.wallets ?? [])].map(([address, { wallet }]) => [address, wallet]));
+function walletsOf(known: SniperBook | undefined): ReadonlyMap<string, Sniper> | undefined {
+  return known && new Map(Array.from(known.wallets, ([address, { wallet }]) => [address, wallet]));
 }
 
 /** The events that lead from some wallets to others. What is the same object has not changed. */

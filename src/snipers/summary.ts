@@ -1,5 +1,5 @@
 import { checkNumber } from "../contract/input.js";
-import type { Sniper, SniperReport } from "../contract/model.js";
+import type { Sniper, SniperReport, SniperTransaction } from "../contract/model.js";
 import { checkNames } from "../contract/names.js";
 import { holdingOf } from "./holding.js";
 
@@ -92,13 +92,17 @@ function isUnknown({ totalSnipedUsd, totalSoldUsd, realizedProfitUsd, snipedTran
 function fastestOf(wallets: readonly Sniper[]): SniperSummary["fastestSale"] {
   let fastest: SniperSummary["fastestSale"];
   for (const { walletAddress, snipedTransactions, sellTransactions } of wallets) {
-    const first = Math.min(...snipedTransactions.map(timeOf));
-    const ms = Math.min(...sellTransactions.map(timeOf).filter((time) => time >= first)) - first;
+    const first = earliest(snipedTransactions, Number.NEGATIVE_INFINITY);
+    const ms = earliest(sellTransactions, first) - first;
     if (ms < (fastest?.ms ?? Number.POSITIVE_INFINITY)) fastest = Object.freeze({ walletAddress, ms });
   }
   return fastest;
 }
 
-function timeOf({ transactionTimestamp }: { readonly transactionTimestamp: number }): number {
-  return transactionTimestamp;
+/** When the first of some transactions was made, of those at `from` or later; infinity if there is none. */
+function earliest(transactions: readonly SniperTransaction[], from: number): number {
+  return transactions.reduce(
+    (first, { transactionTimestamp: time }) => (time >= from ? Math.min(first, time) : first),
+    Number.POSITIVE_INFINITY,
+  );
 }

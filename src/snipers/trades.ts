@@ -1,5 +1,5 @@
 import type { Sniper, SniperTransaction } from "../contract/model.js";
-import type { SniperEvent } from "./diff.js";
+import type { Side, SniperEvent } from "./event.js";
 
 /** A snipe or a sale that a look shows first, or that a fork took back. */
 export interface SniperTrade {
@@ -28,7 +28,6 @@ export interface SniperTrade {
   readonly observedAt: number;
 }
 
-type Side = SniperTrade["side"];
 type Wallets = ReadonlyMap<string, Sniper>;
 
 const TOTAL = { snipe: "totalSnipedUsd", sell: "totalSoldUsd" } as const;

@@ -1,5 +1,6 @@
 import type { SniperReport } from "../contract/model.js";
-import { readReport, type SniperBook, type SniperEvent, type SniperRead, snapshot } from "./diff.js";
+import { readReport, type SniperBook, type SniperRead, snapshot } from "./diff.js";
+import type { SniperEvent } from "./event.js";
 
 /** What a report says of the pair itself. */
 export type ReportHead = Omit<SniperReport, "result">;

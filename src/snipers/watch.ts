@@ -12,7 +12,8 @@ import { countRefusals, type RefusalCounts, skipRows } from "../poll/refused-row
 import { steadySchedule } from "../poll/schedule.js";
 import { sharedFeed } from "../poll/shared-poll.js";
 import type { Tell } from "../poll/teller.js";
-import { APART, emptySniperBook, readReport, type SniperBook, type SniperEvent } from "./diff.js";
+import { APART, emptySniperBook, readReport, type SniperBook } from "./diff.js";
+import type { SniperEvent } from "./event.js";
 import { checkKnown, type KnownSnipers } from "./known.js";
 import { nextView, type SniperState, type SniperView } from "./view.js";
 

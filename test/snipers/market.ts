@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import type { Sniper, SniperReport } from "../../src/contract/model.js";
-import { APART, emptyReport, type SniperRead } from "../../src/snipers/diff.js";
+import { APART, type SniperRead } from "../../src/snipers/diff.js";
+import { emptyReport } from "../../src/snipers/event.js";
 
 /** A swap of a wallet, early if it buys. */
 export interface Trade {
@@ -22,8 +23,14 @@ const TRADES: readonly Trade[] = WALLETS.flatMap((wallet, at) =>
   }),
 );
 
-/** What a service says of the trades of a chain: it lists the wallets that bought early and have sold. */
-export function reportOf(chain: ReadonlySet<Trade>): SniperReport {
+/** How many ms a trade has moved that a fork has put into another block. */
+const MOVED = 500;
+
+/**
+ * What a service says of the trades of a chain: it lists the wallets that bought early and have sold. `mute`: the wallets
+ * of which it does not say what they paid and got.
+ */
+export function reportOf(chain: ReadonlyMap<Trade, number>, mute: readonly string[] = []): SniperReport {
   const trades = TRADES.filter((trade) => chain.has(trade));
   const result = WALLETS.flatMap((walletAddress): Sniper[] => {
     const listOf = (side: Trade["side"]) =>
@@ -31,12 +38,13 @@ export function reportOf(chain: ReadonlySet<Trade>): SniperReport {
     const [snipes, sales] = [listOf("snipe"), listOf("sell")];
     if (snipes.length === 0 || sales.length === 0) return [];
     const rows = (list: Trade[]) =>
-      list.map(({ hash, time }) => ({
-        transactionHash: hash,
-        transactionTimestamp: time,
+      list.map((trade) => ({
+        transactionHash: trade.hash,
+        transactionTimestamp: chain.get(trade)!,
         blocksAfterCreation: 0,
       }));
-    const sum = (list: Trade[]) => list.reduce((all, { usd }) => all + usd, 0);
+    const total = (list: Trade[]) => list.reduce((all, { usd }) => all + usd, 0);
+    const sum = (list: Trade[]) => (mute.includes(walletAddress) ? null : total(list));
     return [
       {
         walletAddress,
@@ -51,7 +59,7 @@ export function reportOf(chain: ReadonlySet<Trade>): SniperReport {
         currentBalance: null,
         currentBalanceUsdValue: null,
         realizedProfitPercentage: null,
-        realizedProfitUsd: sum(sales) - sum(snipes),
+        realizedProfitUsd: total(sales) - total(snipes),
       },
     ];
   });
@@ -62,6 +70,10 @@ export function reportOf(chain: ReadonlySet<Trade>): SniperReport {
 export interface Step {
   /** Trades that come, or that a fork takes back. */
   readonly toggled: readonly Trade[];
+  /** Trades that a fork puts into another block, with the same hash. */
+  readonly moved: readonly Trade[];
+  /** Wallets of which it does not say what they paid and got. */
+  readonly mute: readonly string[];
   /** Wallets whose rows are cut off. */
   readonly cut: readonly string[];
   /** Wallets whose rows nobody can read. */
@@ -80,6 +92,8 @@ const seldom = <T>(one: fc.Arbitrary<T>, otherwise: T) =>
 export const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.record({
     toggled: fc.oneof(fc.constant([]), fc.uniqueArray(fc.constantFrom(...TRADES), { maxLength: 4 })),
+    moved: seldom(fc.uniqueArray(fc.constantFrom(...TRADES), { maxLength: 3 }), []),
+    mute: seldom(fc.subarray(WALLETS), []),
     cut: seldom(fc.subarray(WALLETS), []),
     unreadable: seldom(fc.subarray(WALLETS), []),
     hasUnidentifiedRow: seldom(fc.constant(true), false),
@@ -92,13 +106,18 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
 
 /** A chain that changes, and the answers of a service that reads it. */
 export class Chain {
-  readonly #trades = new Set<Trade>();
+  /** The trades, and when they were made. */
+  readonly #trades = new Map<Trade, number>();
   #at = 0;
 
-  take({ toggled, cut, unreadable, hasUnidentifiedRow, isInDoubt, later }: Step): SniperRead {
+  take({ toggled, moved, mute, cut, unreadable, hasUnidentifiedRow, isInDoubt, later }: Step): SniperRead {
     this.#at += later;
-    for (const trade of toggled) if (!this.#trades.delete(trade)) this.#trades.add(trade);
-    const report = this.report();
+    for (const trade of toggled) if (!this.#trades.delete(trade)) this.#trades.set(trade, trade.time);
+    for (const trade of moved) {
+      const time = this.#trades.get(trade);
+      if (time !== undefined) this.#trades.set(trade, time === trade.time ? time + MOVED : trade.time);
+    }
+    const report = reportOf(this.#trades, mute);
     const hidden = new Set([...cut, ...unreadable]);
     const result = report.result.filter(({ walletAddress }) => !hidden.has(walletAddress));
     const trouble = { unreadable: new Set(unreadable), hasUnidentifiedRow, isInDoubt };
@@ -112,6 +131,8 @@ export class Chain {
 
 export const CALM: Step = {
   toggled: [],
+  moved: [],
+  mute: [],
   cut: [],
   unreadable: [],
   hasUnidentifiedRow: false,

@@ -112,14 +112,20 @@ describe("watchSniperReport", () => {
     world.swaps.splice(2, 1);
     world.swap(at("12:03:40"), 7, { walletAddress: "a", side: "sell", transactionHash: "new" });
     await world.clock.advanceTo(at("12:05:00"));
-    const last = looks.at(-1)!;
+    const [first, second] = looks.slice(3);
+    // The swap has moved the price, and with it what `b` holds is worth. `a` is as it was: its sale is only in doubt.
+    expect(first!.observedAt).toBe(at("12:04:10"));
+    expect(first!.events).toMatchObject([
+      { type: "wallet-updated", wallet: { walletAddress: "b" }, changed: ["currentBalanceUsdValue"] },
+    ]);
+    expect(first!.report.result[0]).toBe(looks[2]!.report.result[0]);
     // The second report was asked for a second after the first, a round trip later.
-    expect(last.observedAt).toBe(at("12:04:11.040"));
-    expect(last.trades).toMatchObject([
+    expect(second!.observedAt).toBe(at("12:04:11.040"));
+    expect(second!.trades).toMatchObject([
       { kind: "taken-back", transaction: { transactionHash: "hash-2" }, lookUsd: -3, lookTrades: 2 },
       { kind: "made", transaction: { transactionHash: "new" }, lookUsd: -3, lookTrades: 2 },
     ]);
-    expect(looks).toHaveLength(4);
+    expect(looks).toHaveLength(5);
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { holdingOf, type Sniper, type SniperReport, summarizeSnipers } from "../../src/index.js";
-import { emptyReport } from "../../src/snipers/diff.js";
+import { emptyReport } from "../../src/snipers/event.js";
 import { at, PAIR, World } from "../world.js";
 import { walletOf } from "./wallets.js";
 

@@ -2,7 +2,7 @@ import { useMemo, useSyncExternalStore } from "react";
 import { Subscription } from "rxjs";
 import type { SniperReport } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
-import { applySniperEvent, emptyReport } from "../../snipers/diff.js";
+import { applySniperEvent, emptyReport } from "../../snipers/event.js";
 import { refuseKnown } from "../../snipers/known.js";
 import type { SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";

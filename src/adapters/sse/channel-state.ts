@@ -2,7 +2,7 @@ import type { CandleEvent, CandleStatus } from "../../candles/event.js";
 import { isSame } from "../../candles/event.js";
 import type { Candle, Series, Sniper } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
-import type { SniperEvent } from "../../snipers/diff.js";
+import type { SniperEvent } from "../../snipers/event.js";
 import { toWireError } from "../wire/error.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import { addressOf, foldWallet, isNews, walletChanges } from "../wire/wallets.js";

@@ -1,5 +1,5 @@
 import type { Sniper } from "../../contract/model.js";
-import type { SniperEvent } from "../../snipers/diff.js";
+import type { SniperEvent } from "../../snipers/event.js";
 import { addressOf, foldWallet, isNews, walletChanges } from "../wire/wallets.js";
 import type { DataOf, WalletMessage } from "./wire.js";
 

@@ -12,7 +12,7 @@ import { shortened } from "../../contract/quote.js";
 import { frozen, listOf, name as text } from "../../contract/schemas.js";
 import { ContractError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
-import type { SniperEvent } from "../../snipers/diff.js";
+import type { SniperEvent } from "../../snipers/event.js";
 import { dueOf } from "../wire/due.js";
 import { fromWireError, toWireError, wireError } from "../wire/error.js";
 import { candle, transaction, wallet } from "../wire/model.js";
