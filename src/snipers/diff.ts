@@ -18,8 +18,8 @@ interface KnownWallet {
   readonly missedAt?: number | undefined;
   /** The hashes that the last report lacked, by side, and when the first such report was made; all of them if it lacked the wallet. */
   readonly missing: { readonly [side in Side]: ReadonlyMap<string, number> };
-  /** Whether its totals are of a row that lacked some of its transactions, so that the two may not agree. */
-  readonly isUnsure?: boolean;
+  /** The wallet before its row lacked a transaction: since then its totals and its transactions may not agree. */
+  readonly whole?: Sniper | undefined;
   /** Whether the last report neither shows the wallet nor proves that it is absent. */
   readonly isUnread?: boolean;
 }
@@ -155,9 +155,9 @@ function isGone(missedAt: number | undefined, { isProof, at }: Evidence): boolea
 }
 
 function compareWallet(known: KnownWallet, sniper: Sniper | undefined, evidence: Evidence): WalletStep {
-  const { wallet, isUnsure = false } = known;
+  const { wallet, whole } = known;
   if (sniper === undefined && !evidence.isProof) {
-    return { known: { wallet, missing: NONE_MISSING, isUnsure, isUnread: true }, changes: [], doubt: false };
+    return { known: { wallet, missing: NONE_MISSING, whole, isUnread: true }, changes: [], doubt: false };
   }
   if (sniper === undefined && isGone(known.missedAt, evidence)) {
     return { known: undefined, changes: [{ type: "wallet-removed", previous: wallet }], doubt: false };
@@ -185,8 +185,9 @@ function compareWallet(known: KnownWallet, sniper: Sniper | undefined, evidence:
   const missedAt = sniper === undefined ? (known.missedAt ?? evidence.at) : undefined;
   const doubt = sniper === undefined || missing.snipe.size > 0 || missing.sell.size > 0;
   const isPartial = sides.snipe.isPartial || sides.sell.isPartial;
-  const isUnsureNow = sniper === undefined ? isUnsure : isPartial && !evidence.isVague;
-  return { known: { wallet: next, missedAt, missing, isUnsure: isUnsureNow }, changes, doubt };
+  const isUnsure = sniper === undefined ? whole !== undefined : isPartial && !evidence.isVague;
+  const wholeNow = isUnsure ? (whole ?? wallet) : undefined;
+  return { known: { wallet: next, missedAt, missing, whole: wholeNow }, changes, doubt };
 }
 
 /** The result for the transactions of one side of one wallet. All lists are sorted. */

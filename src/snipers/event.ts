@@ -33,7 +33,7 @@ export type SniperEvent = {
       /** The wallet of the transaction. */
       readonly walletAddress: string;
       /** Whether it was an early buy or a sale. */
-      readonly side: Side;
+      readonly side: "snipe" | "sell";
       /** The transaction as last known. */
       readonly transaction: SniperTransaction;
     }

@@ -28,7 +28,8 @@ export interface ToldLook {
   readonly wallets: ReadonlyMap<string, Sniper>;
 }
 
-type Query = Pick<SniperLook, "pairAddress" | "blocksAfterCreation">;
+/** The part of a look that says what it is of. */
+export type SniperQueried = Pick<SniperLook, "pairAddress" | "blocksAfterCreation">;
 
 /** The wallets of a pair by address, ascending, and what else is known of it at an instant. */
 export interface SniperNow {
@@ -47,14 +48,12 @@ export interface SniperNow {
 export function nextLook(
   before: ToldLook | undefined,
   { book, head }: SniperView,
-  query: Query,
+  query: SniperQueried,
   known: SniperBook | undefined,
 ): ToldLook {
   const told = before?.wallets ?? walletsOf(known);
   const wallets = new Map<string, Sniper>();
-  for (const [address, { wallet, isUnsure }] of book.wallets) {
-    wallets.set(address, (isUnsure ? told?.get(address) : undefined) ?? wallet);
-  }
+  for (const [address, { wallet, whole }] of book.wallets) wallets.set(address, whole ?? wallet);
   return lookAt(before, { wallets, head, observedAt: book.observedAt! }, query, told);
 }
 
@@ -65,7 +64,7 @@ export function nextLook(
 export function lookAt(
   before: ToldLook | undefined,
   { wallets, head, observedAt }: SniperNow,
-  query: Query,
+  query: SniperQueried,
   told: ReadonlyMap<string, Sniper> | undefined = before?.wallets,
 ): ToldLook {
   const initial = told === undefined;
@@ -75,6 +74,18 @@ export function lookAt(
   const report = Object.freeze({ ...head, result: Object.freeze([...wallets.values()]) });
   const trades = tradesOf(events, known, wallets);
   return { look: Object.freeze({ ...query, report, events, trades, initial, observedAt }), wallets };
+}
+
+/**
+ * A look of a stream that may have begun anew, as it follows from what was told before; `before` as itself if it would tell
+ * nothing new.
+ */
+export function lookAfter(before: ToldLook | undefined, look: SniperLook): ToldLook {
+  const { report, events, trades, initial, observedAt, ...query } = look;
+  const { result, ...head } = report;
+  const wallets = new Map(result.map((wallet) => [wallet.walletAddress, wallet]));
+  const isAnew = before !== undefined && initial;
+  return isAnew ? lookAt(before, { wallets, head, observedAt }, query) : { look, wallets };
 }
 
 function walletsOf(known: SniperBook | undefined): ReadonlyMap<string, Sniper> | undefined {

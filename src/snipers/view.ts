@@ -36,12 +36,12 @@ export function nextView(
 /** The last report of a poll, as its book tells: without what that lacked. */
 function lastRead({ book, head, trouble }: SniperState): SniperRead {
   const unreadable = new Set(trouble.unreadable);
-  const result = [...book.wallets.values()].flatMap(({ wallet, missedAt, missing, isUnsure, isUnread }) => {
+  const result = [...book.wallets.values()].flatMap(({ wallet, missedAt, missing, whole, isUnread }) => {
     if (missedAt !== undefined) return [];
     const { walletAddress, snipedTransactions: snipes, sellTransactions: sales } = wallet;
     const isWhole = missing.snipe.size + missing.sell.size === 0;
     // What its row lacked is no longer known, or there was no row.
-    if (isUnread || (isWhole && isUnsure)) unreadable.add(walletAddress);
+    if (isUnread || (isWhole && whole !== undefined)) unreadable.add(walletAddress);
     if (isWhole) return wallet;
     return {
       ...wallet,

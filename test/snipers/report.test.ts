@@ -111,7 +111,11 @@ describe("watchSniperReport", () => {
     // A fork: one sale of `a` goes, another one comes.
     world.swaps.splice(2, 1);
     world.swap(at("12:03:40"), 7, { walletAddress: "a", side: "sell", transactionHash: "new" });
+    await world.clock.advanceTo(at("12:04:10.500"));
+    const late = looksAt(world);
+    expect(late.looks).toMatchObject([{ initial: true, report: looks[3]!.report }]);
     await world.clock.advanceTo(at("12:05:00"));
+    expect(late.looks.slice(1)).toEqual(looks.slice(4));
     const [first, second] = looks.slice(3);
     // The swap has moved the price, and with it what `b` holds is worth. `a` is as it was: its sale is only in doubt.
     expect(first!.observedAt).toBe(at("12:04:10"));

@@ -389,6 +389,7 @@ async function silence() {
   const idle: PairSource = {
     candles: () => NEVER,
     snipers: () => NEVER,
+    sniperReport: () => NEVER,
     status: () => NEVER,
     history: async () => [],
   };
