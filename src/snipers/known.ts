@@ -13,7 +13,7 @@ import { emptySniperBook, readReport, type SniperBook } from "./diff.js";
 export interface KnownSnipers {
   /** The pair of the look. */
   readonly pairAddress: string;
-  /** As it was asked for. */
+  /** How many blocks after the creation count, as it was asked for. */
   readonly blocksAfterCreation?: number | undefined;
   /** The snipers of the look. */
   readonly report: SniperReport;

@@ -8,7 +8,7 @@ import type { ReportHead, SniperView } from "./view.js";
 export interface SniperLook {
   /** The watched pair. */
   readonly pairAddress: string;
-  /** As it was asked for; absent where the service decides. */
+  /** How many blocks after the creation count, as it was asked for; absent where the service decides. */
   readonly blocksAfterCreation?: number;
   /** The snipers by address, ascending, with the block, time and hash of the pair's creation. */
   readonly report: SniperReport;

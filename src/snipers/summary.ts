@@ -24,7 +24,12 @@ export interface SniperSummary {
   /** How many bought in the very block in which the pair was created. */
   readonly inCreationBlock: number;
   /** The wallet that sold soonest after its first snipe, and after how many ms; absent if none has sold since. */
-  readonly fastestSale?: { readonly walletAddress: string; readonly ms: number };
+  readonly fastestSale?: {
+    /** The wallet. */
+    readonly walletAddress: string;
+    /** From its first snipe to its first sale after that, ms. */
+    readonly ms: number;
+  };
   /** The wallets that made most, by `realizedProfitUsd`; those of which it is not known are left out. */
   readonly top: readonly Sniper[];
   /** Of how many wallets the service leaves out a number that one of these figures needs. */

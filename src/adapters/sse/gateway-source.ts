@@ -32,7 +32,8 @@ import { receiverOf } from "./receiver.js";
  * gives, over HTTP.
  *
  * `url` is the address of the gateway, without query; in a page it may be relative. Each subscription has its own
- * connection, but a status shares that of candles or snipers with the same options. A lost connection is opened again, as
+ * connection, but a status shares that of candles or snipers with the same options. Looks at snipers are those of the
+ * gateway's client; `snipers` tells what these change. A lost connection is opened again, as
  * `fromServerSentEvents` says. An option that the gateway refuses is an `InvalidInputError`, which names it. Another refusal
  * is an `HttpError`, a `RateLimitError` or an `AuthenticationError`: its message is the gateway's sentence, its `body` the
  * gateway's JSON. An error of the service behind it has its own class, and no body. Needs the package
