@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { holdingOf, type Sniper, type SniperReport, summarizeSnipers } from "../../src/index.js";
+import type { ServiceQuirks } from "../../src/service/index.js";
 import { emptyReport } from "../../src/snipers/event.js";
 import { at, PAIR, World } from "../world.js";
 import { walletOf } from "./wallets.js";
@@ -24,9 +25,9 @@ const trading: fc.Arbitrary<Trading> = fc.record({
   usdAmount: fc.integer({ min: 1, max: 1_000 }),
 });
 
-async function reportOf(swaps: readonly Trading[]): Promise<SniperReport> {
+async function reportOf(swaps: readonly Trading[], quirks: ServiceQuirks = {}): Promise<SniperReport> {
   const start = at("11:00:00");
-  const world = new World({ start: at("12:00:10"), latency: 0 });
+  const world = new World({ start: at("12:00:10"), latency: 0, quirks });
   for (const { block, ...swap } of swaps) {
     const timestamp = start + block * BLOCK;
     world.swap(timestamp, 0, { ...swap, blockNumber: block });
@@ -87,10 +88,12 @@ function summaryOf(swaps: readonly Trading[]) {
 }
 
 describe("summarizeSnipers", () => {
-  it("is what the swaps say", async () => {
+  const trades = fc.array(trading, { minLength: 1, maxLength: 40 });
+
+  it("is what the swaps say, whatever the sign of what was sold", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(trading, { minLength: 1, maxLength: 40 }), fc.nat(6), async (swaps, top) => {
-        const summary = summarizeSnipers(await reportOf(swaps), { top });
+      fc.asyncProperty(trades, fc.nat(6), fc.boolean(), async (swaps, top, soldBelowZero) => {
+        const summary = summarizeSnipers(await reportOf(swaps, { soldBelowZero }), { top });
         const wanted = summaryOf(swaps);
         const addresses = summary.top.map(({ walletAddress }) => walletAddress);
         expect({ ...summary, top: addresses }).toEqual({ ...wanted, top: wanted.top.slice(0, top) });
