@@ -30,7 +30,7 @@ const MOVED = 500;
  * What a service says of the trades of a chain: it lists the wallets that bought early and have sold. `mute`: the wallets
  * of which it does not say what they paid and got.
  */
-export function reportOf(chain: ReadonlyMap<Trade, number>, mute: readonly string[] = []): SniperReport {
+function reportOf(chain: ReadonlyMap<Trade, number>, mute: readonly string[] = []): SniperReport {
   const trades = TRADES.filter((trade) => chain.has(trade));
   const result = WALLETS.flatMap((walletAddress): Sniper[] => {
     const listOf = (side: Trade["side"]) =>
