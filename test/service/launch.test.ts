@@ -22,7 +22,7 @@ async function looksOf(seed: number, ms: number, options: Demo = {}): Promise<Sn
   const demo = demoService({ seed, createdAt, clock: () => clock.now(), ...options });
   const client = createClient({ ...demo.clientOptions, scheduler: clock });
   const looks: SniperLook[] = [];
-  const watch = watchSniperReport(client, { pairAddress: demo.pairs[0], every: 5_000 });
+  const watch = watchSniperReport(client, { pairAddress: demo.pairs[0], every: 20_000 });
   const following = watch.subscribe((look) => looks.push(look));
   await clock.advanceBy(ms);
   following.unsubscribe();
@@ -96,7 +96,7 @@ describe.each(seeds)("the snipers of a simulated pair, seed %i", (seed) => {
 
 describe("forks of a demo", () => {
   it("take sales back, and some bring them again", async () => {
-    const looks = await looksOf(69, 3 * HOUR, { forks: 1 });
+    const looks = await looksOf(69, 1.5 * HOUR, { forks: 1 });
     const sales = looks
       .flatMap(({ trades }) => trades)
       .filter(({ side, initial }) => side === "sell" && !initial);
