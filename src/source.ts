@@ -6,7 +6,9 @@ import { watchCandles } from "./candles/watch.js";
 import { type CallOptions, type Client, coreOf } from "./client/core.js";
 import type { Candle, Series } from "./contract/model.js";
 import { type FeedStatus, watchFeedStatus } from "./feed-status.js";
-import type { SniperEvent } from "./snipers/diff.js";
+import type { SniperEvent } from "./snipers/event.js";
+import type { SniperLook } from "./snipers/look.js";
+import { watchSniperReport } from "./snipers/report.js";
 import { type SniperWatch, watchSnipers } from "./snipers/watch.js";
 
 /**
@@ -18,6 +20,8 @@ export interface PairSource {
   candles(options: Series & WatchOptions): Observable<CandleEvent>;
   /** As `watchSnipers`. */
   snipers(options: SniperWatch): Observable<SniperEvent>;
+  /** As `watchSniperReport`. */
+  sniperReport(options: SniperWatch): Observable<SniperLook>;
   /** As `watchFeedStatus`. */
   status(options: (Series & WatchOptions) | SniperWatch): Observable<FeedStatus>;
   /**
@@ -52,6 +56,7 @@ export function clientSource(client: Client): PairSource {
   return Object.freeze<PairSource>({
     candles: (options) => watchCandles(client, options),
     snipers: (options) => watchSnipers(client, options),
+    sniperReport: (options) => watchSniperReport(client, options),
     status: (options) => watchFeedStatus(client, options),
     history: (query, options = {}) =>
       readHistory(client, query, options.signal ?? new AbortController().signal),

@@ -7,6 +7,7 @@ import {
   createClient,
   crosses,
   ema,
+  emptyReport,
   estimateCost,
   type FetchCandlesOptions,
   fetchCandles,
@@ -17,10 +18,12 @@ import {
   resample,
   type Series,
   sma,
+  summarizeSnipers,
   vwap,
   type WatchOptions,
   watchCandles,
   watchFeedStatus,
+  watchSniperReport,
   watchSnipers,
 } from "../src/index.js";
 import {
@@ -81,6 +84,8 @@ const takers: [string, Taker, misspelt: string, near: string | undefined][] = [
     "blocksAfterCreaton",
     "blocksAfterCreation",
   ],
+  ["watchSniperReport", (more) => watchSniperReport(client, { ...snipers, ...more }), "knwon", "known"],
+  ["summarizeSnipers", (more) => summarizeSnipers(emptyReport, more), "tops", "top"],
   ["watchFeedStatus of candles", (more) => watchFeedStatus(client, { ...series, ...more }), "sinse", "since"],
   [
     "watchFeedStatus of snipers",

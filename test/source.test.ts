@@ -8,8 +8,10 @@ import {
   InvalidInputError,
   type PairSource,
   type Series,
+  type SniperLook,
   watchCandles,
   watchFeedStatus,
+  watchSniperReport,
   watchSnipers,
 } from "../src/index.js";
 import { at, MINUTES, time, World } from "./world.js";
@@ -147,11 +149,16 @@ describe("clientSource", () => {
     const wallets: string[] = [];
     source.snipers(snipers).subscribe(({ type }) => wallets.push(type));
     watchSnipers(world.client, snipers).subscribe();
+    const looks: SniperLook[][] = [[], []];
+    source.sniperReport(snipers).subscribe((look) => looks[0]!.push(look));
+    watchSniperReport(world.client, snipers).subscribe((look) => looks[1]!.push(look));
     await world.clock.advanceBy(5_000);
     expect(told[0]).toEqual(told[1]);
     expect(told[0]!.length).toBeGreaterThan(5);
     expect(statuses.at(-1)).toBe("live");
     expect(wallets).toContain("wallet-added");
+    expect(looks[0]).toEqual(looks[1]);
+    expect(looks[0]).toHaveLength(1);
     // Each reads a history of its own, and they share what follows.
     expect(world.asked.filter(({ url }) => url.pathname.endsWith("/snipers"))).toHaveLength(1);
   });

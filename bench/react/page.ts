@@ -91,6 +91,7 @@ async function run(name: CaseName, hook: HookName): Promise<Figures> {
 const idle: PairSource = {
   candles: () => NEVER,
   snipers: () => NEVER,
+  sniperReport: () => NEVER,
   status: () => of({ state: "starting", failures: 0 }),
   history: async () => [],
 };

@@ -45,6 +45,7 @@ export class PageWorld {
       candles: (options) => this.#count(inner.candles(options), 1),
       status: (options) => this.#count(inner.status(options), 0),
       snipers: (options) => this.#count(inner.snipers(options), 0),
+      sniperReport: (options) => this.#count(inner.sniperReport(options), 0),
     };
   }
 

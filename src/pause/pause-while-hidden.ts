@@ -30,7 +30,9 @@ import type { Series } from "../contract/model.js";
 import { checkNames } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../feed-status.js";
-import type { SniperEvent } from "../snipers/diff.js";
+import type { SniperEvent } from "../snipers/event.js";
+import { refuseKnown } from "../snipers/known.js";
+import { lookAfter, type ToldLook } from "../snipers/look.js";
 import { checkSniperWatch, type SniperWatch } from "../snipers/watch.js";
 import type { PairSource } from "../source.js";
 import { away } from "./away.js";
@@ -91,9 +93,26 @@ export function pauseWhileHidden(source: PairSource, options: PauseOptions = {})
     snipers: (asked) => {
       source.snipers(asked);
       const { pairAddress } = checkSniperWatch(asked).query;
+      refuseKnown(asked, "in a stream that pauses");
       return defer(() => {
         const told = new ToldSnipers(pairAddress);
         return whileSeen(() => followSnipers(source, asked, told));
+      });
+    },
+    sniperReport: (asked) => {
+      source.sniperReport(asked);
+      const { known, ...anew } = asked;
+      return defer(() => {
+        let told: ToldLook | undefined;
+        return whileSeen(() =>
+          source.sniperReport(told === undefined ? asked : anew).pipe(
+            concatMap((look) => {
+              const before = told;
+              told = lookAfter(before, look);
+              return told === before ? [] : [told.look];
+            }),
+          ),
+        );
       });
     },
     status: (asked) => {
@@ -208,7 +227,7 @@ function followSnipers(source: PairSource, asked: SniperWatch, told: ToldSnipers
 }
 
 function checkSource(source: PairSource): void {
-  for (const method of ["candles", "snipers", "status", "history"] as const) {
+  for (const method of ["candles", "snipers", "sniperReport", "status", "history"] as const) {
     if (typeof source?.[method] === "function") continue;
     throw new InvalidInputError(
       "source",

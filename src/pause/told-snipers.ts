@@ -1,11 +1,6 @@
 import type { SniperReport } from "../contract/model.js";
-import {
-  applySniperEvent,
-  bookOfAbsent,
-  emptyReport,
-  readReport,
-  type SniperEvent,
-} from "../snipers/diff.js";
+import { bookOfAbsent, readReport } from "../snipers/diff.js";
+import { applySniperEvent, emptyReport, type SniperEvent } from "../snipers/event.js";
 
 /** What a subscriber has been told of a pair's snipers; as `ToldCandles`. */
 export class ToldSnipers {

@@ -1,8 +1,11 @@
 import { asyncScheduler } from "rxjs";
+import { checkNumber } from "../contract/input.js";
 import type { DateLike } from "../contract/model.js";
 import { checkNames } from "../contract/names.js";
+import type { ServiceQuirks } from "./quirks.js";
 import { createPairService, type PairService, readClock } from "./service.js";
 import { simulatedMarket } from "./simulated/market.js";
+import { unsettled } from "./unsettled.js";
 
 /** The options of a demo. */
 export interface DemoOptions {
@@ -14,6 +17,10 @@ export interface DemoOptions {
   createdAt?: DateLike;
   /** The service's clock, ms since the epoch, such as that of a `VirtualClock`; default: the system's clock. */
   clock?: () => number;
+  /** The probability, 0 to 1, of a fork in each two minutes: swaps are taken back, half of them for good. Default 0. */
+  forks?: number;
+  /** Unusual behaviour where the contract leaves it open; default: none. */
+  quirks?: ServiceQuirks;
 }
 
 /** A simulated market, and the options of a client for it. */
@@ -56,13 +63,15 @@ const BUSY_SEED = 69;
  * ```
  */
 export function demoService(options: DemoOptions = {}): DemoService {
-  checkNames(options, ["seed", "pairs", "createdAt", "clock"]);
-  const { seed = BUSY_SEED, pairs = 3, clock = () => asyncScheduler.now() } = options;
+  checkNames(options, ["seed", "pairs", "createdAt", "clock", "forks", "quirks"]);
+  const { seed = BUSY_SEED, pairs = 3, clock = () => asyncScheduler.now(), quirks } = options;
+  const forks = checkNumber("forks", options.forks ?? 0, { min: 0, max: 1 });
   const createdAt = options.createdAt ?? Math.max(0, Math.floor(readClock(clock) / HOUR - 2) * HOUR);
-  const source = simulatedMarket({ seed, pairs, createdAt });
-  const { fetch } = createPairService({ source, clock });
+  const market = simulatedMarket({ seed, pairs, createdAt });
+  const source = forks === 0 ? market : unsettled(market, { seed, forks, late: 0 });
+  const { fetch } = createPairService({ source, clock, ...(quirks && { quirks }) });
   return Object.freeze({
-    pairs: source.pairs as DemoService["pairs"],
+    pairs: market.pairs as DemoService["pairs"],
     clientOptions: Object.freeze({ baseUrl: "http://localhost", apiKey: "demo", fetch }),
   });
 }

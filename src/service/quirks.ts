@@ -36,6 +36,11 @@ export interface ServiceQuirks {
   readonly trades?: boolean;
   /** Whether `page` is a string; default `false`. */
   readonly pageAsText?: boolean;
+  /**
+   * Whether a sniper's `totalTokensSold` is below 0. `currentBalance` is what was bought minus that, so it is too large by twice
+   * what was sold, and its value follows it. Default `false`.
+   */
+  readonly soldBelowZero?: boolean;
 }
 
 /** All quirks of a service, with their defaults filled in. */
@@ -51,6 +56,7 @@ const QUIRK_NAMES = [
   "inclusive",
   "trades",
   "pageAsText",
+  "soldBelowZero",
 ] as const;
 
 export function checkQuirks(quirks: ServiceQuirks = {}): CheckedQuirks {
@@ -63,7 +69,7 @@ export function checkQuirks(quirks: ServiceQuirks = {}): CheckedQuirks {
   }
   checkNames(quirks, QUIRK_NAMES, "quirks.");
   const { order = "newest-first", cursor = "null", inclusive = "start", pageSize } = quirks;
-  const { emptyBeforeCreation, trades, pageAsText } = quirks;
+  const { emptyBeforeCreation, trades, pageAsText, soldBelowZero } = quirks;
   const sizes = { min: 1, max: 10_000, integer: true };
   const checked: CheckedQuirks = {
     order: checkChoice("quirks.order", order, ["newest-first", "oldest-first", "shuffled"]),
@@ -73,6 +79,7 @@ export function checkQuirks(quirks: ServiceQuirks = {}): CheckedQuirks {
     inclusive: checkChoice("quirks.inclusive", inclusive, ["start", "both", "neither"]),
     trades: checkSwitch("quirks.trades", trades),
     pageAsText: checkSwitch("quirks.pageAsText", pageAsText),
+    soldBelowZero: checkSwitch("quirks.soldBelowZero", soldBelowZero),
   };
   if (checked.emptyBeforeCreation && checked.inclusive === "neither") {
     const problem = 'is "neither" together with emptyBeforeCreation, so nobody could get the first candle';

@@ -97,7 +97,7 @@ export function createPairService(options: PairServiceOptions): PairService {
     const reader = new ParameterReader(parameters);
     const blocks = reader.integer("blocksAfterCreation", { min: 0, max: 1_000, absent: 3 });
     reader.refuseProblems();
-    const report = sniperReport(findPair(network, pairAddress), blocks, now);
+    const report = sniperReport(findPair(network, pairAddress), { blocks, asOf: now, quirks });
     if (report === undefined) throw new Refusal(404, `Pair ${pairAddress} has no swaps yet`);
     return report;
   }

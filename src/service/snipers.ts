@@ -1,4 +1,5 @@
 import { priceOf } from "./candles.js";
+import type { CheckedQuirks } from "./quirks.js";
 import type { Swap, SwapPair } from "./swaps.js";
 
 /** A sniper report as it is served. */
@@ -31,15 +32,20 @@ interface ServedSniper {
   realizedProfitUsd: number;
 }
 
+/** What a report is of. */
+export interface ReportQuery {
+  /** How many blocks after the creation count. */
+  readonly blocks: number;
+  readonly asOf: number;
+  readonly quirks: Pick<CheckedQuirks, "soldBelowZero">;
+}
+
 /**
  * The snipers of a pair as known at `asOf`, sorted by their first early buy; `undefined` before the pair's first swap.
  */
-export function sniperReport(
-  pair: SwapPair,
-  blocksAfterCreation: number,
-  asOf: number,
-): ServedReport | undefined {
-  const { first, wallets } = earlyBuyers(pair, blocksAfterCreation, asOf);
+export function sniperReport(pair: SwapPair, query: ReportQuery): ServedReport | undefined {
+  const { blocks, asOf } = query;
+  const { first, wallets } = earlyBuyers(pair, blocks, asOf);
   if (first === undefined) return undefined;
   const swapsOf = new Map([...wallets].map((wallet) => [wallet, [] as Swap[]]));
   if (wallets.size > 0) {
@@ -51,7 +57,7 @@ export function sniperReport(
   const result: ServedSniper[] = [];
   for (const [wallet, swaps] of swapsOf) {
     if (!swaps.some(({ side }) => side === "sell")) continue;
-    result.push(sumUpWallet(wallet, swaps, first.blockNumber, blocksAfterCreation, price));
+    result.push(sumUpWallet(wallet, swaps, first.blockNumber, query, price));
   }
   return {
     blockNumber: first.blockNumber,
@@ -93,7 +99,7 @@ function sumUpWallet(
   wallet: string,
   swaps: Swap[],
   firstBlock: number,
-  blocks: number,
+  { blocks, quirks }: ReportQuery,
   price: number,
 ): ServedSniper {
   const buys = swaps.filter(({ side }) => side === "buy");
@@ -106,7 +112,9 @@ function sumUpWallet(
   });
   const totalSnipedUsd = sum(sniped, "usdAmount");
   const totalSoldUsd = sum(sells, "usdAmount");
-  const currentBalance = Math.max(0, sum(buys, "tokenAmount") - sum(sells, "tokenAmount"));
+  const sold = sum(sells, "tokenAmount");
+  const totalTokensSold = quirks.soldBelowZero ? -sold : sold;
+  const currentBalance = bounded(Math.max(0, sum(buys, "tokenAmount") - totalTokensSold));
   const realizedProfitUsd = totalSoldUsd - totalSnipedUsd;
   return {
     walletAddress: wallet,
@@ -116,7 +124,7 @@ function sumUpWallet(
     totalSnipedTransactions: sniped.length,
     totalTokensSniped: sum(sniped, "tokenAmount"),
     totalSnipedUsd,
-    totalTokensSold: sum(sells, "tokenAmount"),
+    totalTokensSold,
     totalSoldUsd,
     currentBalance,
     currentBalanceUsdValue: bounded(currentBalance * price),

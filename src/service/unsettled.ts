@@ -15,7 +15,7 @@ export interface UnsettledOptions {
   settlesAfter?: number;
   /** The share of swaps, 0 to 1, that appear more than a second late, up to `settlesAfter`; default 0.05. */
   late?: number;
-  /** The probability, 0 to 1, of a fork in each `settlesAfter` ms; default 0.1. */
+  /** The probability, 0 to 1, of a fork in each stretch as long as `settlesAfter`; default 0.1. */
   forks?: number;
   /** The share of hours, 0 to 1, in which a pair has no swaps at all; default 0. */
   silences?: number;

@@ -1,65 +1,6 @@
-import {
-  SNIPER_TOTALS,
-  type Sniper,
-  type SniperReport,
-  type SniperTotal,
-  type SniperTransaction,
-} from "../contract/model.js";
-
-/** One change among the snipers of a pair. */
-export type SniperEvent = {
-  /** The watched pair. */
-  readonly pairAddress: string;
-  /** Whether the event comes from the first report, so it is not news. */
-  readonly initial: boolean;
-  /** When this was true by the service's clock, ms since the epoch. */
-  readonly observedAt: number;
-} & (
-  | {
-      readonly type: "wallet-added";
-      /** The wallet with its transactions. They get no events of their own. */
-      readonly wallet: Sniper;
-    }
-  | {
-      readonly type: "sniped" | "sold";
-      /** The wallet of the transaction. */
-      readonly walletAddress: string;
-      /** The new transaction. */
-      readonly transaction: SniperTransaction;
-    }
-  | {
-      readonly type: "transaction-removed";
-      /** The wallet of the transaction. */
-      readonly walletAddress: string;
-      /** Whether it was an early buy or a sale. */
-      readonly side: "snipe" | "sell";
-      /** The transaction as last known. */
-      readonly transaction: SniperTransaction;
-    }
-  | {
-      /** A total changed. It comes after the events of the wallet's transactions. */
-      readonly type: "wallet-updated";
-      /** The whole wallet as it is now. */
-      readonly wallet: Sniper;
-      /** The wallet before this report, so without the transactions that came with it. */
-      readonly previous: Sniper;
-      /** The totals that differ between `previous` and `wallet`, in the contract's order. */
-      readonly changed: readonly SniperTotal[];
-    }
-  | {
-      readonly type: "wallet-removed";
-      /** The wallet as last known. */
-      readonly previous: Sniper;
-    }
-);
-
-/** An empty report: the start of the fold. */
-export const emptyReport: SniperReport = Object.freeze({
-  blockNumber: null,
-  blockTimestamp: null,
-  transactionHash: null,
-  result: Object.freeze([]),
-});
+import { SNIPER_TOTALS, type Sniper, type SniperReport, type SniperTransaction } from "../contract/model.js";
+import { LIST, type Side, type SniperEvent } from "./event.js";
+import { ascending, byHash, inOrder, isSamePlace, isSameTotal } from "./transactions.js";
 
 /** The snipers of a pair after all reports so far; immutable. */
 export interface SniperBook {
@@ -77,6 +18,10 @@ interface KnownWallet {
   readonly missedAt?: number | undefined;
   /** The hashes that the last report lacked, by side, and when the first such report was made; all of them if it lacked the wallet. */
   readonly missing: { readonly [side in Side]: ReadonlyMap<string, number> };
+  /** The wallet before its row lacked a transaction: since then its totals and its transactions may not agree. */
+  readonly whole?: Sniper | undefined;
+  /** Whether the last report neither shows the wallet nor proves that it is absent. */
+  readonly isUnread?: boolean;
 }
 
 /** One report, and which of its rows could not be read. */
@@ -95,7 +40,6 @@ export interface SniperRead {
   readonly observedAt: number;
 }
 
-type Side = "snipe" | "sell";
 type SniperChange = SniperEvent extends infer Event
   ? Event extends SniperEvent
     ? Omit<Event, "pairAddress" | "initial" | "observedAt">
@@ -103,7 +47,6 @@ type SniperChange = SniperEvent extends infer Event
   : never;
 
 const SIDES = ["snipe", "sell"] as const;
-const LIST = { snipe: "snipedTransactions", sell: "sellTransactions" } as const;
 const ANNOUNCED = { snipe: "sniped", sell: "sold" } as const;
 const NO_HASHES: ReadonlyMap<string, number> = new Map();
 const NONE_MISSING = { snipe: NO_HASHES, sell: NO_HASHES };
@@ -156,7 +99,7 @@ export function readReport(
     const known = book.wallets.get(address);
     const sniper = unreadable.has(address) ? undefined : listed.get(address);
     const isProof = !hasUnidentifiedRow && !isInDoubt && !unreadable.has(address);
-    const evidence = { isProof, at: observedAt };
+    const evidence = { isProof, isVague: hasUnidentifiedRow, at: observedAt };
     const next = known === undefined ? addWallet(sniper) : compareWallet(known, sniper, evidence);
     if (next.known !== undefined) wallets.set(address, next.known);
     doubt ||= next.doubt;
@@ -201,6 +144,8 @@ function addWallet(sniper: Sniper | undefined): WalletStep {
 /** Whether a report proves that something is absent, and when the service made it. */
 interface Evidence {
   readonly isProof: boolean;
+  /** Whether nobody may ever know more: a row without an address can be in each report. */
+  readonly isVague: boolean;
   readonly at: number;
 }
 
@@ -210,9 +155,9 @@ function isGone(missedAt: number | undefined, { isProof, at }: Evidence): boolea
 }
 
 function compareWallet(known: KnownWallet, sniper: Sniper | undefined, evidence: Evidence): WalletStep {
-  const { wallet } = known;
+  const { wallet, whole } = known;
   if (sniper === undefined && !evidence.isProof) {
-    return { known: { wallet, missing: NONE_MISSING }, changes: [], doubt: false };
+    return { known: { wallet, missing: NONE_MISSING, whole, isUnread: true }, changes: [], doubt: false };
   }
   if (sniper === undefined && isGone(known.missedAt, evidence)) {
     return { known: undefined, changes: [{ type: "wallet-removed", previous: wallet }], doubt: false };
@@ -239,7 +184,10 @@ function compareWallet(known: KnownWallet, sniper: Sniper | undefined, evidence:
   const missing = { snipe: sides.snipe.missing, sell: sides.sell.missing };
   const missedAt = sniper === undefined ? (known.missedAt ?? evidence.at) : undefined;
   const doubt = sniper === undefined || missing.snipe.size > 0 || missing.sell.size > 0;
-  return { known: { wallet: next, missedAt, missing }, changes, doubt };
+  const isPartial = sides.snipe.isPartial || sides.sell.isPartial;
+  const isUnsure = sniper === undefined ? whole !== undefined : isPartial && !evidence.isVague;
+  const wholeNow = isUnsure ? (whole ?? wallet) : undefined;
+  return { known: { wallet: next, missedAt, missing, whole: wholeNow }, changes, doubt };
 }
 
 /** The result for the transactions of one side of one wallet. All lists are sorted. */
@@ -250,6 +198,8 @@ interface SideStep {
   readonly present: readonly SniperTransaction[];
   /** The hashes that are absent, and since when. */
   readonly missing: ReadonlyMap<string, number>;
+  /** Whether the report lacked one of them. */
+  readonly isPartial: boolean;
 }
 
 /** The events for a wallet's transactions: first the removed ones, then the new ones. */
@@ -278,6 +228,7 @@ function compareSide(
   evidence: Evidence,
 ): SideStep {
   const next = byHash(listed);
+  const { size } = next;
   const gone: SniperTransaction[] = [];
   const come: SniperTransaction[] = [];
   const missing = new Map<string, number>();
@@ -298,104 +249,8 @@ function compareSide(
       come.push(now);
     }
   }
+  const isPartial = next.size > size;
   const known = new Set(held.map((transaction) => transaction.transactionHash));
   for (const [hash, now] of next) if (!known.has(hash)) come.push(now);
-  return { gone, come: inOrder(come), present: inOrder(next.values()), missing };
-}
-
-/**
- * One transaction per hash. If two entries differ, the one at the later place wins, in whatever order they were served.
- */
-function byHash(transactions: readonly SniperTransaction[]): Map<string, SniperTransaction> {
-  const byHash = new Map<string, SniperTransaction>();
-  for (const transaction of transactions) {
-    const other = byHash.get(transaction.transactionHash);
-    if (other !== undefined && comparePlace(other, transaction) >= 0) continue;
-    const frozen = Object.isFrozen(transaction) ? transaction : Object.freeze({ ...transaction });
-    byHash.set(transaction.transactionHash, frozen);
-  }
-  return byHash;
-}
-
-function inOrder(transactions: Iterable<SniperTransaction>): readonly SniperTransaction[] {
-  return Object.freeze([...transactions].sort(compareTransactions));
-}
-
-function compareTransactions(a: SniperTransaction, b: SniperTransaction): number {
-  return a.transactionTimestamp - b.transactionTimestamp || ascending(a.transactionHash, b.transactionHash);
-}
-
-function comparePlace(a: SniperTransaction, b: SniperTransaction): number {
-  return (
-    a.transactionTimestamp - b.transactionTimestamp ||
-    (a.blocksAfterCreation ?? -1) - (b.blocksAfterCreation ?? -1)
-  );
-}
-
-function isSamePlace(a: SniperTransaction, b: SniperTransaction): boolean {
-  return (
-    isSameTotal(a.transactionTimestamp, b.transactionTimestamp) &&
-    isSameTotal(a.blocksAfterCreation, b.blocksAfterCreation)
-  );
-}
-
-/** Like `===`, under which -0 equals 0, but NaN equals itself. */
-function isSameTotal(a: number | null, b: number | null): boolean {
-  return a === b || Object.is(a, b);
-}
-
-function ascending(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/**
- * Folds one event into a report and returns a new report.
- *
- * Folded from `emptyReport`, the events of a pair give its snipers by address, ascending. No event carries the report's
- * own block, time and hash, so these stay as they are.
- *
- * ```ts
- * import { applySniperEvent, emptyReport, type SniperEvent } from "pairstream";
- * import { type Observable, scan } from "rxjs";
- *
- * const reports = (events: Observable<SniperEvent>) => events.pipe(scan(applySniperEvent, emptyReport));
- * ```
- */
-export function applySniperEvent(report: SniperReport, event: SniperEvent): SniperReport {
-  return Object.freeze({ ...report, result: Object.freeze(foldWallets(report.result, event)) });
-}
-
-function foldWallets(wallets: readonly Sniper[], event: SniperEvent): Sniper[] {
-  switch (event.type) {
-    case "wallet-added":
-    case "wallet-updated":
-      return placeWallet(wallets, event.wallet);
-    case "wallet-removed":
-      return wallets.filter((wallet) => wallet.walletAddress !== event.previous.walletAddress);
-    case "sniped":
-    case "sold":
-    case "transaction-removed":
-      return wallets.map((wallet) =>
-        wallet.walletAddress === event.walletAddress ? foldTransaction(wallet, event) : wallet,
-      );
-  }
-}
-
-function foldTransaction(
-  wallet: Sniper,
-  event: Extract<SniperEvent, { type: "sniped" | "sold" | "transaction-removed" }>,
-): Sniper {
-  const isRemoval = event.type === "transaction-removed";
-  const list = LIST[isRemoval ? event.side : event.type === "sniped" ? "snipe" : "sell"];
-  const hash = event.transaction.transactionHash;
-  const others = wallet[list].filter((transaction) => transaction.transactionHash !== hash);
-  const next = isRemoval ? others : [...others, event.transaction];
-  return Object.freeze({ ...wallet, [list]: inOrder(next) });
-}
-
-function placeWallet(wallets: readonly Sniper[], wallet: Sniper): Sniper[] {
-  const others = wallets.filter((other) => other.walletAddress !== wallet.walletAddress);
-  const after = others.findIndex((other) => other.walletAddress > wallet.walletAddress);
-  others.splice(after < 0 ? others.length : after, 0, wallet);
-  return others;
+  return { gone, come: inOrder(come), present: inOrder(next.values()), missing, isPartial };
 }

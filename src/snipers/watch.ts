@@ -1,4 +1,4 @@
-import { concatMap, defer, filter, type Observable } from "rxjs";
+import { concatMap, defer, filter, map, type Observable } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
 import { checkNumber, checkSniperQuery, show } from "../contract/input.js";
 import type { SniperQuery } from "../contract/model.js";
@@ -12,7 +12,10 @@ import { countRefusals, type RefusalCounts, skipRows } from "../poll/refused-row
 import { steadySchedule } from "../poll/schedule.js";
 import { sharedFeed } from "../poll/shared-poll.js";
 import type { Tell } from "../poll/teller.js";
-import { APART, emptySniperBook, readReport, type SniperBook, type SniperEvent, snapshot } from "./diff.js";
+import { APART, emptySniperBook, readReport, type SniperBook } from "./diff.js";
+import type { SniperEvent } from "./event.js";
+import { checkKnown, type KnownSnipers } from "./known.js";
+import { nextView, type SniperState, type SniperView } from "./view.js";
 
 /** How to watch the snipers of a pair. */
 export interface SniperWatch extends SniperQuery {
@@ -25,12 +28,11 @@ export interface SniperWatch extends SniperQuery {
    * a minute, then twice as long each time, up to an hour.
    */
   missingPace?: number;
-}
-
-/** The snipers now, and the changes of the last report. */
-export interface SniperState {
-  readonly book: SniperBook;
-  readonly events: readonly SniperEvent[];
+  /**
+   * A look of `watchSniperReport` that was kept: go on from there, and tell only what has changed since; default: tell all that
+   * is there. Refused if its `pairAddress` or `blocksAfterCreation` is another one.
+   */
+  known?: KnownSnipers;
 }
 
 /** A sniper watch with checked options. */
@@ -40,6 +42,8 @@ export interface CheckedSniperWatch {
   readonly whenMissing: WhenMissing;
   /** ms; absent: longer and longer. */
   readonly missingPace: number | undefined;
+  /** The kept look that it goes on from, as a book. */
+  readonly known: SniperBook | undefined;
   /** Subscriptions with the same key share a poll. */
   readonly pollKey: string;
 }
@@ -48,7 +52,12 @@ const DEFAULT_EVERY = 60_000;
 const PACE = { min: 250, unit: "ms" };
 const SNIPER_WATCH_NAMES = [
   ...SNIPER_NAMES,
-  ...namesOf<Omit<SniperWatch, keyof SniperQuery>>({ every: true, whenMissing: true, missingPace: true }),
+  ...namesOf<Omit<SniperWatch, keyof SniperQuery>>({
+    every: true,
+    whenMissing: true,
+    missingPace: true,
+    known: true,
+  }),
 ];
 
 /** Checks the options of a sniper watch. Throws an `InvalidInputError` that says what is allowed. */
@@ -57,8 +66,9 @@ export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
   const every = checkNumber("every", options.every ?? DEFAULT_EVERY, PACE);
   const whenMissing = checkWhenMissing(options.whenMissing);
   const missingPace = checkMissingPace(options.missingPace, whenMissing);
+  const known = checkKnown(options.known, query);
   const pollKey = `snipers ${query.pairAddress} ${query.blocksAfterCreation} ${every}`;
-  return { query, every, whenMissing, missingPace, pollKey };
+  return { query, every, whenMissing, missingPace, known, pollKey };
 }
 
 function checkMissingPace(pace: number | undefined, whenMissing: WhenMissing): number | undefined {
@@ -82,8 +92,8 @@ function checkMissingPace(pace: number | undefined, whenMissing: WhenMissing): n
  * ```
  *
  * The first report comes as `wallet-added` events with `initial: true`. A late subscriber gets the present state in the
- * same way, at once. All subscribers of one pair on one client share one poll if their `blocksAfterCreation` and
- * `every` are the same; `whenMissing` and `missingPace` are each subscriber's own. A wallet or a transaction is removed once two reports, made
+ * same way, at once. With `known` all that is told is news. All subscribers of one pair on one client share one poll if their
+ * `blocksAfterCreation` and `every` are the same; `whenMissing`, `missingPace` and `known` are each subscriber's own. A wallet or a transaction is removed once two reports, made
  * a second apart, lack it. A pair may have no report before its first swap; the service answers 404 then. Temporary failures
  * do not end the stream; it errors as `watchCandles` does. Throws an `InvalidInputError` at the call.
  *
@@ -99,14 +109,18 @@ function checkMissingPace(pace: number | undefined, whenMissing: WhenMissing): n
 export function watchSnipers(client: Client, options: SniperWatch): Observable<SniperEvent> {
   const core = coreOf(client);
   const watch = checkSniperWatch(options);
+  return sniperViews(core, watch).pipe(concatMap(({ events }) => events));
+}
+
+/** What one subscriber gets to know: what is there, at once where others have asked already, then every report. */
+export function sniperViews(core: ClientCore, watch: CheckedSniperWatch): Observable<SniperView> {
   return defer(() => {
-    let isFirst = true;
+    let view: SniperView | undefined;
     return sniperFeed(core, watch).pipe(
-      filter(({ state, isFresh }) => state !== undefined && (isFirst || isFresh)),
-      concatMap(({ state }) => {
-        const events = isFirst ? snapshot(state!.book) : state!.events;
-        isFirst = false;
-        return events;
+      filter(({ state, isFresh }) => state !== undefined && (view === undefined || isFresh)),
+      map(({ state }) => {
+        view = nextView(view, state!, watch.known);
+        return view;
       }),
     );
   });
@@ -164,17 +178,17 @@ function sniperAsker(
     const at = answer.observedAt;
     const observedAt = answer.epoch === epoch ? Math.max(at, book.observedAt ?? at) : at;
     epoch = answer.epoch;
-    const turn = readReport(book, {
-      report,
+    const trouble = {
       unreadable: new Set(refused.flatMap(({ key }) => key ?? [])),
       hasUnidentifiedRow: refused.some(({ key }) => key === undefined),
       isInDoubt,
-      observedAt,
-    });
+    };
+    const turn = readReport(book, { report, observedAt, ...trouble });
+    const { result, ...head } = report;
     book = turn.book;
     const again = isInDoubt ? 0 : turn.doubt ? APART : undefined;
     return {
-      state: { book, events: turn.events },
+      state: { book, events: turn.events, head, trouble },
       observedAt,
       again,
       isCurrent: true,

@@ -59,6 +59,7 @@ export function open(seed: number, loaderOf: (datafeed: Datafeed, chart: Chart) 
     status: (options) => sourceOf(options).status(options),
     history: (query) => sourceOf(query).history(query),
     snipers: (options) => sourceOf(options).snipers(options),
+    sniperReport: (options) => sourceOf(options).sniperReport(options),
   };
   const { network, currency } = SERIES;
   const symbols = ["ONE", "TWO"].map((name, at) => {

@@ -147,6 +147,13 @@ describe.skipIf(executablePath === undefined && !isRequired).each(REACTS)(
       expect(renders).toBeLessThan(20);
     });
 
+    it("gives the looks at the snipers of a pair, and renders only for news", async () => {
+      const { wallets, ...outcome } = await outcomeOf("looking");
+      const status = { state: "live", failures: 0 };
+      expect(outcome).toEqual({ first: true, isSame: true, isFrozen: true, status, idle: 0, news: 2 });
+      expect(wallets).toBeGreaterThan(0);
+    });
+
     it("never shows the events of a pair that has been left", async () => {
       expect(await outcomeOf("switching")).toEqual({ wrong: 0, pending: 0 });
     });

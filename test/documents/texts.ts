@@ -1,14 +1,17 @@
 import { type ChannelEvent, isCandleEvent, isFeedStatus } from "../../src/adapters/sse/index.js";
 import type { Finding } from "../../src/adapters/store/index.js";
 import { SNIPER_TOTALS } from "../../src/contract/model.js";
-import type {
-  Candle,
-  CandleEvent,
-  Crossing,
-  FeedStatus,
-  IndicatorEvent,
-  Sniper,
-  SniperEvent,
+import {
+  type Candle,
+  type CandleEvent,
+  type Crossing,
+  emptyReport,
+  type FeedStatus,
+  type IndicatorEvent,
+  type Sniper,
+  type SniperEvent,
+  type SniperLook,
+  type SniperTrade,
 } from "../../src/index.js";
 import { flatCandle } from "../candles/minute-candles.js";
 import { at, MINUTES, PAIR } from "../world.js";
@@ -55,6 +58,42 @@ export function statusText({ state, coveredUntil, failures }: FeedStatus): strin
 export function sniperText(event: SniperEvent): string {
   const wallet = "wallet" in event ? event.wallet : "walletAddress" in event ? event : event.previous;
   return `${event.type} ${wallet.walletAddress}${event.initial ? ", initial" : ""}`;
+}
+
+/** `ann made snipe`. */
+export function tradeText({ walletAddress, kind, side }: SniperTrade): string {
+  return `${walletAddress} ${kind} ${side}`;
+}
+
+/** `first, ann made snipe, ann made sell`. */
+export function lookText({ initial, trades }: SniperLook): string {
+  return [...(initial ? ["first"] : []), ...trades.map(tradeText)].join(", ");
+}
+
+/** A look with the trades of its text. */
+export function lookOf(text: string): SniperLook {
+  const [first, ...rest] = text.split(", ");
+  const initial = first === "first";
+  const common = { pairAddress: PAIR, initial, observedAt: at("12:00:00") };
+  const trades = (initial ? rest : [first!, ...rest]).map((trade, place): SniperTrade => {
+    const [walletAddress, kind, side] = trade.split(" ") as [
+      string,
+      SniperTrade["kind"],
+      SniperTrade["side"],
+    ];
+    const transaction = { transactionHash: `${place}`, transactionTimestamp: place, blocksAfterCreation: 0 };
+    return {
+      ...common,
+      walletAddress,
+      kind,
+      side,
+      transaction,
+      lookUsd: 1,
+      lookTrades: 1,
+      isNewWallet: true,
+    };
+  });
+  return { ...common, report: emptyReport, events: [], trades };
 }
 
 /** Any event that comes through a channel. */

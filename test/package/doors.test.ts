@@ -55,7 +55,7 @@ describe("a door, as an ES module and as CommonJS, with no optional peers but it
 
   it("pairstream/react has its hooks", async () => {
     const folder = await compile({ folder: folders.react, programs: ["react"], resolution: "node16" });
-    const hooks = { useCandles: "function", useSnipers: "function" };
+    const hooks = { useCandles: "function", useSniperReport: "function", useSnipers: "function" };
     expect(await said(folder, "react")).toEqual([hooks, hooks]);
   });
 

@@ -12,9 +12,10 @@ import {
   type PauseOptions,
   pauseWhileHidden,
   type SniperEvent,
+  type SniperLook,
   type WatchOptions,
 } from "../../src/index.js";
-import { at, MINUTES, time, World } from "../world.js";
+import { at, MINUTES, PAIR, time, World } from "../world.js";
 import { BORN, contradictions, MINUTE, PauseStage, START, told, truth } from "./pause-stage.js";
 
 describe("pauseWhileHidden, of candles", () => {
@@ -271,6 +272,12 @@ describe("pauseWhileHidden, of candles", () => {
     expect(error).toMatchObject({ name: "AuthenticationError" });
   });
 
+  it("refuses to go on from a look that was kept", () => {
+    const source = pauseWhileHidden(clientSource(new World({ start: START }).client));
+    const known = { pairAddress: PAIR, report: emptyReport };
+    expect(() => source.snipers({ pairAddress: PAIR, known })).toThrow(/known/);
+  });
+
   it.each<[PauseOptions, string]>([
     [{ after: -1 }, "after"],
     [{ aftr: 1 } as PauseOptions, "aftr"],
@@ -338,5 +345,56 @@ describe("pauseWhileHidden, of snipers", () => {
     expect(events.at(-2)).toMatchObject({ type: "sold", initial: false });
     following.unsubscribe();
     expect(world.clock.pending).toBe(0);
+  });
+
+  it("tells looks that follow from those before the pause, and from one that was kept", async () => {
+    const stage = new PauseStage();
+    const { world, page, source } = stage;
+    for (const walletAddress of ["ann", "bob"]) {
+      world.swap(BORN + 1, 100, { walletAddress });
+      world.swap(BORN + 60_001, 100, { walletAddress, side: "sell" });
+    }
+    const options = { pairAddress: MINUTES.pairAddress, every: 10_000 };
+    const tell = (known?: SniperLook) => {
+      const looks: SniperLook[] = [];
+      const following = source
+        .sniperReport({ ...options, ...(known && { known }) })
+        .subscribe((look) => looks.push(look));
+      return { looks, following };
+    };
+    const brief = ({ initial, trades }: SniperLook) =>
+      [initial, ...trades.map(({ kind, walletAddress, side }) => `${walletAddress} ${kind} ${side}`)].join();
+    const { looks, following } = tell();
+    await stage.pass(1);
+    const kept = tell(looks[0]);
+    page.hide();
+    await stage.pass(5);
+    const asked = world.asked.length;
+    world.swap(world.clock.now() - 1_000, 50, { walletAddress: "ann", side: "sell" });
+    world.swaps.splice(2, 2);
+    await stage.pass(5);
+    expect(world.asked.length).toBe(asked);
+    page.show();
+    await stage.pass(2);
+    expect(looks.map(brief)).toEqual([
+      "true,ann made snipe,ann made sell,bob made snipe,bob made sell",
+      "false,ann made sell,bob taken-back snipe,bob taken-back sell",
+    ]);
+    expect(kept.looks.map(brief)).toEqual(["false", brief(looks[1]!)]);
+    page.hide();
+    await stage.pass(5);
+    page.show();
+    await stage.pass(1);
+    expect(looks).toHaveLength(2);
+    world.swap(world.clock.now() - 1_000, 50, { walletAddress: "ann", side: "sell" });
+    await stage.pass(1);
+    expect(looks.slice(2).map(brief)).toEqual(["false,ann made sell"]);
+    for (const one of [following, kept.following]) one.unsubscribe();
+    expect(world.clock.pending).toBe(0);
+  });
+
+  it("is refused at the call where the source would refuse it", () => {
+    const source = pauseWhileHidden(clientSource(new World({ start: START }).client));
+    expect(() => source.sniperReport({ pairAddress: "" })).toThrow(InvalidInputError);
   });
 });

@@ -1,4 +1,4 @@
-import { type Observable, type SchedulerAction, type SchedulerLike, Subscription } from "rxjs";
+import { merge, type Observable, type SchedulerAction, type SchedulerLike, Subscription } from "rxjs";
 import {
   type Client,
   type ClientOptions,
@@ -11,6 +11,7 @@ import {
   VirtualClock,
   watchCandles,
   watchFeedStatus,
+  watchSniperReport,
   watchSnipers,
 } from "../../src/index.js";
 import { createPairService, simulatedMarket, unsettled, withFaults } from "../../src/service/index.js";
@@ -240,7 +241,10 @@ export function busySession(seed: number): Session {
     { at: within(1_000, 30_000), act: subscribed("late", (client) => watchCandles(client, tens)) },
     {
       at: within(0, 10_000),
-      act: subscribed("snipers", (client) => watchSnipers(client, { pairAddress: PAIR, every: 7_000 })),
+      act: subscribed("snipers", (client) => {
+        const options = { pairAddress: PAIR, every: 7_000 };
+        return merge(watchSnipers(client, options), watchSniperReport(client, options));
+      }),
     },
     {
       at: within(5_000, 25_000),

@@ -14,9 +14,11 @@ import {
   replayCandles,
   resample,
   sma,
+  sniperTrades,
   VirtualClock,
   watchCandles,
   watchFeedStatus,
+  watchSniperReport,
   watchSnipers,
   withIndicators,
   withTimeframe,
@@ -33,14 +35,19 @@ import {
   findingText,
   indicatorEventOf,
   indicatorText,
+  lookOf,
+  lookText,
   sniperText,
   statusOf,
   statusText,
+  tradeText,
 } from "../documents/texts.js";
 import { at, MINUTES, PAIR, tradedCandle, World } from "../world.js";
 
 /** An operator as its diagram has it, and how what goes in and comes out is written there. */
 interface Written {
+  /** The label of what goes in. */
+  readonly given: string;
   readonly through: (events: Observable<never>) => Observable<string>;
   readonly read: (text: string) => never;
 }
@@ -49,8 +56,13 @@ function written<In, Out>(
   operator: OperatorFunction<In, Out>,
   read: (text: string) => In,
   write: (value: Out) => string,
+  given = "events",
 ): Written {
-  return { through: (events) => events.pipe(operator, map(write)), read: read as (text: string) => never };
+  return {
+    given,
+    through: (events) => events.pipe(operator, map(write)),
+    read: read as (text: string) => never,
+  };
 }
 
 type Lines = Readonly<Record<string, number>>;
@@ -72,14 +84,15 @@ const OPERATORS: Record<string, Written> = {
     indicatorEventOf,
     crossingText,
   ),
+  "sniperTrades()": written(sniperTrades(), lookOf, tradeText, "looks"),
 };
 
 describe("the marbles of operators", () => {
-  it.each(Object.entries(OPERATORS))("%s", (call, { through, read }) => {
-    const diagram = diagramOf(call, ["events"]);
+  it.each(Object.entries(OPERATORS))("%s", (call, { given, through, read }) => {
+    const diagram = diagramOf(call, [given]);
     const scheduler = new TestScheduler((actual, expected) => expect(actual).toEqual(expected));
     scheduler.run(({ cold, expectObservable }) => {
-      const events = cold(diagram.line("events"), diagram.values("events", read));
+      const events = cold(diagram.line(given), diagram.values(given, read));
       const results = diagram.values(call, (meaning) => meaning);
       expectObservable(through(events)).toBe(diagram.line(call), results);
     });
@@ -132,6 +145,19 @@ const START = at("12:00:00");
 /** The instant at which a frame begins. */
 const instantOf = (diagram: Diagram, frame: number) => START + frame * diagram.frame;
 
+/** A world with the swaps of a diagram. */
+function snipedWorld(diagram: Diagram): World {
+  const world = new World({ start: START });
+  for (const { frame, what } of diagram.happenings("swaps")) {
+    const [, walletAddress, side] = /^(\w+) (buy|sell)s$/.exec(what)!;
+    world.swap(instantOf(diagram, frame), 5, {
+      walletAddress: walletAddress!,
+      side: side as "buy" | "sell",
+    });
+  }
+  return world;
+}
+
 const STREAMS: Record<string, Played> = {
   "watchCandles(client, { …, every: 30_000 })": {
     given: ["swaps"],
@@ -177,17 +203,18 @@ const STREAMS: Record<string, Played> = {
       return seen;
     },
   },
+  "watchSniperReport(client, …)": {
+    given: ["swaps"],
+    play: (diagram) => {
+      const world = snipedWorld(diagram);
+      const looks = watchSniperReport(world.client, { pairAddress: PAIR });
+      return play(diagram, looks.pipe(map(lookText)), world.clock);
+    },
+  },
   "watchSnipers(client, …)": {
     given: ["swaps"],
     play: (diagram) => {
-      const world = new World({ start: START });
-      for (const { frame, what } of diagram.happenings("swaps")) {
-        const [, walletAddress, side] = /^(\w+) (buy|sell)s$/.exec(what)!;
-        world.swap(instantOf(diagram, frame), 5, {
-          walletAddress: walletAddress!,
-          side: side as "buy" | "sell",
-        });
-      }
+      const world = snipedWorld(diagram);
       const events = watchSnipers(world.client, { pairAddress: PAIR });
       return play(diagram, events.pipe(map(sniperText)), world.clock);
     },

@@ -9,14 +9,13 @@ import {
 } from "../../src/contract/model.js";
 import {
   APART,
-  applySniperEvent,
-  emptyReport,
   emptySniperBook,
   readReport,
   type SniperBook,
   type SniperRead,
   snapshot,
 } from "../../src/snipers/diff.js";
+import { applySniperEvent, emptyReport } from "../../src/snipers/event.js";
 
 // Few addresses, hashes, places and totals, so that everything comes, goes, moves and meets often.
 const ADDRESSES = ["a", "b", "c", "d"];

@@ -2,15 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { Sniper, SniperReport, SniperTransaction } from "../../src/contract/model.js";
 import {
   APART,
-  applySniperEvent,
-  emptyReport,
   emptySniperBook,
   readReport,
   type SniperBook,
-  type SniperEvent,
   type SniperRead,
   snapshot,
 } from "../../src/snipers/diff.js";
+import { applySniperEvent, emptyReport, type SniperEvent } from "../../src/snipers/event.js";
 import { walletOf } from "./wallets.js";
 
 const PAIR = "pair";

@@ -1,5 +1,5 @@
 import { SNIPER_TOTALS, type Sniper, type SniperTotal } from "../../src/contract/model.js";
-import type { SniperEvent } from "../../src/snipers/diff.js";
+import type { SniperEvent } from "../../src/snipers/event.js";
 
 /** A wallet without transactions whose totals are all zero, but for the parts that are given. */
 export function walletOf(walletAddress: string, parts: Partial<Sniper> = {}): Sniper {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { applySniperEvent, type SniperEvent, type SniperReport, watchSnipers } from "../../src/index.js";
-import { emptyReport } from "../../src/snipers/diff.js";
+import { emptyReport } from "../../src/snipers/event.js";
 import { answered, at, PAIR, World, withRows } from "../world.js";
 import { walletAddressOf } from "./wallets.js";
 

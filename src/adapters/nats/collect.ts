@@ -4,6 +4,7 @@ import { type Client, coreOf } from "../../client/core.js";
 import { checkNumber, LONGEST_DELAY } from "../../contract/input.js";
 import { checkNames } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
+import { refuseKnown } from "../../snipers/known.js";
 import { checkSniperWatch } from "../../snipers/watch.js";
 import type { CollectorActivity } from "./activity.js";
 import { Collector } from "./collector.js";
@@ -175,7 +176,10 @@ function checkFeeds(name: string, feeds: readonly CollectedWatch[]) {
 
 function checkFeed(name: string, watch: CollectedWatch): FeedSubjects {
   const isSnipers = typeof watch === "object" && watch !== null && !("timeframe" in watch);
-  if (isSnipers) return sniperSubjects(name, checkSniperWatch(watch).query);
+  if (isSnipers) {
+    refuseKnown(watch, "in a feed of a collector");
+    return sniperSubjects(name, checkSniperWatch(watch).query);
+  }
   const { series, fillGaps } = checkWatch(watch);
   if (fillGaps) {
     const allowed =

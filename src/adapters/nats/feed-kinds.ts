@@ -6,7 +6,7 @@ import { type Client, coreOf } from "../../client/core.js";
 import { serviceTime } from "../../client/service-clock.js";
 import type { Series, Sniper } from "../../contract/model.js";
 import { type FeedStatus, watchFeedStatus } from "../../feed-status.js";
-import type { SniperEvent } from "../../snipers/diff.js";
+import type { SniperEvent } from "../../snipers/event.js";
 import { checkSniperWatch, type SniperWatch, watchSnipers } from "../../snipers/watch.js";
 import { dueOf } from "../wire/due.js";
 import { addressOf, foldWallet } from "../wire/wallets.js";

@@ -4,7 +4,7 @@ import { checkNumber } from "../../contract/input.js";
 import type { Series, Sniper, SniperQuery } from "../../contract/model.js";
 import { InvalidInputError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
-import type { SniperEvent } from "../../snipers/diff.js";
+import type { SniperEvent } from "../../snipers/event.js";
 import { offerCandle, offerSniper } from "./feed-kinds.js";
 import { Lanes, MESSAGES_AT_ONCE } from "./lanes.js";
 import { answerForLife } from "./liveness.js";

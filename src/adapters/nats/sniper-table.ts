@@ -1,4 +1,4 @@
-import type { SniperEvent } from "../../snipers/diff.js";
+import type { SniperEvent } from "../../snipers/event.js";
 import { walletChanges } from "../wire/wallets.js";
 import { REREAD } from "./consumer.js";
 import type { StatusRecord, WalletRecord } from "./message.js";

@@ -22,7 +22,7 @@ import {
 import type { DateLike, Series, SniperQuery, WeekStart } from "../../contract/model.js";
 import { NetworkError } from "../../errors.js";
 import { type FeedStatus, isSameStatus } from "../../feed-status.js";
-import type { SniperEvent } from "../../snipers/diff.js";
+import type { SniperEvent } from "../../snipers/event.js";
 import { intervalsOf } from "../../timeframe.js";
 import { CandleTable, type TableStart } from "./candle-table.js";
 import type { StreamSignal } from "./consumer.js";

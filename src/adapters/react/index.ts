@@ -6,4 +6,5 @@
 "use client";
 
 export { type CandlesState, type CandlesView, useCandles } from "./use-candles.js";
+export { type SniperReportState, useSniperReport } from "./use-sniper-report.js";
 export { type SnipersState, useSnipers } from "./use-snipers.js";

@@ -1,12 +1,13 @@
 import { useMemo, useSyncExternalStore } from "react";
-import { Subscription } from "rxjs";
+import { map } from "rxjs";
 import type { SniperReport } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
-import { applySniperEvent, emptyReport } from "../../snipers/diff.js";
+import { applySniperEvent, emptyReport } from "../../snipers/event.js";
+import { refuseKnown } from "../../snipers/known.js";
 import type { SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
-import { type Follow, type Lease, lease, storesOf } from "./shared-store.js";
-import { asError, STARTING } from "./stream-state.js";
+import { type Lease, lease, storesOf } from "./shared-store.js";
+import { followChanges, STARTING } from "./stream-state.js";
 import { valueKey } from "./value-key.js";
 
 /** The snipers of a pair as of the last frame; frozen. */
@@ -47,28 +48,14 @@ export function useSnipers(source: PairSource, options: SniperWatch): SnipersSta
 }
 
 function snipersLease(source: PairSource, options: SniperWatch): Lease<SnipersState> {
+  refuseKnown(options, "in a hook, which shows all that is there");
   // Both check the options, and do nothing else until they are subscribed to.
   const [events, statuses] = [source.snipers(options), source.status(options)];
-  const follow: Follow<SnipersState> = (publish, fail) => {
-    let state = EMPTY;
-    const all = new Subscription();
-    const become = (change: Partial<SnipersState>) => {
-      state = Object.freeze({ ...state, ...change });
-      publish(() => state);
-    };
-    const end = (thrown: unknown) => {
-      all.unsubscribe();
-      fail();
-      become({ error: asError(thrown) });
-    };
-    all.add(
-      events.subscribe({
-        next: (event) => become({ report: applySniperEvent(state.report, event) }),
-        error: end,
-      }),
-    );
-    if (!all.closed) all.add(statuses.subscribe({ next: (status) => become({ status }), error: end }));
-    return all;
-  };
+  const follow = followChanges(EMPTY, [
+    events.pipe(
+      map((event) => ({ report }) => ({ report: applySniperEvent(report, event) })),
+    ),
+    statuses.pipe(map((status) => () => ({ status }))),
+  ]);
   return lease(storesOf<SnipersState>(source), `snipers ${valueKey(options)}`, EMPTY, follow);
 }

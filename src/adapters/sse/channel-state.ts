@@ -2,7 +2,9 @@ import type { CandleEvent, CandleStatus } from "../../candles/event.js";
 import { isSame } from "../../candles/event.js";
 import type { Candle, Series, Sniper } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
-import type { SniperEvent } from "../../snipers/diff.js";
+import type { SniperEvent } from "../../snipers/event.js";
+import type { SniperLook } from "../../snipers/look.js";
+import type { ReportHead } from "../../snipers/view.js";
 import { toWireError } from "../wire/error.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import { addressOf, foldWallet, isNews, walletChanges } from "../wire/wallets.js";
@@ -38,7 +40,13 @@ export interface ChannelSettings {
   now(): number;
 }
 
-type ChannelEntry = ChannelCandle | SniperEntry | (Message & { readonly kind: "settled" | "status" });
+type ChannelEntry = ChannelCandle | SniperEntry | SettledEntry | (Message & { readonly kind: "status" });
+
+interface SettledEntry extends Message {
+  readonly kind: "settled";
+  /** Identifies the series or the pair among all of the channel. */
+  readonly key: string;
+}
 
 interface ChannelCandle extends Message {
   readonly kind: "candle";
@@ -79,6 +87,8 @@ interface PairState {
   observedAt: number;
   /** Whether its first report has been delivered. */
   isSettled: boolean;
+  /** What the last look says of the pair itself; absent where there are no looks. */
+  head?: ReportHead;
 }
 
 const READY: Message = { text: writeMessage("ready", {}) };
@@ -177,8 +187,23 @@ export class ChannelState {
     const pair = this.#pairs.get(pairAddress);
     if (pair === undefined || pair.isSettled) return;
     pair.isSettled = true;
-    const { observedAt } = pair;
-    this.#log.append({ kind: "settled", text: writeMessage("settled", { pairAddress, observedAt }) });
+    this.#appendSettled(pair);
+  }
+
+  /** Takes all that a look tells, as its events do, and marks its end. */
+  takeLook({ pairAddress, report, events, observedAt }: SniperLook): void {
+    const pair = this.#pairOf({ pairAddress, observedAt });
+    for (const event of events) this.#foldSniper(pair, event);
+    const { blockNumber, blockTimestamp, transactionHash } = report;
+    pair.head = { blockNumber, blockTimestamp, transactionHash };
+    pair.observedAt = observedAt;
+    pair.isSettled = true;
+    this.#appendSettled(pair);
+  }
+
+  #appendSettled({ pairAddress, observedAt, head }: PairState): void {
+    const text = writeMessage("settled", { pairAddress, observedAt, head });
+    this.#log.append({ kind: "settled", key: pairAddress, text });
   }
 
   takeStatus(status: FeedStatus): void {
@@ -257,7 +282,7 @@ export class ChannelState {
   #conflate(entries: readonly ChannelEntry[]): Message[] {
     const candles = new Map<string, ChannelCandle>();
     const wallets = new Map<PairState, Map<string, Message>>();
-    const settled: Message[] = [];
+    const settled = new Map<string, Message>();
     let status: Message | undefined;
     for (const entry of entries) {
       switch (entry.kind) {
@@ -274,7 +299,7 @@ export class ChannelState {
           break;
         }
         case "settled":
-          settled.push(entry);
+          settled.set(entry.key, entry);
           break;
         case "status":
           status = entry;
@@ -284,7 +309,7 @@ export class ChannelState {
     return [
       ...[...candles.values()].sort((a, b) => a.timestamp - b.timestamp),
       ...[...wallets.values()].flatMap((ofPair) => [...ofPair.values()]),
-      ...settled,
+      ...settled.values(),
       ...oneOrNone(status),
     ];
   }
@@ -296,7 +321,9 @@ export class ChannelState {
       series: series.map(({ series, table, observedAt, isSettled }) => {
         return { series, after: table.after ?? null, observedAt, isSettled };
       }),
-      pairs: pairs.map(({ pairAddress, observedAt, isSettled }) => ({ pairAddress, observedAt, isSettled })),
+      pairs: pairs.map(({ pairAddress, observedAt, isSettled, head }) => {
+        return { pairAddress, observedAt, isSettled, head };
+      }),
     });
     return [
       { text: opening },
@@ -337,10 +364,11 @@ export class ChannelState {
     if (state.isSettled) return;
     state.isSettled = true;
     const { series, observedAt } = state;
-    this.#log.append({ kind: "settled", text: writeMessage("settled", { series, observedAt }) });
+    const text = writeMessage("settled", { series, observedAt });
+    this.#log.append({ kind: "settled", key: state.key, text });
   }
 
-  #pairOf({ pairAddress, observedAt }: SniperEvent): PairState {
+  #pairOf({ pairAddress, observedAt }: Pick<SniperEvent, "pairAddress" | "observedAt">): PairState {
     const known = this.#pairs.get(pairAddress);
     if (known !== undefined) return known;
     const state: PairState = { pairAddress, wallets: new Map(), observedAt, isSettled: false };

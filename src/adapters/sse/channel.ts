@@ -1,5 +1,6 @@
 import { EMPTY, merge, type Observable, Subscription, tap } from "rxjs";
 import { type Closing, closing } from "../../closing.js";
+import type { SniperLook } from "../../snipers/look.js";
 import { ChannelState } from "./channel-state.js";
 import { Connections } from "./connections.js";
 import { checkChannelOptions, type EventChannelOptions } from "./options.js";
@@ -76,10 +77,14 @@ export interface WatchedChannel {
   close(): void;
 }
 
-/** `patience`: after how many heartbeats a receiver that does not read is left; default: it never is. */
+/**
+ * `looks`: takes the place of the events of snipers. `patience`: after how many heartbeats a receiver that does not read is
+ * left; default: it never is.
+ */
 export function openChannel(
   options: EventChannelOptions,
   patience = Number.POSITIVE_INFINITY,
+  looks?: Observable<SniperLook>,
 ): WatchedChannel {
   const { candles, snipers, status, scheduler, ...rest } = checkChannelOptions(options);
   const connections = new Connections(scheduler, { heartbeat: rest.heartbeat, retry: RETRY, patience });
@@ -115,6 +120,7 @@ export function openChannel(
       taken(snipers, (event) => {
         if (started.takeSniper(event)) settleLater(event.pairAddress);
       }),
+      taken(looks, (look) => started.takeLook(look)),
       taken(status, (event) => started.takeStatus(event)),
     );
     streams.add(

@@ -1,6 +1,6 @@
 import type { CandleEvent } from "../../candles/event.js";
 import type { FeedStatus } from "../../feed-status.js";
-import type { SniperEvent } from "../../snipers/diff.js";
+import type { SniperEvent } from "../../snipers/event.js";
 
 /**
  * An event of a channel: one of `watchCandles`, `watchSnipers` or `watchFeedStatus`.

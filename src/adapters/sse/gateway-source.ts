@@ -11,16 +11,19 @@ import {
   switchMap,
   tap,
 } from "rxjs";
+import type { CandleEvent } from "../../candles/event.js";
 import { type CandleWatch, checkWatch, WATCH_NAMES, type WatchOptions } from "../../candles/options.js";
 import type { Series } from "../../contract/model.js";
 import { SERIES_NAMES } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
+import type { SniperEvent } from "../../snipers/event.js";
+import { refuseKnown } from "../../snipers/known.js";
+import type { SniperLook } from "../../snipers/look.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
-import { type ChannelEvent, isCandleEvent, isFeedStatus, isSniperEvent } from "./events.js";
 import { readGatewayHistory } from "./history-request.js";
-import { STARTING, type StartRule } from "./mirror.js";
+import { type MirrorEvent, type MirrorRules, STARTING, type StartRule } from "./mirror.js";
 import { checkReceiverOptions, type GatewayFetch, type GatewaySourceOptions } from "./options.js";
 import { receiverOf } from "./receiver.js";
 
@@ -29,7 +32,8 @@ import { receiverOf } from "./receiver.js";
  * gives, over HTTP.
  *
  * `url` is the address of the gateway, without query; in a page it may be relative. Each subscription has its own
- * connection, but a status shares that of candles or snipers with the same options. A lost connection is opened again, as
+ * connection, but a status shares that of candles or snipers with the same options. Looks at snipers are those of the
+ * gateway's client; `snipers` tells what these change. A lost connection is opened again, as
  * `fromServerSentEvents` says. An option that the gateway refuses is an `InvalidInputError`, which names it. Another refusal
  * is an `HttpError`, a `RateLimitError` or an `AuthenticationError`: its message is the gateway's sentence, its `body` the
  * gateway's JSON. An error of the service behind it has its own class, and no body. Needs the package
@@ -51,18 +55,23 @@ import { receiverOf } from "./receiver.js";
 export function gatewaySource(url: string | URL, options: GatewaySourceOptions = {}): PairSource {
   const checked = checkReceiverOptions<GatewayFetch>(url, options);
   const base = baseOf(checked.url);
-  const receive = (address: string, startAt?: StartRule) =>
-    receiverOf({ ...checked, url: base + address }, startAt);
+  const receive = (address: string, rules?: MirrorRules) =>
+    receiverOf({ ...checked, url: base + address }, rules);
   const connections = new Connected();
   return Object.freeze<PairSource>({
     candles: (asked) => {
       const watch = checkWatch(asked);
       const address = candlesAddress(asked, watch);
-      return connections.shown(address, receive(address, startOf(watch))).pipe(filter(isCandleEvent));
+      return connections.shown(address, receive(address, { startAt: startOf(watch) })).pipe(filter(isCandle));
     },
     snipers: (asked) => {
       const address = snipersAddress(asked);
-      return connections.shown(address, receive(address)).pipe(filter(isSniperEvent));
+      return connections.shown(address, receive(address)).pipe(filter(isSniper));
+    },
+    sniperReport: (asked) => {
+      const address = snipersAddress(asked);
+      const { query } = checkSniperWatch(asked);
+      return connections.shown(address, receive(address, { looksOf: query })).pipe(filter(isLook));
     },
     status: (asked) => {
       const isOfCandles = isCandleWatch(asked);
@@ -74,6 +83,11 @@ export function gatewaySource(url: string | URL, options: GatewaySourceOptions =
   });
 }
 
+const isCandle = (event: MirrorEvent): event is CandleEvent => "series" in event;
+const isStatus = (event: MirrorEvent): event is FeedStatus => "state" in event;
+const isLook = (event: MirrorEvent): event is SniperLook => "report" in event;
+const isSniper = (event: MirrorEvent): event is SniperEvent => "pairAddress" in event && !isLook(event);
+
 type Statuses = ReplaySubject<FeedStatus>;
 
 /** The connections that are open for events, by address: a status listens to one of them where there is one. */
@@ -81,7 +95,7 @@ class Connected {
   readonly #open = new Map<string, BehaviorSubject<readonly Statuses[]>>();
 
   /** The same events; while somebody listens, a status of that address needs no connection of its own. */
-  shown(address: string, events: Observable<ChannelEvent>): Observable<ChannelEvent> {
+  shown(address: string, events: Observable<MirrorEvent>): Observable<MirrorEvent> {
     return defer(() => {
       const statuses: Statuses = new ReplaySubject(1);
       const open = this.#at(address);
@@ -89,7 +103,7 @@ class Connected {
       return events.pipe(
         tap({
           next: (event) => {
-            if (isFeedStatus(event)) statuses.next(event);
+            if (isStatus(event)) statuses.next(event);
           },
           error: (error) => statuses.error(error),
         }),
@@ -102,12 +116,12 @@ class Connected {
   }
 
   /** The status at an address; `own`: the events of a connection of its own, for as long as there is no other. */
-  statusOf(address: string, own: Observable<ChannelEvent>): Observable<FeedStatus> {
+  statusOf(address: string, own: Observable<MirrorEvent>): Observable<FeedStatus> {
     return defer(() =>
       this.#at(address).pipe(
         map(([first]) => first),
         distinctUntilChanged(),
-        switchMap((statuses) => statuses ?? own.pipe(filter(isFeedStatus))),
+        switchMap((statuses) => statuses ?? own.pipe(filter(isStatus))),
         startWith(STARTING),
         distinctUntilChanged(isSameStatus),
         finalize(() => this.#tidy(address)),
@@ -148,6 +162,10 @@ function candlesAddress(asked: Series & WatchOptions, { since }: CandleWatch): s
 
 function snipersAddress(asked: SniperWatch): string {
   checkSniperWatch(asked);
+  refuseKnown(asked, "at a gateway");
+  if (asked.missingPace !== undefined) {
+    throw new InvalidInputError("missingPace", "nothing at a gateway, which chooses it", "is given");
+  }
   const names = ["pairAddress", "blocksAfterCreation", "every", "whenMissing"] as const;
   return `/snipers?${queryOf(names.map((name) => [name, asked[name]] as const))}`;
 }

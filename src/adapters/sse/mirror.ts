@@ -1,10 +1,12 @@
 import type { Candle } from "../../contract/model.js";
 import { type AnyPairstreamError, ContractError, PairstreamError } from "../../errors.js";
 import { type FeedStatus, isSameStatus } from "../../feed-status.js";
+import type { SniperLook, SniperQueried } from "../../snipers/look.js";
+import type { ReportHead } from "../../snipers/view.js";
 import { fromWireError } from "../wire/error.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import { CandleMirror } from "./candle-mirror.js";
-import { type ChannelEvent, isCandleEvent } from "./events.js";
+import type { ChannelEvent } from "./events.js";
 import { SniperMirror } from "./sniper-mirror.js";
 import {
   type CandleMessage,
@@ -23,9 +25,16 @@ export interface ParsedMessage {
   readonly data: string;
 }
 
+/** What a subscriber gets: the events of the channel, and looks if it has asked for them. */
+export type MirrorEvent = ChannelEvent | SniperLook;
+
+export function isChannelEvent(event: MirrorEvent): event is ChannelEvent {
+  return !("report" in event);
+}
+
 /** The result of some messages. */
 export interface Turn {
-  readonly events: readonly ChannelEvent[];
+  readonly events: readonly MirrorEvent[];
   /** Whether nothing more will come, with the error if that is the reason. */
   readonly isOver: boolean;
   readonly error?: PairstreamError;
@@ -36,6 +45,14 @@ export interface Turn {
  * is complete. `now`: the service's clock.
  */
 export type StartRule = (candles: readonly Candle[], now: number) => number;
+
+/** What one subscriber asks of a mirror besides the events. */
+export interface MirrorRules {
+  /** Where what is told begins; default: with all that the channel has. */
+  readonly startAt?: StartRule | undefined;
+  /** The snipers of which looks are told. */
+  readonly looksOf?: SniperQueried | undefined;
+}
 
 export const STARTING: FeedStatus = Object.freeze({ state: "starting", failures: 0 });
 const LIVE: FeedStatus = Object.freeze({ state: "live", failures: 0 });
@@ -71,12 +88,13 @@ export class Mirror {
   /** The receiver's own clock. */
   #now = 0;
   readonly #startAt: StartRule;
+  readonly #looksOf: SniperQueried | undefined;
   /** No older candle is told; `undefined` until the first state has come. */
   #start: number | undefined;
 
-  /** `startAt`: where what is told begins; default: with all that the channel has. */
-  constructor(startAt: StartRule = () => Number.NEGATIVE_INFINITY) {
+  constructor({ startAt = () => Number.NEGATIVE_INFINITY, looksOf }: MirrorRules = {}) {
     this.#startAt = startAt;
+    this.#looksOf = looksOf;
   }
 
   /** The id after which the next connection asks to go on. */
@@ -113,7 +131,7 @@ export class Mirror {
   /** Takes messages that have come by `now` on the receiver's own clock. */
   take(messages: readonly ParsedMessage[], now: number): Turn {
     this.#now = now;
-    const events: ChannelEvent[] = [];
+    const events: MirrorEvent[] = [];
     try {
       for (const { id, event, data } of messages) {
         const message = readMessage(event, data);
@@ -129,11 +147,11 @@ export class Mirror {
     }
   }
 
-  #isTold(event: ChannelEvent): boolean {
-    return !isCandleEvent(event) || event.candle.timestamp >= (this.#start ?? Number.NEGATIVE_INFINITY);
+  #isTold(event: MirrorEvent): boolean {
+    return !("series" in event) || event.candle.timestamp >= (this.#start ?? Number.NEGATIVE_INFINITY);
   }
 
-  #takeOne(message: ChannelMessage): readonly ChannelEvent[] {
+  #takeOne(message: ChannelMessage): readonly MirrorEvent[] {
     if (message.name === "hello") return this.#open(message.data);
     if (this.#hello === undefined)
       throw new ContractError([], `a message "${message.name}" came before hello`);
@@ -163,7 +181,7 @@ export class Mirror {
         const { observedAt } = data;
         return "series" in data
           ? this.#seriesOf(data, keep).settle(observedAt)
-          : this.#pairOf(data).settle(observedAt);
+          : [...this.#pairOf(data).settle(observedAt), ...this.#lookAt(data)];
       }
       case "status":
         this.#status = readStatus(message.data);
@@ -186,9 +204,9 @@ export class Mirror {
     return [];
   }
 
-  #getReady(hello: DataOf<"hello">): readonly ChannelEvent[] {
+  #getReady(hello: DataOf<"hello">): readonly MirrorEvent[] {
     const snapshot = this.#snapshot;
-    const events: ChannelEvent[] = [];
+    const events: MirrorEvent[] = [];
     if (snapshot !== undefined) {
       this.#start ??= this.#startOf(snapshot, hello);
       const isForeign = hello.channel !== this.#channel;
@@ -212,7 +230,14 @@ export class Mirror {
     );
   }
 
-  #adopt({ places, candles, wallets }: Snapshot, keep: number, isForeign: boolean): readonly ChannelEvent[] {
+  /** A look, if looks are told and this one is of them. */
+  #lookAt(place: LookEnd): readonly SniperLook[] {
+    const query = this.#looksOf;
+    if (query?.pairAddress !== place.pairAddress) return [];
+    return this.#pairOf(place).look(query, place.head, place.observedAt);
+  }
+
+  #adopt({ places, candles, wallets }: Snapshot, keep: number, isForeign: boolean): readonly MirrorEvent[] {
     for (const mirror of this.#series.values()) mirror.restart(keep, isForeign);
     for (const mirror of this.#pairs.values()) mirror.restart();
     const ofSeries = groupBy(candles, ({ series }) => seriesKeyOf(series));
@@ -221,10 +246,19 @@ export class Mirror {
       ...places.series.flatMap((place) =>
         this.#seriesOf(place, keep).adopt(ofSeries.get(seriesKeyOf(place.series)) ?? [], place),
       ),
-      ...places.pairs.flatMap((place) =>
-        this.#pairOf(place).adopt(ofPair.get(place.pairAddress) ?? [], place),
-      ),
+      ...places.pairs.flatMap((place) => [
+        ...this.#pairOf(place).adopt(ofPair.get(place.pairAddress) ?? [], place),
+        // Reports that have changed nothing since are told by the status alone.
+        ...(place.isSettled
+          ? this.#lookAt({ ...place, observedAt: Math.max(place.observedAt, this.#lastReportAt) })
+          : []),
+      ]),
     ];
+  }
+
+  /** When the last report was made of which this connection has told. */
+  get #lastReportAt(): number {
+    return (this.#isStatusNew ? this.#status?.coveredUntil : undefined) ?? Number.NEGATIVE_INFINITY;
   }
 
   #tell(status: FeedStatus): readonly FeedStatus[] {
@@ -245,6 +279,13 @@ export class Mirror {
     this.#pairs.set(pairAddress, mirror);
     return mirror;
   }
+}
+
+/** Where a look ends. */
+interface LookEnd {
+  readonly pairAddress: string;
+  readonly observedAt: number;
+  readonly head?: ReportHead | undefined;
 }
 
 interface Snapshot {

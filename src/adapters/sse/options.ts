@@ -4,7 +4,7 @@ import { checkNumber, LONGEST_DELAY } from "../../contract/input.js";
 import { checkNames, namesOf } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
-import type { SniperEvent } from "../../snipers/diff.js";
+import type { SniperEvent } from "../../snipers/event.js";
 
 /** The options of `createEventChannel`. At least one of the three streams is needed. */
 export interface EventChannelOptions {

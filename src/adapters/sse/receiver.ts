@@ -1,4 +1,4 @@
-import { concatAll, defer, finalize, from, type Observable } from "rxjs";
+import { concatAll, defer, filter, finalize, from, type Observable } from "rxjs";
 import { sleepUntil } from "../../client/timers.js";
 import {
   ContractError,
@@ -9,7 +9,7 @@ import {
 } from "../../errors.js";
 import type { ChannelEvent } from "./events.js";
 import { type CreateParser, Link } from "./link.js";
-import { Mirror, type StartRule } from "./mirror.js";
+import { isChannelEvent, Mirror, type MirrorEvent, type MirrorRules } from "./mirror.js";
 import { checkReceiverOptions, type ReceiverOptions, type ServerSentEventsOptions } from "./options.js";
 
 /** The shortest, the first and the longest wait before a connection is tried again, in ms. */
@@ -62,14 +62,14 @@ export function fromServerSentEvents(
   url: string | URL,
   options: ServerSentEventsOptions = {},
 ): Observable<ChannelEvent> {
-  return receiverOf(checkReceiverOptions(url, options));
+  return receiverOf(checkReceiverOptions(url, options)).pipe(filter(isChannelEvent));
 }
 
-/** What `fromServerSentEvents` gives, its input checked. `startAt`: where what is told begins. */
-export function receiverOf(checked: ReceiverOptions, startAt?: StartRule): Observable<ChannelEvent> {
+/** What `fromServerSentEvents` gives, its input checked, and what `rules` ask for besides. */
+export function receiverOf(checked: ReceiverOptions, rules?: MirrorRules): Observable<MirrorEvent> {
   return defer(() => {
     const abort = new AbortController();
-    return from(receive(checked, startAt, abort.signal)).pipe(
+    return from(receive(checked, rules, abort.signal)).pipe(
       concatAll(),
       finalize(() => abort.abort()),
     );
@@ -78,12 +78,12 @@ export function receiverOf(checked: ReceiverOptions, startAt?: StartRule): Obser
 
 async function* receive(
   options: ReceiverOptions,
-  startAt: StartRule | undefined,
+  rules: MirrorRules | undefined,
   signal: AbortSignal,
-): AsyncGenerator<readonly ChannelEvent[]> {
+): AsyncGenerator<readonly MirrorEvent[]> {
   const { scheduler } = options;
   const createParser = await loadParser();
-  const mirror = new Mirror(startAt);
+  const mirror = new Mirror(rules);
   let hasOpened = false;
   let firstWait = FIRST_WAIT;
   /** How many connections in a row did not last. */

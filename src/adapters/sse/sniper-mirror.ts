@@ -1,5 +1,9 @@
 import type { Sniper } from "../../contract/model.js";
-import type { SniperEvent } from "../../snipers/diff.js";
+import { ContractError } from "../../errors.js";
+import type { SniperEvent } from "../../snipers/event.js";
+import { lookAt, type SniperLook, type SniperQueried, type ToldLook } from "../../snipers/look.js";
+import { ascending } from "../../snipers/transactions.js";
+import type { ReportHead } from "../../snipers/view.js";
 import { addressOf, foldWallet, isNews, walletChanges } from "../wire/wallets.js";
 import type { DataOf, WalletMessage } from "./wire.js";
 
@@ -11,6 +15,8 @@ export class SniperMirror {
   readonly #stale = new Set<string>();
   /** Whether a first report is complete. */
   #isKnown = false;
+  /** The last look that was told. */
+  #told: ToldLook | undefined;
 
   constructor(pairAddress: string) {
     this.#pairAddress = pairAddress;
@@ -48,6 +54,16 @@ export class SniperMirror {
   ): readonly SniperEvent[] {
     const events = messages.flatMap((message) => this.takeWallet(message));
     return isSettled ? [...events, ...this.settle(observedAt)] : events;
+  }
+
+  /** What has changed since the last look, as one; none if that is nothing. Throws a `ContractError` without a `head`. */
+  look(query: SniperQueried, head: ReportHead | undefined, observedAt: number): readonly SniperLook[] {
+    if (head === undefined)
+      throw new ContractError(["settled", "head"], "missing, so the other side tells no looks");
+    const before = this.#told;
+    const wallets = new Map([...this.#wallets].sort(([a], [b]) => ascending(a, b)));
+    this.#told = lookAt(before, { wallets, head, observedAt }, query);
+    return this.#told === before ? [] : [this.#told.look];
   }
 
   #become(address: string, wallet: Sniper | undefined, observedAt: number): readonly SniperEvent[] {

@@ -12,10 +12,10 @@ import { shortened } from "../../contract/quote.js";
 import { frozen, listOf, name as text } from "../../contract/schemas.js";
 import { ContractError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
-import type { SniperEvent } from "../../snipers/diff.js";
+import type { SniperEvent } from "../../snipers/event.js";
 import { dueOf } from "../wire/due.js";
 import { fromWireError, toWireError, wireError } from "../wire/error.js";
-import { candle, transaction, wallet } from "../wire/model.js";
+import { candle, reportHead, transaction, wallet } from "../wire/model.js";
 import { readWire } from "../wire/read.js";
 
 /** Raised with every change that an older receiver would misread. */
@@ -102,10 +102,13 @@ const SCHEMAS = {
     walletAddress: text,
     wallet: z.nullable(wallet),
   }),
-  /** The history of a series, or the first report about a pair, is complete. */
+  /**
+   * The history of a series, or a report about a pair, is complete. With `head`, what a report says of the pair itself, it ends
+   * each look; without one it ends the first report alone.
+   */
   settled: z.union([
     z.object({ series, observedAt: z.number() }),
-    z.object({ pairAddress: text, observedAt: z.number() }),
+    z.object({ pairAddress: text, observedAt: z.number(), head: z.optional(reportHead) }),
   ]),
   status,
   /** Begins the whole state, which is all messages from here to `ready`. */
@@ -119,7 +122,14 @@ const SCHEMAS = {
         isSettled: z.boolean(),
       }),
     ),
-    pairs: listOf(z.object({ pairAddress: text, observedAt: z.number(), isSettled: z.boolean() })),
+    pairs: listOf(
+      z.object({
+        pairAddress: text,
+        observedAt: z.number(),
+        isSettled: z.boolean(),
+        head: z.optional(reportHead),
+      }),
+    ),
   }),
   /** The receiver now has the channel's state. */
   ready: z.object({}),

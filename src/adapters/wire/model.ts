@@ -30,6 +30,11 @@ const totals = Object.fromEntries(SNIPER_TOTALS.map((one) => [one, total])) as R
   typeof total
 >;
 
+/** What a report says of the pair itself, between two processes. */
+export const reportHead = frozen(
+  z.object({ blockNumber: total, blockTimestamp: total, transactionHash: z.nullable(z.string()) }),
+);
+
 /** A `Sniper` between two processes. */
 export const wallet = frozen(
   z.object({

@@ -4,13 +4,8 @@ import {
   type SniperReport,
   type SniperTransaction,
 } from "../../contract/model.js";
-import {
-  applySniperEvent,
-  bookOfAbsent,
-  emptyReport,
-  readReport,
-  type SniperEvent,
-} from "../../snipers/diff.js";
+import { bookOfAbsent, readReport } from "../../snipers/diff.js";
+import { applySniperEvent, emptyReport, type SniperEvent } from "../../snipers/event.js";
 
 /** The address of an event's wallet. */
 export function addressOf(event: SniperEvent): string {

@@ -1,4 +1,4 @@
-import { randomNumbers } from "../random.js";
+import { mix, randomNumbers } from "../random.js";
 import { BLOCK, CHUNK, type Path } from "./path.js";
 
 /** A planned swap of a sniper, counted from the pair's creation. */
@@ -10,24 +10,60 @@ export interface PlannedSwap {
   readonly side: "buy" | "sell";
   readonly tokens: number;
   readonly usd: number;
+  /** Whether it is a bundle's. */
+  readonly isBundled?: true;
 }
 
 const MINUTES = 60_000 / BLOCK;
+/** What the wallets of a bundle leave of their tokens: it is not worth the fee of a sale. */
+const DUST = 2e-7;
 
 /**
- * Plans the swaps of a pair's snipers: they buy in the first blocks, and each sells in its own way. Sorted by block.
+ * Plans the swaps of a pair's snipers: they buy in the first blocks, and each sells in its own way; a bundle of them is one
+ * owner's, who has funded them alike. Sorted by block. The first swap creates the pair.
  */
 export function planLaunch(seed: number, path: Path): PlannedSwap[] {
   const random = randomNumbers(seed);
+  const snipers = 9 + Math.floor(7 * random());
+  const plan = [...planSnipers(snipers, random, path), ...planBundle(snipers, mix(seed + 1), path)];
+  return plan.sort((a, b) => a.block - b.block);
+}
+
+/** Buyers pay a little more than the price, sellers get a little less. */
+function priceAt(path: Path, block: number, side: PlannedSwap["side"]): number {
+  return Math.exp(path.logPrice((block * BLOCK) / CHUNK)) * (side === "buy" ? 1.002 : 0.997);
+}
+
+/** Wallets that buy for the same in the very first block, and sell side by side: first half, then all but dust. */
+function planBundle(firstWallet: number, seed: number, path: Path): PlannedSwap[] {
+  const random = randomNumbers(seed);
+  const size = 3 + Math.floor(3 * random());
+  const paid = 100 + Math.floor(900 * random());
+  const [half, rest] = [3 + 7 * random(), 15 + 30 * random()].map((minutes) => Math.floor(minutes) * MINUTES);
+  const plan: PlannedSwap[] = [];
+  for (let wallet = firstWallet; wallet < firstWallet + size; wallet += 1) {
+    const tokens = paid / priceAt(path, 0, "buy");
+    plan.push({ block: 0, wallet, side: "buy", tokens, usd: paid, isBundled: true });
+    for (const [block, share] of [
+      [half!, 0.5],
+      [rest!, 0.5 - DUST],
+    ] as const) {
+      const sold = share * tokens;
+      const usd = sold * priceAt(path, block, "sell");
+      plan.push({ block, wallet, side: "sell", tokens: sold, usd, isBundled: true });
+    }
+  }
+  return plan;
+}
+
+function planSnipers(snipers: number, random: () => number, path: Path): PlannedSwap[] {
   const between = (low: number, high: number) => low + (high - low) * random();
   const plan: PlannedSwap[] = [];
-  const snipers = 9 + Math.floor(7 * random());
 
   for (let wallet = 0; wallet < snipers; wallet += 1) {
     let tokens = 0;
     const trade = (block: number, side: "buy" | "sell", size: { usd: number } | { share: number }) => {
-      // Buyers pay a little more than the price, sellers get a little less.
-      const price = Math.exp(path.logPrice((block * BLOCK) / CHUNK)) * (side === "buy" ? 1.002 : 0.997);
+      const price = priceAt(path, block, side);
       const amount = "usd" in size ? size.usd / price : size.share * tokens;
       tokens += side === "buy" ? amount : -amount;
       plan.push({ block, wallet, side, tokens: amount, usd: amount * price });
@@ -69,5 +105,5 @@ export function planLaunch(seed: number, path: Path): PlannedSwap[] {
       trade(block, "sell", { share: between(0.3, 0.9) });
     }
   }
-  return plan.sort((a, b) => a.block - b.block);
+  return plan;
 }

@@ -33,7 +33,8 @@ const PAIRS_KEPT = 1_024;
 
 /**
  * Simulates a market of young token pairs on mainnet from a seed: bursts, silences, trends, and snipers that buy in the
- * first blocks and sell over minutes, hours and days.
+ * first blocks and sell over minutes, hours and days. Some of them are a bundle: one owner's wallets, which buy for the same in the
+ * very first block, sell side by side, and leave dust.
  *
  * It is a pure function of the seed, the pair's address and the time since `createdAt`. So ranges can be read in any
  * order, and two processes agree. An unused pair costs nothing. Start prices run from 1e-7 to 1e3 US dollars; the

@@ -8,6 +8,8 @@ const BLOCKS_A_CHUNK = CHUNK / BLOCK;
 /** The number of ordinary traders active at a time. A new group comes every ten minutes. */
 const COMPANY = 96;
 const COMPANY_CHUNKS = 60;
+/** Where the hashes of a bundle's swaps begin: they take none of the others', which stay what they are without it. */
+const BUNDLED = 1 << 20;
 
 /** A swap before its amounts are rounded and its hash is computed. */
 type Trade = Omit<PlannedSwap, "wallet"> & { readonly wallet: string };
@@ -69,12 +71,15 @@ export class PairTrading {
     }
     const nativePrice = nativeUsd(this.#nativeKey, chunk);
     const hashKey = mix(this.#textKey ^ mix(chunk));
+    let [others, bundled] = [0, BUNDLED];
+    const next = ({ isBundled }: Trade) => (isBundled ? bundled++ : others++);
+    const places = trades.map(next);
     return trades.map(({ block, wallet, side, tokens, usd }, at) =>
       Object.freeze(
         new SimulatedSwap(
           this.#firstBlock + block,
           this.createdAt + block * BLOCK,
-          base58At(hashKey, at, 88),
+          base58At(hashKey, places[at]!, 88),
           wallet,
           side,
           toDecimals(tokens, this.#tokenDecimals),

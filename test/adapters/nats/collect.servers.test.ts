@@ -11,7 +11,7 @@ import {
   watchPublishedFeedStatus,
 } from "../../../src/adapters/nats/index.js";
 import { emptyTable, type LeaseTable } from "../../../src/adapters/nats/leases.js";
-import { createClient, type FeedStatus, type FetchLike, HttpError } from "../../../src/index.js";
+import { createClient, emptyReport, type FeedStatus, type FetchLike, HttpError } from "../../../src/index.js";
 import { createPairService, simulatedMarket } from "../../../src/service/index.js";
 import { seriesOf, WATCH } from "./busy-service.js";
 import { connectTo, hasServer, type NatsServer, startServer, until } from "./servers.js";
@@ -60,6 +60,8 @@ describe("collect", () => {
       expect.objectContaining({ parameter: "timeframe" }),
     );
     refused({}, [{ pairAddress: "" }]).toThrow(expect.objectContaining({ parameter: "pairAddress" }));
+    const known = { pairAddress: "pair", report: emptyReport };
+    refused({}, [{ pairAddress: "pair", known }]).toThrow(expect.objectContaining({ parameter: "known" }));
     expect(() => collect({} as NatsConnection, clientOf(), feeds)).toThrow(
       expect.objectContaining({ parameter: "connection" }),
     );

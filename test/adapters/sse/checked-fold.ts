@@ -9,7 +9,7 @@ import {
 } from "../../../src/candles/event.js";
 import type { Candle, SniperReport } from "../../../src/contract/model.js";
 import type { FeedStatus } from "../../../src/feed-status.js";
-import { applySniperEvent, emptyReport, type SniperEvent } from "../../../src/snipers/diff.js";
+import { applySniperEvent, emptyReport, type SniperEvent } from "../../../src/snipers/event.js";
 import { walletAddressOf } from "../../snipers/wallets.js";
 
 /** What a subscriber makes of its events, each of which must follow on those before it. */

@@ -13,7 +13,7 @@ import {
 } from "pairstream/sse";
 import { Subject, type Subscription } from "rxjs";
 import type { FeedStatus } from "../../../src/feed-status.js";
-import type { SniperEvent } from "../../../src/snipers/diff.js";
+import type { SniperEvent } from "../../../src/snipers/event.js";
 
 export const URL_OF_GATEWAY = "http://gateway.test/events";
 

@@ -1,6 +1,6 @@
 import { type ChannelEvent, isCandleEvent, isSniperEvent } from "pairstream/sse";
 import { expect } from "vitest";
-import type { Mirror, ParsedMessage } from "../../../src/adapters/sse/mirror.js";
+import { isChannelEvent, type Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
 import type { CandleStatus } from "../../../src/candles/event.js";
 import { minuteCandle, SERIES } from "../../candles/minute-candles.js";
 import { walletAddressOf, walletOf } from "../../snipers/wallets.js";
@@ -91,7 +91,7 @@ export function connected(mirror: Mirror, ...messages: ParsedMessage[]): string[
 export function taken(mirror: Mirror, ...messages: ParsedMessage[]): string[] {
   const { events, error } = mirror.take(messages, 0);
   expect(error).toBeUndefined();
-  return events.map(inShort);
+  return events.filter(isChannelEvent).map(inShort);
 }
 
 function inShort(event: ChannelEvent): string {

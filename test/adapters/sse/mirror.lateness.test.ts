@@ -1,6 +1,6 @@
 import { isCandleEvent } from "pairstream/sse";
 import { describe, expect, it } from "vitest";
-import { Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
+import { isChannelEvent, Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
 import type { CandleEvent } from "../../../src/candles/event.js";
 import { candle, connected, hello, ready, snapshot } from "./mirror-messages.js";
 
@@ -37,7 +37,12 @@ describe("what a receiver has missed", () => {
       const now = 7 * MINUTE + 1_000 + lateBy;
       // The receiver's own clock is another one.
       const { events } = mirror.take([...opening(now, close(5), close(6)), ready()], 123);
-      expect(events.filter(isCandleEvent).map((event) => [event.lateBy, event.live])).toEqual([
+      expect(
+        events
+          .filter(isChannelEvent)
+          .filter(isCandleEvent)
+          .map((event) => [event.lateBy, event.live]),
+      ).toEqual([
         [lateBy + MINUTE, false],
         [lateBy, isLive],
       ]);
@@ -69,7 +74,10 @@ describe("a receiver whose own clock is not the service's", () => {
     return closes.flatMap(({ minute, own = 0, held = 0 }) => {
       const due = (minute + 1) * MINUTE + 1_000;
       const close = candle(minute, { status: "closed", live: true, due, received: due });
-      return mirror.take([close], due + held + own).events.filter(isCandleEvent);
+      return mirror
+        .take([close], due + held + own)
+        .events.filter(isChannelEvent)
+        .filter(isCandleEvent);
     });
   }
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import type { Sniper } from "../../../src/contract/model.js";
-import { emptyReport, emptySniperBook, readReport, type SniperEvent } from "../../../src/snipers/diff.js";
+import { emptySniperBook, readReport } from "../../../src/snipers/diff.js";
+import { emptyReport, type SniperEvent } from "../../../src/snipers/event.js";
 import { walletOf } from "../../snipers/wallets.js";
 
 /** The wallets of a report. */

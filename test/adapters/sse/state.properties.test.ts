@@ -2,7 +2,7 @@ import { createParser } from "eventsource-parser";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ChannelState } from "../../../src/adapters/sse/channel-state.js";
-import { Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
+import { isChannelEvent, Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
 import { Outlet } from "../../../src/adapters/sse/outlet.js";
 import { NetworkError } from "../../../src/errors.js";
 import type { FeedStatus } from "../../../src/feed-status.js";
@@ -36,7 +36,7 @@ class Receiver {
     const { events, error } = this.#mirror.take(this.#messages, 0);
     this.#messages = [];
     expect(error).toBeUndefined();
-    for (const event of events) this.fold.take(event);
+    for (const event of events.filter(isChannelEvent)) this.fold.take(event);
     return text !== "";
   }
 

@@ -19,7 +19,7 @@ import {
   PairstreamError,
   RateLimitError,
 } from "../../../src/errors.js";
-import type { SniperEvent } from "../../../src/snipers/diff.js";
+import type { SniperEvent } from "../../../src/snipers/event.js";
 import { minuteCandle } from "../../candles/minute-candles.js";
 import { walletOf } from "../../snipers/wallets.js";
 import { eventOf } from "./told-market.js";

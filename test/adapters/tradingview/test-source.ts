@@ -83,6 +83,7 @@ export class TestSource {
         );
       }),
     snipers: () => NEVER,
+    sniperReport: () => NEVER,
     history: async ({ to, count = 1_000 }) => {
       const until = to === undefined ? Number.POSITIVE_INFINITY : new Date(to).getTime();
       this.asked.push({ to: until, count });

@@ -4,16 +4,24 @@ import {
   type Candle,
   type CandleEvent,
   ema,
+  type FeedStatus,
   type PairSource,
   pauseWhileHidden,
+  type SniperLook,
   type SniperReport,
   withIndicators,
 } from "pairstream";
-import { type CandlesState, useCandles, useSnipers } from "pairstream/react";
+import {
+  type CandlesState,
+  type SniperReportState,
+  useCandles,
+  useSniperReport,
+  useSnipers,
+} from "pairstream/react";
 import { Component, createElement, type FunctionComponent, type ReactNode, Suspense, useState } from "react";
 import { createRoot, hydrateRoot } from "react-dom/client";
 import { renderToString } from "react-dom/server";
-import { concat, NEVER, of, throwError } from "rxjs";
+import { BehaviorSubject, concat, NEVER, of, Subject, throwError } from "rxjs";
 import { PageWorld, settle, until } from "../../../bench/react/world.js";
 
 const COUNT = 50;
@@ -313,6 +321,55 @@ async function sniping() {
   };
 }
 
+/** The looks at the snipers of a pair, for two components: while nothing changes, and when something has. */
+async function looking() {
+  const world = new PageWorld();
+  const pairAddress = world.pairs[0]!;
+  const looks = new Subject<SniperLook>();
+  // What a poll tells each time, whether there is news or not.
+  const statuses = new BehaviorSubject<FeedStatus>({ state: "starting", failures: 0 });
+  const source: PairSource = { ...world.source, sniperReport: () => looks, status: () => statuses };
+  const states: SniperReportState[] = [];
+  let renders = 0;
+  const List = ({ index }: { index: number }) => {
+    renders += 1;
+    states[index] = useSniperReport(source, { pairAddress, every: 1_000 });
+    return null;
+  };
+  const real: { look?: SniperLook } = {};
+  const following = world.source.sniperReport({ pairAddress, every: 1_000 }).subscribe((look) => {
+    real.look = look;
+  });
+  const { render, unmount } = mount(() => [0, 1].map((index) => createElement(List, { key: index, index })));
+  await render();
+  await pass(world, 2_000);
+  const first = states[0]!.look === undefined;
+  looks.next(real.look!);
+  statuses.next({ state: "live", failures: 0, coveredUntil: 1 });
+  await settle();
+  const before = renders;
+  for (let coveredUntil = 2; coveredUntil < 12; coveredUntil += 1) {
+    statuses.next({ state: "live", failures: 0, coveredUntil });
+    await settle();
+  }
+  const idle = renders - before;
+  looks.next({ ...real.look!, initial: false });
+  await settle();
+  const result = {
+    first,
+    wallets: states[0]!.look!.report.result.length,
+    isSame: states[0] === states[1],
+    isFrozen: [states[0], states[0]!.status].every(Object.isFrozen),
+    status: states[0]!.status,
+    idle,
+    news: renders - before - idle,
+  };
+  following.unsubscribe();
+  unmount();
+  await until(() => !looks.observed && world.open === 0);
+  return result;
+}
+
 /** Whether what is shown is the truth up to an instant: a stream may know of a second that a download does not yet. */
 function isSameUntil(instant: number, shown: readonly Candle[], truth: readonly Candle[]): boolean {
   const known = shown.filter(({ timestamp }) => timestamp <= instant);
@@ -389,6 +446,7 @@ async function silence() {
   const idle: PairSource = {
     candles: () => NEVER,
     snipers: () => NEVER,
+    sniperReport: () => NEVER,
     status: () => NEVER,
     history: async () => [],
   };
@@ -413,6 +471,7 @@ const scenarios = {
   rendering,
   serving,
   sniping,
+  looking,
   switching,
   pausing,
   silence,

@@ -1,7 +1,7 @@
 // Takes the hooks, and what they give as the types that it should have.
 import type { CandleEvent, FeedStatus, IndicatorEvent, PairSource, SniperReport } from "pairstream";
 import { ema, withIndicators } from "pairstream";
-import { useCandles, useSnipers } from "pairstream/react";
+import { useCandles, useSniperReport, useSnipers } from "pairstream/react";
 
 const pairAddress = "pair";
 const series = { network: "mainnet", pairAddress, timeframe: "1min", currency: "usd" } as const;
@@ -20,4 +20,10 @@ export function useAll(
   return [plain.events, events.at(-1)?.values.fast, plain.status, report];
 }
 
-console.log(JSON.stringify({ useCandles: typeof useCandles, useSnipers: typeof useSnipers }));
+console.log(
+  JSON.stringify({
+    useCandles: typeof useCandles,
+    useSniperReport: typeof useSniperReport,
+    useSnipers: typeof useSnipers,
+  }),
+);

@@ -20,14 +20,16 @@ export const RECORDS_FAULTS: readonly PlantedFault[] = [
   {
     name: "tells one who joins later of the wallets without their last sale",
     file: "snipers/watch.ts",
-    find: "const events = isFirst ? snapshot(state!.book) : state!.events;",
+    find: "view = nextView(view, state!, watch.known);",
     replace:
-      "const isKnown = serviceNow(core) - state!.book.observedAt! > 2_000;\n" +
-      "        const told = (event: SniperEvent) =>\n" +
-      '          isKnown && event.type === "wallet-added"\n' +
+      "const isKnown = view === undefined && serviceNow(core) - state!.book.observedAt! > 2_000;\n" +
+      "        view = nextView(view, state!, watch.known);\n" +
+      "        type Told = (typeof view.events)[number];\n" +
+      "        const told = (event: Told) =>\n" +
+      '          event.type === "wallet-added"\n' +
       "            ? Object.freeze({ ...event, wallet: Object.freeze({ ...event.wallet, sellTransactions: Object.freeze(event.wallet.sellTransactions.slice(0, -1)) }) })\n" +
       "            : event;\n" +
-      "        const events = isFirst ? snapshot(state!.book).map(told) : state!.events;",
+      "        if (isKnown) view = { ...view, events: view.events.map(told) };",
     seeds: [1, 64],
   },
   {

@@ -1,8 +1,10 @@
-import { type SchedulerLike, Subscription, tap } from "rxjs";
+import { type Observable, type SchedulerLike, Subscription, tap } from "rxjs";
 import { checkWatch } from "../../../candles/options.js";
 import { callAt } from "../../../client/timers.js";
+import type { SniperLook } from "../../../snipers/look.js";
 import type { PairSource } from "../../../source.js";
 import { openChannel, type WatchedChannel } from "../channel.js";
+import type { EventChannelOptions } from "../options.js";
 import { BUSY, Refusal } from "./answers.js";
 import type { CheckedGateway, Wanted } from "./options.js";
 import { channelKeyOf, historyLength } from "./wanted.js";
@@ -30,6 +32,10 @@ interface SharedChannel {
 const PATIENCE = 8;
 /** How many candles a channel keeps: twice its history, and at least and at most so many. */
 const KEPT = { least: 1_000, most: 100_000 };
+
+type StreamsOf = Pick<EventChannelOptions, "candles" | "status" | "keep"> & {
+  readonly looks?: Observable<SniperLook>;
+};
 
 interface ChannelsOptions extends Pick<CheckedGateway, "maxChannels" | "linger" | "heartbeat"> {
   readonly source: PairSource;
@@ -93,18 +99,19 @@ export class Channels {
       shared.hasEnded = true;
       this.#endLater(key, shared);
     };
-    const channel = openChannel({ ...this.#streamsOf(wanted, hasEnded), heartbeat, scheduler }, PATIENCE);
+    const { looks, ...streams } = this.#streamsOf(wanted, hasEnded);
+    const channel = openChannel({ ...streams, heartbeat, scheduler }, PATIENCE, looks);
     const shared: SharedChannel = { wanted, channel, viewers: 0, hasEnded: false, end: Subscription.EMPTY };
     this.#channels.set(key, shared);
     return shared;
   }
 
-  #streamsOf(wanted: WantedStream, hasEnded: () => void) {
+  #streamsOf(wanted: WantedStream, hasEnded: () => void): StreamsOf {
     const { source } = this.#options;
     const noting = <T>() => tap<T>({ error: hasEnded, complete: hasEnded });
     if (wanted.type === "snipers") {
       const { options } = wanted;
-      return { snipers: source.snipers(options).pipe(noting()), status: source.status(options) };
+      return { looks: source.sniperReport(options).pipe(noting()), status: source.status(options) };
     }
     const { options } = wanted;
     const kept = 2 * historyLength(checkWatch(options), this.#options.now());

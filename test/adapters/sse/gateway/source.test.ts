@@ -3,6 +3,7 @@ import {
   type CandleEvent,
   type Client,
   clientSource,
+  emptyReport,
   type FeedStatus,
   type PairSource,
   type SniperEvent,
@@ -170,6 +171,7 @@ describe("the streams of a gateway", () => {
     ["candles", (source) => source.candles({ ...MINUTES, settle: 5 }), "settle"],
     ["a status", (source) => source.status({ ...MINUTES, every: 5_000 }), "every"],
     ["snipers", (source) => source.snipers({ pairAddress: PAIR, every: 5_000 }), "every"],
+    ["a sniper report", (source) => source.sniperReport({ pairAddress: PAIR, every: 5_000 }), "every"],
     ["a history", (source) => defer(() => source.history({ ...MINUTES, count: 9 })), "count"],
   ])("name the option that the gateway refuses: %s", async (_, follow, parameter) => {
     const stage = new Stage({ maxCandles: 5 });
@@ -205,6 +207,13 @@ describe("the streams of a gateway", () => {
     expect(() => source.candles({ ...MINUTES, timeframe: "7min" as "1min" })).toThrow(parameter("timeframe"));
     expect(() => source.candles({ ...MINUTES, sinse: 5 } as never)).toThrow(parameter("sinse"));
     expect(() => source.snipers({ pairAddress: "" })).toThrow(parameter("pairAddress"));
+    const known = { pairAddress: "pair", report: emptyReport };
+    for (const follow of [source.snipers, source.sniperReport]) {
+      expect(() => follow({ pairAddress: "pair", known })).toThrow(parameter("known"));
+      expect(() => follow({ pairAddress: "pair", whenMissing: "wait", missingPace: 500 })).toThrow(
+        parameter("missingPace"),
+      );
+    }
     expect(() => source.status({ ...MINUTES, every: 1 })).toThrow(parameter("every"));
     expect(() => gatewaySource("ftp://gateway.test")).toThrow(parameter("url"));
     expect(() => gatewaySource(`${ADDRESS}?key=1`)).toThrow(parameter("url"));

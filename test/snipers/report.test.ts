@@ -1,0 +1,224 @@
+import { describe, expect, it } from "vitest";
+import {
+  applySniperEvent,
+  emptyReport,
+  InvalidInputError,
+  type SniperEvent,
+  type SniperLook,
+  type SniperReport,
+  type SniperWatch,
+  summarizeSnipers,
+  watchSniperReport,
+  watchSnipers,
+} from "../../src/index.js";
+import { at, PAIR, World, withRows } from "../world.js";
+import { walletAddressOf, walletOf } from "./wallets.js";
+
+/** A pair created at 11:00 whose wallets `a` and `b` snipe and sell, `b` later. */
+function snipedWorld(): World {
+  const world = new World({ start: at("12:00:10") });
+  const swap = (time: string, walletAddress: string, side: "buy" | "sell", tokenAmount = 1) =>
+    world.swap(at(time), 10 * tokenAmount, { walletAddress, side, tokenAmount });
+  swap("11:00:00", "a", "buy", 4);
+  swap("11:00:00.400", "b", "buy", 2);
+  swap("11:30:00", "a", "sell");
+  swap("12:01:00", "b", "sell");
+  swap("12:02:30", "a", "sell");
+  return world;
+}
+
+function looksAt(world: World, options: Partial<SniperWatch> = {}) {
+  const looks: SniperLook[] = [];
+  const subscription = watchSniperReport(world.client, { pairAddress: PAIR, ...options }).subscribe((look) =>
+    looks.push(look),
+  );
+  return { looks, subscription };
+}
+
+const brief = ({ initial, trades }: SniperLook) => [
+  ...(initial ? ["first"] : []),
+  ...trades.map(({ kind, walletAddress, side, lookUsd }) => `${walletAddress} ${kind} ${side} ${lookUsd}`),
+];
+
+const kept = (look: SniperLook): SniperLook => JSON.parse(JSON.stringify(look));
+
+describe("watchSniperReport", () => {
+  it("tells the first look, then each that changed something, with its trades and what they amount to", async () => {
+    const world = snipedWorld();
+    const { looks } = looksAt(world);
+    await world.clock.advanceTo(at("12:05:00"));
+    expect(looks.map(brief)).toEqual([
+      ["first", "a made snipe 40", "a made sell 10"],
+      ["b made snipe 20", "b made sell 10"],
+      ["a made sell 10"],
+    ]);
+    expect(looks[0]!.report).toMatchObject({ blockTimestamp: at("11:00:00"), transactionHash: "hash-0" });
+    expect(looks[0]).not.toHaveProperty("blocksAfterCreation");
+    let report: SniperReport = emptyReport;
+    for (const look of looks) {
+      report = look.events.reduce(applySniperEvent, report);
+      expect(report.result).toEqual(look.report.result);
+      for (const part of [look, look.report, look.report.result, look.events, look.trades, ...look.trades])
+        expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+
+  it("tells a first look without wallets, too", async () => {
+    const world = new World({ start: at("12:00:10") });
+    world.swap(at("12:00:00"), 1);
+    const { looks } = looksAt(world, { blocksAfterCreation: 1 });
+    await world.clock.advanceTo(at("12:05:00"));
+    expect(looks).toMatchObject([{ initial: true, trades: [], events: [], blocksAfterCreation: 1 }]);
+  });
+
+  it("costs no request beside watchSnipers, a second subscriber and a summary, and gives a late one a look at once", async () => {
+    const world = snipedWorld();
+    const first = looksAt(world);
+    const events = watchSnipers(world.client, { pairAddress: PAIR }).subscribe();
+    await world.clock.advanceTo(at("12:01:30"));
+    const late = looksAt(world);
+    expect(late.looks).toEqual([{ ...first.looks[1], ...late.looks[0], report: first.looks[1]!.report }]);
+    expect(late.looks[0]).toMatchObject({ initial: true, trades: [{}, {}, {}, {}] });
+    summarizeSnipers(late.looks[0]!.report);
+    await world.clock.advanceTo(at("13:00:09"));
+    expect(world.asked).toHaveLength(60);
+    for (const one of [first.subscription, late.subscription, events]) one.unsubscribe();
+    expect(world.clock.pending).toBe(0);
+  });
+
+  it("tells of a change of the pair's own block alone", async () => {
+    const world = snipedWorld();
+    world.interfere = async (_asked, answer) => {
+      const { text, ...rest } = await answer();
+      const body = { ...JSON.parse(await text()), blockNumber: null };
+      return { ...rest, text: async () => JSON.stringify(body) };
+    };
+    const { looks } = looksAt(world);
+    await world.clock.advanceTo(at("12:00:30"));
+    world.swaps.length = 3;
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("12:05:00"));
+    expect(looks.map(({ report, events }) => [report.blockNumber === null, events.length])).toEqual([
+      [true, 1],
+      [false, 0],
+    ]);
+  });
+
+  it("keeps a wallet whole while one of its sales is in doubt, and tells all of it with the second report", async () => {
+    const world = snipedWorld();
+    const { looks } = looksAt(world);
+    await world.clock.advanceTo(at("12:03:30"));
+    // A fork: one sale of `a` goes, another one comes.
+    world.swaps.splice(2, 1);
+    world.swap(at("12:03:40"), 7, { walletAddress: "a", side: "sell", transactionHash: "new" });
+    await world.clock.advanceTo(at("12:04:10.500"));
+    const late = looksAt(world);
+    expect(late.looks).toMatchObject([{ initial: true, report: looks[3]!.report }]);
+    await world.clock.advanceTo(at("12:05:00"));
+    expect(late.looks.slice(1)).toEqual(looks.slice(4));
+    const [first, second] = looks.slice(3);
+    // The swap has moved the price, and with it what `b` holds is worth. `a` is as it was: its sale is only in doubt.
+    expect(first!.observedAt).toBe(at("12:04:10"));
+    expect(first!.events).toMatchObject([
+      { type: "wallet-updated", wallet: { walletAddress: "b" }, changed: ["currentBalanceUsdValue"] },
+    ]);
+    expect(first!.report.result[0]).toBe(looks[2]!.report.result[0]);
+    // The second report was asked for a second after the first, a round trip later.
+    expect(second!.observedAt).toBe(at("12:04:11.040"));
+    expect(second!.trades).toMatchObject([
+      { kind: "taken-back", transaction: { transactionHash: "hash-2" }, lookUsd: -3, lookTrades: 2 },
+      { kind: "made", transaction: { transactionHash: "new" }, lookUsd: -3, lookTrades: 2 },
+    ]);
+    expect(looks).toHaveLength(5);
+  });
+});
+
+describe("known", () => {
+  it("goes on from a look that was kept: tells what changed since, as news, and nothing again", async () => {
+    const before = snipedWorld();
+    const { looks } = looksAt(before);
+    await before.clock.advanceTo(at("12:00:30"));
+    const world = snipedWorld();
+    await world.clock.advanceTo(at("12:03:00"));
+    const known = kept(looks[0]!);
+    const events: SniperEvent[] = [];
+    watchSnipers(world.client, { pairAddress: PAIR, known }).subscribe((event) => events.push(event));
+    const after = looksAt(world, { known });
+    await world.clock.advanceTo(at("12:05:00"));
+    expect(after.looks.map(brief)).toEqual([["a made sell 10", "b made snipe 20", "b made sell 10"]]);
+    expect(events.map((event) => `${event.type} ${walletAddressOf(event)} ${event.initial}`)).toEqual([
+      "sold a false",
+      "wallet-updated a false",
+      "wallet-added b false",
+    ]);
+    expect(after.looks[0]!.events).toEqual(events);
+  });
+
+  it("tells a first look without events where nothing has changed", async () => {
+    const world = snipedWorld();
+    const { looks } = looksAt(world);
+    await world.clock.advanceTo(at("12:00:30"));
+    const again = looksAt(world, { known: kept(looks[0]!) });
+    expect(again.looks).toEqual([{ ...looks[0], initial: false, events: [], trades: [] }]);
+  });
+
+  it("removes what is gone since once two reports lack it, not before", async () => {
+    const world = snipedWorld();
+    const known = { pairAddress: PAIR, report: { ...emptyReport, result: [walletOf("z")] } };
+    const { looks } = looksAt(world, { known });
+    await world.clock.advanceTo(at("12:01:00"));
+    expect(looks.at(-1)!.report.result.map(({ walletAddress }) => walletAddress)).toEqual(["a", "z"]);
+    await world.clock.advanceTo(at("12:01:30"));
+    expect(looks.at(-1)!.events).toMatchObject([
+      { type: "wallet-added" },
+      { type: "wallet-removed", initial: false },
+    ]);
+    world.interfere = (_asked, answer) => withRows(answer, () => []);
+    await world.clock.advanceTo(at("12:02:10.030"));
+    expect(looks.at(-1)!.report.result).toHaveLength(2);
+  });
+
+  const wallet = walletOf("a", {
+    sellTransactions: [{ transactionHash: "1", transactionTimestamp: 1, blocksAfterCreation: null }],
+  });
+  const good = { pairAddress: PAIR, blocksAfterCreation: 3, report: { ...emptyReport, result: [wallet] } };
+  const watch = (known: unknown) =>
+    watchSnipers(snipedWorld().client, {
+      pairAddress: PAIR,
+      blocksAfterCreation: 3,
+      known: known as typeof good,
+    });
+  const withWallet = (parts: object) => ({
+    ...good,
+    report: { ...good.report, result: [{ ...wallet, ...parts }] },
+  });
+  const withSale = (parts: object) =>
+    withWallet({ sellTransactions: [{ ...wallet.sellTransactions[0], ...parts }] });
+
+  it("is taken with all that a look holds", () => {
+    expect(() => watch({ ...good, events: [], trades: [], initial: true, observedAt: 0 })).not.toThrow();
+  });
+
+  it.each<[string, unknown, parameter: string]>([
+    ["null", null, "known"],
+    ["a text", "look", "known"],
+    ["another pair", { ...good, pairAddress: "other" }, "known.pairAddress"],
+    ["other blocks", { ...good, blocksAfterCreation: 4 }, "known.blocksAfterCreation"],
+    ["no blocks", { ...good, blocksAfterCreation: null }, "known.blocksAfterCreation"],
+    ["no report", { ...good, report: undefined }, "known.report"],
+    ["a block that is a text", { ...good, report: { ...good.report, blockNumber: "7" } }, "known.report"],
+    ["a hash that is a number", { ...good, report: { ...good.report, transactionHash: 7 } }, "known.report"],
+    ["no list of wallets", { ...good, report: { ...good.report, result: {} } }, "known.report"],
+    ["a wallet that is none", { ...good, report: { ...good.report, result: [null] } }, "known.report"],
+    ["a wallet without an address", withWallet({ walletAddress: "" }), "known.report"],
+    ["a wallet without a list", withWallet({ snipedTransactions: null }), "known.report"],
+    ["a total that is a text", withWallet({ totalSoldUsd: "1" }), "known.report"],
+    ["a total that is missing", withWallet({ totalSoldUsd: undefined }), "known.report"],
+    ["a sale without a hash", withSale({ transactionHash: undefined }), "known.report"],
+    ["a sale with a date", withSale({ transactionTimestamp: "2024-01-05" }), "known.report"],
+    ["a sale with a block that is a text", withSale({ blocksAfterCreation: "1" }), "known.report"],
+  ])("refuses %s", (_, known, parameter) => {
+    expect(() => watch(known)).toThrow(InvalidInputError);
+    expect(() => watch(known)).toThrow(expect.objectContaining({ parameter }));
+  });
+});
