@@ -7,6 +7,7 @@ import {
   estimateCost,
   type SniperLook,
   type SniperSummary,
+  type SniperWatch,
   summarizeSnipers,
   watchSniperReport,
 } from "pairstream";
@@ -15,6 +16,7 @@ import {
   concat,
   concatMap,
   EMPTY,
+  groupBy,
   lastValueFrom,
   merge,
   mergeMap,
@@ -26,7 +28,7 @@ import { shortened } from "./live/text.js";
 import { type Alert, alertsOf } from "./snipers/alerts.js";
 import { jsonLines, textLines } from "./snipers/lines.js";
 import { readOptions, type SnipersOptions } from "./snipers/options.js";
-import { Outbox } from "./snipers/outbox.js";
+import { type Letter, Outbox } from "./snipers/outbox.js";
 import { outboxFile } from "./snipers/outbox-file.js";
 import { webhook } from "./snipers/webhook.js";
 import { KEY } from "./terminal/command-line.js";
@@ -45,21 +47,24 @@ process.stdout.on("error", stop);
 await runProgram((args) => follow(readOptions(args, process.env[KEY], Date.now())));
 
 async function follow(options: SnipersOptions): Promise<void> {
-  const { pairs, blocks, every, wait, alertUsd, json } = options;
-  const outbox = new Outbox(outboxFile(options.outbox));
+  const { alertUsd, json } = options;
+  const lines = json ? jsonLines : textLines;
+  const receivers: Receivers = { terminal: (alert) => print(lines.alert(alert)) };
+  if (options.webhook !== undefined) receivers.webhook = webhook({ url: options.webhook, stopped, failed });
+  const outbox = new Outbox(outboxFile(options.outbox), Object.keys(receivers));
   const client = createClient(options.clientOptions);
   const spending = new Spending(client);
-  const lines = json ? jsonLines : textLines;
-  const queries = pairs.map((pairAddress) => ({
-    pairAddress,
-    ...(blocks !== undefined && { blocksAfterCreation: blocks }),
-  }));
-  const watches = queries.map((query) => {
-    const known = outbox.knownOf(query);
-    const waiting = wait && ({ whenMissing: "wait", missingPace: every ?? 60_000 } as const);
-    return { ...query, ...(every !== undefined && { every }), ...waiting, ...(known && { known }) };
-  });
-  const streams = watches.map((watch) => ({ watch, looks: watchSniperReport(client, watch) }));
+  const watches = watchesOf(options, outbox);
+  const looks = watches.map((watch) =>
+    watchSniperReport(client, watch).pipe(
+      // One pair that ends does not end the others.
+      catchError((error: Error) => {
+        process.exitCode = 1;
+        complain(`${shortened(watch.pairAddress)} is not followed any more: ${error.message}`);
+        return EMPTY;
+      }),
+    ),
+  );
   introduce(options, estimateCost(watches), outbox.waiting.length);
   if (Number.isFinite(options.for))
     timer(1_000 * options.for)
@@ -67,19 +72,7 @@ async function follow(options: SnipersOptions): Promise<void> {
       .subscribe(stop);
 
   const shown = new Map<string, { look: SniperLook; figures: string }>();
-  const looks = merge(
-    ...streams.map(({ watch: { pairAddress }, looks }) =>
-      looks.pipe(
-        // One pair that ends does not end the others.
-        catchError((error: Error) => {
-          process.exitCode = 1;
-          complain(`${shortened(pairAddress)} is not followed any more: ${error.message}`);
-          return EMPTY;
-        }),
-      ),
-    ),
-  );
-  const alerts = looks.pipe(
+  const letters = merge(...looks).pipe(
     takeUntil(stopped),
     mergeMap((look) => {
       const fresh = outbox.take(look, alertsOf(look, alertUsd));
@@ -94,18 +87,21 @@ async function follow(options: SnipersOptions): Promise<void> {
   );
 
   let told = 0;
-  const post = options.webhook === undefined ? undefined : webhook({ url: options.webhook, stopped, failed });
-  /** Whatever ends the program in between, the alert is still in the file. */
-  const tell = async (alert: Alert): Promise<void> => {
-    if (isStopped || !(await print(lines.alert(alert)))) return;
-    if (post !== undefined && !(await post(alert))) return;
-    outbox.mark(alert);
-    told += 1;
+  /** Whatever ends the program in between, the letter is still in the file. */
+  const deliver = async (letter: Letter): Promise<void> => {
+    const isDelivered = !isStopped && (await receivers[letter.to]?.(letter.alert));
+    if (!isDelivered) return;
+    outbox.mark(letter);
+    if (letter.to === "terminal") told += 1;
   };
   const startedAt = performance.now();
   try {
-    const telling = concat(outbox.waiting, alerts).pipe(concatMap(tell));
-    await lastValueFrom(telling, { defaultValue: undefined });
+    const delivering = concat(outbox.waiting, letters).pipe(
+      // A webhook that takes nothing does not hold up the terminal.
+      groupBy(({ to }) => to),
+      mergeMap((ofOne) => ofOne.pipe(concatMap(deliver))),
+    );
+    await lastValueFrom(delivering, { defaultValue: undefined });
   } finally {
     const seconds = Math.round((performance.now() - startedAt) / 1_000);
     for (const { look } of shown.values())
@@ -115,11 +111,24 @@ async function follow(options: SnipersOptions): Promise<void> {
   }
 
   function failed(reason: string, delay: number): void {
-    const count = outbox.waiting.length;
+    const count = outbox.waiting.filter(({ to }) => to === "webhook").length;
     complain(
-      `the webhook has not taken an alert: ${reason}; ${count} wait, and it is asked again in ${delay / 1_000} s`,
+      `the webhook takes nothing: ${reason}; ${count} wait, and it is asked again in ${delay / 1_000} s`,
     );
   }
+}
+
+/** What delivers alerts to each receiver; says whether it has. */
+type Receivers = Record<string, (alert: Alert) => Promise<boolean>>;
+
+/** What is followed, each pair from where the last start left off. */
+function watchesOf({ pairs, blocks, every, wait }: SnipersOptions, outbox: Outbox): SniperWatch[] {
+  return pairs.map((pairAddress) => {
+    const query = { pairAddress, ...(blocks !== undefined && { blocksAfterCreation: blocks }) };
+    const known = outbox.knownOf(query);
+    const waiting = wait && ({ whenMissing: "wait", missingPace: every ?? 60_000 } as const);
+    return { ...query, ...(every !== undefined && { every }), ...waiting, ...(known && { known }) };
+  });
 }
 
 /** What is followed, where, at what cost, and how to stop; with `--json`, stdout is for events only. */

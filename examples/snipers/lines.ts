@@ -16,8 +16,9 @@ export interface Lines {
 /** What has come of it. */
 interface End extends Cost {
   readonly seconds: number;
-  /** How many alerts were told, and how many wait. */
+  /** How many alerts the terminal was told. */
   readonly told: number;
+  /** How many wait, for the terminal or the webhook. */
   readonly waiting: number;
 }
 
@@ -66,19 +67,18 @@ function start(observedAt: number, pairAddress: string): string {
 }
 
 function deedOf({ kind, usd, trades, transaction }: Alert): string {
-  const together = trades !== null && trades > 1 ? ` in ${trades} trades` : "";
+  const isOne = trades === null || trades === 1;
+  const money = usd === null ? "an amount that is not known" : dollars(usd);
   switch (kind) {
     case "new-wallet": {
       const block = transaction?.blocksAfterCreation ?? undefined;
-      const where = block === undefined ? "" : `, first in block +${block}`;
-      return `sniped for ${dollars(usd)}${together}${where}`;
+      const first = block === undefined ? "" : `, first in block +${block}`;
+      return `sniped for ${money}${isOne || usd === null ? "" : ` in ${trades} trades`}${first}`;
     }
     case "sale":
-      return trades !== null && trades > 1
-        ? `one of ${trades} sales for ${dollars(usd)} together`
-        : `sold for ${dollars(usd)}`;
+      return isOne || usd === null ? `sold for ${money}` : `one of ${trades} sales for ${money} together`;
     case "sold-out":
-      return `holds nothing any more, made ${signed(usd)}`;
+      return `holds nothing any more${usd === null ? "" : `, made ${signed(usd)}`}`;
   }
 }
 

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { writeWhole } from "../terminal/whole-file.js";
-import type { OutboxFile, OutboxState } from "./outbox.js";
+import type { Alert } from "./alerts.js";
+import type { Letter, OutboxFile, OutboxState } from "./outbox.js";
 
-const EMPTY: OutboxState = { looks: {}, waiting: [], told: [] };
+const EMPTY: OutboxState = { looks: {}, waiting: [], ids: [] };
 
 /** Keeps an outbox in a file, which is whole at any instant. */
 export function outboxFile(path: string): OutboxFile {
@@ -25,15 +26,22 @@ function checkState(path: string, text: string): OutboxState {
 
 /** The looks are checked by those who go on from them. */
 function isState(value: unknown): value is OutboxState {
-  const { looks, waiting, told } = (value ?? {}) as Record<keyof OutboxState, unknown>;
-  const isAlert = (alert: unknown) => typeof (alert as { id?: unknown } | null)?.id === "string";
+  if (!isObject<OutboxState>(value)) return false;
+  const { looks, waiting, ids } = value;
   return (
-    [isObject(looks), Array.isArray(waiting), Array.isArray(told)].every(Boolean) &&
-    (waiting as unknown[]).every(isAlert) &&
-    (told as unknown[]).every((id) => typeof id === "string")
+    isObject(looks) &&
+    Array.isArray(waiting) &&
+    waiting.every(isLetter) &&
+    Array.isArray(ids) &&
+    ids.every((id) => typeof id === "string")
   );
 }
 
-function isObject(value: unknown): boolean {
+function isLetter(value: unknown): boolean {
+  if (!isObject<Letter>(value) || typeof value.to !== "string") return false;
+  return isObject<Alert>(value.alert) && typeof value.alert.id === "string";
+}
+
+function isObject<T>(value: unknown): value is { readonly [field in keyof T]?: unknown } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

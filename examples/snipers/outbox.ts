@@ -4,13 +4,19 @@ import type { Alert } from "./alerts.js";
 /** What of a look is kept, so that the next start goes on from there. */
 export type KeptLook = Pick<SniperLook, "pairAddress" | "blocksAfterCreation" | "report">;
 
+/** An alert on its way to one receiver. */
+export interface Letter {
+  readonly to: string;
+  readonly alert: Alert;
+}
+
 export interface OutboxState {
   /** The last look at each pair, by `keyOf`. */
   readonly looks: Readonly<Record<string, KeptLook>>;
-  /** The alerts that nobody was told of yet, in their order. */
-  readonly waiting: readonly Alert[];
-  /** The ids of those that were told last, the newest at the end. */
-  readonly told: readonly string[];
+  /** What was not delivered yet, in its order. */
+  readonly waiting: readonly Letter[];
+  /** The ids of the last alerts, the newest at the end. */
+  readonly ids: readonly string[];
 }
 
 /** Where the state is kept. What was written is there after a crash. */
@@ -26,19 +32,21 @@ const keyOf = ({ pairAddress, blocksAfterCreation }: Omit<KeptLook, "report">) =
   `${pairAddress} ${blocksAfterCreation ?? "default"}`;
 
 /**
- * Alerts that wait to be told. A look and its alerts are written at once, before anybody is told; an alert is marked after it was
- * told. So whatever ends the process, no alert is lost, and only the one that was being told is told once more.
+ * Letters that wait to be delivered. A look and its letters are written at once, before anything is delivered; a letter is marked
+ * after it was. So whatever ends the process, no alert is lost, and each receiver may get only that one again which was on its way.
  */
 export class Outbox {
   #state: OutboxState;
   readonly #file: OutboxFile;
+  readonly #receivers: readonly string[];
 
-  constructor(file: OutboxFile) {
+  constructor(file: OutboxFile, receivers: readonly string[]) {
     this.#file = file;
+    this.#receivers = receivers;
     this.#state = file.read();
   }
 
-  get waiting(): readonly Alert[] {
+  get waiting(): readonly Letter[] {
     return this.#state.waiting;
   }
 
@@ -47,22 +55,26 @@ export class Outbox {
     return this.#state.looks[keyOf(query)];
   }
 
-  /** Keeps a look with its alerts; gives those that have to be told now. */
-  take(look: KeptLook, alerts: readonly Alert[]): readonly Alert[] {
-    const { looks, waiting, told } = this.#state;
-    const known = new Set([...told, ...waiting.map(({ id }) => id)]);
+  /** Keeps a look with its alerts; gives the letters that have to be delivered now, one to each receiver. */
+  take(look: KeptLook, alerts: readonly Alert[]): readonly Letter[] {
+    const { looks, waiting, ids } = this.#state;
+    const known = new Set(ids);
     const fresh = alerts.filter(({ id }) => !known.has(id));
+    const letters = fresh.flatMap((alert) => this.#receivers.map((to) => ({ to, alert })));
     const { pairAddress, blocksAfterCreation, report } = look;
     const kept = { pairAddress, ...(blocksAfterCreation !== undefined && { blocksAfterCreation }), report };
-    this.#write({ looks: { ...looks, [keyOf(look)]: kept }, waiting: [...waiting, ...fresh], told });
-    return fresh;
+    this.#write({
+      looks: { ...looks, [keyOf(look)]: kept },
+      waiting: [...waiting, ...letters],
+      ids: [...ids, ...fresh.map(({ id }) => id)].slice(-REMEMBERED),
+    });
+    return letters;
   }
 
-  /** Marks an alert as told. */
-  mark({ id }: Alert): void {
-    const { looks, waiting, told } = this.#state;
-    const rest = waiting.filter((alert) => alert.id !== id);
-    this.#write({ looks, waiting: rest, told: [...told, id].slice(-REMEMBERED) });
+  /** Marks a letter as delivered. */
+  mark({ to, alert }: Letter): void {
+    const isOther = (letter: Letter) => letter.to !== to || letter.alert.id !== alert.id;
+    this.#write({ ...this.#state, waiting: this.#state.waiting.filter(isOther) });
   }
 
   #write(state: OutboxState): void {

@@ -45,8 +45,8 @@ export function webhook(options: WebhookOptions): (alert: Alert) => Promise<bool
   };
 }
 
-/** The address may be a secret, so it is in no message. */
+/** What stands behind it, as fetch itself says only that it failed. The address may be a secret, so it is in no message. */
 function reasonOf({ message, cause }: Error): string {
-  const { code } = (cause ?? {}) as { code?: unknown };
-  return code === undefined ? message : String(code);
+  const { code, message: detail } = (cause ?? {}) as { code?: unknown; message?: unknown };
+  return String(code ?? detail ?? message);
 }

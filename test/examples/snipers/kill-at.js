@@ -11,7 +11,7 @@ function step() {
   if (steps === fatal) process.kill(process.pid, "SIGKILL");
 }
 
-for (const name of ["openSync", "writeSync", "fsyncSync", "closeSync", "renameSync"]) {
+for (const name of ["openSync", "writeSync", "renameSync"]) {
   const original = fs[name];
   fs[name] = (...args) => {
     step();
