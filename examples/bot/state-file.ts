@@ -1,32 +1,12 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  writeSync,
-} from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { writeWhole } from "../terminal/whole-file.js";
 import type { BotState, SeriesState, Store } from "./trader.js";
 
-/** Keeps the state in a small file, which is whole at any instant: it is written beside, and put in its place. */
+/** Keeps the state in a small file, which is whole at any instant. */
 export function stateFile(path: string): Store {
   return {
     read: () => (existsSync(path) ? checkState(path, readFileSync(path, "utf8")) : {}),
-    write: (state) => {
-      mkdirSync(dirname(path), { recursive: true });
-      const next = `${path}.next`;
-      const file = openSync(next, "w");
-      try {
-        writeSync(file, JSON.stringify(state, null, 2));
-        fsyncSync(file);
-      } finally {
-        closeSync(file);
-      }
-      renameSync(next, path);
-    },
+    write: (state) => writeWhole(path, JSON.stringify(state, null, 2)),
   };
 }
 

@@ -6,7 +6,7 @@ import type { TestProject } from "vitest/node";
 import { root } from "../documents/blocks.js";
 
 /** Examples that read nothing from beside their files, so that they may be elsewhere. */
-const BUNDLED = ["audit", "bot", "bot-on-nats", "collector", "history", "indicators"];
+const BUNDLED = ["audit", "bot", "bot-on-nats", "collector", "history", "indicators", "snipers"];
 
 declare module "vitest" {
   export interface ProvidedContext {

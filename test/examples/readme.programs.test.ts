@@ -37,6 +37,15 @@ describe("the programs of the README", () => {
     }),
   );
 
+  it("have one that sums snipers up and prints their trades", () =>
+    runSaved("snipers.ts", programWith("summarizeSnipers"), async (snipers) => {
+      await snipers.line((line) => /^[1-9]\d* snipers, \d+ still hold, made -?\d+\.\d\d USD$/.test(line));
+      await snipers.line((line) => /^\w+ sell \d/.test(line));
+      snipers.child.kill("SIGINT");
+      expect(await snipers.ended).toBe("SIGINT");
+      expect(snipers.errors()).toBe("");
+    }));
+
   it("have one that lets an hour pass and prints its closes", () =>
     runSaved("hour.ts", programWith("VirtualClock"), async (hour) => {
       expect(await hour.ended).toBe(0);
