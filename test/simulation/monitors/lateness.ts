@@ -9,6 +9,8 @@ import type { Context, Monitor } from "./monitor.js";
 
 /** How far a client may be wrong about the service's clock between answers, ms: a `Date` names a whole second. */
 const GUESS = 1_000;
+/** A copy that hides its age, and is no older, is taken for the answer of a machine that is behind, ms. */
+const HIDDEN = 2_500;
 /** Machines whose clocks differ by no more than this are waited for, ms. */
 const MACHINES = 5_000;
 /** Whoever catches up is told of a newer close within so long, ms. */
@@ -26,6 +28,7 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
   const { feed } = stay.plan;
   const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
   const closed = new Set<number>();
+  const hidden = log.plan.world.cache?.tellsAge === false ? HIDDEN : 0;
   /** Of the delivery that goes on: the newest close that it tells of first, and those of them that are live. */
   let delivery = { order: -1, at: Number.NaN, closes: [] as Seen<CandleEvent>[] };
   const breach = ({ at, value }: Seen<CandleEvent>, what: string) =>
@@ -84,7 +87,7 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
       const isKnown = !context.mayBeMachine(order) && context.isTrusted(order) && look !== undefined;
       const wrong = isKnown ? Math.abs(observedAt - look.madeAt) : 0;
       // A cache tells whole seconds, too.
-      const untold = GUESS + (look !== undefined && look.old > 0 ? GUESS : 0);
+      const untold = GUESS + (look !== undefined && look.old > 0 ? GUESS : 0) + hidden;
       if (look !== undefined && wrong > untold + context.toleranceAt(order) + look.received - look.sent)
         breach(seen, `is observed ${wrong} ms from when its answer was made`);
     }

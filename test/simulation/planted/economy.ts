@@ -56,7 +56,7 @@ export const ECONOMY_FAULTS: readonly PlantedFault[] = [
   {
     name: "reads slices that are a tenth of a page",
     file: "candles/read/stride.ts",
-    find: "return { length: Math.max(FULL_PAGE, Math.min(fitting, longest)) };",
+    find: "return { length: Math.max(FULL_PAGE, Math.min(fitting, longest)), left: leftAfter(stride) };",
     replace: "return { length: Math.floor(Math.max(FULL_PAGE, Math.min(fitting, longest)) / 10) };",
     seeds: [2],
   },
