@@ -270,8 +270,9 @@ function middle({ low, high }: Bounds): number {
  *
  * If only the bounds can prove it: safely after. If they are wide, or were not proven for long, the request goes out
  * later still, to arrive as a second begins, where its `Date` narrows them. Where many answers have fitted two machines, it
- * arrives at another part of a second each time, until an answer fits one of them only. It is never as late as
- * half the way to `next`, the target after this one: polls that are closer than a second hit all parts of one anyway.
+ * arrives at another part of a second each time, until an answer fits one of them only. It waits for less
+ * than half of the time to `next`, the target after this one, unless that is whole seconds away: other polls hit all parts of a
+ * second anyway.
  */
 export function sendTimeFor(clock: ServiceClock, target: number, next = Number.POSITIVE_INFINITY): number {
   const { machines } = clock;
@@ -291,7 +292,8 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Number.P
   if (!isUntold && isNarrow && machine.low - provenLow(machine, safe) <= LATE) return safe;
   const late = aim(machine) + (isUntold ? GOLDEN * (machine.unseen + ahead.unseen) : 0);
   const narrowing = Math.ceil(Math.ceil((safe + late) / 1_000) * 1_000 - late);
-  return narrowing - safe < (next - target) / 2 ? narrowing : safe;
+  const apart = next - target;
+  return narrowing - safe < (apart % 1_000 === 0 ? apart : apart / 2) ? narrowing : safe;
 }
 
 /** The first instant, by the scheduler, at which a request may go out whose answer surely comes after `target`. */
