@@ -55,7 +55,7 @@ export function checkHistory(query: Series & HistoryQuery, now: number): Checked
   const hasStart = query.from !== undefined;
   const length = hasStart ? intervals.count(start, Math.max(start, Math.min(end, now))) : 0;
   if (query.count === undefined && length > MOST) {
-    const allowed = `a range of at most ${MOST.toLocaleString("en")} intervals, or a count`;
+    const allowed = `a range of at most ${MOST.toLocaleString("en")} intervals, or the last ones, by count`;
     throw new InvalidInputError(
       "from",
       allowed,

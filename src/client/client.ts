@@ -147,7 +147,7 @@ function checkSignal(options: CallOptions | undefined): AbortSignal | undefined 
   if (options !== undefined) checkNames(options, ["signal"]);
   const signal = options?.signal;
   if (signal === undefined || typeof signal?.addEventListener === "function") return signal;
-  throw new InvalidInputError("signal", "the signal of an AbortController", `is ${show(signal)}`);
+  throw new InvalidInputError("signal", "an AbortSignal", "is not an AbortSignal");
 }
 
 /** A page cut to what was asked for, and what it was served with. */

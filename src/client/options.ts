@@ -253,11 +253,11 @@ function checkStore(
 ): ServableStore | undefined {
   if (store === undefined) return undefined;
   if (typeof store?.[SERVE] !== "function") {
-    const allowed = "a store of pairstream/store, such as candleStore(own) makes of one of your own";
+    const allowed = "a store of pairstream/store, or candleStore(own) around one of your own";
     throw new InvalidInputError("store", allowed, `is ${withheld(store)}`);
   }
   if (fetch?.[SESSION] === undefined) return store as ServableStore;
-  const problem = "is given, and a tape does not hold what comes from it";
+  const problem = "is set, and a recording does not hold what comes from it";
   throw new InvalidInputError("store", "no store where fetch records or replays", problem);
 }
 
@@ -278,6 +278,6 @@ function checkScheduler(
   throw new InvalidInputError(
     "scheduler",
     "an RxJS scheduler, with now and schedule",
-    "has no method now, or schedule",
+    `has no method ${typeof scheduler?.now === "function" ? "schedule" : "now"}`,
   );
 }

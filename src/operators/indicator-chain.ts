@@ -147,7 +147,7 @@ export class IndicatorChain extends ReplayedChain<Values, IndicatorEvent> {
         throw new InvalidInputError(
           `indicators.${name}`,
           "each name once in a chain of operators",
-          "is used twice",
+          "is used already",
         );
       }
       this.hasCheckedNames = true;

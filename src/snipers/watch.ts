@@ -74,8 +74,8 @@ export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
 function checkMissingPace(pace: number | undefined, whenMissing: WhenMissing): number | undefined {
   if (pace === undefined) return undefined;
   if (whenMissing === "wait") return checkNumber("missingPace", pace, PACE);
-  const problem = `is ${show(pace)}, and whenMissing says to fail`;
-  throw new InvalidInputError("missingPace", 'a number of ms, with whenMissing: "wait"', problem);
+  const problem = `is ${show(pace)}, but whenMissing is "fail"`;
+  throw new InvalidInputError("missingPace", 'only with whenMissing: "wait"', problem);
 }
 
 /**

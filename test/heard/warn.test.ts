@@ -284,7 +284,7 @@ describe("missingPace", () => {
   it.each([
     [
       { missingPace: 5_000 },
-      'missingPace is 5000, and whenMissing says to fail; allowed: a number of ms, with whenMissing: "wait"',
+      'missingPace is 5000, but whenMissing is "fail"; allowed: only with whenMissing: "wait"',
     ],
     [
       { missingPace: 100, whenMissing: "wait" },

@@ -118,7 +118,7 @@ const CALLS: readonly Cause[] = [
   cause("an option that is the key", SECRET, made({ [KEY]: true })),
   cause("no key", "undefined", made({ apiKey: undefined })),
   cause("an empty key", "empty", made({ apiKey: "" })),
-  cause("a key with a line feed, as from a file", "white space", made({ apiKey: `${KEY}\n` })),
+  cause("a key with a line feed, as from a file", "a space or a line break", made({ apiKey: `${KEY}\n` })),
   cause("a key with a space in it", SECRET, made({ apiKey: "two words" })),
   cause("a base URL without a scheme", SECRET, made({ baseUrl: "service.test/v1" })),
   cause("a base URL of websockets", "neither https: nor http:", made({ baseUrl: "ws://service.test" })),

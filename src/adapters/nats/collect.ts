@@ -107,7 +107,7 @@ export function collect(
     throw new InvalidInputError("group", "1 to 32 letters, digits, _ or -", "is not such a text");
   }
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
-    throw new InvalidInputError("signal", "the signal of an AbortController", "is not an AbortSignal");
+    throw new InvalidInputError("signal", "an AbortSignal", "is not an AbortSignal");
   }
   const rules = checkRules(options, timeout);
   const checked = checkFeeds(settings.name, feeds);

@@ -46,15 +46,15 @@ export function httpError(
     const target = answer.header("location");
     const where = target === null ? "" : ` to ${shown(target)}`;
     return new HttpError(
-      `${answered}, a redirect${where}; redirects are refused, because the API key would go to the other address`,
+      `${answered}, a redirect${where}, not followed, as the API key would go there: set baseUrl to it if you trust it`,
       status,
       body,
     );
   }
   const message = said === "" ? `${answered}, without a message` : `“${shown(said)}”: ${answered}`;
-  if (status === 429) return new RateLimitError(message, body, hintOf(answer, now));
+  if (status === 429) return new RateLimitError(message + advice, body, hintOf(answer, now));
   if (status === 401 && SPENT_QUOTA.test(said || body))
-    return new QuotaExceededError(message, body, resetOf(answer, now));
+    return new QuotaExceededError(`${message}; check ${ADVICE[402]}`, body, resetOf(answer, now));
   if (status === 401 || status === 403 || status === 424)
     return new AuthenticationError(message + advice, status, body);
   return new HttpError(message + advice, status, body);
@@ -62,12 +62,14 @@ export function httpError(
 
 /** What to check where retrying cannot help, by status. */
 const ADVICE: Readonly<Record<number, string>> = {
+  400: "pairAddress and network",
   401: "apiKey",
   402: "what the plan of the key includes",
   403: "apiKey, and what its plan includes",
   404: "pairAddress, network and baseUrl",
   410: "baseUrl",
   424: "apiKey",
+  429: "rateLimit",
 };
 const SPENT_QUOTA = /usage has been consumed|quota/i;
 

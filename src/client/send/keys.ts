@@ -14,10 +14,10 @@ export function checkApiKey(value: unknown, parameter = "apiKey"): string {
       : value === ""
         ? "is empty"
         : /\s/.test(value)
-          ? "holds white space, such as a line break at its end"
+          ? "holds a space or a line break (trim it)"
           : "holds characters beyond ASCII";
   const allowed = "one or more visible ASCII characters, without spaces";
-  const more = parameter === "apiKey" ? ", or a function that gives them" : "";
+  const more = parameter === "apiKey" ? ", or a function that returns them" : "";
   throw new InvalidInputError(parameter, allowed + more, problem);
 }
 

@@ -56,7 +56,7 @@ describe("over HTTP", () => {
         );
         expect(error).toBeInstanceOf(HttpError);
         expect((error as HttpError).status).toBe(status);
-        expect((error as HttpError).message).toContain("redirects are refused");
+        expect((error as HttpError).message).toContain("not followed");
       }
       expect(requests).toHaveLength(2);
       expect(thief.connections()).toBe(0);

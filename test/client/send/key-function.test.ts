@@ -105,11 +105,11 @@ describe("a function as the key", () => {
   });
 
   it.each<[string, unknown, string]>([
-    ["a space", "key with spaces", "holds white space"],
+    ["a space", "key with spaces", "holds a space"],
     ["nothing", "", "is empty"],
     ["undefined", undefined, "is of type undefined"],
     ["a number", 5, "is of type number"],
-    ["a line feed", "key\r\nX-Other: 1", "holds white space"],
+    ["a line feed", "key\r\nX-Other: 1", "holds a space"],
   ])("is checked when it gives a key: %s", async (_, key, problem) => {
     const apiKey = (() => key) as Give;
     const { client, clock, calls } = fakeClient(() => ({}), { apiKey, retry: false });

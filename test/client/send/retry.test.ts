@@ -140,7 +140,7 @@ describe("errors", () => {
   it("name method, path, status and what the service says", async () => {
     const error = await errorFor({ status: 400, body: says("fromDate is wrong") });
     expect(error.message).toBe(
-      `“fromDate is wrong”: GET /token/mainnet/pairs/${PAIR}/ohlcv was answered with status 400`,
+      `“fromDate is wrong”: GET /token/mainnet/pairs/${PAIR}/ohlcv was answered with status 400; check pairAddress and network`,
     );
     expect(error).toMatchObject({ name: "HttpError", status: 400, body: says("fromDate is wrong") });
     expect((await errorFor({ status: 400, body: says(["a is wrong", "b too", 7]) })).message).toContain(
@@ -173,7 +173,7 @@ describe("errors", () => {
   it("refuse a redirect, and say why", async () => {
     const error = await errorFor({ status: 307, headers: { location: "https://evil.test/x" } });
     expect(error.message).toMatch(
-      /status 307, a redirect to https:\/\/evil\.test\/x; redirects are refused, because the API key/,
+      /status 307, a redirect to https:\/\/evil\.test\/x, not followed, as the API key/,
     );
   });
 
