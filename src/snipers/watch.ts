@@ -32,7 +32,7 @@ export interface SniperWatch extends SniperQuery {
    * A look of `watchSniperReport` that was kept: go on from there, and tell only what has changed since; default: tell all that
    * is there. Refused if its `pairAddress` or `blocksAfterCreation` is another one.
    */
-  known?: KnownSnipers;
+  known?: KnownSnipers | undefined;
 }
 
 /** A sniper watch with checked options. */
