@@ -14,10 +14,10 @@ const CORRECTIONS = {
 const LEGEND: readonly (readonly [glyph: string, style: string, meaning: string, by: SwitchId])[] = [
   ["▲", "up", "a sniper bought", "snipers"],
   ["▼", "down", "a sniper sold", "snipers"],
-  ["2", "muted", "so many in one candle", "snipers"],
+  ["2", "muted", "several in one candle", "snipers"],
   [CORRECTIONS.corrected.glyph, CORRECTIONS.corrected.style, "corrected", "corrections"],
   [CORRECTIONS.late.glyph, CORRECTIONS.late.style, "came late", "corrections"],
-  [CORRECTIONS.removed.glyph, CORRECTIONS.removed.style, "the candle next to it was removed", "corrections"],
+  [CORRECTIONS.removed.glyph, CORRECTIONS.removed.style, "removed, at the candle beside", "corrections"],
 ];
 
 /** The mark of a correction, at the bar of an instant. */

@@ -63,6 +63,8 @@ function makeLayer(chart: IChartApi, series: ISeriesApi<SeriesType>): MarkerLaye
   };
   series.attachPrimitive(primitive);
 
+  /** Smaller than the scales have it: markers of bars side by side leave little room. */
+  const textSize = () => chart.options().layout.fontSize - 2;
   const sizeOf = () => Math.min(LARGEST, Math.max(SMALLEST, chart.timeScale().options().barSpacing));
 
   function paint(context: CanvasRenderingContext2D): void {
@@ -75,7 +77,8 @@ function makeLayer(chart: IChartApi, series: ISeriesApi<SeriesType>): MarkerLaye
       if (bar !== null) bars.push(bar);
     }
     const starts = bars.map(({ time }) => Number(time) * 1_000);
-    const { fontSize, fontFamily } = chart.options().layout;
+    const { fontFamily } = chart.options().layout;
+    const fontSize = textSize();
     context.font = `${fontSize}px ${fontFamily}`;
     context.textAlign = "center";
     context.textBaseline = "middle";
@@ -130,7 +133,7 @@ function makeLayer(chart: IChartApi, series: ISeriesApi<SeriesType>): MarkerLaye
 
   /** The same for all views, so that the scale does not jump while the user scrolls. */
   function room(): AutoscaleInfo {
-    const height = sizeOf() + LINE * chart.options().layout.fontSize + 2 * GAP;
+    const height = sizeOf() + LINE * textSize() + 2 * GAP;
     const all = [...parts.values()].flat();
     const roomAt = (side: Marker["position"]) => (all.some(({ position }) => position === side) ? height : 0);
     return { priceRange: null, margins: { above: roomAt("above"), below: roomAt("below") } };
