@@ -17,7 +17,7 @@ import { Subject } from "rxjs";
 
 export { CandlestickSeries, createChart, HistogramSeries, LineSeries } from "lightweight-charts";
 export { indicatorColumns, sma, withIndicators } from "pairstream";
-export { drawCandles, drawLine } from "pairstream/lightweight-charts";
+export { drawCandles, drawLine, drawMarkers, drawSnipers } from "pairstream/lightweight-charts";
 export { config, of, Subject } from "rxjs";
 
 const MINUTE = 60_000;
@@ -112,6 +112,65 @@ export function onPaint(opened: ReturnType<typeof openChart>, look: () => void):
     paneViews: () => [{ renderer: () => ({ draw: look }) }],
   };
   opened.candles.attachPrimitive(primitive);
+}
+
+/** Where something is drawn in a colour: at which bar, and whether above or below it. */
+export interface SeenMark {
+  readonly time: Time;
+  readonly isAbove: boolean;
+}
+
+/** So many pixels in a column are no text. */
+const RUN = 5;
+
+/** What a screenshot of the chart shows in the middle of bars in a colour, `#rrggbb`, with which no bar is drawn. */
+export function seenIn({ chart, candles }: ReturnType<typeof openChart>, colour: string): SeenMark[] {
+  const shot = chart.takeScreenshot();
+  const { height } = shot;
+  const wanted = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+  const seen: SeenMark[] = [];
+  for (const { time, close } of candles.data() as { time: Time; close: number }[]) {
+    const x = chart.timeScale().timeToCoordinate(time)!;
+    if (x < 0 || x > chart.timeScale().width()) continue;
+    const { data } = shot.getContext("2d")!.getImageData(Math.round(x), 0, 1, height);
+    const rows = Array.from({ length: height }, (_, y) => y).filter((y) =>
+      wanted.every((part, channel) => data[4 * y + channel] === part),
+    );
+    const middle = candles.priceToCoordinate(close)!;
+    for (const isAbove of [true, false]) {
+      if (rows.filter((y) => y < middle === isAbove).length >= RUN) seen.push({ time, isAbove });
+    }
+  }
+  return seen;
+}
+
+/** The texts that the chart writes in its next paints, each once. */
+export async function textsOf({ chart }: ReturnType<typeof openChart>): Promise<string[]> {
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  const texts: string[] = [];
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+    texts.push(text);
+    fillText.call(this, text, ...rest);
+  };
+  chart.applyOptions({});
+  await settled();
+  CanvasRenderingContext2D.prototype.fillText = fillText;
+  return [...new Set(texts)];
+}
+
+/** The primitives that a series has from now on. */
+export function primitivesOf(series: Pick<ISeriesApi<SeriesType>, "attachPrimitive" | "detachPrimitive">) {
+  const held = new Set<unknown>();
+  const { attachPrimitive, detachPrimitive } = series;
+  series.attachPrimitive = (one) => {
+    held.add(one);
+    attachPrimitive.call(series, one);
+  };
+  series.detachPrimitive = (one) => {
+    held.delete(one);
+    detachPrimitive.call(series, one);
+  };
+  return held;
 }
 
 /** A line that has holes. */

@@ -90,8 +90,10 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
     await world.clock.advanceBy(2_000);
     await world.shows(
       "a mark on the corrected candle",
-      ({ drawn }, time) => drawn.markers.some((mark) => mark.time === time && mark.id === "corrected"),
-      corrected / 1_000,
+      ({ drawn, corrections }, time) =>
+        drawn.corrections.some(({ timestamp }) => timestamp === time) &&
+        corrections.some(({ timestamp, kind }) => timestamp === time && kind === "corrected"),
+      corrected,
     );
     await world.agrees();
     const lineNow = await world.page.evaluate(() => JSON.stringify(window.__pairstream.drawn.fast.slice(-5)));
@@ -111,8 +113,10 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
     await world.clock.advanceBy(2_000);
     await world.shows(
       "the mark of a late candle",
-      ({ drawn }, time) => drawn.markers.some((mark) => mark.time === time && mark.id === "late"),
-      late / 1_000,
+      ({ drawn, corrections }, time) =>
+        drawn.corrections.some(({ timestamp }) => timestamp === time) &&
+        corrections.some(({ timestamp, kind }) => timestamp === time && kind === "late"),
+      late,
     );
     await world.agrees();
   });

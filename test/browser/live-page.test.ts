@@ -324,11 +324,22 @@ describe.skipIf(executablePath === undefined && !isRequired)("how the live page 
     expect(await page.locator('#snipers tr[data-wallet="ann"] td').last().textContent()).toMatch(/^\+488%$/);
     await world.shows(
       "the sales on their candles",
-      ({ drawn: { markers } }, times) =>
-        times.every((time) => markers.some((mark) => mark.id === "sold" && mark.time === time)),
-      [sold / 1_000, sold / 1_000 + 10],
+      ({ drawn: { snipers } }, times) => {
+        const sales = snipers.flatMap(({ sellTransactions }) => sellTransactions);
+        return times.every((time) => sales.some((sale) => sale.transactionTimestamp === time));
+      },
+      [sold + 500, sold + 11_000],
     );
     expect(await page.locator("#swaps li").first().textContent()).toMatch(/Soldbob$/);
+    const meanings = () => page.locator("#marks li").allTextContents();
+    expect((await meanings()).slice(0, 2)).toEqual(["▲ a sniper bought", "▼ a sniper sold"]);
+    await page.locator("#indicators-button").click();
+    await page.locator('#indicators input[value="snipers"]').uncheck();
+    await world.shows("no arrow", ({ drawn: { snipers } }) => snipers.length === 0, undefined);
+    expect((await meanings())[0]).toBe("● corrected");
+    await page.locator('#indicators input[value="snipers"]').check();
+    await world.shows("them again", ({ drawn: { snipers } }) => snipers.length >= 2, undefined);
+    await page.locator("#indicators-button").click();
   });
 
   it("says that a pair is not offered, and shows one that is", async () => {

@@ -1,5 +1,10 @@
 import { of } from "rxjs";
-import { drawCandles, drawLine } from "../../src/adapters/lightweight-charts/index.js";
+import {
+  drawCandles,
+  drawLine,
+  drawMarkers,
+  drawSnipers,
+} from "../../src/adapters/lightweight-charts/index.js";
 import { meterClient } from "../../src/adapters/otel/index.js";
 import {
   createEventChannel,
@@ -381,6 +386,12 @@ const ENTRY_POINTS: readonly Cause[] = [
   ),
   cause("a line without a value to draw", "undefined", () =>
     drawLine(wrong({}), wrong({}), events(), wrong(undefined)),
+  ),
+  cause("markers that are no stream", "subscribe", () =>
+    drawMarkers(wrong({ timeScale() {} }), wrong({ attachPrimitive() {} }), wrong([])),
+  ),
+  cause("a label of a sniper that is no function", "string", () =>
+    drawSnipers(wrong({}), wrong({}), wrong(of()), { label: wrong("ann") }),
   ),
   cause("meters without a meter", "undefined", () => meterClient(client, wrong(undefined))),
   cause("a backtest without a strategy", "undefined", () =>

@@ -1,4 +1,4 @@
-import type { Candle, CandleEvent, FeedStatus, PairSource, SniperEvent } from "pairstream";
+import type { Candle, CandleEvent, FeedStatus, PairSource, SniperLook } from "pairstream";
 import {
   catchError,
   defer,
@@ -32,9 +32,9 @@ type OlderFrom = (before: number, count: number) => Promise<readonly Candle[]>;
 export interface Follower {
   /** Before the first event, and before all of them come again. */
   begin(): void;
-  draw(events: Observable<CandleEvent>, olderFrom: OlderFrom): Subscription;
+  draw(events: Observable<CandleEvent>, looks: Observable<SniperLook>, olderFrom: OlderFrom): Subscription;
   candle(event: ValuedEvent): void;
-  sniper(event: SniperEvent): void;
+  snipers(look: SniperLook): void;
   status(status: FeedStatus): void;
   /** A stream has ended with an error; it is tried again. */
   failed(error: unknown): void;
@@ -62,13 +62,17 @@ export function follow(
     const statuses = source.status(options).pipe(tap({ error: failed }));
     // A pair without a sniper report is a chart without a table.
     const { pairAddress } = chosen;
-    const traded = snipers === undefined ? EMPTY : source.snipers({ pairAddress, ...snipers });
+    const reports = snipers === undefined ? EMPTY : source.sniperReport({ pairAddress, ...snipers });
+    const looks = reports.pipe(
+      catchError(() => EMPTY),
+      share(),
+    );
     return merge(
       new Observable(() => {
         const left = new Subject<void>();
         // What it fails with is told below.
         const events = candles.pipe(catchError(() => EMPTY));
-        const drawing = follower.draw(events, (to, count) => older(to, count, left));
+        const drawing = follower.draw(events, looks, (to, count) => older(to, count, left));
         drawing.add(() => left.next());
         return drawing;
       }),
@@ -76,10 +80,7 @@ export function follow(
         withValues,
         tap((event) => follower.candle(event)),
       ),
-      traded.pipe(
-        catchError(() => EMPTY),
-        tap((event) => follower.sniper(event)),
-      ),
+      looks.pipe(tap((look) => follower.snipers(look))),
       statuses.pipe(tap((status) => follower.status(status))),
     );
   }).pipe(

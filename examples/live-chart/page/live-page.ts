@@ -1,17 +1,10 @@
-import {
-  applySniperEvent,
-  type Candle,
-  emptyReport,
-  type FeedStatus,
-  intervalOf,
-  type PairSource,
-  type SniperReport,
-} from "pairstream";
+import { type Candle, emptyReport, type FeedStatus, type PairSource, type SniperReport } from "pairstream";
 import { distinctUntilChanged, Subject, switchMap } from "rxjs";
 import { amountText, shortened, timeText } from "../../page/figures.js";
 import { legendElements } from "../../page/legend.js";
 import { startTheme } from "../../page/theme.js";
 import type { Choices, Selection } from "../gateway.js";
+import { drawMarkLegend } from "./chart-marks.js";
 import { follow, followPast } from "./follow.js";
 import { drawHeadline, startCopy } from "./header.js";
 import type { SwitchId } from "./indicators.js";
@@ -146,7 +139,7 @@ export function startPage(source: PairSource, choices: Choices): void {
       switchMap((chosen) =>
         follow(source, choices, chosen, {
           begin,
-          draw: (events, olderFrom) => chart.draw(events, olderFrom),
+          draw: (events, looks, olderFrom) => chart.draw(events, looks, olderFrom),
           candle(event) {
             shown.take(event);
             ahead = Math.max(event.observedAt, now()) - Date.now();
@@ -155,10 +148,10 @@ export function startPage(source: PairSource, choices: Choices): void {
               path = withPoint(path, { at: event.observedAt, price: newest.candle.close });
             schedule();
           },
-          sniper(event) {
-            report = applySniperEvent(report, event);
-            swaps = [];
-            table.announce(event);
+          snipers(news) {
+            report = news.report;
+            swaps = swapsOf(report);
+            for (const event of news.events) table.announce(event);
             schedule();
           },
           status(told) {
@@ -204,7 +197,9 @@ export function startPage(source: PairSource, choices: Choices): void {
   }
 
   function showLook(): void {
-    chart.show({ isOn: (id) => look.on.includes(id), isLog: look.isLog, zone: look.zone });
+    const isOn = (id: SwitchId) => look.on.includes(id);
+    chart.show({ isOn, isLog: look.isLog, zone: look.zone });
+    drawMarkLegend(element("marks"), isOn);
     showControls();
     schedule();
   }
@@ -230,8 +225,7 @@ export function startPage(source: PairSource, choices: Choices): void {
       isDrawingDue = false;
       frames += 1;
       const at = Number.isFinite(ahead) ? now() : Date.now();
-      if (swaps.length === 0) swaps = swapsOf(report);
-      chart.mark(shown.corrections, swaps, (instant) => intervalOf(selection.timeframe, instant).start);
+      chart.mark(shown.corrections);
       table.draw(report, at, look.zone);
       drawSwaps(element("swaps"), swaps, at, look.zone);
       drawHeadline({ selection, path, volume: volumeOfDay(at), report, now: at });

@@ -4,28 +4,26 @@ import {
   ColorType,
   CrosshairMode,
   createChart,
-  createSeriesMarkers,
   HistogramSeries,
   type IChartApi,
   type ISeriesApi,
   LineSeries,
   LineStyle,
+  type MismatchDirection,
   type MouseEventParams,
   PriceScaleMode,
-  type SeriesMarker,
   type SeriesType,
   TickMarkType,
   type Time,
-  type UTCTimestamp,
 } from "lightweight-charts";
-import type { Candle, CandleEvent, Timeframe } from "pairstream";
-import { drawCandles } from "pairstream/lightweight-charts";
-import type { Observable, Subscription } from "rxjs";
+import { type Candle, type CandleEvent, emptyReport, type SniperLook, type Timeframe } from "pairstream";
+import { drawCandles, drawMarkers, drawSnipers, type Marker } from "pairstream/lightweight-charts";
+import { BehaviorSubject, combineLatest, map, type Observable, type Subscription, tap } from "rxjs";
 import { amountText, dayText, isoText, timeText, type Zone } from "../../page/figures.js";
 import { colour } from "../../page/theme.js";
+import { correctionMark } from "./chart-marks.js";
 import { LINES, type LineId, type SwitchId } from "./indicators.js";
 import { type Correction, MOST, type Row } from "./shown-candles.js";
-import type { SniperSwap } from "./sniper-order.js";
 
 const TIGHT = { priceLineVisible: false, lastValueVisible: false, crosshairMarkerVisible: false } as const;
 const VOLUME = { type: "custom", formatter: amountText, minMove: 0.01 } as const;
@@ -33,6 +31,7 @@ const VOLUME = { type: "custom", formatter: amountText, minMove: 0.01 } as const
 const IN_VIEW = 8;
 /** Of the room, in bars, right of the newest candle. */
 const ROOM = 6;
+const NEAREST_LEFT: MismatchDirection.NearestLeft = -1;
 const RSI_LINES = { 70: "overbought", 30: "oversold" } as const;
 /** Of the scale of the RSI only the labels of its lines are read: those of its steps would lie under them. */
 const STRENGTH = {
@@ -59,7 +58,10 @@ export class PriceChart {
   readonly #candles: ISeriesApi<"Candlestick">;
   readonly #volume: ISeriesApi<"Histogram">;
   readonly #lines: Readonly<Record<LineId, ISeriesApi<"Line">>>;
-  readonly #markers: ReturnType<typeof createSeriesMarkers<Time>>;
+  readonly #corrections = new BehaviorSubject<readonly Marker[]>([]);
+  /** Whether snipers are switched on. */
+  readonly #hasSnipers = new BehaviorSubject(true);
+  #report = emptyReport;
   readonly #bounds: ReturnType<ISeriesApi<"Line">["createPriceLine"]>[];
   #hovered: MouseEventParams["seriesData"] = new Map();
   #timeframe: Timeframe = "10s";
@@ -105,7 +107,6 @@ export class PriceChart {
         ...{ lineStyle: LineStyle.Dotted, lineWidth: 1 },
       }),
     );
-    this.#markers = createSeriesMarkers(this.#candles, []);
     this.#candles.subscribeDataChanged(onDraw);
     chart.subscribeCrosshairMove(({ time, seriesData }) => {
       this.#hovered = seriesData;
@@ -124,7 +125,8 @@ export class PriceChart {
       volume: dataOf(this.#volume),
       ...{ fast: dataOf(fast), slow: dataOf(slow), strength: dataOf(strength), vwap: dataOf(vwap) },
       ...{ upper: dataOf(upper), middle: dataOf(middle), lower: dataOf(lower) },
-      markers: this.#markers.markers(),
+      corrections: this.#corrections.value,
+      snipers: this.#report.result,
     };
   }
 
@@ -168,6 +170,7 @@ export class PriceChart {
   /** Shows what is switched on, on the scale and by the clock that are chosen. */
   show(view: ChartView): void {
     this.#view = view;
+    this.#hasSnipers.next(view.isOn("snipers"));
     for (const { id, by } of LINES) this.#lines[id].applyOptions({ visible: view.isOn(by) });
     this.#volume.applyOptions({ visible: view.isOn("volume") });
     const room = view.isOn("volume") ? 0.24 : 0.08;
@@ -187,33 +190,39 @@ export class PriceChart {
     this.setTimeframe(this.#timeframe);
   }
 
-  /** Draws a series, in place of the one before. */
+  /** Draws a series and its snipers, in place of those before. */
   draw(
     events: Observable<CandleEvent>,
+    looks: Observable<SniperLook>,
     olderFrom: (before: number, count: number) => Promise<readonly Candle[]>,
   ): Subscription {
-    const [chart, volume] = [this.#chart, this.#volume];
-    const drawing = drawCandles(chart, this.#candles, events, { volume, olderFrom, keep: MOST });
+    const [chart, candles, volume] = [this.#chart, this.#candles, this.#volume];
+    const drawing = drawCandles(chart, candles, events, { volume, olderFrom, keep: MOST });
     for (const { id, draw } of LINES) drawing.add(draw(chart, this.#lines[id], events));
+    this.#report = emptyReport;
+    const shown = combineLatest([looks, this.#hasSnipers]).pipe(
+      map(([look, isOn]) => (isOn ? look : { ...look, report: emptyReport })),
+      tap(({ report }) => {
+        this.#report = report;
+      }),
+    );
+    drawing.add(drawSnipers(chart, candles, shown));
+    drawing.add(drawMarkers(chart, candles, this.#corrections));
     return drawing;
   }
 
-  /** Marks what has been corrected, and who swapped; `startOf` gives the candle of an instant. */
-  mark(
-    corrections: readonly Correction[],
-    swaps: readonly SniperSwap[],
-    startOf: (instant: number) => number,
-  ): void {
-    const bars = this.#candles.data();
-    const [first, last] = [bars[0], bars.at(-1)].map((bar) => Number(bar?.time) * 1_000);
-    const isOn = this.#view.isOn;
-    this.#markers.setMarkers(
-      [
-        ...(isOn("corrections") ? corrections.map(correctionMark) : []),
-        // The chart would pile up what is older than its candles at the first of them.
-        ...(isOn("snipers") ? swapMarks(swaps, startOf, first ?? Number.NaN, last ?? Number.NaN) : []),
-      ].sort((a, b) => Number(a.time) - Number(b.time)),
-    );
+  /** Marks what has been corrected. */
+  mark(corrections: readonly Correction[]): void {
+    const shown = this.#view.isOn("corrections") ? corrections : [];
+    this.#corrections.next(shown.map((one) => correctionMark(one, this.#placeOf(one))));
+  }
+
+  /** Where a candle is gone, its neighbour carries the mark. */
+  #placeOf({ timestamp, kind }: Correction): number {
+    if (kind !== "removed") return timestamp;
+    const at = this.#chart.timeScale().timeToIndex((timestamp / 1_000) as Time, true);
+    const bar = at === null ? null : this.#candles.dataByIndex(at, NEAREST_LEFT);
+    return bar === null ? timestamp : Number(bar.time) * 1_000;
   }
 
   /** The candle under the pointer, and its lines, as they are drawn: of older candles the events tell nothing. */
@@ -307,46 +316,4 @@ export class PriceChart {
     if (type === TickMarkType.Year) return iso.slice(0, 4);
     return type === TickMarkType.Month ? day.replace(/^\d+ /, "") : day;
   }
-}
-
-function correctionMark({ timestamp, kind }: Correction): SeriesMarker<Time> {
-  const shapes = { corrected: "circle", late: "circle", removed: "square" } as const;
-  const colours = { corrected: "warning", late: "accent", removed: "strength" } as const;
-  const time = (timestamp / 1_000) as UTCTimestamp;
-  // Where a candle is gone, its neighbour carries the mark.
-  return {
-    id: kind,
-    time,
-    position: "aboveBar",
-    shape: shapes[kind],
-    color: colour(colours[kind]),
-    size: 0.8,
-  };
-}
-
-/** One mark a candle and side, with a number where there were several swaps. */
-function swapMarks(
-  swaps: readonly SniperSwap[],
-  startOf: (instant: number) => number,
-  first: number,
-  last: number,
-): SeriesMarker<Time>[] {
-  const counts = { buy: new Map<number, number>(), sell: new Map<number, number>() };
-  for (const { side, transaction } of swaps) {
-    const start = startOf(transaction.transactionTimestamp);
-    if (start >= first && start <= last) counts[side].set(start, (counts[side].get(start) ?? 0) + 1);
-  }
-  const marks = (side: SniperSwap["side"]) =>
-    [...counts[side]].map(
-      ([start, count]): SeriesMarker<Time> => ({
-        id: side === "buy" ? "bought" : "sold",
-        time: (start / 1_000) as UTCTimestamp,
-        position: side === "buy" ? "belowBar" : "aboveBar",
-        shape: side === "buy" ? "arrowUp" : "arrowDown",
-        color: colour(side === "buy" ? "up" : "down"),
-        size: 0.8,
-        ...(count > 1 && { text: String(count) }),
-      }),
-    );
-  return [...marks("buy"), ...marks("sell")];
 }

@@ -51,8 +51,13 @@ const QUIET = 1_000;
 /** How often what there is of a history is drawn while more of it comes, in ms. */
 const PATIENCE = 5_000;
 
-/** Which pair, timeframe and currency a series shows. */
-const SHOWN = new WeakMap<object, string>();
+/** Which pair, timeframe and currency a series of a chart shows. */
+const SHOWN = new WeakMap<object, Series>();
+
+/** What a drawing has put on a series of a chart last; `undefined`: no drawing has. */
+export function shownOn(series: object): Series | undefined {
+  return SHOWN.get(series);
+}
 
 /** Draws what a part makes of events, until it is unsubscribed or the chart is gone. */
 export function draw<E extends CandleEvent, R extends Row>(
@@ -93,9 +98,9 @@ export function draw<E extends CandleEvent, R extends Row>(
         if (plan.popped > 0) target.pop(plan.popped);
         for (const row of plan.appended) target.update(pointOf(row));
       }
-      if (isHeld || name === undefined) return false;
-      const before = SHOWN.get(series) ?? name;
-      SHOWN.set(series, name);
+      if (isHeld || known === undefined) return false;
+      const before = nameOf(SHOWN.get(series) ?? known);
+      SHOWN.set(series, known);
       return before !== name;
     },
     end: (error) => {
