@@ -189,7 +189,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     file: "adapters/nats/publisher.ts",
     find: "this.#doubtful.add(subject);\n    this.#putBack(offer);\n",
     replace: "this.#doubtful.add(subject);\n",
-    seeds: [1231],
+    seeds: [23],
   },
   {
     name: "leaves what an earlier holder has left",
