@@ -127,6 +127,14 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
     // A poll misses it, and a second look confirms that.
     await world.clock.advanceBy(4_000);
     await world.shows("no such candle", isWithout, removed / 1_000);
+    await world.shows(
+      "its mark at a candle that is there",
+      ({ drawn: { candles, corrections } }) =>
+        corrections.some(({ timestamp, shape }) => {
+          return shape === "square" && candles.some(({ time }) => Number(time) * 1_000 === timestamp);
+        }),
+      undefined,
+    );
     await world.agrees();
     expect(await world.page.locator("#corrections").textContent()).toMatch(/11:59:30 was removed/);
   });

@@ -42,8 +42,8 @@ export interface SniperMarkerOptions {
  * const events = source.candles({ ...series, since: { candles: 500 } }).pipe(share());
  * const busy = events.pipe(
  *   finals(),
- *   filter(({ swaps }) => swaps > 100),
- *   map(({ timestamp, swaps }): Marker => ({ timestamp, position: "above", shape: "circle", text: `${swaps}` })),
+ *   filter(({ candle }) => candle.swaps > 100),
+ *   map(({ candle }): Marker => ({ timestamp: candle.timestamp, position: "above", shape: "circle" })),
  *   scan((all, marker) => [...all, marker], [] as Marker[]),
  * );
  * const drawing = drawMarkers(chart, candles, busy);

@@ -134,8 +134,9 @@ function makeLayer(chart: IChartApi, series: ISeriesApi<SeriesType>): MarkerLaye
   /** The same for all views, so that the scale does not jump while the user scrolls. */
   function room(): AutoscaleInfo {
     const height = sizeOf() + LINE * textSize() + 2 * GAP;
-    const all = [...parts.values()].flat();
-    const roomAt = (side: Marker["position"]) => (all.some(({ position }) => position === side) ? height : 0);
+    const all = [...parts.values()];
+    const roomAt = (side: Marker["position"]) =>
+      all.some((markers) => markers.some(({ position }) => position === side)) ? height : 0;
     return { priceRange: null, margins: { above: roomAt("above"), below: roomAt("below") } };
   }
 
