@@ -1,4 +1,4 @@
-import { checkLimit, checkRange, checkSeries, checkSniperQuery, show, toInstant } from "../contract/input.js";
+import { checkLimit, checkRange, checkSeries, checkSniperQuery, toInstant } from "../contract/input.js";
 import type { OhlcvPage, OhlcvQuery, Series, SniperReport, Timeframe } from "../contract/model.js";
 import { checkNames, namesOf, SERIES_NAMES, SNIPER_NAMES } from "../contract/names.js";
 import type { RefusedRow } from "../contract/refused-row.js";

@@ -203,6 +203,8 @@ export function coreOf(client: Client): ClientCore {
   const core = (client as { [CORE]?: ClientCore } | null | undefined)?.[CORE];
   if (core !== undefined) return core;
   const kind =
-    client === null ? "null" : `of type ${typeof client}, and was not made by this copy of pairstream (are two installed?)`;
+    client === null
+      ? "null"
+      : `of type ${typeof client}, and was not made by this copy of pairstream (are two installed?)`;
   throw new InvalidInputError("client", "what createClient returns", `is ${kind}`);
 }

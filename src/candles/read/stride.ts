@@ -30,16 +30,9 @@ export function strideAfter(stride: Stride, page: Page | undefined): Stride {
   if (page === undefined)
     return { length: Math.max(FULL_PAGE, Math.floor(length / GROWTH)), silentTo, left: GROWTH };
   const found = inRange(page);
-  const fitting = Math.floor((spreadOf(length, page, found) * AIMED_CANDLES) / Math.max(1, found));
+  const fitting = Math.floor((length * AIMED_CANDLES) / Math.max(1, found));
   const longest = longestAfter(stride, found > 0 ? SPARSE_GROWTH : GROWTH);
   return { length: Math.max(FULL_PAGE, Math.min(fitting, longest)), left: leftAfter(stride) };
-}
-
-/** Over how many intervals candles spread: where they are dense, a silence before them tells nothing of what follows. */
-function spreadOf(length: number, { candles, from, to }: Page, found: number): number {
-  const first = candles.at(-found)?.timestamp ?? from;
-  const spread = (length * (to - first)) / (to - from);
-  return 2 * found > spread ? spread : length;
 }
 
 function longestAfter({ length, left }: Stride, growth: number): number {
