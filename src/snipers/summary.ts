@@ -1,6 +1,7 @@
 import { checkNumber } from "../contract/input.js";
 import type { Sniper, SniperReport, SniperTransaction } from "../contract/model.js";
 import { checkNames } from "../contract/names.js";
+import { InvalidInputError } from "../errors.js";
 import { holdingOf } from "./holding.js";
 
 /** The snipers of a pair in figures. Sums leave out what the service does not say; `unknown` counts those wallets. */
@@ -46,7 +47,7 @@ export interface SummaryOptions {
  * Sums the snipers of a pair up. It costs no request.
  *
  * A wallet counts once in each figure. Where two are equal, the one with the smaller address comes first. Throws an
- * `InvalidInputError` for a `top` that is not a whole number from 0.
+ * `InvalidInputError` for what is no report, and for a `top` that is not a whole number from 0.
  *
  * ```ts
  * import { createClient, summarizeSnipers, watchSniperReport } from "pairstream";
@@ -59,6 +60,9 @@ export interface SummaryOptions {
  * ```
  */
 export function summarizeSnipers(report: SniperReport, options: SummaryOptions = {}): SniperSummary {
+  if (!Array.isArray(report?.result)) {
+    throw new InvalidInputError("report", "a SniperReport, such as the report of a look", "has no result");
+  }
   checkNames(options, ["top"]);
   const most = checkNumber("top", options.top ?? 5, { min: 0, integer: true });
   // One walk, in one order: sums of floating-point numbers and ties depend on it.

@@ -149,6 +149,12 @@ describe("summarizeSnipers", () => {
   });
 });
 
+it("takes a report, and says so of a look", () => {
+  for (const wrong of [{ report: { result: [] } }, undefined, null, {}] as never[]) {
+    expect(() => summarizeSnipers(wrong)).toThrow(expect.objectContaining({ parameter: "report" }));
+  }
+});
+
 describe("holdingOf", () => {
   const amount = fc.integer({ min: 0, max: 1e9 }).map((units) => units / 1_000);
 
