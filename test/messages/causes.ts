@@ -144,7 +144,7 @@ const CALLS: readonly Cause[] = [
   cause("quota.per: 60, for seconds", "60", made({ quota: { units: 1_000, per: 60 } })),
   cause("a scheduler without schedule", "schedule", made({ scheduler: {} })),
   cause("a store without forget", "an object", made({ store: { read() {}, write() {} } })),
-  cause("a store beside a recording fetch", "tape", () =>
+  cause("a store beside a recording fetch", "a recording", () =>
     createClient({ ...OPTIONS, store: memoryStore(), fetch: recordExchanges(fetch, () => {}) }),
   ),
   cause("a client of another maker", "object", () => watchCandles(wrong({}), SERIES)),
@@ -178,7 +178,7 @@ const CALLS: readonly Cause[] = [
   cause("a download without from", "undefined", () => fetchCandles(client, wrong({ ...SERIES }))),
   cause("limit: 5000", "5000", () => client.ohlcvPage({ ...QUERY, limit: 5_000 })),
   cause("an empty cursor", "empty", () => client.ohlcvPage({ ...QUERY, cursor: "" })),
-  cause("a signal that is none", "an object", () => client.ohlcvPage(QUERY, wrong({ signal: {} }))),
+  cause("a signal that is none", "not an AbortSignal", () => client.ohlcvPage(QUERY, wrong({ signal: {} }))),
   cause("snipers of devnet", '"devnet"', () =>
     watchSnipers(client, wrong({ pairAddress: PAIR, network: "devnet" })),
   ),
