@@ -144,6 +144,7 @@ describe("the tarball", () => {
         "docs/replay.md",
         "docs/runtimes.md",
         "docs/scaling.md",
+        "docs/snipers.md",
         "docs/sse.md",
         "docs/start.md",
         "docs/testing.md",
