@@ -99,7 +99,7 @@ export function checkMarkers(markers: readonly Marker[]): readonly Marker[] {
     throw new InvalidInputError("events", "lists of markers", `have a value of type ${typeof markers}`);
   }
   for (const marker of markers as readonly Marker[]) {
-    checkNumber("timestamp", marker?.timestamp, { min: 0, max: LATEST_INSTANT });
+    checkNumber("timestamp", marker?.timestamp, { min: 0, max: LATEST_INSTANT, unit: "ms" });
     checkChoice("position", marker.position, ["above", "below"]);
     if (marker.shape !== undefined) checkChoice("shape", marker.shape, ["arrow", "circle", "square"]);
   }
