@@ -1,5 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
-import { writeWhole } from "../terminal/whole-file.js";
+import { readWhole, writeWhole } from "../terminal/whole-file.js";
 import type { Alert } from "./alerts.js";
 import type { Letter, OutboxFile, OutboxState } from "./outbox.js";
 
@@ -8,20 +7,9 @@ const EMPTY: OutboxState = { looks: {}, waiting: [], ids: [] };
 /** Keeps an outbox in a file, which is whole at any instant. */
 export function outboxFile(path: string): OutboxFile {
   return {
-    read: () => (existsSync(path) ? checkState(path, readFileSync(path, "utf8")) : EMPTY),
+    read: () => readWhole(path, EMPTY, isState, "is no outbox of this program"),
     write: (state) => writeWhole(path, JSON.stringify(state)),
   };
-}
-
-function checkState(path: string, text: string): OutboxState {
-  let state: unknown;
-  try {
-    state = JSON.parse(text);
-  } catch {
-    state = undefined;
-  }
-  if (isState(state)) return state;
-  throw new Error(`${path} is no outbox of this program; look at it before you delete it`);
 }
 
 /** The looks are checked by those who go on from them. */

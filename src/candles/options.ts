@@ -130,5 +130,5 @@ function checkSince(since: WatchOptions["since"], floor: (instant: number) => nu
   if (typeof since !== "number" || since <= 0 || since > MOST_CANDLES)
     return floor(toInstant("since", since));
   const allowed = `a later instant, or { candles: ${since} } for so many candles`;
-  throw new InvalidInputError("since", allowed, `is ${since}, as ms a day in 1970`);
+  throw new InvalidInputError("since", allowed, `is ${since}, in ms an instant of 1970`);
 }

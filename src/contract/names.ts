@@ -29,7 +29,11 @@ export function checkNames(options: object, names: readonly string[], prefix = "
   const whole = prefix.slice(0, -1) || "options";
   if (typeof options !== "object" || options === null) {
     const problem = options === null ? "is null" : `is of type ${typeof options}`;
-    throw new InvalidInputError(whole, `an object with ${allowed()}`, problem);
+    throw new InvalidInputError(
+      whole,
+      `an object with ${names.length > 1 ? "any of " : ""}${allowed()}`,
+      problem,
+    );
   }
   for (const name of Object.keys(options)) {
     if (names.includes(name)) continue;

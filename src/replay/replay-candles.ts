@@ -126,7 +126,7 @@ function checkPace({ speed, scheduler }: ReplayCandlesOptions): (() => Pace) | u
   throw new InvalidInputError(
     "scheduler",
     "an RxJS scheduler, with now and schedule",
-    "has no method now, or schedule",
+    `has no method ${typeof scheduler?.now === "function" ? "schedule" : "now"}`,
   );
 }
 

@@ -12,20 +12,7 @@ import {
   watchSnipers,
 } from "../../src/index.js";
 import { at, PAIR, World, withRows } from "../world.js";
-import { walletAddressOf, walletOf } from "./wallets.js";
-
-/** A pair created at 11:00 whose wallets `a` and `b` snipe and sell, `b` later. */
-function snipedWorld(): World {
-  const world = new World({ start: at("12:00:10") });
-  const swap = (time: string, walletAddress: string, side: "buy" | "sell", tokenAmount = 1) =>
-    world.swap(at(time), 10 * tokenAmount, { walletAddress, side, tokenAmount });
-  swap("11:00:00", "a", "buy", 4);
-  swap("11:00:00.400", "b", "buy", 2);
-  swap("11:30:00", "a", "sell");
-  swap("12:01:00", "b", "sell");
-  swap("12:02:30", "a", "sell");
-  return world;
-}
+import { snipedWorld, walletAddressOf, walletOf } from "./wallets.js";
 
 function looksAt(world: World, options: Partial<SniperWatch> = {}) {
   const looks: SniperLook[] = [];

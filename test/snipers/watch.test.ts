@@ -1,19 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { applySniperEvent, type SniperEvent, type SniperReport, watchSnipers } from "../../src/index.js";
 import { emptyReport } from "../../src/snipers/event.js";
-import { answered, at, PAIR, World, withRows } from "../world.js";
-import { walletAddressOf } from "./wallets.js";
+import { answered, at, PAIR, withRows } from "../world.js";
+import { snipedWorld, walletAddressOf } from "./wallets.js";
 
-/** A pair created at 11:00 whose wallets `a` and `b` snipe and sell, `b` later. */
 function sniped() {
-  const world = new World({ start: at("12:00:10") });
-  const swap = (time: string, walletAddress: string, side: "buy" | "sell", tokenAmount = 1) =>
-    world.swap(at(time), 10 * tokenAmount, { walletAddress, side, tokenAmount });
-  swap("11:00:00", "a", "buy", 4);
-  swap("11:00:00.400", "b", "buy", 2);
-  swap("11:30:00", "a", "sell");
-  swap("12:01:00", "b", "sell");
-  swap("12:02:30", "a", "sell");
+  const world = snipedWorld();
   const events: SniperEvent[] = [];
   const errors: unknown[] = [];
   const subscription = watchSnipers(world.client, { pairAddress: PAIR }).subscribe({

@@ -2,6 +2,7 @@ import { checkChoice, checkNumber, LATEST_INSTANT } from "../../contract/input.j
 import type { Sniper, SniperReport, Timeframe } from "../../contract/model.js";
 import { InvalidInputError } from "../../errors.js";
 import { intervalsOf } from "../../timeframe.js";
+import { firstFrom } from "./rows.js";
 
 /** Something that happened at an instant, for `drawMarkers`. */
 export interface Marker {
@@ -64,17 +65,6 @@ function textOf(group: readonly Marker[]): string | undefined {
   const [text] = texts;
   if (group.length === 1) return text;
   return texts.size === 1 && text ? `${text} ×${group.length}` : String(group.length);
-}
-
-/** The first of them that is not before an instant. */
-function firstFrom(markers: readonly Marker[], instant: number): number {
-  let [low, high] = [0, markers.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (markers[middle]!.timestamp < instant) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /** All snipes and sales of a report: below and above the bars. */

@@ -4,6 +4,17 @@ export interface Row {
   readonly timestamp: number;
 }
 
+/** Where the first of them is that is not before an instant; they ascend. */
+export function firstFrom(rows: readonly Row[], timestamp: number): number {
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (rows[middle]!.timestamp < timestamp) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** What brings what a chart holds to what it should hold: these calls, in this order. */
 export interface Steps<R extends Row> {
   /** Rows that the chart holds, with other values; ascending. `isOlder`: newer ones stay behind it. */
@@ -74,16 +85,7 @@ export function makeRows<R extends Row>(keep: number): Rows<R> {
     floor = rows[0]!.timestamp;
     redraw();
   };
-  /** Where a time is, or would be. */
-  const indexOf = (timestamp: number) => {
-    let [low, high] = [0, rows.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (rows[middle]!.timestamp < timestamp) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
+  const indexOf = (timestamp: number) => firstFrom(rows, timestamp);
 
   return {
     redraw,

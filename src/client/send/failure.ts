@@ -60,9 +60,8 @@ export function httpError(
   return new HttpError(message + advice, status, body);
 }
 
-/** What to check where retrying cannot help, by status. */
+/** What to check, by status. */
 const ADVICE: Readonly<Record<number, string>> = {
-  400: "pairAddress and network",
   401: "apiKey",
   402: "what the plan of the key includes",
   403: "apiKey, and what its plan includes",

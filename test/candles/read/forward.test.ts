@@ -40,14 +40,21 @@ describe("a range that is read on", () => {
     expect(largest(parts)).toBeLessThan(3_000);
   });
 
-  it("leaves a range that holds too many candles once, and not again behind each part that holds few", async () => {
-    // Sparse at first, and dense at its end.
-    const times = [...run(0, 40, 500), ...run(20_000, 4_000)];
-    const { got, asked } = await partsOf({ times, pageSize: 200 }, minute(0), minute(24_000));
-    expect(got).toEqual(times);
-    const [pages, left, parts] = [4_040 / 200, 3_000 / 200, 8];
-    expect(asked.pages).toBeLessThanOrEqual(pages + left + parts);
-  });
+  it.each(
+    (["descending", "ascending", "shuffled"] as const).flatMap((order) =>
+      [100, 200, 1_000].map((pageSize) => ({ order, pageSize })),
+    ),
+  )(
+    "leaves a range that holds too many candles once, and not again behind each part that holds few: %o",
+    async ({ order, pageSize }) => {
+      // Sparse at first, and dense at its end.
+      const times = [...run(0, 40, 500), ...run(20_000, 4_000)];
+      const { got, asked } = await partsOf({ times, pageSize, order }, minute(0), minute(24_000));
+      expect(got).toEqual(times);
+      const [pages, left, parts] = [Math.ceil(4_040 / pageSize), Math.ceil(3_000 / pageSize), 8];
+      expect(asked.pages).toBeLessThanOrEqual(pages + left + parts + CONFIRMED);
+    },
+  );
 
   it("costs no more than its pages where these are small", async () => {
     const times = run(0, 5_000, 200);

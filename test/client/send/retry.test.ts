@@ -140,7 +140,7 @@ describe("errors", () => {
   it("name method, path, status and what the service says", async () => {
     const error = await errorFor({ status: 400, body: says("fromDate is wrong") });
     expect(error.message).toBe(
-      `“fromDate is wrong”: GET /token/mainnet/pairs/${PAIR}/ohlcv was answered with status 400; check pairAddress and network`,
+      `“fromDate is wrong”: GET /token/mainnet/pairs/${PAIR}/ohlcv was answered with status 400`,
     );
     expect(error).toMatchObject({ name: "HttpError", status: 400, body: says("fromDate is wrong") });
     expect((await errorFor({ status: 400, body: says(["a is wrong", "b too", 7]) })).message).toContain(
