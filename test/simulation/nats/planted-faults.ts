@@ -272,4 +272,12 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     replace: "if (timestamp < this.#start || this.#seen.newest.size === 0) return [];",
     seeds: [7, 9],
   },
+  {
+    name: "gives one candle of the past less than it was asked for",
+    monitor: "histories",
+    file: "adapters/nats/candle-table.ts",
+    find: "older[Math.max(0, older.length - since.candles)]",
+    replace: "older[Math.max(0, older.length - since.candles + 1)]",
+    seeds: [185],
+  },
 ];
