@@ -336,6 +336,13 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [1132],
   },
   {
+    name: "believes an answer that lacks its anchors",
+    file: "candles/read/book.ts",
+    find: "const gone = anchorsGone(rules, book, page, lacking);",
+    replace: "const gone = new Set(lacking.keys());",
+    seeds: [1990],
+  },
+  {
     name: "asks again at once, and counts copies as two answers",
     file: "candles/read/book.ts",
     find: "export const APART = 1_000;",
