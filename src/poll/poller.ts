@@ -62,6 +62,8 @@ export const UNASKED = { isFresh: false, isLate: false, failures: 0 };
 
 /** How often one slot is asked for again; what is open then is left to the next one. */
 const ASKS = 2;
+/** A poll is late no sooner than so long after its slot, in ms: whole seconds tell the service's time, and a request may wait for one. */
+const PATIENCE = 2_000;
 /** How wrong the first guess of the service's clock can be, in ms. */
 const CLOCK_SLACK = 2_000;
 
@@ -222,14 +224,14 @@ export class Poller<State> implements RunningPoll {
     return isUnknown(error) && this.#feed.state === undefined;
   }
 
-  /** The poll is late if the next answer takes until the end of its slot. */
+  /** The poll is late if the next answer takes until the end of its slot, and for at least two seconds. */
   #awaitSlotEnd(isAgain: boolean): void {
     const { at } = this.#slot;
     const { scheduler } = this.#core;
     if (this.#feed.isLate || this.#subscriber.closed) return;
     // What is asked again has no slot of its own: the slot that begins meanwhile counts.
     const due = isAgain ? nextSlot(this.#poll.schedule, at, at).at : at;
-    const end = nextSlot(this.#poll.schedule, due, due).at;
+    const end = Math.max(nextSlot(this.#poll.schedule, due, due).at, due + PATIENCE);
     if (end === Number.POSITIVE_INFINITY) return;
     this.#timer = callAt(scheduler, end - serviceNow(this.#core) + scheduler.now(), () => {
       this.#emit({ ...this.#feed, isLate: true, isFresh: false });
