@@ -1,4 +1,11 @@
-import { checkLimit, checkRange, checkSeries, checkSniperQuery, toInstant } from "../contract/input.js";
+import {
+  checkLimit,
+  checkRange,
+  checkSeries,
+  checkSignal,
+  checkSniperQuery,
+  toInstant,
+} from "../contract/input.js";
 import type { OhlcvPage, OhlcvQuery, Series, SniperReport, Timeframe } from "../contract/model.js";
 import { checkNames, namesOf, SERIES_NAMES, SNIPER_NAMES } from "../contract/names.js";
 import type { RefusedRow } from "../contract/refused-row.js";
@@ -80,13 +87,13 @@ export function createClient(options: ClientOptions): Client {
         route: ohlcvRoute(asked),
         priority: "refresh",
         parse: pageReader(asked),
-        signal: checkSignal(callOptions),
+        signal: signalOf(callOptions),
       });
       return value.page;
     },
     ohlcvPages: (query, callOptions) => {
       const asked = checkOhlcvQuery(query);
-      const signal = checkSignal(callOptions);
+      const signal = signalOf(callOptions);
       return { [Symbol.asyncIterator]: () => pagesOf(core, asked, signal) };
     },
     sniperReport: async (query, callOptions) => {
@@ -94,7 +101,7 @@ export function createClient(options: ClientOptions): Client {
         route: snipersRoute(checkSniperQuery(query, SNIPER_NAMES)),
         priority: "refresh",
         parse: reportReader,
-        signal: checkSignal(callOptions),
+        signal: signalOf(callOptions),
       });
       return value;
     },
@@ -143,11 +150,9 @@ function checkCursor(cursor: string): void {
   );
 }
 
-function checkSignal(options: CallOptions | undefined): AbortSignal | undefined {
+function signalOf(options: CallOptions | undefined): AbortSignal | undefined {
   if (options !== undefined) checkNames(options, ["signal"]);
-  const signal = options?.signal;
-  if (signal === undefined || typeof signal?.addEventListener === "function") return signal;
-  throw new InvalidInputError("signal", "an AbortSignal", "is not an AbortSignal");
+  return checkSignal(options?.signal);
 }
 
 /** A page cut to what was asked for, and what it was served with. */

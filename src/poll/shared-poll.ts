@@ -40,6 +40,17 @@ export function sharedFeed<State>(
   });
 }
 
+/** How the polls stand that run under a key with this beginning; those that nothing has come of are left out. */
+export function runningStates<State>(core: ClientCore, prefix: string): readonly FeedUpdate<State>[] {
+  const found: FeedUpdate<State>[] = [];
+  for (const [key, shared] of core.shared) {
+    if (!key.startsWith(prefix)) continue;
+    const update = (shared as SharedPoll<State>).poller?.update;
+    if (update?.state !== undefined) found.push(update);
+  }
+  return found;
+}
+
 /** Tells of a part of a stream besides its poll, until the second function is called. */
 export function joinTeller(
   core: ClientCore,
