@@ -1,4 +1,11 @@
-import { checkLimit, checkRange, checkSeries, checkSniperQuery, toInstant } from "../contract/input.js";
+import {
+  checkLimit,
+  checkRange,
+  checkSeries,
+  checkServed,
+  checkSniperQuery,
+  toInstant,
+} from "../contract/input.js";
 import type { OhlcvPage, OhlcvQuery, Series, SniperReport, Timeframe } from "../contract/model.js";
 import { checkNames, namesOf, SERIES_NAMES, SNIPER_NAMES } from "../contract/names.js";
 import type { RefusedRow } from "../contract/refused-row.js";
@@ -103,7 +110,7 @@ export function createClient(options: ClientOptions): Client {
   return clientOf(face, core);
 }
 
-type AskedPages = Series & {
+type AskedPages = Series<Timeframe> & {
   from: number;
   to: number;
   limit: number | undefined;
@@ -118,7 +125,7 @@ const PAGE_NAMES = namesOf<Omit<OhlcvQuery, keyof Series>>({
 });
 
 function checkOhlcvQuery(query: OhlcvQuery): AskedPages {
-  const series = checkSeries(query, [...SERIES_NAMES, ...PAGE_NAMES]);
+  const series = checkServed(checkSeries(query, [...SERIES_NAMES, ...PAGE_NAMES]));
   const from = toInstant("fromDate", query.fromDate);
   const to = toInstant("toDate", query.toDate);
   checkRange(from, to, { from: "fromDate", to: "toDate" });
