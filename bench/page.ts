@@ -1,4 +1,4 @@
-import type { Candle, CandleEvent, Series } from "pairstream";
+import type { Candle, CandleEvent, Series, Timeframe } from "pairstream";
 import { checkWatch } from "../src/candles/options.js";
 import { emptyBook, judge } from "../src/candles/read/book.js";
 import { SeriesPages } from "../src/candles/read/pages.js";
@@ -17,7 +17,12 @@ const BEGIN = Date.UTC(2026, 0, 1);
 const END = BEGIN + CANDLES * MINUTE;
 /** When it is read: all of it is final by then. */
 const READ_AT = END + 5 * MINUTE;
-const SERIES: Series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" };
+const SERIES: Series<Timeframe> = {
+  network: "mainnet",
+  pairAddress: "pair",
+  timeframe: "1min",
+  currency: "usd",
+};
 const WATCH = checkWatch({ ...SERIES, since: BEGIN });
 
 const NONE: ReadonlySet<number> = new Set();

@@ -1,6 +1,6 @@
 // Reads a range again and tells what of a store, or of a file of candles, is otherwise at the service:
 // `npm run --silent example:audit -- candles.db`, `npm run example:audit -- --help`.
-import type { Series } from "pairstream";
+import type { Series, Timeframe } from "pairstream";
 import { auditCandles, auditCost } from "pairstream/store";
 import { lastValueFrom, tap } from "rxjs";
 import { faultyStore } from "./audit/demo.js";
@@ -16,7 +16,7 @@ await runProgram(async (args) => {
   const options = readOptions(args, process.env);
   const { file, from, to } = options;
   const { client, baseUrl, pair } = openPlace(options.place);
-  const series: Series = { ...options.series, pairAddress: pair };
+  const series = { ...options.series, pairAddress: pair } as Series<Timeframe>;
   const found = file === undefined ? undefined : await openEvidence(file, series);
   if (found !== undefined && found.range === undefined && (from === undefined || to === undefined)) {
     const names = `${pair}, ${series.timeframe}, ${series.currency}`;

@@ -34,9 +34,8 @@ export interface CostOptions {
 const DAY = 86_400_000;
 /** A second answer confirms the silence before the first candle of a history. */
 const CONFIRMATION = 1;
-/** The calendar repeats every 400 years. This is how many of those months have each length in days. */
-const MONTHS_OF_CALENDAR = { 28: 303, 29: 97, 30: 1_600, 31: 2_800 };
-const DAYS_OF_CALENDAR = 146_097;
+/** The calendar repeats every 400 years, in ms since the epoch. */
+const CALENDAR = { from: 0, to: 146_097 * DAY };
 
 /**
  * Estimates the cost of subscriptions to `watchCandles` and `watchSnipers` on one client: requests and units per day,
@@ -120,15 +119,14 @@ interface PollCost {
   readonly daily: number;
 }
 
-function dailyPolls({ series, rules, every }: CandleWatch): number {
+function dailyPolls({ rules, every }: CandleWatch): number {
   const pollsIn = (length: number) => pollsOfInterval(length, every, rules.settle);
-  const { shortest } = rules.intervals;
-  if (series.timeframe !== "1M") return (pollsIn(shortest) * DAY) / shortest;
-  const inCalendar = Object.entries(MONTHS_OF_CALENDAR).reduce(
-    (sum, [days, months]) => sum + months * pollsIn(Number(days) * DAY),
-    0,
-  );
-  return inCalendar / DAYS_OF_CALENDAR;
+  const { shortest, longest } = rules.intervals;
+  if (shortest === longest) return (pollsIn(shortest) * DAY) / shortest;
+  const { start, end } = rules.intervals;
+  let polls = 0;
+  for (let at = start(CALENDAR.from); at < CALENDAR.to; at = end(at)) polls += pollsIn(end(at) - at);
+  return polls / ((CALENDAR.to - CALENDAR.from) / DAY);
 }
 
 /** The polls per interval: one at each multiple of `every`, and one at which the previous interval has settled. */
@@ -142,15 +140,13 @@ function pollsOfInterval(length: number, every: number | "close", settle: number
 }
 
 /** The pages of a subscriber's own history: all up to the candles that the poll reads. */
-function historyPagesOf({ since, rules }: CandleWatch, at: number): number {
+function historyPagesOf({ since, rules, served }: CandleWatch, at: number): number {
   if (since === undefined) return 0;
   const { intervals } = rules;
   const until = windowStart(rules, at);
-  const candles =
-    typeof since === "number"
-      ? intervals.count(since, until)
-      : Math.max(0, since.candles - intervals.count(until, intervals.start(at)));
-  return Math.ceil(candles / FULL_PAGE);
+  const inPoll = intervals.count(until, intervals.start(at));
+  const from = typeof since === "number" ? since : intervals.shift(until, inPoll - since.candles);
+  return Math.ceil(served.rules.intervals.count(from, until) / FULL_PAGE);
 }
 
 function costOf({ ohlcv, snipers }: Record<CallKind, number>): Cost {

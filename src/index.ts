@@ -28,6 +28,7 @@ export type { CallOptions, Client, Priority } from "./client/core.js";
 export type { ClientOptions } from "./client/options.js";
 export type { FetchLike } from "./client/send/transport.js";
 export type {
+  AnyTimeframe,
   Candle,
   Currency,
   DateLike,
@@ -43,6 +44,7 @@ export type {
   Timeframe,
   WeekStart,
 } from "./contract/model.js";
+export { TIMEFRAMES } from "./contract/model.js";
 export type {
   CandleStore,
   Known,

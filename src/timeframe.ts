@@ -1,30 +1,16 @@
-import { checkChoice, checkWeekStart, toInstant } from "./contract/input.js";
-import { type DateLike, TIMEFRAMES, type Timeframe, type WeekStart } from "./contract/model.js";
+import { checkWeekStart, toInstant } from "./contract/input.js";
+import {
+  type AnyTimeframe,
+  type DateLike,
+  TIMEFRAMES,
+  type Timeframe,
+  type WeekStart,
+} from "./contract/model.js";
 import { checkNames } from "./contract/names.js";
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-const WEEK = 7 * DAY;
+import { checkTimeframe, DAY, partsOf } from "./contract/timeframes.js";
 
 /** 1970-01-01 was a Thursday, so the first Monday came four days later. */
-const WEEK_ANCHOR: Record<WeekStart, number> = { thursday: 0, monday: 4 * DAY };
-
-const LENGTH: Record<Exclude<Timeframe, "1M">, number> = {
-  "1s": SECOND,
-  "10s": 10 * SECOND,
-  "30s": 30 * SECOND,
-  "1min": MINUTE,
-  "5min": 5 * MINUTE,
-  "10min": 10 * MINUTE,
-  "30min": 30 * MINUTE,
-  "1h": HOUR,
-  "4h": 4 * HOUR,
-  "12h": 12 * HOUR,
-  "1d": DAY,
-  "1w": WEEK,
-};
+const WEEK_ANCHOR: Record<WeekStart, number> = { thursday: 0, monday: 345_600_000 };
 
 /** The intervals of a timeframe: half-open `[start, end)`, UTC, without gaps or overlaps. */
 export interface Intervals {
@@ -44,7 +30,7 @@ export interface Intervals {
 /**
  * The interval of a timeframe that holds an instant: `[start, end)`, in ms since the epoch, UTC.
  *
- * `weekStart` says where `1w` begins, `"monday"` by default. Throws an `InvalidInputError` for a wrong timeframe,
+ * `weekStart` says where weeks begin, `"monday"` by default. Throws an `InvalidInputError` for a wrong timeframe,
  * instant or week start.
  *
  * ```ts
@@ -54,29 +40,56 @@ export interface Intervals {
  * ```
  */
 export function intervalOf(
-  timeframe: Timeframe,
+  timeframe: AnyTimeframe,
   instant: DateLike,
   options: { weekStart?: WeekStart } = {},
 ): { readonly start: number; readonly end: number } {
-  checkChoice("timeframe", timeframe, TIMEFRAMES);
+  checkTimeframe("timeframe", timeframe);
   checkNames(options, ["weekStart"]);
   const { start, end } = intervalsOf(timeframe, checkWeekStart(options.weekStart));
   const within = toInstant("instant", instant);
   return Object.freeze({ start: start(within), end: end(within) });
 }
 
-/** The intervals of a timeframe. `weekStart` sets where `1w` begins and has no effect on other timeframes. */
-export function intervalsOf(timeframe: Timeframe, weekStart: WeekStart = "monday"): Intervals {
-  if (timeframe === "1M") return MONTHS;
-  const isWeek = timeframe === "1w";
-  const key = isWeek ? weekStart : timeframe;
-  const made = fixed.get(key) ?? fixedIntervals(LENGTH[timeframe], isWeek ? WEEK_ANCHOR[weekStart] : 0);
-  fixed.set(key, made);
-  return made;
+/** The intervals of a timeframe. `weekStart` sets where weeks begin and has no effect on other timeframes. */
+export function intervalsOf(timeframe: AnyTimeframe, weekStart: WeekStart = "monday"): Intervals {
+  const key = weekStart === "monday" ? timeframe : `${timeframe} ${weekStart}`;
+  let intervals = made.get(key);
+  if (intervals === undefined) {
+    const { count, unit, ms } = partsOf(timeframe);
+    intervals =
+      unit === "M" ? monthIntervals(count) : fixedIntervals(count * ms, anchorOf(unit === "w", weekStart));
+    made.set(key, intervals);
+  }
+  return intervals;
 }
 
-/** The intervals of one length, made once for all series. */
-const fixed = new Map<Timeframe | WeekStart, Intervals>();
+/** The intervals of each timeframe, made once for all series. */
+const made = new Map<string, Intervals>();
+
+function anchorOf(isWeek: boolean, weekStart: WeekStart): number {
+  return isWeek ? WEEK_ANCHOR[weekStart] : 0;
+}
+
+/** The timeframe of the service of which candles of a timeframe are made: itself, or the longest that divides it. */
+export function servedTimeframe(timeframe: AnyTimeframe): Timeframe {
+  const { count, unit, ms } = partsOf(timeframe);
+  if (unit === "M" || unit === "w" || unit === "d") return `1${unit}`;
+  const divides = (one: Timeframe) => {
+    const length = intervalsOf(one).longest;
+    return length <= DAY / 2 && (count * ms) % length === 0;
+  };
+  return TIMEFRAMES.findLast(divides)!;
+}
+
+/** Whether each interval of `source` lies in one of `target`. */
+export function nests(source: AnyTimeframe, target: AnyTimeframe, weekStart: WeekStart = "monday"): boolean {
+  const [inner, outer] = [partsOf(source), partsOf(target)];
+  const [length, whole] = [inner.count * inner.ms, outer.count * outer.ms];
+  if (outer.unit === "M") return inner.unit === "M" ? outer.count % inner.count === 0 : DAY % length === 0;
+  const anchors = anchorOf(outer.unit === "w", weekStart) - anchorOf(inner.unit === "w", weekStart);
+  return inner.unit !== "M" && whole % length === 0 && anchors % length === 0;
+}
 
 function fixedIntervals(length: number, anchor: number): Intervals {
   const start = (instant: number) => Math.floor((instant - anchor) / length) * length + anchor;
@@ -91,14 +104,30 @@ function fixedIntervals(length: number, anchor: number): Intervals {
   };
 }
 
-/** Calendar months, numbered from year 0: one number per month makes month arithmetic plain addition. */
-const MONTHS: Intervals = {
-  start: (instant) => monthStart(monthOf(instant)),
-  end: (instant) => monthStart(monthOf(instant) + 1),
-  shift: (start, count) => monthStart(monthOf(start) + count),
-  count: (from, to) => Math.max(0, monthsBefore(to) - monthsBefore(from)),
-  shortest: 28 * DAY,
-  longest: 31 * DAY,
+/**
+ * Intervals of so many calendar months, which divide a year. Months are numbered from year 0: one number per month makes
+ * month arithmetic plain addition.
+ */
+function monthIntervals(months: number): Intervals {
+  const first = (instant: number) => Math.floor(monthOf(instant) / months) * months;
+  const startsBefore = (instant: number) => Math.ceil(monthsBefore(instant) / months);
+  return {
+    start: (instant) => monthStart(first(instant)),
+    end: (instant) => monthStart(first(instant) + months),
+    shift: (start, count) => monthStart(monthOf(start) + count * months),
+    count: (from, to) => Math.max(0, startsBefore(to) - startsBefore(from)),
+    shortest: DAYS_OF_MONTHS[months]![0] * DAY,
+    longest: DAYS_OF_MONTHS[months]![1] * DAY,
+  };
+}
+
+/** How many days the shortest and the longest interval have, by its months. */
+const DAYS_OF_MONTHS: { readonly [months: number]: readonly [number, number] } = {
+  1: [28, 31],
+  2: [59, 62],
+  3: [90, 92],
+  4: [120, 123],
+  6: [181, 184],
 };
 
 function monthOf(instant: number): number {

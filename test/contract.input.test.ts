@@ -127,11 +127,12 @@ describe("checkSeries", () => {
     expect(checkSeries({ ...SERIES, timeframe }).timeframe).toBe(timeframe);
   });
 
-  const TIMEFRAME_CHOICES = "1s, 10s, 30s, 1min, 5min, 10min, 30min, 1h, 4h, 12h, 1d, 1w, 1M";
+  const TIMEFRAME_CHOICES =
+    "what divides a day in s, min or h (1s, 15min, 2h), 1d to 365d, 1w to 52w, or 1M, 2M, 3M, 4M or 6M";
   it.each([
     ["network", "testnet", "mainnet, devnet", '"testnet"'],
     ["network", undefined, "mainnet, devnet", "undefined"],
-    ["timeframe", "2h", TIMEFRAME_CHOICES, '"2h"'],
+    ["timeframe", "7h", TIMEFRAME_CHOICES, '"7h": 7h does not nest in a day; 6h and 8h would'],
     ["timeframe", "1m", TIMEFRAME_CHOICES, '"1m" (did you mean "1min"?)'],
     ["timeframe", "30m", TIMEFRAME_CHOICES, '"30m" (did you mean "30min"?)'],
     ["timeframe", "1D", TIMEFRAME_CHOICES, '"1D" (did you mean "1d"?)'],

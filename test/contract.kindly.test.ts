@@ -3,10 +3,15 @@ import { describe, expect, it } from "vitest";
 import { candle as wireCandle } from "../src/adapters/wire/model.js";
 import { checkWire } from "../src/adapters/wire/read.js";
 import { wrongFieldOf } from "../src/contract/candle-numbers.js";
-import { type Series, SNIPER_TOTALS } from "../src/contract/model.js";
+import { type Series, SNIPER_TOTALS, type Timeframe } from "../src/contract/model.js";
 import { readOhlcvBody, readSniperBody } from "../src/contract/wire.js";
 
-const SERIES: Series = { network: "mainnet", pairAddress: "pair", timeframe: "1s", currency: "usd" };
+const SERIES: Series<Timeframe> = {
+  network: "mainnet",
+  pairAddress: "pair",
+  timeframe: "1s",
+  currency: "usd",
+};
 const ROW = {
   timestamp: "2024-01-05T12:00:00.000Z",
   open: 2,

@@ -17,7 +17,7 @@ import { MINUTES, PAIR, World } from "./world.js";
 type Anything = any;
 
 const SERIES: [string, object, string, string][] = [
-  ["a timeframe that is none", { timeframe: "2min" }, "timeframe", "1min"],
+  ["a timeframe that is none", { timeframe: "7min" }, "timeframe", "15min"],
   ["no timeframe", { timeframe: undefined }, "timeframe", "1M"],
   ["a network that is none", { network: "solana" }, "network", "mainnet, devnet"],
   ["a currency that is none", { currency: "eur" }, "currency", "usd, native"],

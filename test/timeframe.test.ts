@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { TIMEFRAMES, type Timeframe, type WeekStart } from "../src/contract/model.js";
+import { type AnyTimeframe, TIMEFRAMES, type Timeframe, type WeekStart } from "../src/contract/model.js";
 import { InvalidInputError } from "../src/errors.js";
-import { intervalOf, intervalsOf } from "../src/timeframe.js";
+import { intervalOf, intervalsOf, nests, servedTimeframe } from "../src/timeframe.js";
 
 const DAY = 86_400_000;
 const YEAR_0 = Date.UTC(-1, 11, 31) + DAY;
@@ -23,9 +23,13 @@ const instant = fc.oneof(
 );
 const steps = fc.integer({ min: -1_000, max: 1_000 });
 
-const CASES: [Timeframe, WeekStart][] = [
-  ...TIMEFRAMES.map((timeframe): [Timeframe, WeekStart] => [timeframe, "monday"]),
+const CASES: [AnyTimeframe, WeekStart][] = [
+  ...TIMEFRAMES.map((timeframe): [AnyTimeframe, WeekStart] => [timeframe, "monday"]),
   ["1w", "thursday"],
+  ...(
+    ["15s", "90s", "3456s", "15min", "2h", "2d", "7d", "365d", "2w", "52w", "2M", "3M", "4M", "6M"] as const
+  ).map((timeframe): [AnyTimeframe, WeekStart] => [timeframe, "monday"]),
+  ["2w", "thursday"],
 ];
 
 describe.each(CASES)("the intervals of %s (weeks from %s)", (timeframe, weekStart) => {
@@ -229,7 +233,7 @@ describe("intervalOf", () => {
   });
 
   it.each([
-    ["timeframe", () => intervalOf("2h" as Timeframe, 0)],
+    ["timeframe", () => intervalOf("7h" as Timeframe, 0)],
     ["instant", () => intervalOf("1h", Number.NaN)],
     ["weekStart", () => intervalOf("1w", 0, { weekStart: "sunday" as WeekStart })],
   ])("refuses a wrong %s", (parameter, call) => {
@@ -237,3 +241,72 @@ describe("intervalOf", () => {
     expect(call).toThrow(expect.objectContaining({ parameter }));
   });
 });
+
+describe("a timeframe", () => {
+  it.each([
+    ["60min", 'is "60min": write 1h'],
+    ["60s", "write 1min"],
+    ["24h", "write 1d"],
+    ["7min", "7min does not nest in a day; 6min and 8min would"],
+    ["5M", "5M does not nest in a year; 4M and 6M would"],
+    ["15m", 'did you mean "15min"?'],
+    ["1m", 'did you mean "1min"?'],
+    ["4H", 'did you mean "4h"?'],
+    ["3mo", 'did you mean "3M"?'],
+    ["12M", "12M does not nest in a year"],
+    ["0min", "is"],
+    ["1.5min", "is"],
+    ["-5min", "is"],
+    ["366d", "1d to 365d"],
+    ["53w", "1w to 52w"],
+    ["", "is"],
+    [undefined, "is undefined"],
+  ])("is not %s: %s", (timeframe, message) => {
+    const call = () => intervalOf(timeframe as AnyTimeframe, 0);
+    expect(call).toThrow(InvalidInputError);
+    expect(call).toThrow(message);
+    expect(call).toThrow("15min");
+  });
+
+  it("is refused by the types where it is no whole number of units", () => {
+    // @ts-expect-error A part of a minute.
+    expect(() => intervalOf("1.5min", 0)).toThrow();
+    // @ts-expect-error Less than nothing.
+    expect(() => intervalOf("-5min", 0)).toThrow();
+    // @ts-expect-error Nothing.
+    expect(() => intervalOf("0min", 0)).toThrow();
+    // @ts-expect-error An hour has one name.
+    expect(() => intervalOf("60min", 0)).toThrow();
+    // @ts-expect-error It does not nest in a day.
+    expect(() => intervalOf("7min", 0)).toThrow();
+  });
+
+  it("nests where each interval lies in one of the other, and is made of the longest that does", () => {
+    const begin = Date.UTC(2023, 11, 14);
+    for (const target of ANY) {
+      for (const source of ANY) {
+        for (const weekStart of ["monday", "thursday"] as const) {
+          const [inner, outer] = [intervalsOf(source, weekStart), intervalsOf(target, weekStart)];
+          let isInside = true;
+          for (let count = 0, at = inner.start(begin); count < 130; count += 1, at = inner.end(at))
+            isInside &&= outer.start(at) === outer.start(inner.end(at) - 1);
+          if (nests(source, target, weekStart))
+            expect([source, target, isInside]).toEqual([source, target, true]);
+          else if (inner.longest * 100 > outer.longest)
+            expect([source, target, isInside]).toEqual([source, target, false]);
+        }
+      }
+      const served = servedTimeframe(target);
+      expect(nests(served, target)).toBe(true);
+      const longer = TIMEFRAMES.slice(TIMEFRAMES.indexOf(served) + 1).filter((one) => nests(one, target));
+      expect([target, longer]).toEqual([target, []]);
+    }
+  });
+});
+
+/** Timeframes of every unit. */
+const ANY: readonly AnyTimeframe[] = [
+  ...TIMEFRAMES,
+  ...(["2s", "15s", "20s", "45s", "90s", "2min", "3min", "15min", "20min", "45min", "90min"] as const),
+  ...(["2h", "3h", "6h", "8h", "2d", "3d", "7d", "14d", "2w", "4w", "2M", "3M", "4M", "6M"] as const),
+];

@@ -8,6 +8,7 @@ import {
   createClient,
   type FetchLike,
   type Series,
+  type Timeframe,
   VirtualClock,
   type WeekStart,
 } from "../src/index.js";
@@ -15,7 +16,12 @@ import { createPairService, type ServiceQuirks, type Swap } from "../src/service
 
 export const PAIR = "83v8iPyZihDEjDdY8RdZddyZNyUtXngz69Lgo9Kt5d6d";
 export const KEY = "key-that-nobody-may-see";
-export const MINUTES: Series = { network: "mainnet", pairAddress: PAIR, timeframe: "1min", currency: "usd" };
+export const MINUTES: Series<Timeframe> = {
+  network: "mainnet",
+  pairAddress: PAIR,
+  timeframe: "1min",
+  currency: "usd",
+};
 
 export const at = (text: string) => Date.parse(`2024-01-05T${text}Z`);
 

@@ -1,5 +1,5 @@
 import { copyFileSync, statSync, truncateSync } from "node:fs";
-import { intervalOf, type Series, type WatchOptions } from "pairstream";
+import { intervalOf, type Series, type Timeframe, type WatchOptions } from "pairstream";
 import { type CandleStore, sqliteStore } from "pairstream/store";
 import { inFolder, openDatabase, openStore } from "./files.js";
 import { pacedMarket, type Started, started } from "./starts.js";
@@ -18,7 +18,7 @@ const TIMEFRAMES = ["1min", "5min", "10min", "30min", "1h"] as const;
 const PAIRS = ["one", "two"];
 const market = pacedMarket(START - 100 * DAY, 30_000);
 
-type Watch = Series & WatchOptions;
+type Watch = Series<Timeframe> & WatchOptions;
 
 /** What a start asks for. */
 export interface StartCost {
@@ -69,7 +69,7 @@ export function startCosts(candles: number): Promise<StartCost[]> {
   });
 }
 
-function seriesOf(pairAddress: string, timeframe: Series["timeframe"]) {
+function seriesOf(pairAddress: string, timeframe: Series<Timeframe>["timeframe"]) {
   return { network: "mainnet", pairAddress, timeframe, currency: "usd", every: "close" } as const;
 }
 
@@ -141,7 +141,7 @@ async function missingRequests(store: CandleStore, at: number, watches: readonly
   return requests;
 }
 
-function keyOf({ network, pairAddress, timeframe, currency }: Series) {
+function keyOf({ network, pairAddress, timeframe, currency }: Series<Timeframe>) {
   const series = { network, pairAddress, timeframe, currency };
   return { ...series, service: "https://service.test", weekStart: "monday" } as const;
 }

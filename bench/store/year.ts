@@ -8,6 +8,7 @@ import {
   readCandles,
   replayCandles,
   type Series,
+  type Timeframe,
   VirtualClock,
   watchCandles,
 } from "pairstream";
@@ -24,7 +25,12 @@ const MOST_ROUNDS = 7;
 /** Intervals at the end that are not final yet. */
 const UNSETTLED = 3;
 const SERVICE = "https://service.test";
-const SERIES: Series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" };
+const SERIES: Series<Timeframe> = {
+  network: "mainnet",
+  pairAddress: "pair",
+  timeframe: "1min",
+  currency: "usd",
+};
 
 /** The same candles, and all ways to read them. */
 interface Stored {

@@ -1,11 +1,11 @@
-import { type Candle, type Client, fetchCandles, intervalOf, type Series } from "pairstream";
+import { type Candle, type Client, fetchCandles, intervalOf, type Series, type Timeframe } from "pairstream";
 import { type CandleStore, memoryStore } from "pairstream/store";
 import { lastValueFrom, toArray } from "rxjs";
 
 /** A store of a range to which all has happened that an audit can find. */
 export async function faultyStore(
   client: Client,
-  series: Series,
+  series: Series<Timeframe>,
   { from, to }: { from: number; to: number },
   service: string,
 ): Promise<CandleStore> {

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { type Candle, intervalOf, readCandles, type Series } from "pairstream";
+import { type Candle, intervalOf, readCandles, type Series, type Timeframe } from "pairstream";
 import { type CandleStore, type SqliteDatabase, sqliteStore } from "pairstream/store";
 import { listOf } from "../history/read-file.js";
 import { UsageError } from "../terminal/command-line.js";
@@ -16,7 +16,7 @@ export interface Evidence {
 const BEGINNINGS = { sqlite: "SQLite format 3\0", parquet: "PAR1" } as const;
 
 /** Reads what a file holds of a series: a SQLite store, or candles as Parquet, CSV or NDJSON, as its first bytes tell. */
-export async function openEvidence(file: string, series: Series): Promise<Evidence> {
+export async function openEvidence(file: string, series: Series<Timeframe>): Promise<Evidence> {
   const handle = await open(file).catch((error: Error) => {
     throw new UsageError(`${file} cannot be read: ${error.message}`);
   });
@@ -42,7 +42,7 @@ async function beginsWith(handle: FileHandle, text: string): Promise<boolean> {
   return buffer.toString("latin1", 0, bytesRead) === text;
 }
 
-async function openStore(file: string, series: Series): Promise<Evidence> {
+async function openStore(file: string, series: Series<Timeframe>): Promise<Evidence> {
   const database = await openDatabase(file);
   // Not every driver can open a file for reading only.
   database.exec("PRAGMA query_only = ON");
@@ -52,7 +52,7 @@ async function openStore(file: string, series: Series): Promise<Evidence> {
 }
 
 /** From the first to the last instant that a store covers of a series, at whatever service. */
-function coveredIn(database: SqliteDatabase, series: Series): Evidence["range"] {
+function coveredIn(database: SqliteDatabase, series: Series<Timeframe>): Evidence["range"] {
   const { network, pairAddress, timeframe, currency } = series;
   const [row] = database
     .prepare(`
@@ -64,7 +64,7 @@ function coveredIn(database: SqliteDatabase, series: Series): Evidence["range"] 
   return { from: Number(row.first), to: Number(row.last) };
 }
 
-async function readParquetFile(file: string, series: Series): Promise<Evidence> {
+async function readParquetFile(file: string, series: Series<Timeframe>): Promise<Evidence> {
   const { parquetContents, readParquet } = await import("../history/parquet-file.js");
   const { series: held, covered } = await parquetContents(file);
   const names = ["pairAddress", "timeframe", "currency", "network"] as const;

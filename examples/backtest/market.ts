@@ -1,4 +1,4 @@
-import type { Candle, Series } from "pairstream";
+import type { Candle, Series, Timeframe } from "pairstream";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
@@ -16,7 +16,7 @@ const NOISE = 0.02;
 /** What is traded in a minute, at most, in US dollars. */
 const MOST_TRADED = 20_000;
 
-export const SERIES: Series = {
+export const SERIES: Series<Timeframe> = {
   network: "mainnet",
   pairAddress: "made-up",
   timeframe: "1min",

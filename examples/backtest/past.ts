@@ -1,5 +1,6 @@
 import { basename, extname } from "node:path";
 import {
+  type AnyTimeframe,
   type Candle,
   type Cost,
   createClient,
@@ -8,8 +9,8 @@ import {
   intervalOf,
   replayCandles,
   resample,
+  TIMEFRAMES as SERVED,
   type Series,
-  type Timeframe,
 } from "pairstream";
 import type { BacktestFeed } from "pairstream/backtest";
 import { createPairService } from "pairstream/service";
@@ -40,7 +41,7 @@ interface TradedPair {
 export interface Past {
   readonly pairs: readonly TradedPair[];
   /** The timeframe that fills orders; absent: what is traded does. */
-  readonly within: Timeframe | undefined;
+  readonly within: AnyTimeframe | undefined;
   /** Where it is from, in words. */
   readonly title: string;
   /** What is to be known of it; absent: nothing. */
@@ -58,7 +59,7 @@ export async function openPast(options: PastOptions, tell: (line: string) => voi
   const { place, timeframe } = options;
   const { found, title, explanation } = await find(options, place, tell);
   const pairs: TradedPair[] = [];
-  let within: Timeframe | undefined;
+  let within: AnyTimeframe | undefined;
   for (const { series: base, candles: all } of found) {
     const candles = all.filter(({ timestamp }) => isWithin(timestamp, options));
     if (candles.length === 0)
@@ -107,7 +108,11 @@ function gapless(candles: readonly Candle[], series: Series): Observable<Candle[
 }
 
 /** Whole ones alone. */
-function longerOnes(candles: readonly Candle[], series: Series, timeframe: Timeframe): Observable<Candle[]> {
+function longerOnes(
+  candles: readonly Candle[],
+  series: Series,
+  timeframe: AnyTimeframe,
+): Observable<Candle[]> {
   const first = candles[0]!.timestamp;
   return replayCandles(candles, series).pipe(
     resample(timeframe),
@@ -196,7 +201,7 @@ async function reading(file: string, read: () => Promise<void>): Promise<void> {
 }
 
 /** Lines do not say how long a candle is; the shortest distance of two does. */
-function timeframeOf(candles: readonly Candle[], file: string): Timeframe {
+function timeframeOf(candles: readonly Candle[], file: string): AnyTimeframe {
   const shortest = candles.reduce((least, { timestamp }, at) => {
     const before = candles[at - 1];
     return before === undefined ? least : Math.min(least, timestamp - before.timestamp);
@@ -208,7 +213,8 @@ function timeframeOf(candles: readonly Candle[], file: string): Timeframe {
   throw new UsageError(`${file} does not say how long its candles are: set --within`);
 }
 
-const isStart = (timeframe: Timeframe, instant: number) => intervalOf(timeframe, instant).start === instant;
+const isStart = (timeframe: AnyTimeframe, instant: number) =>
+  intervalOf(timeframe, instant).start === instant;
 
 /** What is asked for of files that hold several series. */
 function wanted({ within, network, currency, timeframe }: PastOptions, pairAddress: string | undefined) {
@@ -260,12 +266,16 @@ async function ask(
 
 /** What a range costs at most, less what a store has of it. */
 async function costOf(
-  series: Series,
+  given: Series,
   { from, to }: { from: number; to: number },
   baseUrl: string,
   store: CandleStore | undefined,
 ): Promise<Cost> {
   const { origin, pathname } = new URL(baseUrl);
+  const timeframe = SERVED.find((one) => one === given.timeframe);
+  // Of what is made of shorter candles it is not told.
+  if (timeframe === undefined) return { requests: 0, units: 0 };
+  const series = { ...given, timeframe };
   const key = { ...series, service: origin + pathname.replace(/\/+$/, ""), weekStart: "monday" } as const;
   const { covered = [] } = (await store?.read(key, { from, to, last: 0 })) ?? {};
   const costs: Cost[] = [];

@@ -1,7 +1,7 @@
-import { intervalOf, type Timeframe } from "pairstream";
+import { type AnyTimeframe, intervalOf } from "pairstream";
 
 /** What intervals of these lengths are called; the others have no word of their own. */
-const NAMES: { readonly [timeframe in Timeframe]?: string } = {
+const NAMES: { readonly [timeframe in AnyTimeframe]?: string } = {
   "1s": "seconds",
   "1min": "minutes",
   "1h": "hours",
@@ -13,7 +13,7 @@ const NAMES: { readonly [timeframe in Timeframe]?: string } = {
 /** In how many of the intervals of `[from, to)`, ms since the epoch, somebody traded, in a line. */
 export function coverage(
   candles: number,
-  timeframe: Timeframe,
+  timeframe: AnyTimeframe,
   { from, to }: { from: number; to: number },
 ): string {
   const [had, all] = [candles, startsIn(timeframe, from, to)].map((count) => count.toLocaleString("en-US"));
@@ -21,10 +21,10 @@ export function coverage(
 }
 
 /** How many intervals begin in a range. */
-function startsIn(timeframe: Timeframe, from: number, to: number): number {
+function startsIn(timeframe: AnyTimeframe, from: number, to: number): number {
   const { start, end } = intervalOf(timeframe, from);
   const first = start === from ? start : end;
-  if (timeframe !== "1M") return Math.max(0, Math.ceil((to - first) / (end - start)));
+  if (!timeframe.endsWith("M")) return Math.max(0, Math.ceil((to - first) / (end - start)));
   let count = 0;
   for (let at = first; at < to; at = intervalOf(timeframe, at).end) count += 1;
   return count;

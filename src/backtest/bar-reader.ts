@@ -1,5 +1,5 @@
 import type { CandleEvent } from "../candles/event.js";
-import type { Series, Timeframe, WeekStart } from "../contract/model.js";
+import type { AnyTimeframe, Series, WeekStart } from "../contract/model.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 import type { Bar } from "./inside-bar.js";
 import { pairKeyOf, seriesKeyOf } from "./order.js";
@@ -20,7 +20,7 @@ interface KnownSeries {
  * what is corrected later is not traded again.
  */
 export class BarReader {
-  readonly #within: Timeframe | undefined;
+  readonly #within: AnyTimeframe | undefined;
   readonly #weekStart: WeekStart;
   /** Until when the orders of a pair have seen candles. */
   readonly #filledUntil = new Map<string, number>();
@@ -32,7 +32,7 @@ export class BarReader {
   #fills: "own" | "pair" | "none" = "own";
 
   /** `within`: the broker's. `now`: what is known before the first event. */
-  constructor(within: Timeframe | undefined, weekStart: WeekStart, now: number) {
+  constructor(within: AnyTimeframe | undefined, weekStart: WeekStart, now: number) {
     this.#within = within;
     this.#weekStart = weekStart;
     this.#now = now;

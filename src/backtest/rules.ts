@@ -1,6 +1,7 @@
 import { checkChoice, checkNumber } from "../contract/input.js";
-import { TIMEFRAMES, type Timeframe } from "../contract/model.js";
+import type { AnyTimeframe } from "../contract/model.js";
 import { checkNames, namesOf } from "../contract/names.js";
+import { checkTimeframe } from "../contract/timeframes.js";
 import { InvalidInputError } from "../errors.js";
 
 /**
@@ -80,7 +81,7 @@ export interface BrokerOptions {
    * A shorter timeframe whose candles fill the orders of longer ones of the same pair, because they show the path of the
    * price; default: each series fills its own orders. A longer candle without any shorter one follows `insideBar`.
    */
-  within?: Timeframe;
+  within?: AnyTimeframe;
   /** Allows short selling, as far as the account can cover it; default: not allowed. */
   short?: {
     /** The cost of borrowing for a year of 365 days, as a share of the value that is owed; at least 0. */
@@ -103,7 +104,7 @@ export interface BrokerRules {
   /** The path that the price is assumed to take within a candle. */
   readonly insideBar: InsideBar;
   /** The timeframe whose candles fill the orders of their pair; `undefined`: each series fills its own orders. */
-  readonly within: Timeframe | undefined;
+  readonly within: AnyTimeframe | undefined;
   /** The cost of borrowing for short selling; `undefined`: not allowed. */
   readonly short: BrokerOptions["short"] | undefined;
 }
@@ -155,7 +156,7 @@ export function checkBroker(options: BrokerOptions = {}, prefix = "broker."): Br
       "high-first",
       "low-first",
     ]),
-    within: within === undefined ? undefined : checkChoice(`${prefix}within`, within, TIMEFRAMES),
+    within: within === undefined ? undefined : checkTimeframe(`${prefix}within`, within),
     short:
       short === undefined
         ? undefined

@@ -5,12 +5,13 @@ import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { namesOf, SERIES_NAMES } from "../contract/names.js";
 import type { Span } from "../spans.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
+import { type Making, makingOf } from "./making.js";
 import { DEFAULT_SETTLE } from "./options.js";
 import { reportDropped } from "./read/dropped.js";
 import type { FinalPart } from "./read/forward.js";
 import { FULL_PAGE, type Page } from "./read/pages.js";
 import { holdSeries, pastOf, type StoredSeries } from "./read/past.js";
-import { type CandleRules, windowStart } from "./rules.js";
+import { windowStart } from "./rules.js";
 import { finalStep, GapFiller } from "./view/gap-filler.js";
 
 /** How far an answer may lie behind what seems to be the service's now, in ms, and be one of now. */
@@ -62,13 +63,13 @@ export function fetchCandles(client: Client, query: Series & FetchCandlesOptions
   const core = coreOf(client);
   const { series, weekStart, intervals, range } = checkCandleRange(query, FETCH_NAMES);
   const isFilled = checkFlag("fillGaps", query.fillGaps);
-  const rules: CandleRules = { intervals, settle: DEFAULT_SETTLE, revisionWindow: 0 };
+  const making = makingOf(series, weekStart, DEFAULT_SETTLE, 0);
 
   return defer(() => {
     const abort = new AbortController();
-    const { stored, leave } = holdSeries(core, series, weekStart);
+    const { stored, leave } = holdSeries(core, making.served.series, weekStart);
     const filler = isFilled ? new GapFiller(intervals) : undefined;
-    return from(readPast(core, series, { rules, stored, range }, abort.signal)).pipe(
+    return from(readPast(core, making, { stored, range }, abort.signal)).pipe(
       concatMap((part) => (filler === undefined ? part.candles : filledCandles(filler, part))),
       finalize(() => {
         abort.abort();
@@ -105,7 +106,6 @@ export function checkCandleRange(
 }
 
 interface PastOptions {
-  readonly rules: CandleRules;
   /** Absent: all comes from the service. */
   readonly stored?: StoredSeries | undefined;
   readonly range: Span;
@@ -116,12 +116,13 @@ interface PastOptions {
 /** The closed candles of a range, part by part. */
 export async function* readPast(
   core: ClientCore,
-  series: Series,
-  { rules, stored, range, skipsRows = false }: PastOptions,
+  making: Making,
+  { stored, range, skipsRows = false }: PastOptions,
   signal: AbortSignal,
 ): AsyncGenerator<FinalPart> {
-  const { intervals } = rules;
-  const past = pastOf(core, series, rules, stored);
+  const { rules, served } = making;
+  const { intervals } = served.rules;
+  const past = pastOf(core, making, stored);
   let known: number | undefined;
   let reached = range.from;
   // Until the first answer the service's clock may not be known: one page is asked for whatever the time.
@@ -132,7 +133,7 @@ export async function* readPast(
     known ??= windowStart(rules, Math.max(at, serviceNow(core) - CLOCK_SLACK));
   };
   const onDropped = (rows: readonly (number | undefined)[], page: Page) =>
-    reportDropped(core, series, page, rows, "history");
+    reportDropped(core, served.series, page, rows, "history");
   const query = { from: range.from, until, skipsRows, onAnswer, onDropped };
   for await (const part of past.parts(query, { priority: "history", signal })) {
     reached = part.to;

@@ -6,9 +6,10 @@ import { InvalidInputError } from "../errors.js";
 import type { Span } from "../spans.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 import { readPast } from "./fetch.js";
+import { type Making, makingOf } from "./making.js";
 import { DEFAULT_SETTLE } from "./options.js";
 import { holdSeries, pastOf, type StoredSeries } from "./read/past.js";
-import { type CandleRules, windowStart } from "./rules.js";
+import { windowStart } from "./rules.js";
 
 /** Which closed candles to read: all of a range, or only its newest ones. */
 export interface HistoryQuery {
@@ -75,43 +76,39 @@ export async function readHistory(
 ): Promise<readonly Candle[]> {
   const core = coreOf(client);
   const checked = checkHistory(query, serviceNow(core));
-  const { stored, leave } = holdSeries(core, checked.series, checked.weekStart);
+  const making = makingOf(checked.series, checked.weekStart, DEFAULT_SETTLE, 0);
+  const { stored, leave } = holdSeries(core, making.served.series, checked.weekStart);
   try {
     return Number.isFinite(checked.range.from)
-      ? await newestOfRange(core, checked, stored, signal)
-      : await newestBefore(core, checked, stored, signal);
+      ? await newestOfRange(core, making, checked, stored, signal)
+      : await newestBefore(core, making, checked, stored, signal);
   } finally {
     leave();
   }
 }
 
-function rulesOf({ intervals }: CheckedHistory): CandleRules {
-  return { intervals, settle: DEFAULT_SETTLE, revisionWindow: 0 };
-}
-
 async function newestOfRange(
   core: ClientCore,
-  checked: CheckedHistory,
+  making: Making,
+  { range, count }: CheckedHistory,
   stored: StoredSeries | undefined,
   signal: AbortSignal,
 ): Promise<readonly Candle[]> {
-  const { series, range, count } = checked;
   let candles: readonly Candle[] = [];
-  for await (const read of readPast(core, series, { rules: rulesOf(checked), stored, range }, signal))
+  for await (const read of readPast(core, making, { stored, range }, signal))
     candles = [...candles, ...read.candles].slice(-count);
   return candles;
 }
 
 async function newestBefore(
   core: ClientCore,
-  checked: CheckedHistory,
+  making: Making,
+  { range, count }: CheckedHistory,
   stored: StoredSeries | undefined,
   signal: AbortSignal,
 ): Promise<readonly Candle[]> {
-  const { series, range, count } = checked;
-  const rules = rulesOf(checked);
-  const past = pastOf(core, series, rules, stored);
-  const closedUntil = () => Math.min(range.to, windowStart(rules, serviceNow(core)));
+  const past = pastOf(core, making, stored);
+  const closedUntil = () => Math.min(range.to, windowStart(making.rules, serviceNow(core)));
   // The first answer may tell that the service's clock is not this machine's.
   for (let until = closedUntil(), isSecond = false; ; isSecond = true) {
     const end = until;

@@ -4,8 +4,8 @@ import { checkNames, namesOf, SERIES_NAMES } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { checkWhenMissing, type WhenMissing } from "../poll/missing.js";
 import { plainPace } from "../poll/schedule.js";
-import { intervalsOf } from "../timeframe.js";
-import type { CandleRules } from "./rules.js";
+import { type Making, makingOf, mostIn } from "./making.js";
+import { type CandleRules, MOST_WINDOW } from "./rules.js";
 
 /** How to watch the candles of a series. */
 export interface WatchOptions {
@@ -24,16 +24,20 @@ export interface WatchOptions {
    * poll after its end; `"close"`: only that one. Default: the length of the timeframe, at most 60,000.
    */
   every?: number | "close";
-  /** How long after the end of an interval to poll, in ms, so that its swaps are indexed: 0 to 60 intervals, at most an hour; default 1,000. */
+  /** How long after the end of an interval to poll, in ms, so that its swaps are indexed: 0 to 60 intervals of
+   * the timeframe that the service has, at most an hour; default 1,000. */
   settle?: number;
-  /** How many intervals before the running one are read again by every poll, 0 to 900; default 2. */
+  /**
+   * How many intervals before the running one are read again by every poll, 0 to 900; default 2. Where the service has only
+   * a shorter timeframe: as many as 900 of its intervals hold, the running one included.
+   */
   revisionWindow?: number;
   /**
    * Whether to add flat candles (volume 0, swaps 0) for covered intervals without swaps, from the first known candle on;
    * default false.
    */
   fillGaps?: boolean;
-  /** Where `1w` begins; default `"monday"`. */
+  /** Where weeks begin; default `"monday"`. */
   weekStart?: WeekStart;
   /**
    * What to do while the service does not know the pair and answers 404, as it does for young pairs. `"fail"`, the default:
@@ -46,9 +50,7 @@ export interface WatchOptions {
 }
 
 /** Checked options: the poll that they need, and the subscriber's own view of it. */
-export interface CandleWatch {
-  readonly series: Series;
-  readonly rules: CandleRules;
+export interface CandleWatch extends Making {
   readonly weekStart: WeekStart;
   /** The plain pace: the same for all that poll at the same instants. */
   readonly every: number | "close";
@@ -83,26 +85,27 @@ export const WATCH_NAMES = namesOf<WatchOptions>({
 export function checkWatch(options: Series & WatchOptions): CandleWatch {
   const series = checkSeries(options, [...SERIES_NAMES, ...WATCH_NAMES]);
   const weekStart = checkWeekStart(options.weekStart);
-  const intervals = intervalsOf(series.timeframe, weekStart);
+  const { rules, served } = makingOf(series, weekStart, 0, 0);
+  const { intervals } = rules;
   const pace = checkEvery(options.every, Math.min(intervals.shortest, LONGEST_DEFAULT_EVERY));
-  const longestSettle = Math.min(LONGEST_SETTLE, LONGEST_SETTLE_INTERVALS * intervals.shortest);
+  const longestSettle = Math.min(LONGEST_SETTLE, LONGEST_SETTLE_INTERVALS * served.rules.intervals.shortest);
   const settle = checkNumber("settle", options.settle ?? DEFAULT_SETTLE, {
     min: 0,
     max: longestSettle,
     unit: "ms",
   });
-  const revisionWindow = checkNumber("revisionWindow", options.revisionWindow ?? 2, {
+  const longestWindow = longestWindowOf(served.rules);
+  const revisionWindow = checkNumber("revisionWindow", options.revisionWindow ?? Math.min(2, longestWindow), {
     min: 0,
-    max: 900,
+    max: longestWindow,
     integer: true,
   });
   const every = plainPace(intervals, pace, settle);
   const identity = [every, settle, revisionWindow];
-  const weeks = series.timeframe === "1w" ? ` ${weekStart}` : "";
+  const weeks = series.timeframe.endsWith("w") ? ` ${weekStart}` : "";
   return {
-    series,
+    ...makingOf(series, weekStart, settle, revisionWindow),
     weekStart,
-    rules: { intervals, settle, revisionWindow },
     every,
     since: checkSince(options.since, intervals.start),
     fillGaps: checkFlag("fillGaps", options.fillGaps),
@@ -114,6 +117,13 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
 /** What the key of every poll of a series begins with. */
 export function pollPrefixOf({ network, pairAddress, timeframe, currency }: Series): string {
   return `candles ${network} ${pairAddress} ${timeframe} ${currency} `;
+}
+
+/** A poll reads the running interval and those of the window in one page, or nearly so. */
+function longestWindowOf({ intervals, frames }: CandleRules): number {
+  return frames === undefined
+    ? MOST_WINDOW
+    : Math.max(0, Math.floor(MOST_WINDOW / mostIn(frames, intervals)) - 1);
 }
 
 function checkEvery(every: number | "close" | undefined, standard: number): number | "close" {

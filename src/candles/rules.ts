@@ -7,12 +7,25 @@ export interface CandleRules {
   readonly settle: number;
   /** How many intervals before the running one may still change. */
   readonly revisionWindow: number;
+  /** The longer intervals whose candles are made of these. `revisionWindow` counts them, and each of them may change as a whole. */
+  readonly frames?: Intervals;
 }
+
+/** So many intervals before the running one fit one page, with those that have not settled. */
+export const MOST_WINDOW = 900;
 
 /** The oldest interval that may still change at an instant: in the revision window, or not settled yet. */
 export function windowStart(rules: CandleRules, instant: number): number {
-  const window = rules.intervals.shift(rules.intervals.start(instant), -rules.revisionWindow);
-  return Math.min(window, settledUntil(rules, instant));
+  const { intervals, settle, revisionWindow, frames } = rules;
+  const settled = settledUntil(rules, instant);
+  if (frames === undefined)
+    return Math.min(intervals.shift(intervals.start(instant), -revisionWindow), settled);
+  const framed = Math.min(
+    frames.shift(frames.start(instant), -revisionWindow),
+    frames.start(instant - settle),
+  );
+  // A frame may hold more than one answer does.
+  return Math.min(Math.max(framed, intervals.shift(intervals.start(instant), -MOST_WINDOW)), settled);
 }
 
 /** The end of the intervals that an answer made at `instant` can close: they have been over for `settle` ms. */

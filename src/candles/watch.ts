@@ -67,7 +67,7 @@ const CLOCK_SLACK = 60_000;
 export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<CandleEvent> {
   return defer(() => {
     const [progress, leave] = enterHistory(core, watch);
-    const stored = openStored(core, watch.series, watch.weekStart);
+    const stored = openStored(core, watch.served.series, watch.weekStart);
     const joinedAt = core.scheduler.now();
     const clockAtJoin = core.serviceClock();
     const intervalAtJoin = (clock: ServiceClock) =>

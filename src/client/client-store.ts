@@ -1,5 +1,5 @@
 import type { SchedulerLike } from "rxjs";
-import type { Series, WeekStart } from "../contract/model.js";
+import type { Series, Timeframe, WeekStart } from "../contract/model.js";
 import type { CandleStore } from "../contract/store.js";
 import type { StoreActivity } from "./activity.js";
 
@@ -16,7 +16,7 @@ export interface StoreMeans {
 /** A store at the service of one client. */
 export interface ServingStore {
   /** What is stored of a series, to be closed once; `openStored` of the candles knows what else it can do. */
-  open(series: Series, weekStart: WeekStart): { close(): void };
+  open(series: Series<Timeframe>, weekStart: WeekStart): { close(): void };
 }
 
 /**

@@ -2,6 +2,7 @@ import {
   checkLimit,
   checkRange,
   checkSeries,
+  checkServed,
   checkSignal,
   checkSniperQuery,
   toInstant,
@@ -110,7 +111,7 @@ export function createClient(options: ClientOptions): Client {
   return clientOf(face, core);
 }
 
-type AskedPages = Series & {
+type AskedPages = Series<Timeframe> & {
   from: number;
   to: number;
   limit: number | undefined;
@@ -125,7 +126,7 @@ const PAGE_NAMES = namesOf<Omit<OhlcvQuery, keyof Series>>({
 });
 
 function checkOhlcvQuery(query: OhlcvQuery): AskedPages {
-  const series = checkSeries(query, [...SERIES_NAMES, ...PAGE_NAMES]);
+  const series = checkServed(checkSeries(query, [...SERIES_NAMES, ...PAGE_NAMES]));
   const from = toInstant("fromDate", query.fromDate);
   const to = toInstant("toDate", query.toDate);
   checkRange(from, to, { from: "fromDate", to: "toDate" });

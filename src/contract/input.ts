@@ -7,10 +7,12 @@ import {
   type Series,
   type SniperQuery,
   TIMEFRAMES,
+  type Timeframe,
   WEEK_STARTS,
   type WeekStart,
 } from "./model.js";
 import { checkNames } from "./names.js";
+import { checkTimeframe } from "./timeframes.js";
 
 export const LATEST_INSTANT = /* @__PURE__ */ Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 /** The longest delay of a timer, in ms. A timer with a longer delay fires at once. */
@@ -69,9 +71,15 @@ export function checkSeries<T extends Series>(series: T, names?: readonly string
   return Object.freeze({
     network: checkChoice("network", series.network, NETWORKS),
     pairAddress: checkPairAddress(series.pairAddress),
-    timeframe: checkChoice("timeframe", series.timeframe, TIMEFRAMES),
+    timeframe: checkTimeframe("timeframe", series.timeframe),
     currency: checkChoice("currency", series.currency, CURRENCIES),
   });
+}
+
+/** Throws an `InvalidInputError` unless the service has the series itself. */
+export function checkServed(series: Series): Series<Timeframe> {
+  checkChoice<string>("timeframe", series.timeframe, TIMEFRAMES);
+  return series as Series<Timeframe>;
 }
 
 /** Checks a sniper query and returns its own fields. `names` is as in `checkSeries`. */

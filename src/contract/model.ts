@@ -1,4 +1,12 @@
-/** The candle lengths that the service knows, shortest first. */
+/**
+ * The timeframes that the service has, shortest first. All others are made of these.
+ *
+ * ```ts
+ * import { type AnyTimeframe, TIMEFRAMES } from "pairstream";
+ *
+ * const isServed = (timeframe: AnyTimeframe) => (TIMEFRAMES as readonly string[]).includes(timeframe);
+ * ```
+ */
 export const TIMEFRAMES = [
   "1s",
   "10s",
@@ -18,8 +26,28 @@ export const NETWORKS = ["mainnet", "devnet"] as const;
 export const CURRENCIES = ["usd", "native"] as const;
 export const WEEK_STARTS = ["monday", "thursday"] as const;
 
-/** The length of a candle. `1M` is a calendar month; `1w` begins at the `weekStart`. */
+/** The length of a candle that the service has. `1M` is a calendar month; `1w` begins at the `weekStart`. */
 export type Timeframe = (typeof TIMEFRAMES)[number];
+/**
+ * The length of a candle: one that the service has, or another one that is made of those.
+ *
+ * - Seconds, minutes and hours: what divides a day, counted from 00:00 UTC.
+ * - Days: `1d` to `365d`, counted from 1970-01-01.
+ * - Weeks: `1w` to `52w`, counted from the first `weekStart` of 1970.
+ * - Months: `1M`, `2M`, `3M`, `4M` and `6M`, counted from January.
+ *
+ * Each length has one name: an hour is `1h`, and not `60min`.
+ */
+export type AnyTimeframe =
+  | Timeframe
+  | `${2 | 3 | 4 | 5 | 6 | 8 | 9 | 12 | 15 | 16 | 18 | 20 | 24 | 25 | 27 | 32 | 36 | 40 | 45 | 48 | 50 | 54}s`
+  | `${64 | 72 | 75 | 80 | 90 | 96 | 100 | 108 | 128 | 135 | 144 | 150 | 160 | 192 | 200 | 216 | 225 | 270}s`
+  | `${288 | 320 | 384 | 400 | 432 | 450 | 576 | 640 | 675 | 800 | 864 | 1152 | 1350 | 1600 | 1728 | 3200 | 3456}s`
+  | `${2 | 3 | 4 | 6 | 8 | 9 | 12 | 15 | 16 | 18 | 20 | 24 | 32 | 36 | 40 | 45 | 48 | 72 | 80 | 90 | 96 | 144}min`
+  | `${160 | 288}min`
+  | `${2 | 3 | 6 | 8}h`
+  | (`${number}${"d" | "w"}` & {})
+  | `${2 | 3 | 4 | 6}M`;
 /** The chain of a pair. */
 export type Network = (typeof NETWORKS)[number];
 /** The unit of prices and volumes: US dollars, or the chain's own coin. */
@@ -30,20 +58,20 @@ export type WeekStart = (typeof WEEK_STARTS)[number];
 /** An instant: a `Date`, ms since the epoch, ISO 8601 with a zone, or `YYYY-MM-DD` (00:00 UTC); from 1970 to 9999. */
 export type DateLike = Date | number | string;
 
-/** Identifies a series of candles: one pair, one timeframe, one currency. */
-export interface Series {
+/** Identifies a series of candles: one pair, one timeframe, one currency. `T`: the timeframes that it can have. */
+export interface Series<T extends string = AnyTimeframe> {
   /** The chain of the pair. */
   network: Network;
   /** The address of the pair, not of a token: 1 to 128 letters, digits, or `_ . : -`, the first a letter or digit. */
   pairAddress: string;
   /** The length of its candles. */
-  timeframe: Timeframe;
+  timeframe: T;
   /** The unit of its prices and volumes. */
   currency: Currency;
 }
 
 /** The query of one OHLCV request. */
-export interface OhlcvQuery extends Series {
+export interface OhlcvQuery extends Series<Timeframe> {
   /** Start of the range, inclusive. */
   fromDate: DateLike;
   /** End of the range, exclusive. */

@@ -1,10 +1,10 @@
 import type { Span } from "../spans.js";
-import type { Candle, Series, WeekStart } from "./model.js";
+import type { Candle, Series, Timeframe, WeekStart } from "./model.js";
 
 export type { Span };
 
-/** One series at one service. */
-export interface StoreKey extends Series {
+/** One series at one service: all others are made of such. */
+export interface StoreKey extends Series<Timeframe> {
   /** Origin and path of the client's `baseUrl`. */
   service: string;
   /** The day on which weeks begin; `"monday"` for every timeframe but `1w`. */

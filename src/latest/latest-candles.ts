@@ -7,7 +7,7 @@ import { holdSeries } from "../candles/read/past.js";
 import { settledUntil } from "../candles/rules.js";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
 import { checkNumber } from "../contract/input.js";
-import { type Candle, type Series, TIMEFRAMES, type WeekStart } from "../contract/model.js";
+import type { Candle, Series, Timeframe, WeekStart } from "../contract/model.js";
 import { checkNames, namesOf, SERIES_NAMES } from "../contract/names.js";
 import { runningStates } from "../poll/shared-poll.js";
 import { clientSource, type PairSource } from "../source.js";
@@ -99,6 +99,8 @@ export async function latestCandles(
 /** What is asked for, checked. */
 interface Wanted {
   readonly series: Series;
+  /** The same, where the service has such candles. */
+  readonly served: Series<Timeframe> | undefined;
   readonly weekStart: WeekStart;
   readonly intervals: Intervals;
   readonly count: number;
@@ -109,10 +111,11 @@ interface Wanted {
 function checkQuery(query: Series & LatestCandlesQuery): Wanted {
   checkNames(query, QUERY_NAMES);
   const { count: asked, ...options } = query;
-  const { series, weekStart, rules } = checkWatch(options);
+  const { series, weekStart, rules, served: made } = checkWatch(options);
   const count = checkNumber("count", asked, { min: 1, max: MOST_CANDLES, integer: true });
   const key = `${pollPrefixOf(series)}${weekStart} ${count}`;
-  return { series, weekStart, intervals: rules.intervals, count, key };
+  const served = made.series === series ? made.series : undefined;
+  return { series, served, weekStart, intervals: rules.intervals, count, key };
 }
 
 /** The age of what was true at an instant of the service's clock. */
@@ -126,10 +129,10 @@ export function sinceObserved(core: ClientCore, observedAt: number, epoch: numbe
 /** What one request brings; `undefined` where the service does not tell it in one. */
 async function newestAnswer(
   core: ClientCore,
-  { series, weekStart, intervals, count }: Wanted,
+  { served: series, weekStart, intervals, count }: Wanted,
   signal: AbortSignal,
 ): Promise<CandlesAnswer | undefined> {
-  if (!TIMEFRAMES.includes(series.timeframe)) return undefined;
+  if (series === undefined) return undefined;
   const { leave } = holdSeries(core, series, weekStart);
   try {
     const newest = await askNewest(core, series, intervals, count, { priority: "refresh", signal });
@@ -147,9 +150,10 @@ async function newestAnswer(
 /** What a poll that runs knows, with what is stored before that; `undefined` where it is too old, or too little. */
 async function runningAnswer(
   core: ClientCore,
-  { series, weekStart, intervals, count }: Wanted,
+  { served: series, weekStart, intervals, count }: Wanted,
   maxAge: number,
 ): Promise<CandlesAnswer | undefined> {
+  if (series === undefined) return undefined;
   const books = runningStates<CandleState>(core, pollPrefixOf(series)).flatMap(({ state, isLate }) => {
     const { book, endsEarly } = state!;
     // A poll of weeks that begin on another day has other candles.
@@ -176,7 +180,7 @@ async function runningAnswer(
 /** The last `count` candles before `end` in the client's store; `undefined` where it does not reach back so far. */
 async function storedBefore(
   core: ClientCore,
-  series: Series,
+  series: Series<Timeframe>,
   weekStart: WeekStart,
   end: number,
   count: number,
@@ -206,7 +210,7 @@ async function streamedAnswer(
   signal: AbortSignal,
 ): Promise<CandlesAnswer> {
   const { series, weekStart, count } = wanted;
-  const weeks = series.timeframe === "1w" ? { weekStart } : {};
+  const weeks = series.timeframe.endsWith("w") ? { weekStart } : {};
   const watch: Series & WatchOptions = { ...series, ...weeks, ...options, since: { candles: count } };
   const known = new Map<number, CandleEvent>();
   let observedAt = 0;

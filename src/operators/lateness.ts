@@ -1,6 +1,6 @@
 import type { CandleEvent, CandleStatus } from "../candles/event.js";
 import { isInTime } from "../candles/lateness.js";
-import type { Timeframe } from "../contract/model.js";
+import type { AnyTimeframe } from "../contract/model.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 
 /** The fields of an event that say when it came. */
@@ -18,7 +18,7 @@ export class Lateness {
   private hasBeenLive = false;
   /** How long after its interval's end a candle is due with a status, in ms. */
   private readonly dueAfter: Record<CandleStatus, number> = { open: 0, closed: 0, final: 0 };
-  private timeframe: Timeframe | undefined;
+  private timeframe: AnyTimeframe | undefined;
   private intervals: Intervals | undefined;
 
   hear(event: CandleEvent): void {
@@ -38,12 +38,12 @@ export class Lateness {
   }
 
   /** For an event with this status about the interval that ends at `end`. */
-  judge(cause: CandleEvent, timeframe: Timeframe, end: number, status: CandleStatus): Coming {
+  judge(cause: CandleEvent, timeframe: AnyTimeframe, end: number, status: CandleStatus): Coming {
     const due = end + this.dueAfter[status === "open" ? "open" : "closed"];
     return this.coming(cause, timeframe, Math.max(0, this.receivedAt(cause) - due));
   }
 
-  coming({ observedAt }: CandleEvent, timeframe: Timeframe, lateBy: number): Coming {
+  coming({ observedAt }: CandleEvent, timeframe: AnyTimeframe, lateBy: number): Coming {
     return {
       live: this.hasBeenLive && isInTime(lateBy, intervalsOf(timeframe).shortest),
       lateBy,

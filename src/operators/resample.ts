@@ -1,14 +1,15 @@
 import type { MonoTypeOperatorFunction } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import { checkChoice, checkWeekStart } from "../contract/input.js";
-import { TIMEFRAMES, type Timeframe, type WeekStart } from "../contract/model.js";
+import { checkWeekStart } from "../contract/input.js";
+import type { AnyTimeframe, WeekStart } from "../contract/model.js";
 import { checkNames } from "../contract/names.js";
+import { checkTimeframe } from "../contract/timeframes.js";
 import { reduceBySeries } from "./by-series.js";
 import { Resampler } from "./resampler.js";
 
 /** How to resample. */
 export interface ResampleOptions {
-  /** The day on which `1w` begins, in the source too; default `"monday"`. */
+  /** The day on which weeks begin, in the source too; default `"monday"`. */
   weekStart?: WeekStart;
 }
 
@@ -58,10 +59,10 @@ export interface ResampleOptions {
  * ```
  */
 export function resample(
-  timeframe: Timeframe,
+  timeframe: AnyTimeframe,
   options: ResampleOptions = {},
 ): MonoTypeOperatorFunction<CandleEvent> {
-  checkChoice("timeframe", timeframe, TIMEFRAMES);
+  checkTimeframe("timeframe", timeframe);
   checkNames(options, ["weekStart"]);
   const weekStart = checkWeekStart(options.weekStart);
   return reduceBySeries(() => new Resampler(timeframe, weekStart));

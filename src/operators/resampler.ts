@@ -1,7 +1,13 @@
 import { type CandleEvent, type CandleStatus, frozenEvent, isSame, laterOf } from "../candles/event.js";
-import { type Candle, type Series, TIMEFRAMES, type Timeframe, type WeekStart } from "../contract/model.js";
+import {
+  type AnyTimeframe,
+  type Candle,
+  type Series,
+  TIMEFRAMES,
+  type WeekStart,
+} from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
-import { type Intervals, intervalsOf } from "../timeframe.js";
+import { type Intervals, intervalsOf, nests } from "../timeframe.js";
 import { type Coming, Lateness } from "./lateness.js";
 
 /** A candle of the source that may still change. */
@@ -37,7 +43,7 @@ export class Resampler {
   private newest = Number.NEGATIVE_INFINITY;
 
   constructor(
-    private readonly timeframe: Timeframe,
+    private readonly timeframe: AnyTimeframe,
     private readonly weekStart: WeekStart,
   ) {
     this.intervals = intervalsOf(timeframe, weekStart);
@@ -127,9 +133,9 @@ export class Resampler {
 
   private sourceOf({ series, candle: { timestamp } }: CandleEvent) {
     const { timeframe, weekStart } = this;
-    const nesting = TIMEFRAMES.filter((target) => nests(series.timeframe, target));
-    if (!nesting.includes(timeframe)) {
-      const allowed = `${nesting.join(", ")} for a source of ${series.timeframe}`;
+    if (!nests(series.timeframe, timeframe, weekStart)) {
+      const nesting = TIMEFRAMES.filter((target) => nests(series.timeframe, target, weekStart));
+      const allowed = `${nesting.join(", ")}, or another one that is made of whole ${series.timeframe} intervals`;
       throw new InvalidInputError(
         "timeframe",
         allowed,
@@ -137,19 +143,12 @@ export class Resampler {
       );
     }
     const intervals = intervalsOf(series.timeframe, weekStart);
-    if (series.timeframe === "1w" && intervals.start(timestamp) !== timestamp) {
+    if (series.timeframe.endsWith("w") && intervals.start(timestamp) !== timestamp) {
       const allowed = "the day on which the weeks of the source begin, monday or thursday";
       throw new InvalidInputError("weekStart", allowed, `is "${weekStart}"`);
     }
     return { intervals, target: Object.freeze({ ...series, timeframe }) };
   }
-}
-
-/** Whether each interval of `source` lies in one of `target`. */
-export function nests(source: Timeframe, target: Timeframe): boolean {
-  // Each length divides the next one; only a week can begin in one month and end in another.
-  const isMonthOfWeeks = source === "1w" && target === "1M";
-  return TIMEFRAMES.indexOf(source) <= TIMEFRAMES.indexOf(target) && !isMonthOfWeeks;
 }
 
 /**

@@ -1,11 +1,11 @@
 import type { CandleEvent } from "../candles/event.js";
-import type { Series, Timeframe } from "../contract/model.js";
+import type { AnyTimeframe, Series } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import type { Indicator } from "../indicators/kernel.js";
-import { type Intervals, intervalsOf } from "../timeframe.js";
+import { type Intervals, intervalsOf, nests } from "../timeframe.js";
 import { IndicatorChain } from "./indicator-chain.js";
 import type { IndicatorEvent } from "./indicator-event.js";
-import { nests, Resampler } from "./resampler.js";
+import { Resampler } from "./resampler.js";
 import { SeriesStates } from "./series-states.js";
 import type { Reducer } from "./through-reducer.js";
 import { TimeframeValues, ValuesAt, type ValuesHolder } from "./timeframe-values.js";
@@ -58,7 +58,7 @@ export class OwnTimeframe implements Reducer<CandleEvent, IndicatorEvent>, Value
   private from = Number.POSITIVE_INFINITY;
 
   constructor(
-    timeframe: Timeframe,
+    timeframe: AnyTimeframe,
     private readonly indicators: Indicators,
   ) {
     this.resampler = new Resampler(timeframe, "monday");
@@ -86,7 +86,7 @@ export class OwnTimeframe implements Reducer<CandleEvent, IndicatorEvent>, Value
 
 /** The candles of a pair in the longer timeframe, and the pair's series that are joined with them. */
 interface PairState extends ValuesHolder {
-  longer: Timeframe | undefined;
+  longer: AnyTimeframe | undefined;
   readonly joined: Set<Joined>;
 }
 

@@ -10,8 +10,8 @@ import {
   tap,
 } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import { checkChoice } from "../contract/input.js";
-import { TIMEFRAMES, type Timeframe } from "../contract/model.js";
+import type { AnyTimeframe } from "../contract/model.js";
+import { checkTimeframe } from "../contract/timeframes.js";
 import type { Indicator } from "../indicators/kernel.js";
 import { reduceBySeries } from "./by-series.js";
 import type { IndicatorEvent, IndicatorValues } from "./indicator-event.js";
@@ -74,21 +74,21 @@ export function withTimeframe<
   I extends Record<string, Indicator<unknown>>,
   E extends CandleEvent = CandleEvent,
 >(
-  timeframe: Timeframe | Observable<CandleEvent>,
+  timeframe: AnyTimeframe | Observable<CandleEvent>,
   indicators: I,
 ): OperatorFunction<E, E & { readonly values: IndicatorValues<I> }> {
   const checked = checkIndicators(indicators);
   const operator =
     typeof timeframe === "object" && timeframe !== null
       ? withStream(timeframe, checked)
-      : withOwn(checkChoice("timeframe", timeframe, TIMEFRAMES), checked);
+      : withOwn(checkTimeframe("timeframe", timeframe), checked);
   return operator as unknown as OperatorFunction<E, E & { readonly values: IndicatorValues<I> }>;
 }
 
 type Indicators = ReadonlyMap<string, Indicator<unknown>>;
 type Join = OperatorFunction<CandleEvent, IndicatorEvent>;
 
-function withOwn(timeframe: Timeframe, indicators: Indicators): Join {
+function withOwn(timeframe: AnyTimeframe, indicators: Indicators): Join {
   return reduceBySeries(() => new OwnTimeframe(timeframe, indicators));
 }
 

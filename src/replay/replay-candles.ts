@@ -192,7 +192,7 @@ class EventMaker {
 
   #misplaced(timestamp: number): InvalidInputError {
     const { timeframe } = this.#series;
-    const allowed = `the start of a ${timeframe} interval${timeframe === "1w" ? " (see weekStart)" : ""}`;
+    const allowed = `the start of a ${timeframe} interval${timeframe.endsWith("w") ? " (see weekStart)" : ""}`;
     return candleError(`${this.#parameter}[${this.#count}]`, {
       field: "timestamp",
       allowed,

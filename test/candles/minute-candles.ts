@@ -2,13 +2,13 @@ import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
 import type { CandleChange } from "../../src/candles/read/book.js";
 import type { FinalPart } from "../../src/candles/read/forward.js";
 import type { Page } from "../../src/candles/read/pages.js";
-import type { Candle, Series } from "../../src/contract/model.js";
+import type { Candle, Series, Timeframe } from "../../src/contract/model.js";
 import { intervalsOf } from "../../src/timeframe.js";
 
 export const MINUTE = 60_000;
 export const MINUTES = intervalsOf("1min");
 /** The series of every event made by hand. */
-export const SERIES: Series = Object.freeze({
+export const SERIES: Series<Timeframe> = Object.freeze({
   network: "mainnet",
   pairAddress: "pair",
   timeframe: "1min",

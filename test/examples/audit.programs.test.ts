@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import Libsql from "libsql";
-import { type Candle, createClient, fetchCandles, type Series } from "pairstream";
+import { type Candle, createClient, fetchCandles, type Series, type Timeframe } from "pairstream";
 import { createPairService, demoService, listen, simulatedMarket } from "pairstream/service";
 import { sqliteStore } from "pairstream/store";
 import { lastValueFrom, toArray } from "rxjs";
@@ -18,7 +18,7 @@ const GIVEN = ["--from", "2025-01-02", "--to", "2025-01-03"];
 /** The market that the example makes up. */
 const demo = demoService({ seed: 31, createdAt: "2025-01-01" });
 const client = createClient({ ...demo.clientOptions, rateLimit: false });
-const series: Series = {
+const series: Series<Timeframe> = {
   network: "mainnet",
   pairAddress: demo.pairs[0],
   timeframe: "1min",

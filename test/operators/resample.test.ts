@@ -13,9 +13,9 @@ import { InvalidInputError } from "../../src/errors.js";
 import { heikinAshi } from "../../src/operators/heikin-ashi.js";
 import type { IndicatorEvent } from "../../src/operators/indicator-event.js";
 import { resample } from "../../src/operators/resample.js";
-import { nests, Resampler } from "../../src/operators/resampler.js";
+import { Resampler } from "../../src/operators/resampler.js";
 import { withIndicators } from "../../src/operators/with-indicators.js";
-import { intervalsOf } from "../../src/timeframe.js";
+import { intervalsOf, nests } from "../../src/timeframe.js";
 import { minuteCandle, standing } from "../candles/minute-candles.js";
 import { eventOf } from "./events.js";
 import { average } from "./kernels.js";
@@ -333,9 +333,13 @@ describe("what nests", () => {
   });
 
   it.each([
-    ["1min", "1s", "1min, 5min, 10min, 30min, 1h, 4h, 12h, 1d, 1w, 1M for a source of 1min"],
-    ["1w", "1M", "1w for a source of 1w"],
-    ["1M", "1d", "1M for a source of 1M"],
+    [
+      "1min",
+      "1s",
+      "1min, 5min, 10min, 30min, 1h, 4h, 12h, 1d, 1w, 1M, or another one that is made of whole 1min intervals",
+    ],
+    ["1w", "1M", "1w, or another one that is made of whole 1w intervals"],
+    ["1M", "1d", "1M, or another one that is made of whole 1M intervals"],
   ] as const)("is said at the first event where it does not: %s in %s", (source, target, allowed) => {
     const event = eventOf("new", Date.UTC(2024, 0, 1) / MINUTE);
     const error = failure(resample(target), [{ ...event, series: { ...event.series, timeframe: source } }]);
@@ -351,7 +355,7 @@ describe("what nests", () => {
   });
 
   it.each([
-    ["timeframe", () => resample("2min" as Timeframe)],
+    ["timeframe", () => resample("7min" as Timeframe)],
     ["timeframe", () => resample(undefined as unknown as Timeframe)],
     ["weekStart", () => resample("1w", { weekStart: "sunday" as WeekStart })],
   ])("refuses another %s at the call", (parameter, call) => {

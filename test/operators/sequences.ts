@@ -80,7 +80,14 @@ function subscribe(
   const start = hasHistory ? seam - minutes * MINUTE : MINUTES.start(now);
   const since = hasHistory ? start : undefined;
   const poll = { every: 1_000, weekStart: "monday", whenMissing: "fail", pollKey: "" } as const;
-  const watch = { series: SERIES, rules, since, fillGaps: isFilled, ...poll };
+  const watch = {
+    series: SERIES,
+    rules,
+    served: { series: SERIES, rules },
+    since,
+    fillGaps: isFilled,
+    ...poll,
+  };
   const view = new CandleView(watch, { start, hasHistory });
   const events: CandleEvent[] = [];
   const take = (step: Parameters<CandleView["take"]>[0]) => events.push(...view.take(step));

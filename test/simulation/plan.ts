@@ -16,7 +16,7 @@ interface Stay {
 
 /** One poll key: no two feeds of a run share a series, so that every request tells whose it is. */
 export interface FeedPlan extends Stay {
-  readonly series: Series;
+  readonly series: Series<Timeframe>;
   readonly every: number | "close";
   readonly settle: number;
   readonly revisionWindow: number;
@@ -30,14 +30,22 @@ export type WatcherPlan = Stay &
     | {
         readonly kind: "candles" | "status";
         readonly feed: FeedPlan;
-        readonly options: Series & WatchOptions;
+        readonly options: Series<Timeframe> & WatchOptions;
       }
     | { readonly kind: "snipers" | "sniper-status"; readonly options: SniperWatch }
     | {
         readonly kind: "fetch";
-        readonly options: Series & { from: number; to?: number; fillGaps?: boolean; weekStart?: WeekStart };
+        readonly options: Series<Timeframe> & {
+          from: number;
+          to?: number;
+          fillGaps?: boolean;
+          weekStart?: WeekStart;
+        };
       }
-    | { readonly kind: "page" | "pages"; readonly options: Series & { fromDate: number; toDate: number } }
+    | {
+        readonly kind: "page" | "pages";
+        readonly options: Series<Timeframe> & { fromDate: number; toDate: number };
+      }
     | { readonly kind: "report"; readonly options: { pairAddress: string } }
   );
 

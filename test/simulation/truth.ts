@@ -1,4 +1,4 @@
-import type { Candle, Network, Series, Sniper } from "../../src/index.js";
+import type { Candle, Network, Series, Sniper, Timeframe } from "../../src/index.js";
 import type { Swap, SwapPair } from "../../src/service/index.js";
 import { intervalsOf } from "./calendar.js";
 import type { RunLog } from "./run-log.js";
@@ -22,7 +22,7 @@ export function candlesAt(
 ): ReadonlyMap<number, Candle> {
   const candles = new Map<number, Candle>();
   const pair = pairOf(market, network, pairAddress);
-  const intervals = intervalsOf(timeframe, market.plan.world.weekStart);
+  const intervals = intervalsOf(timeframe as Timeframe, market.plan.world.weekStart);
   const earliest = Math.max(from, intervals.start(pair?.createdAt ?? 0));
   const first = intervals.start(earliest) < earliest ? intervals.end(earliest) : earliest;
   if (pair === undefined || first >= to) return candles;

@@ -1,11 +1,11 @@
 // What the page runs: draws the backtest that the page holds as JSON, and leads from trades to candles and back.
 import {
+  type AnyTimeframe,
   type Candle,
   type CandleEvent,
   intervalOf,
   replayCandles,
   resample,
-  type Timeframe,
 } from "pairstream";
 import { drawCandles, drawLine } from "pairstream/lightweight-charts";
 import { type Observable, Subscription } from "rxjs";
@@ -47,7 +47,7 @@ const NEAR = 16;
 equity.priceScale().applyOptions({ mode: modeFor(data.curve.flatMap(([, own, hold]) => [own, hold])) });
 
 let pair = 0;
-let level: Timeframe = data.pairs[0]!.series.timeframe;
+let level: AnyTimeframe = data.pairs[0]!.series.timeframe;
 let selected: number | undefined;
 let drawing = new Subscription();
 /** Ranges that the page itself sets lead to no other candles; the last one counts. */
@@ -75,7 +75,7 @@ function pointAt(instant: number): PageData["curve"][number] | undefined {
 }
 
 /** Draws candles of a length, and the curves at their ends, in the same range as before. */
-function draw(next: Timeframe, range: Range): void {
+function draw(next: AnyTimeframe, range: Range): void {
   // From here on places on the scale are of the new candles, and those in the chart of the old ones.
   isMoving = true;
   level = next;
@@ -143,7 +143,7 @@ function show({ from, to }: Range): void {
 }
 
 /** The shortest candles that can be told apart in a range. */
-function levelFor({ from, to }: Range): Timeframe {
+function levelFor({ from, to }: Range): AnyTimeframe {
   const shortest = lengthOf(data.pairs[pair]!.series.timeframe);
   const dots = chart.timeScale().width() || container.clientWidth;
   const fitting = TIMEFRAMES.filter((each) => lengthOf(each) >= shortest && each !== "1M");

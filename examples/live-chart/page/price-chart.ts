@@ -16,7 +16,7 @@ import {
   TickMarkType,
   type Time,
 } from "lightweight-charts";
-import { type Candle, type CandleEvent, emptyReport, type SniperLook, type Timeframe } from "pairstream";
+import { type AnyTimeframe, type Candle, type CandleEvent, emptyReport, type SniperLook } from "pairstream";
 import { drawCandles, drawMarkers, drawSnipers, type Marker } from "pairstream/lightweight-charts";
 import { BehaviorSubject, combineLatest, map, type Observable, type Subscription, tap } from "rxjs";
 import { amountText, dayText, isoText, timeText, type Zone } from "../../page/figures.js";
@@ -64,7 +64,7 @@ export class PriceChart {
   #report = emptyReport;
   readonly #bounds: ReturnType<ISeriesApi<"Line">["createPriceLine"]>[];
   #hovered: MouseEventParams["seriesData"] = new Map();
-  #timeframe: Timeframe = "10s";
+  #timeframe: AnyTimeframe = "10s";
   #view: ChartView = { isOn: () => true, isLog: false, zone: "utc" };
 
   /** `onHover` is told the start of the candle under the pointer; `onDraw` is called when candles have been drawn. */
@@ -268,7 +268,7 @@ export class PriceChart {
   }
 
   /** Says how long a candle is, for the labels of the time scale. */
-  setTimeframe(timeframe: Timeframe): void {
+  setTimeframe(timeframe: AnyTimeframe): void {
     this.#timeframe = timeframe;
     this.#chart.timeScale().applyOptions({ secondsVisible: timeframe.endsWith("s") });
   }

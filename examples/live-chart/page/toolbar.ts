@@ -1,4 +1,4 @@
-import type { Currency, Timeframe } from "pairstream";
+import type { AnyTimeframe, Currency, Timeframe } from "pairstream";
 import { shortened } from "../../page/figures.js";
 import type { Choices, Selection } from "../gateway.js";
 import { SWITCHES } from "./indicators.js";
@@ -135,7 +135,7 @@ export function startToolbar({ pairs, timeframes, currencies }: Choices, actions
   return () => {
     const { pairAddress, timeframe, currency } = actions.selection();
     pair.value = pairAddress;
-    chooseTimeframe(timeframe);
+    chooseTimeframe(timeframe as Timeframe);
     chooseCurrency(currency);
     const { on, isLog, zone } = actions.look();
     for (const [id, box] of boxes) box.checked = on.includes(id);
@@ -148,7 +148,7 @@ export function startToolbar({ pairs, timeframes, currencies }: Choices, actions
 }
 
 /** `One candle is 10 seconds`. */
-function lengthOf(timeframe: Timeframe): string {
+function lengthOf(timeframe: AnyTimeframe): string {
   const count = Number.parseInt(timeframe, 10);
   const unit = UNITS[timeframe.replace(/^\d+/, "") as keyof typeof UNITS];
   return `One candle is ${count} ${unit}${count === 1 ? "" : "s"}`;

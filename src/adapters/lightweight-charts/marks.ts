@@ -1,5 +1,5 @@
 import { checkChoice, checkNumber, LATEST_INSTANT } from "../../contract/input.js";
-import type { Sniper, SniperReport, Timeframe } from "../../contract/model.js";
+import type { AnyTimeframe, Sniper, SniperReport } from "../../contract/model.js";
 import { InvalidInputError } from "../../errors.js";
 import { intervalsOf } from "../../timeframe.js";
 import { firstFrom } from "./rows.js";
@@ -35,7 +35,7 @@ export interface Mark {
  */
 export function marksAt(
   starts: readonly number[],
-  timeframe: Timeframe,
+  timeframe: AnyTimeframe,
   markers: readonly Marker[],
 ): readonly Mark[] {
   const intervals = intervalsOf(timeframe);

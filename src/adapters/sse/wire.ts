@@ -1,15 +1,16 @@
 import * as z from "zod/mini";
 import type { CandleEvent } from "../../candles/event.js";
 import {
+  type AnyTimeframe,
   CURRENCIES,
   NETWORKS,
   type Series,
   SNIPER_TOTALS,
   type Sniper,
-  TIMEFRAMES,
 } from "../../contract/model.js";
 import { shortened } from "../../contract/quote.js";
 import { frozen, listOf, name as text } from "../../contract/schemas.js";
+import { isTimeframe } from "../../contract/timeframes.js";
 import { ContractError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/event.js";
@@ -27,7 +28,7 @@ const series = frozen(
   z.object({
     network: z.enum(NETWORKS),
     pairAddress: text,
-    timeframe: z.enum(TIMEFRAMES),
+    timeframe: z.custom<AnyTimeframe>(isTimeframe),
     currency: z.enum(CURRENCIES),
   }),
 );

@@ -1,5 +1,6 @@
 import { concatMap, defer, finalize, from, type Observable, Subscription } from "rxjs";
 import { type CandleRange, checkCandleRange, readPast } from "../../candles/fetch.js";
+import type { Making } from "../../candles/making.js";
 import { DEFAULT_SETTLE } from "../../candles/options.js";
 import { APART } from "../../candles/read/book.js";
 import type { FinalPart } from "../../candles/read/forward.js";
@@ -9,8 +10,8 @@ import { type CandleRules, windowStart } from "../../candles/rules.js";
 import { type Client, type ClientCore, coreOf } from "../../client/core.js";
 import { DEFAULT_COSTS } from "../../client/limits/spending.js";
 import { sleepUntil } from "../../client/timers.js";
-import { toInstant } from "../../contract/input.js";
-import type { Candle, DateLike, Series, WeekStart } from "../../contract/model.js";
+import { checkServed, toInstant } from "../../contract/input.js";
+import type { Candle, DateLike, Series, Timeframe, WeekStart } from "../../contract/model.js";
 import { namesOf } from "../../contract/names.js";
 import type { CandleStore } from "../../contract/store.js";
 import type { Cost } from "../../cost.js";
@@ -125,9 +126,10 @@ export function auditCost(query: Series & AuditRange): Cost {
  * }).subscribe((finding) => console.log(new Date(finding.timestamp), finding.type));
  * ```
  */
-export function auditCandles(client: Client, query: Series & AuditOptions): Observable<Finding> {
+export function auditCandles(client: Client, query: Series<Timeframe> & AuditOptions): Observable<Finding> {
   const core = coreOf(client);
-  const { series, weekStart, intervals, range } = checkAuditRange(query);
+  const { weekStart, intervals, range, ...asked } = checkAuditRange(query);
+  const series = checkServed(asked.series);
   const audited = checkAudited(query.against, storeKeyOf(core.service, series, weekStart), range);
   const rules = storeRules({ intervals, settle: DEFAULT_SETTLE, revisionWindow: 0 });
 
@@ -156,18 +158,19 @@ function checkAuditRange(query: Series & AuditRange): CandleRange {
 /** What the reads of a range show, in parts whose candles fit in memory. */
 async function* findingsOf(
   core: ClientCore,
-  series: Series,
+  series: Series<Timeframe>,
   audited: Audited,
   rules: CandleRules,
   range: Span,
   signal: AbortSignal,
 ): AsyncGenerator<Finding[]> {
   const { intervals } = rules;
+  const making: Making = { series, rules, served: { series, rules } };
   const isStart = (instant: number) => intervals.start(instant) === instant;
   const outliers = new OutlierRule();
   let looksLeft = SECOND_LOOKS;
   let holes: Span[] | undefined;
-  for await (const read of readPast(core, series, { rules, range, skipsRows: true }, signal)) {
+  for await (const read of readPast(core, making, { range, skipsRows: true }, signal)) {
     // The first read tells the time, and so how far the audit goes.
     holes ??= await holesOf(audited, {
       ...range,
@@ -181,7 +184,7 @@ async function* findingsOf(
       let findings = compareCandles(sides, isStart);
       const extras = extrasIn(findings);
       if (extras.length > 0 && looksLeft > 0) {
-        sides = withServed(sides, [read, ...(await secondLook(core, series, rules, sides, extras, signal))]);
+        sides = withServed(sides, [read, ...(await secondLook(core, making, sides, extras, signal))]);
         findings = compareCandles(sides, isStart);
         if (extrasIn(findings).length === extras.length) looksLeft -= 1;
       }
@@ -206,17 +209,16 @@ function extrasIn(findings: readonly Finding[]): number[] {
  */
 async function secondLook(
   core: ClientCore,
-  series: Series,
-  rules: CandleRules,
+  making: Making,
   { from, to, served }: BothSides,
   extras: readonly number[],
   signal: AbortSignal,
 ): Promise<FinalPart[]> {
-  const { intervals } = rules;
+  const { intervals } = making.rules;
   const before = served.findLast(({ timestamp }) => timestamp < extras[0]!)?.timestamp;
   const after = served.find(({ timestamp }) => timestamp > extras.at(-1)!)?.timestamp;
   await sleepUntil(core.scheduler, core.scheduler.now() + APART, signal);
-  const past = pastOf(core, series, rules);
+  const past = pastOf(core, making);
   const query = {
     from: before === undefined ? from : intervals.end(before),
     until: () => after ?? to,

@@ -1,5 +1,5 @@
 import { show } from "../../contract/input.js";
-import type { Candle, Series, WeekStart } from "../../contract/model.js";
+import type { Candle, Series, Timeframe, WeekStart } from "../../contract/model.js";
 import type { Known, StoreKey, StoreRange } from "../../contract/store.js";
 import { InvalidInputError } from "../../errors.js";
 import { contradictionIn } from "./keeping/contradiction.js";
@@ -17,7 +17,7 @@ export const KEY_FIELDS = [
 /** The key of a series at a service. Where weeks begin means nothing to other timeframes. */
 export function storeKeyOf(
   service: string,
-  { network, pairAddress, timeframe, currency }: Series,
+  { network, pairAddress, timeframe, currency }: Series<Timeframe>,
   weekStart: WeekStart,
 ): StoreKey {
   const week = timeframe === "1w" ? weekStart : "monday";

@@ -1,7 +1,7 @@
 import { defer, finalize, type Observable } from "rxjs";
 import { type ClientCore, serviceNow } from "../../client/core.js";
 import { serviceTime } from "../../client/service-clock.js";
-import type { Candle, Series } from "../../contract/model.js";
+import type { Candle, Series, Timeframe } from "../../contract/model.js";
 import type { AskOptions, FeedUpdate, Poll, Step } from "../../poll/poller.js";
 import { candleSchedule } from "../../poll/schedule.js";
 import { sharedFeed } from "../../poll/shared-poll.js";
@@ -16,6 +16,7 @@ import {
   pauseFor,
 } from "../read/book.js";
 import { reportDropped } from "../read/dropped.js";
+import { type ChangedBook, type LongerBook, longerBook } from "../read/longer-book.js";
 import { FULL_PAGE, type Page, SeriesPages, type Wanted } from "../read/pages.js";
 import { holdSeries, openStored, type Recorder } from "../read/past.js";
 import { endOfRange, FIRST_STRIDE, isSilent, limitOf, strideAfter, strideOver } from "../read/stride.js";
@@ -32,7 +33,7 @@ export interface CandleState {
 
 /** The shared poll of a series. */
 export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<FeedUpdate<CandleState>> {
-  const { series, weekStart, rules, every } = watch;
+  const { series, served, weekStart, rules, every } = watch;
   const make = (): Poll<CandleState> => {
     const candles = new LiveCandles(core, watch);
     return {
@@ -44,7 +45,7 @@ export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<Fee
   };
   const feed = sharedFeed(core, watch.pollKey, make, watch);
   return defer(() => {
-    const { leave } = holdSeries(core, series, weekStart);
+    const { leave } = holdSeries(core, served.series, weekStart);
     return feed.pipe(finalize(leave));
   });
 }
@@ -52,11 +53,14 @@ export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<Fee
 /** The book of a running poll. */
 class LiveCandles {
   readonly #core: ClientCore;
-  readonly #series: Series;
+  readonly #watch: CandleWatch;
+  readonly #series: Series<Timeframe>;
   readonly #rules: CandleRules;
   readonly #pages: SeriesPages;
   readonly #recorder: Recorder | undefined;
   #book: CandleBook | undefined;
+  /** What it shows, where that are longer candles. */
+  #longer: LongerBook | undefined;
   /** Whether a candle has shown. */
   #hasShown = false;
   /** Where the window began when the series was first asked for, by a clock that is certain. */
@@ -65,13 +69,15 @@ class LiveCandles {
   /** Anchors that are not asked for any more: too much has turned up behind them in what was final, and came along. */
   #costly: readonly number[] | undefined;
 
-  constructor(core: ClientCore, { series, rules, weekStart }: CandleWatch) {
+  constructor(core: ClientCore, watch: CandleWatch) {
+    const { series, rules } = watch.served;
     this.#core = core;
+    this.#watch = watch;
     this.#series = series;
     this.#rules = rules;
     this.#pages = new SeriesPages(core, series, rules.intervals);
     // Held open by whoever subscribes.
-    const stored = openStored(core, series, weekStart);
+    const stored = openStored(core, series, watch.weekStart);
     stored?.close();
     this.#recorder = stored?.recorder(core, this.#pages, rules);
   }
@@ -94,7 +100,7 @@ class LiveCandles {
     const isShort = asked.epoch !== book.epoch && asked.to <= this.#rules.intervals.start(at);
     const missesPresent = isShort && !wanted.isPartial;
     if (this.#book === undefined) {
-      const from = Math.min(this.#beginning(), windowStart(this.#rules, at));
+      const from = Math.min(this.#beginning(), this.#windowStart(at));
       if (missesPresent || asked.from > from) return { again: 0, observedAt: at };
       book = emptyBook(from);
     }
@@ -114,7 +120,7 @@ class LiveCandles {
   /** Where to begin. What has happened since the series was first asked for is told even if no answer has come until now. */
   #beginning(): number {
     const { isConfirmed, epoch } = this.#core.serviceClock();
-    const start = windowStart(this.#rules, serviceNow(this.#core));
+    const start = this.#windowStart(serviceNow(this.#core));
     if (!isConfirmed) return start;
     if (this.#begin?.epoch !== epoch) {
       const before = this.#begin?.from ?? start;
@@ -122,6 +128,12 @@ class LiveCandles {
       this.#begin = { from: isNear ? before : start, epoch };
     }
     return this.#begin.from;
+  }
+
+  /** Where the first answer has to begin: what is shown is whole from its beginning on. */
+  #windowStart(at: number): number {
+    const start = windowStart(this.#rules, at);
+    return this.#rules.frames?.start(start) ?? start;
   }
 
   /** What to ask for: all up to the present or, where that is more than a page away, a part of the way. */
@@ -171,13 +183,19 @@ class LiveCandles {
     page: Page,
     { tell }: AskOptions,
   ): Step<CandleState> {
+    const { frames } = this.#rules;
     this.#book = book;
     reportDropped(this.#core, this.#series, page, dropped, "poll", tell);
-    this.#meter(before, changes, book.observedAt);
+    if (frames !== undefined && book.finalUntil < before.finalUntil) {
+      // By a clock that was set back a longer candle is not final any more: all that is in it is read again.
+      this.#book = { ...book, finalUntil: frames.start(book.finalUntil) };
+      if (this.#book.finalUntil < book.finalUntil) return { again: 0, observedAt: page.at };
+    }
+    const shown = this.#shown(before, { book, changes });
     const endsEarly = page.to < settledUntil(this.#rules, page.at);
     const isMore = endsEarly && doubt === undefined && book.finalUntil > before.finalUntil;
     return {
-      state: { book, changes, endsEarly },
+      state: { ...shown, endsEarly: page.to < settledUntil(this.#watch.rules, page.at) },
       observedAt: page.at,
       again: pauseFor(doubt),
       isMore,
@@ -187,13 +205,23 @@ class LiveCandles {
     };
   }
 
+  /** The book as it is shown, and what has changed in that. */
+  #shown(before: CandleBook, changed: ChangedBook): ChangedBook {
+    const { frames, intervals } = this.#rules;
+    const known = frames === undefined ? before : (this.#longer?.book ?? { ...before, epoch: undefined });
+    if (frames !== undefined) this.#longer = longerBook(frames, intervals, this.#longer, changed);
+    const { book, changes } = this.#longer ?? changed;
+    this.#meter(known, changes, book.observedAt);
+    return { book, changes };
+  }
+
   #meter(before: CandleBook, changes: readonly CandleChange[], observedAt: number): void {
     if (changes.length === 0) return;
     this.#core.metering.tell(() => {
       // What the first answer shows as closed was not waited for.
       const closedLateBy =
-        before.epoch === undefined ? [] : closingsLateBy(this.#rules, before, changes, observedAt);
-      return { type: "candles", series: this.#series, changes, closedLateBy };
+        before.epoch === undefined ? [] : closingsLateBy(this.#watch.rules, before, changes, observedAt);
+      return { type: "candles", series: this.#watch.series, changes, closedLateBy };
     });
   }
 }

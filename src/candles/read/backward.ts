@@ -1,16 +1,20 @@
 import type { ClientCore } from "../../client/core.js";
 import { sleepUntil } from "../../client/timers.js";
+import type { Intervals } from "../../timeframe.js";
 import { type CandleRules, windowStart } from "../rules.js";
 import { ASKS, judged, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
 import { APART, emptyBook, pauseFor } from "./book.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
+import { stillWanted } from "./longer-past.js";
 import { FULL_PAGE, type ReadOptions, type SeriesPages } from "./pages.js";
 import { limitOf, type Stride, startOfRange, strideAfter, strideOver, strideToFind } from "./stride.js";
 
 export interface BackwardOptions extends Pick<ForwardOptions, "skipsRows" | "onDropped" | "onGone"> {
-  /** How many candles are wanted. */
+  /** How many candles are wanted, or longer ones. */
   readonly count: number;
+  /** The intervals of the longer candles that are counted, each as a whole; default: the candles that are read. */
+  readonly frames?: Intervals;
   /** The end of the newest of them, asked anew until one is found, as the first answer may tell the time. */
   readonly until: () => number;
   /** What a walk has found that has failed; this one goes on from there. */
@@ -32,9 +36,10 @@ export async function readBackward(
   core: ClientCore,
   pages: SeriesPages,
   rules: CandleRules,
-  { count, until, walk, skipsRows, onDropped, onGone }: BackwardOptions,
+  query: BackwardOptions,
   options: ReadOptions,
 ): Promise<readonly FinalPart[]> {
+  const { until, walk, skipsRows, onDropped, onGone } = query;
   const { intervals } = rules;
   const { scheduler } = core;
   const { parts } = walk;
@@ -50,10 +55,10 @@ export async function readBackward(
   let silentAt: number | undefined;
   let [asks, stale] = [0, 0];
   for (;;) {
-    const missing = parts.reduce((left, { candles }) => left - candles.length, count);
+    const missing = stillWanted(query, parts, intervals);
     const to = endOf();
     if (missing <= 0 || to <= earliest()) return parts;
-    walk.stride ??= { length: Math.min(FULL_PAGE, Math.max(1, count)) };
+    walk.stride ??= { length: Math.min(FULL_PAGE, stillWanted(query, [], intervals)) };
     const { stride } = walk;
     const from = startOfRange(intervals, stride, to, earliest());
     const { anchors } = book;
@@ -103,7 +108,7 @@ export async function readBackward(
       const first = candles.length < inRange.length ? candles[0]!.timestamp : start;
       parts.unshift({ from: first, to, candles, ...common });
       book = emptyBook(first, anchorsOf());
-      walk.stride = strideToFind(stride, page, missing - candles.length);
+      walk.stride = strideToFind(stride, page, stillWanted(query, parts, intervals));
       silentAt = undefined;
     } else if (from > earliest()) {
       await pages.beginning.learnCreation(page.at, options);

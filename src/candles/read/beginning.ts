@@ -1,7 +1,7 @@
 import type { ClientCore, Priority } from "../../client/core.js";
 import type { PairFacts } from "../../client/known-pairs.js";
 import { pageFactsOf } from "../../client/send/walk.js";
-import type { Series } from "../../contract/model.js";
+import type { Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody, readSniperBody } from "../../contract/wire.js";
 import { PairstreamError } from "../../errors.js";
@@ -36,7 +36,7 @@ export const EARLIEST = Date.UTC(2009, 0, 1);
  */
 export class Beginning {
   readonly #core: ClientCore;
-  readonly #series: Series;
+  readonly #series: Series<Timeframe>;
   readonly #intervals: Intervals;
   /** What is known of the pair, shared by all who read it. */
   readonly #facts: PairFacts;
@@ -44,7 +44,7 @@ export class Beginning {
   #answered = Number.POSITIVE_INFINITY;
   #hidden = Number.NEGATIVE_INFINITY;
 
-  constructor(core: ClientCore, series: Series, intervals: Intervals) {
+  constructor(core: ClientCore, series: Series<Timeframe>, intervals: Intervals) {
     this.#core = core;
     this.#series = series;
     this.#intervals = intervals;

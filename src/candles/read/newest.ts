@@ -1,6 +1,6 @@
 import { type ClientCore, serviceNow } from "../../client/core.js";
 import { mostPagesOf, pageFactsOf } from "../../client/send/walk.js";
-import type { Candle, Series } from "../../contract/model.js";
+import type { Candle, Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody } from "../../contract/wire.js";
 import type { Intervals } from "../../timeframe.js";
@@ -21,7 +21,7 @@ export interface Newest {
  */
 export async function askNewest(
   core: ClientCore,
-  series: Series,
+  series: Series<Timeframe>,
   intervals: Intervals,
   count: number,
   options: ReadOptions,
@@ -59,7 +59,7 @@ interface Sought {
 /** Follows the cursors of a range until it has shown so many candles; `undefined`: it begins with the oldest. */
 async function walkBack(
   core: ClientCore,
-  series: Series,
+  series: Series<Timeframe>,
   { intervals, from, to, count }: Sought,
   { priority, signal }: ReadOptions,
 ): Promise<Newest | undefined> {

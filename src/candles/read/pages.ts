@@ -1,6 +1,6 @@
 import type { ClientCore } from "../../client/core.js";
 import { mostPagesOf, pageFactsOf } from "../../client/send/walk.js";
-import type { Candle, Series } from "../../contract/model.js";
+import type { Candle, Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody } from "../../contract/wire.js";
 import { type AnyPairstreamError, ContractError } from "../../errors.js";
@@ -69,11 +69,11 @@ export interface Wanted {
 export class SeriesPages {
   readonly beginning: Beginning;
   readonly #core: ClientCore;
-  readonly #series: Series;
+  readonly #series: Series<Timeframe>;
   readonly #intervals: Intervals;
   #searched = { at: Number.NEGATIVE_INFINITY, pause: SEARCH_PAUSE.first };
 
-  constructor(core: ClientCore, series: Series, intervals: Intervals) {
+  constructor(core: ClientCore, series: Series<Timeframe>, intervals: Intervals) {
     this.#core = core;
     this.#series = series;
     this.#intervals = intervals;

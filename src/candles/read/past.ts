@@ -1,9 +1,11 @@
 import type { ClientCore } from "../../client/core.js";
-import type { Series, WeekStart } from "../../contract/model.js";
+import type { Series, Timeframe, WeekStart } from "../../contract/model.js";
 import type { StoredCandles, StoreRange } from "../../contract/store.js";
+import type { Making } from "../making.js";
 import type { CandleRules } from "../rules.js";
 import { type BackwardOptions, readBackward } from "./backward.js";
 import { type FinalPart, type ForwardOptions, readForward } from "./forward.js";
+import { LongerPast } from "./longer-past.js";
 import { type Page, type ReadOptions, SeriesPages } from "./pages.js";
 
 /** Reads what is past of a series, wherever that comes from. */
@@ -41,7 +43,7 @@ export interface StoredSeries {
 /** What is stored of a series, to be closed once; `undefined` where the client has no store. */
 export function openStored(
   { store }: ClientCore,
-  series: Series,
+  series: Series<Timeframe>,
   weekStart: WeekStart,
 ): StoredSeries | undefined {
   return store?.open(series, weekStart) as StoredSeries | undefined;
@@ -50,7 +52,7 @@ export function openStored(
 /** Holds what is known and stored of a series, until `leave` is called. */
 export function holdSeries(
   core: ClientCore,
-  series: Series,
+  series: Series<Timeframe>,
   weekStart: WeekStart,
 ): { readonly stored: StoredSeries | undefined; leave(): void } {
   const letGo = core.pairs.hold(series);
@@ -63,16 +65,13 @@ export function holdSeries(
 }
 
 /** The past of a series: out of a store, if there is one, as far as that goes, and else as the service has it. */
-export function pastOf(
-  core: ClientCore,
-  series: Series,
-  rules: CandleRules,
-  stored?: StoredSeries,
-): PastReader {
+export function pastOf(core: ClientCore, { served }: Making, stored?: StoredSeries): PastReader {
+  const { series, rules } = served;
   const pages = new SeriesPages(core, series, rules.intervals);
   const service: PastReader = {
     parts: (query, options) => readForward(core, pages, rules, query, options),
     newest: (query, options) => readBackward(core, pages, rules, query, options),
   };
-  return stored?.before(service, core, rules) ?? service;
+  const past = stored?.before(service, core, rules) ?? service;
+  return rules.frames === undefined ? past : new LongerPast(rules.frames, past);
 }

@@ -45,8 +45,8 @@ export class HistoryReading {
     this.#core = core;
     this.#watch = watch;
     this.#report = new Report(core, progress);
-    const { series, rules, since } = watch;
-    this.#past = pastOf(inPatience(core, this.#report), series, rules, stored);
+    this.#past = pastOf(inPatience(core, this.#report), watch, stored);
+    const { since } = watch;
     const inBook = book.entries.filter(({ candle }) => candle.timestamp < running);
     const isCounted = typeof since === "object";
     this.#count = isCounted ? Math.max(0, since.candles - inBook.length) : 0;
@@ -131,7 +131,7 @@ export class HistoryReading {
     walk: BackwardWalk,
     signal: AbortSignal,
   ): AsyncGenerator<FinalPart> {
-    const { series } = this.#watch;
+    const { series } = this.#watch.served;
     const { tell } = this.#report;
     const options = { priority: "history", signal, tell } as const;
     const common = {

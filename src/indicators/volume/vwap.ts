@@ -1,6 +1,7 @@
-import { checkChoice, checkWeekStart, show } from "../../contract/input.js";
-import { type Candle, TIMEFRAMES, type Timeframe, type WeekStart } from "../../contract/model.js";
+import { checkWeekStart, show } from "../../contract/input.js";
+import type { AnyTimeframe, Candle, WeekStart } from "../../contract/model.js";
 import { checkNames } from "../../contract/names.js";
+import { checkTimeframe } from "../../contract/timeframes.js";
 import { InvalidInputError } from "../../errors.js";
 import { type Intervals, intervalsOf } from "../../timeframe.js";
 import { vwma } from "../averages/vwma.js";
@@ -18,7 +19,7 @@ export interface VwapOptions extends SourceOptions {
    * of the last `n` candles. The default is `"1d"`.
    */
   readonly session?:
-    | Timeframe
+    | AnyTimeframe
     | {
         /** The number of candles, a whole number from 1 to 100,000. */
         readonly candles: number;
@@ -66,7 +67,7 @@ export function vwap(options?: VwapOptions): Indicator<number> {
     const allowed = "a timeframe, or an object such as { candles: 20 }";
     throw new InvalidInputError("session", allowed, `is ${show(session)}`);
   }
-  const timeframe = checkChoice("session", session as Timeframe, TIMEFRAMES);
+  const timeframe = checkTimeframe("session", session as AnyTimeframe);
   const sessions = intervalsOf(timeframe, weekStart);
   return seriesIndicator(() => new SessionAverage(sessions), { source }, "hlc3");
 }

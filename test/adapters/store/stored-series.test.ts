@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { type StoredSeries, StoreKeeper } from "../../../src/adapters/store/keeping/stored-series.js";
 import { memoryStore } from "../../../src/adapters/store/memory.js";
 import type { StoreActivity } from "../../../src/client/activity.js";
-import type { Series } from "../../../src/contract/model.js";
+import type { Series, Timeframe } from "../../../src/contract/model.js";
 import type { CandleStore } from "../../../src/contract/store.js";
 import { VirtualClock } from "../../../src/replay/virtual-clock.js";
 import { MINUTE, minuteCandle, SERIES } from "../../candles/minute-candles.js";
 
-const OTHER: Series = { ...SERIES, pairAddress: "other" };
+const OTHER: Series<Timeframe> = { ...SERIES, pairAddress: "other" };
 const NOTHING_UNKNOWN: ReadonlySet<number> = new Set();
 
 function keeperOf(store: CandleStore) {
@@ -20,7 +20,7 @@ function keeperOf(store: CandleStore) {
     timeout: 500,
     report,
   });
-  return { clock, told, open: (series: Series) => keeper.open(series, "monday") };
+  return { clock, told, open: (series: Series<Timeframe>) => keeper.open(series, "monday") };
 }
 
 function write(series: StoredSeries, from: number, to: number): void {

@@ -7,7 +7,7 @@ import type { Call, CallResult, ClientCore } from "../../../src/client/core.js";
 import { KnownPairs } from "../../../src/client/known-pairs.js";
 import { walkOf } from "../../../src/client/send/walk.js";
 import { unknownClock } from "../../../src/client/service-clock.js";
-import type { Series } from "../../../src/contract/model.js";
+import type { Series, Timeframe } from "../../../src/contract/model.js";
 import { ContractError, HttpError, NetworkError } from "../../../src/errors.js";
 import { VirtualClock } from "../../../src/replay/virtual-clock.js";
 import { intervalsOf } from "../../../src/timeframe.js";
@@ -94,12 +94,12 @@ export const timesOf = (parts: readonly FinalPart[]) =>
 
 /** The core of a client before such a service, and what was asked of it. */
 export function archive(habits: Habits, now = NOW) {
-  const series: Series = {
+  const series: Series<Timeframe> = {
     network: "mainnet",
     pairAddress: "pair",
     timeframe: "1min",
     currency: "usd",
-    ...habits.series,
+    ...(habits.series as Partial<Series<Timeframe>>),
   };
   const intervals = intervalsOf(series.timeframe);
   const asked = { pages: 0, reports: 0 };
@@ -182,7 +182,7 @@ const MOST_PAGES = 5_000;
 
 function answerOf(
   habits: Habits,
-  series: Series,
+  series: Series<Timeframe>,
   parameters: URLSearchParams,
   asked: { pages: number },
 ): string {

@@ -19,7 +19,7 @@ function watchOf(rules: CandleRules, more: Partial<CandleWatch> = {}): CandleWat
     whenMissing: "fail",
     pollKey: "",
   } as const;
-  return { series: SERIES, rules, ...defaults, ...more };
+  return { series: SERIES, rules, served: { series: SERIES, rules }, ...defaults, ...more };
 }
 
 interface Plan {

@@ -28,7 +28,7 @@ function watchOf(rules: CandleRules, more: Partial<CandleWatch> = {}): CandleWat
     whenMissing: "fail",
     pollKey: "",
   } as const;
-  return { series: SERIES, rules, ...defaults, ...more };
+  return { series: SERIES, rules, served: { series: SERIES, rules }, ...defaults, ...more };
 }
 
 /** States of a book that begins at minute 0, after a known candle; with `hasJumped` by a clock that has jumped. */

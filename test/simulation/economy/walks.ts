@@ -1,4 +1,4 @@
-import type { Series, WeekStart } from "../../../src/index.js";
+import type { Series, Timeframe, WeekStart } from "../../../src/index.js";
 import { intervalsOf } from "../calendar.js";
 import type { Span } from "../coverage.js";
 import type { Exchange } from "../exchanges.js";
@@ -19,7 +19,7 @@ const PARTS = 8;
 export const EARLIEST = Date.UTC(2009, 0, 1);
 /** A range that somebody wants to have read. */
 export interface Walk {
-  readonly series: Series;
+  readonly series: Series<Timeframe>;
   readonly weekStart: WeekStart | undefined;
   /** ms; no instant where so many candles are wanted. */
   readonly from: number | undefined;

@@ -1,6 +1,8 @@
+import { mostIn } from "../../../candles/making.js";
 import type { BackwardOptions } from "../../../candles/read/backward.js";
 import { EARLIEST } from "../../../candles/read/beginning.js";
 import type { FinalPart, ForwardOptions } from "../../../candles/read/forward.js";
+import { stillWanted } from "../../../candles/read/longer-past.js";
 import { FULL_PAGE, type ReadOptions } from "../../../candles/read/pages.js";
 import type { PastReader } from "../../../candles/read/past.js";
 import { type CandleRules, windowStart } from "../../../candles/rules.js";
@@ -77,11 +79,11 @@ export class StoredPast implements PastReader {
   async newest(query: BackwardOptions, options: ReadOptions): Promise<readonly FinalPart[]> {
     const stored = this.#stored;
     const { intervals } = this.#rules;
-    const { count, until } = query;
+    const { until } = query;
     const { parts } = query.walk;
     const earliest = intervals.start(EARLIEST);
     for (;;) {
-      const missing = parts.reduce((left, { candles }) => left - candles.length, count);
+      const missing = stillWanted(query, parts, intervals);
       const end = parts[0]?.from ?? until();
       if (missing <= 0 || end <= earliest) return parts;
       const held = await stored.read({ from: earliest, to: end, last: missing });
@@ -169,9 +171,10 @@ export class StoredPast implements PastReader {
   }
 }
 
-/** The rules by which candles are final enough to be written. */
-export function storeRules(rules: CandleRules): CandleRules {
-  return { ...rules, revisionWindow: Math.max(LEAST_WINDOW, rules.revisionWindow) };
+/** The rules by which candles are final enough to be written: each by itself, whatever is made of it. */
+export function storeRules({ intervals, settle, revisionWindow, frames }: CandleRules): CandleRules {
+  const window = frames === undefined ? revisionWindow : revisionWindow * mostIn(frames, intervals);
+  return { intervals, settle, revisionWindow: Math.max(LEAST_WINDOW, window) };
 }
 
 /** Whether the service's clock is certain enough to say for good what is past. */

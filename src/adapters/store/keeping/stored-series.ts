@@ -3,7 +3,7 @@ import { BoundedMap } from "../../../bounded-map.js";
 import type { StoreActivity } from "../../../client/activity.js";
 import type { StoreMeans } from "../../../client/client-store.js";
 import { callAt } from "../../../client/timers.js";
-import type { Candle, Series, WeekStart } from "../../../contract/model.js";
+import type { Candle, Series, Timeframe, WeekStart } from "../../../contract/model.js";
 import type {
   CandleStore,
   Known,
@@ -71,7 +71,7 @@ export class StoreKeeper {
   }
 
   /** What is stored of a series, the same for all who use it at once; each calls `close` once. */
-  open(series: Series, weekStart: WeekStart): StoredSeries {
+  open(series: Series<Timeframe>, weekStart: WeekStart): StoredSeries {
     const key = storeKeyOf(this.#means.service, series, weekStart);
     const name = Object.values(key).join(" ");
     const known = this.#opened.get(name);

@@ -1,0 +1,38 @@
+import type { Series, Timeframe, WeekStart } from "../contract/model.js";
+import { type Intervals, intervalsOf, servedTimeframe } from "../timeframe.js";
+import type { CandleRules } from "./rules.js";
+
+/** A series as it is shown, and the one of the service of which its candles are made: often the same. */
+export interface Making {
+  readonly series: Series;
+  readonly rules: CandleRules;
+  readonly served: {
+    readonly series: Series<Timeframe>;
+    readonly rules: CandleRules;
+  };
+}
+
+/** How the candles of a checked series are made; `settle` and `revisionWindow` are those of the rules that it is shown by. */
+export function makingOf(
+  series: Series,
+  weekStart: WeekStart,
+  settle: number,
+  revisionWindow: number,
+): Making {
+  const timeframe = servedTimeframe(series.timeframe);
+  const intervals = intervalsOf(series.timeframe, weekStart);
+  const rules: CandleRules = { intervals, settle, revisionWindow };
+  const served =
+    timeframe === series.timeframe
+      ? { series: series as Series<Timeframe>, rules }
+      : {
+          series: Object.freeze({ ...series, timeframe }),
+          rules: { ...rules, intervals: intervalsOf(timeframe, weekStart), frames: intervals },
+        };
+  return { series, rules, served };
+}
+
+/** The most intervals that one of `frames` holds. */
+export function mostIn(frames: Intervals, { shortest }: Intervals): number {
+  return Math.floor(frames.longest / shortest);
+}

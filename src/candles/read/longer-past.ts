@@ -1,0 +1,115 @@
+import type { Intervals } from "../../timeframe.js";
+import { longerCandle } from "../longer-candle.js";
+import { mostIn } from "../making.js";
+import type { BackwardOptions } from "./backward.js";
+import type { FinalPart, ForwardOptions } from "./forward.js";
+import { byFrame } from "./longer-book.js";
+import type { ReadOptions } from "./pages.js";
+import type { PastReader } from "./past.js";
+
+/** The past of longer candles, made of those that another reader gives. Its ranges begin and end with a longer interval. */
+export class LongerPast implements PastReader {
+  readonly #frames: Intervals;
+  readonly #past: PastReader;
+  /** The newest candle that was read, for the range that follows on it. */
+  #newest: number | undefined;
+
+  constructor(frames: Intervals, past: PastReader) {
+    this.#frames = frames;
+    this.#past = past;
+  }
+
+  async *parts(query: ForwardOptions, options: ReadOptions): AsyncGenerator<FinalPart> {
+    const anchors =
+      query.anchors === undefined || query.anchors.length === 0 || this.#newest === undefined
+        ? []
+        : [this.#newest];
+    const joined = new JoinedParts(this.#frames, query.from);
+    for await (const part of this.#past.parts({ ...query, anchors }, options)) {
+      const longer = joined.take(part);
+      if (longer === undefined) continue;
+      // What follows is read on from here, should this read fail.
+      this.#newest = joined.newest;
+      yield longer;
+    }
+  }
+
+  async newest(query: BackwardOptions, options: ReadOptions): Promise<readonly FinalPart[]> {
+    const frames = this.#frames;
+    const parts = await this.#past.newest({ ...query, frames }, options);
+    const starts = wholeFrames(frames, parts);
+    const first = starts.length < query.count ? parts[0]?.from : starts.at(-query.count);
+    const joined = new JoinedParts(frames, first === undefined ? 0 : frames.start(first));
+    const longer = parts.flatMap((part) => joined.take(part) ?? []);
+    this.#newest = joined.newest;
+    return longer;
+  }
+}
+
+/** Ascending parts of a past, made into those of longer candles. */
+class JoinedParts {
+  readonly #frames: Intervals;
+  #rest: FinalPart | undefined;
+  /** Where the next part begins: the start of a longer interval. */
+  #from: number;
+  /** The newest candle of what has been given. */
+  newest: number | undefined;
+
+  constructor(frames: Intervals, from: number) {
+    this.#frames = frames;
+    this.#from = from;
+  }
+
+  /** All that is whole with this part; `undefined` if nothing is. */
+  take(part: FinalPart): FinalPart | undefined {
+    const frames = this.#frames;
+    const from = this.#from;
+    const to = frames.start(part.to);
+    const candles = [...(this.#rest?.candles ?? []), ...part.candles].filter(
+      ({ timestamp }) => timestamp >= from,
+    );
+    const unreadable = new Set([...(this.#rest?.unreadable ?? []), ...part.unreadable]);
+    const hasUnplaced = part.hasUnplaced || this.#rest?.hasUnplaced === true;
+    const whole = { ...part, from, to, candles, unreadable, hasUnplaced };
+    this.#rest = whole;
+    if (to <= from) return undefined;
+    const isIn = (timestamp: number) => timestamp < to;
+    this.#rest = {
+      ...whole,
+      candles: candles.filter(({ timestamp }) => !isIn(timestamp)),
+      unreadable: new Set([...unreadable].filter((timestamp) => !isIn(timestamp))),
+    };
+    this.#from = to;
+    const inside = candles.filter(({ timestamp }) => isIn(timestamp));
+    this.newest = inside.at(-1)?.timestamp ?? this.newest;
+    const held = inside.map((candle) => ({ candle }));
+    return {
+      ...whole,
+      candles: Array.from(byFrame(frames, held), ([start, parts]) => longerCandle(start, undefined, parts)),
+      unreadable: new Set([...unreadable].filter(isIn).map(frames.start)),
+    };
+  }
+}
+
+/** The longer intervals with candles that ascending parts hold as a whole, ascending. */
+function wholeFrames(frames: Intervals, parts: readonly FinalPart[]): readonly number[] {
+  const from = parts[0]?.from ?? Number.POSITIVE_INFINITY;
+  const starts = new Set<number>();
+  for (const { candles } of parts) {
+    for (const { timestamp } of candles) {
+      const start = frames.start(timestamp);
+      if (start >= from) starts.add(start);
+    }
+  }
+  return [...starts];
+}
+
+/** How many candles are still to be found, at most, where so many are wanted, or so many of the longer `frames`. */
+export function stillWanted(
+  { count, frames }: Pick<BackwardOptions, "count" | "frames">,
+  parts: readonly FinalPart[],
+  intervals: Intervals,
+): number {
+  if (frames === undefined) return parts.reduce((left, { candles }) => left - candles.length, count);
+  return (count - wholeFrames(frames, parts).length) * mostIn(frames, intervals);
+}
