@@ -1,4 +1,4 @@
-import { checkWeekStart, toInstant } from "./contract/input.js";
+import { checkTimeframe, checkWeekStart, toInstant } from "./contract/input.js";
 import {
   type AnyTimeframe,
   type DateLike,
@@ -7,7 +7,7 @@ import {
   type WeekStart,
 } from "./contract/model.js";
 import { checkNames } from "./contract/names.js";
-import { checkTimeframe, DAY, partsOf } from "./contract/timeframes.js";
+import { DAY, partsOf } from "./contract/timeframes.js";
 
 /** 1970-01-01 was a Thursday, so the first Monday came four days later. */
 const WEEK_ANCHOR: Record<WeekStart, number> = { thursday: 0, monday: 345_600_000 };

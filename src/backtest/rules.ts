@@ -1,7 +1,6 @@
-import { checkChoice, checkNumber } from "../contract/input.js";
+import { checkChoice, checkNumber, checkTimeframe } from "../contract/input.js";
 import type { AnyTimeframe } from "../contract/model.js";
 import { checkNames, namesOf } from "../contract/names.js";
-import { checkTimeframe } from "../contract/timeframes.js";
 import { InvalidInputError } from "../errors.js";
 
 /**

@@ -66,7 +66,7 @@ export const DEFAULT_SETTLE = 1_000;
 /** Every poll reads what has not settled yet. */
 const LONGEST_SETTLE = 3_600_000;
 /** The longest history that is asked for by its number of candles. */
-const MOST_CANDLES = 100_000;
+export const MOST_CANDLES = 100_000;
 const LONGEST_SETTLE_INTERVALS = 60;
 const LONGEST_DEFAULT_EVERY = 60_000;
 const SHORTEST_EVERY = 250;

@@ -12,7 +12,7 @@ import {
   type WeekStart,
 } from "./model.js";
 import { checkNames } from "./names.js";
-import { checkTimeframe } from "./timeframes.js";
+import { ANY_TIMEFRAME, problemOf } from "./timeframes.js";
 
 export const LATEST_INSTANT = /* @__PURE__ */ Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 /** The longest delay of a timer, in ms. A timer with a longer delay fires at once. */
@@ -74,6 +74,13 @@ export function checkSeries<T extends Series>(series: T, names?: readonly string
     timeframe: checkTimeframe("timeframe", series.timeframe),
     currency: checkChoice("currency", series.currency, CURRENCIES),
   });
+}
+
+/** Returns a timeframe. Throws an `InvalidInputError` that names what is meant for anything else. */
+export function checkTimeframe<T extends string>(parameter: string, value: T): T {
+  const problem = typeof value === "string" ? problemOf(value) : "";
+  if (problem === undefined) return value;
+  throw new InvalidInputError(parameter, ANY_TIMEFRAME, `is ${show(value)}${problem}`);
 }
 
 /** Throws an `InvalidInputError` unless the service has the series itself. */

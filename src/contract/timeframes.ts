@@ -1,5 +1,3 @@
-import { InvalidInputError } from "../errors.js";
-import { show } from "./input.js";
 import type { AnyTimeframe } from "./model.js";
 
 export const DAY = 86_400_000;
@@ -17,7 +15,8 @@ export interface TimeframeParts {
   readonly ms: number;
 }
 
-const ALLOWED =
+/** What may be written as a timeframe. */
+export const ANY_TIMEFRAME =
   "what divides a day in s, min or h (1s, 15min, 2h), 1d to 365d, 1w to 52w, or 1M, 2M, 3M, 4M or 6M";
 
 /** The number and the unit of a timeframe that is known to be one. */
@@ -31,15 +30,8 @@ export function isTimeframe(value: unknown): value is AnyTimeframe {
   return typeof value === "string" && problemOf(value) === undefined;
 }
 
-/** Returns a timeframe. Throws an `InvalidInputError` that names what is meant for anything else. */
-export function checkTimeframe<T extends string>(parameter: string, value: T): T {
-  const problem = typeof value === "string" ? problemOf(value) : "";
-  if (problem === undefined) return value;
-  throw new InvalidInputError(parameter, ALLOWED, `is ${show(value)}${problem}`);
-}
-
 /** What is wrong with a timeframe, to follow on its name; `undefined`: nothing. */
-function problemOf(value: string): string | undefined {
+export function problemOf(value: string): string | undefined {
   const [, digits, word] = /^(\d{1,6}) ?([a-z]{1,9})$/i.exec(value) ?? [];
   if (digits === undefined || word === undefined) return "";
   const count = Number(digits);

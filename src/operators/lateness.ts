@@ -43,7 +43,13 @@ export class Lateness {
     return this.coming(cause, timeframe, Math.max(0, this.receivedAt(cause) - due));
   }
 
-  coming({ observedAt }: CandleEvent, timeframe: AnyTimeframe, lateBy: number): Coming {
+  /** For a close, at `end`, that follows from it that all before `until` is known: that was found out as the last close is. */
+  covered(timeframe: AnyTimeframe, end: number, until: number): Coming {
+    const observedAt = until + this.dueAfter.closed;
+    return this.coming({ observedAt }, timeframe, until - end);
+  }
+
+  coming({ observedAt }: Pick<Coming, "observedAt">, timeframe: AnyTimeframe, lateBy: number): Coming {
     return {
       live: this.hasBeenLive && isInTime(lateBy, intervalsOf(timeframe).shortest),
       lateBy,

@@ -1,9 +1,8 @@
 import type { MonoTypeOperatorFunction } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import { checkWeekStart } from "../contract/input.js";
+import { checkTimeframe, checkWeekStart } from "../contract/input.js";
 import type { AnyTimeframe, WeekStart } from "../contract/model.js";
 import { checkNames } from "../contract/names.js";
-import { checkTimeframe } from "../contract/timeframes.js";
 import { reduceBySeries } from "./by-series.js";
 import { Resampler } from "./resampler.js";
 

@@ -1,4 +1,5 @@
 import { type CandleEvent, type CandleStatus, frozenEvent, isSame, laterOf } from "../candles/event.js";
+import { longerCandle } from "../candles/longer-candle.js";
 import {
   type AnyTimeframe,
   type Candle,
@@ -41,6 +42,8 @@ export class Resampler {
   private readonly buckets: Bucket[] = [];
   /** The newest candle that an event was about. */
   private newest = Number.NEGATIVE_INFINITY;
+  /** Every interval before it is known. */
+  private coveredUntil = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly timeframe: AnyTimeframe,
@@ -87,18 +90,37 @@ export class Resampler {
       buckets.splice(at, 1);
       return events;
     }
-    this.tell(bucket, candleOf(bucket, bucket.parts.length), event, events);
+    this.tell(bucket, longerCandle(bucket.start, bucket.settled, bucket.parts), event, events);
+    return events;
+  }
+
+  /**
+   * The events that follow from it that all intervals before an instant are known: those without a candle hold none, and
+   * buckets that end there close. Nothing else tells when that was, so it counts as told when the last of them closed.
+   */
+  cover(until: number): readonly CandleEvent[] {
+    this.coveredUntil = Math.max(this.coveredUntil, until);
+    const events: CandleEvent[] = [];
+    for (const bucket of this.buckets) {
+      if (bucket.end > until) break;
+      this.tell(
+        bucket,
+        bucket.shown!.candle,
+        this.lateness.covered(this.timeframe, bucket.end, until),
+        events,
+      );
+    }
     return events;
   }
 
   /** Adds an event for the bucket if it differs from what was last emitted. */
-  private tell(bucket: Bucket, candle: Candle, cause: CandleEvent, events: CandleEvent[]): void {
+  private tell(bucket: Bucket, candle: Candle, cause: CandleEvent | Coming, events: CandleEvent[]): void {
     const { shown } = bucket;
     const { target } = this.source!;
     const status = laterOf(shown?.status, this.statusOf(bucket));
     if (shown !== undefined && status === shown.status && isSame(candle, shown.candle)) return;
     const revision = shown === undefined ? 0 : shown.revision + 1;
-    const { live, lateBy, observedAt } = this.comingOf(bucket, status, cause);
+    const { live, lateBy, observedAt } = "series" in cause ? this.comingOf(bucket, status, cause) : cause;
     bucket.shown = { candle, status, revision };
     events.push(
       frozenEvent(shown?.candle ?? "new", candle, status, revision, live, lateBy, observedAt, target),
@@ -122,7 +144,7 @@ export class Resampler {
     if (this.finalUntil >= lastStart) return "final";
     for (let at = 0; at < parts.length; at += 1) if (parts[at]!.status === "open") return "open";
     const isWhole = parts.length > 0 && parts[parts.length - 1]!.candle.timestamp === lastStart;
-    return isWhole || this.newest >= end ? "closed" : "open";
+    return isWhole || this.newest >= end || this.coveredUntil >= end ? "closed" : "open";
   }
 
   private bucketOf(timestamp: number, source: Intervals): Bucket {
@@ -178,21 +200,6 @@ function settleBucket(bucket: Bucket, finalUntil: number): void {
   const { parts } = bucket;
   let count = 0;
   while (count < parts.length && parts[count]!.candle.timestamp <= finalUntil) count += 1;
-  bucket.settled = candleOf(bucket, count);
+  bucket.settled = longerCandle(bucket.start, bucket.settled, parts, count);
   parts.splice(0, count);
-}
-
-/** The final candles of a bucket and the first `count` others, merged into one. */
-function candleOf({ start, settled, parts }: Bucket, count: number): Candle {
-  if (settled !== undefined && count === 0) return settled;
-  let { open, high, low, close, volume, swaps } = settled ?? parts[0]!.candle;
-  for (let at = settled === undefined ? 1 : 0; at < count; at += 1) {
-    const { candle } = parts[at]!;
-    high = Math.max(high, candle.high);
-    low = Math.min(low, candle.low);
-    close = candle.close;
-    volume += candle.volume;
-    swaps += candle.swaps;
-  }
-  return Object.freeze({ timestamp: start, open, high, low, close, volume, swaps });
 }

@@ -10,8 +10,8 @@ import {
   tap,
 } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
+import { checkTimeframe } from "../contract/input.js";
 import type { AnyTimeframe } from "../contract/model.js";
-import { checkTimeframe } from "../contract/timeframes.js";
 import type { Indicator } from "../indicators/kernel.js";
 import { reduceBySeries } from "./by-series.js";
 import type { IndicatorEvent, IndicatorValues } from "./indicator-event.js";

@@ -1,4 +1,4 @@
-import { asyncScheduler } from "rxjs";
+import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { checkNumber } from "../contract/input.js";
 import type { DateLike } from "../contract/model.js";
 import { checkNames } from "../contract/names.js";
@@ -15,8 +15,10 @@ export interface DemoOptions {
   pairs?: number | readonly string[];
   /** The creation of all its pairs; default: two hours before the start of the running hour. */
   createdAt?: DateLike;
-  /** The service's clock, ms since the epoch, such as that of a `VirtualClock`; default: the system's clock. */
+  /** The service's clock, ms since the epoch; default: that of `scheduler`. */
   clock?: () => number;
+  /** Where all time comes from, such as a `VirtualClock`; `clientOptions` carry it to the client. Default: the system's. */
+  scheduler?: SchedulerLike;
   /** The probability, 0 to 1, of a fork in each two minutes: swaps are taken back, half of them for good. Default 0. */
   forks?: number;
   /** Unusual behaviour where the contract leaves it open; default: none. */
@@ -27,7 +29,7 @@ export interface DemoOptions {
 export interface DemoService {
   /** The addresses of its pairs, on mainnet. */
   readonly pairs: readonly [string, ...string[]];
-  /** The options for `createClient`. To add options: `{ ...clientOptions, scheduler: clock }`. */
+  /** The options for `createClient`. To add options: `{ ...clientOptions, timeout: 5_000 }`. */
   readonly clientOptions: {
     /** An address; no request goes there. */
     readonly baseUrl: string;
@@ -35,6 +37,8 @@ export interface DemoService {
     readonly apiKey: string;
     /** The `fetch` of the service; no request leaves the process. */
     readonly fetch: PairService["fetch"];
+    /** The `scheduler` of the demo; absent if it has none. */
+    readonly scheduler?: SchedulerLike;
   };
 }
 
@@ -63,8 +67,9 @@ const BUSY_SEED = 69;
  * ```
  */
 export function demoService(options: DemoOptions = {}): DemoService {
-  checkNames(options, ["seed", "pairs", "createdAt", "clock", "forks", "quirks"]);
-  const { seed = BUSY_SEED, pairs = 3, clock = () => asyncScheduler.now(), quirks } = options;
+  checkNames(options, ["seed", "pairs", "createdAt", "clock", "scheduler", "forks", "quirks"]);
+  const { seed = BUSY_SEED, pairs = 3, scheduler, quirks } = options;
+  const { clock = () => (scheduler ?? asyncScheduler).now() } = options;
   const forks = checkNumber("forks", options.forks ?? 0, { min: 0, max: 1 });
   const createdAt = options.createdAt ?? Math.max(0, Math.floor(readClock(clock) / HOUR - 2) * HOUR);
   const market = simulatedMarket({ seed, pairs, createdAt });
@@ -72,6 +77,11 @@ export function demoService(options: DemoOptions = {}): DemoService {
   const { fetch } = createPairService({ source, clock, ...(quirks && { quirks }) });
   return Object.freeze({
     pairs: market.pairs as DemoService["pairs"],
-    clientOptions: Object.freeze({ baseUrl: "http://localhost", apiKey: "demo", fetch }),
+    clientOptions: Object.freeze({
+      baseUrl: "http://localhost",
+      apiKey: "demo",
+      fetch,
+      ...(scheduler && { scheduler }),
+    }),
   });
 }

@@ -103,7 +103,7 @@ describe("a broker's options", () => {
     [{ maxVolumeShare: 1.5 }, "broker.maxVolumeShare"],
     [{ latency: -1 }, "broker.latency"],
     [{ insideBar: "best" }, "broker.insideBar"],
-    [{ within: "2min" }, "broker.within"],
+    [{ within: "7min" }, "broker.within"],
     [{ short: {} }, "broker.short.borrow"],
     [{ short: { borrow: 0, lend: 1 } }, "broker.short.lend"],
     [{ comission: 1 }, "broker.comission"],

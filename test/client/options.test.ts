@@ -192,7 +192,7 @@ describe("calls", () => {
     ["network", { ...QUERY, network: "testnet" }],
     ["pairAddress", { ...QUERY, pairAddress: "../x" }],
     ["pairAddress", { ...QUERY, pairAddress: "" }],
-    ["timeframe", { ...QUERY, timeframe: "2min" }],
+    ["timeframe", { ...QUERY, timeframe: "7min" }],
     ["currency", { ...QUERY, currency: "eur" }],
     ["fromDate", { ...QUERY, fromDate: "yesterday" }],
     ["fromDate", { ...QUERY, fromDate: undefined }],

@@ -260,7 +260,7 @@ describe("vwap", () => {
 
   it("refuses what is no session", () => {
     const wrong: unknown[] = [
-      { session: "2d" },
+      { session: "7h" },
       { session: 5 },
       { session: {} },
       { session: { candles: 0 } },

@@ -150,7 +150,7 @@ const CALLS: readonly Cause[] = [
   cause("a client of another maker", "object", () => watchCandles(wrong({}), SERIES)),
   cause("no client", "null", () => watchCandles(wrong(null), SERIES)),
   cause("no series", "undefined", () => watchCandles(client, wrong(undefined))),
-  cause('timeframe: "2min"', '"2min"', watched({ timeframe: "2min" })),
+  cause('timeframe: "7min"', '"7min"', watched({ timeframe: "7min" })),
   cause('timeframe: "1m"', "1min", watched({ timeframe: "1m" })),
   cause('network: "solana"', '"solana"', watched({ network: "solana" })),
   cause('currency: "eur"', '"eur"', watched({ currency: "eur" })),
@@ -219,8 +219,8 @@ const CALLS: readonly Cause[] = [
   cause("minutes out of hours", '"1min"', () =>
     replayCandles([candleAt(NOON)], { ...SERIES, timeframe: "1h" }).pipe(resample("1min")),
   ),
-  cause("an hour's trend of a stream of two timeframes", "timeframe", () => withTimeframe(wrong("2h"), {})),
-  cause("a session of an hour and a half", '"90min"', () => vwap({ session: wrong("90min") })),
+  cause("an hour's trend of a stream of two timeframes", "timeframe", () => withTimeframe(wrong("7h"), {})),
+  cause("a session of seven hours", '"7h"', () => vwap({ session: wrong("7h") })),
   cause("columns of nothing", "undefined", () => indicatorColumns({ fast: ema(9) }, wrong(undefined))),
   cause("columns of different lengths", "1", () =>
     indicatorColumns(

@@ -51,15 +51,24 @@ function batch(candles: readonly Candle[], startOf: (timestamp: number) => numbe
     const start = startOf(candle.timestamp);
     buckets.set(start, [...(buckets.get(start) ?? []), candle]);
   }
-  return [...buckets].map(([timestamp, parts]) => ({
-    timestamp,
-    open: parts[0]!.open,
-    high: Math.max(...parts.map(({ high }) => high)),
-    low: Math.min(...parts.map(({ low }) => low)),
-    close: parts.at(-1)!.close,
-    volume: parts.reduce((sum, { volume }) => sum + volume, 0),
-    swaps: parts.reduce((sum, { swaps }) => sum + swaps, 0),
-  }));
+  const traded = (parts: Candle[]) =>
+    parts.slice(
+      Math.max(
+        0,
+        parts.findIndex(({ swaps }) => swaps > 0),
+      ),
+    );
+  return Array.from(buckets, ([timestamp, all]) => [timestamp, traded(all)] as const).map(
+    ([timestamp, parts]) => ({
+      timestamp,
+      open: parts[0]!.open,
+      high: Math.max(...parts.map(({ high }) => high)),
+      low: Math.min(...parts.map(({ low }) => low)),
+      close: parts.at(-1)!.close,
+      volume: parts.reduce((sum, { volume }) => sum + volume, 0),
+      swaps: parts.reduce((sum, { swaps }) => sum + swaps, 0),
+    }),
+  );
 }
 
 describe("resample", () => {

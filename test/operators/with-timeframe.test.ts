@@ -191,7 +191,7 @@ describe("withTimeframe", () => {
     expect(failure(withTimeframe(shorter, CLOSE), events)).toBeInstanceOf(InvalidInputError);
     const two = of(fiveOf("new", 0, "final", 1), events[1]!);
     expect(failure(withTimeframe(two, CLOSE), events)).toMatchObject({ parameter: "timeframe" });
-    expect(() => withTimeframe("2min" as Timeframe, CLOSE)).toThrow(InvalidInputError);
+    expect(() => withTimeframe("7min" as Timeframe, CLOSE)).toThrow(InvalidInputError);
     expect(() => withTimeframe("5min", { "a.b": sma(1) })).toThrow(InvalidInputError);
   });
 

@@ -292,7 +292,7 @@ describe("pauseWhileHidden, of candles", () => {
     expect(thrown).toBeInstanceOf(InvalidInputError);
     expect(thrown).toMatchObject({ parameter });
     const source = pauseWhileHidden(clientSource(client));
-    expect(() => source.candles({ ...MINUTES, timeframe: "2min" as "1min" })).toThrow(InvalidInputError);
+    expect(() => source.candles({ ...MINUTES, timeframe: "7min" as "1min" })).toThrow(InvalidInputError);
     expect(() => source.snipers({ pairAddress: "" })).toThrow(InvalidInputError);
     expect(() => source.status({ ...MINUTES, every: 1 })).toThrow(InvalidInputError);
   });

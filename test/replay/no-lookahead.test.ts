@@ -349,7 +349,7 @@ describe("assertNoLookahead", () => {
     ["a knownAt that is none", () => assertNoLookahead(closes(), rising, { knownAt: 1 as never }), "knownAt"],
     [
       "a wrong timeframe",
-      () => assertNoLookahead(closes(), rising, { timeframe: "2min" as Timeframe }),
+      () => assertNoLookahead(closes(), rising, { timeframe: "7min" as Timeframe }),
       "timeframe",
     ],
     [

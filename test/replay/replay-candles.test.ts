@@ -301,7 +301,7 @@ describe("replayCandles", () => {
     ["scheduler", { scheduler: null as unknown as SchedulerLike }],
     ["fillGaps", { fillGaps: 1 as unknown as boolean }],
     ["weekStart", { weekStart: "sunday" as WeekStart }],
-    ["timeframe", { timeframe: "2min" as Timeframe }],
+    ["timeframe", { timeframe: "7min" as Timeframe }],
   ])("refuses a bad %s at the call", (parameter, option) => {
     expect(() => replayCandles([], { ...SERIES, ...option })).toThrow(expect.objectContaining({ parameter }));
   });

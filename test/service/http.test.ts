@@ -148,7 +148,7 @@ describe("refusals", () => {
   });
 
   it.each([
-    [{ timeframe: "2min" }, "timeframe"],
+    [{ timeframe: "7min" }, "timeframe"],
     [{ timeframe: "1m" }, "timeframe"],
     [{ currency: "eur" }, "currency"],
     [{ currency: "USD" }, "currency"],

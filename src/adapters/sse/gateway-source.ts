@@ -12,7 +12,15 @@ import {
   tap,
 } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
-import { type CandleWatch, checkWatch, WATCH_NAMES, type WatchOptions } from "../../candles/options.js";
+import { checkHistory } from "../../candles/history.js";
+import { makingOf } from "../../candles/making.js";
+import {
+  type CandleWatch,
+  checkWatch,
+  DEFAULT_SETTLE,
+  WATCH_NAMES,
+  type WatchOptions,
+} from "../../candles/options.js";
 import type { Series } from "../../contract/model.js";
 import { SERIES_NAMES } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
@@ -23,6 +31,8 @@ import type { SniperLook } from "../../snipers/look.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
 import { readGatewayHistory } from "./history-request.js";
+import { longerStatus, madeOf, servedOptions } from "./longer.js";
+import { readLonger } from "./longer-history.js";
 import { type MirrorEvent, type MirrorRules, STARTING, type StartRule } from "./mirror.js";
 import { checkReceiverOptions, type GatewayFetch, type GatewaySourceOptions } from "./options.js";
 import { receiverOf } from "./receiver.js";
@@ -62,7 +72,10 @@ export function gatewaySource(url: string | URL, options: GatewaySourceOptions =
     candles: (asked) => {
       const watch = checkWatch(asked);
       const address = candlesAddress(asked, watch);
-      return connections.shown(address, receive(address, { startAt: startOf(watch) })).pipe(filter(isCandle));
+      const isServed = watch.served.rules.frames === undefined;
+      const rules = isServed || typeof watch.since === "number" ? { startAt: startOf(watch) } : {};
+      const events = connections.shown(address, receive(address, rules));
+      return isServed ? events.pipe(filter(isCandle)) : events.pipe(filter(isOfCandles), madeOf(watch));
     },
     snipers: (asked) => {
       const address = snipersAddress(asked);
@@ -74,17 +87,32 @@ export function gatewaySource(url: string | URL, options: GatewaySourceOptions =
       return connections.shown(address, receive(address, { looksOf: query })).pipe(filter(isLook));
     },
     status: (asked) => {
-      const isOfCandles = isCandleWatch(asked);
-      const address = isOfCandles ? candlesAddress(asked, checkWatch(asked)) : snipersAddress(asked);
-      return connections.statusOf(address, receive(address));
+      if (!isCandleWatch(asked)) {
+        const address = snipersAddress(asked);
+        return connections.statusOf(address, receive(address));
+      }
+      const watch = checkWatch(asked);
+      const address = candlesAddress(asked, watch);
+      return connections.statusOf(address, receive(address)).pipe(
+        map((status) => longerStatus(watch, status)),
+        distinctUntilChanged(isSameStatus),
+      );
     },
-    history: (query, callOptions = {}) =>
-      readGatewayHistory({ ...checked, url: `${base}/history` }, query, callOptions),
+    history: async (query, callOptions = {}) => {
+      const now = checked.scheduler.now();
+      const wanted = checkHistory(query, now);
+      const making = makingOf(wanted.series, wanted.weekStart, DEFAULT_SETTLE, 0);
+      const read = (asked: typeof query) =>
+        readGatewayHistory({ ...checked, url: `${base}/history` }, asked, callOptions);
+      return making.served.rules.frames === undefined ? read(query) : readLonger(read, making, wanted, now);
+    },
   });
 }
 
 const isCandle = (event: MirrorEvent): event is CandleEvent => "series" in event;
 const isStatus = (event: MirrorEvent): event is FeedStatus => "state" in event;
+const isOfCandles = (event: MirrorEvent): event is CandleEvent | FeedStatus =>
+  isCandle(event) || isStatus(event);
 const isLook = (event: MirrorEvent): event is SniperLook => "report" in event;
 const isSniper = (event: MirrorEvent): event is SniperEvent => "pairAddress" in event && !isLook(event);
 
@@ -152,7 +180,9 @@ function startOf({ since, fillGaps, rules: { intervals } }: CandleWatch): StartR
   };
 }
 
-function candlesAddress(asked: Series & WatchOptions, { since }: CandleWatch): string {
+function candlesAddress(given: Series & WatchOptions, watch: CandleWatch): string {
+  const asked = servedOptions(given, watch);
+  const { since } = checkWatch(asked);
   const names = [...SERIES_NAMES, ...WATCH_NAMES.filter((name) => name !== "since")] as const;
   const values = names.map((name) => [name, asked[name]] as const);
   const start =

@@ -171,7 +171,7 @@ function checkHeaders(headers: Record<string, string> = {}): Readonly<Record<str
   );
 }
 
-function checkScheduler(scheduler: SchedulerLike = asyncScheduler): SchedulerLike {
+export function checkScheduler(scheduler: SchedulerLike = asyncScheduler): SchedulerLike {
   if (typeof scheduler?.now === "function" && typeof scheduler.schedule === "function") return scheduler;
   throw refused("scheduler", "an RxJS scheduler, with now and schedule", scheduler);
 }

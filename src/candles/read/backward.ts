@@ -1,20 +1,15 @@
 import type { ClientCore } from "../../client/core.js";
 import { sleepUntil } from "../../client/timers.js";
-import type { Intervals } from "../../timeframe.js";
 import { type CandleRules, windowStart } from "../rules.js";
 import { ASKS, judged, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
 import { APART, emptyBook, pauseFor } from "./book.js";
+import { type Counted, stillWanted } from "./counted.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
-import { stillWanted } from "./longer-past.js";
 import { FULL_PAGE, type ReadOptions, type SeriesPages } from "./pages.js";
 import { limitOf, type Stride, startOfRange, strideAfter, strideOver, strideToFind } from "./stride.js";
 
-export interface BackwardOptions extends Pick<ForwardOptions, "skipsRows" | "onDropped" | "onGone"> {
-  /** How many candles are wanted, or longer ones. */
-  readonly count: number;
-  /** The intervals of the longer candles that are counted, each as a whole; default: the candles that are read. */
-  readonly frames?: Intervals;
+export interface BackwardOptions extends Counted, Pick<ForwardOptions, "skipsRows" | "onDropped" | "onGone"> {
   /** The end of the newest of them, asked anew until one is found, as the first answer may tell the time. */
   readonly until: () => number;
   /** What a walk has found that has failed; this one goes on from there. */

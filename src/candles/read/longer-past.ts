@@ -1,7 +1,7 @@
 import type { Intervals } from "../../timeframe.js";
 import { longerCandle } from "../longer-candle.js";
-import { mostIn } from "../making.js";
 import type { BackwardOptions } from "./backward.js";
+import { wholeFrames } from "./counted.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
 import { byFrame } from "./longer-book.js";
 import type { ReadOptions } from "./pages.js";
@@ -89,27 +89,4 @@ class JoinedParts {
       unreadable: new Set([...unreadable].filter(isIn).map(frames.start)),
     };
   }
-}
-
-/** The longer intervals with candles that ascending parts hold as a whole, ascending. */
-function wholeFrames(frames: Intervals, parts: readonly FinalPart[]): readonly number[] {
-  const from = parts[0]?.from ?? Number.POSITIVE_INFINITY;
-  const starts = new Set<number>();
-  for (const { candles } of parts) {
-    for (const { timestamp } of candles) {
-      const start = frames.start(timestamp);
-      if (start >= from) starts.add(start);
-    }
-  }
-  return [...starts];
-}
-
-/** How many candles are still to be found, at most, where so many are wanted, or so many of the longer `frames`. */
-export function stillWanted(
-  { count, frames }: Pick<BackwardOptions, "count" | "frames">,
-  parts: readonly FinalPart[],
-  intervals: Intervals,
-): number {
-  if (frames === undefined) return parts.reduce((left, { candles }) => left - candles.length, count);
-  return (count - wholeFrames(frames, parts).length) * mostIn(frames, intervals);
 }

@@ -1,7 +1,6 @@
-import { checkWeekStart, show } from "../../contract/input.js";
+import { checkTimeframe, checkWeekStart, show } from "../../contract/input.js";
 import type { AnyTimeframe, Candle, WeekStart } from "../../contract/model.js";
 import { checkNames } from "../../contract/names.js";
-import { checkTimeframe } from "../../contract/timeframes.js";
 import { InvalidInputError } from "../../errors.js";
 import { type Intervals, intervalsOf } from "../../timeframe.js";
 import { vwma } from "../averages/vwma.js";

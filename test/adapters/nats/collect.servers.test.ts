@@ -56,7 +56,7 @@ describe("collect", () => {
       refused({}, watches).toThrow(expect.objectContaining({ parameter: "feeds" }));
     }
     refused({}, [{ ...feed, fillGaps: true }]).toThrow(expect.objectContaining({ parameter: "fillGaps" }));
-    refused({}, [{ ...feed, timeframe: "2min" }]).toThrow(
+    refused({}, [{ ...feed, timeframe: "7min" }]).toThrow(
       expect.objectContaining({ parameter: "timeframe" }),
     );
     refused({}, [{ pairAddress: "" }]).toThrow(expect.objectContaining({ parameter: "pairAddress" }));

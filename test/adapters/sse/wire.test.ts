@@ -129,7 +129,7 @@ describe("the wire", () => {
     ["candle", '"closed"', '"shut"', ["candle", "status"]],
     ["candle", '"revision":3', '"revision":-1', ["candle", "revision"]],
     ["candle", '"revision":3', '"revision":1.5', ["candle", "revision"]],
-    ["candle", '"1min"', '"2min"', ["candle", "series", "timeframe"]],
+    ["candle", '"1min"', '"7min"', ["candle", "series", "timeframe"]],
     ["candle", '"live":true,', "", ["candle", "live"]],
     ["sniper", '"sold"', '"bought"', ["sniper", "type"]],
     [

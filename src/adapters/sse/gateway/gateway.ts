@@ -1,9 +1,10 @@
 import { Subscription } from "rxjs";
-import { type Client, coreOf, serviceNow } from "../../../client/core.js";
+import type { Client } from "../../../client/core.js";
 import { callAt } from "../../../client/timers.js";
 import { type Closing, closing } from "../../../closing.js";
-import { clientSource } from "../../../source.js";
+import type { PairSource } from "../../../source.js";
 import { answerOf, BUSY, Refusal, refusalOf } from "./answers.js";
+import { behindClient, behindSource, isSource } from "./behind.js";
 import { Channels } from "./channels.js";
 import { Histories, raced } from "./histories.js";
 import { type CheckedGateway, checkGateway, type GatewayOptions, type Wanted } from "./options.js";
@@ -30,11 +31,12 @@ const KEPT_FOR = 86_400;
 const PREFLIGHT = 600;
 
 /**
- * Serves the streams of a client to pages and other programs, so that the key stays on your server. It is a handler of
+ * Serves the streams of a client, or of another gateway, to pages and other programs, so that the key stays on your server. It is a handler of
  * web-standard requests, for Hono, Next, Bun, Deno, Workers, and for Node with an adapter.
  *
  * All viewers of the same stream with the same options share one channel, as `createEventChannel` makes it. It begins with
- * the first viewer, and ends `linger` ms after the last one, so nothing is polled when nobody watches. `/history` gives
+ * the first viewer, and ends `linger` ms after the last one, so nothing is polled when nobody watches. Channels are of the
+ * timeframes of the service: `gatewaySource` makes others of them. `/history` gives
  * closed candles from the client's store or the service. `allow` decides which requests are answered. Pages of other sites
  * are refused unless `origins` names them. The gateway does not limit the requests of one visitor: your server has to. A
  * refusal is JSON: `{ error: { message, allowed, … } }`. The gateway does nothing before the first request. Throws an
@@ -50,13 +52,15 @@ const PREFLIGHT = 600;
  * export default createGateway(client, { allow: [series] });
  * ```
  */
-export function createGateway(client: Client, options: GatewayOptions): Gateway {
-  const core = coreOf(client);
+export function createGateway(source: Client | PairSource, options: GatewayOptions): Gateway {
   const settings = checkGateway(options);
-  const { scheduler } = core;
-  const now = () => serviceNow(core);
-  const channels = new Channels({ ...settings, source: clientSource(client), scheduler, now });
-  const histories = new Histories(client, settings.historyRequests, settings.fixed);
+  const { historyRequests } = settings;
+  const behind = isSource(source)
+    ? behindSource(source, historyRequests, settings.scheduler)
+    : behindClient(source, historyRequests);
+  const { scheduler, now } = behind;
+  const channels = new Channels({ ...settings, source: behind.source, scheduler, now });
+  const histories = new Histories(behind, settings.fixed);
   /** One for each request that is being answered; a stream that has begun is its channel's. */
   const answering = new Set<AbortController>();
   let isClosed = false;

@@ -1,30 +1,13 @@
 import { BoundedMap } from "../../../bounded-map.js";
-import {
-  type CheckedHistory,
-  checkHistory,
-  type HistoryQuery,
-  readHistory,
-} from "../../../candles/history.js";
+import { type CheckedHistory, checkHistory, type HistoryQuery } from "../../../candles/history.js";
 import { checkWatch } from "../../../candles/options.js";
 import { windowStart } from "../../../candles/rules.js";
-import {
-  type BudgetPart,
-  type Client,
-  type ClientCore,
-  clientOf,
-  coreOf,
-  type Starter,
-  serviceNow,
-} from "../../../client/core.js";
-import { walkOf } from "../../../client/send/walk.js";
-import { serviceTime } from "../../../client/service-clock.js";
 import type { Series } from "../../../contract/model.js";
-import { RateLimitError } from "../../../errors.js";
+import type { Behind } from "./behind.js";
 import type { Fixed } from "./options.js";
 
 /** How many histories are read at once; the others wait for their turn. */
 const AT_ONCE = 8;
-const MINUTE = 60_000;
 /** How many answers about what is final are kept where the client has no store, and of how many characters each. */
 const KEPT = 16;
 const LONGEST_KEPT = 1_000_000;
@@ -44,23 +27,21 @@ interface Reading {
 
 /** Reads histories for viewers: the same one once for all who ask for it at that time, and within a budget. */
 export class Histories {
-  readonly #client: Client;
-  readonly #core: ClientCore;
+  readonly #behind: Behind;
   readonly #fixed: Fixed;
   readonly #turns = new Turns(AT_ONCE);
   readonly #reading = new Map<string, Reading>();
   readonly #kept = new BoundedMap<string, HistoryText>(KEPT);
 
-  /** `requests`: how many may go to the service in a minute. `fixed`: when candles of the gateway are final. */
-  constructor(client: Client, requests: number, fixed: Fixed) {
+  /** `fixed`: when candles of the gateway are final. */
+  constructor(behind: Behind, fixed: Fixed) {
     this.#fixed = fixed;
-    this.#core = coreOf(client);
-    this.#client = within(client, new MinuteLimit(requests, () => this.#core.scheduler.now()));
+    this.#behind = behind;
   }
 
   /** Rejects as `readHistory` does, and with a `RateLimitError` where the budget is spent. */
   async read(query: Series & HistoryQuery, signal: AbortSignal): Promise<HistoryText> {
-    const checked = checkHistory(query, serviceNow(this.#core));
+    const checked = checkHistory(query, this.#behind.now());
     const { series, weekStart, range, count } = checked;
     const { network, pairAddress, timeframe, currency } = series;
     const key = [network, pairAddress, timeframe, currency, weekStart, range.from, range.to, count].join(" ");
@@ -85,7 +66,7 @@ export class Histories {
     const result = this.#read(query, checked, abort.signal);
     result.then(
       (history) => {
-        if (!history.isFinal || history.text.length > LONGEST_KEPT || this.#core.store !== undefined) return;
+        if (!history.isFinal || history.text.length > LONGEST_KEPT || this.#behind.hasStore) return;
         this.#kept.set(key, history);
       },
       () => {},
@@ -102,57 +83,14 @@ export class Histories {
   ): Promise<HistoryText> {
     const end = await this.#turns.take(signal);
     try {
-      const askedAt = this.#core.scheduler.now();
-      const candles = await readHistory(this.#client, query, signal);
+      const provenAt = this.#behind.asked();
+      const candles = await this.#behind.read(query, signal);
       const { rules } = checkWatch({ ...series, weekStart, ...this.#fixed.candles });
-      const finalUntil = windowStart(rules, serviceTime(this.#core.serviceClock(), askedAt));
+      const finalUntil = windowStart(rules, provenAt());
       return { text: JSON.stringify({ candles }), isFinal: range.to <= finalUntil };
     } finally {
       end();
     }
-  }
-}
-
-/** The same client, all of whose requests also count in a part of its budget. */
-function within(client: Client, part: BudgetPart): Client {
-  const whole = coreOf(client);
-  const core: ClientCore = {
-    ...whole,
-    send: (ask) => whole.send({ ...ask, within: part }),
-    walk: (walk) => walkOf(core.send, walk),
-  };
-  return clientOf({ ...client }, core);
-}
-
-/** So many requests in any minute; one more is refused, as whoever asks can come again. */
-class MinuteLimit implements BudgetPart {
-  readonly #most: number;
-  readonly #now: () => number;
-  /** When each request of the last minute began. */
-  #begun: readonly number[] = [];
-
-  constructor(most: number, now: () => number) {
-    this.#most = most;
-    this.#now = now;
-  }
-
-  within(whole: Starter): Starter {
-    return async (priority, signal, begin) => {
-      const now = this.#now();
-      // After the clock was set back nothing of before counts: it would count for too long.
-      this.#begun = this.#begun.filter((at) => at <= now && now - at < MINUTE);
-      const oldest = this.#begun[0];
-      if (oldest !== undefined && this.#begun.length >= this.#most) {
-        const message = `The gateway has used its ${this.#most} requests a minute for histories; try again later`;
-        throw new RateLimitError(message, "", oldest + MINUTE - now);
-      }
-      this.#begun = [...this.#begun, now];
-      return whole(priority, signal, begin);
-    };
-  }
-
-  count(): () => void {
-    return () => {};
   }
 }
 

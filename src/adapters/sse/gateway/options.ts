@@ -1,3 +1,4 @@
+import type { SchedulerLike } from "rxjs";
 import type { HistoryQuery } from "../../../candles/history.js";
 import { checkWatch, type WatchOptions } from "../../../candles/options.js";
 import { checkNumber, checkSeries, LONGEST_DELAY, show } from "../../../contract/input.js";
@@ -5,6 +6,8 @@ import type { Series } from "../../../contract/model.js";
 import { checkNames, namesOf } from "../../../contract/names.js";
 import { InvalidInputError } from "../../../errors.js";
 import { checkSniperWatch, type SniperWatch } from "../../../snipers/watch.js";
+import { servedTimeframe } from "../../../timeframe.js";
+import { checkScheduler } from "../options.js";
 import { seriesKeyOf } from "../wire.js";
 import { checkOrigins, type OriginRule } from "./origins.js";
 
@@ -33,7 +36,7 @@ export type Wanted =
 /** What a gateway serves, to whom, and its limits. */
 export interface GatewayOptions {
   /**
-   * The series that the gateway serves, with the snipers of their pairs; or a rule that is called for every valid request.
+   * The series that the gateway serves, with the snipers of their pairs and with all timeframes that are made of them; or a rule that is called for every valid request.
    * If the rule throws, rejects, or takes more than 10 s, the request is refused. `/status`, which lists what all viewers
    * watch, is for those whom a rule lets in: with a list it is for nobody.
    */
@@ -66,17 +69,22 @@ export interface GatewayOptions {
   origins?: Iterable<string> | ((origin: string) => boolean);
   /** The path of the gateway, such as `"/api"`; default: any path, because only its last part counts. */
   basePath?: string;
+  /** Where the time of a gateway before another source comes from; default: the system's. One before a client has the client's. */
+  scheduler?: SchedulerLike;
   /** Time between two heartbeats of every stream, in ms, 100 to 600,000; default 15,000. */
   heartbeat?: number;
 }
 
 /** The same, checked and complete. */
 export interface CheckedGateway
-  extends Required<Omit<GatewayOptions, "allow" | "origins" | "basePath" | "minEvery" | keyof FixedOptions>> {
+  extends Required<
+    Omit<GatewayOptions, "allow" | "origins" | "basePath" | "minEvery" | "scheduler" | keyof FixedOptions>
+  > {
   readonly allow: (request: Request, wanted: Wanted) => boolean | Promise<boolean>;
   readonly origins: OriginRule;
   readonly basePath: string | undefined;
   readonly minEvery: number | undefined;
+  readonly scheduler: SchedulerLike | undefined;
   readonly fixed: Fixed;
 }
 
@@ -104,6 +112,7 @@ const NAMES = namesOf<GatewayOptions>({
   historyRequests: true,
   origins: true,
   basePath: true,
+  scheduler: true,
   heartbeat: true,
 });
 
@@ -124,6 +133,7 @@ export function checkGateway(options: GatewayOptions): CheckedGateway {
     maxCandles: whole("maxCandles", maxCandles, 50_000),
     minEvery:
       minEvery === undefined ? undefined : checkNumber("minEvery", minEvery, { min: 250, unit: "ms" }),
+    scheduler: options.scheduler && checkScheduler(options.scheduler),
     historyRequests: whole("historyRequests", historyRequests, 100_000),
     origins: checkOrigins(options.origins),
     basePath: checkBasePath(options.basePath),
@@ -155,7 +165,10 @@ function checkAllow(allow: GatewayOptions["allow"], fixed: Fixed): CheckedGatewa
   }
   const series = Array.from(allow, (one) => checkSeries(one));
   for (const one of series) checkWatch({ ...one, ...fixed.candles });
-  const keys = new Set(series.map(seriesKeyOf));
+  // Who may have a series may have what is made of it, and the other way about.
+  const keys = new Set(
+    series.map((one) => seriesKeyOf({ ...one, timeframe: servedTimeframe(one.timeframe) })),
+  );
   const pairs = new Set(series.filter(({ network }) => network === "mainnet").map((one) => one.pairAddress));
   return (_request, wanted) => {
     if (wanted.type === "status") return false;

@@ -1,10 +1,11 @@
 import { checkHistory } from "../../../candles/history.js";
 import { type CandleWatch, checkWatch, WATCH_NAMES, type WatchOptions } from "../../../candles/options.js";
 import { show } from "../../../contract/input.js";
-import type { Series } from "../../../contract/model.js";
+import { type Series, TIMEFRAMES } from "../../../contract/model.js";
 import { checkNames, SERIES_NAMES, SNIPER_NAMES } from "../../../contract/names.js";
 import { InvalidInputError } from "../../../errors.js";
 import { checkSniperWatch, type SniperWatch } from "../../../snipers/watch.js";
+import { servedTimeframe } from "../../../timeframe.js";
 import { Refusal } from "./answers.js";
 import type { CheckedGateway, Wanted } from "./options.js";
 
@@ -64,7 +65,8 @@ export function readWanted(path: Path, query: URLSearchParams, limits: WantedLim
     }
     case "history": {
       const options = values as unknown as Extract<Wanted, { type: "history" }>["options"];
-      const { range, count, intervals } = checkHistory(options, now);
+      const { series, range, count, intervals } = checkHistory(options, now);
+      checkIsServed(series);
       const hasStart = Number.isFinite(range.from);
       const length = hasStart
         ? intervals.count(range.from, Math.max(range.from, Math.min(range.to, now)))
@@ -91,6 +93,7 @@ function boundedWatch(
 ): Series & WatchOptions {
   const options = { ...asked, ...limits.fixed.candles };
   const watch = checkWatch(options);
+  checkIsServed(watch.series);
   const { rules } = watch;
   checkFixed("settle", settle, rules.settle);
   checkFixed("revisionWindow", revisionWindow, rules.revisionWindow);
@@ -98,6 +101,14 @@ function boundedWatch(
   if (options.every === undefined || options.every === "close") return options;
   const every = paceOf(options.every, Math.min(rules.intervals.shortest, STANDARD_EVERY), limits);
   return watch.every === "close" ? options : { ...options, every };
+}
+
+/** One channel is enough for all that is made of a series: whoever watches that makes it. */
+function checkIsServed({ timeframe }: Series): void {
+  const served = servedTimeframe(timeframe);
+  if (timeframe === served) return;
+  const problem = `is "${timeframe}", which gatewaySource makes of ${served}`;
+  throw new InvalidInputError("timeframe", TIMEFRAMES.join(", "), problem);
 }
 
 function boundedSnipers({ blocksAfterCreation, ...asked }: SniperWatch, limits: WantedLimits): SniperWatch {

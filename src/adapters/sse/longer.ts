@@ -1,0 +1,120 @@
+import { defer, mergeMap, type OperatorFunction } from "rxjs";
+import { applyCandleEvent, type CandleEvent } from "../../candles/event.js";
+import { mostIn } from "../../candles/making.js";
+import { type CandleWatch, MOST_CANDLES, type WatchOptions } from "../../candles/options.js";
+import { ceilingOf } from "../../candles/read/longer-book.js";
+import { MOST_WINDOW } from "../../candles/rules.js";
+import type { Candle, Series, Timeframe } from "../../contract/model.js";
+import type { FeedStatus } from "../../feed-status.js";
+import { Resampler } from "../../operators/resampler.js";
+import { SeriesStates } from "../../operators/series-states.js";
+
+/** Histories that are counted begin with so many candles, or twice, four times … as many, so that channels are few. */
+const LEAST_CANDLES = 100;
+
+/**
+ * What to ask a gateway for, so that what is watched can be made of it: a series of the service, from the beginning of the
+ * first longer candle on. A gateway has one channel for all that is made of a series.
+ */
+export function servedOptions(
+  { since, revisionWindow, ...asked }: Series & WatchOptions,
+  watch: CandleWatch,
+): Series<Timeframe> & WatchOptions {
+  const { timeframe } = watch.served.series;
+  const { frames, intervals } = watch.served.rules;
+  if (frames === undefined)
+    return { ...asked, timeframe, ...(since === undefined ? {} : { since }), ...windowOf(revisionWindow) };
+  const length = mostIn(frames, intervals);
+  const window = revisionWindow === undefined ? undefined : Math.min(MOST_WINDOW, revisionWindow * length);
+  return { ...asked, timeframe, since: sinceOf(watch, length), ...windowOf(window) };
+}
+
+function sinceOf({ since }: CandleWatch, length: number): number | { candles: number } {
+  if (typeof since === "number") return since;
+  // The first one may not be whole.
+  const wanted = since === undefined ? length : (since.candles + 1) * length;
+  const candles = LEAST_CANDLES * 2 ** Math.max(0, Math.ceil(Math.log2(wanted / LEAST_CANDLES)));
+  return { candles: Math.min(MOST_CANDLES, candles) };
+}
+
+function windowOf(revisionWindow: number | undefined): Pick<WatchOptions, "revisionWindow"> {
+  return revisionWindow === undefined ? {} : { revisionWindow };
+}
+
+/**
+ * Makes what is watched of events of the service's series, and of their statuses: these tell of silence, and when a history
+ * is through.
+ */
+export function madeOf(watch: CandleWatch): OperatorFunction<CandleEvent | FeedStatus, CandleEvent> {
+  return (source) =>
+    defer(() => {
+      const making = new MadeEvents(watch);
+      return source.pipe(mergeMap((event) => making.take(event)));
+    });
+}
+
+class MadeEvents {
+  readonly #watch: CandleWatch;
+  readonly #states: SeriesStates<Resampler>;
+  #resampler: Resampler | undefined;
+  /** What has come of a history that is counted: until all of it is there, nobody knows where it begins. */
+  #held: CandleEvent[] | undefined;
+  /** Nothing older is shown. */
+  #start = Number.NEGATIVE_INFINITY;
+  /** The service's clock when the newest event was true. */
+  #observedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(watch: CandleWatch) {
+    this.#watch = watch;
+    this.#held = typeof watch.since === "number" ? undefined : [];
+    this.#states = new SeriesStates(() => new Resampler(watch.series.timeframe, watch.weekStart));
+  }
+
+  take(event: CandleEvent | FeedStatus): readonly CandleEvent[] {
+    if ("series" in event) {
+      this.#observedAt = Math.max(this.#observedAt, event.observedAt);
+      const resampler = this.#states.admit(event);
+      this.#resampler = resampler ?? this.#resampler;
+      return this.#shown(resampler?.apply(event) ?? []);
+    }
+    // While a history is read, what is covered is not what has come.
+    const { state, coveredUntil } = event;
+    if (state === "starting" || coveredUntil === undefined) return [];
+    const events = this.#shown(this.#resampler?.cover(coveredUntil) ?? []);
+    if (this.#held === undefined) return events;
+    const held = this.#held;
+    this.#held = undefined;
+    this.#start = this.#firstOf(held, Math.max(this.#observedAt, coveredUntil));
+    return this.#shown(held);
+  }
+
+  #shown(events: readonly CandleEvent[]): readonly CandleEvent[] {
+    if (this.#held === undefined) return events.filter(({ candle }) => candle.timestamp >= this.#start);
+    this.#held.push(...events);
+    return [];
+  }
+
+  /** Where it begins, as `watchCandles` has it. */
+  #firstOf(events: readonly CandleEvent[], now: number): number {
+    const { since, fillGaps, rules } = this.#watch;
+    const running = rules.intervals.start(now);
+    if (typeof since !== "object") return running;
+    const candles = new Map<number, Candle>();
+    for (const event of events) applyCandleEvent(candles, event);
+    const counted = [...candles.values()].filter(
+      ({ timestamp, swaps }) => timestamp < running && (swaps > 0 || !fillGaps),
+    );
+    const starts = counted.map(({ timestamp }) => timestamp).sort((a, b) => a - b);
+    return starts.at(-since.candles) ?? Number.NEGATIVE_INFINITY;
+  }
+}
+
+/** The status of longer candles: covered are whole ones only. */
+export function longerStatus({ rules, served }: CandleWatch, status: FeedStatus): FeedStatus {
+  const { coveredFrom, coveredUntil } = status;
+  if (served.rules.frames === undefined || coveredFrom === undefined || coveredUntil === undefined)
+    return status;
+  const until = rules.intervals.start(coveredUntil);
+  const from = Math.min(ceilingOf(rules.intervals, coveredFrom), until);
+  return Object.freeze({ ...status, coveredFrom: from, coveredUntil: until });
+}

@@ -1,0 +1,33 @@
+import type { Intervals } from "../../timeframe.js";
+import { mostIn } from "../making.js";
+import type { FinalPart } from "./forward.js";
+
+/** How many candles of the past are wanted. */
+export interface Counted {
+  readonly count: number;
+  /** The intervals of the longer candles that are counted, each as a whole; default: the candles that are read. */
+  readonly frames?: Intervals;
+}
+
+/** The longer intervals with candles that ascending parts hold as a whole, ascending. */
+export function wholeFrames(frames: Intervals, parts: readonly FinalPart[]): readonly number[] {
+  const from = parts[0]?.from ?? Number.POSITIVE_INFINITY;
+  const starts = new Set<number>();
+  for (const { candles } of parts) {
+    for (const { timestamp } of candles) {
+      const start = frames.start(timestamp);
+      if (start >= from) starts.add(start);
+    }
+  }
+  return [...starts];
+}
+
+/** How many candles are still to be found, at most, where so many are wanted, or so many of the longer `frames`. */
+export function stillWanted(
+  { count, frames }: Counted,
+  parts: readonly FinalPart[],
+  intervals: Intervals,
+): number {
+  if (frames === undefined) return parts.reduce((left, { candles }) => left - candles.length, count);
+  return (count - wholeFrames(frames, parts).length) * mostIn(frames, intervals);
+}

@@ -1,0 +1,142 @@
+import {
+  type AnyTimeframe,
+  applyCandleEvent,
+  type Candle,
+  type CandleEvent,
+  clientSource,
+  type FeedStatus,
+  type PairSource,
+  type WatchOptions,
+} from "pairstream";
+import { createGateway, gatewaySource } from "pairstream/sse";
+import { describe, expect, it } from "vitest";
+import { at, MINUTES, time } from "../../../world.js";
+import { ADDRESS, MINUTE, START, Stage } from "./stage.js";
+
+function sourceOf({ fetch, clock }: Stage): PairSource {
+  return gatewaySource(ADDRESS, { fetch, scheduler: clock });
+}
+
+function listen(source: PairSource, timeframe: AnyTimeframe, options: WatchOptions = {}) {
+  const told = {
+    events: [] as CandleEvent[],
+    statuses: [] as FeedStatus[],
+    candles: new Map<number, Candle>(),
+  };
+  const asked = { ...MINUTES, timeframe, ...options };
+  source.candles(asked).subscribe((event) => {
+    told.events.push(event);
+    applyCandleEvent(told.candles, event);
+  });
+  source.status(asked).subscribe((status) => told.statuses.push(status));
+  return told;
+}
+
+async function until(stage: Stage, holds: () => boolean): Promise<void> {
+  for (let turns = 0; !holds() && turns < 500; turns += 1) await stage.pass(20);
+}
+
+/** A stage whose gateway allows the minutes of its pair. */
+const allowed = () => new Stage({ allow: [MINUTES] });
+
+describe("any timeframe at a gateway", () => {
+  it.each<[AnyTimeframe, WatchOptions]>([
+    ["3min", {}],
+    ["2min", { since: { candles: 7 } }],
+    ["4min", { since: START - 61 * MINUTE, every: "close" }],
+    ["9min", { since: { candles: 3 }, fillGaps: true }],
+  ])("is made by whoever watches: %s, %j", async (timeframe, options) => {
+    const stage = allowed();
+    const far = listen(sourceOf(stage), timeframe, options);
+    const near = listen(clientSource(stage.world.client), timeframe, options);
+    await until(stage, () => far.events.length > 0);
+    await stage.pass(40 * MINUTE);
+    // A filled one of a running interval is there sooner, as its parts are.
+    const running = START + 36 * MINUTE;
+    const closed = (candles: ReadonlyMap<number, Candle>) =>
+      [...candles.values()].filter(({ timestamp }) => timestamp < running);
+    expect(closed(far.candles)).toEqual(closed(near.candles));
+    expect(far.candles.size).toBeGreaterThan(4);
+    expect(far.events.every(({ series }) => series.timeframe === timeframe)).toBe(true);
+    expect(far.statuses.at(-1)!.coveredUntil! % MINUTE).toBe(0);
+    expect(stage.addresses.every((address) => address.includes("timeframe=1min"))).toBe(true);
+  });
+
+  it("needs one channel for all that is made of a series", async () => {
+    const stage = new Stage();
+    const all = (["2min", "3min", "4min", "8min"] as const).map((one) => listen(sourceOf(stage), one));
+    await until(stage, () => all.every(({ events }) => events.length > 0));
+    expect((await stage.status()).channels).toHaveLength(1);
+    expect(all.map(({ events }) => new Date(events[0]!.candle.timestamp).getUTCMinutes())).toEqual([
+      0, 0, 0, 0,
+    ]);
+  });
+
+  it("is allowed with any other that is made of the same series", async () => {
+    const stage = new Stage({ allow: [{ ...MINUTES, timeframe: "3min" }] });
+    const { events } = listen(sourceOf(stage), "2min");
+    await until(stage, () => events.length > 0);
+    expect(events.length).toBeGreaterThan(0);
+  });
+
+  it("closes on time where its last parts are silent", async () => {
+    const stage = allowed();
+    stage.world.swaps.splice(0);
+    stage.world.swap(at("11:00:00"), 3);
+    stage.world.swap(at("12:00:05"), 5);
+    const { events } = listen(sourceOf(stage), "3min");
+    await until(stage, () => events.length > 0);
+    await stage.pass(5 * MINUTE);
+    const closed = events.find(({ status }) => status === "closed")!;
+    expect(time(closed.candle.timestamp)).toBe("12:00:00");
+    expect(closed).toMatchObject({ live: true, lateBy: 0 });
+  });
+
+  it("is refused at the gateway itself, naming what it is made of", async () => {
+    const stage = allowed();
+    const query = new URLSearchParams({ ...MINUTES, timeframe: "15min" });
+    for (const path of ["candles", "history"]) {
+      const response = await stage.ask(`/${path}?${query}`);
+      expect(response.status).toBe(400);
+      expect(await response.text()).toContain("gatewaySource makes of 5min");
+    }
+  });
+
+  it.each<[AnyTimeframe, object]>([
+    ["3min", { count: 5 }],
+    ["2min", { from: START - 60 * MINUTE, to: START - 10 * MINUTE }],
+    ["4min", { from: START - 60 * MINUTE, count: 4 }],
+  ])("has the history that its client has: %s, %j", async (timeframe, range) => {
+    const stage = allowed();
+    const query = { ...MINUTES, timeframe, ...range };
+    const far = await stage.settled(sourceOf(stage).history(query));
+    expect(far).toEqual(await stage.settled(clientSource(stage.world.client).history(query)));
+    expect(far.length).toBeGreaterThan(3);
+  });
+});
+
+describe("a gateway before another source", () => {
+  it("gives what that gives, through two gateways and in any timeframe", async () => {
+    const stage = allowed();
+    const scheduler = stage.clock;
+    const outer = createGateway(sourceOf(stage), { allow: [MINUTES], scheduler });
+    const source = gatewaySource("https://outer.test/pairs", {
+      scheduler,
+      fetch: (url, init) => outer.fetch(new Request(url, init)),
+    });
+    const far = listen(source, "3min", { since: { candles: 4 } });
+    const plain = listen(source, "1min", { since: { candles: 4 } });
+    const near = listen(clientSource(stage.world.client), "3min", { since: { candles: 4 } });
+    await until(stage, () => far.events.length > 0 && plain.events.length > 0);
+    await stage.pass(20 * MINUTE);
+    const closed = (candles: ReadonlyMap<number, Candle>) =>
+      [...candles.values()].filter(({ timestamp }) => timestamp < START + 17 * MINUTE);
+    expect(closed(far.candles)).toEqual(closed(near.candles));
+    expect(plain.candles.size).toBeGreaterThan(15);
+    const query = { ...MINUTES, count: 6 };
+    expect(await stage.settled(source.history(query))).toEqual(
+      await stage.settled(clientSource(stage.world.client).history(query)),
+    );
+    await outer.close();
+  });
+});
