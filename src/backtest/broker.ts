@@ -96,10 +96,14 @@ export class Broker {
   }
 
   get positions(): readonly Position[] {
-    const held = this.#all.filter(({ quantity }) => quantity !== 0);
-    return Object.freeze(
-      held.map(({ series, quantity, price, at }) => Object.freeze({ series, quantity, price, at })),
-    );
+    return Object.freeze(this.#all.filter(({ quantity }) => quantity !== 0).map(positionOf));
+  }
+
+  /** The position in the pair of a series, if tokens of it are held or owed. */
+  positionIn(series: Series): Position | undefined {
+    const known = this.#names.get(series) ?? this.#namesOf(series);
+    const holding = this.#holdings.get(known.pair);
+    return holding === undefined || holding.quantity === 0 ? undefined : positionOf(holding);
   }
 
   get orders(): readonly OpenOrder[] {
@@ -355,6 +359,10 @@ export class Broker {
     this.#equity = this.#cash;
     return reports;
   }
+}
+
+function positionOf({ series, quantity, price, at }: Holding): Position {
+  return Object.freeze({ series, quantity, price, at });
 }
 
 function isCancel(order: Order | CancelOrder): order is CancelOrder {

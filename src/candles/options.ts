@@ -112,6 +112,11 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
   };
 }
 
+/** What the `pollKey` of every watch of a series begins with. */
+export function pollPrefixOf({ network, pairAddress, timeframe, currency }: Series): string {
+  return `candles ${network} ${pairAddress} ${timeframe} ${currency} `;
+}
+
 function checkEvery(every: number | "close" | undefined, standard: number): number | "close" {
   if (every === undefined || every === "close") return every ?? standard;
   if (typeof every === "number" && Number.isFinite(every) && every >= SHORTEST_EVERY) return every;
