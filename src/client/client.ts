@@ -3,7 +3,6 @@ import {
   checkRange,
   checkSeries,
   checkServed,
-  checkSignal,
   checkSniperQuery,
   toInstant,
 } from "../contract/input.js";
@@ -88,13 +87,13 @@ export function createClient(options: ClientOptions): Client {
         route: ohlcvRoute(asked),
         priority: "refresh",
         parse: pageReader(asked),
-        signal: signalOf(callOptions),
+        signal: checkSignal(callOptions),
       });
       return value.page;
     },
     ohlcvPages: (query, callOptions) => {
       const asked = checkOhlcvQuery(query);
-      const signal = signalOf(callOptions);
+      const signal = checkSignal(callOptions);
       return { [Symbol.asyncIterator]: () => pagesOf(core, asked, signal) };
     },
     sniperReport: async (query, callOptions) => {
@@ -102,7 +101,7 @@ export function createClient(options: ClientOptions): Client {
         route: snipersRoute(checkSniperQuery(query, SNIPER_NAMES)),
         priority: "refresh",
         parse: reportReader,
-        signal: signalOf(callOptions),
+        signal: checkSignal(callOptions),
       });
       return value;
     },
@@ -151,9 +150,11 @@ function checkCursor(cursor: string): void {
   );
 }
 
-function signalOf(options: CallOptions | undefined): AbortSignal | undefined {
+export function checkSignal(options: CallOptions | undefined): AbortSignal | undefined {
   if (options !== undefined) checkNames(options, ["signal"]);
-  return checkSignal(options?.signal);
+  const signal = options?.signal;
+  if (signal === undefined || typeof signal?.addEventListener === "function") return signal;
+  throw new InvalidInputError("signal", "an AbortSignal", "is not an AbortSignal");
 }
 
 /** A page cut to what was asked for, and what it was served with. */

@@ -116,11 +116,6 @@ export function checkWeekStart(value: WeekStart | undefined): WeekStart {
   return value === undefined ? "monday" : checkChoice("weekStart", value, WEEK_STARTS);
 }
 
-export function checkSignal(signal: AbortSignal | undefined): AbortSignal | undefined {
-  if (signal === undefined || typeof signal?.addEventListener === "function") return signal;
-  throw new InvalidInputError("signal", "an AbortSignal", "is not an AbortSignal");
-}
-
 export function checkLimit(value: number | undefined): number | undefined {
   return value === undefined ? undefined : checkNumber("limit", value, { min: 1, max: 1_000, integer: true });
 }

@@ -1,6 +1,7 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
+import { checkSignal } from "../client/client.js";
 import { type Client, coreOf, isClient } from "../client/core.js";
-import { checkNumber, checkSignal } from "../contract/input.js";
+import { checkNumber } from "../contract/input.js";
 import { checkNames, namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { clientBehind, type PairSource } from "../source.js";
@@ -22,7 +23,7 @@ const LATEST_NAMES = namesOf<LatestOptions>({ maxAge: true, signal: true });
 export function checkLatestOptions(options: LatestOptions): Required<LatestOptions> {
   checkNames(options, LATEST_NAMES);
   const maxAge = checkNumber("maxAge", options.maxAge ?? 0, { min: 0, unit: "ms" });
-  return { maxAge, signal: checkSignal(options.signal) };
+  return { maxAge, signal: checkSignal({ signal: options.signal }) };
 }
 
 /** Who is asked: a client, that behind a source of the same process included, or a source that has none here. */

@@ -109,10 +109,6 @@ export class Poller<State> implements RunningPoll {
     return this.#poll.feed;
   }
 
-  get update(): FeedUpdate<State> {
-    return this.#feed;
-  }
-
   get state(): RunningPoll["state"] {
     const { state, isLate } = this.#feed;
     return state === undefined ? "starting" : isLate ? "stalled" : "live";

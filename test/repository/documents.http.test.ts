@@ -9,12 +9,10 @@ import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { Block } from "../documents/blocks.js";
 import { loadExports, programs } from "../documents/recipes.js";
 
-const blocks = programs().filter(({ document }) => document === "docs/http.md");
+/** What all of them use, and one route each. */
+const [statuses, ...blocks] = programs().filter(({ document }) => document === "docs/http.md");
 type Ask = (path: string) => Promise<Response>;
-type NextRoute = (
-  request: Request,
-  context: { params: Promise<{ pairAddress: string }> },
-) => Promise<Response>;
+type NextRoute = (request: Request, context: { params: Promise<{ pair: string }> }) => Promise<Response>;
 /** Asks a route of the guide, of a client. */
 const routes = {
   hono: (exports, client) => {
@@ -22,7 +20,10 @@ const routes = {
     return async (path) => app.request(path);
   },
   express: (exports, client) => {
-    const app = express().use((exports.routes as (client: Client) => express.Router)(client));
+    const app = express().use(
+      (exports.routes as (client: Client) => express.Router)(client),
+      exports.failed as express.ErrorRequestHandler,
+    );
     const server = createServer(app).listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());
     const listening = once(server, "listening");
@@ -34,20 +35,24 @@ const routes = {
   next: (exports, client) => {
     const get = (exports.candleRoute as (client: Client) => NextRoute)(client);
     return (path) => {
-      const pairAddress = decodeURIComponent(/^\/candles\/([^?]*)/.exec(path)![1]!);
-      return get(new Request(`http://localhost${path}`), { params: Promise.resolve({ pairAddress }) });
+      const pair = decodeURIComponent(/^\/candles\/([^?]*)/.exec(path)![1]!);
+      return get(new Request(`http://localhost${path}`), { params: Promise.resolve({ pair }) });
     };
   },
 } satisfies Record<string, (exports: Record<string, unknown>, client: Client) => Ask>;
 
 let exported: Record<string, unknown>[];
 beforeAll(async () => {
-  exported = await Promise.all(blocks.map((block) => loadExports(block) as Promise<Record<string, unknown>>));
+  exported = await Promise.all(
+    blocks.map(
+      ({ code }) => loadExports({ code: `${statuses!.code}\n${code}` }) as Promise<(typeof exported)[0]>,
+    ),
+  );
 });
 
 const frameworks = Object.keys(routes) as (keyof typeof routes)[];
 const lines = ({ code }: Block) =>
-  code.split("\n").filter((line) => line !== "" && !line.startsWith("import "));
+  code.split("\n").filter((line) => line !== "" && !/^(import|declare) /.test(line));
 
 /** A route over a demo market, and how many requests it has cost. */
 function stage(framework: keyof typeof routes, options: Partial<ClientOptions> = {}) {

@@ -27,8 +27,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "forgets the revision window",
     file: "candles/rules.ts",
-    find: "rules.intervals.shift(rules.intervals.start(instant), -rules.revisionWindow)",
-    replace: "rules.intervals.start(instant)",
+    find: "Math.min(intervals.shift(intervals.start(instant), -revisionWindow), settled)",
+    replace: "Math.min(intervals.start(instant), settled)",
     seeds: [3, 5],
   },
   {

@@ -49,8 +49,8 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   {
     name: "fetches the running candle",
     file: "candles/fetch.ts",
-    find: "{ intervals, settle: DEFAULT_SETTLE, revisionWindow: 0 }",
-    replace: "{ intervals, settle: -intervals.shortest, revisionWindow: -1 }",
+    find: "makingOf(series, weekStart, DEFAULT_SETTLE, 0)",
+    replace: "makingOf(series, weekStart, -intervals.shortest, -1)",
     seeds: [8, 10],
   },
   {
