@@ -1,7 +1,7 @@
 import { latestCandles, latestSniperReport } from "pairstream";
 import { gatewaySource } from "pairstream/sse";
 import { describe, expect, it } from "vitest";
-import { ADDRESS, market, Stage } from "../adapters/sse/gateway/stage.js";
+import { ADDRESS, Stage } from "../adapters/sse/gateway/stage.js";
 import { MINUTES, PAIR } from "../world.js";
 
 /** What a promise comes to while the stage's clock goes on. */
@@ -11,13 +11,13 @@ async function settled<T>(stage: Stage, promise: Promise<T>): Promise<T> {
     isOver = true;
   };
   promise.then(over, over);
-  while (!isOver) await stage.pass(50);
+  while (!isOver) await stage.pass(20);
   return promise;
 }
 
 describe("an answer of a gateway", () => {
   it("is what its client would say, for one connection that all share and that is left again", async () => {
-    const stage = new Stage({ world: market() });
+    const stage = new Stage();
     const source = gatewaySource(ADDRESS, { fetch: stage.fetch, scheduler: stage.clock });
     const query = { ...MINUTES, count: 20 };
     const asks = Array.from({ length: 50 }, () => latestCandles(source, query, { maxAge: 60_000 }));
@@ -33,7 +33,7 @@ describe("an answer of a gateway", () => {
   });
 
   it("has the snipers that its client has", async () => {
-    const stage = new Stage({ world: market() });
+    const stage = new Stage();
     const source = gatewaySource(ADDRESS, { fetch: stage.fetch, scheduler: stage.clock });
     const look = await settled(stage, latestSniperReport(source, { pairAddress: PAIR }));
     const own = await settled(stage, latestSniperReport(stage.world.client, { pairAddress: PAIR }));
