@@ -97,9 +97,8 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
     integer: true,
   });
   const every = plainPace(intervals, pace, settle);
-  const { network, pairAddress, timeframe, currency } = series;
-  const identity = [network, pairAddress, timeframe, currency, every, settle, revisionWindow];
-  if (timeframe === "1w") identity.push(weekStart);
+  const rhythm: (string | number)[] = [every, settle, revisionWindow];
+  if (series.timeframe === "1w") rhythm.push(weekStart);
   return {
     series,
     weekStart,
@@ -108,11 +107,11 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
     since: checkSince(options.since, intervals.start),
     fillGaps: checkFlag("fillGaps", options.fillGaps),
     whenMissing: checkWhenMissing(options.whenMissing),
-    pollKey: `candles ${identity.join(" ")}`,
+    pollKey: pollPrefixOf(series) + rhythm.join(" "),
   };
 }
 
-/** What the `pollKey` of every watch of a series begins with. */
+/** What the key of every poll of a series begins with. */
 export function pollPrefixOf({ network, pairAddress, timeframe, currency }: Series): string {
   return `candles ${network} ${pairAddress} ${timeframe} ${currency} `;
 }

@@ -62,7 +62,7 @@ export const UNASKED = { isFresh: false, isLate: false, failures: 0 };
 
 /** How often one slot is asked for again; what is open then is left to the next one. */
 const ASKS = 2;
-/** A poll is late no sooner than so long after its slot, in ms: whole seconds tell the service's time, and a request may wait for one. */
+/** A poll is late no sooner than so long after its slot, in ms: a request may wait for a whole second, to learn the clock. */
 const PATIENCE = 2_000;
 /** How wrong the first guess of the service's clock can be, in ms. */
 const CLOCK_SLACK = 2_000;

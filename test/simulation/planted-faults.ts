@@ -233,8 +233,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "polls for each way to write one schedule",
     file: "candles/options.ts",
-    find: "timeframe, currency, every, settle",
-    replace: "timeframe, currency, pace, settle",
+    find: "(string | number)[] = [every, settle",
+    replace: "(string | number)[] = [pace, settle",
     seeds: [1, 2, 3],
   },
   {
