@@ -97,8 +97,7 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
     integer: true,
   });
   const every = plainPace(intervals, pace, settle);
-  const rhythm: (string | number)[] = [every, settle, revisionWindow];
-  if (series.timeframe === "1w") rhythm.push(weekStart);
+  const weeks = series.timeframe === "1w" ? weekStart : "";
   return {
     series,
     weekStart,
@@ -107,7 +106,7 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
     since: checkSince(options.since, intervals.start),
     fillGaps: checkFlag("fillGaps", options.fillGaps),
     whenMissing: checkWhenMissing(options.whenMissing),
-    pollKey: pollPrefixOf(series) + rhythm.join(" "),
+    pollKey: pollPrefixOf(series) + [every, settle, revisionWindow, weeks].join(" "),
   };
 }
 

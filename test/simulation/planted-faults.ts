@@ -240,8 +240,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "polls for each way to write one schedule",
     file: "candles/options.ts",
-    find: "(string | number)[] = [every, settle",
-    replace: "(string | number)[] = [pace, settle",
+    find: "(series) + [every, settle",
+    replace: "(series) + [pace, settle",
     seeds: [1, 2, 3],
   },
   {
