@@ -33,10 +33,10 @@ const SWEPT_CANDLES = 10_000;
 const SWEPT = 200;
 const SWEEP_ROUNDS = 5;
 
-/** A year of minutes through a strategy and a broker, beside the strategy alone; and a sweep. */
 /** For a strategy that looks at none. */
 const NO_ACCOUNT: StrategyAccount = { position: () => undefined, fills: EMPTY };
 
+/** A year of minutes through a strategy and a broker, beside the strategy alone; and a sweep. */
 export const backtest: Bench = { check, measure };
 
 async function check(): Promise<readonly string[]> {

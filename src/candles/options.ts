@@ -101,9 +101,7 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
     integer: true,
   });
   const every = plainPace(intervals, pace, settle);
-  const { network, pairAddress, timeframe, currency } = series;
-  const identity = [network, pairAddress, timeframe, currency, every, settle, revisionWindow];
-  if (timeframe.endsWith("w")) identity.push(weekStart);
+  const weeks = series.timeframe.endsWith("w") ? weekStart : "";
   return {
     ...makingOf(series, weekStart, settle, revisionWindow),
     weekStart,
@@ -111,11 +109,11 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
     since: checkSince(options.since, intervals.start),
     fillGaps: checkFlag("fillGaps", options.fillGaps),
     whenMissing: checkWhenMissing(options.whenMissing),
-    pollKey: `candles ${identity.join(" ")}`,
+    pollKey: pollPrefixOf(series) + [every, settle, revisionWindow, weeks].join(" "),
   };
 }
 
-/** What the `pollKey` of every watch of a series begins with. */
+/** What the key of every poll of a series begins with. */
 export function pollPrefixOf({ network, pairAddress, timeframe, currency }: Series): string {
   return `candles ${network} ${pairAddress} ${timeframe} ${currency} `;
 }

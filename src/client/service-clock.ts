@@ -293,7 +293,7 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Number.P
   const late = aim(machine) + (isUntold ? GOLDEN * (machine.unseen + ahead.unseen) : 0);
   const narrowing = Math.ceil(Math.ceil((safe + late) / 1_000) * 1_000 - late);
   const apart = next - target;
-  return narrowing - safe < (apart % 1_000 === 0 && !isUntold ? apart : apart / 2) ? narrowing : safe;
+  return narrowing - safe < (apart % 1_000 === 0 ? apart : apart / 2) ? narrowing : safe;
 }
 
 /** The first instant, by the scheduler, at which a request may go out whose answer surely comes after `target`. */

@@ -2,7 +2,6 @@ import type { CandleEvent } from "../candles/event.js";
 import type { CandleState } from "../candles/live/poll-candles.js";
 import { checkWatch, DEFAULT_SETTLE, pollPrefixOf, type WatchOptions } from "../candles/options.js";
 import { EARLIEST } from "../candles/read/beginning.js";
-import { askNewest } from "../candles/read/newest.js";
 import { holdSeries } from "../candles/read/past.js";
 import { settledUntil } from "../candles/rules.js";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
@@ -14,6 +13,7 @@ import { clientSource, type PairSource } from "../source.js";
 import type { Intervals } from "../timeframe.js";
 import type { Answer } from "./answers.js";
 import { sinceAsked, untilLive } from "./from-source.js";
+import { askNewest } from "./newest.js";
 import { checkAsked, checkLatestOptions, type LatestOptions } from "./options.js";
 
 /** How many candles to ask for. */

@@ -43,7 +43,7 @@ export function checkAsked(asked: Client | PairSource, method: "candles" | "snip
   const source = client === undefined ? (asked as PairSource) : undefined;
   const isSource = typeof source?.[method] === "function" && typeof source.status === "function";
   if (client === undefined && !isSource) {
-    const problem = `is ${asked === null ? "null" : `of type ${typeof asked}`}, and neither of them`;
+    const problem = asked === null ? "is null" : `is of type ${typeof asked}, without ${method} and status`;
     throw new InvalidInputError("source", "what createClient returns, or a PairSource", problem);
   }
   const scheduler = client === undefined ? asyncScheduler : coreOf(client).scheduler;

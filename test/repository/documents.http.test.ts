@@ -94,6 +94,21 @@ describe.each(frameworks)("the route in %s", (framework) => {
     await Promise.all(responses.slice(1).map((response) => response.text()));
   });
 
+  it("lets nobody keep an answer that a cache before the service has kept for a minute", async () => {
+    const { fetch, ...rest } = demoService().clientOptions;
+    const { ask, path } = stage(framework, {
+      ...rest,
+      fetch: async (url, init) => {
+        const answer = await fetch(url, init);
+        const old: Record<string, string> = { age: "60", date: new Date(Date.now() - 60_000).toUTCString() };
+        return { ...answer, headers: { get: (name) => old[name.toLowerCase()] ?? answer.headers.get(name) } };
+      },
+    });
+    const response = await ask(path);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("cache-control")).toBe("public, max-age=0");
+  });
+
   it.each<[number, string, Partial<ClientOptions>]>([
     [400, "?count=0", {}],
     [400, "?timeframe=7min", {}],

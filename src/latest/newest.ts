@@ -1,11 +1,11 @@
-import { type ClientCore, serviceNow } from "../../client/core.js";
-import { mostPagesOf, pageFactsOf } from "../../client/send/walk.js";
-import type { Candle, Series, Timeframe } from "../../contract/model.js";
-import { ohlcvRoute } from "../../contract/routes.js";
-import { mostRows, readOhlcvBody } from "../../contract/wire.js";
-import type { Intervals } from "../../timeframe.js";
-import { Beginning, EARLIEST, type ReadOptions } from "./beginning.js";
-import { keepFuller, MAX_LIMIT } from "./pages.js";
+import { Beginning, EARLIEST, type ReadOptions } from "../candles/read/beginning.js";
+import { keepFuller, MAX_LIMIT } from "../candles/read/pages.js";
+import { type ClientCore, serviceNow } from "../client/core.js";
+import { mostPagesOf, pageFactsOf } from "../client/send/walk.js";
+import type { Candle, Series, Timeframe } from "../contract/model.js";
+import { ohlcvRoute } from "../contract/routes.js";
+import { mostRows, readOhlcvBody } from "../contract/wire.js";
+import type { Intervals } from "../timeframe.js";
 
 /** The newest candles as one answer shows them, and when the service made that. */
 export interface Newest {
