@@ -5,16 +5,21 @@ import { wholeFrames } from "./counted.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
 import { byFrame } from "./longer-book.js";
 import type { ReadOptions } from "./pages.js";
-import type { PastReader } from "./past.js";
+
+/** What reads a past. */
+interface Past {
+  parts(query: ForwardOptions, options: ReadOptions): AsyncGenerator<FinalPart>;
+  newest(query: BackwardOptions, options: ReadOptions): Promise<readonly FinalPart[]>;
+}
 
 /** The past of longer candles, made of those that another reader gives. Its ranges begin and end with a longer interval. */
-export class LongerPast implements PastReader {
+export class LongerPast {
   readonly #frames: Intervals;
-  readonly #past: PastReader;
+  readonly #past: Past;
   /** The newest candle that was read, for the range that follows on it. */
   #newest: number | undefined;
 
-  constructor(frames: Intervals, past: PastReader) {
+  constructor(frames: Intervals, past: Past) {
     this.#frames = frames;
     this.#past = past;
   }
