@@ -1,8 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { longerBook } from "../../src/candles/read/longer-book.js";
 import { emptyBook } from "../../src/candles/read/book.js";
-import { type AnyTimeframe, applyCandleEvent, type Candle, replayCandles, resample, TIMEFRAMES } from "../../src/index.js";
+import { longerBook } from "../../src/candles/read/longer-book.js";
+import {
+  type AnyTimeframe,
+  applyCandleEvent,
+  type Candle,
+  replayCandles,
+  resample,
+  TIMEFRAMES,
+} from "../../src/index.js";
 import { intervalsOf, nests } from "../../src/timeframe.js";
 
 /** Timeframes of every unit. */
@@ -12,7 +19,9 @@ const ANY: readonly AnyTimeframe[] = [
   ...(["2h", "3h", "6h", "8h", "2d", "3d", "7d", "14d", "2w", "4w", "2M", "3M", "4M", "6M"] as const),
 ];
 const PAIRS = ANY.flatMap((source) =>
-  ANY.filter((target) => target !== source && nests(source, target)).map((target) => [source, target] as const),
+  ANY.filter((target) => target !== source && nests(source, target)).map(
+    (target) => [source, target] as const,
+  ),
 );
 const START = Date.UTC(2023, 11, 27, 22);
 
@@ -24,7 +33,15 @@ const candlesOf = (timeframe: AnyTimeframe) => {
     let timestamp = start(START);
     return rows.map(({ skipped, price, range }): Candle => {
       timestamp = shift(timestamp, 1 + skipped);
-      return { timestamp, open: price, high: price + range, low: price, close: price + range, volume: price, swaps: 1 };
+      return {
+        timestamp,
+        open: price,
+        high: price + range,
+        low: price,
+        close: price + range,
+        volume: price,
+        swaps: 1,
+      };
     });
   });
 };
@@ -66,7 +83,7 @@ describe("every pair of timeframes that nests", () => {
         // The same out of two states of a book: some are final in the first, and the others in the second.
         const begin = frames.start(candles[0]!.timestamp);
         const made = new Map<number, Candle>();
-        let before: Parameters<typeof longerBook>[2];
+        let before: Parameters<typeof longerBook>[2] = { book: emptyBook(begin), changes: [], finals: [] };
         const all = candles.map((candle) => ({ candle, status: "final", revision: 0, type: "new" }) as const);
         const end = frames.end(candles.at(-1)!.timestamp);
         const parts = [all.slice(0, cut), all.slice(cut)];
@@ -78,7 +95,7 @@ describe("every pair of timeframes that nests", () => {
           for (const change of before.changes) made.set(change.candle.timestamp, change.candle);
         }
         expect([...made.values()]).toEqual(expected);
-        expect(before!.book.entries).toEqual([]);
+        expect(before.book.entries).toEqual([]);
       }),
       { numRuns: 10 },
     );

@@ -20,7 +20,7 @@ type Part = Pick<CandleEntry, "candle" | "status">;
 
 /**
  * The book of longer candles that follows from a book and its last changes. It holds all in `before`, the longer book of
- * the changes before; the first one begins with an interval of `frames`.
+ * the changes before; before the first ones that is an empty book, which begins with an interval of `frames`.
  *
  * A longer candle is made of all that are in its interval. It is open while one of them is, closed once what is covered, or
  * what has closed, reaches its end, and final once all before its end is.
@@ -28,13 +28,13 @@ type Part = Pick<CandleEntry, "candle" | "status">;
 export function longerBook(
   frames: Intervals,
   intervals: Intervals,
-  before: LongerBook | undefined,
+  before: LongerBook,
   { book, changes }: ChangedBook,
 ): LongerBook {
   const finalUntil = frames.start(book.finalUntil);
-  const from = Math.min(before?.book.finalUntil ?? finalUntil, finalUntil);
+  const from = Math.min(before.book.finalUntil, finalUntil);
   const standing = new Map<number, Part>();
-  for (const part of [...(before?.finals ?? []), ...changes.filter(isFinal)]) {
+  for (const part of [...before.finals, ...changes.filter(isFinal)]) {
     const { timestamp } = part.candle;
     // By a clock that was set back some may be final no longer.
     if (timestamp >= from && timestamp < book.finalUntil) standing.set(timestamp, part);
@@ -43,7 +43,7 @@ export function longerBook(
   let closedUntil = book.coveredUntil;
   for (const { candle, status } of parts)
     if (status !== "open") closedUntil = Math.max(closedUntil, intervals.end(candle.timestamp));
-  const known = new Map(before?.book.entries.map((entry) => [entry.candle.timestamp, entry]));
+  const known = new Map(before.book.entries.map((entry) => [entry.candle.timestamp, entry]));
   const entries: CandleEntry[] = [];
   const longer: CandleChange[] = [];
   for (const [timestamp, inside] of byFrame(frames, parts)) {
