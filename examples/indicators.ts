@@ -43,7 +43,7 @@ const command = new Command("npm run example:indicators --")
   .description(
     "Two moving averages and an RSI over the candles of a simulated pair that is served in this process.",
   )
-  .addOption(new Option("--timeframe <length>", "from 1s to 1M").default("10s"))
+  .addOption(new Option("--timeframe <length>", "such as 1s, 15min or 1M").default("10s"))
   .addOption(new Option("--seed <number>", "which market to make up").argParser(toNumber).default(69))
   .addOption(
     new Option("--candles <count>", "stop when so many candles have closed, those of the history not counted")

@@ -132,7 +132,7 @@ describe("checkSeries", () => {
   it.each([
     ["network", "testnet", "mainnet, devnet", '"testnet"'],
     ["network", undefined, "mainnet, devnet", "undefined"],
-    ["timeframe", "7h", TIMEFRAME_CHOICES, '"7h": 7h does not nest in a day; 6h and 8h would'],
+    ["timeframe", "7h", TIMEFRAME_CHOICES, '"7h": 7h does not nest in a day'],
     ["timeframe", "1m", TIMEFRAME_CHOICES, '"1m" (did you mean "1min"?)'],
     ["timeframe", "30m", TIMEFRAME_CHOICES, '"30m" (did you mean "30min"?)'],
     ["timeframe", "1D", TIMEFRAME_CHOICES, '"1D" (did you mean "1d"?)'],

@@ -175,7 +175,7 @@ function backtestCommand(): Command {
     .addOption(
       new Option(
         "--timeframe <length>",
-        "the candles that the strategy trades, from 1s to 1M; made of shorter candles if there are any (default: those of the file; 1h in the simulated market; else 1min)",
+        "the candles that the strategy trades, such as 15min; made of shorter candles if there are any (default: those of the file; 1h in the simulated market; else 1min)",
       ),
     )
     .addOption(

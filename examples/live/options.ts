@@ -111,7 +111,7 @@ function liveCommand(): Command {
     )
     .addOption(new Option("--pair <address>", "the address of the pair; needed for a remote service"))
     .addOption(new Option("--network <name>", "mainnet or devnet, which has no snipers").default("mainnet"))
-    .addOption(new Option("--timeframe <length>", "from 1s to 1M").default("10s"))
+    .addOption(new Option("--timeframe <length>", "such as 1s, 15min or 1M").default("10s"))
     .addOption(new Option("--currency <name>", "usd or native").default("usd"))
     .addOption(
       new Option("--since <start>", "where the history begins: an instant, or a number of candles back")

@@ -14,7 +14,7 @@ export const serversOption = new Option(
   "the addresses of NATS servers, as host:port, with commas between",
 ).default("127.0.0.1:4222");
 
-export const timeframeOption = new Option("--timeframe <length>", "from 1s to 1M").default("10s");
+export const timeframeOption = new Option("--timeframe <length>", "such as 1s, 15min or 1M").default("10s");
 
 /** A connection that comes back however long that takes. */
 export function connectTo({ servers }: Given): Promise<NatsConnection> {

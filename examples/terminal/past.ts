@@ -12,7 +12,7 @@ export interface GivenPast extends Omit<Series, "pairAddress"> {
 
 export function pastOptions(): Option[] {
   return [
-    new Option("--timeframe <length>", "from 1s to 1M").default("1min"),
+    new Option("--timeframe <length>", "such as 1s, 15min or 1M").default("1min"),
     new Option("--currency <name>", "usd or native").default("usd"),
     new Option("--network <name>", "mainnet or devnet").default("mainnet"),
     seedOption().conflicts("baseUrl"),

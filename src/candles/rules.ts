@@ -16,16 +16,14 @@ export const MOST_WINDOW = 900;
 
 /** The oldest interval that may still change at an instant: in the revision window, or not settled yet. */
 export function windowStart(rules: CandleRules, instant: number): number {
-  const { intervals, settle, revisionWindow, frames } = rules;
-  const settled = settledUntil(rules, instant);
-  if (frames === undefined)
-    return Math.min(intervals.shift(intervals.start(instant), -revisionWindow), settled);
-  const framed = Math.min(
-    frames.shift(frames.start(instant), -revisionWindow),
-    frames.start(instant - settle),
-  );
+  const { intervals, settle, revisionWindow, frames = intervals } = rules;
+  const window = frames.shift(frames.start(instant), -revisionWindow);
   // A frame may hold more than one answer does.
-  return Math.min(Math.max(framed, intervals.shift(intervals.start(instant), -MOST_WINDOW)), settled);
+  const most = intervals.shift(intervals.start(instant), -MOST_WINDOW);
+  return Math.min(
+    Math.max(Math.min(window, frames.start(instant - settle)), most),
+    settledUntil(rules, instant),
+  );
 }
 
 /** The end of the intervals that an answer made at `instant` can close: they have been over for `settle` ms. */

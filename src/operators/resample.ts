@@ -25,7 +25,8 @@ export interface ResampleOptions {
  * s: updated 12:00 = 1→2, closed                                   t: new 12:05 = 6, open
  * ```
  *
- * Open comes from the first candle and close from the last one. High and low are the highest and the lowest of all.
+ * Open comes from the first candle and close from the last one. High and low are the highest and the lowest of all. Flat
+ * candles that fill gaps before the first swap of an interval do not count.
  * Volume and swaps are sums, added up again after each change. The source's timeframe has to nest in `timeframe`: that
  * is longer or the same, and 1w does not nest in 1M. Corrections and removals carry through to the longer candle: it is
  * `removed` with its last candle, and `new` with revision 0 if one comes back. `observedAt` is that of the event that

@@ -135,6 +135,27 @@ describe("a derived candle", () => {
     expect(late[0]!.candle.open).toBe(batch(world.swaps, "2h", at("12:00:00"), START + HOUR)[0]!.open);
   });
 
+  it("is told since the subscription, though the first answer comes late", async () => {
+    const world = worldOf(10_000);
+    // The clock is known, and then nothing is answered for forty minutes.
+    const first = watchCandles(world.client, { ...MINUTES, timeframe: "15min" }).subscribe();
+    await world.clock.advanceBy(20 * MINUTE);
+    first.unsubscribe();
+    const from = world.clock.now();
+    world.interfere = () =>
+      world.clock.now() < from + 40 * MINUTE ? Promise.reject(new Error("down")) : undefined;
+    const { candles, statuses } = await watched(world, "15min", {}, HOUR);
+    const begin = intervalOf("15min", from).start;
+    expect(candles.map(({ timestamp }) => timestamp)).toEqual(
+      [0, 1, 2, 3, 4].map((at) => begin + at * 15 * MINUTE),
+    );
+    const settled = begin + 60 * MINUTE;
+    expect(candles.filter(({ timestamp }) => timestamp < settled)).toEqual(
+      batch(world.swaps, "15min", begin, settled),
+    );
+    expect(statuses.some(({ lastError }) => lastError !== undefined)).toBe(true);
+  });
+
   it("is corrected, removed and filled as what is in it is", async () => {
     const world = new World({ start: START, hasDate: true, createdAt: START - DAY });
     world.swap(START - 5 * HOUR, 3);

@@ -22,6 +22,7 @@ const NOT_ACTING = [
   "candles.subscribe(({ candle }) => console.log(candle.close));", // README.md
   'console.log("closed"', // docs/migrating.md
   "console.log(candle.close, trend", // docs/indicators.md
+  'timeframe: "15min"', // docs/candles.md; test/candles/any-timeframe.test.ts watches such candles
   "replayCandles(", // docs/replay.md
   "assertNoLookahead(", // docs/replay.md
   "await backtest(", // docs/replay.md

@@ -32,7 +32,7 @@ const LOADS_MODULES = "backtest/sweep-worker.ts";
 
 /** Within a room, from the lowest up: a folder or file imports from those above its own, the rest of the room from all. */
 const WITHIN: Record<string, string[]> = {
-  candles: ["event", "rules", "lateness", "options", "read", "live", "view"],
+  candles: ["event", "rules", "longer-candle", "making", "lateness", "options", "read", "live", "view"],
 };
 
 /** What is wrong with the imports of these files, one line each. */

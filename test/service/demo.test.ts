@@ -26,6 +26,20 @@ async function watchAll(start: number) {
 }
 
 describe("demoService", () => {
+  it("carries its scheduler to the client, and runs by it", async () => {
+    const scheduler = new VirtualClock(noon);
+    const demo = demoService({ scheduler });
+    expect(demo.clientOptions.scheduler).toBe(scheduler);
+    expect("scheduler" in demoService().clientOptions).toBe(false);
+    const seen: number[] = [];
+    watchCandles(createClient(demo.clientOptions), { ...series, pairAddress: demo.pairs[0] }).subscribe(
+      ({ observedAt }) => seen.push(observedAt),
+    );
+    await scheduler.advanceBy(5 * MINUTE);
+    expect(seen.length).toBeGreaterThan(10);
+    expect(Math.abs(seen.at(-1)! - scheduler.now())).toBeLessThan(MINUTE);
+  });
+
   it.each([0, 20 * MINUTE, 55 * MINUTE])(
     "shows candles with movement at once, %d ms into an hour",
     async (into) => {

@@ -1,4 +1,5 @@
-import type { Candle, Timeframe } from "../../contract/model.js";
+import type { AnyTimeframe, Candle } from "../../contract/model.js";
+import { isTimeframe } from "../../contract/timeframes.js";
 
 // The names and shapes of the Charting Library, which is not on npm, as far as a datafeed meets them.
 
@@ -41,7 +42,7 @@ export interface HistoryMetadata {
 
 /** What the Charting Library can do with this datafeed. */
 export interface DatafeedConfiguration {
-  /** All resolutions. */
+  /** All resolutions that are offered. */
   supported_resolutions: ResolutionString[];
   /** Whether `getServerTime` is there. */
   supports_time: boolean;
@@ -103,15 +104,15 @@ export interface LibrarySymbolInfo {
   intraday_multipliers: string[];
   /** True: there are days. */
   has_daily: boolean;
-  /** Single days. */
+  /** Which numbers of days. */
   daily_multipliers: string[];
   /** True: there are weeks and months. */
   has_weekly_and_monthly: boolean;
-  /** Single weeks. */
+  /** Which numbers of weeks. */
   weekly_multipliers: string[];
-  /** Single months. */
+  /** Which numbers of months. */
   monthly_multipliers: string[];
-  /** All resolutions. */
+  /** All resolutions that are offered. */
   supported_resolutions: ResolutionString[];
   /** How many decimals volumes have. */
   volume_precision: number;
@@ -119,42 +120,36 @@ export interface LibrarySymbolInfo {
   data_status: "streaming";
 }
 
-/** How the library writes each timeframe. */
-const RESOLUTIONS: Readonly<Record<Timeframe, string>> = {
-  "1s": "1S",
-  "10s": "10S",
-  "30s": "30S",
-  "1min": "1",
-  "5min": "5",
-  "10min": "10",
-  "30min": "30",
-  "1h": "60",
-  "4h": "240",
-  "12h": "720",
-  "1d": "1D",
-  "1w": "1W",
-  "1M": "1M",
-};
-/** Older versions leave the 1 out. */
-const TIMEFRAMES_BY_RESOLUTION = new Map(
-  Object.entries(RESOLUTIONS).flatMap(([timeframe, resolution]) =>
-    [resolution, resolution.replace(/^1(?=[DWM])/, "")].map((one) => [one, timeframe as Timeframe]),
-  ),
-);
+/** The resolutions that the library offers; the datafeed has every other one that nests, too. */
+const RESOLUTIONS: readonly string[] = [
+  ...["1S", "5S", "10S", "15S", "30S", "1", "3", "5", "10", "15", "30", "45"],
+  ...["60", "120", "180", "240", "360", "480", "720", "1D", "3D", "1W", "1M", "3M", "6M"],
+];
 
 export function allResolutions(): ResolutionString[] {
-  return Object.values(RESOLUTIONS) as ResolutionString[];
+  return [...RESOLUTIONS] as ResolutionString[];
 }
 
-/** The numbers of the resolutions of one unit: `S`, or none for minutes. */
-export function multipliersOf(unit: "S" | ""): string[] {
+/** The numbers of the resolutions of one unit: `S`, `D`, `W`, `M`, or none for minutes. */
+export function multipliersOf(unit: "S" | "D" | "W" | "M" | ""): string[] {
   const pattern = new RegExp(`^(\\d+)${unit}$`);
-  return Object.values(RESOLUTIONS).flatMap((resolution) => pattern.exec(resolution)?.[1] ?? []);
+  return RESOLUTIONS.flatMap((resolution) => pattern.exec(resolution)?.[1] ?? []);
 }
 
-/** `undefined` for what is no resolution of this datafeed. */
-export function timeframeOf(resolution: string): Timeframe | undefined {
-  return TIMEFRAMES_BY_RESOLUTION.get(resolution);
+/** `undefined` for what is no resolution of this datafeed. Older versions of the library leave a 1 out. */
+export function timeframeOf(resolution: string): AnyTimeframe | undefined {
+  const [, digits, unit] = /^([1-9]\d*)?([SDWM]?)$/.exec(resolution) ?? [];
+  if (unit === undefined || resolution === "") return undefined;
+  const count = Number(digits ?? 1);
+  const name =
+    unit === ""
+      ? count % 1_440 === 0
+        ? `${count / 1_440}d`
+        : count % 60 === 0
+          ? `${count / 60}h`
+          : `${count}min`
+      : count + (unit === "M" ? unit : unit.toLowerCase());
+  return isTimeframe(name) ? name : undefined;
 }
 
 /** A bar of its own: the library writes into what it is given. */

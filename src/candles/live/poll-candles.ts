@@ -208,10 +208,10 @@ class LiveCandles {
   /** The book as it is shown, and what has changed in that. */
   #shown(before: CandleBook, changed: ChangedBook): ChangedBook {
     const { frames, intervals } = this.#rules;
-    const known = frames === undefined ? before : (this.#longer?.book ?? { ...before, epoch: undefined });
-    if (frames !== undefined) this.#longer = longerBook(frames, intervals, this.#longer, changed);
+    const longer = this.#longer ?? { book: before, changes: [], finals: [] };
+    if (frames !== undefined) this.#longer = longerBook(frames, intervals, longer, changed);
     const { book, changes } = this.#longer ?? changed;
-    this.#meter(known, changes, book.observedAt);
+    this.#meter(frames === undefined ? before : longer.book, changes, book.observedAt);
     return { book, changes };
   }
 

@@ -176,6 +176,11 @@ export function judge(rules: CandleRules, known: CandleBook, page: Page): Judgem
   };
 }
 
+/** Whether a change tells that its candle is final. */
+export function isFinal({ type, status }: CandleChange): boolean {
+  return type !== "removed" && status === "final";
+}
+
 /** After how many ms to ask again where something is in doubt: at once, or when a cache has another answer. */
 export function pauseFor(doubt: Doubt | undefined): number | undefined {
   return doubt && (doubt === "time" ? 0 : APART);

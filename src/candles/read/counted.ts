@@ -12,14 +12,8 @@ export interface Counted {
 /** The longer intervals with candles that ascending parts hold as a whole, ascending. */
 export function wholeFrames(frames: Intervals, parts: readonly FinalPart[]): readonly number[] {
   const from = parts[0]?.from ?? Number.POSITIVE_INFINITY;
-  const starts = new Set<number>();
-  for (const { candles } of parts) {
-    for (const { timestamp } of candles) {
-      const start = frames.start(timestamp);
-      if (start >= from) starts.add(start);
-    }
-  }
-  return [...starts];
+  const starts = parts.flatMap(({ candles }) => candles.map(({ timestamp }) => frames.start(timestamp)));
+  return [...new Set(starts.filter((start) => start >= from))];
 }
 
 /** How many candles are still to be found, at most, where so many are wanted, or so many of the longer `frames`. */

@@ -5,7 +5,7 @@ import type { Intervals } from "../../timeframe.js";
 import type { CandleRules } from "../rules.js";
 import { ASKS, judged, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
-import { emptyBook, pauseFor } from "./book.js";
+import { emptyBook, isFinal, pauseFor } from "./book.js";
 import type { Page, ReadOptions, SeriesPages } from "./pages.js";
 import { endOfRange, FIRST_STRIDE, isSilent, limitOf, strideAfter, strideOver } from "./stride.js";
 
@@ -89,9 +89,7 @@ export async function* readForward(
     if (doubt === "silence") waiting ??= page;
     const hasGone = book.finalUntil > from;
     if (hasGone) {
-      const candles = changes.flatMap(({ type, status, candle }) =>
-        type !== "removed" && status === "final" ? [candle] : [],
-      );
+      const candles = changes.filter(isFinal).map(({ candle }) => candle);
       const unreadable = new Set(page.broken.filter((start) => start < book.finalUntil));
       const { at: observedAt, epoch, hasUnplaced } = page;
       yield { from, to: book.finalUntil, candles, unreadable, hasUnplaced, observedAt, epoch };

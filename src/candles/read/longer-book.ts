@@ -2,7 +2,7 @@ import type { Candle } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
 import { isSame, laterOf } from "../event.js";
 import { longerCandle } from "../longer-candle.js";
-import type { CandleBook, CandleChange, CandleEntry } from "./book.js";
+import { type CandleBook, type CandleChange, type CandleEntry, isFinal } from "./book.js";
 
 /** A book, and what was changed last in it. */
 export interface ChangedBook {
@@ -12,7 +12,7 @@ export interface ChangedBook {
 
 /** A book of longer candles, made of another one. */
 export interface LongerBook extends ChangedBook {
-  /** The final candles of longer ones that are not, ascending. */
+  /** The final candles of longer ones that are not. */
   readonly finals: readonly Part[];
 }
 
@@ -20,7 +20,7 @@ type Part = Pick<CandleEntry, "candle" | "status">;
 
 /**
  * The book of longer candles that follows from a book and its last changes. It holds all in `before`, the longer book of
- * the changes before; the first one begins with an interval of `frames`.
+ * the changes before; before the first ones that is an empty book, which begins with an interval of `frames`.
  *
  * A longer candle is made of all that are in its interval. It is open while one of them is, closed once what is covered, or
  * what has closed, reaches its end, and final once all before its end is.
@@ -28,19 +28,22 @@ type Part = Pick<CandleEntry, "candle" | "status">;
 export function longerBook(
   frames: Intervals,
   intervals: Intervals,
-  before: LongerBook | undefined,
+  before: LongerBook,
   { book, changes }: ChangedBook,
 ): LongerBook {
   const finalUntil = frames.start(book.finalUntil);
-  const from = Math.min(before?.book.finalUntil ?? finalUntil, finalUntil);
-  const finals = finalsOf(before, changes, from, book.finalUntil);
-  const parts: readonly Part[] = [...finals, ...book.entries];
-  const newestClosed = parts.findLast(({ status }) => status !== "open")?.candle.timestamp;
-  const closedUntil = Math.max(
-    book.coveredUntil,
-    newestClosed === undefined ? book.coveredUntil : intervals.end(newestClosed),
-  );
-  const known = new Map(before?.book.entries.map((entry) => [entry.candle.timestamp, entry]));
+  const from = Math.min(before.book.finalUntil, finalUntil);
+  const standing = new Map<number, Part>();
+  for (const part of [...before.finals, ...changes.filter(isFinal)]) {
+    const { timestamp } = part.candle;
+    // By a clock that was set back some may be final no longer.
+    if (timestamp >= from && timestamp < book.finalUntil) standing.set(timestamp, part);
+  }
+  const parts = [...standing.values(), ...book.entries].sort(byTime);
+  let closedUntil = book.coveredUntil;
+  for (const { candle, status } of parts)
+    if (status !== "open") closedUntil = Math.max(closedUntil, intervals.end(candle.timestamp));
+  const known = new Map(before.book.entries.map((entry) => [entry.candle.timestamp, entry]));
   const entries: CandleEntry[] = [];
   const longer: CandleChange[] = [];
   for (const [timestamp, inside] of byFrame(frames, parts)) {
@@ -48,21 +51,21 @@ export function longerBook(
     const shown = known.get(timestamp);
     known.delete(timestamp);
     const candle = longerCandle(timestamp, undefined, inside);
-    const isOpen = end > closedUntil || inside.some(({ status }) => status === "open");
+    const isOpen = end > closedUntil || inside.some((part) => part.status === "open");
     const status = laterOf(shown?.status, end <= book.finalUntil ? "final" : isOpen ? "open" : "closed");
-    const isUnchanged = shown !== undefined && shown.status === status && isSame(shown.candle, candle);
-    const revision = shown === undefined ? 0 : shown.revision + (isUnchanged ? 0 : 1);
-    if (status !== "final") entries.push(isUnchanged ? shown : { candle, status, revision });
-    if (isUnchanged) continue;
-    longer.push(
-      shown === undefined
-        ? { type: "new", candle, status, revision }
-        : { type: "updated", candle, previous: shown.candle, status, revision },
-    );
+    let entry = shown;
+    if (shown === undefined || shown.status !== status || !isSame(shown.candle, candle)) {
+      entry = { candle, status, revision: shown === undefined ? 0 : shown.revision + 1 };
+      longer.push(
+        shown === undefined
+          ? { type: "new", ...entry }
+          : { type: "updated", previous: shown.candle, ...entry },
+      );
+    }
+    if (status !== "final") entries.push(entry!);
   }
-  for (const { candle, status, revision } of known.values())
-    longer.push({ type: "removed", candle, status, revision: revision + 1 });
-  longer.sort((a, b) => a.candle.timestamp - b.candle.timestamp);
+  for (const entry of known.values())
+    longer.push({ type: "removed", ...entry, revision: entry.revision + 1 });
   const coveredUntil = frames.start(book.coveredUntil);
   return {
     book: {
@@ -72,31 +75,21 @@ export function longerBook(
       coveredFrom: Math.min(ceilingOf(frames, book.coveredFrom), coveredUntil),
       coveredUntil,
     },
-    changes: longer,
-    finals: finals.filter(({ candle }) => candle.timestamp >= finalUntil),
+    changes: longer.sort(byTime),
+    finals: parts.filter(({ candle, status }) => status === "final" && candle.timestamp >= finalUntil),
   };
 }
 
-/** The final candles from an instant on, ascending. */
-function finalsOf(
-  before: LongerBook | undefined,
-  changes: readonly CandleChange[],
-  from: number,
-  finalUntil: number,
-): readonly Part[] {
-  const finals = new Map<number, Part>();
-  const add = (part: Part) => {
-    const { timestamp } = part.candle;
-    // By a clock that was set back some may be final no longer.
-    if (timestamp >= from && timestamp < finalUntil) finals.set(timestamp, part);
-  };
-  for (const part of before?.finals ?? []) add(part);
-  for (const change of changes) if (change.type !== "removed" && change.status === "final") add(change);
-  return [...finals.values()].sort((a, b) => a.candle.timestamp - b.candle.timestamp);
+interface HasCandle {
+  readonly candle: Candle;
+}
+
+function byTime(a: HasCandle, b: HasCandle): number {
+  return a.candle.timestamp - b.candle.timestamp;
 }
 
 /** Ascending candles by the longer interval that they are in. */
-export function byFrame<P extends { readonly candle: Candle }>(
+export function byFrame<P extends HasCandle>(
   frames: Intervals,
   parts: readonly P[],
 ): ReadonlyMap<number, readonly P[]> {

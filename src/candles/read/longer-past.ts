@@ -5,88 +5,72 @@ import { wholeFrames } from "./counted.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
 import { byFrame } from "./longer-book.js";
 import type { ReadOptions } from "./pages.js";
-import type { PastReader } from "./past.js";
 
-/** The past of longer candles, made of those that another reader gives. Its ranges begin and end with a longer interval. */
-export class LongerPast implements PastReader {
-  readonly #frames: Intervals;
-  readonly #past: PastReader;
-  /** The newest candle that was read, for the range that follows on it. */
-  #newest: number | undefined;
-
-  constructor(frames: Intervals, past: PastReader) {
-    this.#frames = frames;
-    this.#past = past;
-  }
-
-  async *parts(query: ForwardOptions, options: ReadOptions): AsyncGenerator<FinalPart> {
-    const anchors =
-      query.anchors === undefined || query.anchors.length === 0 || this.#newest === undefined
-        ? []
-        : [this.#newest];
-    const joined = new JoinedParts(this.#frames, query.from);
-    for await (const part of this.#past.parts({ ...query, anchors }, options)) {
-      const longer = joined.take(part);
-      if (longer === undefined) continue;
-      // What follows is read on from here, should this read fail.
-      this.#newest = joined.newest;
-      yield longer;
-    }
-  }
-
-  async newest(query: BackwardOptions, options: ReadOptions): Promise<readonly FinalPart[]> {
-    const frames = this.#frames;
-    const parts = await this.#past.newest({ ...query, frames }, options);
-    const starts = wholeFrames(frames, parts);
-    const first = starts.length < query.count ? parts[0]?.from : starts.at(-query.count);
-    const joined = new JoinedParts(frames, first === undefined ? 0 : frames.start(first));
-    const longer = parts.flatMap((part) => joined.take(part) ?? []);
-    this.#newest = joined.newest;
-    return longer;
-  }
+/** What reads a past. */
+interface Past {
+  parts(query: ForwardOptions, options: ReadOptions): AsyncGenerator<FinalPart>;
+  newest(query: BackwardOptions, options: ReadOptions): Promise<readonly FinalPart[]>;
 }
 
-/** Ascending parts of a past, made into those of longer candles. */
-class JoinedParts {
-  readonly #frames: Intervals;
-  #rest: FinalPart | undefined;
-  /** Where the next part begins: the start of a longer interval. */
-  #from: number;
-  /** The newest candle of what has been given. */
-  newest: number | undefined;
+/** The past of longer candles, made of those that another reader gives. Its ranges begin and end with a longer interval. */
+export function longerPast(frames: Intervals, past: Past): Past {
+  /** The newest candle that was read, for the range that follows on it. */
+  let newest: number | undefined;
 
-  constructor(frames: Intervals, from: number) {
-    this.#frames = frames;
-    this.#from = from;
-  }
+  /** Joins ascending parts; each gives all that is whole with it, from where the one before has ended. */
+  const joining = (begin: number) => {
+    let from = begin;
+    let rest: FinalPart | undefined;
+    return (part: FinalPart): readonly FinalPart[] => {
+      const known = rest === undefined ? part : joined(rest, part);
+      const to = Math.max(from, frames.start(part.to));
+      rest = cut(known, to, part.to);
+      if (to === from) return [];
+      const whole = cut(known, from, to);
+      from = to;
+      newest = whole.candles.at(-1)?.timestamp ?? newest;
+      const inside = byFrame(
+        frames,
+        whole.candles.map((candle) => ({ candle })),
+      );
+      const candles = Array.from(inside, ([start, parts]) => longerCandle(start, undefined, parts));
+      return [{ ...whole, candles, unreadable: new Set([...whole.unreadable].map(frames.start)) }];
+    };
+  };
 
-  /** All that is whole with this part; `undefined` if nothing is. */
-  take(part: FinalPart): FinalPart | undefined {
-    const frames = this.#frames;
-    const from = this.#from;
-    const to = frames.start(part.to);
-    const candles = [...(this.#rest?.candles ?? []), ...part.candles].filter(
-      ({ timestamp }) => timestamp >= from,
-    );
-    const unreadable = new Set([...(this.#rest?.unreadable ?? []), ...part.unreadable]);
-    const hasUnplaced = part.hasUnplaced || this.#rest?.hasUnplaced === true;
-    const whole = { ...part, from, to, candles, unreadable, hasUnplaced };
-    this.#rest = whole;
-    if (to <= from) return undefined;
-    const isIn = (timestamp: number) => timestamp < to;
-    this.#rest = {
-      ...whole,
-      candles: candles.filter(({ timestamp }) => !isIn(timestamp)),
-      unreadable: new Set([...unreadable].filter((timestamp) => !isIn(timestamp))),
-    };
-    this.#from = to;
-    const inside = candles.filter(({ timestamp }) => isIn(timestamp));
-    this.newest = inside.at(-1)?.timestamp ?? this.newest;
-    const held = inside.map((candle) => ({ candle }));
-    return {
-      ...whole,
-      candles: Array.from(byFrame(frames, held), ([start, parts]) => longerCandle(start, undefined, parts)),
-      unreadable: new Set([...unreadable].filter(isIn).map(frames.start)),
-    };
-  }
+  return {
+    async *parts(query, options) {
+      const anchors = query.anchors?.length && newest !== undefined ? [newest] : [];
+      const take = joining(query.from);
+      // What has not been given is read again, should this read fail.
+      for await (const part of past.parts({ ...query, anchors }, options)) yield* take(part);
+    },
+    async newest(query, options) {
+      const parts = await past.newest({ ...query, frames }, options);
+      const starts = wholeFrames(frames, parts);
+      const first = starts.length < query.count ? parts[0]?.from : starts.at(-query.count);
+      return parts.flatMap(joining(frames.start(first ?? 0)));
+    },
+  };
+}
+
+function joined(a: FinalPart, b: FinalPart): FinalPart {
+  return {
+    ...b,
+    candles: [...a.candles, ...b.candles],
+    unreadable: new Set([...a.unreadable, ...b.unreadable]),
+    hasUnplaced: a.hasUnplaced || b.hasUnplaced,
+  };
+}
+
+/** What lies in `[from, to)`. */
+function cut(part: FinalPart, from: number, to: number): FinalPart {
+  const isIn = (timestamp: number) => timestamp >= from && timestamp < to;
+  return {
+    ...part,
+    from,
+    to,
+    candles: part.candles.filter(({ timestamp }) => isIn(timestamp)),
+    unreadable: new Set([...part.unreadable].filter(isIn)),
+  };
 }

@@ -5,7 +5,7 @@ import type { Making } from "../making.js";
 import type { CandleRules } from "../rules.js";
 import { type BackwardOptions, readBackward } from "./backward.js";
 import { type FinalPart, type ForwardOptions, readForward } from "./forward.js";
-import { LongerPast } from "./longer-past.js";
+import { longerPast } from "./longer-past.js";
 import { type Page, type ReadOptions, SeriesPages } from "./pages.js";
 
 /** Reads what is past of a series, wherever that comes from. */
@@ -73,5 +73,5 @@ export function pastOf(core: ClientCore, { served }: Making, stored?: StoredSeri
     newest: (query, options) => readBackward(core, pages, rules, query, options),
   };
   const past = stored?.before(service, core, rules) ?? service;
-  return rules.frames === undefined ? past : new LongerPast(rules.frames, past);
+  return rules.frames === undefined ? past : longerPast(rules.frames, past);
 }

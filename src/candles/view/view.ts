@@ -4,7 +4,7 @@ import { type CandleEvent, frozenEvent } from "../event.js";
 import { dueAt, isInTime, lateness } from "../lateness.js";
 import type { CandleState } from "../live/poll-candles.js";
 import type { CandleWatch } from "../options.js";
-import type { CandleChange, CandleEntry } from "../read/book.js";
+import { type CandleChange, type CandleEntry, isFinal } from "../read/book.js";
 import type { FinalPart } from "../read/forward.js";
 import type { CandleRules } from "../rules.js";
 import { type FillStep, finalStep, GapFiller } from "./gap-filler.js";
@@ -181,10 +181,6 @@ export class CandleView {
 function* overtaken([first, ...others]: readonly CandleEvent[]): Iterable<CandleEvent> {
   if (first !== undefined) yield Object.freeze({ ...first, live: false });
   yield* others;
-}
-
-function isFinal({ type, status }: CandleChange): boolean {
-  return type !== "removed" && status === "final";
 }
 
 function asNew({ candle, status, revision }: CandleEntry | CandleChange): CandleChange {

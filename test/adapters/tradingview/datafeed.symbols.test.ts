@@ -67,7 +67,7 @@ describe("what it refuses at the call", () => {
     const datafeed = createDatafeed(source, { symbols: [SYMBOL] });
     const nothing = () => {};
     expect(() => datafeed.subscribeBars({ name: "TWO" }, "1", nothing, "guid", nothing)).toThrow(/^symbol /);
-    expect(() => datafeed.subscribeBars(ONE, "2", nothing, "guid", nothing)).toThrow(/^resolution .*1S, 10S/);
+    expect(() => datafeed.subscribeBars(ONE, "7", nothing, "guid", nothing)).toThrow(/^resolution .*1S, 5S/);
   });
 });
 
@@ -103,7 +103,7 @@ describe("the answers about symbols", () => {
     );
     datafeed.getBars(
       ONE,
-      "15",
+      "7",
       PERIOD,
       () => said.push("bars"),
       (reason) => said.push(reason),
@@ -111,8 +111,9 @@ describe("the answers about symbols", () => {
     expect(said).toEqual([]);
     await clock.advanceBy(5_000);
     const unknown = 'symbol is "three"; allowed: one of the symbols of this datafeed';
-    const resolutions = "1S, 10S, 30S, 1, 5, 10, 30, 60, 240, 720, 1D, 1W, 1M";
-    const unsupported = `resolution is "15"; allowed: ${resolutions}`;
+    const resolutions =
+      "1S, 5S, 10S, 15S, 30S, 1, 3, 5, 10, 15, 30, 45, 60, 120, 180, 240, 360, 480, 720, 1D, 3D, 1W, 1M, 3M, 6M";
+    const unsupported = `resolution is "7"; allowed: ${resolutions}`;
     expect(said.sort()).toEqual(
       ["12:00:10", "found", "ready", "resolved", unsupported, unknown, unknown].sort(),
     );
@@ -134,7 +135,10 @@ describe("the answers about symbols", () => {
     }
     await clock.advanceBy(0);
     expect(configuration).toEqual({
-      supported_resolutions: ["1S", "10S", "30S", "1", "5", "10", "30", "60", "240", "720", "1D", "1W", "1M"],
+      supported_resolutions:
+        "1S, 5S, 10S, 15S, 30S, 1, 3, 5, 10, 15, 30, 45, 60, 120, 180, 240, 360, 480, 720, 1D, 3D, 1W, 1M, 3M, 6M".split(
+          ", ",
+        ),
       supports_time: true,
       supports_marks: false,
       supports_timescale_marks: false,
@@ -191,8 +195,8 @@ describe("the answers about symbols", () => {
       timezone: "Etc/UTC",
       minmov: 1,
       has_seconds: true,
-      seconds_multipliers: ["1", "10", "30"],
-      intraday_multipliers: ["1", "5", "10", "30", "60", "240", "720"],
+      seconds_multipliers: ["1", "5", "10", "15", "30"],
+      intraday_multipliers: "1 3 5 10 15 30 45 60 120 180 240 360 480 720".split(" "),
       has_weekly_and_monthly: true,
     });
     expect(info?.pricescale).toBe(Number(`1e${price === 68_123.4 ? 2 : decimals}`));
@@ -217,6 +221,13 @@ describe("resolutions", () => {
     ["W", "1w"],
     ["1M", "1M"],
     ["M", "1M"],
+    ["15", "15min"],
+    ["120", "2h"],
+    ["1440", "1d"],
+    ["15S", "15s"],
+    ["3D", "3d"],
+    ["2W", "2w"],
+    ["6M", "6M"],
   ])("%s is %s", async (resolution, timeframe) => {
     const clock = new VirtualClock(START);
     const asked: object[] = [];
