@@ -1,4 +1,5 @@
 import type { Candle } from "../contract/model.js";
+import type { Intervals } from "../timeframe.js";
 
 /** Something that holds a candle. */
 interface Part {
@@ -29,4 +30,25 @@ export function longerCandle(
     swaps += candle.swaps;
   }
   return Object.freeze({ timestamp, open, high, low, close, volume, swaps });
+}
+
+/** The longer candles of ascending ones. */
+export function longerCandles(frames: Intervals, candles: readonly Candle[]): Candle[] {
+  const parts = candles.map((candle) => ({ candle }));
+  return Array.from(byFrame(frames, parts), ([start, inside]) => longerCandle(start, undefined, inside));
+}
+
+/** Ascending candles by the longer interval that they are in. */
+export function byFrame<P extends Part>(
+  frames: Intervals,
+  parts: readonly P[],
+): ReadonlyMap<number, readonly P[]> {
+  const inside = new Map<number, P[]>();
+  for (const part of parts) {
+    const start = frames.start(part.candle.timestamp);
+    const others = inside.get(start) ?? [];
+    others.push(part);
+    inside.set(start, others);
+  }
+  return inside;
 }

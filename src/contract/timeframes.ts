@@ -1,16 +1,13 @@
 import type { AnyTimeframe } from "./model.js";
 
 export const DAY = 86_400_000;
-/** The units of one length each, in ms; a month has none. */
-const UNITS = { s: 1_000, min: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000, M: 0 } as const;
-/** Those that divide a day come first, the longest first. */
-const UNIT_NAMES = ["d", "h", "min", "s", "w"] as const;
-/** The longest timeframes: of a day, and of about a year. */
-const MOST = { s: 86_400, min: 1_440, h: 24, d: 365, w: 52, M: 11 } as const;
+/** The units, each with its length in ms: a month has its longest. Those that divide a day come first, the longest first. */
+const UNITS = { d: DAY, h: 3_600_000, min: 60_000, s: 1_000, w: 7 * DAY, M: 31 * DAY } as const;
+const UNIT_NAMES = Object.keys(UNITS) as Unit[];
 
 type Unit = keyof typeof UNITS;
 
-/** A timeframe as a number of units; `ms`: the length of one, 0 for months. */
+/** A timeframe as a number of units; `ms`: the length of one, of months the longest. */
 export interface TimeframeParts {
   readonly count: number;
   readonly unit: Unit;
@@ -37,7 +34,7 @@ export function problemOf(value: string): string | undefined {
   const [, digits, word] = /^(\d{1,6}) ?([a-z]{1,9})$/i.exec(value) ?? [];
   const count = Number(digits);
   const unit = word && unitOf(word);
-  if (!unit || count === 0 || count > MOST[unit]) return "";
+  if (!unit || count === 0 || count * UNITS[unit] > 365 * DAY) return "";
   const name = canonicalName(count, unit);
   if (name === undefined) return `: ${count}${unit} does not nest in a ${unit === "M" ? "year" : "day"}`;
   if (name === value) return undefined;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { emptyBook } from "../../src/candles/read/book.js";
+import { emptyBook, judge } from "../../src/candles/read/book.js";
 import { longerBook } from "../../src/candles/read/longer-book.js";
 import {
   type AnyTimeframe,
@@ -11,6 +11,7 @@ import {
   TIMEFRAMES,
 } from "../../src/index.js";
 import { intervalsOf, nests } from "../../src/timeframe.js";
+import { pageOf } from "../candles/minute-candles.js";
 
 /** Timeframes of every unit. */
 const ANY: readonly AnyTimeframe[] = [
@@ -80,22 +81,25 @@ describe("every pair of timeframes that nests", () => {
           .subscribe((event) => applyCandleEvent(longer, event));
         expect([...longer.values()]).toEqual(expected);
 
-        // The same out of two states of a book: some are final in the first, and the others in the second.
+        // The same out of two answers: the first may end within a longer candle.
+        const rules = { intervals, settle: 0, revisionWindow: 0, frames };
         const begin = frames.start(candles[0]!.timestamp);
+        let [book, shown] = [emptyBook(begin), emptyBook(begin)];
         const made = new Map<number, Candle>();
-        let before: Parameters<typeof longerBook>[2] = { book: emptyBook(begin), changes: [], finals: [] };
-        const all = candles.map((candle) => ({ candle, status: "final", revision: 0, type: "new" }) as const);
-        const end = frames.end(candles.at(-1)!.timestamp);
-        const parts = [all.slice(0, cut), all.slice(cut)];
-        for (const [at, changes] of parts.entries()) {
-          const last = changes.at(-1)?.candle.timestamp;
-          const finalUntil = at === 1 ? end : last === undefined ? begin : intervals.end(last);
-          const book = { ...emptyBook(begin), finalUntil, coveredUntil: finalUntil };
-          before = longerBook(frames, intervals, before, { book, changes });
-          for (const change of before.changes) made.set(change.candle.timestamp, change.candle);
+        const ends = [
+          intervals.end((candles[cut] ?? candles[0]!).timestamp),
+          frames.end(candles.at(-1)!.timestamp),
+        ];
+        for (const to of ends) {
+          const known = candles.filter(({ timestamp }) => timestamp < to);
+          const range = { from: book.finalUntil, to, bornAt: candles[0]!.timestamp, isEmpty: false };
+          book = judge(rules, book, pageOf(to, [0, 0], {}, { ...range, candles: known })).book;
+          const step = longerBook(frames, intervals, shown, book);
+          shown = step.book;
+          for (const { candle } of step.changes) made.set(candle.timestamp, candle);
         }
         expect([...made.values()]).toEqual(expected);
-        expect(before.book.entries).toEqual([]);
+        expect(shown.entries).toEqual([]);
       }),
       { numRuns: 10 },
     );

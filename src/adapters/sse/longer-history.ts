@@ -1,8 +1,7 @@
 import type { CheckedHistory, HistoryQuery } from "../../candles/history.js";
-import { longerCandle } from "../../candles/longer-candle.js";
+import { longerCandles } from "../../candles/longer-candle.js";
 import { type Making, mostIn } from "../../candles/making.js";
 import { DEFAULT_SETTLE, MOST_CANDLES } from "../../candles/options.js";
-import { byFrame } from "../../candles/read/longer-book.js";
 import type { Candle, Series, Timeframe } from "../../contract/model.js";
 
 type Read = (query: Series<Timeframe> & HistoryQuery) => Promise<readonly Candle[]>;
@@ -22,22 +21,17 @@ export async function readLonger(
   let to = Math.min(range.to, frames.start(now - DEFAULT_SETTLE));
   if (Number.isFinite(range.from)) {
     if (range.from >= to) return [];
-    return made(await read({ ...common, from: range.from, to })).slice(-count);
+    return longerCandles(frames, await read({ ...common, from: range.from, to })).slice(-count);
   }
   let candles: readonly Candle[] = [];
   for (;;) {
     // The first one may not be whole.
     const wanted = Math.min(MOST_CANDLES, (count - candles.length + 1) * mostIn(frames, intervals));
     const found = await read({ ...common, to, count: wanted });
-    const longer = made(found);
+    const longer = longerCandles(frames, found);
     const isAll = found.length < wanted;
     candles = [...(isAll ? longer : longer.slice(1)), ...candles];
     if (isAll || longer.length < 2 || candles.length >= count) return candles.slice(-count);
     to = candles[0]!.timestamp;
-  }
-
-  function made(found: readonly Candle[]): Candle[] {
-    const parts = found.map((candle) => ({ candle }));
-    return Array.from(byFrame(frames, parts), ([start, inside]) => longerCandle(start, undefined, inside));
   }
 }

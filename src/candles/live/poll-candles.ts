@@ -16,7 +16,7 @@ import {
   pauseFor,
 } from "../read/book.js";
 import { reportDropped } from "../read/dropped.js";
-import { type ChangedBook, type LongerBook, longerBook } from "../read/longer-book.js";
+import { longerBook } from "../read/longer-book.js";
 import { FULL_PAGE, type Page, SeriesPages, type Wanted } from "../read/pages.js";
 import { holdSeries, openStored, type Recorder } from "../read/past.js";
 import { endOfRange, FIRST_STRIDE, isSilent, limitOf, strideAfter, strideOver } from "../read/stride.js";
@@ -59,8 +59,8 @@ class LiveCandles {
   readonly #pages: SeriesPages;
   readonly #recorder: Recorder | undefined;
   #book: CandleBook | undefined;
-  /** What it shows, where that are longer candles. */
-  #longer: LongerBook | undefined;
+  /** The same as it is shown: of longer candles, where these are wanted. */
+  #shown: CandleBook | undefined;
   /** Whether a candle has shown. */
   #hasShown = false;
   /** Where the window began when the series was first asked for, by a clock that is certain. */
@@ -146,7 +146,7 @@ class LiveCandles {
     const present = intervals.end(Math.max(serviceNow(this.#core), book.finalUntil));
     const own = book.anchors === this.#costly ? [] : book.anchors;
     const anchors = withAnchors(own, this.#recorder?.anchors ?? []);
-    const shown = book.entries[0]?.candle.timestamp;
+    const shown = book.entries.find(({ candle }) => candle.timestamp >= from)?.candle.timestamp;
     const common = { from, anchors, shown, searchUntil: present };
     if (intervals.count(from, present) <= FULL_PAGE) {
       const endAt = (now: number) => {
@@ -183,15 +183,15 @@ class LiveCandles {
     page: Page,
     { tell }: AskOptions,
   ): Step<CandleState> {
-    const { frames } = this.#rules;
+    const { frames, intervals } = this.#rules;
     this.#book = book;
     reportDropped(this.#core, this.#series, page, dropped, "poll", tell);
-    if (frames !== undefined && book.finalUntil < before.finalUntil) {
-      // By a clock that was set back a longer candle is not final any more: all that is in it is read again.
-      this.#book = { ...book, finalUntil: frames.start(book.finalUntil) };
-      if (this.#book.finalUntil < book.finalUntil) return { again: 0, observedAt: page.at };
-    }
-    const shown = this.#shown(before, { book, changes });
+    // By a clock that was set back a longer candle may be final no longer, and what is in hand be a part of it.
+    if (frames !== undefined && page.from > book.finalUntil) return { again: 0, observedAt: page.at };
+    const known = this.#shown ?? before;
+    const shown = frames === undefined ? { book, changes } : longerBook(frames, intervals, known, book);
+    this.#shown = shown.book;
+    this.#meter(known, shown.changes, page.at);
     const endsEarly = page.to < settledUntil(this.#rules, page.at);
     const isMore = endsEarly && doubt === undefined && book.finalUntil > before.finalUntil;
     return {
@@ -203,16 +203,6 @@ class LiveCandles {
       error: doubt === "rows" ? notWhole(page) : page.refusal,
       hasCandle: this.#hasShown,
     };
-  }
-
-  /** The book as it is shown, and what has changed in that. */
-  #shown(before: CandleBook, changed: ChangedBook): ChangedBook {
-    const { frames, intervals } = this.#rules;
-    const longer = this.#longer ?? { book: before, changes: [], finals: [] };
-    if (frames !== undefined) this.#longer = longerBook(frames, intervals, longer, changed);
-    const { book, changes } = this.#longer ?? changed;
-    this.#meter(frames === undefined ? before : longer.book, changes, book.observedAt);
-    return { book, changes };
   }
 
   #meter(before: CandleBook, changes: readonly CandleChange[], observedAt: number): void {

@@ -22,6 +22,14 @@ export interface BackwardWalk {
   stride?: Stride;
 }
 
+/** Reads what is past of a series, wherever that comes from. */
+export interface PastReader {
+  /** All of a range, ascending, part by part. */
+  parts(query: ForwardOptions, options: ReadOptions): AsyncGenerator<FinalPart>;
+  /** The newest candles before an instant, in ascending parts. */
+  newest(query: BackwardOptions, options: ReadOptions): Promise<readonly FinalPart[]>;
+}
+
 /**
  * Reads a series back until `count` candles are found, or it begins. The parts ascend, and the first one begins at the
  * first of these candles. Each answer has to show the first candle of the part after it. The silence before the series

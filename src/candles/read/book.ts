@@ -30,7 +30,7 @@ interface BrokenRow {
 
 /** All that is known of a series while it is read, and all that decides about its candles. */
 export interface CandleBook {
-  /** The candles that may still change, ascending. */
+  /** The candles that may still change, ascending, and the final ones of longer candles that were not final before. */
   readonly entries: readonly CandleEntry[];
   /** The newest final candles, ascending. Every answer has to show them: one that lacks any is not whole. */
   readonly anchors: readonly number[];
@@ -206,6 +206,7 @@ export function isCurrent(rules: CandleRules, { coveredUntil, observedAt, silenc
 /** The same book by another clock: what was over by one that ran ahead may be still to come. */
 function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch }: Page): CandleBook {
   const { anchors, coveredFrom } = book;
+  const { frames = rules.intervals } = rules;
   const seenUntil =
     anchors.length === 0
       ? Math.min(coveredFrom, windowStart(rules, at))
@@ -217,10 +218,12 @@ function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch }: Pag
   const coveredUntil = Math.min(book.coveredUntil, Math.max(known, coveredFrom));
   return {
     ...book,
-    entries: book.entries.map(({ candle, status, revision }) => ({ candle, status, revision })),
+    entries: book.entries.flatMap(({ candle, status, revision }) =>
+      status === "final" ? [] : [{ candle, status, revision }],
+    ),
     lacking: NONE_LACKING,
     silence: undefined,
-    finalUntil: Math.min(book.finalUntil, over),
+    finalUntil: Math.min(book.finalUntil, frames.start(over)),
     coveredFrom: Math.min(coveredFrom, coveredUntil),
     coveredUntil,
     observedAt: Number.NEGATIVE_INFINITY,
@@ -349,8 +352,13 @@ class Comparison {
     const { entries, finalUntil } = book;
     const troubled = troubledIntervals(book, page);
     const isBroken = (start: number) => broken.includes(start);
+    const isOver = (entry: CandleEntry | undefined) =>
+      entry !== undefined && entry.candle.timestamp < finalUntil;
     let [entryIndex, candleIndex, troubleIndex] = [0, 0, 0];
     while (candleIndex < candles.length && candles[candleIndex]!.timestamp < finalUntil) candleIndex += 1;
+    const keptFrom = rules.frames?.start(finalUntil) ?? finalUntil;
+    for (; isOver(entries[entryIndex]); entryIndex += 1)
+      if (entries[entryIndex]!.candle.timestamp >= keptFrom) this.entries.push(entries[entryIndex]!);
     for (;;) {
       const candle = candles[candleIndex];
       const entry = entries[entryIndex];
@@ -390,17 +398,11 @@ class Comparison {
   }
 
   #show(candle: Candle, entry: CandleEntry | undefined): void {
-    const status = laterOf(entry?.status, this.#statusNow(candle.timestamp));
-    if (entry === undefined) {
-      this.#tell({ type: "new", candle, status, revision: 0 });
-      this.#keep({ candle, status, revision: 0 });
-    } else if (status === entry.status && isSame(candle, entry.candle)) {
-      this.#keep(entry.missedAt === undefined ? entry : { candle, status, revision: entry.revision });
-    } else {
-      const revision = entry.revision + 1;
-      this.#tell({ type: "updated", candle, previous: entry.candle, status, revision });
-      this.#keep({ candle, status, revision });
-    }
+    const change = changeOf(entry, candle, this.#statusNow(candle.timestamp));
+    if (change !== undefined) this.#tell(change);
+    const { status, revision } = change ?? entry!;
+    const isKept = change === undefined && entry!.missedAt === undefined;
+    this.#keep(isKept ? entry! : { candle, status, revision });
   }
 
   #miss(entry: CandleEntry): void {
@@ -482,8 +484,21 @@ class Comparison {
   }
 
   #keep(entry: CandleEntry): void {
-    if (entry.status !== "final") this.entries.push(entry);
+    if (entry.status !== "final" || this.#rules.frames !== undefined) this.entries.push(entry);
   }
+}
+
+/** What a candle changes as it is shown now: a status that has come stays. */
+export function changeOf(
+  entry: CandleEntry | undefined,
+  candle: Candle,
+  statusNow: CandleStatus,
+): CandleChange | undefined {
+  const status = laterOf(entry?.status, statusNow);
+  if (entry === undefined) return { type: "new", candle, status, revision: 0 };
+  const { candle: previous, revision } = entry;
+  if (status === entry.status && isSame(candle, previous)) return undefined;
+  return { type: "updated", candle, previous, status, revision: revision + 1 };
 }
 
 /** Without the rows of intervals that are final: nothing is asked about these any more. */

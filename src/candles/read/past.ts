@@ -3,18 +3,10 @@ import type { Series, Timeframe, WeekStart } from "../../contract/model.js";
 import type { StoredCandles, StoreRange } from "../../contract/store.js";
 import type { Making } from "../making.js";
 import type { CandleRules } from "../rules.js";
-import { type BackwardOptions, readBackward } from "./backward.js";
-import { type FinalPart, type ForwardOptions, readForward } from "./forward.js";
+import { type PastReader, readBackward } from "./backward.js";
+import { readForward } from "./forward.js";
 import { longerPast } from "./longer-past.js";
 import { type Page, type ReadOptions, SeriesPages } from "./pages.js";
-
-/** Reads what is past of a series, wherever that comes from. */
-export interface PastReader {
-  /** All of a range, ascending, part by part. */
-  parts(query: ForwardOptions, options: ReadOptions): AsyncGenerator<FinalPart>;
-  /** The newest candles before an instant, in ascending parts. */
-  newest(query: BackwardOptions, options: ReadOptions): Promise<readonly FinalPart[]>;
-}
 
 /** Writes what becomes final in a running poll. */
 export interface Recorder {

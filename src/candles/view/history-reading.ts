@@ -13,11 +13,11 @@ import { retryAt } from "../../poll/retry-at.js";
 import { joinTeller } from "../../poll/shared-poll.js";
 import type { Tell } from "../../poll/teller.js";
 import type { CandleWatch } from "../options.js";
-import type { BackwardWalk } from "../read/backward.js";
+import type { BackwardWalk, PastReader } from "../read/backward.js";
 import type { CandleBook } from "../read/book.js";
 import { reportDropped } from "../read/dropped.js";
 import type { FinalPart } from "../read/forward.js";
-import { type PastReader, pastOf, type StoredSeries } from "../read/past.js";
+import { pastOf, type StoredSeries } from "../read/past.js";
 import type { HistoryProgress } from "./history-progress.js";
 import type { ViewStep } from "./view.js";
 
