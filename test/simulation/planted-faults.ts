@@ -11,10 +11,10 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "drops candles that turn up late",
     file: "candles/read/book.ts",
-    find: 'this.#tell({ type: "new", candle, status, revision: 0 });',
+    find: "if (change !== undefined) this.#tell(change);",
     replace:
-      "if (candle.timestamp < this.#known.coveredUntil) return;\n" +
-      '      this.#tell({ type: "new", candle, status, revision: 0 });',
+      'if (change?.type === "new" && candle.timestamp < this.#known.coveredUntil) return;\n' +
+      "    if (change !== undefined) this.#tell(change);",
     seeds: [32, 9],
   },
   {
@@ -27,16 +27,16 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "forgets the revision window",
     file: "candles/rules.ts",
-    find: "Math.min(intervals.shift(intervals.start(instant), -revisionWindow), settled)",
-    replace: "Math.min(intervals.start(instant), settled)",
+    find: "frames.shift(frames.start(instant), -revisionWindow)",
+    replace: "frames.start(instant)",
     seeds: [3, 5],
   },
   {
     name: "sends unchanged candles again",
     file: "candles/read/book.ts",
-    find: "} else if (status === entry.status && isSame(candle, entry.candle)) {",
+    find: "if (status === entry.status && isSame(candle, previous)) return undefined;",
     replace:
-      "} else if (status === entry.status && isSame(candle, entry.candle) && candle.swaps % 3 !== 0) {",
+      "if (status === entry.status && isSame(candle, previous) && candle.swaps % 3 !== 0) return undefined;",
     seeds: [3, 9],
   },
   {
