@@ -1,7 +1,7 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { firstValueFrom, type Subscription } from "rxjs";
+import { first, firstValueFrom, lastValueFrom, type Subscription, toArray } from "rxjs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import {
   type CollectOptions,
@@ -11,7 +11,14 @@ import {
   watchPublishedFeedStatus,
 } from "../../../src/adapters/nats/index.js";
 import { emptyTable, type LeaseTable } from "../../../src/adapters/nats/leases.js";
-import { createClient, emptyReport, type FeedStatus, type FetchLike, HttpError } from "../../../src/index.js";
+import {
+  createClient,
+  emptyReport,
+  type FeedStatus,
+  type FetchLike,
+  fetchCandles,
+  HttpError,
+} from "../../../src/index.js";
 import { createPairService, simulatedMarket } from "../../../src/service/index.js";
 import { seriesOf, WATCH } from "./busy-service.js";
 import { connectTo, hasServer, type NatsServer, startServer, until } from "./servers.js";
@@ -318,6 +325,20 @@ describe.skipIf(!hasServer)("collectors", () => {
       ),
     );
     await until("the same for one who comes later", () => late.length >= 3);
+  });
+
+  it("publish candles that the service lacks as their client makes them", async () => {
+    const series = { ...seriesOf(market.pairs[0]!), timeframe: "2s" } as const;
+    start({}, [{ ...series, ...WATCH, since: { candles: 10 } }]);
+    const final = watchPublishedCandles(connection, series, { name, since: 0 }).pipe(
+      first(({ status }) => status === "final"),
+    );
+    const { candle } = await firstValueFrom(final);
+    const range = { from: candle.timestamp, to: candle.timestamp + 2_000 };
+    expect(await lastValueFrom(fetchCandles(clientOf(), { ...series, ...range }))).toEqual(candle);
+    const parts = fetchCandles(clientOf(), { ...series, timeframe: "1s", ...range }).pipe(toArray());
+    const swaps = (await lastValueFrom(parts)).reduce((sum, part) => sum + part.swaps, 0);
+    expect(candle.swaps).toBe(swaps);
   });
 
   it("tell of a feed that has failed for good, and work on at the others", async () => {
