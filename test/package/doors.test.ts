@@ -63,8 +63,8 @@ describe("a door, as an ES module and as CommonJS, with no optional peers but it
     const programs = ["tradingview"];
     const folder = await compile({ folder: folders.tradingview, programs, resolution: "node16" });
     expect(await said(folder, "tradingview")).toEqual([
-      ["1S", "1M"],
-      ["1S", "1M"],
+      ["1S", "6M"],
+      ["1S", "6M"],
     ]);
   });
 
