@@ -1,5 +1,7 @@
 import type { CandleEvent } from "../candles/event.js";
 import type { CandleState } from "../candles/live/poll-candles.js";
+import { longerCandles } from "../candles/longer-candle.js";
+import { type Making, mostIn } from "../candles/making.js";
 import { checkWatch, DEFAULT_SETTLE, pollPrefixOf, type WatchOptions } from "../candles/options.js";
 import { EARLIEST } from "../candles/read/beginning.js";
 import { holdSeries } from "../candles/read/past.js";
@@ -50,7 +52,7 @@ const MOST_CANDLES = 1_000;
  * questions. A bot and a chart want `watchCandles`.
  *
  * It gives what is known where that is no older than `maxAge`: an answer that was kept, or the candles of a stream that runs on
- * this client, together with those of its store, if they reach back far enough. Else it asks: one request, or a few where the service does
+ * this client, together with those of its store, if they reach back far enough. Else it asks: one request, or a few where they fill more than a page, or the service does
  * not tell of the newest candles first, shows nothing at all, or its clock is not known yet. Who asks the same meanwhile shares that.
  * A failure is told for a second to whoever asks the same. At most 1,000 answers are kept a client. A candle counts as closed a second
  * after its end. One answer is believed as it is: a stream asks twice before it takes a candle for gone.
@@ -98,11 +100,8 @@ export async function latestCandles(
 
 /** What is asked for, checked. */
 interface Wanted {
-  readonly series: Series;
-  /** The same, where the service has such candles. */
-  readonly served: Series<Timeframe> | undefined;
+  readonly making: Making;
   readonly weekStart: WeekStart;
-  readonly intervals: Intervals;
   readonly count: number;
   /** Questions with the same key have the same answer. */
   readonly key: string;
@@ -111,11 +110,10 @@ interface Wanted {
 function checkQuery(query: Series & LatestCandlesQuery): Wanted {
   checkNames(query, QUERY_NAMES);
   const { count: asked, ...options } = query;
-  const { series, weekStart, rules, served: made } = checkWatch(options);
+  const { series, weekStart, rules, served } = checkWatch(options);
   const count = checkNumber("count", asked, { min: 1, max: MOST_CANDLES, integer: true });
   const key = `${pollPrefixOf(series)}${weekStart} ${count}`;
-  const served = made.series === series ? made.series : undefined;
-  return { series, served, weekStart, intervals: rules.intervals, count, key };
+  return { making: { series, rules, served }, weekStart, count, key };
 }
 
 /** The age of what was true at an instant of the service's clock. */
@@ -126,20 +124,22 @@ export function sinceObserved(core: ClientCore, observedAt: number, epoch: numbe
       : Number.POSITIVE_INFINITY;
 }
 
-/** What one request brings; `undefined` where the service does not tell it in one. */
+/** What one request brings, or a few where it takes more than a page; `undefined` where the service does not tell it so. */
 async function newestAnswer(
   core: ClientCore,
-  { served: series, weekStart, intervals, count }: Wanted,
+  { making: { rules, served }, weekStart, count }: Wanted,
   signal: AbortSignal,
 ): Promise<CandlesAnswer | undefined> {
-  if (series === undefined) return undefined;
+  const { series, rules: parts } = served;
   const { leave } = holdSeries(core, series, weekStart);
   try {
-    const newest = await askNewest(core, series, intervals, count, { priority: "refresh", signal });
+    // Of longer candles one more is begun, as the oldest may not be whole.
+    const most = parts.frames === undefined ? count : count * mostIn(parts.frames, parts.intervals) + 1;
+    const newest = await askNewest(core, series, parts.intervals, most, { priority: "refresh", signal });
     if (newest === undefined) return undefined;
     const { observedAt, epoch } = newest;
-    const candles = Object.freeze(newest.candles);
-    const end = settledUntil({ intervals, settle: DEFAULT_SETTLE, revisionWindow: 0 }, observedAt);
+    const candles = Object.freeze(shownOf(parts.frames, newest.candles, most).slice(-count));
+    const end = settledUntil({ ...rules, settle: DEFAULT_SETTLE }, observedAt);
     const closed = candles.filter(({ timestamp }) => timestamp < end).length;
     return { candles, closed, observedAt, age: sinceObserved(core, observedAt, epoch) };
   } finally {
@@ -147,17 +147,23 @@ async function newestAnswer(
   }
 }
 
+/** The candles that are shown of so many at most: longer ones as a whole. */
+function shownOf(frames: Intervals | undefined, found: readonly Candle[], most: number): readonly Candle[] {
+  if (frames === undefined) return found;
+  const longer = longerCandles(frames, found);
+  return found.length < most ? longer : longer.slice(1);
+}
+
 /** What a poll that runs knows, with what is stored before that; `undefined` where it is too old, or too little. */
 async function runningAnswer(
   core: ClientCore,
-  { served: series, weekStart, intervals, count }: Wanted,
+  { making: { series, rules, served }, weekStart, count }: Wanted,
   maxAge: number,
 ): Promise<CandlesAnswer | undefined> {
-  if (series === undefined) return undefined;
   const books = runningStates<CandleState>(core, pollPrefixOf(series)).flatMap(({ state, isLate }) => {
     const { book, endsEarly } = state!;
     // A poll of weeks that begin on another day has other candles.
-    const isOther = intervals.start(book.finalUntil) !== book.finalUntil;
+    const isOther = rules.intervals.start(book.finalUntil) !== book.finalUntil;
     return isLate || endsEarly || isOther || book.epoch === undefined ? [] : [book];
   });
   const book = books.reduce<CandleState["book"] | undefined>(
@@ -169,7 +175,9 @@ async function runningAnswer(
   const age = sinceObserved(core, observedAt, book.epoch!);
   if (age() > maxAge) return undefined;
   const missing = count - entries.length;
-  const before = missing > 0 ? await storedBefore(core, series, weekStart, finalUntil, missing) : [];
+  // A store has what longer candles are made of.
+  if (missing > 0 && series !== served.series) return undefined;
+  const before = missing > 0 ? await storedBefore(core, served.series, weekStart, finalUntil, missing) : [];
   if (before === undefined) return undefined;
   const shown = entries.slice(-count);
   const open = shown.findIndex(({ status }) => status === "open");
@@ -209,7 +217,8 @@ async function streamedAnswer(
   { source, wanted, age, ...options }: Streamed,
   signal: AbortSignal,
 ): Promise<CandlesAnswer> {
-  const { series, weekStart, count } = wanted;
+  const { making, weekStart, count } = wanted;
+  const { series } = making;
   const weeks = series.timeframe.endsWith("w") ? { weekStart } : {};
   const watch: Series & WatchOptions = { ...series, ...weeks, ...options, since: { candles: count } };
   const known = new Map<number, CandleEvent>();

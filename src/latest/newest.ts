@@ -16,7 +16,7 @@ export interface Newest {
 }
 
 /**
- * Asks for the newest `count` candles, at most 1,000, wherever they lie: one request to a service that tells of the newest first.
+ * Asks for the newest `count` candles, wherever they lie: a request a page, of a service that tells of the newest first.
  * `undefined`: it tells of the oldest first, or shows nothing at all, which may hide something.
  */
 export async function askNewest(

@@ -30,11 +30,11 @@ function market(options: Partial<ConstructorParameters<typeof World>[0]> = {}): 
 }
 
 /** The candles that the swaps up to an instant make. */
-function truth({ swaps }: World, now: number): Candle[] {
+function truth({ swaps }: World, now: number, length = MINUTE): Candle[] {
   const candles = new Map<number, Candle>();
   for (const { timestamp, usdAmount: price } of swaps) {
     if (timestamp > now) continue;
-    const start = Math.floor(timestamp / MINUTE) * MINUTE;
+    const start = Math.floor(timestamp / length) * length;
     const { open = price, volume = 0, swaps: n = 0, high = price, low = price } = candles.get(start) ?? {};
     candles.set(start, {
       timestamp: start,
@@ -71,6 +71,25 @@ describe("latestCandles", () => {
       expect(age).toBeLessThan(1_000);
       expect(world.asked).toHaveLength(1);
       expect(world.clock.pending).toBe(0);
+    },
+  );
+
+  it.each([
+    ["3min", 3, 1],
+    ["3min", 3, 50],
+    ["15min", 15, 20],
+    ["15min", 15, 1_000],
+    ["2h", 120, 3],
+    ["2h", 120, 4],
+  ] as const)(
+    "gives longer candles, too, for one request: %s, of %i minutes, %i",
+    async (timeframe, minutes, count) => {
+      const world = market();
+      const query = { ...MINUTES, timeframe, count };
+      const { candles, closed } = await settled(world, latestCandles(world.client, query));
+      expect(candles).toEqual(truth(world, START + 20, minutes * MINUTE).slice(-count));
+      expect(closed).toBe(candles.length - 1);
+      expect(world.asked).toHaveLength(1);
     },
   );
 
@@ -148,16 +167,17 @@ describe("latestCandles", () => {
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 90 * MINUTE }), { maxLength: 60 }),
         fc.integer({ min: 1, max: 40 }),
-        async (times, count) => {
+        fc.constantFrom(["1min", 1] as const, ["3min", 3] as const, ["45min", 45] as const),
+        async (times, count, [timeframe, minutes]) => {
           const world = new World({ start: START, createdAt: BORN, hasDate: true });
           for (const [index, time] of [...times].sort((a, b) => a - b).entries())
             world.swap(START - 90 * MINUTE + time, index + 1);
           const { candles } = await settled(
             world,
-            latestCandles(world.client, { ...MINUTES, count }),
+            latestCandles(world.client, { ...MINUTES, timeframe, count }),
             60_000,
           );
-          expect(candles).toEqual(truth(world, world.clock.now()).slice(-count));
+          expect(candles).toEqual(truth(world, world.clock.now(), minutes * MINUTE).slice(-count));
         },
       ),
       { numRuns: 40 },

@@ -1,10 +1,10 @@
 import { defer, mergeMap, type OperatorFunction } from "rxjs";
-import { applyCandleEvent, type CandleEvent } from "../../candles/event.js";
+import { type CandleEvent, frozenEvent } from "../../candles/event.js";
 import { mostIn } from "../../candles/making.js";
 import { type CandleWatch, MOST_CANDLES, type WatchOptions } from "../../candles/options.js";
 import { ceilingOf } from "../../candles/read/longer-book.js";
 import { MOST_WINDOW } from "../../candles/rules.js";
-import type { Candle, Series, Timeframe } from "../../contract/model.js";
+import type { Series, Timeframe } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { Resampler } from "../../operators/resampler.js";
 import { SeriesStates } from "../../operators/series-states.js";
@@ -57,8 +57,8 @@ class MadeEvents {
   readonly #watch: CandleWatch;
   readonly #states: SeriesStates<Resampler>;
   #resampler: Resampler | undefined;
-  /** What has come of a history that is counted: until all of it is there, nobody knows where it begins. */
-  #held: CandleEvent[] | undefined;
+  /** What has come until it is live, the last event of each candle: a part of one is none, and a count needs all. */
+  #held: Map<number, CandleEvent> | undefined = new Map();
   /** Nothing older is shown. */
   #start = Number.NEGATIVE_INFINITY;
   /** The service's clock when the newest event was true. */
@@ -66,7 +66,6 @@ class MadeEvents {
 
   constructor(watch: CandleWatch) {
     this.#watch = watch;
-    this.#held = typeof watch.since === "number" ? undefined : [];
     this.#states = new SeriesStates(() => new Resampler(watch.series.timeframe, watch.weekStart));
   }
 
@@ -82,31 +81,36 @@ class MadeEvents {
     if (state === "starting" || coveredUntil === undefined) return [];
     const events = this.#shown(this.#resampler?.cover(coveredUntil) ?? []);
     if (this.#held === undefined) return events;
-    const held = this.#held;
+    const held = [...this.#held.values()].sort((a, b) => a.candle.timestamp - b.candle.timestamp);
     this.#held = undefined;
     this.#start = this.#firstOf(held, Math.max(this.#observedAt, coveredUntil));
-    return this.#shown(held);
+    return this.#shown(held.map(asNew));
   }
 
   #shown(events: readonly CandleEvent[]): readonly CandleEvent[] {
     if (this.#held === undefined) return events.filter(({ candle }) => candle.timestamp >= this.#start);
-    this.#held.push(...events);
+    for (const event of events) {
+      if (event.type === "removed") this.#held.delete(event.candle.timestamp);
+      else this.#held.set(event.candle.timestamp, event);
+    }
     return [];
   }
 
   /** Where it begins, as `watchCandles` has it. */
-  #firstOf(events: readonly CandleEvent[], now: number): number {
+  #firstOf(held: readonly CandleEvent[], now: number): number {
     const { since, fillGaps, rules } = this.#watch;
+    if (typeof since === "number") return since;
     const running = rules.intervals.start(now);
-    if (typeof since !== "object") return running;
-    const candles = new Map<number, Candle>();
-    for (const event of events) applyCandleEvent(candles, event);
-    const counted = [...candles.values()].filter(
-      ({ timestamp, swaps }) => timestamp < running && (swaps > 0 || !fillGaps),
+    if (since === undefined) return running;
+    const counted = held.filter(
+      ({ candle: { timestamp, swaps } }) => timestamp < running && (swaps > 0 || !fillGaps),
     );
-    const starts = counted.map(({ timestamp }) => timestamp).sort((a, b) => a - b);
-    return starts.at(-since.candles) ?? Number.NEGATIVE_INFINITY;
+    return counted.at(-since.candles)?.candle.timestamp ?? Number.NEGATIVE_INFINITY;
   }
+}
+
+function asNew({ candle, status, revision, live, lateBy, observedAt, series }: CandleEvent): CandleEvent {
+  return frozenEvent("new", candle, status, revision, live, lateBy, observedAt, series);
 }
 
 /** The status of longer candles: covered are whole ones only. */

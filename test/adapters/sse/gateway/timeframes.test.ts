@@ -62,6 +62,20 @@ describe("any timeframe at a gateway", () => {
     expect(stage.addresses.every((address) => address.includes("timeframe=1min"))).toBe(true);
   });
 
+  it.each<WatchOptions>([{ since: { candles: 7 } }, { since: START - 61 * MINUTE }, {}])(
+    "comes at first as one event a candle, as it stands: %j",
+    async (options) => {
+      const stage = allowed();
+      const far = listen(sourceOf(stage), "3min", options);
+      const near = listen(clientSource(stage.world.client), "3min", options);
+      await until(stage, () => far.events.length > 0 && near.events.length > 0);
+      expect(far.events.length).toBeGreaterThan(options.since === undefined ? 0 : 7);
+      expect(far.events.every(({ type }) => type === "new")).toBe(true);
+      expect(far.events.slice(0, -1).every(({ status }) => status !== "open")).toBe(true);
+      expect([...far.candles.values()].slice(0, -1)).toEqual([...near.candles.values()].slice(0, -1));
+    },
+  );
+
   it("needs one channel for all that is made of a series", async () => {
     const stage = new Stage();
     const all = (["2min", "3min", "4min", "8min"] as const).map((one) => listen(sourceOf(stage), one));
