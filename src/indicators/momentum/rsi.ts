@@ -15,7 +15,8 @@ import type { SourceOptions } from "../source.js";
  *
  * From 0 to 100, without a unit; `undefined` for the first `n` candles; 50 while the price has not moved yet (TA-Lib
  * gives 0, and treats averages below 1e-14 as 0). An unchanged price leaves the value unchanged to the last bit, so
- * rounding alone causes no crossing. Defaults: `n` 14, `source` the close. Throws an `InvalidInputError` unless `n` is
+ * rounding alone causes no crossing. Old candles fade but never drop out: feed it about `8 · n` candles before you rely on a
+ * value. Defaults: `n` 14, `source` the close. Throws an `InvalidInputError` unless `n` is
  * a whole number from 1 to 100,000 and the source is valid.
  *
  * ```ts
