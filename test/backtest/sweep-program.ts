@@ -9,8 +9,8 @@ export interface SweepProgram {
   readonly parameters: readonly Parameters[];
   readonly workers: number;
   readonly candles: number;
-  /** The module, from this one. */
-  readonly module?: string;
+  /** The module of the strategies, from this one. */
+  readonly module: string;
   /** Whether the sweep is aborted once the first one is done. */
   readonly isAborted?: boolean;
 }
@@ -39,7 +39,7 @@ const chainOf = (error: unknown): string[] =>
 
 const told = await sweep<Parameters>({
   feeds: [{ series, candles: marketOf(5, candles) }],
-  strategy: new URL(module ?? "./swept-strategy.ts", import.meta.url),
+  strategy: new URL(module, import.meta.url),
   parameters: parameters.map((each) => ({ ...each, ...(each.trouble !== undefined && { gate }) })),
   workers,
   signal: controller.signal,

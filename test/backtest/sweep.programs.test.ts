@@ -1,9 +1,13 @@
 import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { promisify } from "node:util";
+import { build } from "esbuild";
 import { InvalidInputError, PairstreamError, type Series } from "pairstream";
 import { backtest, SweepError, type SweepOptions, type SweepResult, sweep } from "pairstream/backtest";
 import { map, tap } from "rxjs";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { root } from "../documents/blocks.js";
 import { marketOf } from "../indicators/random-candles.js";
 import { MINUTE, series } from "./bars.js";
 import type { SweepProgram } from "./sweep-program.js";
@@ -230,15 +234,44 @@ interface Told {
   readonly left: readonly string[];
 }
 
-/** In a process of its own, where TypeScript is run in workers, too. */
-async function program(given: Partial<SweepProgram>): Promise<Told> {
-  const whole: SweepProgram = { parameters: LIST, workers: 2, candles: 600, ...given };
-  const args = ["--import", "./bench/transpile.js", "test/backtest/sweep-program.ts", JSON.stringify(whole)];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1e8 });
-  return JSON.parse(stdout) as Told;
-}
-
 describe("a sweep in workers", () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    // Below node_modules, where the packages that a bundle imports are found.
+    const cache = join(root, "node_modules/.cache");
+    await mkdir(cache, { recursive: true });
+    folder = await mkdtemp(join(cache, "pairstream-sweep-"));
+    // Each thread loads a few files, and not all of the sources.
+    await build({
+      absWorkingDir: root,
+      entryPoints: [
+        "src/backtest/sweep-worker.ts",
+        ...["bars", "sweep-program", "swept-strategy"].map((name) => `test/backtest/${name}.ts`),
+      ],
+      entryNames: "[name]",
+      outdir: folder,
+      outExtension: { ".js": ".mjs" },
+      bundle: true,
+      splitting: true,
+      packages: "external",
+      platform: "node",
+      format: "esm",
+      target: "node20",
+      logLevel: "error",
+    });
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  /** In a process of its own. */
+  async function program(given: Partial<SweepProgram>): Promise<Told> {
+    const usual = { parameters: LIST, workers: 2, candles: 600, module: "./swept-strategy.mjs" };
+    const whole: SweepProgram = { ...usual, ...given };
+    const args = [join(folder, "sweep-program.mjs"), JSON.stringify(whole)];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 1e8 });
+    return JSON.parse(stdout) as Told;
+  }
+
   it("gives what one in this thread gives, whatever their number", async () => {
     const here = JSON.parse(JSON.stringify(await swept())) as object;
     for (const workers of [1, 3]) {
@@ -310,7 +343,7 @@ describe("a sweep in workers", () => {
     expect(left).toEqual([]);
   });
 
-  it.each(["./no-such-module.ts", "./bars.ts"])("says that a module cannot be used: %s", async (module) => {
+  it.each(["./no-such-module.mjs", "./bars.mjs"])("says that a module cannot be used: %s", async (module) => {
     const { told, left } = await program({ module });
     expect(told.errors[0]).toMatch(/^InvalidInputError: strategy \(file:.*\) cannot be used/);
     expect(told.errors).toHaveLength(2);

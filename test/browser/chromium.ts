@@ -18,11 +18,27 @@ export function findChromium(environment: NodeJS.ProcessEnv = process.env): stri
   return places.find((place) => existsSync(place));
 }
 
+/** What a window has beside its page, which costs more than most pages: the pages of its address bar. */
+const ADDRESS_BAR = ["WebUIOmniboxPopup", "WebUIOmniboxAimPopup"];
+/** What Playwright leaves out that tells in a page. Of several such lists a browser takes the last. */
+const OF_PLAYWRIGHT = [
+  "AvoidCorsURLLoaderRestartOnRedirect",
+  "AvoidUnnecessaryBeforeUnloadCheckSync",
+  "DestroyProfileOnBrowserClose",
+  "HttpsFirstBalancedModeAutoEnable",
+  "HttpsUpgrades",
+  "LensOverlay",
+  "MediaRouter",
+  "PaintHolding",
+  "ThirdPartyStoragePartitioning",
+];
+
 const ARGUMENTS = [
   // Chromium refuses to run in its sandbox as root.
   ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
   "--disable-background-networking",
   "--disable-component-update",
+  `--disable-features=${[...ADDRESS_BAR, ...OF_PLAYWRIGHT].join(",")}`,
   "--disable-domain-reliability",
   "--disable-sync",
   "--no-pings",

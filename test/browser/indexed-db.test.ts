@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { CandleStore } from "pairstream/store";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { describeStore } from "../adapters/store/conformance.js";
 import { candleAt, keyOf, MINUTE } from "../adapters/store/conformance-data.js";
@@ -23,6 +23,8 @@ declare const stores: typeof import("pairstream/store");
 describe.skipIf(executablePath === undefined && !isRequired)("in a real browser", () => {
   let browser: Browser;
   let door: string;
+  /** Of all stores but one: each has a name of its own. */
+  let page: Page;
   let count = 0;
 
   beforeAll(async () => {
@@ -37,12 +39,12 @@ describe.skipIf(executablePath === undefined && !isRequired)("in a real browser"
     });
     door = outputFiles[0]!.text;
     browser = await connectToChromium();
+    page = await openPage(await browser.newContext());
   });
   afterAll(() => browser?.close());
 
-  async function openPage(): Promise<Page> {
-    const page = await browser.newPage();
-    onTestFinished(() => page.close());
+  async function openPage(context: BrowserContext): Promise<Page> {
+    const page = await context.newPage();
     await page.route("**", (route) => route.fulfill({ contentType: "text/html", body: "<p>A page" }));
     await page.goto(ORIGIN);
     await page.addScriptTag({ content: door });
@@ -72,20 +74,13 @@ describe.skipIf(executablePath === undefined && !isRequired)("in a real browser"
   }
 
   // Every call of the property goes to the browser and back.
-  describeStore("indexedDbStore", async () => storeIn(await openPage(), `store-${++count}`), 15);
+  describeStore("indexedDbStore", () => storeIn(page, `store-${++count}`), 15);
 
   it("is there for the next page of its origin, and for another one at the same time", async () => {
     const name = `store-${++count}`;
     const context = await browser.newContext();
     onTestFinished(() => context.close());
-    const pages: Page[] = [];
-    for (let at = 0; at < 2; at++) {
-      const page = await context.newPage();
-      await page.route("**", (route) => route.fulfill({ contentType: "text/html", body: "<p>A page" }));
-      await page.goto(ORIGIN);
-      await page.addScriptTag({ content: door });
-      pages.push(page);
-    }
+    const pages = [await openPage(context), await openPage(context)];
     const [one, other] = await Promise.all(pages.map((page) => storeIn(page, name)));
     const known = { from: 0, to: 2 * MINUTE, candles: [candleAt(1)] };
     await one!.write(keyOf("pair"), known);
@@ -94,7 +89,6 @@ describe.skipIf(executablePath === undefined && !isRequired)("in a real browser"
   });
 
   it("leaves all as it was where a part of a write fails", async () => {
-    const page = await openPage();
     const name = `store-${++count}`;
     const store = await storeIn(page, name);
     const key = keyOf("pair");
@@ -132,7 +126,6 @@ describe.skipIf(executablePath === undefined && !isRequired)("in a real browser"
   });
 
   it("rejects where a later version has made the database", async () => {
-    const page = await openPage();
     const name = `store-${++count}`;
     await page.evaluate(
       (name) =>

@@ -68,7 +68,7 @@ describeCharts("a chart in a real browser", (openTab) => {
     { how: "their error", end: "error", bars: 300 },
     { how: "a second of silence", end: undefined, bars: 300 },
   ] as const)("draws a history that comes in parts once, after $how", async ({ end, bars }) => {
-    const { tab } = await openTab();
+    const { tab } = await openTab({ isOwn: true });
     await inParts(tab, 3, 900);
     await tab.clock.runFor(900);
     // What the series held before has gone.
@@ -88,7 +88,7 @@ describeCharts("a chart in a real browser", (openTab) => {
   });
 
   it("draws what there is of a long history every five seconds", async () => {
-    const { tab } = await openTab();
+    const { tab } = await openTab({ isOwn: true });
     await inParts(tab, 13, 900);
     const [candles, volume, line] = await tab.evaluate(() => drawn.calls);
     expect(candles).toEqual(["setData 0", "setData 600", "setData 1200"]);

@@ -19,18 +19,29 @@ startPage(clientSource(createClient({ ...clientOptions, scheduler: clock })), {
 
 declare global {
   interface Window {
-    /** Lets so many ms pass, and gives how many frames the browser has shown meanwhile. */
+    /** Lets so many ms pass, and gives the most drawings that a frame of the browser had meanwhile. */
     pass(ms: number): Promise<number>;
   }
 }
 
-const STEP = 20_000;
+/** Of six polls, for which one drawing is enough, as each takes long. */
+const STEP = 60_000;
 window.pass = async (ms) => {
-  let frames = 0;
+  let most = 0;
+  let isOver = false;
+  let before: number | undefined;
+  // It is asked for in the frame before, so ahead of what draws in its own.
+  const look = () => {
+    const { frames } = window.__pairstream;
+    most = Math.max(most, frames - (before ?? frames));
+    before = frames;
+    if (!isOver) requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
   for (let left = ms; left > 0; left -= STEP) {
     await clock.advanceBy(Math.min(STEP, left));
     await new Promise(requestAnimationFrame);
-    frames += 1;
   }
-  return frames;
+  isOver = true;
+  return most;
 };

@@ -210,11 +210,17 @@ describe("--strategy", () => {
   });
 
   it("takes parameters, and names those that there are", async () => {
-    const [usual, other] = await Promise.all([[], ["--set", "fast=5", "stop=0"]].map((set) => json(set)));
+    const range = ["--to", "2025-02-01"];
+    const [usual, other] = await Promise.all(
+      [[], ["--set", "fast=5", "stop=0"]].map((set) => json([...range, ...set])),
+    );
     expect(other!.statistics.totalReturn).not.toBe(usual!.statistics.totalReturn);
     await expectRefusal(run(EXAMPLE, ["--set", "quick=1"]), /allowed: one of fast, slow, size, stop/);
     await expectRefusal(run(EXAMPLE, ["--set", "fast"]), /error: .*number/);
-    await expectRefusal(run(EXAMPLE, ["--set", "fast=0"]), /^error: n is 0; allowed: a whole number/);
+    await expectRefusal(
+      run(EXAMPLE, [...range, "--set", "fast=0"]),
+      /^error: n is 0; allowed: a whole number/,
+    );
   });
 
   it("runs the same one live, on paper, and tells orders and fills, in words or as JSON", async () => {
@@ -270,7 +276,10 @@ describe("options that cannot be taken", () => {
   });
 
   it("end with exit code 2 and one line", async () => {
-    await expectRefusal(run(EXAMPLE, ["--fee", "100"]), /fees.*allowed: a number from 0 to below 1/);
+    await expectRefusal(
+      run(EXAMPLE, ["--to", "2025-01-03", "--fee", "100"]),
+      /fees.*allowed: a number from 0 to below 1/,
+    );
   });
 
   it.each([

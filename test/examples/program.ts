@@ -23,13 +23,17 @@ const DEADLINE = 20_000;
 const YOUNG_DRIVER = /^\(node:\d+\) ExperimentalWarning: SQLite .*\n\(Use `node.*\n/m;
 const running = new Set<ChildProcess>();
 
+/** With these an example loads TypeScript, as its script can. */
+const LOADING = ["--strategy", "--sweep"];
+
 /** Runs an example, bundled where that is the same. */
 export function run(
   example: string,
   args: readonly string[] = [],
   environment: NodeJS.ProcessEnv = {},
 ): Program {
-  const bundle = inject("bundles")[example];
+  const isLoading = args.some((arg) => LOADING.includes(arg));
+  const bundle = isLoading ? undefined : inject("bundles")[example];
   return start(bundle === undefined ? commandOf(example) : [bundle], args, environment);
 }
 
