@@ -64,7 +64,8 @@ export class Beginning {
 
   /** The start of the interval before which there is nothing, or nothing that shows. */
   get start(): number | undefined {
-    return this.#opening ?? this.createdIn;
+    const { createdIn } = this;
+    return createdIn === undefined ? this.#opening : Math.max(this.#opening ?? createdIn, createdIn);
   }
 
   /** Whether a range that starts there hides nothing. */
@@ -79,9 +80,10 @@ export class Beginning {
     if (start <= this.#hidden) this.#hidden = Number.NEGATIVE_INFINITY;
   }
 
-  /** Takes note that a range from `start` on has come back empty although rows follow. */
+  /** Takes note that a range from `start` on has come back empty although rows follow: what had answered there may be another's. */
   noteHidden(start: number): void {
     this.#hidden = Math.max(this.#hidden, start);
+    if (start >= this.#answered) this.#answered = Number.POSITIVE_INFINITY;
   }
 
   /** Whether a range from `start` on would come back empty, as far as that is known. */
@@ -101,18 +103,25 @@ export class Beginning {
    */
   async seek({ start, end, at, isSilent, known }: Sought, options: ReadOptions): Promise<void> {
     await this.learnCreation(at, options);
-    if (!isSilent && (await this.#answers(start, end, options))) return;
     const { createdIn } = this;
-    if (createdIn === undefined) {
-      await this.#find(start, end, known, options);
-      return;
-    }
     const answers = async (from: number) =>
       from >= start && from < end && (await this.#answers(from, end, options));
-    const next = this.#intervals.end(createdIn);
-    if (await answers(createdIn)) this.#open(createdIn);
-    // A service may go by the very instant of the creation. That its interval is hidden counts once it has been so twice.
-    else if ((await answers(next)) && !(await answers(createdIn))) this.#open(next);
+    if (createdIn === undefined) {
+      if (isSilent || !(await answers(start))) await this.#find(start, end, known, options);
+      return;
+    }
+    // Where bounds are exclusive, only a range that begins before the first candle shows it. A service may go by the very
+    // instant of the creation, too.
+    let hidden: number | undefined;
+    for (const from of [this.#intervals.shift(createdIn, -1), createdIn, this.#intervals.end(createdIn)]) {
+      const hasAsked = isSilent && from === start;
+      if (!hasAsked && (await answers(from))) {
+        // That a start is hidden counts once it has been so twice.
+        if (hidden === undefined || !(await answers(hidden))) this.#open(from);
+        return;
+      }
+      if (from >= start) hidden = from;
+    }
   }
 
   #open(start: number): void {

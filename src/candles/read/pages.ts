@@ -184,7 +184,8 @@ export class SeriesPages {
       isUnfinished = true;
       refusal ??= error;
     }
-    if (candles.size === 0 && wanted.shown !== undefined) this.beginning.noteHidden(start);
+    const isEmpty = candles.size === 0 && broken.size === 0 && !hasUnplaced;
+    if (isEmpty && (wanted.shown ?? anchors[0]) !== undefined) this.beginning.noteHidden(start);
     const shown = [...candles.values()].sort((a, b) => a.timestamp - b.timestamp);
     const isThere = (timestamp: number) => candles.has(timestamp) || broken.has(timestamp);
     const isIn = (timestamp: number) => timestamp >= from && timestamp < to;
@@ -201,7 +202,7 @@ export class SeriesPages {
       isUnfinished,
       isAscending: isAscending && candles.size > 1,
       refusal,
-      isEmpty: candles.size === 0 && broken.size === 0 && !hasUnplaced,
+      isEmpty,
       mayHide: !this.beginning.isReached(start),
       bornAt: this.beginning.start,
     };

@@ -98,6 +98,15 @@ describe("a range that starts before the pair's creation", () => {
     expect(dropped).toEqual([minute(5_000)]);
   });
 
+  it.each(bounds)("costs no candle though two answers are empty for no reason: %o", async (bound) => {
+    const created = minute(5_000) + 20_000;
+    for (let at = 1; at < 8; at += 1) {
+      const habits = { times, createdAt: created, ...bound, whims: new Set([0, at]) };
+      const { got } = await partsOf(habits, minute(0), minute(5_010));
+      expect(got).toEqual(run(5_000, 10));
+    }
+  });
+
   it("is not cut short for good by answers that were empty for no reason", async () => {
     const habits: Habits = { times, strictBefore: createdAt, series: { network: "devnet" } };
     for (const spell of [1]) {
