@@ -75,6 +75,9 @@ export function wasAnswered(
     );
   }
   const absent = about.filter((look) => asksFor(look, timestamp, intervals) && !look.rows.has(timestamp));
+  // By machines whose clocks differ a copy may seem to be that much younger where its cache hides how old it is.
+  const seemsMadeAt = ({ answeredAt, old, hidesAge }: Look) =>
+    answeredAt + (hidesAge ? Math.min(old, tolerance) : 0);
   let wasShown = false;
   let doubtful: Look | undefined;
   for (const look of about) {
@@ -88,7 +91,7 @@ export function wasAnswered(
     // What a fault has taken out of the middle of an answer cannot be told from a silence by one who has never seen it.
     const isInMiddle = [...look.rows.keys()].some((other) => other < timestamp);
     if (isInMiddle && !wasShown) return true;
-    if (doubtful !== undefined && look.answeredAt - doubtful.answeredAt >= APART) return true;
+    if (doubtful !== undefined && seemsMadeAt(look) - doubtful.answeredAt >= APART) return true;
     doubtful ??= look;
   }
   return false;
