@@ -106,6 +106,16 @@ describe("watchCandles with a store", () => {
     expect(first.events.length).toBeGreaterThan(400);
   });
 
+  it.each([0, 1, 2])(
+    "leaves no hole between its history and what becomes final, with a revision window of %d",
+    async (revisionWindow) => {
+      const store = memoryStore();
+      await watched(begin(store, START), { since: START - HOUR, revisionWindow }, 20 * MINUTE);
+      const { covered } = await store.read(KEY_OF_MINUTES, ALL);
+      expect(covered).toEqual([{ from: at("11:00:00"), to: at("12:18:00") }]);
+    },
+  );
+
   it("reads one row, and asks once, where it wants no history and nothing is missing", async () => {
     const kept = memoryStore();
     await watched(begin(kept, START), {}, 20 * MINUTE);
