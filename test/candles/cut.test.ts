@@ -9,7 +9,7 @@ import {
   watchFeedStatus,
 } from "../../src/index.js";
 import { type FaultKind, type ServiceQuirks, withFaults } from "../../src/service/index.js";
-import { type Asked, at, MINUTES, World } from "../world.js";
+import { type Asked, at, MINUTES, time, World, withRows } from "../world.js";
 import { standing } from "./minute-candles.js";
 
 const MINUTE = 60_000;
@@ -184,5 +184,24 @@ describe.each([1, 5])("480 candles, one every %i min, by watchCandles", (step) =
         expect(traded(standing(events)), call).toEqual(all);
       }
     }
+  });
+});
+
+describe("a history of so many candles that is asked for while every answer is empty", () => {
+  it("comes once the service shows again what the stream has seen", async () => {
+    const world = new World({ start: at("12:00:10"), createdAt: at("11:55:00"), hasDate: true });
+    world.swap(at("11:58:30"), 1);
+    const shown: number[] = [];
+    watchCandles(world.client, MINUTES).subscribe();
+    await world.clock.advanceTo(at("12:06:30"));
+    world.interfere = ({ url }, answer) =>
+      url.pathname.endsWith("/ohlcv") && world.clock.now() < at("12:08:00")
+        ? withRows(answer, () => [])
+        : undefined;
+    watchCandles(world.client, { ...MINUTES, since: { candles: 2 } }).subscribe(({ candle }) =>
+      shown.push(candle.timestamp),
+    );
+    await world.clock.advanceTo(at("12:12:30"));
+    expect(shown.map(time)).toEqual(["11:58:00"]);
   });
 });

@@ -13,6 +13,8 @@ export interface BackwardOptions extends Pick<ForwardOptions, "skipsRows" | "onD
   readonly count: number;
   /** The end of the newest of them, asked anew until one is found, as the first answer may tell the time. */
   readonly until: () => number;
+  /** A candle before that which has been shown before: the first answer has to show it as well. */
+  readonly known?: number | undefined;
   /** What a walk has found that has failed; this one goes on from there. */
   readonly walk: BackwardWalk;
 }
@@ -32,7 +34,7 @@ export async function readBackward(
   core: ClientCore,
   pages: SeriesPages,
   rules: CandleRules,
-  { count, until, walk, skipsRows, onDropped, onGone }: BackwardOptions,
+  { count, until, known: shown, walk, skipsRows, onDropped, onGone }: BackwardOptions,
   options: ReadOptions,
 ): Promise<readonly FinalPart[]> {
   const { intervals } = rules;
@@ -41,9 +43,10 @@ export async function readBackward(
   const pause = (ms: number) => sleepUntil(scheduler, scheduler.now() + ms, options.signal);
   const earliest = () => Math.max(intervals.start(EARLIEST), intervals.start(pages.beginning.start ?? 0));
   const endOf = () => parts[0]?.from ?? until();
+  let known = shown;
   const anchorsOf = () => {
-    const first = parts[0]?.candles[0];
-    return first === undefined ? [] : [first.timestamp];
+    const first = parts.length === 0 ? known : parts[0]!.candles[0]?.timestamp;
+    return first === undefined ? [] : [first];
   };
   let book = emptyBook(endOf(), anchorsOf());
   /** When an answer was made that shows nothing from the earliest start on. */
@@ -87,7 +90,8 @@ export async function readBackward(
       const isGone = book.anchors.length === 0 && anchors.length > 0;
       if (isGone) {
         onGone?.(anchors);
-        parts.splice(0, 1, ...withoutFirst(parts[0]!));
+        known = undefined;
+        parts.splice(0, 1, ...parts.slice(0, 1).flatMap(withoutFirst));
         book = emptyBook(endOf(), anchorsOf());
       }
       asks = isGone ? 0 : asks + 1;

@@ -80,10 +80,10 @@ export class Beginning {
     if (start <= this.#hidden) this.#hidden = Number.NEGATIVE_INFINITY;
   }
 
-  /** Takes note that a range from `start` on has come back empty although rows follow: what had answered there may be another's. */
+  /** Takes note that a range from `start` on has come back empty although rows follow: after two of them nothing answers there. */
   noteHidden(start: number): void {
+    if (start >= this.#answered && start <= this.#hidden) this.#answered = Number.POSITIVE_INFINITY;
     this.#hidden = Math.max(this.#hidden, start);
-    if (start >= this.#answered) this.#answered = Number.POSITIVE_INFINITY;
   }
 
   /** Whether a range from `start` on would come back empty, as far as that is known. */
@@ -163,13 +163,16 @@ export class Beginning {
   async #find(from: number, end: number, known: number | undefined, options: ReadOptions): Promise<void> {
     const { shift, count } = this.#intervals;
     let answered = this.#answered < end ? this.#answered : Number.POSITIVE_INFINITY;
-    if (known !== undefined) {
-      // A service that does not even show what it has shown before hides nothing: it shows nothing at all.
-      const shown = shift(known, -1);
-      if (!(await this.#answers(shown, end, options))) return;
-      answered = Math.min(answered, shown);
-    }
     let hidden = Math.max(from, this.#hidden);
+    if (known !== undefined) {
+      const before = shift(known, -1);
+      if (await this.#answers(before, end, options)) answered = Math.min(answered, before);
+      // Of the first candle that shows only the start itself answers.
+      else if (await this.#answers(known, end, options))
+        [hidden, answered] = [before, Math.min(answered, known)];
+      // A service that does not even show what it has shown before hides nothing: it shows nothing at all.
+      else return;
+    }
     for (let back = 2; ; back *= STRIDE) {
       const start = shift(end, -back);
       if (start <= hidden) break;

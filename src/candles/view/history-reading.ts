@@ -17,6 +17,7 @@ import type { BackwardWalk } from "../read/backward.js";
 import type { CandleBook } from "../read/book.js";
 import { reportDropped } from "../read/dropped.js";
 import type { FinalPart } from "../read/forward.js";
+import { FULL_PAGE } from "../read/pages.js";
 import { type PastReader, pastOf, type StoredSeries } from "../read/past.js";
 import type { HistoryProgress } from "./history-progress.js";
 import type { ViewStep } from "./view.js";
@@ -31,8 +32,9 @@ export class HistoryReading {
   readonly start: number;
   /** How many candles before the book are wanted; 0 where they are wanted from `start` on. */
   readonly #count: number;
-  /** Where the book takes over. */
+  /** Where the book takes over, and its newest final candle. */
   #until: number;
+  #known: number | undefined;
 
   /** `running`: the interval in which the subscriber came. */
   constructor(
@@ -57,6 +59,7 @@ export class HistoryReading {
         : inBook[inBook.length - since.candles]!.candle.timestamp;
     const isInBook = since === undefined || (isCounted && this.#count === 0);
     this.#until = isInBook ? this.start : book.finalUntil;
+    this.#known = book.anchors.at(-1);
   }
 
   /** Whether there is anything to read before the book. */
@@ -64,9 +67,17 @@ export class HistoryReading {
     return this.start < this.#until;
   }
 
+  /** The newest final candle, where a page before the book reaches it. */
+  get #shown(): number | undefined {
+    const known = this.#known;
+    if (known === undefined || known >= this.#until) return undefined;
+    return this.#watch.rules.intervals.count(known, this.#until) <= FULL_PAGE ? known : undefined;
+  }
+
   /** Takes note of a later book: where that has been set back, it takes over sooner. */
-  follow({ finalUntil }: CandleBook): void {
+  follow({ finalUntil, anchors }: CandleBook): void {
     this.#until = Math.min(this.#until, finalUntil);
+    this.#known = anchors.at(-1);
   }
 
   /** The history in steps; once all of it has been delivered, tells how far back that reaches. */
@@ -140,7 +151,7 @@ export class HistoryReading {
         reportDropped(this.#core, series, page, rows, "history", tell),
     };
     if (this.#count > 0 && reached === undefined) {
-      const query = { ...common, count: this.#count, until: () => this.#until, walk };
+      const query = { ...common, count: this.#count, until: () => this.#until, known: this.#shown, walk };
       yield* await this.#past.newest(query, options);
       return;
     }
