@@ -5,9 +5,10 @@ import {
   type BrokerOptions,
   backtest as run,
   type Strategy,
+  type StrategyAccount,
   sweep,
 } from "pairstream/backtest";
-import { ignoreElements } from "rxjs";
+import { EMPTY, ignoreElements } from "rxjs";
 import { marketOf } from "../test/indicators/random-candles.js";
 import bracketed, { type Parameters, STOP, TARGET } from "./backtest/strategy.js";
 import type { Bench, GoalResult, MeasureOptions, Report } from "./bench.js";
@@ -32,13 +33,18 @@ const SWEPT_CANDLES = 10_000;
 const SWEPT = 200;
 const SWEEP_ROUNDS = 5;
 
+/** For a strategy that looks at none. */
+const NO_ACCOUNT: StrategyAccount = { position: () => undefined, fills: EMPTY };
+
 /** A year of minutes through a strategy and a broker, beside the strategy alone; and a sweep. */
 export const backtest: Bench = { check, measure };
 
 async function check(): Promise<readonly string[]> {
   const result = await trade(candlesOf(STRETCH));
   const orders: object[] = [];
-  bracketed(PARAMETERS)(replayCandles(candlesOf(STRETCH), SERIES)).subscribe((order) => orders.push(order));
+  bracketed(PARAMETERS)(replayCandles(candlesOf(STRETCH), SERIES), NO_ACCOUNT).subscribe((order) =>
+    orders.push(order),
+  );
   const [own, other] = [result.orders.map(({ order }) => order), orders].map((each) => JSON.stringify(each));
   if (own !== other) throw new Error("ours: the orders are not those of the strategy alone");
   if (result.trades.length === 0) throw new Error("ours: nothing is traded");
@@ -177,12 +183,13 @@ function trade(candles: readonly Candle[]): Promise<BacktestResult> {
 
 /** What a backtest takes where it fills nothing but the order that buys and holds. */
 function tradeNothing(candles: readonly Candle[]): Promise<BacktestResult> {
-  const strategy: Strategy = (events) => bracketed(PARAMETERS)(events).pipe(ignoreElements());
+  const strategy: Strategy = (events, account) =>
+    bracketed(PARAMETERS)(events, account).pipe(ignoreElements());
   return run({ feeds: [{ series: SERIES, candles }], strategy, broker: BROKER });
 }
 
 function orderAlone(candles: readonly Candle[]): void {
-  keepingResults((take) => bracketed(PARAMETERS)(replayCandles(candles, SERIES)).subscribe(take));
+  keepingResults((take) => bracketed(PARAMETERS)(replayCandles(candles, SERIES), NO_ACCOUNT).subscribe(take));
 }
 
 function replayAlone(candles: readonly Candle[]): void {

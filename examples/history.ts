@@ -3,6 +3,7 @@
 import type { Client, Series } from "pairstream";
 import { ReplaySubject } from "rxjs";
 import { recoverCandles } from "./history/candle-file.js";
+import { coverage } from "./history/coverage.js";
 import { type FileStore, openStore } from "./history/database.js";
 import { download } from "./history/download.js";
 import { lineFormatOf } from "./history/formats.js";
@@ -22,7 +23,11 @@ await runProgram(async (args) => {
   const { output } = options;
   const store = output?.format === "db" ? await openStore(output.file) : undefined;
   try {
-    const { client, pair } = openPlace(options.place, store === undefined ? {} : { store: store.store });
+    const { pace } = options;
+    const { client, pair } = openPlace(options.place, {
+      ...(store && { store: store.store }),
+      ...(pace !== undefined && { rateLimit: { requests: 1, per: pace } }),
+    });
     await run(client, { ...options.series, pairAddress: pair }, options, store);
   } catch (error) {
     throw await explained(error, output);
@@ -46,10 +51,10 @@ async function run(
   });
   try {
     const way = { client, range: { series, from, to }, stopped };
-    const { start, count, writer, end } = await openTarget(way, output, store);
+    const { start, count, known, writer, end } = await openTarget(way, output, store);
     meter.start(start, count);
     const onCandle = meter.onCandle.bind(meter);
-    await download(client, { series, from: start, to }, { writer, onCandle, stopped });
+    await download(client, { series, from: start, to }, { writer, onCandle, stopped, known });
     note = await end({ isComplete: signal === undefined });
     isComplete = signal === undefined;
   } finally {
@@ -58,12 +63,18 @@ async function run(
   if (signal !== undefined) process.exitCode = EXIT_CODES[signal];
   const state = isComplete ? "complete" : "stopped; run the same command again to go on from here";
   summarize(meter, output, note === undefined ? state : `${state}, but ${note}`);
+  if (isComplete)
+    tell(coverage(meter.candles, series.timeframe, { from, to: Math.min(to, Date.now()) }), output);
 }
 
 /** Where candles go to standard output, nothing else does. */
 function summarize({ candles, requests, units }: Meter, output: Output | undefined, state: string): void {
   const [all, asked, spent] = [candles, requests, units].map((count) => count.toLocaleString("en-US"));
   const text = `${all} candles in ${output?.file ?? "standard output"}, ${asked} requests, ${spent} units: ${state}\n`;
+  tell(text, output);
+}
+
+function tell(text: string, output: Output | undefined): void {
   if (output !== undefined) process.stdout.write(text);
   else if (process.stderr.isTTY) process.stderr.write(text);
 }

@@ -53,7 +53,7 @@ export interface PairSource {
  */
 export function clientSource(client: Client): PairSource {
   coreOf(client);
-  return Object.freeze<PairSource>({
+  const source = Object.freeze<PairSource>({
     candles: (options) => watchCandles(client, options),
     snipers: (options) => watchSnipers(client, options),
     sniperReport: (options) => watchSniperReport(client, options),
@@ -61,4 +61,13 @@ export function clientSource(client: Client): PairSource {
     history: (query, options = {}) =>
       readHistory(client, query, options.signal ?? new AbortController().signal),
   });
+  CLIENTS.set(source, client);
+  return source;
+}
+
+const CLIENTS = /* @__PURE__ */ new WeakMap<object, Client>();
+
+/** The client of a source that `clientSource` has made. */
+export function clientBehind(source: PairSource): Client | undefined {
+  return CLIENTS.get(source);
 }

@@ -74,6 +74,24 @@ describe("watchFeedStatus", () => {
     expect(statuses.at(-2)).not.toHaveProperty("lastError");
   });
 
+  it.each([265, 1_000, "close"] as const)(
+    "is stalled no sooner than two seconds after a due poll, as whole seconds tell the time: every %s",
+    async (every) => {
+      const world = new World({ start: at("12:00:10"), hasDate: true, client: { timeout: 60_000 } });
+      world.swapsEvery(1_000, at("11:00:00"), at("14:00:00"));
+      const { statuses } = statusesOf(world, { ...MINUTES, timeframe: "1s", every });
+      await world.clock.advanceTo(at("12:00:30"));
+      world.latency = 550;
+      await world.clock.advanceTo(at("12:01:00"));
+      expect(statuses.map(({ state }) => state)).not.toContain("stalled");
+      world.latency = 100_000;
+      await world.clock.advanceTo(at("12:01:05"));
+      const stalled = statuses.find(({ state }) => state === "stalled")!.when;
+      expect(stalled).toBeGreaterThan(at("12:01:00"));
+      expect(stalled).toBeLessThanOrEqual(at("12:01:04"));
+    },
+  );
+
   it("is starting until the history is there, which it reads once with the stream, or else alone", async () => {
     const since = at("09:00:00");
     const both = new World({ start: at("12:00:10") });

@@ -47,7 +47,8 @@ export function table(lines: readonly (readonly string[])[]): string[] {
 
 /** All there is to know, for programs. */
 export function jsonOf({ result, kindReturn, past, loaded }: Run, report: Report): string {
-  const { statistics, buyAndHold, trades, rejections, cancellations, openOrders, broker } = result;
+  const { statistics, buyAndHold, trades, fills, equity, rejections, cancellations, openOrders, broker } =
+    result;
   const all = {
     strategy: { title: loaded.title, parameters: loaded.parameters },
     past: { title: past.title, within: past.within, series: past.pairs.map(({ series }) => series) },
@@ -57,6 +58,12 @@ export function jsonOf({ result, kindReturn, past, loaded }: Run, report: Report
     kindReturn,
     months: report.months.map(({ own, held }) => ({ ...own, held: held.gain })),
     trades,
+    fills: fills.map(({ order: _, series, ...fill }) => ({ pair: series.pairAddress, ...fill })),
+    equity: equity.map(({ at, equity: value }, place) => [
+      at,
+      value,
+      buyAndHold.equity[place]?.equity ?? null,
+    ]),
     rejections: rejections.map(({ reason, message, at }) => ({ reason, message, at })),
     cancellations: cancellations.map(({ id, reason, at }) => ({ id, reason, at })),
     openOrders,

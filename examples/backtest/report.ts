@@ -49,7 +49,7 @@ const GAP = 0.005;
 export function reportOf({ result, kindReturn, past, loaded }: Run): Report {
   const { statistics, buyAndHold, trades } = result;
   const { series } = past.pairs[0]!;
-  const held = monthsOf(buyAndHold.curve, buyAndHold.statistics);
+  const held = monthsOf(buyAndHold.equity, buyAndHold.statistics);
   const set = Object.entries(loaded.parameters).map(([name, value]) => `${name} ${value}`);
   return {
     title: loaded.title,
@@ -69,7 +69,7 @@ export function reportOf({ result, kindReturn, past, loaded }: Run): Report {
     ],
     columns: ["strategy", "buy and hold"],
     rows: rowsOf(result, series),
-    months: monthsOf(result.curve, statistics).map((own, at) => ({ own, held: held[at]! })),
+    months: monthsOf(result.equity, statistics).map((own, at) => ({ own, held: held[at]! })),
     trades,
     distribution: distributionOf(trades),
     assumptions: assumptionsOf(result.broker, past),

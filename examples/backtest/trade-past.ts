@@ -23,7 +23,8 @@ export function tradedIn({ pairs }: Past): readonly string[] {
 /** Hides from a strategy whatever it does not trade. */
 export function onlyTraded(strategy: Strategy, names: readonly string[]): Strategy {
   const traded = new Set(names);
-  return (events) => strategy(events.pipe(filter(({ series }) => traded.has(nameOf(series)))));
+  return (events, account) =>
+    strategy(events.pipe(filter(({ series }) => traded.has(nameOf(series)))), account);
 }
 
 /** A broker that fills orders by the shorter candles, where there are such. */

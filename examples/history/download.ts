@@ -1,4 +1,4 @@
-import { type Candle, type Client, fetchCandles, type Series } from "pairstream";
+import { type Candle, type Client, fetchCandles, intervalOf, type Series } from "pairstream";
 import {
   defaultIfEmpty,
   firstValueFrom,
@@ -28,6 +28,14 @@ export interface DownloadOptions {
   readonly writer: Pick<CandleWriter, "write" | "isFull" | "drained" | "failed">;
   readonly onCandle: (candle: Candle) => void;
   readonly stopped: Observable<unknown>;
+  /** The last candle that is there already, which the range begins with: the service has to have it as well. */
+  readonly known?: KnownCandle | undefined;
+}
+
+/** A candle of a file. */
+export interface KnownCandle {
+  readonly candle: Candle;
+  readonly file: string;
 }
 
 /**
@@ -37,11 +45,19 @@ export interface DownloadOptions {
 export async function download(
   client: Client,
   { series, from, to }: Range,
-  { writer, onCandle, stopped }: DownloadOptions,
+  { writer, onCandle, stopped, known }: DownloadOptions,
 ): Promise<void> {
   let start = from;
   let isLeft = true;
+  /** Not shown yet. */
+  let expected = known;
   const write = (candle: Candle) => {
+    if (expected !== undefined) {
+      if (!isSame(candle, expected.candle)) throw otherCandles(expected.file);
+      expected = undefined;
+      start = candle.timestamp + 1;
+      return;
+    }
     writer.write(candle);
     start = candle.timestamp + 1;
     onCandle(candle);
@@ -65,36 +81,40 @@ export async function download(
       await lastValueFrom(candles, { defaultValue: undefined });
       await writer.drained();
     }
+    if (expected !== undefined && !isStopped) throw otherCandles(expected.file);
   } finally {
     noticing.unsubscribe();
   }
 }
 
 /**
- * Where a download goes on after what a file holds. Throws a `UsageError` where the file is not the beginning of this
- * one: its first and last candles are compared with those of the service.
+ * Where a download goes on after what a file holds: with its last candle, which the first page has to show. Throws a
+ * `UsageError` where its first candle is not the first of the range at the service.
  */
 export async function startAfter(
   client: Client,
-  range: Range,
+  { series, from, to }: Range,
   { kept, file, stopped }: { kept: KeptCandles; file: string; stopped: Observable<unknown> },
-): Promise<number> {
-  const { series, from, to } = range;
+): Promise<{ start: number; known?: KnownCandle }> {
   const { first, last } = kept;
-  if (first === undefined || last === undefined) return from;
-  /** Whether the first candle of a range is this one; nobody minds once the download is stopped. */
-  const isNext = (start: number, candle: Candle) => {
-    const served = fetchCandles(client, { ...series, from: start, to }).pipe(
-      take(1),
-      map((found) => JSON.stringify(found) === JSON.stringify(candle)),
-      defaultIfEmpty(false),
-    );
-    return firstValueFrom(merge(served, stopped.pipe(map(() => true))));
-  };
-  const isWithin = first.timestamp >= from && last.timestamp < to;
-  if (isWithin && (await isNext(from, first)) && (await isNext(last.timestamp, last))) {
-    return last.timestamp + 1;
-  }
+  if (first === undefined || last === undefined) return { start: from };
+  if (first.timestamp < from || last.timestamp >= to) throw otherCandles(file);
+  // No more than that is asked for: what follows it is in the file.
+  const { end } = intervalOf(series.timeframe, first.timestamp);
+  const served = fetchCandles(client, { ...series, from, to: end }).pipe(
+    take(1),
+    map((found) => isSame(found, first)),
+    defaultIfEmpty(false),
+  );
+  // Nobody minds once the download is stopped.
+  const isFirst = await firstValueFrom(merge(served, stopped.pipe(map(() => true))));
+  if (!isFirst) throw otherCandles(file);
+  return { start: last.timestamp, known: { candle: last, file } };
+}
+
+const isSame = (a: Candle, b: Candle) => JSON.stringify(a) === JSON.stringify(b);
+
+function otherCandles(file: string): UsageError {
   const problem = "holds other candles than the service has for this pair, timeframe, currency and range";
-  throw new UsageError(`${file} ${problem}; move it away, or name another --output`);
+  return new UsageError(`${file} ${problem}; move it away, or name another --output`);
 }

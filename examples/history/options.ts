@@ -13,6 +13,8 @@ export interface HistoryOptions {
   readonly to: number;
   /** The file to write to, or to go on with; absent: standard output. */
   readonly output: Output | undefined;
+  /** ms between two requests; absent: as fast as it goes. */
+  readonly pace?: number;
 }
 
 /** A file, and what it is by the ending of its name. */
@@ -25,6 +27,7 @@ interface Given extends GivenPast {
   from?: number;
   to?: number;
   output?: Output;
+  pace?: number;
 }
 
 /** Reads the arguments that follow the program's name; throws a `UsageError` or `HelpShown`. */
@@ -34,15 +37,27 @@ export function readOptions(
   now: number,
 ): HistoryOptions {
   const given = parseArguments<Given>(historyCommand(), args);
-  const { network, timeframe, currency, output } = given;
+  const { network, timeframe, currency, output, pace } = given;
   const place = pastPlace(given, environment);
-  return { place, series: { network, timeframe, currency }, ...rangeOf(given, now), output };
+  return {
+    place,
+    series: { network, timeframe, currency },
+    ...rangeOf(given, now),
+    output,
+    ...(pace !== undefined && { pace }),
+  };
 }
 
 function toOutput(file: string): Output {
   const format = formatOf(file);
   if (format !== undefined) return { file, format };
   throw new InvalidArgumentError(`It has to end in ${FORMATS_ALLOWED}.`);
+}
+
+function toPace(text: string): number {
+  const pace = Number(text);
+  if (/^\d+$/.test(text) && pace >= 1 && pace <= 60_000) return pace;
+  throw new InvalidArgumentError("It has to be a whole number of ms from 1 to 60000.");
 }
 
 function historyCommand(): Command {
@@ -55,6 +70,12 @@ function historyCommand(): Command {
         "--output <file>",
         "where to write, as its name ends: .ndjson, .csv, .parquet, or .db for SQLite; if it is there already, the download goes on where it ended (default: standard output, one JSON object a line)",
       ).argParser(toOutput),
+    )
+    .addOption(
+      new Option(
+        "--pace <ms>",
+        "ms between two requests, from 1 to 60000, such as to stop it on the way (default: as fast as the service allows)",
+      ).argParser(toPace),
     )
     .addOption(new Option("--from <instant>", "start (default: a day before --to)").argParser(toInstant))
     .addOption(

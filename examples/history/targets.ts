@@ -6,14 +6,15 @@ import { UsageError } from "../terminal/command-line.js";
 import { recoverCandles } from "./candle-file.js";
 import { CandleWriter } from "./candle-writer.js";
 import type { FileStore } from "./database.js";
-import { type DownloadOptions, type Range, startAfter } from "./download.js";
+import { type DownloadOptions, type KnownCandle, type Range, startAfter } from "./download.js";
 import { lineFormatOf } from "./formats.js";
 import type { Output } from "./options.js";
 
 /** What candles are written to, and what it holds already. */
 export interface Target {
-  /** From where on candles are missing. */
+  /** From where on candles are missing, or where the last one lies that is there. */
   readonly start: number;
+  readonly known?: KnownCandle | undefined;
   /** So many candles are there already. */
   readonly count: number;
   readonly writer: DownloadOptions["writer"];
@@ -50,10 +51,12 @@ async function linesTarget({ client, range, stopped }: Way, output: Output): Pro
   const file = linesOf(output);
   const format = lineFormatOf(output.format);
   const kept = await recoverCandles(file, format);
-  const start =
-    kept === undefined ? range.from : await startAfter(client, range, { kept, file: output.file, stopped });
+  const place =
+    kept === undefined
+      ? { start: range.from }
+      : await startAfter(client, range, { kept, file: output.file, stopped });
   const writer = new CandleWriter(file, format);
-  return { start, count: kept?.count ?? 0, writer, end: () => ended(writer) };
+  return { ...place, count: kept?.count ?? 0, writer, end: () => ended(writer) };
 }
 
 async function ended(writer: CandleWriter): Promise<undefined> {

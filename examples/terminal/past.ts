@@ -42,14 +42,14 @@ const CREATED = "2025-01-01";
 /** A client of a place, and its pair. */
 export function openPlace(
   place: PastPlace,
-  options: Pick<ClientOptions, "store"> = {},
+  options: Pick<ClientOptions, "store" | "rateLimit"> = {},
 ): { client: Client; baseUrl: string; pair: string } {
   if (place.kind === "remote") {
     const { baseUrl, apiKey, pair } = place;
     return { client: createClient({ baseUrl, apiKey, ...options }), baseUrl, pair };
   }
   const { pairs, clientOptions } = demoService({ seed: place.seed, createdAt: CREATED });
-  const client = createClient({ ...clientOptions, ...options, rateLimit: false });
+  const client = createClient({ ...clientOptions, rateLimit: false, ...options });
   return { client, baseUrl: clientOptions.baseUrl, pair: pairs[0] };
 }
 

@@ -1,6 +1,6 @@
 import { Subject, Subscription } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import { checkWeekStart } from "../contract/input.js";
+import { checkFlag, checkWeekStart } from "../contract/input.js";
 import type { Candle, Series, WeekStart } from "../contract/model.js";
 import { checkNames, namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
@@ -8,9 +8,9 @@ import { BarReader } from "./bar-reader.js";
 import { MergedFeeds } from "./feeds.js";
 import { type Account, Ledger } from "./ledger.js";
 import type { CancelOrder, Order } from "./order.js";
-import type { Cancellation, Rejection } from "./report.js";
+import type { Cancellation, Fill, Rejection } from "./report.js";
 import { type BrokerOptions, type BrokerRules, checkBroker } from "./rules.js";
-import { checkList, checkStrategy, checkTraded, ordersOf, type Strategy } from "./strategy.js";
+import { accountOf, checkList, checkStrategy, checkTraded, ordersOf, type Strategy } from "./strategy.js";
 
 /** Past candles of one series. */
 export interface BacktestFeed {
@@ -18,6 +18,11 @@ export interface BacktestFeed {
   readonly series: Series;
   /** The candles, ascending, each once. They are read once, at most one ahead. */
   readonly candles: Iterable<Candle> | AsyncIterable<Candle>;
+  /**
+   * Whether to add flat candles (volume 0, swaps 0) for intervals without a candle, between the first and the last; default false. On
+   * chain the price stands still until somebody trades, and so live with `fillGaps` of `watchCandles`.
+   */
+  readonly fillGaps?: boolean;
 }
 
 /** The options of a backtest. */
@@ -119,22 +124,25 @@ export async function backtest(options: BacktestOptions): Promise<BacktestResult
 }
 
 /** Checks feeds, and copies what they are of. */
-export function checkFeeds(feeds: readonly BacktestFeed[]): readonly BacktestFeed[] {
+export function checkFeeds(feeds: readonly BacktestFeed[]): readonly Required<BacktestFeed>[] {
   checkList("feeds", feeds, "feed");
   feeds.forEach((feed, at) => {
-    checkNames(feed, namesOf<BacktestFeed>({ series: true, candles: true }), `feeds[${at}].`);
+    checkNames(feed, namesOf<BacktestFeed>({ series: true, candles: true, fillGaps: true }), `feeds[${at}].`);
   });
   const series = checkTraded(
     feeds.map((feed) => feed.series),
     (at) => `feeds[${at}].series`,
   );
-  return feeds.map(({ candles }, at) => ({ series: series[at]!, candles }));
+  return feeds.map(({ candles, fillGaps }, at) => {
+    return { series: series[at]!, candles, fillGaps: checkFlag(`feeds[${at}].fillGaps`, fillGaps) };
+  });
 }
 
 class Run {
   readonly #rules: BrokerRules;
   readonly #bars: BarReader;
   readonly #events = new Subject<CandleEvent>();
+  readonly #fills = new Subject<Fill>();
   readonly #orders: PlacedOrder[] = [];
   readonly #own: Ledger;
   readonly #held: Ledger;
@@ -151,7 +159,8 @@ class Run {
   }
 
   start(strategy: Strategy): void {
-    this.#strategy = ordersOf(strategy, this.#events.asObservable()).subscribe({
+    const account = accountOf(() => this.#own.broker, this.#fills.asObservable());
+    this.#strategy = ordersOf(strategy, this.#events.asObservable(), account).subscribe({
       next: (given) => {
         const order = typeof given === "object" && given !== null ? Object.freeze({ ...given }) : given;
         const { now, isLate } = this.#bars;
@@ -180,7 +189,11 @@ class Run {
     if (bar !== undefined) {
       const { fills } = this.#bars;
       this.#held.close(bar, fills);
-      this.#own.close(bar, fills);
+      const reports = this.#own.close(bar, fills);
+      for (let at = 0; at < reports.length; at += 1) {
+        const report = reports[at]!;
+        if (report.type === "fill") this.#fills.next(report.fill);
+      }
     }
     this.#events.next(event);
     this.#throwFailure();
@@ -188,6 +201,7 @@ class Run {
 
   end(): BacktestResult {
     this.#events.complete();
+    this.#fills.complete();
     this.#throwFailure();
     this.stop();
     const { reports, broker } = this.#own;

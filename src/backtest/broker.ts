@@ -1,7 +1,16 @@
 import type { Series } from "../contract/model.js";
 import type { Funds } from "./fill-price.js";
-import { type Bar, type Outcome, pathsOf, walkPath } from "./inside-bar.js";
-import { follow, isDue, isTriggeredBy, type OpenOrder, turnOf } from "./open-order.js";
+import {
+  type Bar,
+  isInTime,
+  mayTurn,
+  type Outcome,
+  pathsOf,
+  restThrough,
+  takesPart,
+  walkPath,
+} from "./inside-bar.js";
+import type { OpenOrder } from "./open-order.js";
 import { type CancelOrder, flawOfOrder, isReducing, type Order, pairKeyOf, seriesKeyOf } from "./order.js";
 import {
   type Cancellation,
@@ -96,10 +105,14 @@ export class Broker {
   }
 
   get positions(): readonly Position[] {
-    const held = this.#all.filter(({ quantity }) => quantity !== 0);
-    return Object.freeze(
-      held.map(({ series, quantity, price, at }) => Object.freeze({ series, quantity, price, at })),
-    );
+    return Object.freeze(this.#all.filter(({ quantity }) => quantity !== 0).map(positionOf));
+  }
+
+  /** The position in the pair of a series, if tokens of it are held or owed. */
+  positionIn(series: Series): Position | undefined {
+    const known = this.#names.get(series) ?? this.#namesOf(series);
+    const holding = this.#holdings.get(known.pair);
+    return holding === undefined || holding.quantity === 0 ? undefined : positionOf(holding);
   }
 
   get orders(): readonly OpenOrder[] {
@@ -357,41 +370,10 @@ export class Broker {
   }
 }
 
+function positionOf({ series, quantity, price, at }: Holding): Position {
+  return Object.freeze({ series, quantity, price, at });
+}
+
 function isCancel(order: Order | CancelOrder): order is CancelOrder {
   return typeof order === "object" && order !== null && order.type === "cancel";
-}
-
-function isInTime({ cancelFrom, order: { timeInForce } }: OpenOrder, bar: Bar): boolean {
-  if (cancelFrom <= bar.start) return false;
-  return typeof timeInForce !== "object" || bar.end <= timeInForce.until;
-}
-
-function takesPart(open: OpenOrder, bar: Bar, fills: "own" | "pair" | "none"): boolean {
-  const isMeant = fills === "pair" ? open.pair === bar.pair : fills === "own" && open.series === bar.key;
-  return isMeant && open.from <= bar.start && isInTime(open, bar);
-}
-
-/** Whether an order may have something to do at some price of a candle, whichever way the prices went. */
-function mayTurn(open: OpenOrder, { low, high }: Bar): boolean {
-  if (open.isWaiting) return false;
-  const { type } = open.order;
-  if (type === "market" || open.order.timeInForce === "ioc" || open.order.timeInForce === "fok") return true;
-  // A new trailing stop begins inside the candle.
-  if (type === "trailing-stop" && open.best === undefined) return true;
-  const furthest = follow(open, open.order.side === "buy" ? low : high);
-  const turn = turnOf(furthest);
-  if (turn === undefined || (turn >= low && turn <= high)) return true;
-  return (
-    isDue(furthest, low) ||
-    isDue(furthest, high) ||
-    isTriggeredBy(furthest, low) ||
-    isTriggeredBy(furthest, high)
-  );
-}
-
-/** An order after a candle that gave it nothing to do. */
-function restThrough(open: OpenOrder, { low, high }: Bar): OpenOrder {
-  if (open.isWaiting) return open;
-  const next = follow(open, open.order.side === "buy" ? low : high);
-  return next.hasRested ? next : { ...next, hasRested: true };
 }

@@ -1,13 +1,15 @@
 import type { CandleEvent } from "../candles/event.js";
 import type { Candle, Series, WeekStart } from "../contract/model.js";
 import { isAsyncIterable } from "../replay/read-candles.js";
-import { candleReader, checkSource } from "../replay/replay-candles.js";
+import { candleReader, checkSource, filledReader } from "../replay/replay-candles.js";
 import { intervalsOf } from "../timeframe.js";
 
 interface Feed {
   readonly candles: Iterator<Candle> | AsyncIterator<Candle>;
   readonly isAsync: boolean;
-  readonly eventOf: (candle: Candle) => CandleEvent;
+  readonly eventsOf: (candle: Candle) => CandleEvent | Iterator<CandleEvent>;
+  /** The rest of the events that the last candle has made, where gaps are filled. */
+  waiting: Iterator<CandleEvent> | undefined;
   /** The length of an interval, in ms: of what is known at one instant, shorter candles come first. */
   readonly length: number;
   head: CandleEvent | undefined;
@@ -23,17 +25,23 @@ export class MergedFeeds {
   #behind: Feed | undefined;
 
   constructor(
-    feeds: readonly { series: Series; candles: Iterable<Candle> | AsyncIterable<Candle> }[],
+    feeds: readonly {
+      series: Series;
+      candles: Iterable<Candle> | AsyncIterable<Candle>;
+      fillGaps: boolean;
+    }[],
     weekStart: WeekStart,
   ) {
     feeds.forEach(({ candles }, at) => {
       checkSource(candles, `feeds[${at}].candles`);
     });
-    const all = feeds.map(({ series, candles }, at): Feed => {
+    const all = feeds.map(({ series, candles, fillGaps }, at): Feed => {
+      const reader = fillGaps ? filledReader : candleReader;
       return {
         candles: isAsyncIterable(candles) ? candles[Symbol.asyncIterator]() : candles[Symbol.iterator](),
         isAsync: isAsyncIterable(candles),
-        eventOf: candleReader(series, weekStart, `feeds[${at}].candles`),
+        eventsOf: reader(series, weekStart, `feeds[${at}].candles`),
+        waiting: undefined,
         length: intervalsOf(series.timeframe, weekStart).longest,
         head: undefined,
         hasEnded: false,
@@ -46,6 +54,12 @@ export class MergedFeeds {
   /** The next event, or `undefined` after the last. It waits only where a source does. */
   next(): CandleEvent | undefined | Promise<CandleEvent | undefined> {
     for (let feed = this.#behind; feed !== undefined; feed = this.#behind) {
+      const more = feed.waiting?.next();
+      if (more !== undefined && !more.done) {
+        feed.head = more.value;
+        this.#goOn();
+        continue;
+      }
       const pulled = this.#pull(feed);
       if (pulled instanceof Promise) return this.#resume(feed, pulled);
       this.#settle(feed, pulled);
@@ -74,7 +88,14 @@ export class MergedFeeds {
 
   #settle(feed: Feed, { done, value }: IteratorResult<Candle>): void {
     feed.hasEnded = done === true;
-    feed.head = done ? undefined : feed.eventOf(value);
+    const events = done ? undefined : feed.eventsOf(value);
+    const isOne = events === undefined || "candle" in events;
+    feed.waiting = isOne ? undefined : events;
+    feed.head = isOne ? events : events.next().value;
+    this.#goOn();
+  }
+
+  #goOn(): void {
     if (this.#begun < this.#feeds.length) this.#begun += 1;
     this.#behind = this.#feeds[this.#begun];
   }

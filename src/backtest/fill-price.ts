@@ -42,6 +42,8 @@ export function dealOf(
   const isOpposite = held * sign < 0;
   if (isReducing(order) && !isOpposite)
     return { reason: "no-position", message: "there is nothing to reduce" };
+  if (order.onlyIfFlat === true && held !== 0 && open.remaining === undefined)
+    return { reason: "not-flat", message: `the position is ${held} tokens` };
 
   if (!(quote > 0)) return { reason: "no-price", message: `the price is ${quote}, and nobody trades at it` };
 

@@ -19,7 +19,7 @@ export type { CancelOrder, Order, OrderBase, OrderSize, TrailDistance } from "./
 export type { Cancellation, Fill, Rejection, RejectionReason } from "./report.js";
 export type { BrokerOptions, BrokerRules, FeeOptions, InsideBar, Slippage } from "./rules.js";
 export type { Figure, Statistics } from "./statistics.js";
-export type { Strategy } from "./strategy.js";
+export type { Strategy, StrategyAccount } from "./strategy.js";
 export {
   type SweepFigures,
   type SweepOptions,

@@ -33,6 +33,43 @@ export interface Outcome {
   readonly reports: readonly Report[];
 }
 
+/** Whether a candle belongs to the time in which an order stands. */
+export function isInTime({ cancelFrom, order: { timeInForce } }: OpenOrder, bar: Bar): boolean {
+  if (cancelFrom <= bar.start) return false;
+  return typeof timeInForce !== "object" || bar.end <= timeInForce.until;
+}
+
+/** Whether an order stands in a candle, and is filled by it. */
+export function takesPart(open: OpenOrder, bar: Bar, fills: "own" | "pair" | "none"): boolean {
+  const isMeant = fills === "pair" ? open.pair === bar.pair : fills === "own" && open.series === bar.key;
+  return isMeant && open.from <= bar.start && isInTime(open, bar);
+}
+
+/** Whether an order may have something to do at some price of a candle, whichever way the prices went. */
+export function mayTurn(open: OpenOrder, { low, high }: Bar): boolean {
+  if (open.isWaiting) return false;
+  const { type } = open.order;
+  if (type === "market" || open.order.timeInForce === "ioc" || open.order.timeInForce === "fok") return true;
+  // A new trailing stop begins inside the candle.
+  if (type === "trailing-stop" && open.best === undefined) return true;
+  const furthest = follow(open, open.order.side === "buy" ? low : high);
+  const turn = turnOf(furthest);
+  if (turn === undefined || (turn >= low && turn <= high)) return true;
+  return (
+    isDue(furthest, low) ||
+    isDue(furthest, high) ||
+    isTriggeredBy(furthest, low) ||
+    isTriggeredBy(furthest, high)
+  );
+}
+
+/** An order after a candle that gave it nothing to do. */
+export function restThrough(open: OpenOrder, { low, high }: Bar): OpenOrder {
+  if (open.isWaiting) return open;
+  const next = follow(open, open.order.side === "buy" ? low : high);
+  return next.hasRested ? next : { ...next, hasRested: true };
+}
+
 /** How many prices of open orders are tried as turning points of a candle. */
 const MOST_TURNS = 16;
 

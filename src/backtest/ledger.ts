@@ -13,7 +13,7 @@ export interface Account {
   /** The statistics; each doc comment has the formula and its source. */
   readonly statistics: Statistics;
   /** The value of the account after each candle, ascending. It is computed when you read it for the first time. */
-  readonly curve: readonly EquityPoint[];
+  readonly equity: readonly EquityPoint[];
   /** The trades: closed ones in the order of their end, then those that are still open. */
   readonly trades: readonly Trade[];
   /** The fills, in the order in which they were reported. */
@@ -45,9 +45,11 @@ export class Ledger {
     }
   }
 
-  close(bar: Bar, fills: "own" | "pair" | "none"): void {
-    this.tell(this.broker.close(bar, fills));
+  close(bar: Bar, fills: "own" | "pair" | "none"): readonly Report[] {
+    const reports = this.broker.close(bar, fills);
+    this.tell(reports);
     this.#curve.push(bar.observedAt, this.broker.equity, this.broker.isExposed);
+    return reports;
   }
 
   tell(reports: readonly Report[]): void {
@@ -63,7 +65,7 @@ export class Ledger {
     const statistics = statisticsOf({ from, cash, curve, trades, fills, borrowed });
     return Object.freeze({
       statistics,
-      get curve() {
+      get equity() {
         return curve.points();
       },
       trades,

@@ -72,6 +72,11 @@ export interface OrderBase {
   readonly group?: string;
   /** Whether the order may only make a position smaller; default false, and true if `size` is a `position`. */
   readonly reduceOnly?: boolean;
+  /**
+   * Whether it is refused (`not-flat`) if tokens of the pair are held or owed when its first part would be filled; default false.
+   * So a strategy that buys again and again holds one position. Not with `reduceOnly`, nor with a `position` as `size`.
+   */
+  readonly onlyIfFlat?: boolean;
 }
 
 /**
@@ -150,6 +155,9 @@ export function flawOfOrder(order: Order, isKnown = false): string | undefined {
     (isKnown ? undefined : flawOfSeries(order.series)) ??
     flawOfTrail(order) ??
     flawOfSize(order.size) ??
+    (order.onlyIfFlat === true && isReducing(order)
+      ? "onlyIfFlat: there is nothing to reduce then"
+      : undefined) ??
     flawOfTime(order)
   );
 }
@@ -160,9 +168,11 @@ function flawOfNames(order: Order): string | undefined {
     if (value !== undefined && (typeof value !== "string" || value === ""))
       return `${name} is ${show(value)}, not a string of at least one character`;
   }
-  const { reduceOnly } = order;
-  if (reduceOnly !== undefined && typeof reduceOnly !== "boolean")
-    return `reduceOnly is ${show(reduceOnly)}, not true or false`;
+  for (const name of ["reduceOnly", "onlyIfFlat"] as const) {
+    const value = order[name];
+    if (value !== undefined && typeof value !== "boolean")
+      return `${name} is ${show(value)}, not true or false`;
+  }
   return undefined;
 }
 

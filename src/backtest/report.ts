@@ -38,6 +38,7 @@ export interface Fill {
  * - `unknown-order`: the order that it names in `after`, or cancels, is not open.
  * - `duplicate-id`: another open order has its `id`.
  * - `no-position`: it sells more than is held, and the broker allows no short selling; or there is nothing to reduce.
+ * - `not-flat`: it is `onlyIfFlat`, and tokens of the pair are held or owed.
  * - `insufficient-funds`: the account cannot pay for it.
  * - `no-price`: its size cannot be computed at the price of the fill, for example at a price of 0.
  * - `wrong-stop`: the `stop` of a `risk` is on the wrong side of the fill.
@@ -50,6 +51,7 @@ export type RejectionReason =
   | "unknown-order"
   | "duplicate-id"
   | "no-position"
+  | "not-flat"
   | "insufficient-funds"
   | "no-price"
   | "wrong-stop"

@@ -48,7 +48,7 @@ export interface Performance {
 
 /**
  * The statistics of an account. Money is in its currency. A daily return is the value of the account after 24 hours, divided
- * by its value before them, minus 1; the days count from the start. A year has 365 days, because markets on chain never
+ * by its value before them, minus 1; the days count from the start, and the last one once half of it is covered. A year has 365 days, because markets on chain never
  * close.
  */
 export interface Statistics {
@@ -142,7 +142,7 @@ export function statisticsOf(performance: Performance): Statistics {
     end,
     totalReturn: end / cash - 1,
     cagr,
-    ...ofDays(days.returns),
+    ...ofDays(days.end()),
     calmar: calmarOf(cagr, falls.deepest),
     maxDrawdown: falls.deepest,
     maxDrawdownLength: falls.deepestLength,
@@ -186,6 +186,7 @@ class DailyReturns {
   #before = 0;
   #now = 0;
   #dayEnd = 0;
+  #last = Number.NEGATIVE_INFINITY;
 
   constructor(from: number, cash: number) {
     this.#before = cash;
@@ -197,6 +198,13 @@ class DailyReturns {
     while (at > this.#dayEnd) this.#endDay();
     this.#now = equity;
     if (at === this.#dayEnd) this.#endDay();
+    this.#last = at;
+  }
+
+  /** All of them. The last day counts once half of it is there: in a whole month the last swap comes before its end. */
+  end(): readonly number[] {
+    if (this.#last >= this.#dayEnd - DAY / 2) this.#endDay();
+    return this.returns;
   }
 
   #endDay(): void {
@@ -227,7 +235,7 @@ function ofDays(returns: readonly number[]): Pick<Statistics, "volatility" | "sh
 
 function cagrOf(start: number, end: number, span: number): Figure {
   const days = span / DAY;
-  if (days < DAYS_IN_YEAR) return none(`${Math.floor(days)} of ${DAYS_IN_YEAR} days`);
+  if (Math.round(days) < DAYS_IN_YEAR) return none(`${Math.round(days)} of ${DAYS_IN_YEAR} days`);
   return some(end <= 0 ? -1 : (end / start) ** (DAYS_IN_YEAR / days) - 1);
 }
 

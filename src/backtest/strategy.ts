@@ -3,7 +3,9 @@ import type { CandleEvent } from "../candles/event.js";
 import { checkSeries } from "../contract/input.js";
 import type { Series } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
+import type { Broker, Position } from "./broker.js";
 import { type CancelOrder, type Order, seriesKeyOf } from "./order.js";
+import type { Fill } from "./report.js";
 
 /**
  * A function from events to orders. The same function runs over the past, on a tape, and live.
@@ -11,7 +13,51 @@ import { type CancelOrder, type Order, seriesKeyOf } from "./order.js";
  * It gets the events of all feeds, merged. An order counts as decided on the newest event at the time when the order comes,
  * so decide in step with the events. An order that is decided on an event that is not `live` is refused.
  */
-export type Strategy = (events: Observable<CandleEvent>) => Observable<Order | CancelOrder>;
+export type Strategy = (
+  events: Observable<CandleEvent>,
+  account: StrategyAccount,
+) => Observable<Order | CancelOrder>;
+
+/**
+ * What a strategy sees of its own account. It is as of the newest event: the fills of a candle are told, and the position is that
+ * after them, before the strategy gets the event with which the candle closes.
+ *
+ * ```ts
+ * import { closes } from "pairstream";
+ * import type { Order, Strategy } from "pairstream/backtest";
+ * import { filter, map } from "rxjs";
+ *
+ * const strategy: Strategy = (events, { position }) =>
+ *   events.pipe(
+ *     closes(),
+ *     filter(({ series }) => position(series) === undefined),
+ *     map(({ series }): Order => ({ type: "market", side: "buy", series, size: { equity: 0.5 } })),
+ *   );
+ * ```
+ */
+export interface StrategyAccount {
+  /**
+   * The position in the pair of a series; `undefined` while nothing is held or owed. Throws an `InvalidInputError` for what is no
+   * series.
+   */
+  position(series: Series): Position | undefined;
+  /** The fills of its orders, each as it is told. It has no replay, and completes with the events. */
+  readonly fills: Observable<Fill>;
+}
+
+/** The account of a strategy; `broker`: `undefined` while it has none. */
+export function accountOf(broker: () => Broker | undefined, fills: Observable<Fill>): StrategyAccount {
+  let checked: Series | undefined;
+  const position = (series: Series) => {
+    if (series !== checked) {
+      checkSeries(series);
+      // What can be changed is checked each time.
+      checked = Object.isFrozen(series) ? series : undefined;
+    }
+    return broker()?.positionIn(series);
+  };
+  return Object.freeze({ position, fills });
+}
 
 /** Throws an `InvalidInputError` for what is no function. */
 export function checkStrategy(strategy: Strategy): Strategy {
@@ -27,8 +73,9 @@ export function checkStrategy(strategy: Strategy): Strategy {
 export function ordersOf(
   strategy: Strategy,
   events: Observable<CandleEvent>,
+  account: StrategyAccount,
 ): Observable<Order | CancelOrder> {
-  const orders = strategy(events);
+  const orders = strategy(events, account);
   if (isObservable(orders)) return orders;
   throw new InvalidInputError(
     "strategy",

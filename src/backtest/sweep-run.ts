@@ -1,13 +1,14 @@
-import { Subject } from "rxjs";
+import { Subject, throwError } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
 import type { Series, WeekStart } from "../contract/model.js";
+import { InvalidInputError } from "../errors.js";
 import { checkBeginnings } from "../replay/no-lookahead.js";
 import { BarReader } from "./bar-reader.js";
 import { Ledger } from "./ledger.js";
 import type { CancelOrder, Order } from "./order.js";
 import type { BrokerRules } from "./rules.js";
 import type { Statistics } from "./statistics.js";
-import { ordersOf, type Strategy } from "./strategy.js";
+import { ordersOf, type Strategy, type StrategyAccount } from "./strategy.js";
 
 /** A range of time. */
 export interface TimeRange {
@@ -24,6 +25,20 @@ export interface SweepMarket {
   readonly rules: BrokerRules;
   readonly weekStart: WeekStart;
 }
+
+/** A strategy runs once for the accounts of all ranges, so there is none to look at. */
+const noAccount = () =>
+  new InvalidInputError(
+    "strategy",
+    "in a sweep, one that decides by events alone: it runs once for the accounts of several ranges",
+    "looks at its account",
+  );
+const NO_ACCOUNT: StrategyAccount = {
+  position() {
+    throw noAccount();
+  },
+  fills: /* @__PURE__ */ throwError(noAccount),
+};
 
 /** Up to which order a strategy is looked through for look-ahead, and on how many beginnings of what comes before. */
 const CHECKED_ORDERS = 20;
@@ -61,7 +76,7 @@ export function runRanges(
       if (now >= from && now < to) ledger.tell(ledger.broker.place(order, now, isLate));
     });
   };
-  const subscription = ordersOf(strategy, source.asObservable()).subscribe({
+  const subscription = ordersOf(strategy, source.asObservable(), NO_ACCOUNT).subscribe({
     next: (order) => place(typeof order === "object" && order !== null ? Object.freeze({ ...order }) : order),
     error: (error) => {
       failure ??= { error };
@@ -84,7 +99,11 @@ export function runRanges(
   subscription.unsubscribe();
   throwFailure();
   const isAll = orders <= CHECKED_ORDERS;
-  checkBeginnings(strategy, isAll ? events : events.slice(0, checked), PREFIXES);
+  checkBeginnings(
+    (given) => strategy(given, NO_ACCOUNT),
+    isAll ? events : events.slice(0, checked),
+    PREFIXES,
+  );
   return { statistics: ledgers.map((ledger) => ledger.end({}).statistics), orders };
 }
 

@@ -1,4 +1,16 @@
-import { concatMap, connect, defer, from, map, merge, type Observable } from "rxjs";
+import {
+  concat,
+  concatMap,
+  connect,
+  defer,
+  EMPTY,
+  finalize,
+  from,
+  map,
+  merge,
+  type Observable,
+  Subject,
+} from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
 import { checkWeekStart } from "../contract/input.js";
 import type { Series, WeekStart } from "../contract/model.js";
@@ -8,7 +20,7 @@ import type { CancelOrder, Order } from "./order.js";
 import { PaperAccount } from "./paper-account.js";
 import type { Cancellation, Fill, Rejection, Report } from "./report.js";
 import { type BrokerOptions, checkBroker } from "./rules.js";
-import { checkList, checkStrategy, checkTraded, ordersOf, type Strategy } from "./strategy.js";
+import { accountOf, checkList, checkStrategy, checkTraded, ordersOf, type Strategy } from "./strategy.js";
 
 /** The options of `tradeOnPaper`. */
 export interface PaperOptions {
@@ -109,10 +121,28 @@ export function tradeOnPaper(
         const told = tell(account.hear(event));
         return isFirst ? [...told, ...early.flatMap(place)] : told;
       };
+      const fills = new Subject<Fill>();
+      const own = accountOf(() => account?.broker, fills.asObservable());
+      // The strategy hears of a fill once that is told, as its orders come after it.
+      const tellStrategy = (told: readonly PaperEvent[]) => {
+        for (const event of told) if (event.type === "fill") fills.next(event.fill);
+        return EMPTY;
+      };
       return events.pipe(
         // The account goes first: what a candle fills was decided before it.
-        connect((shared) => merge(shared.pipe(map(hear)), ordersOf(strategy, shared).pipe(map(place)))),
-        concatMap((told) => from(told)),
+        connect((shared) => {
+          const heard = shared.pipe(
+            map(hear),
+            finalize(() => fills.complete()),
+          );
+          return merge(heard, ordersOf(strategy, shared, own).pipe(map(place)));
+        }),
+        concatMap((told) =>
+          concat(
+            from(told),
+            defer(() => tellStrategy(told)),
+          ),
+        ),
       );
     });
 }

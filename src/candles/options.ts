@@ -97,9 +97,7 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
     integer: true,
   });
   const every = plainPace(intervals, pace, settle);
-  const { network, pairAddress, timeframe, currency } = series;
-  const identity = [network, pairAddress, timeframe, currency, every, settle, revisionWindow];
-  if (timeframe === "1w") identity.push(weekStart);
+  const weeks = series.timeframe === "1w" ? weekStart : "";
   return {
     series,
     weekStart,
@@ -108,8 +106,13 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
     since: checkSince(options.since, intervals.start),
     fillGaps: checkFlag("fillGaps", options.fillGaps),
     whenMissing: checkWhenMissing(options.whenMissing),
-    pollKey: `candles ${identity.join(" ")}`,
+    pollKey: pollPrefixOf(series) + [every, settle, revisionWindow, weeks].join(" "),
   };
+}
+
+/** What the key of every poll of a series begins with. */
+export function pollPrefixOf({ network, pairAddress, timeframe, currency }: Series): string {
+  return `candles ${network} ${pairAddress} ${timeframe} ${currency} `;
 }
 
 function checkEvery(every: number | "close" | undefined, standard: number): number | "close" {

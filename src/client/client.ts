@@ -143,7 +143,7 @@ function checkCursor(cursor: string): void {
   );
 }
 
-function checkSignal(options: CallOptions | undefined): AbortSignal | undefined {
+export function checkSignal(options: CallOptions | undefined): AbortSignal | undefined {
   if (options !== undefined) checkNames(options, ["signal"]);
   const signal = options?.signal;
   if (signal === undefined || typeof signal?.addEventListener === "function") return signal;

@@ -198,6 +198,11 @@ export function clientOf(face: Client, core: ClientCore): Client {
   return Object.freeze(face);
 }
 
+/** Whether it is what `createClient` of this copy has made. */
+export function isClient(value: unknown): value is Client {
+  return (value as { [CORE]?: ClientCore } | null | undefined)?.[CORE] !== undefined;
+}
+
 /** The core of a client; throws an `InvalidInputError` for what `createClient` has not made. */
 export function coreOf(client: Client): ClientCore {
   const core = (client as { [CORE]?: ClientCore } | null | undefined)?.[CORE];

@@ -62,6 +62,8 @@ export const UNASKED = { isFresh: false, isLate: false, failures: 0 };
 
 /** How often one slot is asked for again; what is open then is left to the next one. */
 const ASKS = 2;
+/** A poll is late no sooner than so long after its slot, in ms: a request may wait for a whole second, to learn the clock. */
+const PATIENCE = 2_000;
 /** How wrong the first guess of the service's clock can be, in ms. */
 const CLOCK_SLACK = 2_000;
 
@@ -129,7 +131,7 @@ export class Poller<State> implements RunningPoll {
     this.#timer?.unsubscribe();
     // Whoever comes after a slot that nobody asked for waits for the next one.
     const now = serviceNow(this.#core);
-    if (this.#slot.at <= now) this.#slot = nextSlot(this.#poll.schedule, now, now);
+    if (this.#slot.at <= now) this.#slot = this.#slotFollowing(now);
     this.#startWhenDue(this.#core.serviceClock().epoch);
   }
 
@@ -222,14 +224,14 @@ export class Poller<State> implements RunningPoll {
     return isUnknown(error) && this.#feed.state === undefined;
   }
 
-  /** The poll is late if the next answer takes until the end of its slot. */
+  /** The poll is late if the next answer takes until the end of its slot, and for at least two seconds. */
   #awaitSlotEnd(isAgain: boolean): void {
     const { at } = this.#slot;
     const { scheduler } = this.#core;
     if (this.#feed.isLate || this.#subscriber.closed) return;
     // What is asked again has no slot of its own: the slot that begins meanwhile counts.
-    const due = isAgain ? nextSlot(this.#poll.schedule, at, at).at : at;
-    const end = nextSlot(this.#poll.schedule, due, due).at;
+    const due = isAgain ? this.#slotFollowing(at).at : at;
+    const end = Math.max(this.#slotFollowing(due).at, due + PATIENCE);
     if (end === Number.POSITIVE_INFINITY) return;
     this.#timer = callAt(scheduler, end - serviceNow(this.#core) + scheduler.now(), () => {
       this.#emit({ ...this.#feed, isLate: true, isFresh: false });
@@ -281,11 +283,10 @@ export class Poller<State> implements RunningPoll {
   }
 
   #slotAfterFailure(error: AnyPairstreamError): Slot {
-    // The next slot of the schedule, without regard to what is proven or throttled.
     const now = serviceNow(this.#core);
     const { at, kind } = this.#slot;
     const asked = at > now + CLOCK_SLACK ? now : Math.max(at, now);
-    const next = nextSlot(this.#poll.schedule, asked, asked);
+    const next = this.#slotFollowing(asked);
     if (this.#isMissing(error)) {
       this.#missedAt = this.#core.scheduler.now();
       if (isNotFound(error)) return next;
@@ -312,7 +313,12 @@ export class Poller<State> implements RunningPoll {
   }
 
   #sendTime({ at }: Slot): number {
-    return sendTimeFor(this.#core.serviceClock(), at, nextSlot(this.#poll.schedule, at, at).at);
+    return sendTimeFor(this.#core.serviceClock(), at, this.#slotFollowing(at).at);
+  }
+
+  /** The first slot after an instant, whatever is proven and however polls are stretched. */
+  #slotFollowing(instant: number): Slot {
+    return nextSlot(this.#poll.schedule, instant, instant);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { BehaviorSubject, defer, Observable, share, tap } from "rxjs";
+import { BehaviorSubject, defer, Observable, share, take, tap } from "rxjs";
 import type { ClientCore } from "../client/core.js";
 import { MissingPair, type WhenMissing } from "./missing.js";
 import { type FeedUpdate, type Poll, Poller, UNASKED } from "./poller.js";
@@ -38,6 +38,18 @@ export function sharedFeed<State>(
     };
     return updates.pipe(tap({ next, finalize: () => views.delete(view) }));
   });
+}
+
+/** How the polls stand that run under a key with this beginning; those that nothing has come of are left out. */
+export function runningStates<State>(core: ClientCore, prefix: string): readonly FeedUpdate<State>[] {
+  const found: FeedUpdate<State>[] = [];
+  for (const [key, shared] of core.shared) {
+    if (!key.startsWith(prefix)) continue;
+    const { poller, updates } = shared as SharedPoll<State>;
+    // One that runs gives its last update at once; another one would begin.
+    if (poller !== undefined) updates.pipe(take(1)).subscribe((update) => found.push(update));
+  }
+  return found.filter(({ state }) => state !== undefined);
 }
 
 /** Tells of a part of a stream besides its poll, until the second function is called. */

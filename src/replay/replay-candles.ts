@@ -103,6 +103,16 @@ export function candleReader(
   return (candle) => maker.eventOf(candle);
 }
 
+/** The same, with the events that fill the gap before a candle. */
+export function filledReader(
+  series: Series,
+  weekStart: WeekStart,
+  parameter: string,
+): (candle: Candle) => Iterator<CandleEvent> {
+  const maker = new EventMaker(series, intervalsOf(series.timeframe, weekStart), true, parameter);
+  return (candle) => maker.eventsOf(candle);
+}
+
 export function checkSource(source: Iterable<Candle> | AsyncIterable<Candle>, parameter = "source"): void {
   if (typeof source === "object" && source !== null && (isIterable(source) || isAsyncIterable(source)))
     return;

@@ -67,8 +67,13 @@ export function checkSniperWatch(options: SniperWatch): CheckedSniperWatch {
   const whenMissing = checkWhenMissing(options.whenMissing);
   const missingPace = checkMissingPace(options.missingPace, whenMissing);
   const known = checkKnown(options.known, query);
-  const pollKey = `snipers ${query.pairAddress} ${query.blocksAfterCreation} ${every}`;
+  const pollKey = pollPrefixOf(query) + every;
   return { query, every, whenMissing, missingPace, known, pollKey };
+}
+
+/** What the key of every poll of these snipers begins with. */
+export function pollPrefixOf({ pairAddress, blocksAfterCreation }: SniperQuery): string {
+  return `snipers ${pairAddress} ${blocksAfterCreation} `;
 }
 
 function checkMissingPace(pace: number | undefined, whenMissing: WhenMissing): number | undefined {

@@ -44,9 +44,9 @@ describe("a dozen candles", () => {
     // 85 + 2 % = 86.70; 10,000 / (86.70 × 1.01) = 114.198271 tokens. 79 − 2 % = 77.42; 8,841.23 less 88.41 = 8,752.82.
     expect(cents(result.fills[0]!.price)).toBe(86.7);
     expect(result.fills[0]!.quantity).toBeCloseTo(114.198271, 6);
-    expect(cents(result.curve[8]!.equity)).toBe(8_752.82);
+    expect(cents(result.equity[8]!.equity)).toBe(8_752.82);
     // 91 + 2 % = 92.82: 93.365183 tokens; 81 − 2 % = 79.38: 7,411.33 less 74.11 = 7,337.21.
-    expect(cents(result.curve[10]!.equity)).toBe(7_337.21);
+    expect(cents(result.equity[10]!.equity)).toBe(7_337.21);
     // 87 + 2 % = 88.74: 81.863525 tokens, at 91.
     expect(cents(result.statistics.end)).toBe(7_449.58);
     expect(result.trades.map(({ profit }) => profit && cents(profit))).toEqual([
@@ -65,7 +65,7 @@ describe("a dozen candles", () => {
     expect(result.statistics.sharpe.reason).toBe("0 of 30 days");
     // 101 + 2 % = 103.02; 10,000 / (103.02 × 1.01) = 96.107456 tokens, times each close.
     expect(cents(result.buyAndHold.statistics.end)).toBe(8_745.78);
-    expect(cents(result.buyAndHold.curve[0]!.equity)).toBe(9_610.75);
+    expect(cents(result.buyAndHold.equity[0]!.equity)).toBe(9_610.75);
     expect(result.rejections).toEqual([]);
   });
 
@@ -85,7 +85,7 @@ describe("a dozen candles", () => {
       first,
       first!.fills,
       first!.fills[0],
-      first!.curve,
+      first!.equity,
       first!.statistics,
       first!.trades[0],
     ]) {
@@ -192,7 +192,7 @@ describe("what a strategy sees", () => {
         const length = 1 + (cut % (candles.length - 1));
         const part = await backtest({ feeds: [{ series, candles: candles.slice(0, length) }], strategy });
         expect(whole.fills.slice(0, part.fills.length)).toEqual(part.fills);
-        expect(whole.curve.slice(0, length)).toEqual(part.curve);
+        expect(whole.equity.slice(0, length)).toEqual(part.equity);
         expect(whole.rejections.slice(0, part.rejections.length)).toEqual(part.rejections);
       }),
       { numRuns: 100 },
@@ -256,7 +256,7 @@ describe("two pairs", () => {
       candle.timestamp === 0 ? [buy(of, { size: { equity: 0.5 } })] : [],
     );
     const result = await backtest({ feeds, strategy, broker: FREE });
-    expect(result.curve.map(({ at, equity }) => [at / MINUTE, equity])).toEqual([
+    expect(result.equity.map(({ at, equity }) => [at / MINUTE, equity])).toEqual([
       [1, 10_000],
       [2, 12_500],
     ]);

@@ -19,7 +19,7 @@ import {
   type Strategy,
 } from "pairstream/backtest";
 import { createPairService, simulatedMarket } from "pairstream/service";
-import { firstValueFrom, from, mergeMap, type SchedulerLike, Subject, toArray } from "rxjs";
+import { EMPTY, firstValueFrom, from, mergeMap, type SchedulerLike, Subject, toArray } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { PaperAccount } from "../../src/backtest/paper-account.js";
 import type { Report } from "../../src/backtest/report.js";
@@ -111,7 +111,7 @@ function trade(fetch: FetchLike, scheduler: SchedulerLike, strategy: Strategy): 
   const account = new PaperAccount(checkBroker(BROKER), [SERIES], "monday", START);
   const session: Session = { orders: [], reports: [] };
   const events = new Subject<CandleEvent>();
-  strategy(events).subscribe((order) => {
+  strategy(events, { position: (one) => account.broker.positionIn(one), fills: EMPTY }).subscribe((order) => {
     session.orders.push(order);
     session.reports.push(...account.order(order));
   });

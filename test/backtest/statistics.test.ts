@@ -143,7 +143,7 @@ function plain({ from, cash, curve, trades }: Performance) {
   const all = [{ at: from, equity: cash, isExposed: false }, ...curve.points()];
   const to = all.at(-1)!.at;
   const valueAt = (instant: number) => all.filter(({ at }) => at <= instant).at(-1)!.equity;
-  const count = Math.floor((to - from) / DAY);
+  const count = Math.round((to - from) / DAY);
   const days = Array.from(
     { length: count },
     (_, at) => valueAt(from + (at + 1) * DAY) / valueAt(from + at * DAY) - 1,

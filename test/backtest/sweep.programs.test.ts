@@ -58,14 +58,14 @@ describe("a sweep", () => {
       const late = await backtest({
         feeds,
         // What is decided before the cut is held back.
-        strategy: (events) => {
+        strategy: (events, account) => {
           let now = 0;
           const seen = events.pipe(
             tap((event) => {
               now = event.observedAt;
             }),
           );
-          return strategy(seen).pipe(
+          return strategy(seen, account).pipe(
             map((order) => (now < cut ? { type: "cancel" as const, id: "none" } : order)),
           );
         },

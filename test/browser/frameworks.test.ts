@@ -23,6 +23,8 @@ const vue = blockOf("docs/frameworks.md", "vue", "setup");
 const svelte = blockOf("docs/frameworks.md", "svelte", "$effect");
 const angular = blockOf("docs/frameworks.md", "ts", "@angular/core");
 const plain = blockOf("docs/frameworks.md", "ts", "fromEvent");
+const native = blockOf("docs/frameworks.md", "ts", "Observable.from(");
+const fromNative = blockOf("docs/frameworks.md", "ts", "fromNative");
 
 /** A module of this text, under the name `component`. */
 function component(contents: string, loader: "js" | "ts"): Plugin {
@@ -165,6 +167,47 @@ describe.skipIf(executablePath === undefined && !isRequired)("a page of the docu
     // than are asked for.
     await page.locator("select").last().selectOption("1min");
     await shows(/\b(?:[6-9]\d|1\d\d) candles, \d/);
+    expect(troubles).toEqual([]);
+  });
+
+  it("shows closes by an Observable of the browser's own, until its signal aborts", async () => {
+    // How many listen to the stream, as its source tells.
+    const counted = native.replace(
+      "toAsyncIterable(events)",
+      `toAsyncIterable(events.pipe(finalize(() => { globalThis.hasLeft = true; })))`,
+    );
+    const text = `import { finalize } from "rxjs";\n${counted}`;
+    const { page, troubles } = await openPage(browser, await bundle({ text, loader: "ts" }));
+    onTestFinished(() => page.close());
+    await page.waitForFunction(() => /^\d+\.\d/.test(document.querySelector("output")?.textContent ?? ""));
+    expect(await page.evaluate("globalThis.hasLeft")).toBeUndefined();
+    await page.locator("output").click();
+    await page.waitForFunction("globalThis.hasLeft === true");
+    expect(troubles).toEqual([]);
+  });
+
+  it("says what RxJS 7 does not take from it, and how it does", async () => {
+    const text = `import { from, isObservable, toArray } from "rxjs";
+      ${fromNative}
+      const native = globalThis.Observable.from([1, 2, 3]);
+      const told = { is: isObservable(native) };
+      try { from(native); } catch (error) { told.error = error.name; }
+      told.subscribed = native.subscribe(() => {});
+      fromNative(native).pipe(toArray()).subscribe((all) => { told.all = all; });
+      let left = false;
+      const endless = new globalThis.Observable((subscriber) => { subscriber.addTeardown(() => { left = true; }); });
+      fromNative(endless).subscribe().unsubscribe();
+      globalThis.told = { ...told, left };`;
+    const program = await bundle({ text: text.replace("const told =", "const told: any ="), loader: "ts" });
+    const { page, troubles } = await openPage(browser, program);
+    onTestFinished(() => page.close());
+    expect(await page.evaluate("globalThis.told")).toEqual({
+      is: false,
+      error: "TypeError",
+      subscribed: undefined,
+      all: [1, 2, 3],
+      left: true,
+    });
     expect(troubles).toEqual([]);
   });
 });

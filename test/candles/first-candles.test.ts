@@ -41,6 +41,8 @@ function watched(watch: Watch, hides: boolean) {
         return rows;
       });
     };
+    await world.clock.advanceTo(at("12:00:19"));
+    expect(isShown).toBe(false);
     while (!isShown) await world.clock.advanceBy(10);
   };
   return { world, events, statuses, coveredUntil, untilShown };
@@ -94,7 +96,7 @@ describe.each(["mainnet", "devnet"] as const)("the first candles that an answer 
       await untilShown();
       world.swaps.length = 0;
       world.interfere = () => (fails ? Promise.reject(new Error("lost")) : undefined);
-      while (events.length === 0 && world.clock.now() < at("12:10:00")) await world.clock.advanceBy(10);
+      while (events.length === 0 && world.clock.now() < at("12:10:00")) await world.clock.advanceBy(50);
       const shown = standing(events).map(({ timestamp }) => timestamp);
       expect(shown).not.toEqual([]);
       const until = coveredUntil();

@@ -74,7 +74,7 @@ describe.each(LENGTHS)("an outage of two hours, in candles of %s", (timeframe, l
     const before = came.length;
     // Polls are a back-off apart by then; all is caught up with in one look.
     let first: number | undefined;
-    for (let now = at("12:00:10"); first === undefined && now < at("13:10:00"); now += 50) {
+    for (let now = at("12:00:10"); first === undefined && now < at("13:10:00"); now += 200) {
       await world.clock.advanceTo(now);
       first = came[before]?.at;
     }

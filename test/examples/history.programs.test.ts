@@ -5,11 +5,12 @@ import { lastValueFrom, NEVER, of, toArray } from "rxjs";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import { recoverCandles } from "../../examples/history/candle-file.js";
 import { CandleWriter } from "../../examples/history/candle-writer.js";
+import { coverage } from "../../examples/history/coverage.js";
 import { download, startAfter } from "../../examples/history/download.js";
 import { readOptions } from "../../examples/history/options.js";
 import { UsageError } from "../../examples/terminal/command-line.js";
 import { temporaryFolder } from "./files.js";
-import { client, FROM, history, KEY, SERIES, serve, TO } from "./past.js";
+import { client, clientOf, FROM, history, KEY, SERIES, serve, TO } from "./past.js";
 import { endAll, expectRefusal, run } from "./program.js";
 
 /** What one run without interruption writes. */
@@ -35,6 +36,7 @@ describe("a download", () => {
     expect(program.errors()).toBe("");
     expect(program.lines).toEqual([
       expect.stringMatching(/^[\d,]+ candles in .*candles\.ndjson, \d+ requests, [\d,]+ units: complete$/),
+      `${candles.length.toLocaleString("en-US")} of 12,960 intervals of 10s had swaps`,
     ]);
     expect(program.lines[0]).toContain(`${candles.length.toLocaleString("en-US")} candles in `);
   });
@@ -217,18 +219,91 @@ describe("startAfter", () => {
       stopped: NEVER,
     });
 
-  it("goes on after the last candle that is kept, or from the start", async () => {
-    expect(await startWith()).toBe(FROM);
-    expect(await startWith(...candles.slice(0, 9))).toBe(candles[8]!.timestamp + 1);
+  it("goes on with the last candle that is kept, or from the start", async () => {
+    expect(await startWith()).toEqual({ start: FROM });
+    expect(await startWith(...candles.slice(0, 9))).toEqual({
+      start: candles[8]!.timestamp,
+      known: { candle: candles[8], file: "candles.ndjson" },
+    });
   });
 
   it("refuses candles that the service has otherwise", async () => {
     const price = candles[0]!.high;
     const changed = { ...candles[0]!, close: price, open: price, low: price };
     const elsewhere = { ...candles[0]!, timestamp: TO };
-    for (const kept of [[changed], candles.slice(1, 3), [elsewhere], [candles[0]!, changed]]) {
+    for (const kept of [[changed], candles.slice(1, 3), [elsewhere]]) {
       await expect(startWith(...kept)).rejects.toThrow(UsageError);
     }
+  });
+});
+
+describe("a download that goes on", () => {
+  const at = 600;
+  const nowhere = { isFull: false, drained: async () => {}, failed: new Promise<never>(() => {}) };
+
+  async function resume(kept: readonly Candle[]) {
+    const asked: string[] = [];
+    const own = clientOf({});
+    own.activity.subscribe((activity) => activity.type === "request" && asked.push(activity.url));
+    const range = { series: SERIES, from: FROM, to: TO };
+    const file = "candles.ndjson";
+    const written: Candle[] = [];
+    const { start, known } = await startAfter(own, range, {
+      kept: { count: kept.length, first: kept[0], last: kept.at(-1) },
+      file,
+      stopped: NEVER,
+    });
+    const writer = { ...nowhere, write: (candle: Candle) => void written.push(candle) };
+    const options = { writer, onCandle: () => {}, stopped: NEVER, known };
+    await download(own, { ...range, from: start }, options);
+    return { asked: asked.length, written };
+  }
+
+  it("asks for what is missing, and for the first candle", async () => {
+    const { asked, written } = await resume(candles.slice(0, at));
+    expect(written).toEqual(candles.slice(at));
+    let missing = 0;
+    const own = clientOf({});
+    own.activity.subscribe(({ type }) => {
+      if (type === "request") missing += 1;
+    });
+    await lastValueFrom(fetchCandles(own, { ...SERIES, from: candles[at - 1]!.timestamp, to: TO }));
+    // Before the first candle there is a silence here, which a second answer confirms.
+    expect(asked).toBe(missing + 2);
+    console.log(`${missing} requests for what is missing, ${asked} to go on`);
+  });
+
+  it("writes nothing where the last candle is another one at the service", async () => {
+    const last = { ...candles[at]!, swaps: 99_999 };
+    await expect(resume([...candles.slice(0, at), last])).rejects.toThrow(UsageError);
+    await expect(resume([candles[0]!, { ...last, timestamp: TO - 10_000 }])).rejects.toThrow(UsageError);
+  });
+});
+
+describe("the line about intervals", () => {
+  it.each([
+    ["1min", "2025-01-01", "2025-01-31", "5 of 43,200 minutes had swaps\n"],
+    ["1M", "2025-01-15", "2025-07-01", "5 of 5 months had swaps\n"],
+    ["1w", "2025-01-01", "2025-02-01", "5 of 4 weeks had swaps\n"],
+    ["10s", "2025-01-01T00:00:05Z", "2025-01-01T00:01:00Z", "5 of 5 intervals of 10s had swaps\n"],
+  ] as const)("counts those of %s that begin in the range", (timeframe, from, to, line) => {
+    expect(coverage(5, timeframe, { from: Date.parse(from), to: Date.parse(to) })).toBe(line);
+  });
+});
+
+describe("--pace", () => {
+  it("leaves so many ms between two requests", async () => {
+    const arrivals: number[] = [];
+    const { url } = await serve({ onRequest: () => arrivals.push(performance.now()) });
+    const file = join(await temporaryFolder(), "candles.ndjson");
+    expect(await history(url, ["--output", file, "--pace", "150"]).ended).toBe(0);
+    const gaps = arrivals.slice(1).map((at, index) => at - arrivals[index]!);
+    expect(gaps.length).toBeGreaterThan(3);
+    expect(Math.min(...gaps)).toBeGreaterThan(100);
+  });
+
+  it.each(["0", "1.5", "60001", "fast", ""])("refuses %j", (pace) => {
+    expect(() => readOptions(["--pace", pace], {}, TO)).toThrow(/a whole number of ms from 1 to 60000/);
   });
 });
 

@@ -21,7 +21,13 @@ export const clientOf = (options: Partial<ClientOptions>) =>
 export const client = clientOf({});
 
 /** A service that holds its answer to one request until it is let go. */
-export async function serve({ holds = Number.POSITIVE_INFINITY } = {}) {
+export async function serve({
+  holds = Number.POSITIVE_INFINITY,
+  onRequest = () => {},
+}: {
+  holds?: number;
+  onRequest?: () => unknown;
+} = {}) {
   let arrive = () => {};
   let release = () => {};
   const arrived = new Promise<void>((resolve) => {
@@ -33,6 +39,7 @@ export async function serve({ holds = Number.POSITIVE_INFINITY } = {}) {
   let requests = 0;
   const fetch = async (request: Request) => {
     requests += 1;
+    onRequest();
     if (requests === holds) {
       arrive();
       await released;

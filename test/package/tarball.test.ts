@@ -133,6 +133,7 @@ describe("the tarball", () => {
         "docs/errors.md",
         "docs/frameworks.md",
         "docs/glossary.md",
+        "docs/http.md",
         "docs/indicators.md",
         "docs/migrating.md",
         "docs/nats.md",

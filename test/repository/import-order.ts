@@ -12,7 +12,7 @@ const ORDER = [
   ["candles", "snipers"],
   ["feed-status"],
   ["cost", "health", "source"],
-  ["pause"],
+  ["latest", "pause"],
   ["operators"],
   ["replay"],
   ["backtest"],

@@ -136,6 +136,13 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [61, 26],
   },
   {
+    name: "stalls as soon as a short slot has ended",
+    file: "poll/poller.ts",
+    find: "due + PATIENCE",
+    replace: "due",
+    seeds: [4229, 1450],
+  },
+  {
     name: "goes on after the last has left",
     file: "poll/shared-poll.ts",
     find: "      poller.stop();\n",
@@ -233,8 +240,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "polls for each way to write one schedule",
     file: "candles/options.ts",
-    find: "timeframe, currency, every, settle",
-    replace: "timeframe, currency, pace, settle",
+    find: "(series) + [every, settle",
+    replace: "(series) + [pace, settle",
     seeds: [1, 2, 3],
   },
   {

@@ -1,4 +1,4 @@
 import { describeEveryPromise } from "./every-promise.js";
 
 // Those before them are played by simulation.test.ts.
-describeEveryPromise(101, 7);
+describeEveryPromise(61, 9);

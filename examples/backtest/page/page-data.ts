@@ -52,7 +52,7 @@ async function shortened(series: Series, candles: readonly Candle[]): Promise<Pa
 }
 
 /** As many points as the page can take, each the last of its stretch, and with the deepest fall within. */
-function curveOf({ curve, buyAndHold, statistics }: BacktestResult): CurvePoint[] {
+function curveOf({ equity: curve, buyAndHold, statistics }: BacktestResult): CurvePoint[] {
   const stretch = Math.ceil(curve.length / MOST);
   const points: CurvePoint[] = [];
   let [peak, worst] = [statistics.start, 0];
@@ -60,7 +60,7 @@ function curveOf({ curve, buyAndHold, statistics }: BacktestResult): CurvePoint[
     peak = Math.max(peak, point.equity);
     worst = Math.max(worst, 1 - point.equity / peak);
     if ((at + 1) % stretch !== 0 && at + 1 < curve.length) continue;
-    points.push([point.at, digits(point.equity), digits(equityOf(buyAndHold.curve, at)), digits(worst)]);
+    points.push([point.at, digits(point.equity), digits(equityOf(buyAndHold.equity, at)), digits(worst)]);
     worst = 0;
   }
   return points;

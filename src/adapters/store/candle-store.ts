@@ -65,6 +65,7 @@ function serve(this: CandleStore, means: StoreMeans): ServingStore {
       return {
         before: (service, core, rules) => new StoredPast(core, rules, stored, service),
         recorder: (core, pages, rules) => new FinalRecorder(core, pages, rules, stored),
+        read: (range) => stored.read(range),
         close: stored.close,
       };
     },

@@ -9,7 +9,7 @@ import { Beginning, type ReadOptions } from "./beginning.js";
 
 export type { ReadOptions };
 
-const MAX_LIMIT = 1_000;
+export const MAX_LIMIT = 1_000;
 /** Candles that an answer may hold beyond its range: one on both sides, one as bounds may be inclusive, four anchors. */
 const MARGIN = 7;
 /** The longest range that takes one page. A full page may promise a next one without rows, so it is not full. */
@@ -210,7 +210,7 @@ export class SeriesPages {
 }
 
 /** One candle an interval: of several, the one with the most swaps. */
-function keepFuller(candles: Map<number, Candle>, candle: Candle): void {
+export function keepFuller(candles: Map<number, Candle>, candle: Candle): void {
   const other = candles.get(candle.timestamp);
   const isFuller =
     other === undefined ||

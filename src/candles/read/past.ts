@@ -1,5 +1,6 @@
 import type { ClientCore } from "../../client/core.js";
 import type { Series, WeekStart } from "../../contract/model.js";
+import type { StoredCandles, StoreRange } from "../../contract/store.js";
 import type { CandleRules } from "../rules.js";
 import { type BackwardOptions, readBackward } from "./backward.js";
 import { type FinalPart, type ForwardOptions, readForward } from "./forward.js";
@@ -32,6 +33,8 @@ export interface StoredSeries {
   /** Reads from the store as far as that goes, and else from the service. */
   before(service: PastReader, core: ClientCore, rules: CandleRules): PastReader;
   recorder(core: ClientCore, pages: SeriesPages, rules: CandleRules): Recorder;
+  /** What it holds of a range; nothing where the store fails. */
+  read(range: StoreRange): Promise<StoredCandles>;
   close(): void;
 }
 

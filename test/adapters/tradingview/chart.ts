@@ -82,9 +82,10 @@ export class Chart {
 
   /** Lets time pass, and what a gateway does without it. */
   async pass(ms: number): Promise<void> {
-    for (let turns = 0; turns < 20; turns += 1) await this.clock.advanceBy(0);
-    await this.clock.advanceBy(ms);
-    for (let turns = 0; turns < 20; turns += 1) await this.clock.advanceBy(0);
+    for (let parts = 0; parts <= 20; parts += 1) {
+      for (let turns = 0; turns < 20; turns += 1) await this.clock.advanceBy(0);
+      if (parts < 20) await this.clock.advanceBy(ms / 20);
+    }
   }
 }
 

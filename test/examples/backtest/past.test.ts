@@ -1,10 +1,15 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Candle } from "pairstream";
+import { type Candle, crosses, ema, withIndicators } from "pairstream";
+import { backtest, type Order, type Strategy } from "pairstream/backtest";
+import { map } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { makeCandles } from "../../../examples/backtest/market.js";
 import type { PastOptions } from "../../../examples/backtest/options.js";
+import { jsonOf } from "../../../examples/backtest/outputs.js";
 import { openPast } from "../../../examples/backtest/past.js";
+import { reportOf } from "../../../examples/backtest/report.js";
+import { tradePast } from "../../../examples/backtest/trade-past.js";
 import { flatCandle, MINUTE } from "../../candles/minute-candles.js";
 import { temporaryFolder } from "../files.js";
 
@@ -78,6 +83,43 @@ describe("the candles of a file", () => {
     ["a line that is no candle", [{ timestamp: 1 } as Candle], {}, /candles\.ndjson: open of line 1/],
   ])("are refused: %s", async (_, candles, more, message) => {
     await expect(open(await fileOf(candles), more)).rejects.toThrow(message);
+  });
+});
+
+describe("sparse candles", () => {
+  const sparse = Array.from({ length: 3_000 }, (_, at) => at)
+    .filter((at) => (at * 7_919) % 11 < 3)
+    .map((at) => flatCandle(at * MINUTE, 100 + 10 * Math.sin(at / 90)));
+  const strategy: Strategy = (events) =>
+    events.pipe(
+      withIndicators({ fast: ema(5), slow: ema(20) }),
+      crosses("fast", "slow"),
+      map(({ direction, event: { series } }): Order => {
+        const size = direction === "up" ? { equity: 0.5 } : { position: 1 };
+        return { type: "market", side: direction === "up" ? "buy" : "sell", series, size };
+      }),
+    );
+
+  it("give the same figures in the package with fillGaps, and others without", async () => {
+    const past = await open(await fileOf(sparse));
+    const loaded = { strategy, title: "crossing", parameters: {} };
+    const { result } = await tradePast(past, loaded, {});
+    const [{ series }] = past.pairs as [(typeof past.pairs)[0]];
+    const own = (fillGaps: boolean) => backtest({ feeds: [{ series, candles: sparse, fillGaps }], strategy });
+    expect(result.trades.length).toBeGreaterThan(3);
+    expect(await own(true)).toEqual(result);
+    expect((await own(false)).statistics).not.toEqual(result.statistics);
+  });
+
+  it("show their fills and equity in --json", async () => {
+    const past = await open(await fileOf(sparse));
+    const run = await tradePast(past, { strategy, title: "crossing", parameters: {} }, {});
+    const { fills, equity } = JSON.parse(jsonOf(run, reportOf(run)));
+    expect(fills).toHaveLength(run.result.fills.length);
+    expect(fills[0]).toMatchObject({ pair: "candles", side: "buy", reportedAt: expect.any(Number) });
+    expect(equity).toHaveLength(run.result.equity.length);
+    const last = run.result.equity.at(-1)!;
+    expect(equity.at(-1).slice(0, 2)).toEqual([last.at, last.equity]);
   });
 });
 

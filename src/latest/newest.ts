@@ -1,0 +1,101 @@
+import { Beginning, EARLIEST, type ReadOptions } from "../candles/read/beginning.js";
+import { keepFuller, MAX_LIMIT } from "../candles/read/pages.js";
+import { type ClientCore, serviceNow } from "../client/core.js";
+import { mostPagesOf, pageFactsOf } from "../client/send/walk.js";
+import type { Candle, Series } from "../contract/model.js";
+import { ohlcvRoute } from "../contract/routes.js";
+import { mostRows, readOhlcvBody } from "../contract/wire.js";
+import type { Intervals } from "../timeframe.js";
+
+/** The newest candles as one answer shows them, and when the service made that. */
+export interface Newest {
+  /** Ascending, the running one included. */
+  readonly candles: readonly Candle[];
+  readonly observedAt: number;
+  readonly epoch: number;
+}
+
+/**
+ * Asks for the newest `count` candles, at most 1,000, wherever they lie: one request to a service that tells of the newest first.
+ * `undefined`: it tells of the oldest first, or shows nothing at all, which may hide something.
+ */
+export async function askNewest(
+  core: ClientCore,
+  series: Series,
+  intervals: Intervals,
+  count: number,
+  options: ReadOptions,
+): Promise<Newest | undefined> {
+  const beginning = new Beginning(core, series, intervals);
+  for (let [isSought, isSecond] = [false, false]; ; ) {
+    const from = beginning.start ?? intervals.start(EARLIEST);
+    // One interval more, as the end may be exclusive.
+    const to = Math.max(intervals.shift(intervals.end(serviceNow(core)), 1), intervals.shift(from, 1));
+    const newest = await walkBack(core, series, { intervals, from, to, count }, options);
+    if (newest === undefined) return undefined;
+    const { candles, observedAt } = newest;
+    if (candles.length === 0) {
+      if (isSought || beginning.isReached(from)) return undefined;
+      isSought = true;
+      await beginning.learnCreation(observedAt, options);
+      if (beginning.createdIn === undefined) return undefined;
+      const sought = { start: from, end: to, at: observedAt, isSilent: true, known: undefined };
+      await beginning.seek(sought, options);
+      continue;
+    }
+    // By the time that it tells, the range may have ended before the present; only a first answer can tell that.
+    if (isSecond || observedAt < to) return newest;
+    isSecond = true;
+  }
+}
+
+interface Sought {
+  readonly intervals: Intervals;
+  readonly from: number;
+  readonly to: number;
+  readonly count: number;
+}
+
+/** Follows the cursors of a range until it has shown so many candles; `undefined`: it begins with the oldest. */
+async function walkBack(
+  core: ClientCore,
+  series: Series,
+  { intervals, from, to, count }: Sought,
+  { priority, signal }: ReadOptions,
+): Promise<Newest | undefined> {
+  const isStart = (instant: number) => intervals.start(instant) === instant;
+  // Two rows tell which way a service goes.
+  const limit = Math.min(MAX_LIMIT, count + 1);
+  const walk = core.walk({
+    route: (cursor) => ohlcvRoute({ ...series, from, to, limit, cursor }),
+    priority,
+    signal,
+    parse: (text) => {
+      const { page, refused } = readOhlcvBody(text, series, isStart, mostRows(intervals.count(from, to)));
+      if (refused[0] !== undefined) throw refused[0].error;
+      return { rows: page.result, served: pageFactsOf(page, refused) };
+    },
+    next: ({ served }) => served,
+    mostPages: () => mostPagesOf(intervals, from, to),
+    needsClock: true,
+  });
+  const found = new Map<number, Candle>();
+  const order: number[] = [];
+  let first: Pick<Newest, "observedAt" | "epoch"> | undefined;
+  for await (const { value, cursor, observedAt, epoch } of walk) {
+    first ??= { observedAt, epoch };
+    for (const candle of value.rows) {
+      keepFuller(found, candle);
+      order.push(candle.timestamp);
+    }
+    if (cursor === undefined) break;
+    if (order.length > 1 && isAscending(order)) return undefined;
+    if (order.length > 1 && found.size >= count) break;
+  }
+  const candles = [...found.values()].sort((a, b) => a.timestamp - b.timestamp);
+  return { candles: candles.slice(-count), ...first! };
+}
+
+function isAscending(order: readonly number[]): boolean {
+  return order.every((timestamp, at) => at === 0 || timestamp >= order[at - 1]!);
+}
