@@ -82,8 +82,6 @@ export const unknownClock: ServiceClock = {
 const REMEMBERED = 64;
 /** Once so many answers have not shown a machine alone, the next request is to find out whether it still answers. */
 const UNSEEN = 4;
-/** Its multiples spread evenly over the parts of a second, in ms. */
-const GOLDEN = 618;
 /** Bounds that contradict each other by no more than this, in ms, are of one clock; by more, of two. */
 const ONE_CLOCK = 250;
 /** Bounds no further apart than this, in ms, are those of several machines; by more, the clock has jumped. */
@@ -269,10 +267,10 @@ function middle({ low, high }: Bounds): number {
  * low bound is that of an answer, which took its way back, so the request still arrives after `target`.
  *
  * If only the bounds can prove it: safely after. If they are wide, or were not proven for long, the request goes out
- * later still, to arrive as a second begins, where its `Date` narrows them. Where many answers have fitted two machines, it
- * arrives at another part of a second each time, until an answer fits one of them only. It waits for less
- * than half of the time to `next`, the target after this one, unless that is whole seconds away: other polls hit all parts of a
- * second anyway.
+ * later still, to arrive as a second begins, where its `Date` narrows them. Of two machines less than a second apart it
+ * arrives where one of them has begun a second and the other has not: there a `Date` is surely that of one of them, and there
+ * it goes out, too, where many answers have fitted both. It waits for less than half of the time to `next`, the target after
+ * this one, unless that is whole seconds away: other polls hit all parts of a second anyway.
  */
 export function sendTimeFor(clock: ServiceClock, target: number, next = Number.POSITIVE_INFINITY): number {
   const { machines } = clock;
@@ -287,13 +285,17 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Number.P
   if (target % 1_000 === 0 && isAlone) return Math.ceil(target - aim(machine));
   // For so much of a second an answer may be of either machine, and narrows nothing.
   const shared = isAlone ? 0 : Math.max(0, machine.high + 1_000 - ahead.low);
+  const isWide = ({ low, high }: Bounds) => high - low > (shared > 0 ? shared + 2 * narrow : narrow);
+  const isOld = machine.low - provenLow(machine, safe) > LATE;
+  const isVague = isOld || isWide(machine) || (shared > 0 && isWide(ahead));
   const isUntold = shared > 0 && Math.max(machine.unseen, ahead.unseen) >= UNSEEN;
-  const isNarrow = machine.high - machine.low <= narrow + shared;
-  if (!isUntold && isNarrow && machine.low - provenLow(machine, safe) <= LATE) return safe;
-  const late = aim(machine) + (isUntold ? GOLDEN * (machine.unseen + ahead.unseen) : 0);
+  if (!isVague && !isUntold) return safe;
+  // The rest of the second begins where the one ahead has surely begun it, and ends before the other one may have.
+  const late = shared === 0 ? aim(machine) : isWide(ahead) ? machine.high + narrow : ahead.low - NARROW;
   const narrowing = Math.ceil(Math.ceil((safe + late) / 1_000) * 1_000 - late);
   const apart = next - target;
-  return narrowing - safe < (apart % 1_000 === 0 ? apart : apart / 2) ? narrowing : safe;
+  const most = apart % 1_000 === 0 ? apart : apart / 2;
+  return narrowing - safe < (isVague ? most : Math.min(most, shared + narrow)) ? narrowing : safe;
 }
 
 /** The first instant, by the scheduler, at which a request may go out whose answer surely comes after `target`. */

@@ -73,8 +73,7 @@ function watchCalm(
 
   const isOdd =
     [feed.settle, feed.every].some((ms) => ms !== "close" && ms % 1_000 !== 0) ||
-    log.plan.world.cache !== undefined ||
-    log.plan.world.machines !== undefined;
+    log.plan.world.cache !== undefined;
   const slack = context.clockTolerance + roundTrip(log) + (isOdd ? UNPROVEN : UNTOLD);
   let again = 0;
   for (const [at, look] of calm.entries()) {
