@@ -2,7 +2,7 @@ import type { Subscriber, Subscription } from "rxjs";
 import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
 import type { CallKind } from "../client/limits/quota.js";
 import type { PolledFeed, RunningPoll } from "../client/metering.js";
-import { safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
+import { safeSendTimeFor, sendTimeFor, serviceTimeBounds } from "../client/service-clock.js";
 import { callAt, sleepUntil } from "../client/timers.js";
 import { type AnyPairstreamError, isPairstreamError, QuotaExceededError, RateLimitError } from "../errors.js";
 import { asOfRunning, isFatal, isNotFound, isUnknown } from "./fatal.js";
@@ -261,7 +261,7 @@ export class Poller<State> implements RunningPoll {
 
   /** The first closing that no answer has proven, or the first refresh, after the present slot. */
   #slotAfter(): Slot {
-    const now = serviceNow(this.#core);
+    const { earliest: now } = serviceTimeBounds(this.#core.serviceClock(), this.#core.scheduler.now());
     // Instants that lie ahead of the clock prove nothing: it was set back since.
     const known = (instant: number) => (instant > now + CLOCK_SLACK ? now : instant);
     const { at, kind } = this.#slot;
