@@ -285,13 +285,13 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Number.P
   if (target % 1_000 === 0 && isAlone) return Math.ceil(target - aim(machine));
   // For so much of a second an answer may be of either machine, and narrows nothing.
   const shared = isAlone ? 0 : Math.max(0, machine.high + 1_000 - ahead.low);
-  const isWide = ({ low, high }: Bounds) => high - low > (shared > 0 ? shared + 2 * narrow : narrow);
+  const isWide = ({ low, high }: Bounds) => high - low > shared + narrow;
   const isOld = machine.low - provenLow(machine, safe) > LATE;
   const isVague = isOld || isWide(machine) || (shared > 0 && isWide(ahead));
   const isUntold = shared > 0 && Math.max(machine.unseen, ahead.unseen) >= UNSEEN;
   if (!isVague && !isUntold) return safe;
   // The rest of the second begins where the one ahead has surely begun it, and ends before the other one may have.
-  const late = shared === 0 ? aim(machine) : isWide(ahead) ? machine.high + narrow : ahead.low - NARROW;
+  const late = shared === 0 ? aim(machine) : isWide(ahead) ? machine.high + clock.roundTrip + 1 : ahead.low - 1;
   const narrowing = Math.ceil(Math.ceil((safe + late) / 1_000) * 1_000 - late);
   const apart = next - target;
   const most = apart % 1_000 === 0 ? apart : apart / 2;

@@ -150,7 +150,7 @@ describe("the service's clock", () => {
   );
 
   it.each([400, 450, 600, 800, 950])(
-    "of two machines that are %i ms apart makes nine polls of ten no more than a second late",
+    "of two machines that are %i ms apart makes seven polls of eight no more than a second late",
     (skew) => {
       const turns = [
         (at: number) => at % 2,
@@ -176,7 +176,7 @@ describe("the service's clock", () => {
             expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
             lates.sort((a, b) => a - b);
             expect(lates[lates.length >> 1]).toBeLessThanOrEqual(600);
-            expect(lates.filter((late) => late > 1_050).length).toBeLessThanOrEqual(20);
+            expect(lates.filter((late) => late > 1_050).length).toBeLessThanOrEqual(25);
             expect(lates.at(-1)).toBeLessThanOrEqual(1_550);
           }
         }

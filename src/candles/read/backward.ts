@@ -43,7 +43,8 @@ export async function readBackward(
   const pause = (ms: number) => sleepUntil(scheduler, scheduler.now() + ms, options.signal);
   const earliest = () => Math.max(intervals.start(EARLIEST), intervals.start(pages.beginning.start ?? 0));
   const endOf = () => parts[0]?.from ?? until();
-  let known = shown;
+  // One that lies more than a page away would cost more than it tells.
+  let known = shown !== undefined && intervals.count(shown, until()) <= FULL_PAGE ? shown : undefined;
   const anchorsOf = () => {
     const first = parts.length === 0 ? known : parts[0]!.candles[0]?.timestamp;
     return first === undefined ? [] : [first];

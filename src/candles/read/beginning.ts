@@ -113,9 +113,9 @@ export class Beginning {
     // Where bounds are exclusive, only a range that begins before the first candle shows it. A service may go by the very
     // instant of the creation, too.
     let hidden: number | undefined;
-    for (const from of [this.#intervals.shift(createdIn, -1), createdIn, this.#intervals.end(createdIn)]) {
-      const hasAsked = isSilent && from === start;
-      if (!hasAsked && (await answers(from))) {
+    for (const by of [-1, 0, 1]) {
+      const from = this.#intervals.shift(createdIn, by);
+      if (!(isSilent && from === start) && (await answers(from))) {
         // That a start is hidden counts once it has been so twice.
         if (hidden === undefined || !(await answers(hidden))) this.#open(from);
         return;
@@ -162,17 +162,14 @@ export class Beginning {
    */
   async #find(from: number, end: number, known: number | undefined, options: ReadOptions): Promise<void> {
     const { shift, count } = this.#intervals;
+    if (known !== undefined && !(await this.#answers(shift(known, -1), end, options))) {
+      // A service that does not even show what it has shown before hides nothing: it shows nothing at all.
+      if (!(await this.#answers(known, end, options))) return;
+      // Of the first candle that shows only the start itself answers.
+      this.#hidden = shift(known, -1);
+    }
     let answered = this.#answered < end ? this.#answered : Number.POSITIVE_INFINITY;
     let hidden = Math.max(from, this.#hidden);
-    if (known !== undefined) {
-      const before = shift(known, -1);
-      if (await this.#answers(before, end, options)) answered = Math.min(answered, before);
-      // Of the first candle that shows only the start itself answers.
-      else if (await this.#answers(known, end, options))
-        [hidden, answered] = [before, Math.min(answered, known)];
-      // A service that does not even show what it has shown before hides nothing: it shows nothing at all.
-      else return;
-    }
     for (let back = 2; ; back *= STRIDE) {
       const start = shift(end, -back);
       if (start <= hidden) break;

@@ -17,7 +17,6 @@ import type { BackwardWalk } from "../read/backward.js";
 import type { CandleBook } from "../read/book.js";
 import { reportDropped } from "../read/dropped.js";
 import type { FinalPart } from "../read/forward.js";
-import { FULL_PAGE } from "../read/pages.js";
 import { type PastReader, pastOf, type StoredSeries } from "../read/past.js";
 import type { HistoryProgress } from "./history-progress.js";
 import type { ViewStep } from "./view.js";
@@ -67,16 +66,10 @@ export class HistoryReading {
     return this.start < this.#until;
   }
 
-  /** The newest final candle, where a page before the book reaches it. */
-  get #shown(): number | undefined {
-    const known = this.#known;
-    if (known === undefined || known >= this.#until) return undefined;
-    return this.#watch.rules.intervals.count(known, this.#until) <= FULL_PAGE ? known : undefined;
-  }
-
   /** Takes note of a later book: where that has been set back, it takes over sooner. */
   follow({ finalUntil, anchors }: CandleBook): void {
-    this.#until = Math.min(this.#until, finalUntil);
+    if (finalUntil >= this.#until) return;
+    this.#until = finalUntil;
     this.#known = anchors.at(-1);
   }
 
@@ -151,7 +144,7 @@ export class HistoryReading {
         reportDropped(this.#core, series, page, rows, "history", tell),
     };
     if (this.#count > 0 && reached === undefined) {
-      const query = { ...common, count: this.#count, until: () => this.#until, known: this.#shown, walk };
+      const query = { ...common, count: this.#count, until: () => this.#until, known: this.#known, walk };
       yield* await this.#past.newest(query, options);
       return;
     }
