@@ -28,10 +28,10 @@ export class MissingPair {
   /** The first and the longest wait of one who waits. */
   readonly #waits: { readonly first: number; readonly last: number };
   #answers = 0;
-  #firstAt = Number.POSITIVE_INFINITY;
+  #firstAt = Infinity;
   /** How long to wait after the last answer. */
   #pause = 0;
-  #waitsUntil = Number.NEGATIVE_INFINITY;
+  #waitsUntil = -Infinity;
   #isOver = false;
 
   /** `pace`: how long one who waits does so each time, in ms; default: a minute, and then twice as long, up to an hour. */

@@ -13,8 +13,8 @@ export interface BackwardOptions extends Pick<ForwardOptions, "skipsRows" | "onD
   readonly count: number;
   /** The end of the newest of them, asked anew until one is found, as the first answer may tell the time. */
   readonly until: () => number;
-  /** A candle before that which has been shown before: the first answer has to show it as well. */
-  readonly known?: number | undefined;
+  /** A candle before that which has been shown before, if any has: the first answer has to show it as well. */
+  readonly known?: readonly number[];
   /** What a walk has found that has failed; this one goes on from there. */
   readonly walk: BackwardWalk;
 }
@@ -34,7 +34,7 @@ export async function readBackward(
   core: ClientCore,
   pages: SeriesPages,
   rules: CandleRules,
-  { count, until, known: shown, walk, skipsRows, onDropped, onGone }: BackwardOptions,
+  { count, until, known: shown = [], walk, skipsRows, onDropped, onGone }: BackwardOptions,
   options: ReadOptions,
 ): Promise<readonly FinalPart[]> {
   const { intervals } = rules;
@@ -44,11 +44,8 @@ export async function readBackward(
   const earliest = () => Math.max(intervals.start(EARLIEST), intervals.start(pages.beginning.start ?? 0));
   const endOf = () => parts[0]?.from ?? until();
   // One that lies more than a page away would cost more than it tells.
-  let known = shown !== undefined && intervals.count(shown, until()) <= FULL_PAGE ? shown : undefined;
-  const anchorsOf = () => {
-    const first = parts.length === 0 ? known : parts[0]!.candles[0]?.timestamp;
-    return first === undefined ? [] : [first];
-  };
+  let known = shown.filter((timestamp) => intervals.count(timestamp, until()) <= FULL_PAGE);
+  const anchorsOf = () => parts[0]?.candles.slice(0, 1).map(({ timestamp }) => timestamp) ?? known;
   let book = emptyBook(endOf(), anchorsOf());
   /** When an answer was made that shows nothing from the earliest start on. */
   let silentAt: number | undefined;
@@ -91,7 +88,7 @@ export async function readBackward(
       const isGone = book.anchors.length === 0 && anchors.length > 0;
       if (isGone) {
         onGone?.(anchors);
-        known = undefined;
+        known = [];
         parts.splice(0, 1, ...parts.slice(0, 1).flatMap(withoutFirst));
         book = emptyBook(endOf(), anchorsOf());
       }

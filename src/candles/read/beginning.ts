@@ -41,8 +41,8 @@ export class Beginning {
   /** What is known of the pair, shared by all who read it. */
   readonly #facts: PairFacts;
   /** The earliest start that has answered, and the latest that came back empty although rows follow. */
-  #answered = Number.POSITIVE_INFINITY;
-  #hidden = Number.NEGATIVE_INFINITY;
+  #answered = Infinity;
+  #hidden = -Infinity;
 
   constructor(core: ClientCore, series: Series, intervals: Intervals) {
     this.#core = core;
@@ -70,19 +70,19 @@ export class Beginning {
 
   /** Whether a range that starts there hides nothing. */
   isReached(start: number): boolean {
-    const reached = this.#opening ?? this.#facts.createdAt ?? Number.POSITIVE_INFINITY;
+    const reached = this.#opening ?? this.#facts.createdAt ?? Infinity;
     return start >= Math.min(this.#answered, reached);
   }
 
   /** Takes note that a range from `start` on has answered with rows. */
   noteAnswer(start: number): void {
     this.#answered = Math.min(this.#answered, start);
-    if (start <= this.#hidden) this.#hidden = Number.NEGATIVE_INFINITY;
+    if (start <= this.#hidden) this.#hidden = -Infinity;
   }
 
   /** Takes note that a range from `start` on has come back empty although rows follow: after two of them nothing answers there. */
   noteHidden(start: number): void {
-    if (start >= this.#answered && start <= this.#hidden) this.#answered = Number.POSITIVE_INFINITY;
+    if (start >= this.#answered && start <= this.#hidden) this.#answered = Infinity;
     this.#hidden = Math.max(this.#hidden, start);
   }
 
@@ -104,10 +104,11 @@ export class Beginning {
   async seek({ start, end, at, isSilent, known }: Sought, options: ReadOptions): Promise<void> {
     await this.learnCreation(at, options);
     const { createdIn } = this;
+    /** Whether the service has any row from there on to show. */
     const answers = async (from: number) =>
-      from >= start && from < end && (await this.#answers(from, end, options));
+      from >= start && from < end && (await this.#ask(from, end, options)).rows > 0;
     if (createdIn === undefined) {
-      if (isSilent || !(await answers(start))) await this.#find(start, end, known, options);
+      if (isSilent || !(await answers(start))) await this.#find(start, end, known, answers);
       return;
     }
     // Where bounds are exclusive, only a range that begins before the first candle shows it. A service may go by the very
@@ -156,39 +157,38 @@ export class Beginning {
   }
 
   /**
-   * Finds the first start that answers, for ranges that end at `end`: they begin further and further back, and then
-   * halfway between the last that answered and the first that did not. It misses a pair whose whole life lies between two
-   * of these starts.
+   * Finds the first start that answers, for ranges that end at `end`: they begin further and further back until one answers,
+   * and then halfway between the last that answered and the first that did not. It misses a pair whose whole life lies between
+   * two of these starts.
    */
-  async #find(from: number, end: number, known: number | undefined, options: ReadOptions): Promise<void> {
+  async #find(
+    from: number,
+    end: number,
+    known: number | undefined,
+    answers: (from: number) => Promise<boolean>,
+  ): Promise<void> {
     const { shift, count } = this.#intervals;
-    if (known !== undefined && !(await this.#answers(shift(known, -1), end, options))) {
+    if (known !== undefined && !(await answers(shift(known, -1)))) {
       // A service that does not even show what it has shown before hides nothing: it shows nothing at all.
-      if (!(await this.#answers(known, end, options))) return;
+      if (!(await answers(known))) return;
       // Of the first candle that shows only the start itself answers.
       this.#hidden = shift(known, -1);
     }
-    let answered = this.#answered < end ? this.#answered : Number.POSITIVE_INFINITY;
+    let answered = this.#answered < end ? this.#answered : Infinity;
     let hidden = Math.max(from, this.#hidden);
-    for (let back = 2; ; back *= STRIDE) {
+    for (let back = 2; answered === Infinity; back *= STRIDE) {
       const start = shift(end, -back);
-      if (start <= hidden) break;
-      if (start >= answered) continue;
-      if (await this.#answers(start, end, options)) answered = start;
-      else if (answered !== Number.POSITIVE_INFINITY) {
-        hidden = start;
-        break;
-      }
+      if (start <= hidden) return;
+      if (await answers(start)) answered = start;
     }
-    if (answered === Number.POSITIVE_INFINITY) return;
     while (count(hidden, answered) > 1) {
       this.#hidden = hidden;
       const middle = shift(hidden, Math.floor(count(hidden, answered) / 2));
-      if (await this.#answers(middle, end, options)) answered = middle;
+      if (await answers(middle)) answered = middle;
       else hidden = middle;
     }
     // One answer that was empty by chance would cut the series short for good.
-    if (await this.#answers(hidden, end, options)) return;
+    if (await answers(hidden)) return;
     this.#hidden = hidden;
     this.#open(answered);
   }
@@ -201,11 +201,6 @@ export class Beginning {
     const [first, second] = shown.filter((timestamp) => timestamp < end);
     const isCandle = first !== undefined && this.#intervals.start(first) === first;
     return isCandle && first >= (second ?? first) ? first : undefined;
-  }
-
-  /** Whether the service has any row of `[start, end)` to show. */
-  async #answers(start: number, end: number, options: ReadOptions): Promise<boolean> {
-    return (await this.#ask(start, end, options)).rows > 0;
   }
 
   async #ask(start: number, end: number, { priority, signal, tell }: ReadOptions, limit = 1) {

@@ -71,7 +71,7 @@ export class SeriesPages {
   readonly #core: ClientCore;
   readonly #series: Series;
   readonly #intervals: Intervals;
-  #searched = { at: Number.NEGATIVE_INFINITY, pause: SEARCH_PAUSE.first };
+  #searched = { at: -Infinity, pause: SEARCH_PAUSE.first };
 
   constructor(core: ClientCore, series: Series, intervals: Intervals) {
     this.#core = core;
@@ -126,7 +126,7 @@ export class SeriesPages {
 
   /** What the service shows of a range. */
   async ask(wanted: Wanted, { priority, signal, tell }: ReadOptions): Promise<Page | undefined> {
-    const { from, anchors, endAt, mostCandles = Number.POSITIVE_INFINITY } = wanted;
+    const { from, anchors, endAt, mostCandles = Infinity } = wanted;
     const intervals = this.#intervals;
     const start = this.#startOf(wanted);
     let { to } = wanted;
@@ -141,7 +141,7 @@ export class SeriesPages {
     let isInDoubt = false;
     let isUnfinished = false;
     let isAscending = true;
-    let last = Number.NEGATIVE_INFINITY;
+    let last = -Infinity;
     const walk = this.#core.walk({
       route: (cursor, now) => {
         // A request may wait for the rate limit until its range has no end in the present any more.

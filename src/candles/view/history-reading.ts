@@ -33,7 +33,7 @@ export class HistoryReading {
   readonly #count: number;
   /** Where the book takes over, and its newest final candle. */
   #until: number;
-  #known: number | undefined;
+  #known: readonly number[];
 
   /** `running`: the interval in which the subscriber came. */
   constructor(
@@ -54,11 +54,11 @@ export class HistoryReading {
     this.start = !isCounted
       ? (since ?? running)
       : this.#count > 0
-        ? Number.NEGATIVE_INFINITY
+        ? -Infinity
         : inBook[inBook.length - since.candles]!.candle.timestamp;
     const isInBook = since === undefined || (isCounted && this.#count === 0);
     this.#until = isInBook ? this.start : book.finalUntil;
-    this.#known = book.anchors.at(-1);
+    this.#known = book.anchors.slice(-1);
   }
 
   /** Whether there is anything to read before the book. */
@@ -70,7 +70,7 @@ export class HistoryReading {
   follow({ finalUntil, anchors }: CandleBook): void {
     if (finalUntil >= this.#until) return;
     this.#until = finalUntil;
-    this.#known = anchors.at(-1);
+    this.#known = anchors.slice(-1);
   }
 
   /** The history in steps; once all of it has been delivered, tells how far back that reaches. */
