@@ -297,8 +297,8 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Infinity
   const late = shared === 0 ? aim : isWide(ahead) ? machine.high + clock.roundTrip + 1 : ahead.low - 1;
   const narrowing = Math.ceil(Math.ceil((safe + late) / 1_000) * 1_000 - late);
   const apart = next - target;
-  const most = apart % 1_000 === 0 ? apart : apart / 2;
-  return narrowing - safe < (isVague ? most : Math.min(most, shared + narrow)) ? narrowing : safe;
+  const most = Math.min(apart % 1_000 === 0 ? apart : apart / 2, isVague ? apart : shared + narrow);
+  return narrowing - safe < most ? narrowing : safe;
 }
 
 /** The first instant, by the scheduler, at which a request may go out whose answer surely comes after `target`. */

@@ -168,11 +168,13 @@ export class Beginning {
     answers: (from: number) => Promise<boolean>,
   ): Promise<void> {
     const { shift, count } = this.#intervals;
-    if (known !== undefined && !(await answers(shift(known, -1)))) {
+    const before = shift(known ?? end, -1);
+    // From its very start on nothing answers, as has just been found out.
+    if (known !== undefined && !(before > from && (await answers(before)))) {
       // A service that does not even show what it has shown before hides nothing: it shows nothing at all.
       if (!(await answers(known))) return;
       // Of the first candle that shows only the start itself answers.
-      this.#hidden = shift(known, -1);
+      this.#hidden = before;
     }
     let answered = this.#answered < end ? this.#answered : Infinity;
     let hidden = Math.max(from, this.#hidden);

@@ -1,5 +1,6 @@
 import type { Candle, CandleEvent } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
+import { isProbe } from "../economy/answers.js";
 import type { FeedPlan, WatcherPlan } from "../plan.js";
 import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
@@ -83,7 +84,8 @@ class Comparison {
     this.#intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
     const session = sessionOf(log, stay);
     const own = context.looksAt(feed);
-    this.#polls = own.filter((look) => !look.isHistory && look.order > session);
+    // Whether there is anything in a range says nothing of a candle.
+    this.#polls = own.filter((look) => !look.isHistory && look.order > session && !isProbe(look));
     this.#looks =
       log.store === undefined
         ? own.filter((look) => look.order > (look.isHistory ? stay.joinedOrder : session))
