@@ -16,7 +16,6 @@ const MARGIN = 7;
 export const FULL_PAGE = MAX_LIMIT - MARGIN - 1;
 /** The pause between two searches for a series of which nothing shows, in ms: it doubles from the first to the last. */
 const SEARCH_PAUSE = { first: 60_000, last: 3_600_000 };
-const NONE_BROKEN: ReadonlySet<number> = new Set();
 
 /** What the service has answered about the range `[from, to)`, checked, and followed to its last page. */
 export interface Page {
@@ -131,7 +130,8 @@ export class SeriesPages {
     const start = this.#startOf(wanted);
     let { to } = wanted;
     const end = () => intervals.shift(Math.max(to, anchors.at(-1) ?? to), 1);
-    const isWanted = (place: number | undefined) => place === undefined || (place >= from && place < to);
+    const isIn = (timestamp: number) => timestamp >= from && timestamp < to;
+    const isWanted = (place: number | undefined) => place === undefined || isIn(place);
     const isStart = (instant: number) => intervals.start(instant) === instant;
     const candles = new Map<number, Candle>();
     const broken = new Set<number>();
@@ -188,7 +188,6 @@ export class SeriesPages {
     if (isEmpty && (wanted.shown ?? anchors[0]) !== undefined) this.beginning.noteHidden(start);
     const shown = [...candles.values()].sort((a, b) => a.timestamp - b.timestamp);
     const isThere = (timestamp: number) => candles.has(timestamp) || broken.has(timestamp);
-    const isIn = (timestamp: number) => timestamp >= from && timestamp < to;
     return {
       from,
       to,
@@ -196,7 +195,7 @@ export class SeriesPages {
       isInDoubt,
       candles: shown.filter(({ timestamp }) => timestamp < to),
       // A row without a place may be that of any of them.
-      lacking: hasUnplaced ? NONE_BROKEN : new Set(anchors.filter((timestamp) => !isThere(timestamp))),
+      lacking: new Set(anchors.filter((timestamp) => !hasUnplaced && !isThere(timestamp))),
       broken: [...broken].filter((start) => isIn(start) && !candles.has(start)).sort((a, b) => a - b),
       hasUnplaced,
       isUnfinished,
