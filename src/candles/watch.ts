@@ -10,7 +10,7 @@ import {
   of,
 } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
-import { type ServiceClock, serviceTime, serviceTimeBounds } from "../client/service-clock.js";
+import { earliestTime, type ServiceClock, serviceTime } from "../client/service-clock.js";
 import type { Series } from "../contract/model.js";
 import type { FeedUpdate } from "../poll/poller.js";
 import type { CandleEvent } from "./event.js";
@@ -71,7 +71,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
     const joinedAt = core.scheduler.now();
     const clockAtJoin = core.serviceClock();
     const intervalAtJoin = (clock: ServiceClock) =>
-      watch.rules.intervals.start(serviceTimeBounds(clock, joinedAt).earliest);
+      watch.rules.intervals.start(earliestTime(clock, joinedAt));
     const intervalNow = () => intervalAtJoin(core.serviceClock());
     let view: CandleView | undefined;
     let history: HistoryReading | undefined;

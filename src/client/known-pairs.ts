@@ -53,7 +53,7 @@ export class KnownPairs {
 }
 
 function unknownPair(): PairFacts {
-  return { createdAt: undefined, firstAnswered: {}, reportedAt: Number.NEGATIVE_INFINITY, report: undefined };
+  return { createdAt: undefined, firstAnswered: {}, reportedAt: -Infinity, report: undefined };
 }
 
 function pairKeyOf({ network, pairAddress }: Pair): string {

@@ -74,7 +74,7 @@ export const unknownClock: ServiceClock = {
   isConfirmed: false,
   hasFreshDate: false,
   roundTrip: 0,
-  shortest: Number.POSITIVE_INFINITY,
+  shortest: Infinity,
   epoch: 0,
 };
 
@@ -82,8 +82,6 @@ export const unknownClock: ServiceClock = {
 const REMEMBERED = 64;
 /** Once so many answers have not shown a machine alone, the next request is to find out whether it still answers. */
 const UNSEEN = 4;
-/** Its multiples spread evenly over the parts of a second, in ms. */
-const GOLDEN = 618;
 /** Bounds that contradict each other by no more than this, in ms, are of one clock; by more, of two. */
 const ONE_CLOCK = 250;
 /** Bounds no further apart than this, in ms, are those of several machines; by more, the clock has jumped. */
@@ -109,7 +107,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const { sent, received, date, age } = trip;
   const took = received - sent;
   // If the scheduler's clock was set back meanwhile, nobody knows how long it took.
-  const length = took < 0 ? Number.POSITIVE_INFINITY : took;
+  const length = took < 0 ? Infinity : took;
   const clock: Draft = {
     ...before,
     hasFreshDate: date !== undefined && age === undefined,
@@ -154,7 +152,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const behind = known.high - seen.high;
   if (heard !== undefined && behind > 0 && behind <= OLDEST_COPY) return clock;
   const isFar = gapBetween(known, seen) > SKEW;
-  const gap = doubted === undefined ? Number.POSITIVE_INFINITY : gapBetween(doubted, seen);
+  const gap = doubted === undefined ? Infinity : gapBetween(doubted, seen);
   if (gap > (isFar ? SKEW : 0)) {
     clock.doubted = seen;
     clock.isContradicted = true;
@@ -222,7 +220,7 @@ function madeAfter({ sent, received, age }: RoundTrip): number {
 
 /** The shortest round trip, as far as any is known. */
 function shortestOf({ shortest }: ServiceClock): number {
-  return shortest === Number.POSITIVE_INFINITY ? 0 : shortest;
+  return shortest === Infinity ? 0 : shortest;
 }
 
 /** Follows quick trips at once and slow ones slowly. A trip in which the scheduler's clock was set, or stood, tells nothing. */
@@ -232,9 +230,10 @@ function quickOf(usual: number, took: number): number {
 }
 
 /** The earliest time the service's clock can have shown when it made an answer, from which `clock` has learned already. */
-export function earliestAnswerTime({ bounds, machines }: ServiceClock, trip: RoundTrip): number {
+export function earliestAnswerTime(clock: ServiceClock, trip: RoundTrip): number {
+  const { bounds, machines } = clock;
   const made = madeAfter(trip);
-  const byBounds = made + provenLow(machines[0], made);
+  const byBounds = earliestTime(clock, made);
   const { date } = trip;
   if (bounds === undefined || date === undefined) return byBounds;
   // Where the two cannot both be right, the earlier counts.
@@ -243,12 +242,15 @@ export function earliestAnswerTime({ bounds, machines }: ServiceClock, trip: Rou
   return machines.length > 1 ? byBounds : Math.max(byBounds, date);
 }
 
-/** The service's time at an instant of the scheduler's, at least; and when a request sent then arrives, at most. */
-export function serviceTimeBounds(
-  { bounds, machines, roundTrip }: ServiceClock,
-  now: number,
-): ServiceTimeBounds {
-  return { earliest: now + provenLow(machines[0], now), latest: now + (bounds?.high ?? 0) + 2 * roundTrip };
+/** The service's time at an instant of the scheduler's, at least. */
+export function earliestTime({ machines }: ServiceClock, now: number): number {
+  return now + provenLow(machines[0], now);
+}
+
+/** The same; and when a request sent then arrives, at most. */
+export function serviceTimeBounds(clock: ServiceClock, now: number): ServiceTimeBounds {
+  const { bounds, roundTrip } = clock;
+  return { earliest: earliestTime(clock, now), latest: now + (bounds?.high ?? 0) + 2 * roundTrip };
 }
 
 /** The service's likeliest time at an instant of the scheduler's, by the machine that is furthest behind. */
@@ -269,12 +271,12 @@ function middle({ low, high }: Bounds): number {
  * low bound is that of an answer, which took its way back, so the request still arrives after `target`.
  *
  * If only the bounds can prove it: safely after. If they are wide, or were not proven for long, the request goes out
- * later still, to arrive as a second begins, where its `Date` narrows them. Where many answers have fitted two machines, it
- * arrives at another part of a second each time, until an answer fits one of them only. It waits for less
- * than half of the time to `next`, the target after this one, unless that is whole seconds away: other polls hit all parts of a
- * second anyway.
+ * later still, to arrive as a second begins, where its `Date` narrows them. Of two machines less than a second apart it
+ * arrives where one of them has begun a second and the other has not: there a `Date` is surely that of one of them, and there
+ * it goes out, too, where many answers have fitted both. It waits for less than half of the time to `next`, the target after
+ * this one, unless that is whole seconds away: other polls hit all parts of a second anyway.
  */
-export function sendTimeFor(clock: ServiceClock, target: number, next = Number.POSITIVE_INFINITY): number {
+export function sendTimeFor(clock: ServiceClock, target: number, next = Infinity): number {
   const { machines } = clock;
   const [machine] = machines;
   const safe = safeSendTimeFor(clock, target);
@@ -282,18 +284,21 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Number.P
   const ahead = machines.at(-1)!;
   const isAlone = machine === ahead;
   const narrow = NARROW + clock.roundTrip;
-  const aim = (bounds: Bounds) =>
-    shortestOf(clock) / 2 + (bounds.high - bounds.low <= narrow ? bounds.low : middle(bounds));
-  if (target % 1_000 === 0 && isAlone) return Math.ceil(target - aim(machine));
   // For so much of a second an answer may be of either machine, and narrows nothing.
   const shared = isAlone ? 0 : Math.max(0, machine.high + 1_000 - ahead.low);
+  const isWide = ({ low, high }: Bounds) => high - low > shared + narrow;
+  const aim = shortestOf(clock) / 2 + (isWide(machine) ? middle(machine) : machine.low);
+  if (target % 1_000 === 0 && isAlone) return Math.ceil(target - aim);
+  const isOld = machine.low - provenLow(machine, safe) > LATE;
+  const isVague = isOld || isWide(machine) || (shared > 0 && isWide(ahead));
   const isUntold = shared > 0 && Math.max(machine.unseen, ahead.unseen) >= UNSEEN;
-  const isNarrow = machine.high - machine.low <= narrow + shared;
-  if (!isUntold && isNarrow && machine.low - provenLow(machine, safe) <= LATE) return safe;
-  const late = aim(machine) + (isUntold ? GOLDEN * (machine.unseen + ahead.unseen) : 0);
+  if (!isVague && !isUntold) return safe;
+  // The rest of the second begins where the one ahead has surely begun it, and ends before the other one may have.
+  const late = shared === 0 ? aim : isWide(ahead) ? machine.high + clock.roundTrip + 1 : ahead.low - 1;
   const narrowing = Math.ceil(Math.ceil((safe + late) / 1_000) * 1_000 - late);
   const apart = next - target;
-  return narrowing - safe < (apart % 1_000 === 0 ? apart : apart / 2) ? narrowing : safe;
+  const most = Math.min(apart % 1_000 === 0 ? apart : apart / 2, isVague ? apart : shared + narrow);
+  return narrowing - safe < most ? narrowing : safe;
 }
 
 /** The first instant, by the scheduler, at which a request may go out whose answer surely comes after `target`. */

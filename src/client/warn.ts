@@ -46,7 +46,7 @@ export function warnerOf(
 }
 
 function processSink(scheduler: SchedulerLike): Warn {
-  let begun = Number.NEGATIVE_INFINITY;
+  let begun = -Infinity;
   let count = 0;
   return (message) => {
     const now = scheduler.now();

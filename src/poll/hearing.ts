@@ -80,8 +80,8 @@ export interface Part {
   failure: Failure | undefined;
 }
 
-const NOW = Number.NEGATIVE_INFINITY;
-const NEVER = Number.POSITIVE_INFINITY;
+const NOW = -Infinity;
+const NEVER = Infinity;
 
 /**
  * What to say of a stream that is in trouble, and when: once a trouble, and once when that is over. A part that has not

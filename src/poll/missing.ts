@@ -28,22 +28,18 @@ export class MissingPair {
   /** The first and the longest wait of one who waits. */
   readonly #waits: { readonly first: number; readonly last: number };
   #answers = 0;
-  #firstAt = Number.POSITIVE_INFINITY;
+  #firstAt = Infinity;
   /** How long to wait after the last answer. */
   #pause = 0;
-  #waitsUntil = Number.NEGATIVE_INFINITY;
-  #isOver = false;
+  #waitsUntil = -Infinity;
+  /** Whether the subscriber has given the pair up. */
+  isOver = false;
 
   /** `pace`: how long one who waits does so each time, in ms; default: a minute, and then twice as long, up to an hour. */
   constructor(whenMissing: WhenMissing, joinedAt: number, pace?: number) {
     this.#whenMissing = whenMissing;
     this.#joinedAt = joinedAt;
     this.#waits = pace === undefined ? PAUSE : { first: pace, last: pace };
-  }
-
-  /** Whether the subscriber has given the pair up. */
-  get isOver(): boolean {
-    return this.#isOver;
   }
 
   /** Whether the subscriber wants to know soon, and not to wait for a pair that may come. */
@@ -56,7 +52,7 @@ export class MissingPair {
     this.#answers += 1;
     // If the clock was set back, time counts from there.
     this.#firstAt = Math.min(this.#firstAt, at);
-    this.#isOver = this.isHasty && this.#answers >= ENOUGH.answers && at - this.#firstAt >= ENOUGH.time;
+    this.isOver = this.isHasty && this.#answers >= ENOUGH.answers && at - this.#firstAt >= ENOUGH.time;
     // An answer that others have asked for counts, but does not lengthen the wait.
     const isWaitedFor = at >= this.#waitsUntil - SLACK;
     const { first, last } = this.#waits;

@@ -2,7 +2,7 @@ import type { Subscriber, Subscription } from "rxjs";
 import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
 import type { CallKind } from "../client/limits/quota.js";
 import type { PolledFeed, RunningPoll } from "../client/metering.js";
-import { safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
+import { earliestTime, safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
 import { callAt, sleepUntil } from "../client/timers.js";
 import { type AnyPairstreamError, isPairstreamError, QuotaExceededError, RateLimitError } from "../errors.js";
 import { asOfRunning, isFatal, isNotFound, isUnknown } from "./fatal.js";
@@ -77,9 +77,9 @@ export class Poller<State> implements RunningPoll {
   readonly #tell: Tell | undefined;
   #feed: FeedUpdate<State> = UNASKED;
   #slot: Slot;
-  #observedAt = Number.NEGATIVE_INFINITY;
+  #observedAt = -Infinity;
   /** The last closing that was asked for: what no answer has proven by then is left to later ones. */
-  #closedAt = Number.NEGATIVE_INFINITY;
+  #closedAt = -Infinity;
   /** When the last answer came that shows no such pair, by the scheduler, while the poll waits because of it. */
   #missedAt: number | undefined;
   /** Whether the slot was asked for before, and that failed. */
@@ -132,7 +132,7 @@ export class Poller<State> implements RunningPoll {
     // Whoever comes after a slot that nobody asked for waits for the next one.
     const now = serviceNow(this.#core);
     if (this.#slot.at <= now) this.#slot = this.#slotFollowing(now);
-    this.#startWhenDue(this.#core.serviceClock().epoch);
+    this.#startWhenDue();
   }
 
   /** Aborts the request in flight, and leaves no timer. */
@@ -168,7 +168,7 @@ export class Poller<State> implements RunningPoll {
     const next = failure === undefined ? this.#nextSlot() : this.#slotAfterFailure(failure);
     this.#isRetry = next.at === this.#slot.at;
     this.#slot = next;
-    const due = this.#startWhenDue(this.#core.serviceClock().epoch);
+    const due = this.#startWhenDue();
     if (failure === undefined) return;
     // Nothing goes out while a 429 stops the client.
     const pause = failure instanceof RateLimitError ? (failure.retryAfter ?? 0) : 0;
@@ -208,13 +208,12 @@ export class Poller<State> implements RunningPoll {
   /** When to ask again, by the scheduler; `undefined` where the answer has told all there is. */
   #dueAgain({ isMore, again }: Step<State>): number | undefined {
     const now = this.#core.scheduler.now();
-    if (isMore) return Number.NEGATIVE_INFINITY;
+    if (isMore) return -Infinity;
     // Tapes tell whole ms.
     if (again !== undefined) return Math.ceil(now + again);
     const { at, kind } = this.#slot;
     // A slot that lies ahead is one of a clock that was set back since.
-    const isAhead = at > serviceNow(this.#core) + CLOCK_SLACK;
-    if (kind !== "close" || this.#observedAt >= at || isAhead) return undefined;
+    if (kind !== "close" || this.#observedAt >= at || this.#known(at) < at) return undefined;
     // Nothing proves that the interval was over by the service's clock. Soon an answer will.
     return Math.max(now, safeSendTimeFor(this.#core.serviceClock(), at));
   }
@@ -232,7 +231,7 @@ export class Poller<State> implements RunningPoll {
     // What is asked again has no slot of its own: the slot that begins meanwhile counts.
     const due = isAgain ? this.#slotFollowing(at).at : at;
     const end = Math.max(this.#slotFollowing(due).at, due + PATIENCE);
-    if (end === Number.POSITIVE_INFINITY) return;
+    if (end === Infinity) return;
     this.#timer = callAt(scheduler, end - serviceNow(this.#core) + scheduler.now(), () => {
       this.#emit({ ...this.#feed, isLate: true, isFresh: false });
       this.#tell?.({ type: "late" });
@@ -259,16 +258,20 @@ export class Poller<State> implements RunningPoll {
     this.#subscriber.next(feed);
   }
 
+  /** An instant, or now where it lies ahead of the clock: that was set back since, and it proves nothing. */
+  #known(instant: number): number {
+    const now = serviceNow(this.#core);
+    return instant > now + CLOCK_SLACK ? now : instant;
+  }
+
   /** The first closing that no answer has proven, or the first refresh, after the present slot. */
   #slotAfter(): Slot {
-    const now = serviceNow(this.#core);
-    // Instants that lie ahead of the clock prove nothing: it was set back since.
-    const known = (instant: number) => (instant > now + CLOCK_SLACK ? now : instant);
+    const now = earliestTime(this.#core.serviceClock(), this.#core.scheduler.now());
     const { at, kind } = this.#slot;
     const closed = kind === "close" ? at : this.#closedAt;
-    const proven = Math.max(known(this.#observedAt), known(closed));
+    const proven = Math.max(this.#known(this.#observedAt), this.#known(closed));
     const stretch = this.#core.spending.pollThrottle();
-    const next = nextSlot(this.#poll.schedule, proven, Math.max(known(at), now), stretch);
+    const next = nextSlot(this.#poll.schedule, proven, Math.max(this.#known(at), now), stretch);
     // A closing that is asked for no later serves a refresh just before it, too.
     if (next.kind === "close") return next;
     const close = { at: this.#poll.schedule.nextClose(next.at), kind: "close" } as const;
@@ -278,15 +281,14 @@ export class Poller<State> implements RunningPoll {
   #nextSlot(): Slot {
     const next = this.#slotAfter();
     // If the quota is spent, one poll at the start of the next period finds out whether it is back.
-    if (next.at !== Number.POSITIVE_INFINITY) return next;
+    if (next.at !== Infinity) return next;
     return { at: quotaProbeAt(this.#core, "counted"), kind: "close" };
   }
 
   #slotAfterFailure(error: AnyPairstreamError): Slot {
     const now = serviceNow(this.#core);
     const { at, kind } = this.#slot;
-    const asked = at > now + CLOCK_SLACK ? now : Math.max(at, now);
-    const next = this.#slotFollowing(asked);
+    const next = this.#slotFollowing(Math.max(this.#known(at), now));
     if (this.#isMissing(error)) {
       this.#missedAt = this.#core.scheduler.now();
       if (isNotFound(error)) return next;
@@ -304,7 +306,7 @@ export class Poller<State> implements RunningPoll {
    */
   #dueWhileMissing(missedAt: number, slotDue: number): number {
     const now = this.#core.scheduler.now();
-    let due = Number.POSITIVE_INFINITY;
+    let due = Infinity;
     for (const view of this.#views) {
       due = Math.min(due, view.asksAgainAt(missedAt, now));
       if (view.isHasty) due = Math.min(due, slotDue);
@@ -325,7 +327,7 @@ export class Poller<State> implements RunningPoll {
    * Waits until it is time to ask for the slot, and tells when that is; it moves with what is learned of the service's
    * clock.
    */
-  #startWhenDue(epoch: number): number {
+  #startWhenDue(epoch = this.#core.serviceClock().epoch): number {
     const { scheduler } = this.#core;
     const clock = this.#core.serviceClock();
     const slotDue = this.#isRetry ? safeSendTimeFor(clock, this.#slot.at) : this.#sendTime(this.#slot);

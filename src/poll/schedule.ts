@@ -19,7 +19,7 @@ export interface Slot {
 }
 
 function paceOf(every: number | "close"): number {
-  return every === "close" ? Number.POSITIVE_INFINITY : every;
+  return every === "close" ? Infinity : every;
 }
 
 /** Polls every `every` ms from the start of each interval, and `settle` ms after its end in any case. */
@@ -27,7 +27,7 @@ export function candleSchedule(intervals: Intervals, every: number | "close", se
   const pace = paceOf(every);
   return {
     closeEvery: intervals.shortest,
-    refreshEvery: pace < intervals.shortest ? pace : Number.POSITIVE_INFINITY,
+    refreshEvery: pace < intervals.shortest ? pace : Infinity,
     nextClose: (after) => intervals.end(after - settle) + settle,
     nextRefresh: (after) => {
       const start = intervals.start(after);
@@ -35,7 +35,7 @@ export function candleSchedule(intervals: Intervals, every: number | "close", se
       const next = nextMultiple(start, pace, after);
       if (next < end) return next;
       // At the very end the closing poll comes.
-      return end + pace < intervals.end(end) ? end + pace : Number.POSITIVE_INFINITY;
+      return end + pace < intervals.end(end) ? end + pace : Infinity;
     },
   };
 }
@@ -56,9 +56,9 @@ export function plainPace(intervals: Intervals, every: number | "close", settle:
 /** Polls every `every` ms, counted from `first`. */
 export function steadySchedule(every: number, first: number): Schedule {
   return {
-    closeEvery: Number.POSITIVE_INFINITY,
+    closeEvery: Infinity,
     refreshEvery: every,
-    nextClose: () => Number.POSITIVE_INFINITY,
+    nextClose: () => Infinity,
     nextRefresh: (after) => nextMultiple(first, every, after),
   };
 }
@@ -86,6 +86,6 @@ export function nextSlot(
 }
 
 function after(next: (after: number) => number, instant: number, every: number, stretch: number): number {
-  if (stretch === Number.POSITIVE_INFINITY) return stretch;
+  if (stretch === Infinity) return stretch;
   return next(stretch === 1 ? instant : instant + (stretch - 1) * every);
 }

@@ -13,7 +13,7 @@ export class Teller {
   readonly #feed: PolledFeed;
   readonly #hearing = new Hearing();
   #timer: Subscription | undefined;
-  #dueAt = Number.POSITIVE_INFINITY;
+  #dueAt = Infinity;
   #isOver = false;
 
   constructor(warner: Warner, feed: PolledFeed) {
@@ -54,16 +54,16 @@ export class Teller {
       warn(due.text, this.#feed, due.error, due.failures);
     }
     if (this.#isOver) return;
-    const dueAt = due?.at ?? Number.POSITIVE_INFINITY;
+    const dueAt = due?.at ?? Infinity;
     if (dueAt === this.#dueAt) return;
     this.#dueAt = dueAt;
     this.#timer?.unsubscribe();
-    this.#timer = dueAt === Number.POSITIVE_INFINITY ? undefined : this.#arm(scheduler, dueAt);
+    this.#timer = dueAt === Infinity ? undefined : this.#arm(scheduler, dueAt);
   }
 
   #arm(scheduler: SchedulerLike, dueAt: number): Subscription {
     return callAt(scheduler, dueAt, () => {
-      this.#dueAt = Number.POSITIVE_INFINITY;
+      this.#dueAt = Infinity;
       this.#speak();
     });
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TIMEFRAMES } from "../../src/contract/model.js";
 import { type DateLike, fetchCandles, type Timeframe, watchCandles } from "../../src/index.js";
 import { intervalsOf } from "../../src/timeframe.js";
-import { answered, at, MINUTES, time, World, withRows } from "../world.js";
+import { answered, at, MINUTES, time, tradedCandle, World, withRows } from "../world.js";
 
 const DAY = 86_400_000;
 const NOW = at("12:00:10");
@@ -123,6 +123,36 @@ describe("every way to say the beginning of time", () => {
     expect(counts[0]).toEqual(counts[1]);
   });
 });
+
+describe.each(["mainnet", "devnet"] as const)(
+  "a history of %s that is hidden before its creation",
+  (network) => {
+    it("is read, though a cache that took no notice of the start gave the rows of another range at first", async () => {
+      const createdAt = at("11:00:30");
+      const quirks = { emptyBeforeCreation: true };
+      const world = new World({ start: NOW, createdAt, hasDate: true, quirks });
+      world.swapsEvery(60_000, createdAt, at("13:00:00"));
+      const others = [at("11:57:00"), at("11:58:00")].map((timestamp) => ({
+        ...tradedCandle(timestamp, 1),
+        timestamp: new Date(timestamp).toISOString(),
+      }));
+      const date = new Date(NOW).toUTCString();
+      world.interfere = ({ url }, answer) => {
+        const isEarlier = Number(url.searchParams.get("fromDate")) * 1_000 < at("11:56:00");
+        const isHistory = url.pathname.endsWith("/ohlcv") && isEarlier;
+        if (!isHistory || world.clock.now() > NOW + 20_000) return undefined;
+        return answer().then(async (honest) =>
+          answered(200, { ...JSON.parse(await honest.text()), result: others }, { date }),
+        );
+      };
+      const shown: number[] = [];
+      const options = { ...MINUTES, network, since: { candles: 500 } } as const;
+      watchCandles(world.client, options).subscribe(({ candle }) => shown.push(candle.timestamp));
+      await world.clock.advanceTo(at("12:06:30"));
+      expect(shown.slice(0, 2).map(time)).toEqual(["11:00:00", "11:01:00"]);
+    });
+  },
+);
 
 describe.each(["start", "both", "neither"] as const)(
   "a candle in whose interval the pair was created, bounds: %s",

@@ -57,19 +57,34 @@ describe.each([0, 400, 999, 1_000, 1_250])(
   },
 );
 
-describe.each([
+const TURNS = [
   ["in turn", (turn: number) => turn % 2 === 0],
   ["two by two", (turn: number) => turn % 4 < 2],
   ["in no order", (turn: number) => (turn * 7_919) % 13 < 6],
-] as const)("two machines 1.5 s apart that answer %s", (_, isFirst) => {
-  const interference = (world: World): Interference => {
+] as const;
+
+/** Two machines, one of which is ahead of the other. */
+function twoMachines(isFirst: (turn: number) => boolean, skew: number) {
+  return (world: World): Interference => {
     let turn = 0;
     return async (_asked, answer) => {
-      const ahead = isFirst(turn++) ? 0 : 1_500;
+      const ahead = isFirst(turn++) ? 0 : skew;
       const served = await answer();
       return withHeaders(served, { date: new Date(world.clock.now() + OFFSET + ahead).toUTCString() });
     };
   };
+}
+
+describe.each(TURNS)("two machines less than a second apart that answer %s", (_, isFirst) => {
+  it.each([430, 600, 900])("leave out no poll of four a second: %i ms apart", async (skew) => {
+    const { requests } = await measured("1min", { every: 250 }, twoMachines(isFirst, skew), 2);
+    expect(requests).toBeGreaterThan(0.95 * 2 * 240);
+    expect(requests).toBeLessThan(1.05 * 2 * 240);
+  });
+});
+
+describe.each(TURNS)("two machines 1.5 s apart that answer %s", (_, isFirst) => {
+  const interference = twoMachines(isFirst, 1_500);
 
   it.each([0, 400, 1_000])("are no clock that jumps: settled after %i ms", async (settle) => {
     const { requests, lates, jumps } = await measured("1s", { settle, every: "close" }, interference);

@@ -106,6 +106,16 @@ describe("watchCandles with a store", () => {
     expect(first.events.length).toBeGreaterThan(400);
   });
 
+  it.each([0, 1, 2])(
+    "leaves no hole between its history and what becomes final, with a revision window of %d",
+    async (revisionWindow) => {
+      const store = memoryStore();
+      await watched(begin(store, START), { since: START - HOUR, revisionWindow }, 20 * MINUTE);
+      const { covered } = await store.read(KEY_OF_MINUTES, ALL);
+      expect(covered).toEqual([{ from: at("11:00:00"), to: at("12:18:00") }]);
+    },
+  );
+
   it("reads one row, and asks once, where it wants no history and nothing is missing", async () => {
     const kept = memoryStore();
     await watched(begin(kept, START), {}, 20 * MINUTE);
@@ -201,7 +211,8 @@ describe("watchCandles with a store", () => {
     // Each time the range before what is stored, the page before that, and whether either shows anything.
     expect(limits.length).toBeGreaterThan(10);
     expect(new Set(limits)).toEqual(new Set([508, 1_000, 1]));
-    expect(again.asked.length).toBeLessThan(5 * 30);
+    // The page, three questions of where it hides, and one of the poll.
+    expect(again.asked.length).toBeLessThan(6 * 30);
     expect((await store.read(KEY_OF_MINUTES, ALL)).covered).toEqual(covered);
     again.interfere = () => undefined;
     await again.clock.advanceBy(2 * MINUTE);

@@ -149,6 +149,41 @@ describe("the service's clock", () => {
     },
   );
 
+  it.each([400, 450, 600, 800, 950])(
+    "of two machines that are %i ms apart makes seven polls of eight no more than a second late",
+    (skew) => {
+      const turns = [
+        (at: number) => at % 2,
+        (at: number) => (at >> 1) % 2,
+        (at: number) => ((at * 7_919) % 13) % 2,
+      ];
+      for (const turn of turns) {
+        for (const length of [10_000, 30_000, 60_000]) {
+          for (let offset = 0; offset < 2_000; offset += 190) {
+            const lates: number[] = [];
+            let clock = learn(unknownClock, exchange(NOW + 7 * offset, 20, 20, offset).trip);
+            let now = NOW + 30_000;
+            for (let answers = 0; answers < 300; answers += 1) {
+              const target = Math.ceil((now + offset + 500) / length) * length;
+              const sent = sendTimeFor(clock, target, target + length);
+              const ahead = turn(answers) * skew;
+              const way = 5 + ((answers * 5) % 7);
+              const { trip, truth } = exchange(Math.max(now, sent), way, 10, offset + ahead);
+              clock = learn(clock, trip);
+              now = trip.received;
+              if (answers >= 100) lates.push(truth - ahead - target);
+            }
+            expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
+            lates.sort((a, b) => a - b);
+            expect(lates[lates.length >> 1]).toBeLessThanOrEqual(600);
+            expect(lates.filter((late) => late > 1_050).length).toBeLessThanOrEqual(25);
+            expect(lates.at(-1)).toBeLessThanOrEqual(1_550);
+          }
+        }
+      }
+    },
+  );
+
   it("that was set by up to two seconds costs few requests more", () => {
     const steps = fc.integer({ min: 100, max: 2_000 }).chain((by) => fc.constantFrom(by, -by));
     const ways = fc.array(fc.integer({ min: 5, max: 35 }), { minLength: 160, maxLength: 160 });

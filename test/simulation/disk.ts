@@ -48,7 +48,7 @@ type Transaction =
   | { readonly key: StoreKey; readonly known: Known }
   | { readonly key: StoreKey; readonly forgotten: Span };
 
-const ALL = { from: 0, to: Number.MAX_SAFE_INTEGER };
+const ALL = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER };
 
 /** What outlives the processes of a run: whole transactions, in the order in which they were made. */
 export class Disk {

@@ -347,7 +347,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "candles/read/book.ts",
     find: "const gone = anchorsGone(rules, book, page, lacking);",
     replace: "const gone = new Set(lacking.keys());",
-    seeds: [1990],
+    seeds: [1869, 1280],
   },
   {
     name: "asks again at once, and counts copies as two answers",

@@ -31,7 +31,7 @@ export async function judged(
   options: ReadOptions,
 ): Promise<Judgement> {
   const judgement = judge(rules, book, page);
-  if (!lacksAllTwice(judgement.book, page.at)) return judgement;
+  if (page.isInDoubt || !lacksAllTwice(judgement.book, page.at)) return judgement;
   const { anchors, lacking: missedAt } = judgement.book;
   if (!isGone(rules, page, anchors[0]!, missedAt.get(anchors[0]!)!)) return judgement;
   const to = rules.intervals.end(anchors.at(-1)!);

@@ -12,6 +12,8 @@ import { limitOf, type Stride, startOfRange, strideAfter, strideOver, strideToFi
 export interface BackwardOptions extends Counted, Pick<ForwardOptions, "skipsRows" | "onDropped" | "onGone"> {
   /** The end of the newest of them, asked anew until one is found, as the first answer may tell the time. */
   readonly until: () => number;
+  /** A candle before that which has been shown before, if any has: the first answer has to show it as well. */
+  readonly known?: readonly number[];
   /** What a walk has found that has failed; this one goes on from there. */
   readonly walk: BackwardWalk;
 }
@@ -42,17 +44,16 @@ export async function readBackward(
   query: BackwardOptions,
   options: ReadOptions,
 ): Promise<readonly FinalPart[]> {
-  const { until, walk, skipsRows, onDropped, onGone } = query;
+  const { until, known: shown = [], walk, skipsRows, onDropped, onGone } = query;
   const { intervals } = rules;
   const { scheduler } = core;
   const { parts } = walk;
   const pause = (ms: number) => sleepUntil(scheduler, scheduler.now() + ms, options.signal);
   const earliest = () => Math.max(intervals.start(EARLIEST), intervals.start(pages.beginning.start ?? 0));
   const endOf = () => parts[0]?.from ?? until();
-  const anchorsOf = () => {
-    const first = parts[0]?.candles[0];
-    return first === undefined ? [] : [first.timestamp];
-  };
+  // One that lies more than a page away would cost more than it tells.
+  let known = shown.filter((timestamp) => intervals.count(timestamp, until()) <= FULL_PAGE);
+  const anchorsOf = () => parts[0]?.candles.slice(0, 1).map(({ timestamp }) => timestamp) ?? known;
   let book = emptyBook(endOf(), anchorsOf());
   /** When an answer was made that shows nothing from the earliest start on. */
   let silentAt: number | undefined;
@@ -95,7 +96,8 @@ export async function readBackward(
       const isGone = book.anchors.length === 0 && anchors.length > 0;
       if (isGone) {
         onGone?.(anchors);
-        parts.splice(0, 1, ...withoutFirst(parts[0]!));
+        known = [];
+        parts.splice(0, 1, ...parts.slice(0, 1).flatMap(withoutFirst));
         book = emptyBook(endOf(), anchorsOf());
       }
       asks = isGone ? 0 : asks + 1;

@@ -41,8 +41,8 @@ export class Beginning {
   /** What is known of the pair, shared by all who read it. */
   readonly #facts: PairFacts;
   /** The earliest start that has answered, and the latest that came back empty although rows follow. */
-  #answered = Number.POSITIVE_INFINITY;
-  #hidden = Number.NEGATIVE_INFINITY;
+  #answered = Infinity;
+  #hidden = -Infinity;
 
   constructor(core: ClientCore, series: Series<Timeframe>, intervals: Intervals) {
     this.#core = core;
@@ -64,23 +64,25 @@ export class Beginning {
 
   /** The start of the interval before which there is nothing, or nothing that shows. */
   get start(): number | undefined {
-    return this.#opening ?? this.createdIn;
+    const { createdIn } = this;
+    return createdIn === undefined ? this.#opening : Math.max(this.#opening ?? createdIn, createdIn);
   }
 
   /** Whether a range that starts there hides nothing. */
   isReached(start: number): boolean {
-    const reached = this.#opening ?? this.#facts.createdAt ?? Number.POSITIVE_INFINITY;
+    const reached = this.#opening ?? this.#facts.createdAt ?? Infinity;
     return start >= Math.min(this.#answered, reached);
   }
 
   /** Takes note that a range from `start` on has answered with rows. */
   noteAnswer(start: number): void {
     this.#answered = Math.min(this.#answered, start);
-    if (start <= this.#hidden) this.#hidden = Number.NEGATIVE_INFINITY;
+    if (start <= this.#hidden) this.#hidden = -Infinity;
   }
 
-  /** Takes note that a range from `start` on has come back empty although rows follow. */
+  /** Takes note that a range from `start` on has come back empty although rows follow: after two of them nothing answers there. */
   noteHidden(start: number): void {
+    if (start >= this.#answered && start <= this.#hidden) this.#answered = Infinity;
     this.#hidden = Math.max(this.#hidden, start);
   }
 
@@ -101,18 +103,26 @@ export class Beginning {
    */
   async seek({ start, end, at, isSilent, known }: Sought, options: ReadOptions): Promise<void> {
     await this.learnCreation(at, options);
-    if (!isSilent && (await this.#answers(start, end, options))) return;
     const { createdIn } = this;
+    /** Whether the service has any row from there on to show. */
+    const answers = async (from: number) =>
+      from >= start && from < end && (await this.#ask(from, end, options)).rows > 0;
     if (createdIn === undefined) {
-      await this.#find(start, end, known, options);
+      if (isSilent || !(await answers(start))) await this.#find(start, end, known, answers);
       return;
     }
-    const answers = async (from: number) =>
-      from >= start && from < end && (await this.#answers(from, end, options));
-    const next = this.#intervals.end(createdIn);
-    if (await answers(createdIn)) this.#open(createdIn);
-    // A service may go by the very instant of the creation. That its interval is hidden counts once it has been so twice.
-    else if ((await answers(next)) && !(await answers(createdIn))) this.#open(next);
+    // Where bounds are exclusive, only a range that begins before the first candle shows it. A service may go by the very
+    // instant of the creation, too.
+    let hidden: number | undefined;
+    for (const by of [-1, 0, 1]) {
+      const from = this.#intervals.shift(createdIn, by);
+      if (!(isSilent && from === start) && (await answers(from))) {
+        // That a start is hidden counts once it has been so twice.
+        if (hidden === undefined || !(await answers(hidden))) this.#open(from);
+        return;
+      }
+      if (from >= start) hidden = from;
+    }
   }
 
   #open(start: number): void {
@@ -147,39 +157,40 @@ export class Beginning {
   }
 
   /**
-   * Finds the first start that answers, for ranges that end at `end`: they begin further and further back, and then
-   * halfway between the last that answered and the first that did not. It misses a pair whose whole life lies between two
-   * of these starts.
+   * Finds the first start that answers, for ranges that end at `end`: they begin further and further back until one answers,
+   * and then halfway between the last that answered and the first that did not. It misses a pair whose whole life lies between
+   * two of these starts.
    */
-  async #find(from: number, end: number, known: number | undefined, options: ReadOptions): Promise<void> {
+  async #find(
+    from: number,
+    end: number,
+    known: number | undefined,
+    answers: (from: number) => Promise<boolean>,
+  ): Promise<void> {
     const { shift, count } = this.#intervals;
-    let answered = this.#answered < end ? this.#answered : Number.POSITIVE_INFINITY;
-    if (known !== undefined) {
+    const before = shift(known ?? end, -1);
+    // From its very start on nothing answers, as has just been found out.
+    if (known !== undefined && !(before > from && (await answers(before)))) {
       // A service that does not even show what it has shown before hides nothing: it shows nothing at all.
-      const shown = shift(known, -1);
-      if (!(await this.#answers(shown, end, options))) return;
-      answered = Math.min(answered, shown);
+      if (!(await answers(known))) return;
+      // Of the first candle that shows only the start itself answers.
+      this.#hidden = before;
     }
+    let answered = this.#answered < end ? this.#answered : Infinity;
     let hidden = Math.max(from, this.#hidden);
-    for (let back = 2; ; back *= STRIDE) {
+    for (let back = 2; answered === Infinity; back *= STRIDE) {
       const start = shift(end, -back);
-      if (start <= hidden) break;
-      if (start >= answered) continue;
-      if (await this.#answers(start, end, options)) answered = start;
-      else if (answered !== Number.POSITIVE_INFINITY) {
-        hidden = start;
-        break;
-      }
+      if (start <= hidden) return;
+      if (await answers(start)) answered = start;
     }
-    if (answered === Number.POSITIVE_INFINITY) return;
     while (count(hidden, answered) > 1) {
       this.#hidden = hidden;
       const middle = shift(hidden, Math.floor(count(hidden, answered) / 2));
-      if (await this.#answers(middle, end, options)) answered = middle;
+      if (await answers(middle)) answered = middle;
       else hidden = middle;
     }
     // One answer that was empty by chance would cut the series short for good.
-    if (await this.#answers(hidden, end, options)) return;
+    if (await answers(hidden)) return;
     this.#hidden = hidden;
     this.#open(answered);
   }
@@ -192,11 +203,6 @@ export class Beginning {
     const [first, second] = shown.filter((timestamp) => timestamp < end);
     const isCandle = first !== undefined && this.#intervals.start(first) === first;
     return isCandle && first >= (second ?? first) ? first : undefined;
-  }
-
-  /** Whether the service has any row of `[start, end)` to show. */
-  async #answers(start: number, end: number, options: ReadOptions): Promise<boolean> {
-    return (await this.#ask(start, end, options)).rows > 0;
   }
 
   async #ask(start: number, end: number, { priority, signal, tell }: ReadOptions, limit = 1) {

@@ -92,7 +92,7 @@ export function emptyBook(from: number, anchors: readonly number[] = []): Candle
     finalUntil: from,
     coveredFrom: from,
     coveredUntil: from,
-    observedAt: Number.NEGATIVE_INFINITY,
+    observedAt: -Infinity,
     epoch: undefined,
   };
 }
@@ -214,7 +214,7 @@ function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch }: Pag
   // A clock that ran ahead made intervals final too early: the last anchor is the last that is certain.
   const hasRunAhead = book.finalUntil > rules.intervals.start(at);
   const over = hasRunAhead ? seenUntil : Math.max(windowStart(rules, at), seenUntil);
-  const known = Math.min(settledUntil(rules, at), hasRunAhead ? seenUntil : Number.POSITIVE_INFINITY);
+  const known = Math.min(settledUntil(rules, at), hasRunAhead ? seenUntil : Infinity);
   const coveredUntil = Math.min(book.coveredUntil, Math.max(known, coveredFrom));
   return {
     ...book,
@@ -226,7 +226,7 @@ function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch }: Pag
     finalUntil: Math.min(book.finalUntil, frames.start(over)),
     coveredFrom: Math.min(coveredFrom, coveredUntil),
     coveredUntil,
-    observedAt: Number.NEGATIVE_INFINITY,
+    observedAt: -Infinity,
     epoch,
   };
 }
@@ -332,7 +332,7 @@ class Comparison {
   readonly entries: CandleEntry[] = [];
   readonly dropped: (number | undefined)[] = [];
   /** The first interval in doubt: nothing from there on closes. */
-  hold = Number.POSITIVE_INFINITY;
+  hold = Infinity;
   /** Whether another answer may settle a doubt. */
   hasDoubt = false;
   readonly #rules: CandleRules;
@@ -364,11 +364,11 @@ class Comparison {
       const entry = entries[entryIndex];
       const trouble = troubled[troubleIndex];
       const start = Math.min(
-        candle?.timestamp ?? Number.POSITIVE_INFINITY,
-        entry?.candle.timestamp ?? Number.POSITIVE_INFINITY,
-        trouble ?? Number.POSITIVE_INFINITY,
+        candle?.timestamp ?? Infinity,
+        entry?.candle.timestamp ?? Infinity,
+        trouble ?? Infinity,
       );
-      if (start === Number.POSITIVE_INFINITY) return;
+      if (start === Infinity) return;
       const known = entry?.candle.timestamp === start ? entry : undefined;
       if (known !== undefined) entryIndex += 1;
       if (trouble === start) troubleIndex += 1;

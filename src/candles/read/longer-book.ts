@@ -41,11 +41,13 @@ export function longerBook(
   for (const entry of known.values())
     longer.push({ type: "removed", ...entry, revision: entry.revision + 1 });
   const coveredUntil = frames.start(book.coveredUntil);
+  const finalUntil = frames.start(book.finalUntil);
   return {
     book: {
       ...book,
       entries,
-      finalUntil: frames.start(book.finalUntil),
+      anchors: book.anchors.filter((anchor) => anchor < finalUntil),
+      finalUntil,
       coveredFrom: Math.min(ceilingOf(frames, book.coveredFrom), coveredUntil),
       coveredUntil,
     },

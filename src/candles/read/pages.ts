@@ -16,7 +16,6 @@ const MARGIN = 7;
 export const FULL_PAGE = MAX_LIMIT - MARGIN - 1;
 /** The pause between two searches for a series of which nothing shows, in ms: it doubles from the first to the last. */
 const SEARCH_PAUSE = { first: 60_000, last: 3_600_000 };
-const NONE_BROKEN: ReadonlySet<number> = new Set();
 
 /** What the service has answered about the range `[from, to)`, checked, and followed to its last page. */
 export interface Page {
@@ -71,7 +70,7 @@ export class SeriesPages {
   readonly #core: ClientCore;
   readonly #series: Series<Timeframe>;
   readonly #intervals: Intervals;
-  #searched = { at: Number.NEGATIVE_INFINITY, pause: SEARCH_PAUSE.first };
+  #searched = { at: -Infinity, pause: SEARCH_PAUSE.first };
 
   constructor(core: ClientCore, series: Series<Timeframe>, intervals: Intervals) {
     this.#core = core;
@@ -126,12 +125,13 @@ export class SeriesPages {
 
   /** What the service shows of a range. */
   async ask(wanted: Wanted, { priority, signal, tell }: ReadOptions): Promise<Page | undefined> {
-    const { from, anchors, endAt, mostCandles = Number.POSITIVE_INFINITY } = wanted;
+    const { from, anchors, endAt, mostCandles = Infinity } = wanted;
     const intervals = this.#intervals;
     const start = this.#startOf(wanted);
     let { to } = wanted;
     const end = () => intervals.shift(Math.max(to, anchors.at(-1) ?? to), 1);
-    const isWanted = (place: number | undefined) => place === undefined || (place >= from && place < to);
+    const isIn = (timestamp: number) => timestamp >= from && timestamp < to;
+    const isWanted = (place: number | undefined) => place === undefined || isIn(place);
     const isStart = (instant: number) => intervals.start(instant) === instant;
     const candles = new Map<number, Candle>();
     const broken = new Set<number>();
@@ -141,7 +141,7 @@ export class SeriesPages {
     let isInDoubt = false;
     let isUnfinished = false;
     let isAscending = true;
-    let last = Number.NEGATIVE_INFINITY;
+    let last = -Infinity;
     const walk = this.#core.walk({
       route: (cursor, now) => {
         // A request may wait for the rate limit until its range has no end in the present any more.
@@ -184,10 +184,10 @@ export class SeriesPages {
       isUnfinished = true;
       refusal ??= error;
     }
-    if (candles.size === 0 && wanted.shown !== undefined) this.beginning.noteHidden(start);
+    const isEmpty = candles.size === 0 && broken.size === 0 && !hasUnplaced;
+    if (isEmpty && (wanted.shown ?? anchors[0]) !== undefined) this.beginning.noteHidden(start);
     const shown = [...candles.values()].sort((a, b) => a.timestamp - b.timestamp);
     const isThere = (timestamp: number) => candles.has(timestamp) || broken.has(timestamp);
-    const isIn = (timestamp: number) => timestamp >= from && timestamp < to;
     return {
       from,
       to,
@@ -195,13 +195,13 @@ export class SeriesPages {
       isInDoubt,
       candles: shown.filter(({ timestamp }) => timestamp < to),
       // A row without a place may be that of any of them.
-      lacking: hasUnplaced ? NONE_BROKEN : new Set(anchors.filter((timestamp) => !isThere(timestamp))),
+      lacking: new Set(anchors.filter((timestamp) => !hasUnplaced && !isThere(timestamp))),
       broken: [...broken].filter((start) => isIn(start) && !candles.has(start)).sort((a, b) => a - b),
       hasUnplaced,
       isUnfinished,
       isAscending: isAscending && candles.size > 1,
       refusal,
-      isEmpty: candles.size === 0 && broken.size === 0 && !hasUnplaced,
+      isEmpty,
       mayHide: !this.beginning.isReached(start),
       bornAt: this.beginning.start,
     };

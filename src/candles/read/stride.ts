@@ -74,7 +74,7 @@ export function limitOf({ length }: Stride): Pick<Wanted, "mostCandles"> {
 /** The end of the range that begins at `from`, ascending; `opening`: where the series begins, as far as that is known. */
 export function endOfRange(
   intervals: Intervals,
-  { length, silentTo = Number.NEGATIVE_INFINITY }: Stride,
+  { length, silentTo = -Infinity }: Stride,
   from: number,
   opening: number | undefined,
   until: number,
@@ -87,7 +87,7 @@ export function endOfRange(
 /** The start of the range that ends at `to`, descending. */
 export function startOfRange(
   intervals: Intervals,
-  { length, silentTo = Number.POSITIVE_INFINITY }: Stride,
+  { length, silentTo = Infinity }: Stride,
   to: number,
   earliest: number,
 ): number {

@@ -44,12 +44,12 @@ export class GapFiller {
   /** What was last given out of each interval that may still change. */
   readonly #shown = new Map<number, Shown>();
   /** The first interval that may still change. */
-  #next = Number.NEGATIVE_INFINITY;
+  #next = -Infinity;
   /** The last close before it. */
   #close: number | undefined;
   /** Flat candles were given as final from `#next` until here, with this close. */
   #given: { readonly until: number; readonly close?: number | undefined } = {
-    until: Number.NEGATIVE_INFINITY,
+    until: -Infinity,
   };
 
   constructor(intervals: Intervals) {
@@ -72,8 +72,8 @@ export class GapFiller {
 
   /** Gives what a step changes, gaps filled, ascending; must be read to its end before the next step. */
   *fill(step: FillStep): Generator<CandleChange> {
-    let last = Number.NEGATIVE_INFINITY;
-    let first = Number.POSITIVE_INFINITY;
+    let last = -Infinity;
+    let first = Infinity;
     for (const change of step.changes) {
       const { timestamp } = change.candle;
       // What is final stays so, whatever a book says that has begun anew.

@@ -23,14 +23,14 @@ export interface HistoryState {
 export type HistoryProgress = BehaviorSubject<HistoryState>;
 
 /** The histories that are being read, or have been, for watches of this poll and this `since`. */
-export function historiesOf(core: ClientCore, watch: CandleWatch): ReadonlySet<HistoryProgress> {
-  return entriesOf(core, watch) ?? new Set();
+export function historiesOf(core: ClientCore, watch: CandleWatch): Set<HistoryProgress> {
+  return (core.shared.get(historyKeyOf(watch)) as Set<HistoryProgress> | undefined) ?? new Set();
 }
 
 /** Adds a history for as long as its subscriber stays; the second value takes it out again. */
 export function enterHistory(core: ClientCore, watch: CandleWatch): [HistoryProgress, () => void] {
   const progress: HistoryProgress = new BehaviorSubject<HistoryState>({ failures: 0 });
-  const histories = entriesOf(core, watch) ?? new Set();
+  const histories = historiesOf(core, watch);
   core.shared.set(historyKeyOf(watch), histories.add(progress));
   const leave = () => {
     histories.delete(progress);
@@ -38,10 +38,6 @@ export function enterHistory(core: ClientCore, watch: CandleWatch): [HistoryProg
     progress.complete();
   };
   return [progress, leave];
-}
-
-function entriesOf(core: ClientCore, watch: CandleWatch): Set<HistoryProgress> | undefined {
-  return core.shared.get(historyKeyOf(watch)) as Set<HistoryProgress> | undefined;
 }
 
 function historyKeyOf({ pollKey, since }: CandleWatch): string {

@@ -31,8 +31,9 @@ export class HistoryReading {
   readonly start: number;
   /** How many candles before the book are wanted; 0 where they are wanted from `start` on. */
   readonly #count: number;
-  /** Where the book takes over. */
+  /** Where the book takes over, and its newest final candle. */
   #until: number;
+  #known: readonly number[];
 
   /** `running`: the interval in which the subscriber came. */
   constructor(
@@ -53,10 +54,11 @@ export class HistoryReading {
     this.start = !isCounted
       ? (since ?? running)
       : this.#count > 0
-        ? Number.NEGATIVE_INFINITY
+        ? -Infinity
         : inBook[inBook.length - since.candles]!.candle.timestamp;
     const isInBook = since === undefined || (isCounted && this.#count === 0);
     this.#until = isInBook ? this.start : book.finalUntil;
+    this.#known = book.anchors.slice(-1);
   }
 
   /** Whether there is anything to read before the book. */
@@ -65,8 +67,10 @@ export class HistoryReading {
   }
 
   /** Takes note of a later book: where that has been set back, it takes over sooner. */
-  follow({ finalUntil }: CandleBook): void {
-    this.#until = Math.min(this.#until, finalUntil);
+  follow({ finalUntil, anchors }: CandleBook): void {
+    if (finalUntil >= this.#until) return;
+    this.#until = finalUntil;
+    this.#known = anchors.slice(-1);
   }
 
   /** The history in steps; once all of it has been delivered, tells how far back that reaches. */
@@ -140,7 +144,7 @@ export class HistoryReading {
         reportDropped(this.#core, series, page, rows, "history", tell),
     };
     if (this.#count > 0 && reached === undefined) {
-      const query = { ...common, count: this.#count, until: () => this.#until, walk };
+      const query = { ...common, count: this.#count, until: () => this.#until, known: this.#known, walk };
       yield* await this.#past.newest(query, options);
       return;
     }

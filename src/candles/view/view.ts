@@ -54,7 +54,7 @@ export class CandleView {
   /** As in `Delivery`, of the next one. */
   #historyUntil: number;
   /** The newest candle of the history, which has been told for good. */
-  #newestPast = Number.NEGATIVE_INFINITY;
+  #newestPast = -Infinity;
   /** The candles that were shown as closed and can change still. */
   readonly #closed = new Set<number>();
   #state: CandleState | undefined;
@@ -68,7 +68,7 @@ export class CandleView {
     this.#filler = watch.fillGaps ? new GapFiller(watch.rules.intervals) : undefined;
     this.#start = options.start;
     this.#startAnew = options.startAnew;
-    this.#historyUntil = watch.since === undefined ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+    this.#historyUntil = watch.since === undefined ? -Infinity : Infinity;
     this.#held = options.hasHistory ? new Map() : undefined;
   }
 
@@ -110,7 +110,7 @@ export class CandleView {
   #history(part: FinalPart): Iterable<CandleEvent> {
     const { observedAt, candles } = part;
     this.#newestPast = candles.at(-1)?.timestamp ?? this.#newestPast;
-    const historyUntil = Number.POSITIVE_INFINITY;
+    const historyUntil = Infinity;
     return this.#events(finalStep(part), {
       observedAt,
       received: observedAt,
@@ -132,7 +132,7 @@ export class CandleView {
     const changes = told.filter(({ candle }) => candle.timestamp > this.#newestPast);
     const { finalUntil, coveredFrom, coveredUntil, observedAt } = book;
     const historyUntil = this.#historyUntil;
-    this.#historyUntil = Number.NEGATIVE_INFINITY;
+    this.#historyUntil = -Infinity;
     return this.#events(
       { changes, finalUntil, coveredFrom, coveredUntil },
       { observedAt, received, historyUntil, endsEarly },
@@ -162,7 +162,7 @@ export class CandleView {
     const { timestamp } = candle;
     const due = dueAt(this.#rules, timestamp, status, isFirstClose);
     const lateBy = lateness(received, due);
-    const isHistory = due <= historyUntil || (status === "open" && historyUntil > Number.NEGATIVE_INFINITY);
+    const isHistory = due <= historyUntil || (status === "open" && historyUntil > -Infinity);
     const isLive = !isHistory && isInTime(lateBy, this.#intervals.end(timestamp) - timestamp);
     const what = change.type === "updated" ? change.previous : change.type;
     return frozenEvent(what, candle, status, revision, isLive, lateBy, observedAt, this.#series);

@@ -46,8 +46,8 @@ export class Budget {
     history: new Set(),
   };
   #places = noPlaces;
-  #pausedUntil = Number.NEGATIVE_INFINITY;
-  #latest = Number.NEGATIVE_INFINITY;
+  #pausedUntil = -Infinity;
+  #latest = -Infinity;
   #timer: Subscription | undefined;
   #armedFor = Number.NaN;
   #reported: number | undefined = Number.NaN;
@@ -183,7 +183,7 @@ export class Budget {
   #arm(instant: number): void {
     if (this.#timer !== undefined && this.#armedFor === instant) return;
     this.#disarm();
-    const isKnown = instant < Number.POSITIVE_INFINITY;
+    const isKnown = instant < Infinity;
     if (isKnown) {
       this.#armedFor = instant;
       this.#timer = callAt(this.#scheduler, instant, () => {
@@ -209,6 +209,6 @@ export class Budget {
 }
 
 function constant({ requests, per }: RateLimit): ChangingLimit {
-  const rooms = [{ from: Number.NEGATIVE_INFINITY, requests }];
+  const rooms = [{ from: -Infinity, requests }];
   return { per, allowances: () => rooms };
 }

@@ -16,7 +16,7 @@ export const noPlaces: Places = { underWay: 0, leaving: [] };
 
 /** The instant from which on the next request may start; `Infinity` while that depends on those under way. */
 export function opensAt({ underWay, leaving }: Places, rooms: readonly Allowance[], now: number): number {
-  let first = Number.POSITIVE_INFINITY;
+  let first = Infinity;
   for (const { from, requests } of rooms) {
     const start = Math.max(from, now);
     const inTheWay = underWay + leaving.length + 1 - requests;

@@ -76,5 +76,5 @@ export function pollThrottle(
   }
   if (closing + refreshing <= left) return UNTHROTTLED;
   if (closing < left) return { refresh: refreshing / (left - closing), close: 1 };
-  return { refresh: Number.POSITIVE_INFINITY, close: left > 0 ? closing / left : Number.POSITIVE_INFINITY };
+  return { refresh: Infinity, close: left > 0 ? closing / left : Infinity };
 }

@@ -96,7 +96,7 @@ export class Spending {
     const cost = this.#costs[kind];
     if (this.#quota === undefined || this.#ledgerNow(this.#quota).spent + cost <= this.#quota.units) return;
     const { units } = this.#quota;
-    this.#enter("spent", { refresh: Number.POSITIVE_INFINITY, close: Number.POSITIVE_INFINITY });
+    this.#enter("spent", { refresh: Infinity, close: Infinity });
     if (cost > units) {
       const problem = `A call costs ${cost} units, and the client's quota is ${units} in a period`;
       throw new QuotaExceededError(`${problem}; allowed: quota.units of at least ${cost}`);

@@ -14,6 +14,7 @@ import { Spending } from "../limits/spending.js";
 import type { Settings } from "../options.js";
 import {
   earliestAnswerTime,
+  earliestTime,
   learn,
   type ServiceClock,
   serviceTimeBounds,
@@ -61,7 +62,7 @@ export class Sender {
   clock: ServiceClock = unknownClock;
   #isClockReported = false;
   /** Answers 429 with no good one between them, and when the last of them came. */
-  #refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
+  #refusals = { count: 0, at: -Infinity };
 
   constructor(
     private readonly settings: Settings,
@@ -178,7 +179,7 @@ export class Sender {
     this.#learn(answer);
     const clock = this.clock;
     if (status !== 200) {
-      const now = serviceTimeBounds(clock, at).earliest;
+      const now = earliestTime(clock, at);
       const error = httpError(this.#pathOf(route), answer, now, this.redact);
       return { route, error, hint: hintOf(answer, now), at };
     }
@@ -252,12 +253,11 @@ export class Sender {
     const { status, sent, received: at } = answer;
     // A request from before the last refusal could not heed the pause: neither its refusal nor its success counts.
     const isNews = sent > this.#refusals.at;
-    if (status === 200 && isNews) this.#refusals = { count: 0, at: Number.NEGATIVE_INFINITY };
+    if (status === 200 && isNews) this.#refusals = { count: 0, at: -Infinity };
     if (status !== 429) return;
     if (isNews) this.#refusals = { count: this.#refusals.count + 1, at };
     const pause =
-      hintOf(answer, serviceTimeBounds(this.clock, at).earliest) ||
-      backOff(this.#refusals.count, this.settings.retry);
+      hintOf(answer, earliestTime(this.clock, at)) || backOff(this.#refusals.count, this.settings.retry);
     this.#budget.pause(at + pause);
   }
 

@@ -16,8 +16,8 @@ interface Trail {
 
 const START: Trail = {
   pages: 0,
-  first: Number.POSITIVE_INFINITY,
-  last: Number.NEGATIVE_INFINITY,
+  first: Infinity,
+  last: -Infinity,
   cursors: [],
 };
 /** A loop of cursors up to this length is refused before it is followed; a longer one shows in its rows. */
@@ -63,8 +63,8 @@ export function pageFactsOf(
   { cursor, result }: OhlcvPage,
   refused: readonly Pick<RefusedRow<number>, "key">[],
 ): PageFacts {
-  let first = Number.POSITIVE_INFINITY;
-  let last = Number.NEGATIVE_INFINITY;
+  let first = Infinity;
+  let last = -Infinity;
   const take = (timestamp: number) => {
     first = Math.min(first, timestamp);
     last = Math.max(last, timestamp);

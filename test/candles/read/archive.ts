@@ -33,6 +33,8 @@ export interface Habits {
   readonly strictBefore?: number;
   /** These requests for candles, counted from 0, are answered empty, for no reason. */
   readonly whims?: ReadonlySet<number>;
+  /** The answers, counted from 0, of which nobody knows when they were made. */
+  readonly doubts?: ReadonlySet<number>;
   /** These, counted likewise, fail. */
   readonly failures?: ReadonlySet<number>;
   /** What the sniper report says of the pair's creation; absent: 404. */
@@ -122,7 +124,7 @@ export function archive(habits: Habits, now = NOW) {
           sentAt: clock.now(),
           observedAt: clock.now(),
           epoch: 0,
-          isInDoubt: false,
+          isInDoubt: habits.doubts?.has(asked.pages - 1) ?? false,
         };
       } catch (error) {
         if (!(error instanceof ContractError) || attempt >= (habits.attempts ?? 1)) throw error;

@@ -1,6 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { archive, bounds, type Habits, lastOf, minute, NOW, partsOf, rowOf, run } from "./archive.js";
+import {
+  archive,
+  bounds,
+  type Habits,
+  lastOf,
+  minute,
+  NOW,
+  partsOf,
+  rowOf,
+  run,
+  timesOf,
+} from "./archive.js";
 
 /** What a search may cost. */
 const SEARCH = 45;
@@ -96,6 +107,35 @@ describe("a range that starts before the pair's creation", () => {
     const { parts, dropped } = await partsOf(habits, minute(4_900), minute(5_100));
     expect(parts.flatMap(({ unreadable }) => [...unreadable])).toEqual([minute(5_000)]);
     expect(dropped).toEqual([minute(5_000)]);
+  });
+
+  it.each(bounds)("costs no candle though two answers are empty for no reason: %o", async (bound) => {
+    const created = minute(5_000) + 20_000;
+    for (let at = 1; at < 8; at += 1) {
+      const habits = { times, createdAt: created, ...bound, whims: new Set([0, at]) };
+      const { got } = await partsOf(habits, minute(0), minute(5_010));
+      expect(got).toEqual(run(5_000, 10));
+    }
+  });
+
+  it.each(["mainnet", "devnet"] as const)("is over where its first candle is known: %s", async (network) => {
+    for (const [first, strictBefore] of [
+      [5_000, minute(5_000)],
+      [5_001, createdAt],
+    ] as const) {
+      const habits: Habits = { times, strictBefore, createdAt, series: { network } };
+      const { parts } = await lastOf(habits, 3_000, minute(8_000));
+      expect(timesOf(parts)[0]).toBe(minute(first));
+      // Another process knows what was stored, and nothing else.
+      const again = archive(habits);
+      const all = await again.backward(
+        5_000,
+        minute(8_000),
+        [...parts].filter(({ candles }) => candles.length > 0),
+      );
+      expect(timesOf(all)).toEqual(timesOf(parts));
+      expect(again.asked.pages).toBeLessThan(12);
+    }
   });
 
   it("is not cut short for good by answers that were empty for no reason", async () => {

@@ -176,13 +176,21 @@ describe("a known candle that every answer has to show", () => {
   });
 
   it("fails the read where a third answer lacks it, though it shows when it is asked for alone", async () => {
-    const { forward } = archive({ times: run(0, 3_000), whims: new Set([1, 2, 4]) });
+    const { forward } = archive({ times: run(0, 3_000), whims: new Set([1, 2, 5]) });
     const parts: FinalPart[] = [];
     const walk = async () => {
       for await (const part of forward(minute(0), () => minute(3_000))) parts.push(part);
     };
     await expect(walk()).rejects.toThrow(ContractError);
     expect(timesOf(parts)).toEqual(run(0, FULL_PAGE));
+  });
+
+  it("is not asked for alone where an answer shows it of which nobody knows when it was made", async () => {
+    const habits: Habits = { times: run(0, 3_000), whims: new Set([1]) };
+    const { got, asked } = await partsOf(habits, minute(0), minute(3_000));
+    const doubted = await partsOf({ ...habits, doubts: new Set([2]) }, minute(0), minute(3_000));
+    expect(doubted.got).toEqual(got);
+    expect(doubted.asked.pages).toBe(asked.pages + 1);
   });
 
   it("may be gone: what follows is read all the same", async () => {

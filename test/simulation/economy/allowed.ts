@@ -4,6 +4,7 @@ export type Term =
   | "join"
   | "page"
   | "silence"
+  | "end"
   | "probe"
   | "parts"
   | "search"

@@ -7,7 +7,7 @@ import type { RunLog } from "../run-log.js";
 const FAR = 2_000;
 
 /** Whether a request asks only whether there is anything in its range. */
-export function isProbe({ url }: Exchange): boolean {
+export function isProbe({ url }: Pick<Exchange, "url">): boolean {
   return /[?&]limit=1(&|$)/.test(url);
 }
 

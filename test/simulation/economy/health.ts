@@ -4,7 +4,7 @@ import type { FeedPlan } from "../plan.js";
 import { askedBy } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { serviceClockOf } from "../service-time.js";
-import { readOf, Shown } from "./answers.js";
+import { isProbe, readOf, Shown } from "./answers.js";
 import { isWithin, slotsWithin, spansOf } from "./spans.js";
 
 /** After trouble, or after somebody has joined, the clock is known by so many closings. */
@@ -29,11 +29,14 @@ export function healthOf(log: RunLog): readonly Health[] {
   for (const feed of log.plan.feeds.filter(({ every }) => every === "close")) {
     const stays = log.stays.filter(({ plan }) => "feed" in plan && plan.feed === feed);
     const { pairAddress, timeframe, currency } = feed.series;
-    const polls = log.exchanges.filter(({ url, priority, faults }) => {
+    const asked = log.exchanges.filter(({ url, priority, faults }) => {
       const { kind, series } = askedBy(url);
       const isOwn = kind === "ohlcv" && series === `${pairAddress} ${timeframe} ${currency}`;
       return isOwn && priority !== "history" && !faults.includes(CLOSED);
     });
+    // The search for a pair that has shown no candle is counted with what the series may take in all.
+    const found = asked.find((exchange) => (readOf(exchange)?.rows.size ?? 0) > 0)?.sent;
+    const polls = asked.filter((exchange) => !isProbe(exchange) || exchange.sent > (found ?? exchange.sent));
     for (const { from, until } of spansOf(log, stays)) {
       const healthy = { from: Math.max(from, healthyFrom), until };
       const slots = slotsWithin(feed, healthy).slice(SETTLED);

@@ -48,16 +48,19 @@ export async function allowWalks(
     const { from, to } = { from: await beginningOf(log, walk), to: walk.to };
     const { missing = [{ from, to }] } = walk;
     const intervals = intervalsOf(walk.series.timeframe, walk.weekStart);
-    let isSilent = false;
+    let [isSilent, mayBeCut] = [false, false];
     for (const span of missing) {
       const [first = span.to, ...others] = await candlesOf(log, walk, span);
       account.allow("page", Math.max(1, Math.ceil((1 + others.length) / pageSize)));
       isSilent ||= first > intervals.start(span.from);
+      mayBeCut ||= intervals.end(others.at(-1) ?? first) < span.to;
       // How many candles there are nobody can know before.
       if (intervals.count(span.from, span.to) > pageSize) account.allow("probe", probe);
       if (others.length >= TOO_MANY) account.allow("parts", Math.ceil(TOO_MANY / pageSize) + PARTS);
     }
     if (isSilent) account.allow("silence");
+    // Whoever gives the oldest first leaves out the newest where an answer is cut.
+    if (mayBeCut && log.plan.world.quirks.order === "oldest-first") account.allow("end");
     // Nor how far back so many of them reach.
     if (Number.isFinite(walk.candles)) account.allow("probe", probe);
   }

@@ -57,6 +57,10 @@ function lookAt(minute: number, given: Partial<Look> = {}): Look {
 interface Case {
   /** The minutes that the subscriber holds; default: those with a swap. */
   readonly held?: readonly number[];
+  /** Of these what it holds for good though the service has it no more. */
+  readonly gone?: readonly number[];
+  /** The questions of histories for what begins at a minute, a second apart from the first minute on, and whether they are answered. */
+  readonly asked?: readonly (readonly [minute: number, isAnswered: boolean])[];
   readonly looks?: readonly Look[];
   readonly fillGaps?: boolean;
   readonly since?: number | { candles: number };
@@ -65,13 +69,21 @@ interface Case {
 }
 
 /** What breaks the promise for one who watches from the first minute on, and whether it was compared. */
-async function judge({ held = SWAPS, looks, fillGaps = false, since = at(0), left }: Case) {
+async function judge({
+  held = SWAPS,
+  gone = [],
+  asked = [],
+  looks,
+  fillGaps = false,
+  since = at(0),
+  left,
+}: Case) {
   const breaches: string[] = [];
   let wasPossible = false;
   const polls = looks ?? Array.from({ length: LEFT }, (_, minute) => lookAt(minute + 1));
   const events = held.map((minute) => {
     const status = minute < LEFT - 2 ? "final" : "closed";
-    const candle = candleOf(minute, SWAPS.includes(minute) ? 1 : 0);
+    const candle = candleOf(minute, [...SWAPS, ...gone].includes(minute) ? 1 : 0);
     return { at: at(minute + 1), order: minute + 1, value: { type: "new", candle, status } as CandleEvent };
   });
   const stay = {
@@ -94,7 +106,11 @@ async function judge({ held = SWAPS, looks, fillGaps = false, since = at(0), lef
   const log = {
     plan: { world: { start: START, weekStart: "monday", client: {}, quirks: {}, latency }, healthyFrom: 0 },
     told: [],
-    exchanges: [],
+    exchanges: asked.map(([minute, isGood], turn) => ({
+      url: `http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd&fromDate=${at(minute) / 1_000}`,
+      ...{ priority: "history", faults: [], told: { isGood } },
+      ...{ sent: at(1) + turn * 1_000, received: at(1) + turn * 1_000 },
+    })),
     activities: [],
     source: { pair: () => pair },
     stays: [stay],
@@ -110,6 +126,7 @@ async function judge({ held = SWAPS, looks, fillGaps = false, since = at(0), lef
     clockTolerance: 0,
     looksAt: () => polls,
     answersOf: () => polls,
+    bornAt: () => Number.NEGATIVE_INFINITY,
     changeableFrom: () => at(LEFT - 2),
     isThrottled: () => false,
     sleptWithin: () => false,
@@ -141,8 +158,33 @@ describe("what a subscriber is held to", () => {
     expect(breaches.some((what) => what.endsWith(lacks(0)))).toBe(true);
   });
 
-  it("is nothing that only an answer has shown which is cut, stale or struck", async () => {
-    const odd = [{ faults: ["dropped"] }, { old: 5_000 }, { isTimeDoubtful: true }];
+  it("counts what it was given for good, though the service has it no more", async () => {
+    // A fork has taken the third candle back after it had become final.
+    const rows = new Map(SWAPS.map((swap) => [at(swap), [candleOf(swap)]]));
+    const shown = lookAt(9, { rows: new Map([...rows, [at(5), [candleOf(5)]]]) });
+    const looks = [shown, lookAt(10)];
+    const given = { since: { candles: 3 }, held: [3, 5, 8], gone: [5], looks };
+    expect((await judge(given)).breaches.filter((what) => what.includes("has nothing"))).toEqual([]);
+    const { breaches } = await judge({ ...given, held: [5, 8] });
+    expect(breaches.some((what) => what.endsWith(lacks(3)))).toBe(true);
+  });
+
+  it("is a history once nobody can still be waiting for an answer to a question of it", async () => {
+    const isHeldTo = async (...asked: NonNullable<Case["asked"]>) => {
+      const left = at(1) + 40_000;
+      const { breaches } = await judge({ held: [], looks: [lookAt(1), lookAt(1.5)], asked, left });
+      return breaches.some((what) => what.endsWith(lacks(0)));
+    };
+    expect(await isHeldTo([-20, true])).toBe(true);
+    expect(await isHeldTo([-20, false])).toBe(false);
+    // That of another reader says nothing of the one that has failed.
+    expect(await isHeldTo([-20, false], [-10, true])).toBe(false);
+    expect(await isHeldTo([-20, false], [-10, true], [-20, true])).toBe(true);
+  });
+
+  it("is nothing that only an answer has shown which is cut, stale or struck, or was asked for one row", async () => {
+    const probe = { url: "http://localhost/token/devnet/pairs/pair/ohlcv?limit=1" };
+    const odd = [{ faults: ["dropped"] }, { old: 5_000 }, { isTimeDoubtful: true }, probe];
     for (const given of odd)
       expect((await judge({ held: [], looks: [lookAt(1, given), lookAt(9, given)] })).wasPossible).toBe(
         false,
@@ -210,6 +252,8 @@ describe("evidence", () => {
     intervals: intervalsOf("1min"),
     leaves: (timestamp: number) => timestamp + 3 * MINUTE,
     tolerance: 0,
+    skew: 0,
+    bornAt: Number.NEGATIVE_INFINITY,
     isGood: isClean,
   };
   const without = (minute: number, lost: number, given: Partial<Look> = {}) => {
@@ -226,6 +270,30 @@ describe("evidence", () => {
     expect(absent([without(9, 0, { faults })], 0)).toBe(false);
     expect(absent([without(9, 0, { faults }), without(10, 0, { faults })], 0)).toBe(true);
     expect(absent([lookAt(4), without(9, 3, { faults })], 3)).toBe(false);
+  });
+
+  it("counts a copy as a second answer only where its cache hides its age, by no more than machines' clocks differ", () => {
+    const faults = ["dropped"];
+    const first = without(9, 0, { faults });
+    const copy = (given: Partial<Look>) =>
+      without(9, 0, { faults, answeredAt: at(9) + 500, old: 800, hidesAge: true, ...given });
+    const isExcused = (look: Look, skew: number) =>
+      wasAnswered([first, look], at(0), undefined, { ...finality, skew });
+    expect(isExcused(copy({}), 600)).toBe(true);
+    expect(isExcused(copy({}), 0)).toBe(false);
+    expect(isExcused(copy({}), 400)).toBe(false);
+    expect(isExcused(copy({ old: 400 }), 600)).toBe(false);
+    expect(isExcused(copy({ hidesAge: false }), 600)).toBe(false);
+  });
+
+  it("counts a broken row of the pair's first interval where the range begins with that", () => {
+    const asked = { ...lookAt(9).asked, from: at(0) };
+    const looks = [without(9, 0, { asked, broken: new Set([at(0)]) })];
+    const isExcused = (list: readonly Look[], bornAt: number) =>
+      wasAnswered(list, at(0), undefined, { ...finality, bornAt });
+    expect(isExcused(looks, at(0))).toBe(true);
+    expect(isExcused(looks, at(-1))).toBe(false);
+    expect(isExcused([without(9, 0, { asked })], at(0))).toBe(false);
   });
 
   it("holds a final candle to the answers for good", () => {

@@ -1,5 +1,6 @@
 import type { Candle, CandleEvent } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
+import { isProbe } from "../economy/answers.js";
 import type { FeedPlan, WatcherPlan } from "../plan.js";
 import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
@@ -83,7 +84,8 @@ class Comparison {
     this.#intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
     const session = sessionOf(log, stay);
     const own = context.looksAt(feed);
-    this.#polls = own.filter((look) => !look.isHistory && look.order > session);
+    // Whether there is anything in a range says nothing of a candle.
+    this.#polls = own.filter((look) => !look.isHistory && look.order > session && !isProbe(look));
     this.#looks =
       log.store === undefined
         ? own.filter((look) => look.order > (look.isHistory ? stay.joinedOrder : session))
@@ -178,20 +180,27 @@ class Comparison {
         // Where the pair was created is asked for, too.
         (askedBy(url).series === series || url.includes(`/${pairAddress}/snipers`)),
     );
-    let [last, isWell] = [first.received, true];
+    let last = first.received;
+    /** When questions have failed, or were struck, that were not answered since: each reader waits for its own. */
+    const failed = new Map<string, number>();
     const quiet = () => {
       // What a cache gives is asked for again at longer and longer pauses.
-      const isQuick = isWell && cache === undefined && quota === undefined;
-      const until = this.#waitEnds(this.#waitEnds(last) + (isQuick ? SHORT_PAUSE : longest));
+      const pause = cache === undefined && quota === undefined ? SHORT_PAUSE : longest;
+      const ends = [...failed.values()].map((at) => this.#waitEnds(at) + longest);
+      const until = this.#waitEnds(Math.max(this.#waitEnds(last) + pause, ...ends));
       return this.#context.sleptWithin(last, until) ? Number.POSITIVE_INFINITY : until;
     };
     let hasBegun = false;
-    for (const { sent, received, told, faults, priority } of asked) {
+    for (const { url, sent, received, told, faults, priority } of asked) {
       if (sent > quiet()) break;
       hasBegun ||= priority === "history";
       if (hasBegun && priority !== "history") continue;
-      last = Math.max(last, received ?? sent + timeout);
-      isWell = told?.isGood === true && faults.length === 0;
+      const answered = received ?? sent + timeout;
+      last = Math.max(last, answered);
+      const question = hasBegun ? `${askedBy(url).kind} ${askedBy(url).from}` : "poll";
+      failed.delete("poll");
+      if (told?.isGood === true && faults.length === 0) failed.delete(question);
+      else failed.set(question, answered);
     }
     return quiet();
   }
@@ -205,7 +214,10 @@ class Comparison {
     const known = this.#heldAt(at);
     const newest = newestOf(known);
     const running = intervals.start(look.answeredAt);
-    const beginning = beginningOf(this.#log, this.#stay, look, this.#context);
+    const finals = [...known].flatMap(([at, { candle, status }]) =>
+      status === "final" && !isFlat(candle) ? [at] : [],
+    );
+    const beginning = beginningOf(this.#log, this.#stay, look, this.#context, finals);
     const from = isLast ? beginning : Math.max(beginning, intervals.shift(running, -RECENT));
     const until = isPastOver ? intervals.end(running) : Math.min(intervals.end(running), newest + 1);
     const truth = candlesAt(this.#log, series, { from, to: intervals.end(running), at: look.asOf });
@@ -228,6 +240,8 @@ class Comparison {
       leaves: (timestamp: number) =>
         Math.max(intervals.shift(timestamp, revisionWindow + 1), intervals.end(timestamp) + settle),
       tolerance: this.#context.clockTolerance + 300,
+      skew: this.#log.plan.world.machines?.ahead ?? 0,
+      bornAt: this.#context.bornAt(feed),
       isGood: this.#isGood,
     };
     /** The first absence that another answer has to confirm: nothing from there on closes. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ServiceQuirks } from "../../../src/service/index.js";
 import type { Exchange } from "../exchanges.js";
 import type { FeedPlan, WatcherPlan } from "../plan.js";
 import type { RunLog } from "../run-log.js";
@@ -28,11 +29,22 @@ interface Asked {
   readonly priority?: "history";
   /** Absent where the request failed. */
   readonly rows?: readonly number[];
+  readonly limit?: number;
+}
+
+interface Market {
+  readonly quirks?: ServiceQuirks;
+  /** Default: there is no last one. */
+  readonly lastSwap?: number;
 }
 
 /** What a run breaks: a feed or calls from START on, and all that was asked for. */
-async function breachesOf(watchers: readonly WatcherPlan[], requests: readonly Asked[]): Promise<string[]> {
-  const exchanges = requests.map(({ at, from, to, priority, rows }, number) => {
+async function breachesOf(
+  watchers: readonly WatcherPlan[],
+  requests: readonly Asked[],
+  { quirks = {}, lastSwap = Number.POSITIVE_INFINITY }: Market = {},
+): Promise<string[]> {
+  const exchanges = requests.map(({ at, from, to, priority, rows, limit = 1_000 }, number) => {
     const order = number + 1;
     const sent = at + 20 * number;
     const series = `timeframe=${SERIES.timeframe}&currency=${SERIES.currency}`;
@@ -42,7 +54,7 @@ async function breachesOf(watchers: readonly WatcherPlan[], requests: readonly A
       timestamp: new Date(timestamp).toISOString(),
     });
     return {
-      url: `http://localhost/token/mainnet/pairs/pair/ohlcv?${series}&${range}`,
+      url: `http://localhost/token/mainnet/pairs/pair/ohlcv?${series}&${range}&limit=${limit}`,
       ...{
         sent,
         received: sent + 10,
@@ -62,10 +74,10 @@ async function breachesOf(watchers: readonly WatcherPlan[], requests: readonly A
   const stays = watchers.map((plan) => ({ plan, joined: START + plan.from, left: START + plan.until }));
   const world = {
     ...{ start: START, offset: 0, drift: 0, network: "mainnet", createdAt: BORN, weekStart: "monday" },
-    ...{ quirks: {}, client: {} },
+    ...{ quirks, client: {} },
   };
   const swapsIn = ({ from, to }: { from: number; to: number }) =>
-    minutes(Math.max(from, BORN), to).map((timestamp) => ({
+    minutes(Math.max(from, BORN), Math.min(to, lastSwap + 1)).map((timestamp) => ({
       ...{ timestamp, usdAmount: 1, tokenAmount: 1, nativeAmount: 1 },
     }));
   // What was answered before tells the time.
@@ -143,6 +155,24 @@ describe("a poll", () => {
     expect(await breachesOf(watch, [look(JOINED + 1), failed, later(8_000), ...others])).toEqual([]);
     expect(await breachesOf(watch, [look(JOINED + 1), failed, ...hasty, ...others])).toHaveLength(1);
   });
+
+  it("may look for the beginning of a pair that shows no candle, and of no other", async () => {
+    const watch = [watching(31 * MINUTE)];
+    const looks = [look(JOINED + 1), ...closings(30)];
+    const probe = (at: number): Asked => ({ ...looks[at]!, at: looks[at]!.at + 1_000, limit: 1 });
+    const probed = looks.flatMap((asked, at) =>
+      [14, 15, 16, 17].includes(at) ? [asked, probe(at)] : [asked],
+    );
+    const silent = probed.map((asked) => ({ ...asked, rows: [] }));
+    expect(await breachesOf(watch, silent)).toEqual([]);
+    expect(await breachesOf(watch, probed)).toContainEqual(
+      expect.stringMatching(/^9: sends 22 requests for 18 closings of 1min/),
+    );
+    const twice = silent.flatMap((asked) =>
+      asked.limit === 1 ? [asked] : [asked, { ...asked, at: asked.at + 500 }],
+    );
+    expect(await breachesOf(watch, twice)).toContainEqual(expect.stringMatching(/closings of 1min/));
+  });
 });
 
 describe("a read", () => {
@@ -172,5 +202,22 @@ describe("a read", () => {
     expect(
       await breachesOf([fetching(from, to)], [silence, silence, silence, silence, silence, rest]),
     ).toHaveLength(1);
+  });
+
+  it("may confirm a silence at its end once, of a service that gives the oldest first", async () => {
+    const [from, to] = [START - 100 * MINUTE, START];
+    const lastSwap = to - 10 * MINUTE;
+    const asked = (silences: number) => [
+      read(from, to, minutes(from, lastSwap + 1)),
+      ...Array.from({ length: silences }, () => read(lastSwap + MINUTE, to, [])),
+    ];
+    const breaches = (silences: number, market: Market) =>
+      breachesOf([fetching(from, to)], asked(silences), market);
+    const quirks = { order: "oldest-first" } as const;
+    // Two requests more than that nobody notices.
+    expect(await breaches(3, { lastSwap, quirks })).toEqual([]);
+    expect(await breaches(4, { lastSwap, quirks })).toHaveLength(1);
+    expect(await breaches(3, { quirks })).toHaveLength(1);
+    expect(await breaches(3, { lastSwap })).toHaveLength(1);
   });
 });

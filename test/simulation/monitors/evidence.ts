@@ -49,6 +49,10 @@ export interface Finality {
   readonly leaves: (timestamp: number) => number;
   /** By how much a client may be wrong about that, ms. */
   readonly tolerance: number;
+  /** How far the clocks of two machines are apart, ms; 0 where there is one. */
+  readonly skew: number;
+  /** The pair's first interval: a range may begin with that one, without an interval before it. */
+  readonly bornAt: number;
   /** Whether an answer says what the service has. */
   readonly isGood: (look: Look) => boolean;
 }
@@ -58,7 +62,7 @@ export function wasAnswered(
   looks: readonly Look[],
   timestamp: number,
   has: Candle | undefined,
-  { intervals, leaves, tolerance, isGood }: Finality,
+  { intervals, leaves, tolerance, skew, bornAt, isGood }: Finality,
 ): boolean {
   const about = looks.filter((look) => covers(look, timestamp));
   const isForGood = (look: Look) =>
@@ -74,7 +78,13 @@ export function wasAnswered(
         (isBroken || isForGood(look)) && look.rows.get(timestamp)?.some((row) => isSameCandle(row, has)),
     );
   }
-  const absent = about.filter((look) => asksFor(look, timestamp, intervals) && !look.rows.has(timestamp));
+  const isFirstBroken = (look: Look) => timestamp === bornAt && look.broken.has(timestamp);
+  const absent = about.filter(
+    (look) => (asksFor(look, timestamp, intervals) || isFirstBroken(look)) && !look.rows.has(timestamp),
+  );
+  // By machines whose clocks differ a copy may seem to be that much younger where its cache hides how old it is.
+  const seemsMadeAt = ({ answeredAt, old, hidesAge }: Look) =>
+    answeredAt + (hidesAge ? Math.min(old, skew) : 0);
   let wasShown = false;
   let doubtful: Look | undefined;
   for (const look of about) {
@@ -88,7 +98,7 @@ export function wasAnswered(
     // What a fault has taken out of the middle of an answer cannot be told from a silence by one who has never seen it.
     const isInMiddle = [...look.rows.keys()].some((other) => other < timestamp);
     if (isInMiddle && !wasShown) return true;
-    if (doubtful !== undefined && look.answeredAt - doubtful.answeredAt >= APART) return true;
+    if (doubtful !== undefined && seemsMadeAt(look) - doubtful.answeredAt >= APART) return true;
     doubtful ??= look;
   }
   return false;

@@ -81,7 +81,15 @@ function compare(log: RunLog, stay: StayLog, context: Context) {
     candlesAt(log, options, { ...range, at }),
   );
   const isGood = (look: Look) => isClean(look);
-  const finality = { intervals, leaves: () => Number.NEGATIVE_INFINITY, tolerance: 0, isGood };
+  const bornAt = intervals.start(log.plan.world.createdAt);
+  const finality = {
+    intervals,
+    leaves: () => Number.NEGATIVE_INFINITY,
+    tolerance: 0,
+    skew: 0,
+    bornAt,
+    isGood,
+  };
   const silent = new Set(looks.filter((look) => isSilent(log, stay, look)));
   // Without a report nothing tells the silence before a pair from one after it, where no candle is found at all.
   if (!isReported(log, stay) && given.size === 0 && silent.size > 0) return;

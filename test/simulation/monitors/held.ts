@@ -20,8 +20,14 @@ export function sessionOf(log: RunLog, stay: StayLog): number {
   return first.joinedOrder;
 }
 
-/** From where on a subscriber must know everything. */
-export function beginningOf(log: RunLog, stay: StayLog, look: Look, context: Context): number {
+/** From where on a subscriber must know everything; `finals`: what it was given for good, with which the service may differ by now. */
+export function beginningOf(
+  log: RunLog,
+  stay: StayLog,
+  look: Look,
+  context: Context,
+  finals: readonly number[],
+): number {
   if (stay.plan.kind !== "candles") return 0;
   const { feed, options } = stay.plan;
   const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
@@ -39,7 +45,8 @@ export function beginningOf(log: RunLog, stay: StayLog, look: Look, context: Con
     const until = Math.max(running, intervals.start(looks[0]?.answeredAt ?? joined));
     const newestAt = (at: number) => {
       const all = candlesAt(log, feed.series, { from: 0, to: until, at });
-      return [...all.keys()].sort((a, b) => a - b).at(-candles) ?? 0;
+      const own = finals.filter((timestamp) => timestamp < until);
+      return [...new Set([...all.keys(), ...own])].sort((a, b) => a - b).at(-candles) ?? 0;
     };
     return Math.max(newestAt(joined), newestAt(look.answeredAt));
   }

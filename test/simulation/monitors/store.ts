@@ -24,7 +24,7 @@ const LEARNING = 6;
 /** How much later a client may take it to be by a `Date`, which tells whole seconds, and half of a trip, ms. */
 const DATE_ERROR = 1_000;
 /** As a process begins and ends all that is held is read, ms. */
-const ALL: Span = { from: 0, to: Number.MAX_SAFE_INTEGER };
+const ALL: Span = { from: Number.MIN_SAFE_INTEGER, to: Number.MAX_SAFE_INTEGER };
 const NOTHING_HELD = { candles: [], covered: [] };
 /** A doubt is settled within so many looks. */
 const SETTLING_LOOKS = 4;

@@ -17,6 +17,8 @@ export class FinalRecorder implements Recorder {
   readonly #core: ClientCore;
   readonly #pages: SeriesPages;
   readonly #rules: CandleRules;
+  /** How many intervals more may still change by the store's rules than by the caller's. */
+  readonly #younger: number;
   readonly #stored: StoredSeries;
   #book: CandleBook | undefined;
   /** What the store has, once it has been asked: where that ends, and its newest candle. */
@@ -26,6 +28,7 @@ export class FinalRecorder implements Recorder {
     this.#core = core;
     this.#pages = pages;
     this.#rules = storeRules(rules);
+    this.#younger = this.#rules.revisionWindow - rules.revisionWindow;
     this.#stored = stored;
   }
 
@@ -47,7 +50,9 @@ export class FinalRecorder implements Recorder {
   /** From where to read, so that what is not written yet is in the answer; `from`: the first that is read anyway. */
   readsFrom(from: number): number {
     const unwritten = this.#book?.finalUntil ?? this.#held?.until;
-    return this.#isNear(unwritten, from) ? Math.min(unwritten, from) : from;
+    if (this.#isNear(unwritten, from)) return Math.min(unwritten, from);
+    // A history writes nothing that is as young, nor reads it again.
+    return this.#book === undefined ? this.#rules.intervals.shift(from, -this.#younger) : from;
   }
 
   /** Whether the store had anything of the series to begin with. */

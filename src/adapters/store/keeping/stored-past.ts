@@ -7,7 +7,7 @@ import { FULL_PAGE, type ReadOptions } from "../../../candles/read/pages.js";
 
 import { type CandleRules, windowStart } from "../../../candles/rules.js";
 import { type ClientCore, serviceNow } from "../../../client/core.js";
-import { serviceTimeBounds } from "../../../client/service-clock.js";
+import { earliestTime } from "../../../client/service-clock.js";
 import type { Candle } from "../../../contract/model.js";
 import type { Span } from "../../../contract/store.js";
 import type { StoredSeries } from "./stored-series.js";
@@ -159,7 +159,7 @@ export class StoredPast implements PastReader {
 
   #storedPart(span: Span, candles: readonly Candle[]): FinalPart {
     const clock = this.#core.serviceClock();
-    const { earliest } = serviceTimeBounds(clock, this.#core.scheduler.now());
+    const earliest = earliestTime(clock, this.#core.scheduler.now());
     return {
       ...span,
       candles,
