@@ -27,7 +27,7 @@ export function isUnknown(error: PairstreamError): boolean {
  * before, so that it is neither the plan nor the address.
  */
 export function isFatal(error: PairstreamError, hasPage: boolean): boolean {
-  const status = statusOf(error) ?? -1;
+  const status = statusOf(error) ?? 1;
   if ([400, 401, 403, 410, 424].includes(status)) return true;
   // A browser shows a redirect as status 0.
   return !hasPage && (status === 402 || status === 0 || (status >= 300 && status < 400));
