@@ -95,7 +95,7 @@ export class BarReader {
         const prices = { open: none, high: none, low: none, close: none, volume: none };
         const times = { start: none, end: none, observedAt: none };
         const bar = { series, pair: pairKeyOf(series), key, ...times, ...prices };
-        known = { intervals, bar, closed: Number.NEGATIVE_INFINITY };
+        known = { intervals, bar, closed: -Infinity };
         this.#series.set(key, known);
       }
       this.#byObject.set(series, known);

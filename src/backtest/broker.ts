@@ -153,7 +153,7 @@ export class Broker {
       pair,
       series,
       from,
-      cancelFrom: Number.POSITIVE_INFINITY,
+      cancelFrom: Infinity,
       isWaiting: after !== undefined,
       isTriggered: false,
       hasRested: false,
@@ -272,7 +272,7 @@ export class Broker {
     const { insideBar } = this.#rules;
     const sign = insideBar === "optimistic" ? -1 : 1;
     let chosen: Outcome | undefined;
-    let least = Number.POSITIVE_INFINITY;
+    let least = Infinity;
     for (const path of pathsOf(bar, insideBar, orders)) {
       const outcome = walkPath(path, bar, orders, funds, this.#rules);
       const borrow = this.#borrowOf(bar, holding, outcome.owed);

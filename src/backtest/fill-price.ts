@@ -76,7 +76,7 @@ export function dealOf(
   const { wanted, quantity: bought } = bounded(sizeAt(price));
   const isAll = isOpposite && Math.abs(bought - Math.abs(held)) <= Math.abs(held) * ROUNDING;
   const quantity = isAll ? Math.abs(held) : bought;
-  if (!(wanted > 0 && wanted < Number.POSITIVE_INFINITY)) {
+  if (!(wanted > 0 && wanted < Infinity)) {
     const isPoor = wanted <= 0 && ("amount" in order.size || "equity" in order.size || "risk" in order.size);
     if (isPoor) return { reason: "insufficient-funds", message: "its size does not cover the costs" };
     return { reason: "no-price", message: `at a price of ${quote} its size is ${wanted} tokens` };

@@ -133,7 +133,7 @@ class Walk {
     this.#quantity = funds.quantity;
     this.#owed = Math.max(0, -funds.quantity);
     const { maxVolumeShare } = rules;
-    this.#left = maxVolumeShare === undefined ? Number.POSITIVE_INFINITY : bar.volume * maxVolumeShare;
+    this.#left = maxVolumeShare === undefined ? Infinity : bar.volume * maxVolumeShare;
   }
 
   outcome(): Outcome {

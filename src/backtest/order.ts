@@ -222,7 +222,7 @@ function flawOfTime({ timeInForce, type }: Order): string | undefined {
 }
 
 function isAbove0(value: unknown): value is number {
-  return typeof value === "number" && value > 0 && value < Number.POSITIVE_INFINITY;
+  return typeof value === "number" && value > 0 && value < Infinity;
 }
 
 /** Whether an order may only make a position smaller. */

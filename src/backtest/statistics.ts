@@ -186,7 +186,7 @@ class DailyReturns {
   #before = 0;
   #now = 0;
   #dayEnd = 0;
-  #last = Number.NEGATIVE_INFINITY;
+  #last = -Infinity;
 
   constructor(from: number, cash: number) {
     this.#before = cash;

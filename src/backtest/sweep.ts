@@ -238,7 +238,7 @@ async function eventsOf(merged: MergedFeeds): Promise<CandleEvent[]> {
 /** Where each window begins, is cut, and ends. */
 function partsOf(events: readonly CandleEvent[], { windows, inSample }: Shares) {
   if (events.length === 0) throw new InvalidInputError("feeds", "at least one candle", "hold no candle");
-  let [from, to] = [Number.POSITIVE_INFINITY, 0];
+  let [from, to] = [Infinity, 0];
   for (const { candle, observedAt } of events) {
     from = Math.min(from, candle.timestamp);
     to = Math.max(to, observedAt);

@@ -99,7 +99,7 @@ export function checkCandleRange(
   const ceiling = (instant: number) =>
     intervals.start(instant) === instant ? instant : intervals.end(instant);
   const start = toInstant("from", query.from);
-  const end = query.to === undefined ? Number.POSITIVE_INFINITY : toInstant("to", query.to);
+  const end = query.to === undefined ? Infinity : toInstant("to", query.to);
   checkRange(start, end, { from: "from", to: "to" });
   const range = { from: ceiling(start), to: Number.isFinite(end) ? ceiling(end) : end };
   return { series, weekStart, intervals, range };

@@ -50,8 +50,8 @@ export function checkHistory(query: Series & HistoryQuery, now: number): Checked
     const instant = toInstant(name, value);
     return intervals.start(instant) === instant ? instant : intervals.end(instant);
   };
-  const start = bound("from", query.from, Number.NEGATIVE_INFINITY);
-  const end = bound("to", query.to, Number.POSITIVE_INFINITY);
+  const start = bound("from", query.from, -Infinity);
+  const end = bound("to", query.to, Infinity);
   checkRange(start, end, { from: "from", to: "to" });
   const hasStart = query.from !== undefined;
   const length = hasStart ? intervals.count(start, Math.max(start, Math.min(end, now))) : 0;

@@ -61,6 +61,6 @@ export function untilLive<E>(
 export function sinceAsked(scheduler: SchedulerLike, askedAt = scheduler.now()): () => number {
   return () => {
     const age = scheduler.now() - askedAt;
-    return age < 0 ? Number.POSITIVE_INFINITY : age;
+    return age < 0 ? Infinity : age;
   };
 }

@@ -118,10 +118,7 @@ function checkQuery(query: Series & LatestCandlesQuery): Wanted {
 
 /** The age of what was true at an instant of the service's clock. */
 export function sinceObserved(core: ClientCore, observedAt: number, epoch: number): () => number {
-  return () =>
-    core.serviceClock().epoch === epoch
-      ? Math.max(0, serviceNow(core) - observedAt)
-      : Number.POSITIVE_INFINITY;
+  return () => (core.serviceClock().epoch === epoch ? Math.max(0, serviceNow(core) - observedAt) : Infinity);
 }
 
 /** What one request brings, or a few where it takes more than a page; `undefined` where the service does not tell it so. */

@@ -16,9 +16,7 @@ export interface CloseOptions {
 
 /** The greatest `lateBy` with which an event is emitted. */
 export function checkMaxAge(maxAge: number | undefined): number {
-  return maxAge === undefined
-    ? Number.POSITIVE_INFINITY
-    : checkNumber("maxAge", maxAge, { min: 0, unit: "ms" });
+  return maxAge === undefined ? Infinity : checkNumber("maxAge", maxAge, { min: 0, unit: "ms" });
 }
 
 export function checkCloseOptions(options: CloseOptions): number {

@@ -45,7 +45,7 @@ export function latest<E extends CandleEvent>(n: number): OperatorFunction<E, re
 /** The newest candles of a series, each as its newest event. */
 export class EventWindow<E extends CandleEvent> {
   private readonly kept: E[] = [];
-  #leftUntil = Number.NEGATIVE_INFINITY;
+  #leftUntil = -Infinity;
 
   constructor(private readonly size: number) {}
 

@@ -35,15 +35,15 @@ interface Bucket {
 export class Resampler {
   private readonly lateness = new Lateness();
   /** The newest final candle. No event may be about it or about a candle before it. */
-  private finalUntil = Number.NEGATIVE_INFINITY;
+  private finalUntil = -Infinity;
   private readonly intervals: Intervals;
   private source: { readonly intervals: Intervals; readonly target: Series } | undefined;
   /** Ascending; all but the first are not final. */
   private readonly buckets: Bucket[] = [];
   /** The newest candle that an event was about. */
-  private newest = Number.NEGATIVE_INFINITY;
+  private newest = -Infinity;
   /** Every interval before it is known. */
-  private coveredUntil = Number.NEGATIVE_INFINITY;
+  private coveredUntil = -Infinity;
 
   constructor(
     private readonly timeframe: AnyTimeframe,

@@ -37,7 +37,7 @@ export class SeriesStates<S extends object> {
         return undefined;
       }
       entry.state = this.make(entry.state);
-      entry.finalUntil = Number.NEGATIVE_INFINITY;
+      entry.finalUntil = -Infinity;
       entry.hasReported = false;
     }
     if (event.status === "final" && event.type !== "removed") entry.finalUntil = timestamp;
@@ -50,7 +50,7 @@ export class SeriesStates<S extends object> {
       const name = nameOf(series);
       entry = this.byName.get(name);
       if (entry === undefined) {
-        entry = { state: this.make(), finalUntil: Number.NEGATIVE_INFINITY, hasReported: false };
+        entry = { state: this.make(), finalUntil: -Infinity, hasReported: false };
         this.byName.set(name, entry);
       }
       this.byObject.set(series, entry);

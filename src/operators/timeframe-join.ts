@@ -17,7 +17,7 @@ const NOTHING: readonly never[] = [];
 /** The events of one series, joined with values of a longer timeframe. */
 class Joined {
   /** The end of the newest final candle. */
-  finalUntil = Number.NEGATIVE_INFINITY;
+  finalUntil = -Infinity;
   private readonly intervals: Intervals;
   private readonly chain: IndicatorChain;
 
@@ -53,9 +53,9 @@ export class OwnTimeframe implements Reducer<CandleEvent, IndicatorEvent>, Value
   /**
    * The start of the first bucket that was seen. That bucket may lack its beginning, and older ones may lack any part.
    */
-  private first = Number.POSITIVE_INFINITY;
+  private first = Infinity;
   /** Buckets that begin earlier do not count. */
-  private from = Number.POSITIVE_INFINITY;
+  private from = Infinity;
 
   constructor(
     timeframe: AnyTimeframe,
@@ -143,7 +143,7 @@ export class OtherTimeframe implements Reducer<{ event: CandleEvent; isLonger: b
     }
     const told = state.joined.apply(event, false);
     if (event.status === "final") {
-      let until = Number.POSITIVE_INFINITY;
+      let until = Infinity;
       for (const { finalUntil } of joined) until = Math.min(until, finalUntil);
       pair.values.forget(until);
     }

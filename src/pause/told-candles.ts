@@ -17,7 +17,7 @@ export class ToldCandles {
   /** Told before a pause, and not confirmed since. */
   readonly #unconfirmed = new Set<number>();
   #first: number | undefined;
-  #finalUntil = Number.NEGATIVE_INFINITY;
+  #finalUntil = -Infinity;
   /** The newest final candle that is not filled in: flat ones follow from it. */
   #anchor: number | undefined;
   #isCatchingUp = false;

@@ -38,7 +38,7 @@ export function readCandles(lines: Iterable<string> | AsyncIterable<string>): As
 
 async function* parseCandles(lines: Iterable<string> | AsyncIterable<string>): AsyncGenerator<Candle> {
   let number = 0;
-  let newest = Number.NEGATIVE_INFINITY;
+  let newest = -Infinity;
   let parse: CsvRow | typeof jsonOf | undefined;
   for await (const line of lines) {
     number += 1;

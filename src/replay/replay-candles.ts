@@ -147,7 +147,7 @@ class EventMaker {
   readonly #filler: GapFiller | undefined;
   readonly #parameter: string;
   #count = 0;
-  #newest = Number.NEGATIVE_INFINITY;
+  #newest = -Infinity;
 
   constructor(series: Series, intervals: Intervals, isFilled: boolean, parameter = "source") {
     this.#series = series;
@@ -169,7 +169,7 @@ class EventMaker {
       return;
     }
     const changes = [{ type: "new", candle, status: "final", revision: 0 }] as const;
-    const covered = { coveredFrom: Number.NEGATIVE_INFINITY, coveredUntil: observedAt };
+    const covered = { coveredFrom: -Infinity, coveredUntil: observedAt };
     for (const change of this.#filler.fill({ changes, finalUntil: observedAt, ...covered })) {
       yield change.candle === candle ? event : this.#event(change.candle);
     }

@@ -192,7 +192,7 @@ class Player {
 
   async #play(): Promise<void> {
     const passed = this.#passed;
-    let before = Number.NEGATIVE_INFINITY;
+    let before = -Infinity;
     for (const [at, line] of this.#lines.entries()) {
       while (passed[0] !== undefined && passed[0].ended <= at) await this.#pass(passed[0]);
       await this.#advance(line.ended);
@@ -249,7 +249,7 @@ class Player {
     const [turn] = this.#turns.get(due) ?? [];
     if (turn !== undefined) return turn;
     const hasPassed = this.#passed.some((one) => one.due === due && one.taken <= taken);
-    if (hasPassed) return Number.POSITIVE_INFINITY;
+    if (hasPassed) return Infinity;
     const late = this.#lateUntil.get(due);
     return late === undefined || taken < late.taken ? due : late.at + MOMENT;
   }

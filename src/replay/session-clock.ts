@@ -55,7 +55,7 @@ export class SessionClock implements SchedulerLike {
   /** Why turns have no end here. */
   #failure: PairstreamError | undefined;
   /** The instant of the last turn, which later turns do not precede. */
-  #latest = Number.NEGATIVE_INFINITY;
+  #latest = -Infinity;
   /**
    * The due instant of the last timer that had its turn, and how many timers with the same due instant have had theirs.
    */
@@ -129,7 +129,7 @@ export class SessionClock implements SchedulerLike {
   #setBell(turn: QueuedTurn, earliest = this.#until(turn)): void {
     const now = this.#scheduler.now();
     turn.rings = Math.max(now, earliest);
-    if (turn.rings === Number.POSITIVE_INFINITY) return;
+    if (turn.rings === Infinity) return;
     turn.bell = this.#scheduler.schedule(() => this.#ring(turn), turn.rings - now);
   }
 

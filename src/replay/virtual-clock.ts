@@ -79,7 +79,7 @@ export class VirtualClock implements SchedulerLike {
 
   /** Like `advanceTo`, but stops at the present instant once `isOver` returns true. */
   protected async advanceUnless(isOver: () => boolean, instant: number): Promise<void> {
-    if (!(instant >= this.#now && instant < Number.POSITIVE_INFINITY)) {
+    if (!(instant >= this.#now && instant < Infinity)) {
       const allowed = `an instant in ms since the epoch, not before the present one (${this.#now})`;
       throw new InvalidInputError("instant", allowed, `is ${show(instant)}`);
     }

@@ -65,7 +65,7 @@ export function bookOfAbsent(
   wallets: Iterable<Sniper>,
   observedAt: number | undefined,
 ): SniperBook {
-  const missedAt = Number.NEGATIVE_INFINITY;
+  const missedAt = -Infinity;
   const missing = (list: readonly SniperTransaction[]) =>
     new Map(list.map(({ transactionHash }) => [transactionHash, missedAt]));
   const known = Array.from(wallets, (wallet): [string, KnownWallet] => {

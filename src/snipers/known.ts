@@ -34,7 +34,7 @@ export function checkKnown(known: KnownSnipers | undefined, query: SniperQuery):
   if (!isReport(report)) throw refusal(".report", "is not a SniperReport");
   const read = { report, unreadable: new Set<string>(), hasUnidentifiedRow: false };
   // Whatever the clock says, the first report from now on comes later.
-  const observedAt = Number.NEGATIVE_INFINITY;
+  const observedAt = -Infinity;
   return readReport(emptySniperBook(query.pairAddress), { ...read, observedAt }).book;
 }
 

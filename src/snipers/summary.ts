@@ -101,9 +101,9 @@ function isUnknown({ totalSnipedUsd, totalSoldUsd, realizedProfitUsd, snipedTran
 function fastestOf(wallets: readonly Sniper[]): SniperSummary["fastestSale"] {
   let fastest: SniperSummary["fastestSale"];
   for (const { walletAddress, snipedTransactions, sellTransactions } of wallets) {
-    const first = earliest(snipedTransactions, Number.NEGATIVE_INFINITY);
+    const first = earliest(snipedTransactions, -Infinity);
     const ms = earliest(sellTransactions, first) - first;
-    if (ms < (fastest?.ms ?? Number.POSITIVE_INFINITY)) fastest = Object.freeze({ walletAddress, ms });
+    if (ms < (fastest?.ms ?? Infinity)) fastest = Object.freeze({ walletAddress, ms });
   }
   return fastest;
 }
@@ -112,6 +112,6 @@ function fastestOf(wallets: readonly Sniper[]): SniperSummary["fastestSale"] {
 function earliest(transactions: readonly SniperTransaction[], from: number): number {
   return transactions.reduce(
     (first, { transactionTimestamp: time }) => (time >= from ? Math.min(first, time) : first),
-    Number.POSITIVE_INFINITY,
+    Infinity,
   );
 }

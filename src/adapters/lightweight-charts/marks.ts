@@ -40,7 +40,7 @@ export function marksAt(
 ): readonly Mark[] {
   const intervals = intervalsOf(timeframe);
   const marks: Mark[] = [];
-  let next = firstFrom(markers, starts[0] ?? Number.POSITIVE_INFINITY);
+  let next = firstFrom(markers, starts[0] ?? Infinity);
   starts.forEach((start, bar) => {
     const length = intervals.end(start) - intervals.start(start);
     while (next < markers.length && markers[next]!.timestamp < start) next += 1;

@@ -18,7 +18,7 @@ export function olderCandles(
 ): { readonly subscription: Subscription; want(before: number, count: number): void } {
   const wants = new Subject<readonly [before: number, count: number]>();
   /** Nothing is older than this. */
-  let beginning = Number.NEGATIVE_INFINITY;
+  let beginning = -Infinity;
   let pause = PAUSE;
   const answers = wants.pipe(
     exhaustMap(([before, count]) =>

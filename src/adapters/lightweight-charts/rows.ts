@@ -52,7 +52,7 @@ export interface Rows<R extends Row> {
 }
 
 /** Before all times. */
-const BEGINNING = Number.NEGATIVE_INFINITY;
+const BEGINNING = -Infinity;
 /** Each call takes the chart a walk over all of its rows; beyond so many, all rows at once cost less. */
 const MOST_CALLS = 64;
 /** What is left of `keep` when that is exceeded: all rows are drawn anew then, so it should be seldom. */

@@ -39,14 +39,14 @@ export class CandleTable {
   readonly #stored = new HeardClock();
   #hasHeard = false;
   /** Nothing older is shown. */
-  #start = Number.NEGATIVE_INFINITY;
+  #start = -Infinity;
   /** The latest instant of the service's clock in any message. */
-  #observedAt = Number.NEGATIVE_INFINITY;
+  #observedAt = -Infinity;
   /** When the newest message was stored. */
-  #storedAt = Number.NEGATIVE_INFINITY;
+  #storedAt = -Infinity;
   #coveredUntil: number | undefined;
   /** The value of `#storedAt` when candles were last forgotten. */
-  #prunedAt = Number.NEGATIVE_INFINITY;
+  #prunedAt = -Infinity;
 
   /** `now`: the reader's own clock. */
   constructor(series: Series, intervals: Intervals, since: TableStart, now = () => 0) {
@@ -77,11 +77,10 @@ export class CandleTable {
   status(message: StatusRecord & { readonly time: number }): readonly CandleEvent[] {
     if (!this.#seen.status(message)) return [];
     const { coveredFrom, coveredUntil } = message.status;
-    this.#observedAt = Math.max(this.#observedAt, coveredUntil ?? Number.NEGATIVE_INFINITY);
+    this.#observedAt = Math.max(this.#observedAt, coveredUntil ?? -Infinity);
     // If the covered range begins after the end of the range before, messages in between were dropped before this
     // subscriber got them. What they said of candles that were not final is lost, so these candles are removed.
-    const hasHole =
-      (coveredFrom ?? Number.NEGATIVE_INFINITY) > (this.#coveredUntil ?? Number.POSITIVE_INFINITY);
+    const hasHole = (coveredFrom ?? -Infinity) > (this.#coveredUntil ?? Infinity);
     this.#coveredUntil = coveredUntil ?? this.#coveredUntil;
     if (this.#seen.isReading) return [];
     const isLost = ({ candle, status }: PlacedCandle) =>
@@ -176,7 +175,7 @@ export class CandleTable {
 
   #event(change: "new" | "removed" | Candle, of: PlacedCandle): CandleEvent {
     const clock = this.#hasHeard ? this.#clock : this.#stored;
-    const { candle, status, revision, observedAt, isLate = false, due = Number.POSITIVE_INFINITY } = of;
+    const { candle, status, revision, observedAt, isLate = false, due = Infinity } = of;
     const { lateBy, isInTime } = toldAt(clock.at(this.#now()), due, candle.timestamp, this.#series.timeframe);
     return frozenEvent(
       change,

@@ -82,9 +82,9 @@ class FeedWork {
   #takeovers: readonly Takeover[] = [];
   #hasBegun = false;
   /** The newest candle whose last message is stored. */
-  #newestFinal = Number.NEGATIVE_INFINITY;
+  #newestFinal = -Infinity;
   /** Candles of intervals before this are gone from the stream. */
-  #goneUntil = Number.NEGATIVE_INFINITY;
+  #goneUntil = -Infinity;
 
   constructor(order: FeedOrder, subscriber: Subscriber<never>) {
     const { feed, watch, means } = order;
@@ -185,7 +185,7 @@ class FeedWork {
     this.#publisher.offerStatus((isFirst) => {
       const from = this.#publisher.firstOpen;
       // Candles grow too old to be kept also while no new status comes.
-      const told = isFirst ? coveredFromStatus(status, Number.POSITIVE_INFINITY) : this.#kind.kept(status);
+      const told = isFirst ? coveredFromStatus(status, Infinity) : this.#kind.kept(status);
       const { publisher } = means;
       const body = statusBody({ status: told, publisher, takeovers: this.#takeovers, from });
       return { body, isRemoval: false, epoch, observedAt: 0 };
@@ -291,7 +291,7 @@ async function readStored(
         continue;
       }
       const open = new Map<string, OpenRecord>();
-      let newestFinal = Number.NEGATIVE_INFINITY;
+      let newestFinal = -Infinity;
       for (const [last, { subject, sequence, text }] of newest) {
         const removal = last === STATUS ? undefined : kind.removalOf(last, text());
         if (last === STATUS || removal !== undefined) publisher.learn(subject, sequence, text());

@@ -114,7 +114,7 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
     let heardAt = begun;
     /** How many messages have come, and how many there were when the consumer was created. */
     let delivered = 0;
-    let found = Number.POSITIVE_INFINITY;
+    let found = Infinity;
     /** When the last stored messages were stored, by subject, without those that have come. */
     const awaited = new Map<string, number>();
     let waiting: Subscription | undefined;
@@ -149,7 +149,7 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
         else if (sent !== delivered) giveUp();
         else {
           progress.failures = 0;
-          checkCaughtUp(found !== Number.POSITIVE_INFINITY);
+          checkCaughtUp(found !== Infinity);
         }
         return;
       }
@@ -161,7 +161,7 @@ function oneConsumer(store: Store, plan: ConsumerPlan, progress: Progress): Obse
       }
       const { sequence, time, pending } = place;
       delivered += 1;
-      if ((awaited.get(subject) ?? Number.POSITIVE_INFINITY) <= time) awaited.delete(subject);
+      if ((awaited.get(subject) ?? Infinity) <= time) awaited.delete(subject);
       progress.readUntil = Math.max(progress.readUntil ?? time, time);
       subscriber.next({ type: "message", subject, sequence, time, text: () => message.string() });
       checkCaughtUp(pending === 0 || delivered >= found);

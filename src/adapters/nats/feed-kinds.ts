@@ -82,7 +82,7 @@ function candleKind(watch: Series & WatchOptions, { client, retention, scheduler
       const options = changeable.length === 0 ? watch : { ...watch, since: Math.min(...changeable) };
       const { since } = checkWatch(options);
       // The poll knows intervals before those that are offered, because it reads the whole revision window.
-      let offeredFrom = typeof since === "number" ? since : Number.POSITIVE_INFINITY;
+      let offeredFrom = typeof since === "number" ? since : Infinity;
       return {
         offered: watchCandles(client, options).pipe(
           tap((event) => {

@@ -74,7 +74,7 @@ export interface Sightings {
   readonly beats: ReadonlyMap<string, { readonly beat: number; readonly since: number }>;
 }
 
-export const nothingSeen: Sightings = { readAt: Number.NEGATIVE_INFINITY, beats: new Map() };
+export const nothingSeen: Sightings = { readAt: -Infinity, beats: new Map() };
 
 /**
  * Records a table that was read at `now`.
@@ -213,7 +213,7 @@ export function waitAfterLosses({ lease }: GroupRules, losses: number): number {
 
 /** How many requests of each window a collector with so many slots may send. */
 export function shareOf({ limit, slots }: GroupRules, held: number): number {
-  return limit === null ? Number.POSITIVE_INFINITY : Math.floor((limit.requests * held) / slots);
+  return limit === null ? Infinity : Math.floor((limit.requests * held) / slots);
 }
 
 /**

@@ -34,8 +34,8 @@ export class SharedLimit implements BudgetPart {
   #parts: readonly number[] = [];
   /** One controller for each request that waits in the client's budget, in the order in which they got their places. */
   readonly #unsent = new Set<AbortController>();
-  #actsUntil = Number.NEGATIVE_INFINITY;
-  #latest = Number.NEGATIVE_INFINITY;
+  #actsUntil = -Infinity;
+  #latest = -Infinity;
   #setBack = 0;
   #end = Subscription.EMPTY;
 
@@ -180,7 +180,7 @@ export class SharedLimit implements BudgetPart {
     if (now < this.#latest) {
       this.#setBack += this.#latest - now;
       // It is not known any more how long the lease has lasted. The next renewal sets it again.
-      this.#actsUntil = Number.NEGATIVE_INFINITY;
+      this.#actsUntil = -Infinity;
     }
     this.#latest = now;
     return now;

@@ -18,7 +18,7 @@ export function carriedStatus(before: FeedStatus | undefined, own: FeedStatus): 
     return failures === 0 ? before : makeStatus({ ...before, state: "stalled", failures, lastError });
   }
   if (before === undefined) return own;
-  const { coveredFrom, coveredUntil = Number.NEGATIVE_INFINITY } = before;
+  const { coveredFrom, coveredUntil = -Infinity } = before;
   const joins = own.coveredFrom !== undefined && coveredFrom !== undefined && own.coveredFrom <= coveredUntil;
   return joins ? makeStatus({ ...own, coveredFrom: Math.min(coveredFrom, own.coveredFrom!) }) : own;
 }

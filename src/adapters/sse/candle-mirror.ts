@@ -96,8 +96,8 @@ export class CandleMirror {
     const start = after ?? first;
     this.#isPlaced = start !== undefined;
     const told = new Set(messages.map(({ candle }) => candle.timestamp));
-    const until = isSettled ? Number.POSITIVE_INFINITY : (messages.at(-1)?.candle.timestamp ?? start);
-    const newest = this.#table.newest?.candle.timestamp ?? Number.NEGATIVE_INFINITY;
+    const until = isSettled ? Infinity : (messages.at(-1)?.candle.timestamp ?? start);
+    const newest = this.#table.newest?.candle.timestamp ?? -Infinity;
     const isGone = ({ candle: { timestamp }, life }: KnownCandle) => {
       if (told.has(timestamp)) return false;
       if (after !== null && timestamp <= after) return newest < after;

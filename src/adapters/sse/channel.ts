@@ -83,7 +83,7 @@ export interface WatchedChannel {
  */
 export function openChannel(
   options: EventChannelOptions,
-  patience = Number.POSITIVE_INFINITY,
+  patience = Infinity,
   looks?: Observable<SniperLook>,
 ): WatchedChannel {
   const { candles, snipers, status, scheduler, ...rest } = checkChannelOptions(options);

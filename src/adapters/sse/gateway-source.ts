@@ -176,7 +176,7 @@ function startOf({ since, fillGaps, rules: { intervals } }: CandleWatch): StartR
     const running = intervals.start(now);
     if (since === undefined) return running;
     const counted = candles.filter(({ timestamp, swaps }) => timestamp < running && (swaps > 0 || !fillGaps));
-    return counted.at(-since.candles)?.timestamp ?? Number.NEGATIVE_INFINITY;
+    return counted.at(-since.candles)?.timestamp ?? -Infinity;
   };
 }
 

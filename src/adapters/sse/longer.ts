@@ -60,9 +60,9 @@ class MadeEvents {
   /** What has come until it is live, the last event of each candle: a part of one is none, and a count needs all. */
   #held: Map<number, CandleEvent> | undefined = new Map();
   /** Nothing older is shown. */
-  #start = Number.NEGATIVE_INFINITY;
+  #start = -Infinity;
   /** The service's clock when the newest event was true. */
-  #observedAt = Number.NEGATIVE_INFINITY;
+  #observedAt = -Infinity;
 
   constructor(watch: CandleWatch) {
     this.#watch = watch;
@@ -105,7 +105,7 @@ class MadeEvents {
     const counted = held.filter(
       ({ candle: { timestamp, swaps } }) => timestamp < running && (swaps > 0 || !fillGaps),
     );
-    return counted.at(-since.candles)?.candle.timestamp ?? Number.NEGATIVE_INFINITY;
+    return counted.at(-since.candles)?.candle.timestamp ?? -Infinity;
   }
 }
 

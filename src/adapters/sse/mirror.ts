@@ -92,7 +92,7 @@ export class Mirror {
   /** No older candle is told; `undefined` until the first state has come. */
   #start: number | undefined;
 
-  constructor({ startAt = () => Number.NEGATIVE_INFINITY, looksOf }: MirrorRules = {}) {
+  constructor({ startAt = () => -Infinity, looksOf }: MirrorRules = {}) {
     this.#startAt = startAt;
     this.#looksOf = looksOf;
   }
@@ -148,7 +148,7 @@ export class Mirror {
   }
 
   #isTold(event: MirrorEvent): boolean {
-    return !("series" in event) || event.candle.timestamp >= (this.#start ?? Number.NEGATIVE_INFINITY);
+    return !("series" in event) || event.candle.timestamp >= (this.#start ?? -Infinity);
   }
 
   #takeOne(message: ChannelMessage): readonly MirrorEvent[] {
@@ -223,7 +223,7 @@ export class Mirror {
   /** A channel whose history is not complete has begun with this subscriber, or just before: it has nothing older. */
   #startOf({ places, candles }: Snapshot, { now }: DataOf<"hello">): number {
     const isComplete = now !== null && places.series.some(({ isSettled }) => isSettled);
-    if (!isComplete) return Number.NEGATIVE_INFINITY;
+    if (!isComplete) return -Infinity;
     return this.#startAt(
       candles.map(({ candle }) => candle),
       now,
@@ -258,7 +258,7 @@ export class Mirror {
 
   /** When the last report was made of which this connection has told. */
   get #lastReportAt(): number {
-    return (this.#isStatusNew ? this.#status?.coveredUntil : undefined) ?? Number.NEGATIVE_INFINITY;
+    return (this.#isStatusNew ? this.#status?.coveredUntil : undefined) ?? -Infinity;
   }
 
   #tell(status: FeedStatus): readonly FeedStatus[] {

@@ -117,7 +117,7 @@ function coverageOf(spans: readonly Span[]): (instant: number) => boolean {
 
 /** Why the numbers of a candle are not those of one. */
 function issueOf(candle: Candle): string | undefined {
-  const flaw = flawOf(candle, Number.NEGATIVE_INFINITY);
+  const flaw = flawOf(candle, -Infinity);
   if (flaw !== undefined) return `${flaw.field} ${flaw.problem}`;
   const { open, high, low, close } = candle;
   if (open < low || open > high) return `open is ${show(open)}, outside of ${low} to ${high}`;

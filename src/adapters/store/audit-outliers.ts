@@ -64,8 +64,8 @@ function deviationsOf(sorted: readonly number[], middle: number): number[] {
   let above = placeIn(sorted, middle);
   let below = above - 1;
   while (found.length < sorted.length) {
-    const up = above < sorted.length ? sorted[above]! - middle : Number.POSITIVE_INFINITY;
-    const down = below >= 0 ? middle - sorted[below]! : Number.POSITIVE_INFINITY;
+    const up = above < sorted.length ? sorted[above]! - middle : Infinity;
+    const down = below >= 0 ? middle - sorted[below]! : Infinity;
     found.push(Math.min(up, down));
     if (up <= down) above++;
     else below--;

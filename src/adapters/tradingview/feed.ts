@@ -65,14 +65,14 @@ export class Feed {
   #stream: Subscription | undefined;
   #fold = new EventWindow<CandleEvent>(KEEP);
   /** The oldest candle that the stream has told of. */
-  #from = Number.POSITIVE_INFINITY;
+  #from = Infinity;
   /** Emits once the stream has told its history. */
   #ready = new ReplaySubject<void>(1);
   #isReady = false;
   /** The candles of the fold as the library knows them; undefined until it has got an answer. */
   #held: readonly Candle[] | undefined;
   /** The newest bar that the library has ever been given since its last beginning: what is older is a "time violation". */
-  #last = Number.NEGATIVE_INFINITY;
+  #last = -Infinity;
   /** Whether the stream was left since, so that candles may be missing between what the library has and the fold. */
   #wasLeft = false;
   /** How many answers are being read. */
@@ -113,7 +113,7 @@ export class Feed {
 
   /** Where the fold begins; `Infinity` where there is no candle. */
   #floorOf(rows: readonly Candle[]): number {
-    const left = Math.min(this.#fold.leftUntil + 1, rows[0]?.timestamp ?? Number.POSITIVE_INFINITY);
+    const left = Math.min(this.#fold.leftUntil + 1, rows[0]?.timestamp ?? Infinity);
     return Math.max(this.#from, left);
   }
 
@@ -128,7 +128,7 @@ export class Feed {
     const stream = new Subscription();
     this.#stream = stream;
     this.#fold = new EventWindow(KEEP);
-    this.#from = Number.POSITIVE_INFINITY;
+    this.#from = Infinity;
     this.#ready = new ReplaySubject(1);
     const error = (reason: unknown) => {
       const ready = this.#ready;
@@ -220,10 +220,10 @@ export class Feed {
     rows: readonly Candle[],
     end: number,
   ): void {
-    const newest = answer.at(-1)?.timestamp ?? Number.NEGATIVE_INFINITY;
+    const newest = answer.at(-1)?.timestamp ?? -Infinity;
     const held = firstDataRequest ? undefined : this.#held;
     if (held === undefined) this.#wasLeft = false;
-    const last = held === undefined ? Number.NEGATIVE_INFINITY : this.#last;
+    const last = held === undefined ? -Infinity : this.#last;
     const added = rows.filter(({ timestamp }) => timestamp > last && timestamp < end);
     this.#held = [...(held ?? []), ...added];
     this.#last = Math.max(last, newest);
@@ -243,7 +243,7 @@ export class Feed {
       let candles: readonly Candle[] = [];
       let until = before;
       // Where the fold is empty there is nothing before it.
-      while (until > 0 && until < Number.POSITIVE_INFINITY) {
+      while (until > 0 && until < Infinity) {
         const missing = Math.max(1, period.countBack) - known - candles.length;
         const count = Math.min(PIECE, missing > 0 ? missing : this.#intervals.count(start, until));
         if (count === 0) break;

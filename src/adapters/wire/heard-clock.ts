@@ -27,7 +27,7 @@ const MOST_RIVALS = 8;
  * `PROOF`, and none has come faster. Until then messages count as late.
  */
 export class HeardClock {
-  #ahead = Number.NEGATIVE_INFINITY;
+  #ahead = -Infinity;
   /** The one with the largest distance first. */
   #rivals: Rival[] = [];
 

@@ -11,7 +11,7 @@ export interface Counted {
 
 /** The longer intervals with candles that ascending parts hold as a whole, ascending. */
 export function wholeFrames(frames: Intervals, parts: readonly FinalPart[]): readonly number[] {
-  const from = parts[0]?.from ?? Number.POSITIVE_INFINITY;
+  const from = parts[0]?.from ?? Infinity;
   const starts = parts.flatMap(({ candles }) => candles.map(({ timestamp }) => frames.start(timestamp)));
   return [...new Set(starts.filter((start) => start >= from))];
 }

@@ -75,8 +75,7 @@ function readOf(reader: Reader): Read {
       return (rows) => {
         const part = values.subarray(0, rows.length);
         fill(rows, part);
-        for (const value of part)
-          if (Math.abs(value) === Number.POSITIVE_INFINITY) checked(value, Number.MAX_VALUE);
+        for (const value of part) if (Math.abs(value) === Infinity) checked(value, Number.MAX_VALUE);
         return part;
       };
     }

@@ -194,7 +194,7 @@ function cutColumns(columns: Required<CandleColumns>, from: number, to: number):
 }
 
 function checkCandles(candles: readonly Candle[]): readonly Candle[] {
-  let last = Number.NEGATIVE_INFINITY;
+  let last = -Infinity;
   for (let at = 0; at < candles.length; at += 1) {
     const candle = candles[at] as Candle | null | undefined;
     if (typeof candle !== "object" || candle === null) {
@@ -260,14 +260,14 @@ function checkNumbers(name: Name, column: Float64Array, from: number, to: number
 function checkOrder(timestamp: Float64Array, from: number, to: number): void {
   if (isAscending(timestamp, from, to) && isInstant(timestamp[from]) && isInstant(timestamp[to - 1])) return;
   for (let at = from; at < to; at += 1) {
-    const [before, next] = [timestamp[at - 1] ?? Number.NEGATIVE_INFINITY, timestamp[at]!];
+    const [before, next] = [timestamp[at - 1] ?? -Infinity, timestamp[at]!];
     if (!(isInstant(next) && next > before)) throw outOfOrder(at, next, before);
   }
 }
 
 /** Whether each is later than the one before. */
 function isAscending(timestamp: Float64Array, from: number, to: number): boolean {
-  let last = from === 0 ? Number.NEGATIVE_INFINITY : timestamp[from - 1]!;
+  let last = from === 0 ? -Infinity : timestamp[from - 1]!;
   for (let at = from; at < to; at += 1) {
     const next = timestamp[at]!;
     if (!(next > last)) return false;

@@ -46,7 +46,7 @@ export function supertrend(n = 10, factor = 3): Indicator<Supertrend> {
 
 class TrendBands implements CandleKernel<Supertrend | undefined> {
   // The widest bands: no price is below 0.
-  private upper = Number.POSITIVE_INFINITY;
+  private upper = Infinity;
   private lower = 0;
   private close = Number.NaN;
   /** The direction of the trend; 0 during the warm-up. */

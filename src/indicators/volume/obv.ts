@@ -30,7 +30,7 @@ export function obv(): Indicator<number> {
 
 class VolumeBalance implements CandleKernel<number> {
   /** Below any close, so that the first volume counts as a rise. */
-  private close = Number.NEGATIVE_INFINITY;
+  private close = -Infinity;
 
   constructor(private readonly total: RunningTotal) {}
 

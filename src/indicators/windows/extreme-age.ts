@@ -7,14 +7,14 @@ import { emptyBlock } from "./block.js";
 export class SlidingExtremeAge {
   private at = 0;
   /** The extreme of the current block so far and its place. For the smallest, all numbers have the opposite sign. */
-  private best = Number.NEGATIVE_INFINITY;
+  private best = -Infinity;
   private bestAt = 0;
 
   private constructor(
     private readonly n: number,
     private readonly sign: number,
     /** Two numbers per place: the extreme from there to the end of the previous block, and its place. */
-    private readonly block: number[] = emptyBlock(n, 2, Number.NEGATIVE_INFINITY),
+    private readonly block: number[] = emptyBlock(n, 2, -Infinity),
   ) {}
 
   static ofHighest(n: number): SlidingExtremeAge {
@@ -62,7 +62,7 @@ export class SlidingExtremeAge {
 
   private turn(): void {
     const { block, n } = this;
-    let best = Number.NEGATIVE_INFINITY;
+    let best = -Infinity;
     let bestAt = 0;
     block[2 * n - 2] = best;
     for (let at = n - 2; at >= 0; at -= 1) {
@@ -74,7 +74,7 @@ export class SlidingExtremeAge {
       block[2 * at + 1] = bestAt;
     }
     this.at = 0;
-    this.best = Number.NEGATIVE_INFINITY;
+    this.best = -Infinity;
     this.bestAt = 0;
   }
 }

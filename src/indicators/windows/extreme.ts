@@ -6,12 +6,12 @@ export class SlidingExtreme {
   /**
    * The extreme of the current block so far. For the smallest, all numbers have the opposite sign, in the block too.
    */
-  private best = Number.NEGATIVE_INFINITY;
+  private best = -Infinity;
 
   private constructor(
     private readonly n: number,
     private readonly sign: number,
-    private readonly block: number[] = emptyBlock(n, 1, Number.NEGATIVE_INFINITY),
+    private readonly block: number[] = emptyBlock(n, 1, -Infinity),
   ) {}
 
   static highest(n: number): SlidingExtreme {
@@ -56,8 +56,8 @@ export class SlidingExtreme {
     if (width > 0 && row + width <= end) {
       for (let at = 0; at < width; at += 1) out[row + at] = block[at]!;
       for (; row + width <= end; row += width) {
-        let best = Number.NEGATIVE_INFINITY;
-        let rest = Number.NEGATIVE_INFINITY;
+        let best = -Infinity;
+        let rest = -Infinity;
         for (let at = row, back = row + width - 1; back >= row; at += 1, back -= 1) {
           best = larger(sign * values[at]!, best);
           out[at] = sign * larger(best, out[at]!);
@@ -79,14 +79,14 @@ export class SlidingExtreme {
 
   private turn(): void {
     const { block, n } = this;
-    let best = Number.NEGATIVE_INFINITY;
+    let best = -Infinity;
     block[n - 1] = best;
     for (let at = n - 2; at >= 0; at -= 1) {
       best = larger(best, block[at]!);
       block[at] = best;
     }
     this.at = 0;
-    this.best = Number.NEGATIVE_INFINITY;
+    this.best = -Infinity;
   }
 }
 

@@ -15,7 +15,7 @@ export function contradictionIn(
   // What comes from a store is not always what it should be.
   const { candles, covered } = (held ?? {}) as Partial<StoredCandles>;
   if (!Array.isArray(candles) || !Array.isArray(covered)) return "it returns no candles and spans";
-  let reached = Number.NEGATIVE_INFINITY;
+  let reached = -Infinity;
   for (const span of covered as readonly Span[]) {
     const isSpan = isStart(span?.from) && isStart(span.to) && span.from < span.to;
     if (!isSpan || span.from < reached || span.from < from || span.to > to) {
@@ -23,7 +23,7 @@ export function contradictionIn(
     }
     reached = span.to;
   }
-  let newest = Number.NEGATIVE_INFINITY;
+  let newest = -Infinity;
   let at = 0;
   for (const candle of candles as readonly Candle[]) {
     const timestamp = candle?.timestamp;

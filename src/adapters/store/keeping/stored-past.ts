@@ -123,10 +123,9 @@ export class StoredPast implements PastReader {
   /** Where the next covered span begins. */
   async #nextCovered(start: number, end: number, until: number): Promise<number> {
     const near = await this.#stored.read({ from: start, to: end, last: 0 });
-    if (near.covered[0] !== undefined || end >= until)
-      return near.covered[0]?.from ?? Number.POSITIVE_INFINITY;
+    if (near.covered[0] !== undefined || end >= until) return near.covered[0]?.from ?? Infinity;
     const far = await this.#stored.read({ from: end, to: until, last: 0 });
-    return far.covered[0]?.from ?? Number.POSITIVE_INFINITY;
+    return far.covered[0]?.from ?? Infinity;
   }
 
   /**
