@@ -328,7 +328,7 @@ describe("a .db", () => {
     const file = await newFile("db");
     await downloadTo(file);
     const store = sqliteStore(await openDatabase(file));
-    const key = { ...SERIES, timeframe: "1min", service: "http://localhost", weekStart: "monday" } as const;
+    const key = { ...SERIES, service: "http://localhost", weekStart: "monday" } as const;
     const held = await store.read(key, { from: FROM, to: TO });
     expect(digestOf(held.candles)).toEqual(digestOf(candles));
     expect(held.covered).toEqual([{ from: FROM, to: TO }]);

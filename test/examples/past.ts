@@ -1,4 +1,4 @@
-import { type ClientOptions, createClient, type Series } from "pairstream";
+import { type ClientOptions, createClient, type Series, type Timeframe } from "pairstream";
 import { createPairService, listen, type PairService, simulatedMarket } from "pairstream/service";
 import { onTestFinished } from "vitest";
 import { type Program, run } from "./program.js";
@@ -6,7 +6,12 @@ import { type Program, run } from "./program.js";
 export const KEY = "key-0815";
 export const FROM = Date.UTC(2025, 0, 2);
 export const TO = FROM + 36 * 3_600_000;
-export const SERIES: Series = { network: "mainnet", pairAddress: "pair1", timeframe: "10s", currency: "usd" };
+export const SERIES: Series<Timeframe> = {
+  network: "mainnet",
+  pairAddress: "pair1",
+  timeframe: "10s",
+  currency: "usd",
+};
 
 const market = simulatedMarket({ seed: 5, createdAt: "2025-01-01", pairs: ["pair1"] });
 const service = createPairService({ source: market, apiKeys: [KEY] });
