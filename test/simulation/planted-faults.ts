@@ -255,7 +255,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: "never gives a pair up that is not known",
     file: "poll/missing.ts",
     find: "if (isWaitedFor) this.#pause",
-    replace: "this.#isOver = false;\n    if (isWaitedFor) this.#pause",
+    replace: "this.isOver = false;\n    if (isWaitedFor) this.#pause",
     seeds: [21, 100],
   },
   {
