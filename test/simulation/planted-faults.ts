@@ -136,11 +136,11 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [61, 26],
   },
   {
-    name: "stalls as soon as a short slot has ended",
+    name: "stalls half a second after a poll was due",
     file: "poll/poller.ts",
-    find: "due + PATIENCE",
-    replace: "due",
-    seeds: [4229, 1450],
+    find: "Math.max(this.#slotFollowing(due).at, due + PATIENCE)",
+    replace: "due + 500",
+    seeds: [1, 4],
   },
   {
     name: "goes on after the last has left",
