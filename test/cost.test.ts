@@ -1,28 +1,25 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { TIMEFRAMES } from "../src/contract/model.js";
-import {
-  type Cost,
-  estimateCost,
-  type Series,
-  type SniperWatch,
-  type Timeframe,
-  type WatchOptions,
-  watchCandles,
-  watchFeedStatus,
-  watchSnipers,
-} from "../src/index.js";
+import { estimateCost, type Series, type WatchOptions } from "../src/index.js";
 import { candleSchedule, nextSlot } from "../src/poll/schedule.js";
 import { intervalsOf } from "../src/timeframe.js";
+import {
+  candleWatch,
+  DAY,
+  expectEstimated,
+  expectSpent,
+  framesBetween,
+  HOUR,
+  MINUTE,
+  optional,
+  run,
+  SECOND,
+  SNIPERS,
+  type Subscription,
+  total,
+  worldAt,
+} from "./sent-by-client.js";
 import { at, MINUTES, PAIR, World } from "./world.js";
-
-type Subscription = (Series & WatchOptions) | SniperWatch;
-
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-const SNIPERS: SniperWatch = { pairAddress: PAIR };
 
 const daily = (...subscriptions: Subscription[]) => estimateCost(subscriptions).requests;
 
@@ -165,111 +162,11 @@ it("is frozen", () => {
   expect([estimate, estimate.initial].every(Object.isFrozen)).toBe(true);
 });
 
-/** What a client sends, by kind and in the units that the answers name. */
-interface Spent {
-  ohlcv: number;
-  snipers: number;
-  units: number;
-}
-
-/** A market that is not quite empty: a pair without any candle would be searched for its beginning. */
-function worldAt(start: number, latency: number, hasDate = false): World {
-  const world = new World({ start, latency, hasDate, client: { rateLimit: false } });
-  world.swap(start, 1);
-  return world;
-}
-
-/** Runs subscriptions, each of them watched by its status too; gives what is spent when they begin and in `span` ms from then on. */
-async function run(world: World, subscriptions: readonly Subscription[], span: number) {
-  const [initial, later] = Array.from({ length: 2 }, (): Spent => ({ ohlcv: 0, snipers: 0, units: 0 }));
-  const start = world.clock.now();
-  world.client.activity.subscribe((activity) => {
-    if (activity.type !== "response") return;
-    const sent = activity.at - activity.duration;
-    if (sent > start + span) return;
-    const spent = sent === start ? initial! : later!;
-    spent[activity.url.includes("/ohlcv") ? "ohlcv" : "snipers"] += 1;
-    spent.units += activity.weight ?? Number.NaN;
-  });
-  const running = subscriptions.flatMap((options) => [
-    isCandles(options)
-      ? watchCandles(world.client, options).subscribe()
-      : watchSnipers(world.client, options).subscribe(),
-    watchFeedStatus(world.client, options).subscribe(),
-  ]);
-  await world.clock.advanceTo(start + span + SECOND);
-  for (const one of running) one.unsubscribe();
-  return { initial: initial!, later: later! };
-}
-
-function isCandles(options: Subscription): options is Series & WatchOptions {
-  return "timeframe" in options;
-}
-
-const total = ({ ohlcv, snipers, units }: Spent): Cost => ({ requests: ohlcv + snipers, units });
-
-/** Where a span does not divide by the `every` of snipers, one poll of theirs more or less may fall into it. */
-function expectSpent(spent: Spent, set: readonly Subscription[], days: number): void {
-  const estimate = estimateCost(set);
-  const sniperPolls = new Set(set.filter((one) => !isCandles(one)).map((one) => JSON.stringify(one))).size;
-  const { requests, units } = total(spent);
-  expect(Math.abs(requests - estimate.requests * days)).toBeLessThan(Math.max(1e-6, sniperPolls));
-  expect(Math.abs(units - estimate.units * days)).toBeLessThan(Math.max(1e-6, 50 * sniperPolls));
-}
-
-// Polls lie a quarter of a second apart or are one: closer ones would fall due while an answer is under way.
-const quarters = (least: number, most: number) =>
-  fc.integer({ min: least / 250, max: most / 250 }).map((count) => 250 * count);
-const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
-const someStart = fc.integer({ min: at("00:00:00"), max: at("23:59:59") });
-const someLatency = fc.integer({ min: 0, max: 100 });
-
-function candleWatch(timeframes: readonly Timeframe[], shortest: number): fc.Arbitrary<Subscription> {
-  const drawn = fc.record({
-    timeframe: fc.constantFrom(...timeframes),
-    currency: fc.constantFrom("usd" as const, "native" as const),
-    every: optional(fc.oneof(fc.constant("close" as const), quarters(shortest, 100 * shortest))),
-    settle: optional(fc.oneof(quarters(0, 10 * SECOND), fc.constantFrom(30 * SECOND, MINUTE))),
-    revisionWindow: optional(fc.constantFrom(0, 1, 5)),
-    fillGaps: fc.boolean(),
-  });
-  return drawn.map((options) => ({ ...MINUTES, ...definedOf(options) }));
-}
-
-const sniperWatch: fc.Arbitrary<Subscription> = fc
-  .record({ every: optional(quarters(MINUTE, HOUR)), blocksAfterCreation: optional(fc.constantFrom(3, 100)) })
-  .map((options) => ({ ...SNIPERS, ...definedOf(options) }));
-
-function definedOf<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
-}
-
-/** Sets in which some share a poll. */
-const setsOf = (...kinds: fc.Arbitrary<Subscription>[]) =>
-  fc
-    .array(fc.tuple(fc.oneof(...kinds), fc.integer({ min: 1, max: 3 })), { minLength: 1, maxLength: 4 })
-    .map((drawn) => drawn.flatMap(([options, times]) => Array.from({ length: times }, () => options)));
-
-const lengthOf = (timeframe: Timeframe) => intervalsOf(timeframe).shortest;
-const framesBetween = (least: number, most: number) =>
-  TIMEFRAMES.filter((timeframe) => lengthOf(timeframe) >= least && lengthOf(timeframe) <= most);
-
 describe("what a client sends", () => {
-  it.each([
-    ["a day", DAY, candleWatch(framesBetween(MINUTE, DAY), MINUTE), 8],
-    ["twenty minutes", 20 * MINUTE, candleWatch(framesBetween(SECOND, 10 * SECOND), 2 * SECOND), 3],
-    ["a week", 7 * DAY, candleWatch(["1w"], 2 * HOUR).filter((options) => options.every !== undefined), 5],
-  ])("in %s is the estimate", async (_, span, candles, numRuns) => {
-    const sets = setsOf(candles, sniperWatch);
-    await fc.assert(
-      fc.asyncProperty(someStart, someLatency, sets, async (start, latency, set) => {
-        const { initial, later } = await run(worldAt(start, latency), set, span);
-        expect(total(initial)).toEqual(estimateCost(set).initial);
-        expectSpent(later, set, span / DAY);
-      }),
-      { numRuns },
-    );
+  // cost.long.test.ts takes longer spans.
+  it("in twenty minutes is the estimate", async () => {
+    const candles = candleWatch(framesBetween(SECOND, 10 * SECOND), 2 * SECOND);
+    await expectEstimated(["twenty minutes", 20 * MINUTE, candles, 3]);
   });
 
   it.each<[string, Subscription[]]>([
@@ -283,31 +180,6 @@ describe("what a client sends", () => {
   ])("is the estimate where %s", async (_, set) => {
     const { later } = await run(worldAt(at("12:00:10"), 20), set, HOUR);
     expectSpent(later, set, HOUR / DAY);
-  });
-
-  it("in a day is at most ten more a stream while the service's clock is being learned", async () => {
-    const watches = fc.uniqueArray(fc.constantFrom<Timeframe>("1min", "5min", "1h"), { minLength: 1 });
-    await fc.assert(
-      fc.asyncProperty(
-        someStart,
-        someLatency,
-        fc.integer({ min: -HOUR, max: HOUR }),
-        watches,
-        async (start, latency, offset, timeframes) => {
-          const set = timeframes.map((timeframe) => ({ ...MINUTES, timeframe, every: "close" as const }));
-          const world = worldAt(start, latency, true);
-          world.offset = offset;
-          world.swap(start + offset, 1);
-          const { initial, later } = await run(world, set, DAY);
-          const estimate = estimateCost(set);
-          const expected = estimate.requests + estimate.initial.requests;
-          const extra = initial.ohlcv + later.ohlcv - expected;
-          expect(extra).toBeGreaterThanOrEqual(0);
-          expect(extra).toBeLessThanOrEqual(10 * set.length);
-        },
-      ),
-      { numRuns: 5 },
-    );
   });
 
   describe("when streams begin", () => {
