@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { applyCandleEvent, type Candle, watchCandles, watchFeedStatus } from "../../src/index.js";
 import { at, MINUTES, World } from "../world.js";
 
-const LENGTH = { "1s": 1_000, "1min": 60_000 };
+const LENGTH = { "1s": 1_000, "1min": 60_000, "3s": 3_000, "3min": 180_000 };
 type Timeframe = keyof typeof LENGTH;
 
 interface Scene {
@@ -89,15 +89,15 @@ async function play({ timeframe, every, since, by, request, startsAt }: Scene) {
 }
 
 const SETS = [-12, -4, -3.2, -2.6, -1.3, -0.3, 0.4, 2.6, 12];
-const SCENES = (["1s", "1min"] as const).flatMap((timeframe) =>
+const SCENES = (["1s", "1min", "3s", "3min"] as const).flatMap((timeframe) =>
   SETS.flatMap((by) =>
     [{ back: 6 }, { back: 150 }, { candles: 5 }, { candles: 60 }].map((since) => ({ timeframe, by, since })),
   ),
 );
 
 /** Those that every run of the tests plays, and those that are left to the long stage: each has all lengths and kinds. */
-export const DAILY_SCENES = SCENES.filter((_, at) => at % 3 === 0);
-export const LONG_SCENES = SCENES.filter((_, at) => at % 3 !== 0);
+export const DAILY_SCENES = SCENES.filter((_, at) => at % 5 === 0);
+export const LONG_SCENES = SCENES.filter((_, at) => at % 5 !== 0);
 
 export function describeHistoryJumps(scenes: typeof SCENES): void {
   describe("a service's clock that is set while a history is read", () => {

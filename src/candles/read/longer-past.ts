@@ -18,8 +18,8 @@ export function longerPast(frames: Intervals, past: PastReader): PastReader {
     let hasUnplaced = false;
     return (part: FinalPart): readonly FinalPart[] => {
       const to = frames.start(part.to);
-      known.push(...part.candles.filter(({ timestamp }) => timestamp >= begin));
-      rows.push(...part.unreadable);
+      known = [...known, ...part.candles.filter(({ timestamp }) => timestamp >= begin)];
+      rows = [...rows, ...part.unreadable];
       hasUnplaced ||= part.hasUnplaced;
       if (to <= from) return [];
       const whole = known.filter(({ timestamp }) => timestamp < to);
