@@ -60,7 +60,7 @@ export async function run(world: World, subscriptions: readonly Subscription[], 
   return { initial: initial!, later: later! };
 }
 
-export function isCandles(options: Subscription): options is Series & WatchOptions {
+function isCandles(options: Subscription): options is Series & WatchOptions {
   return "timeframe" in options;
 }
 
@@ -94,17 +94,17 @@ export function candleWatch(timeframes: readonly Timeframe[], shortest: number):
   return drawn.map((options) => ({ ...MINUTES, ...definedOf(options) }));
 }
 
-export const sniperWatch: fc.Arbitrary<Subscription> = fc
+const sniperWatch: fc.Arbitrary<Subscription> = fc
   .record({ every: optional(quarters(MINUTE, HOUR)), blocksAfterCreation: optional(fc.constantFrom(3, 100)) })
   .map((options) => ({ ...SNIPERS, ...definedOf(options) }));
 
-export function definedOf<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+function definedOf<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
 /** Sets in which some share a poll. */
-export const setsOf = (...kinds: fc.Arbitrary<Subscription>[]) =>
+const setsOf = (...kinds: fc.Arbitrary<Subscription>[]) =>
   fc
     .array(fc.tuple(fc.oneof(...kinds), fc.integer({ min: 1, max: 3 })), { minLength: 1, maxLength: 4 })
     .map((drawn) => drawn.flatMap(([options, times]) => Array.from({ length: times }, () => options)));
