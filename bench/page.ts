@@ -5,6 +5,7 @@ import { SeriesPages } from "../src/candles/read/pages.js";
 import { CandleView } from "../src/candles/view/view.js";
 import type { ClientCore, Walk } from "../src/client/core.js";
 import { KnownPairs } from "../src/client/known-pairs.js";
+import { beginning } from "../src/contract/quote.js";
 import { marketOf } from "../test/indicators/random-candles.js";
 import type { Bench, MeasureOptions, Report } from "./bench.js";
 import { circumstances, inWords } from "./machine.js";
@@ -112,7 +113,7 @@ async function readPage(text: string, take: (event: CandleEvent) => void): Promi
     pairs: new KnownPairs(),
     walk: async function* <T>({ parse }: Walk<T>) {
       const told = { sentAt: READ_AT, observedAt: READ_AT, epoch: 0, isInDoubt: false };
-      yield { ...told, value: parse(text), cursor: undefined };
+      yield { ...told, value: parse(text, beginning), cursor: undefined };
     },
   };
   const { rules } = WATCH;

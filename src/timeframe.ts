@@ -64,6 +64,11 @@ export function intervalsOf(timeframe: AnyTimeframe, weekStart: WeekStart = "mon
   return intervals;
 }
 
+/** The first start of an interval that is not before an instant. */
+export function startFrom({ start, end }: Intervals, instant: number): number {
+  return start(instant) === instant ? instant : end(instant);
+}
+
 /** The intervals of each timeframe, made once for all series. */
 const made = new Map<string, Intervals>();
 

@@ -4,7 +4,7 @@ import { candle as wireCandle } from "../src/adapters/wire/model.js";
 import { checkWire } from "../src/adapters/wire/read.js";
 import { wrongFieldOf } from "../src/contract/candle-numbers.js";
 import { type Series, SNIPER_TOTALS, type Timeframe } from "../src/contract/model.js";
-import { readOhlcvBody, readSniperBody } from "../src/contract/wire.js";
+import { readOhlcvBody, readSniperBody } from "./quoting-readers.js";
 
 const SERIES: Series<Timeframe> = {
   network: "mainnet",

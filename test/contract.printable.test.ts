@@ -7,11 +7,11 @@ import { wallet } from "../src/adapters/wire/model.js";
 import { readWire } from "../src/adapters/wire/read.js";
 import { toInstant } from "../src/contract/input.js";
 import { isPrintable, printable, shortened } from "../src/contract/quote.js";
-import { readSniperBody } from "../src/contract/wire.js";
 import { ContractError, PairstreamError } from "../src/errors.js";
 import { readCandles } from "../src/replay/read-candles.js";
 import { readTape } from "../src/replay/tape.js";
 import { failure, fakeClient, PAIR, pageBody, QUERY, type Reply, settled } from "./client/fake-service.js";
+import { readSniperBody } from "./quoting-readers.js";
 
 /** What a terminal obeys, or does not show as it stands: by the names of Unicode, every one below U+10000 and some beyond. */
 const CONTROL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Series } from "../src/contract/model.js";
-import { readOhlcvBody, readSniperBody } from "../src/contract/wire.js";
 import { ContractError } from "../src/errors.js";
 import { intervalsOf } from "../src/timeframe.js";
+import { readOhlcvBody, readSniperBody } from "./quoting-readers.js";
 
 const golden = (name: string) => readFileSync(new URL(`golden/${name}`, import.meta.url), "utf8");
 

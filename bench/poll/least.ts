@@ -3,6 +3,7 @@ import { type CandleBook, emptyBook, judge } from "../../src/candles/read/book.j
 import { type CandleRules, windowStart } from "../../src/candles/rules.js";
 import { parseHttpDate } from "../../src/client/send/attempt.js";
 import { callAt } from "../../src/client/timers.js";
+import { beginning } from "../../src/contract/quote.js";
 import { readOhlcvBody } from "../../src/contract/wire.js";
 import type { VirtualClock } from "../../src/replay/virtual-clock.js";
 import { intervalsOf } from "../../src/timeframe.js";
@@ -49,7 +50,7 @@ export class LeastPoll {
   async poll(url: string): Promise<CandleBook> {
     const { text, date } = await this.ask(url);
     const { intervals } = this.#rules;
-    const { page } = readOhlcvBody(text, this.#options.series, (at) => intervals.start(at) === at);
+    const { page } = readOhlcvBody(text, this.#options.series, (at) => intervals.start(at) === at, beginning);
     const before = this.#book ?? emptyBook(windowStart(this.#rules, date));
     const { book } = judge(this.#rules, before, {
       from: before.finalUntil,

@@ -4,7 +4,7 @@ import { checkFlag, checkRange, checkSeries, checkWeekStart, toInstant } from ".
 import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { namesOf, SERIES_NAMES } from "../contract/names.js";
 import type { Span } from "../spans.js";
-import { type Intervals, intervalsOf } from "../timeframe.js";
+import { type Intervals, intervalsOf, startFrom } from "../timeframe.js";
 import { type Making, makingOf } from "./making.js";
 import { DEFAULT_SETTLE } from "./options.js";
 import { reportDropped } from "./read/dropped.js";
@@ -96,12 +96,13 @@ export function checkCandleRange(
   const series = checkSeries(query, [...SERIES_NAMES, ...names]);
   const weekStart = checkWeekStart(query.weekStart);
   const intervals = intervalsOf(series.timeframe, weekStart);
-  const ceiling = (instant: number) =>
-    intervals.start(instant) === instant ? instant : intervals.end(instant);
   const start = toInstant("from", query.from);
   const end = query.to === undefined ? Infinity : toInstant("to", query.to);
   checkRange(start, end, { from: "from", to: "to" });
-  const range = { from: ceiling(start), to: Number.isFinite(end) ? ceiling(end) : end };
+  const range = {
+    from: startFrom(intervals, start),
+    to: Number.isFinite(end) ? startFrom(intervals, end) : end,
+  };
   return { series, weekStart, intervals, range };
 }
 

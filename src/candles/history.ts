@@ -4,7 +4,7 @@ import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { namesOf, SERIES_NAMES } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import type { Span } from "../spans.js";
-import { type Intervals, intervalsOf } from "../timeframe.js";
+import { type Intervals, intervalsOf, startFrom } from "../timeframe.js";
 import { readPast } from "./fetch.js";
 import { type Making, makingOf } from "./making.js";
 import { DEFAULT_SETTLE } from "./options.js";
@@ -46,9 +46,7 @@ export function checkHistory(query: Series & HistoryQuery, now: number): Checked
   const weekStart = checkWeekStart(query.weekStart);
   const intervals = intervalsOf(series.timeframe, weekStart);
   const bound = (name: "from" | "to", value: DateLike | undefined, standard: number) => {
-    if (value === undefined) return standard;
-    const instant = toInstant(name, value);
-    return intervals.start(instant) === instant ? instant : intervals.end(instant);
+    return value === undefined ? standard : startFrom(intervals, toInstant(name, value));
   };
   const start = bound("from", query.from, -Infinity);
   const end = bound("to", query.to, Infinity);

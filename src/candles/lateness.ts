@@ -1,4 +1,4 @@
-import type { Intervals } from "../timeframe.js";
+import { startFrom } from "../timeframe.js";
 import type { CandleStatus } from "./event.js";
 import type { CandleRules } from "./rules.js";
 
@@ -23,7 +23,7 @@ export function dueAt(
   if (status === "open") return end;
   if (status === "closed" || isFirstClose) return end + settle;
   const leavesWindow = intervals.shift(timestamp, revisionWindow + 1);
-  return Math.max(end, startAtOrAfter(intervals, leavesWindow - settle)) + settle;
+  return Math.max(end, startFrom(intervals, leavesWindow - settle)) + settle;
 }
 
 /** How late something comes that is due at one instant and received at another, in ms; never less than 0. */
@@ -35,9 +35,4 @@ export function lateness(received: number, due: number): number {
 export function isInTime(lateBy: number, length: number): boolean {
   const most = Math.max(MOST_PATIENCE, MOST_PART * length);
   return lateBy <= Math.min(Math.max(length / 2, LEAST_PATIENCE), most);
-}
-
-function startAtOrAfter(intervals: Intervals, instant: number): number {
-  const start = intervals.start(instant);
-  return start === instant ? instant : intervals.end(instant);
 }

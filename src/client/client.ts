@@ -8,6 +8,7 @@ import {
 } from "../contract/input.js";
 import type { OhlcvPage, OhlcvQuery, Series, SniperReport, Timeframe } from "../contract/model.js";
 import { checkNames, namesOf, SERIES_NAMES, SNIPER_NAMES } from "../contract/names.js";
+import type { Quote } from "../contract/quote.js";
 import type { RefusedRow } from "../contract/refused-row.js";
 import { ohlcvRoute, snipersRoute } from "../contract/routes.js";
 import { LONGEST_CURSOR, mostRows, readOhlcvBody, readSniperBody } from "../contract/wire.js";
@@ -15,7 +16,14 @@ import { InvalidInputError } from "../errors.js";
 import { intervalsOf } from "../timeframe.js";
 import { ActivityFeed } from "./activity.js";
 import { SERVE, type StoreMeans } from "./client-store.js";
-import { type CallOptions, type Client, type ClientCore, clientOf, type PageFacts } from "./core.js";
+import {
+  type Call,
+  type CallOptions,
+  type Client,
+  type ClientCore,
+  clientOf,
+  type PageFacts,
+} from "./core.js";
 import { KnownPairs } from "./known-pairs.js";
 import { Metering } from "./metering.js";
 import { type ClientOptions, checkOptions } from "./options.js";
@@ -164,11 +172,11 @@ interface CutPage {
 }
 
 /** Reads the pages of one direct call; a row that breaks the contract breaks the page. */
-function pageReader(asked: AskedPages): (text: string) => CutPage {
+function pageReader(asked: AskedPages): Call<CutPage>["parse"] {
   const isStart = isStartOf(asked.timeframe);
   const most = mostRows(intervalsOf(asked.timeframe).count(asked.from, asked.to));
-  return (text) => {
-    const { page, refused } = readOhlcvBody(text, asked, isStart, most);
+  return (text, quote) => {
+    const { page, refused } = readOhlcvBody(text, asked, isStart, quote, most);
     expectNone(refused);
     const served = pageFactsOf(page, refused);
     const result = page.result.filter(({ timestamp }) => asked.from <= timestamp && timestamp < asked.to);
@@ -177,8 +185,8 @@ function pageReader(asked: AskedPages): (text: string) => CutPage {
   };
 }
 
-function reportReader(text: string): SniperReport {
-  const { report, refused } = readSniperBody(text);
+function reportReader(text: string, quote: Quote): SniperReport {
+  const { report, refused } = readSniperBody(text, quote);
   expectNone(refused);
   return report;
 }

@@ -1,5 +1,6 @@
 import type { Observable, SchedulerLike } from "rxjs";
 import type { OhlcvPage, OhlcvQuery, SniperQuery, SniperReport } from "../contract/model.js";
+import type { Quote } from "../contract/quote.js";
 import { InvalidInputError, type PairstreamError } from "../errors.js";
 import type { ClientActivity } from "./activity.js";
 import type { ServingStore } from "./client-store.js";
@@ -64,8 +65,8 @@ export interface Call<T> {
   /** Path and query, such as `ohlcvRoute` gives; or what gives them for an attempt, by when that starts. */
   readonly route: string | RouteAt;
   readonly priority: Priority;
-  /** Reads the body; a `ContractError` thrown here is retried. */
-  parse(text: string): T;
+  /** Reads the body; a `ContractError` thrown here is retried. What it shows of the body is quoted, without the key. */
+  parse(text: string, quote: Quote): T;
   readonly signal?: AbortSignal | undefined;
   /** Whether the result depends on the service's clock: the call is repeated until the clock is certain. */
   readonly needsClock?: boolean;
@@ -118,7 +119,7 @@ export interface Walk<T> {
   route(cursor: string | undefined, now: number): string;
   readonly priority: Priority;
   /** Reads one body; it may keep refused rows, and drop rows outside the range. */
-  parse(text: string): T;
+  readonly parse: Call<T>["parse"];
   /** What a page says of itself. */
   next(value: T): PageFacts;
   /** How many pages the range, as last asked for, can fill; one more is refused. */

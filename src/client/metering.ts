@@ -1,6 +1,7 @@
 import { type Observable, Subject } from "rxjs";
 import type { Series } from "../contract/model.js";
 import type { AnyPairstreamError } from "../errors.js";
+import type { Intervals } from "../timeframe.js";
 
 /** Whose answers a poll asks for; without a timeframe those are snipers. */
 export type PolledFeed = Readonly<Series> | { readonly pairAddress: string; readonly timeframe?: undefined };
@@ -22,18 +23,21 @@ export interface RunningCollector {
   readonly slots: number;
 }
 
+interface KnownCandle {
+  readonly candle: { readonly timestamp: number };
+  readonly status: "open" | "closed" | "final";
+}
+
 /** What the streams and the collectors of a client tell its meters. */
 export type Told =
   | {
-      /** A poll has changed candles. */
+      /** A poll has changed candles: those that it knew before, and when an answer told of it, by the service's clock. */
       readonly type: "candles";
       readonly series: Series;
-      readonly changes: readonly {
-        readonly type: "new" | "updated" | "removed";
-        readonly status: "open" | "closed" | "final";
-      }[];
-      /** For each candle that is seen closed for the first time: how long that had been due, in ms. */
-      readonly closedLateBy: readonly number[];
+      readonly rules: { readonly intervals: Intervals; readonly settle: number };
+      readonly before: { readonly entries: readonly KnownCandle[]; readonly epoch: number | undefined };
+      readonly changes: readonly (KnownCandle & { readonly type: "new" | "updated" | "removed" })[];
+      readonly observedAt: number;
     }
   | {
       /** A collector begins to work. */

@@ -128,8 +128,18 @@ const OPTION_NAMES = namesOf<ClientOptions>({
   store: true,
   warn: true,
 });
-const MOST_ATTEMPTS = 100;
-const MOST_REQUESTS = 10_000;
+
+/** What a number may be, and what it is where it is left out. */
+type NumberRule = Parameters<typeof checkNumber>[2] & { readonly standard?: number };
+
+const DELAY = { min: 0, max: LONGEST_DELAY, unit: "ms" };
+const RETRY = {
+  attempts: { min: 1, max: 100, integer: true, standard: 3 },
+  baseDelay: { ...DELAY, standard: 500 },
+  maxDelay: { ...DELAY, standard: 8_000 },
+};
+const RATE_LIMIT = { requests: { min: 1, max: 10_000, integer: true }, per: { ...DELAY, min: 1 } };
+const QUOTA = { units: { min: 1 }, per: { ...DELAY, min: 1_000 } };
 
 /** Checks the options of a client; throws an `InvalidInputError`. */
 export function checkOptions(options: ClientOptions): Settings {
@@ -145,7 +155,7 @@ export function checkOptions(options: ClientOptions): Settings {
   return {
     baseUrl: checkBaseUrl(options.baseUrl, checkFlag("insecure", options.insecure, withheld)),
     apiKey: typeof options.apiKey === "function" ? options.apiKey : checkApiKey(options.apiKey),
-    timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST_DELAY, unit: "ms" }, withheld),
+    timeout: checkNumber("timeout", timeout, { ...DELAY, min: 1 }, withheld),
     retry: checkRetry(options.retry),
     rateLimit: checkRateLimit(options.rateLimit),
     quota: checkQuota(options.quota),
@@ -193,58 +203,39 @@ function isLoopback(hostname: string): boolean {
 }
 
 function checkRetry(retry: ClientOptions["retry"] = {}): RetryRules {
-  const {
-    attempts = 3,
-    baseDelay = 500,
-    maxDelay = 8_000,
-  } = retry === false ? {} : checkObject("retry", retry, ["attempts", "baseDelay", "maxDelay"]);
-  const delays = { min: 0, max: LONGEST_DELAY, unit: "ms" };
-  return Object.freeze({
-    attempts:
-      retry === false
-        ? 1
-        : checkNumber("retry.attempts", attempts, { min: 1, max: MOST_ATTEMPTS, integer: true }, withheld),
-    baseDelay: checkNumber("retry.baseDelay", baseDelay, delays, withheld),
-    maxDelay: checkNumber("retry.maxDelay", maxDelay, delays, withheld),
-  });
+  const isOnce = retry === false;
+  const rules = checkNumbers("retry", isOnce ? {} : retry, RETRY);
+  return isOnce ? Object.freeze({ ...rules, attempts: 1 }) : rules;
 }
 
 function checkRateLimit(
   rateLimit: ClientOptions["rateLimit"] = { requests: 40, per: 1_000 },
 ): RateLimit | undefined {
-  if (rateLimit === false) return undefined;
-  const { requests, per } = checkObject("rateLimit", rateLimit, ["requests", "per"]);
-  return {
-    requests: checkNumber(
-      "rateLimit.requests",
-      requests,
-      { min: 1, max: MOST_REQUESTS, integer: true },
-      withheld,
-    ),
-    per: checkNumber("rateLimit.per", per, { min: 1, max: LONGEST_DELAY, unit: "ms" }, withheld),
-  };
+  return rateLimit === false ? undefined : checkNumbers("rateLimit", rateLimit, RATE_LIMIT);
 }
 
 function checkQuota(quota: ClientOptions["quota"]): Quota | undefined {
-  if (quota === undefined) return undefined;
-  const { units, per } = checkObject("quota", quota, ["units", "per"], "an object with units and per");
-  return {
-    units: checkNumber("quota.units", units, { min: 1 }, withheld),
-    per: checkNumber("quota.per", per, { min: 1_000, max: LONGEST_DELAY, unit: "ms" }, withheld),
-  };
+  return quota === undefined
+    ? undefined
+    : checkNumbers("quota", quota, QUOTA, "an object with units and per");
 }
 
-function checkObject<T extends object>(
+/** Checks an option that is an object of numbers. */
+function checkNumbers<Name extends string>(
   parameter: string,
-  value: T,
-  names: readonly (keyof T & string)[],
+  value: { readonly [name in Name]?: number },
+  rules: Readonly<Record<Name, NumberRule>>,
   allowed = "an object, or false",
-): T {
-  if (typeof value === "object" && value !== null) {
-    checkNames(value, names, `${parameter}.`);
-    return value;
-  }
-  throw new InvalidInputError(parameter, allowed, `is ${withheld(value)}`);
+): Readonly<Record<Name, number>> {
+  if (typeof value !== "object" || value === null)
+    throw new InvalidInputError(parameter, allowed, `is ${withheld(value)}`);
+  const names = Object.keys(rules) as Name[];
+  checkNames(value, names, `${parameter}.`);
+  const checked = names.map((name) => {
+    const { [name]: given = rules[name].standard } = value;
+    return [name, checkNumber(`${parameter}.${name}`, given!, rules[name], withheld)];
+  });
+  return Object.freeze(Object.fromEntries(checked));
 }
 
 function checkStore(

@@ -1,12 +1,5 @@
-import type { ContractError } from "../errors.js";
-
 /** Quotes the first `length` characters of an untrusted text for an error message. */
 export type Quote = (text: string, length: number) => string;
-
-/**
- * How many characters of a text are kept for later quotations: enough for the longest one, even with secrets replaced.
- */
-const KEPT = 16_384;
 
 /** The first `length` characters, copied. A plain slice would keep the whole text in memory. */
 export const beginning: Quote = (text, length) => {
@@ -51,19 +44,4 @@ export function shortened(text: string, length: number): string {
 /** The text with the query cut off from each URL in it: a cursor would make the message too long. */
 export function withoutQueries(text: string): string {
   return text.replace(/\bhttps?:\/\/[^\s"'<>]*/gi, (url) => url.split("?", 1)[0]!);
-}
-
-const MAKERS = new WeakMap<ContractError, (quote: Quote) => ContractError>();
-
-/** Makes an error that quotes a part of an untrusted text. `requoted` can make it again, with secrets replaced. */
-export function quoting(text: string, make: (text: string, quote: Quote) => ContractError): ContractError {
-  const kept = beginning(text, KEPT);
-  const error = make(kept, beginning);
-  MAKERS.set(error, (quote) => make(kept, quote));
-  return error;
-}
-
-/** The same error, with its quotations made by `quote`. An error without quotations comes back as it is. */
-export function requoted(error: ContractError, quote: Quote): ContractError {
-  return MAKERS.get(error)?.(quote) ?? error;
 }

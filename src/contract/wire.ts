@@ -15,7 +15,7 @@ import {
   type SniperTotal,
   TIMEFRAMES,
 } from "./model.js";
-import { quoting, shortened } from "./quote.js";
+import { type Quote, shortened } from "./quote.js";
 import { type Flaw, RefusedRow } from "./refused-row.js";
 import { flawOf, frozen, listOf, name, orNull, printableText } from "./schemas.js";
 
@@ -122,10 +122,11 @@ export function readOhlcvBody(
   text: string,
   asked: Series,
   isStart: (instant: number) => boolean,
+  quote: Quote,
   most = MOST_ROWS,
 ): Refused<number> & { readonly page: OhlcvPage } {
-  const { cursor, result: rows, ...envelope } = readEnvelope(pageEnvelope, parseJson(text));
-  for (const field of ECHOED) expectEcho(field, envelope[field], asked[field]);
+  const { cursor, result: rows, ...envelope } = readEnvelope(pageEnvelope, parseJson(text, quote), quote);
+  for (const field of ECHOED) expectEcho(field, envelope[field], asked[field], quote);
   expectAtMost(rows.length, most, "rows");
   const result: Candle[] = [];
   const refused: RefusedRow<number>[] = [];
@@ -200,13 +201,16 @@ function rowTimestamp(row: unknown): number | undefined {
 }
 
 /** Reads the body of a sniper answer. Throws a `ContractError` if the envelope is bad. */
-export function readSniperBody(text: string): Refused<string> & { readonly report: SniperReport } {
-  const body = parseJson(text);
-  const { result: rows, ...envelope } = readEnvelope(reportEnvelope, body);
+export function readSniperBody(
+  text: string,
+  quote: Quote,
+): Refused<string> & { readonly report: SniperReport } {
+  const body = parseJson(text, quote);
+  const { result: rows, ...envelope } = readEnvelope(reportEnvelope, body, quote);
   // Each field may be missing, but not all of them: an error answer would otherwise pass as a report without snipers.
   const fields = Object.keys(reportEnvelope.shape);
   if (!fields.some((field) => Object.hasOwn(body as object, field))) {
-    throw refusalOf(body, { path: [], issue: `has none of ${fields.join(", ")}` });
+    throw refusalOf(body, { path: [], issue: `has none of ${fields.join(", ")}` }, quote);
   }
   const list = rows ?? [];
   expectAtMost(list.length, MOST_WALLETS, "wallets");
@@ -234,23 +238,24 @@ function rowWallet(row: unknown): string | undefined {
   return name.safeParse((row as { walletAddress?: unknown } | null)?.walletAddress).data;
 }
 
-function readEnvelope<T extends z.ZodMiniType>(envelope: T, body: unknown): z.output<T> {
+function readEnvelope<T extends z.ZodMiniType>(envelope: T, body: unknown, quote: Quote): z.output<T> {
   const read = envelope.safeParse(body);
   if (read.success) return read.data;
-  throw refusalOf(body, flawOf(read.error));
+  throw refusalOf(body, flawOf(read.error), quote);
 }
 
 /**
  * The error about an envelope. It quotes the answer's `message`, because some services report trouble with status 200.
  */
-function refusalOf(body: unknown, { path, issue }: Flaw): ContractError {
+function refusalOf(body: unknown, { path, issue }: Flaw, quote: Quote): ContractError {
   const { message } = (body ?? {}) as { readonly message?: unknown };
   const first: unknown = Array.isArray(message) ? message[0] : message;
-  if (typeof first !== "string" || first === "") return new ContractError([...path], issue);
-  return quoting(first, (kept, quote) => {
-    const said = shortened(quote(kept, SHOWN + 1), SHOWN);
-    return new ContractError([...path], issue, { said });
-  });
+  const said = typeof first === "string" && first !== "" ? shown(first, quote) : undefined;
+  return new ContractError([...path], issue, { said });
+}
+
+function shown(text: string, quote: Quote): string {
+  return shortened(quote(text, SHOWN + 1), SHOWN);
 }
 
 /** Throws a `ContractError` for too many rows, before any row is read. */
@@ -259,10 +264,8 @@ function expectAtMost(count: number, most: number, what: string): void {
 }
 
 /** Throws a `ContractError` if the answer is for another query. The case of an address may differ. */
-function expectEcho(field: string, got: string, asked: string): void {
+function expectEcho(field: string, got: string, asked: string, quote: Quote): void {
   if (got === asked || (got.length === asked.length && got.toLowerCase() === asked.toLowerCase())) return;
-  throw quoting(got, (kept, quote) => {
-    const issue = `the answer is for ${shortened(quote(kept, SHOWN + 1), SHOWN)}, the request was for ${asked}`;
-    return new ContractError([field], issue);
-  });
+  const issue = `the answer is for ${shown(got, quote)}, the request was for ${asked}`;
+  throw new ContractError([field], issue);
 }

@@ -1,6 +1,6 @@
-import { type Client, type ClientCore, coreOf } from "../client/core.js";
+import { type Call, type Client, type ClientCore, coreOf } from "../client/core.js";
 import { checkSniperQuery } from "../contract/input.js";
-import type { SniperQuery } from "../contract/model.js";
+import type { SniperQuery, SniperReport } from "../contract/model.js";
 import { SNIPER_NAMES } from "../contract/names.js";
 import { snipersRoute } from "../contract/routes.js";
 import { readSniperBody } from "../contract/wire.js";
@@ -71,8 +71,8 @@ export async function latestSniperReport(
 
 /** What one request brings. */
 async function askedLook(core: ClientCore, query: SniperQuery, signal: AbortSignal): Promise<LookAnswer> {
-  const parse = (text: string) => {
-    const { report, refused } = readSniperBody(text);
+  const parse: Call<SniperReport>["parse"] = (text, quote) => {
+    const { report, refused } = readSniperBody(text, quote);
     if (refused[0] !== undefined) throw refused[0].error;
     return report;
   };

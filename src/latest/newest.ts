@@ -70,8 +70,9 @@ async function walkBack(
     route: (cursor) => ohlcvRoute({ ...series, from, to, limit, cursor }),
     priority,
     signal,
-    parse: (text) => {
-      const { page, refused } = readOhlcvBody(text, series, isStart, mostRows(intervals.count(from, to)));
+    parse: (text, quote) => {
+      const most = mostRows(intervals.count(from, to));
+      const { page, refused } = readOhlcvBody(text, series, isStart, quote, most);
       if (refused[0] !== undefined) throw refused[0].error;
       return { rows: page.result, served: pageFactsOf(page, refused) };
     },

@@ -3,6 +3,7 @@ import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core
 import { checkNumber, checkSniperQuery, show } from "../contract/input.js";
 import type { SniperQuery } from "../contract/model.js";
 import { namesOf, SNIPER_NAMES } from "../contract/names.js";
+import type { Quote } from "../contract/quote.js";
 import { snipersRoute } from "../contract/routes.js";
 import { readSniperBody } from "../contract/wire.js";
 import { InvalidInputError } from "../errors.js";
@@ -152,10 +153,10 @@ function bodyReader(
   core: ClientCore,
   pairAddress: string,
   url: string,
-): (text: string, isFirst: boolean, tell?: Tell) => SniperBody {
+): (text: string, quote: Quote, isFirst: boolean, tell?: Tell) => SniperBody {
   const refusals: RefusalCounts<string> = new Map();
-  return (text, isFirst, tell) => {
-    const body = readSniperBody(text);
+  return (text, quote, isFirst, tell) => {
+    const body = readSniperBody(text, quote);
     const { refused, report } = body;
     countRefusals(refusals, refused, report.result, ({ walletAddress }) => walletAddress);
     if (isFirst && refused.length > 0 && report.result.length === 0) throw refused[0]!.error;
@@ -175,7 +176,7 @@ function sniperAsker(
   let epoch: number | undefined;
 
   return async ({ priority, signal, tell }) => {
-    const parse = (text: string) => read(text, book.observedAt === undefined, tell);
+    const parse = (text: string, quote: Quote) => read(text, quote, book.observedAt === undefined, tell);
     const answer = await core.send({ route, priority, signal, parse, needsClock: true, tell });
     const { report, refused } = answer.value;
     const { isInDoubt } = answer;

@@ -15,6 +15,7 @@ import {
   routeAttributes,
   serverAttributes,
 } from "./attributes.js";
+import { closingsLateBy } from "./closings.js";
 import { type Instruments, instrumentsOf } from "./instruments.js";
 import { PresentCounts } from "./present.js";
 
@@ -158,7 +159,7 @@ class Recorder {
   hear(told: Told): void {
     const { candles, lateness, handOvers, messages, troubles } = this.#instruments;
     if (told.type === "candles") {
-      const { series, changes, closedLateBy } = told;
+      const { series, changes } = told;
       const attributes = {
         ...this.#attributes,
         "pairstream.timeframe": series.timeframe,
@@ -171,7 +172,7 @@ class Recorder {
           "pairstream.candle.status": status,
         });
       }
-      for (const lateBy of closedLateBy) lateness.record(lateBy / 1_000, attributes);
+      for (const lateBy of closingsLateBy(told)) lateness.record(lateBy / 1_000, attributes);
       return;
     }
     const attributes = { ...this.#attributes, "pairstream.collector.group": told.group };

@@ -2,12 +2,12 @@ import { defer, mergeMap, type OperatorFunction } from "rxjs";
 import { type CandleEvent, frozenEvent } from "../../candles/event.js";
 import { mostIn } from "../../candles/making.js";
 import { type CandleWatch, MOST_CANDLES, type WatchOptions } from "../../candles/options.js";
-import { ceilingOf } from "../../candles/read/longer-book.js";
 import { MOST_WINDOW } from "../../candles/rules.js";
 import type { Series, Timeframe } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { Resampler } from "../../operators/resampler.js";
 import { SeriesStates } from "../../operators/series-states.js";
+import { startFrom } from "../../timeframe.js";
 
 /** Histories that are counted begin with so many candles, or twice, four times … as many, so that channels are few. */
 const LEAST_CANDLES = 100;
@@ -119,6 +119,6 @@ export function longerStatus({ rules, served }: CandleWatch, status: FeedStatus)
   if (served.rules.frames === undefined || coveredFrom === undefined || coveredUntil === undefined)
     return status;
   const until = rules.intervals.start(coveredUntil);
-  const from = Math.min(ceilingOf(rules.intervals, coveredFrom), until);
+  const from = Math.min(startFrom(rules.intervals, coveredFrom), until);
   return Object.freeze({ ...status, coveredFrom: from, coveredUntil: until });
 }

@@ -21,7 +21,6 @@ import { FULL_PAGE, type Page, SeriesPages, type Wanted } from "../read/pages.js
 import { holdSeries, openStored, type Recorder } from "../read/past.js";
 import { endOfRange, FIRST_STRIDE, isSilent, limitOf, strideAfter, strideOver } from "../read/stride.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
-import { closingsLateBy } from "./closings.js";
 
 /** The candles of a series that may still change, and what the last answer changed. */
 export interface CandleState {
@@ -191,7 +190,11 @@ class LiveCandles {
     const known = this.#shown ?? before;
     const shown = frames === undefined ? { book, changes } : longerBook(frames, intervals, known, book);
     this.#shown = shown.book;
-    this.#meter(known, shown.changes, page.at);
+    if (shown.changes.length > 0) {
+      const { rules, series } = this.#watch;
+      const told = { series, rules, before: known, changes: shown.changes, observedAt: page.at };
+      this.#core.metering.tell(() => ({ type: "candles", ...told }));
+    }
     const endsEarly = page.to < settledUntil(this.#rules, page.at);
     const isMore = endsEarly && doubt === undefined && book.finalUntil > before.finalUntil;
     return {
@@ -203,16 +206,6 @@ class LiveCandles {
       error: doubt === "rows" ? notWhole(page) : page.refusal,
       hasCandle: this.#hasShown,
     };
-  }
-
-  #meter(before: CandleBook, changes: readonly CandleChange[], observedAt: number): void {
-    if (changes.length === 0) return;
-    this.#core.metering.tell(() => {
-      // What the first answer shows as closed was not waited for.
-      const closedLateBy =
-        before.epoch === undefined ? [] : closingsLateBy(this.#watch.rules, before, changes, observedAt);
-      return { type: "candles", series: this.#watch.series, changes, closedLateBy };
-    });
   }
 }
 

@@ -51,6 +51,36 @@ export async function judged(
   return { ...judgement, book: withoutAnchors(judgement.book), doubt: "time" };
 }
 
+/** What a read of final candles makes of rows and of known candles that are lost. */
+export interface Losses {
+  /** Whether a row that keeps breaking the contract is left out in the end; else it fails the read. */
+  readonly skipsRows: boolean;
+  /** Told of the rows of an answer that are left out. */
+  readonly onDropped?: (rows: readonly (number | undefined)[], page: Page) => void;
+  /** Told of known candles that are gone. */
+  readonly onGone?: (anchors: readonly number[]) => void;
+}
+
+/** Judges an answer of a read, and tells what is lost with it; `isGone`: whether the known candles are. */
+export async function judgedWithLosses(
+  pages: SeriesPages,
+  rules: CandleRules,
+  known: CandleBook,
+  page: Page,
+  { skipsRows, onDropped, onGone }: Losses,
+  options: ReadOptions,
+): Promise<Judgement & { readonly isGone: boolean }> {
+  const judgement = await judged(pages, rules, known, page, options);
+  const { book, dropped } = judgement;
+  const isGone = known.anchors.length > 0 && book.anchors.length === 0;
+  if (isGone) onGone?.(known.anchors);
+  if (dropped.length > 0) {
+    if (!skipsRows) throw notWhole(page);
+    onDropped?.(dropped, page);
+  }
+  return { ...judgement, isGone };
+}
+
 /** The error of a read of which even the last answer was not whole. */
 export function notWhole({ refusal }: Page): ContractError {
   if (refusal instanceof ContractError) return refusal;

@@ -1,7 +1,7 @@
 import type { ClientCore } from "../../client/core.js";
 import { sleepUntil } from "../../client/timers.js";
 import { type CandleRules, windowStart } from "../rules.js";
-import { ASKS, judged, notWhole, pauseAfterStale } from "./asking.js";
+import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
 import { APART, emptyBook, pauseFor } from "./book.js";
 import { type Counted, stillWanted } from "./counted.js";
@@ -9,7 +9,7 @@ import type { FinalPart, ForwardOptions } from "./forward.js";
 import { FULL_PAGE, type ReadOptions, type SeriesPages } from "./pages.js";
 import { limitOf, type Stride, startOfRange, strideAfter, strideOver, strideToFind } from "./stride.js";
 
-export interface BackwardOptions extends Counted, Pick<ForwardOptions, "skipsRows" | "onDropped" | "onGone"> {
+export interface BackwardOptions extends Counted, Losses {
   /** The end of the newest of them, asked anew until one is found, as the first answer may tell the time. */
   readonly until: () => number;
   /** A candle before that which has been shown before, if any has: the first answer has to show it as well. */
@@ -44,10 +44,10 @@ export async function readBackward(
   query: BackwardOptions,
   options: ReadOptions,
 ): Promise<readonly FinalPart[]> {
-  const { until, known: shown = [], walk, skipsRows, onDropped, onGone } = query;
+  const { until, known: shown = [], walk } = query;
   const { intervals } = rules;
-  const { scheduler } = core;
   const { parts } = walk;
+  const { scheduler } = core;
   const pause = (ms: number) => sleepUntil(scheduler, scheduler.now() + ms, options.signal);
   const earliest = () => Math.max(intervals.start(EARLIEST), intervals.start(pages.beginning.start ?? 0));
   const endOf = () => parts[0]?.from ?? until();
@@ -86,23 +86,18 @@ export async function readBackward(
     const isSilent = start === to;
     const part = { ...page, from: isSilent ? from : start, bornAt: to };
     const before = { ...book, finalUntil: part.from, coveredFrom: part.from, coveredUntil: part.from };
-    const judgement = await judged(pages, rules, before, part, options);
+    const judgement = await judgedWithLosses(pages, rules, before, part, query, options);
+    const { doubt, isGone } = judgement;
     book = judgement.book;
-    if (judgement.dropped.length > 0) {
-      if (!skipsRows) throw notWhole(page);
-      onDropped?.(judgement.dropped, page);
-    }
-    if (book.finalUntil < to || judgement.doubt !== undefined) {
-      const isGone = book.anchors.length === 0 && anchors.length > 0;
+    if (book.finalUntil < to || doubt !== undefined) {
       if (isGone) {
-        onGone?.(anchors);
         known = [];
         parts.splice(0, 1, ...parts.slice(0, 1).flatMap(withoutFirst));
         book = emptyBook(endOf(), anchorsOf());
       }
       asks = isGone ? 0 : asks + 1;
       if (asks > ASKS) throw notWhole(page);
-      await pause(pauseFor(judgement.doubt) ?? APART);
+      await pause(pauseFor(doubt) ?? APART);
       continue;
     }
     asks = 0;

@@ -211,9 +211,9 @@ export class Beginning {
       priority,
       signal,
       tell,
-      parse: (text) => {
+      parse: (text, quote) => {
         const most = mostRows(this.#intervals.count(start, end));
-        const { page, refused } = readOhlcvBody(text, this.#series, () => true, most);
+        const { page, refused } = readOhlcvBody(text, this.#series, () => true, quote, most);
         const shown = page.result.map(({ timestamp }) => timestamp);
         return { rows: pageFactsOf(page, refused).rows, shown };
       },

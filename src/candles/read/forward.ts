@@ -3,7 +3,7 @@ import { sleepUntil } from "../../client/timers.js";
 import type { Candle } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
 import type { CandleRules } from "../rules.js";
-import { ASKS, judged, notWhole, pauseAfterStale } from "./asking.js";
+import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
 import { emptyBook, isFinal, pauseFor } from "./book.js";
 import type { Page, ReadOptions, SeriesPages } from "./pages.js";
@@ -22,21 +22,15 @@ export interface FinalPart {
   readonly epoch: number;
 }
 
-export interface ForwardOptions {
+export interface ForwardOptions extends Losses {
   /** The first that is read; the start of an interval. */
   readonly from: number;
   /** Known candles before it. */
   readonly anchors?: readonly number[];
   /** The end, asked anew before each range, as it may be learned on the way or move. */
   readonly until: () => number;
-  /** Whether a row that keeps breaking the contract is left out in the end; else it fails the read. */
-  readonly skipsRows: boolean;
-  /** Told of the rows of an answer that are left out. */
-  readonly onDropped?: (rows: readonly (number | undefined)[], page: Page) => void;
   /** Told when an answer was made. */
   readonly onAnswer?: (at: number) => void;
-  /** Told of known candles that are gone. */
-  readonly onGone?: (anchors: readonly number[]) => void;
 }
 
 /** Reads a series on, page by page, as it becomes final. Rejects where an answer is not whole even when it is asked for again. */
@@ -44,9 +38,10 @@ export async function* readForward(
   core: ClientCore,
   pages: SeriesPages,
   rules: CandleRules,
-  { from: begin, anchors: known, until, skipsRows, onDropped, onAnswer, onGone }: ForwardOptions,
+  query: ForwardOptions,
   options: ReadOptions,
 ): AsyncGenerator<FinalPart> {
+  const { from: begin, anchors: known, until, onAnswer } = query;
   const { intervals } = rules;
   const { scheduler } = core;
   const pause = (ms: number) => sleepUntil(scheduler, scheduler.now() + ms, options.signal);
@@ -77,14 +72,8 @@ export async function* readForward(
     }
     onAnswer?.(page.at);
     if (page.isAscending) page = upToLastRow(page, from, intervals);
-    const judgement = await judged(pages, rules, book, page, options);
-    const { changes, doubt, dropped } = judgement;
-    const isGone = anchors.length > 0 && judgement.book.anchors.length === 0;
-    if (isGone) onGone?.(anchors);
-    if (dropped.length > 0) {
-      if (!skipsRows) throw notWhole(page);
-      onDropped?.(dropped, page);
-    }
+    const judgement = await judgedWithLosses(pages, rules, book, page, query, options);
+    const { changes, doubt, isGone } = judgement;
     book = judgement.book;
     if (doubt === "silence") waiting ??= page;
     const hasGone = book.finalUntil > from;

@@ -1,4 +1,4 @@
-import type { Intervals } from "../../timeframe.js";
+import { type Intervals, startFrom } from "../../timeframe.js";
 import { byFrame, longerCandle } from "../longer-candle.js";
 import { type CandleBook, type CandleChange, type CandleEntry, changeOf } from "./book.js";
 
@@ -48,14 +48,9 @@ export function longerBook(
       entries,
       anchors: book.anchors.filter((anchor) => anchor < finalUntil),
       finalUntil,
-      coveredFrom: Math.min(ceilingOf(frames, book.coveredFrom), coveredUntil),
+      coveredFrom: Math.min(startFrom(frames, book.coveredFrom), coveredUntil),
       coveredUntil,
     },
     changes: longer.sort((a, b) => a.candle.timestamp - b.candle.timestamp),
   };
-}
-
-/** The first start of an interval that is not before an instant. */
-export function ceilingOf({ start, end }: Intervals, instant: number): number {
-  return start(instant) === instant ? instant : end(instant);
 }

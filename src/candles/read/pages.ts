@@ -151,8 +151,9 @@ export class SeriesPages {
       },
       priority,
       signal,
-      parse: (text) => {
-        const read = readOhlcvBody(text, this.#series, isStart, mostRows(intervals.count(start, end())));
+      parse: (text, quote) => {
+        const most = mostRows(intervals.count(start, end()));
+        const read = readOhlcvBody(text, this.#series, isStart, quote, most);
         const places = read.refused.map(({ key }) => ({ key: key && intervals.start(key) }));
         return { ...read, places, served: pageFactsOf(read.page, places) };
       },

@@ -3,11 +3,21 @@ const ROUNDS = 4;
 /** A shorter text is no secret: nearly every text holds it. */
 const SHORTEST = 4;
 
-/** What HTML names, in lower case: each name, and its character. */
-const NAMES =
-  "amp& lt< gt> quot\" apos' plus+ sol/ equals= bsol\\ excl! num# dollar$ percnt% lpar( rpar) ast* midast* comma, " +
-  "period. colon: semi; quest? commat@ hat^ lowbar_ underbar_ lsqb[ lbrack[ rsqb] rbrack] lcub{ lbrace{ rcub} rbrace} " +
-  "verbar| vert| grave`";
+/** What escapes are made of, by its name in HTML. Nothing else that HTML names and a key can hold is a letter or a digit. */
+const NAMED: Readonly<Record<string, string>> = {
+  amp: "&",
+  num: "#",
+  semi: ";",
+  percnt: "%",
+  bsol: "\\",
+  plus: "+",
+  lcub: "{",
+  lbrace: "{",
+  rcub: "}",
+  rbrace: "}",
+};
+/** Stands for any other named character. */
+const ANY = "\0";
 
 /** Characters as JSON, JavaScript, HTML and URLs escape them, in lower case. `end`: what ends one of HTML's. */
 const escapesUpTo = (end: string) =>
@@ -23,7 +33,6 @@ const escapesUpTo = (end: string) =>
 export class SecretFinder {
   /** Each as it is, and as a decoder may read it that takes some of its own characters for escapes. */
   readonly #secrets = new Map<string, ReadonlySet<string>>();
-  readonly #named = new Map(NAMES.split(" ").map((name) => [name.slice(0, -1), name.slice(-1)]));
   /** By the book; and as browsers read it, where a part of the secret may be taken for an escape. */
   readonly #escapes = [escapesUpTo(";"), escapesUpTo(";?")];
 
@@ -44,8 +53,9 @@ export class SecretFinder {
       let hasHtml = false;
       for (const reading of this.#readings(text, escapes)) {
         const read = plain(reading);
+        const likened = read.includes(ANY) ? withAny(read) : "";
         for (const forms of this.#secrets.values())
-          for (const form of forms) if (read.includes(form)) return true;
+          for (const form of forms) if (read.includes(form) || likened.includes(withAny(form))) return true;
         hasHtml ||= read.includes("&");
         round += 1;
       }
@@ -76,7 +86,7 @@ export class SecretFinder {
     decimal?: string,
     name?: string,
   ): string => {
-    if (name !== undefined) return this.#named.get(name) ?? escaped;
+    if (name !== undefined) return NAMED[name] ?? ANY;
     const hex = unit ?? byte ?? braced ?? hexadecimal;
     const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
     if (code <= 0x10ffff) return String.fromCodePoint(code);
@@ -91,4 +101,9 @@ export class SecretFinder {
 /** Without backslashes, which any character may have before it; and a plus is a space in forms. */
 function plain(text: string): string {
   return text.replaceAll("\\", "").replaceAll("+", " ");
+}
+
+/** With all that is no letter or digit as if HTML had named it. */
+function withAny(text: string): string {
+  return text.replace(/[^a-z\d]/g, ANY);
 }

@@ -1,4 +1,4 @@
-import { requoted, shortened } from "../../contract/quote.js";
+import { shortened } from "../../contract/quote.js";
 import {
   type AnyPairstreamError,
   ContractError,
@@ -185,7 +185,7 @@ export class Sender {
     }
     try {
       return {
-        value: ask.parse(text),
+        value: ask.parse(text, this.redact.quote),
         // If the scheduler's clock was set back meanwhile, the start lies in its future.
         sentAt: Math.min(sent, at),
         observedAt: earliestAnswerTime(clock, answer),
@@ -193,10 +193,9 @@ export class Sender {
         isInDoubt: clock.isContradicted,
       };
     } catch (thrown) {
-      // What it quotes may hold the key.
       const error =
         thrown instanceof ContractError
-          ? this.redact.contractError(requoted(thrown, this.redact.quote))
+          ? this.redact.contractError(thrown)
           : new ContractError([], "cannot be read", { cause: this.redact.cause(thrown) });
       return { route, error, at };
     }

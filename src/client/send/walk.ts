@@ -90,8 +90,8 @@ export async function* walkOf<T>(
       signal,
       needsClock,
       tell,
-      parse: (text) => {
-        const value = parse(text);
+      parse: (text, quote) => {
+        const value = parse(text, quote);
         const told = next(value);
         return { value, cursor: told.cursor, trail: follow(trail, told, mostPages()) };
       },

@@ -8,6 +8,7 @@ import { KnownPairs } from "../../../src/client/known-pairs.js";
 import { walkOf } from "../../../src/client/send/walk.js";
 import { unknownClock } from "../../../src/client/service-clock.js";
 import type { Series, Timeframe } from "../../../src/contract/model.js";
+import { beginning } from "../../../src/contract/quote.js";
 import { ContractError, HttpError, NetworkError } from "../../../src/errors.js";
 import { VirtualClock } from "../../../src/replay/virtual-clock.js";
 import { intervalsOf } from "../../../src/timeframe.js";
@@ -120,7 +121,7 @@ export function archive(habits: Habits, now = NOW) {
       const text = answer(typeof route === "string" ? route : route(clock.now()));
       try {
         return {
-          value: parse(text),
+          value: parse(text, beginning),
           sentAt: clock.now(),
           observedAt: clock.now(),
           epoch: 0,

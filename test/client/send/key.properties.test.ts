@@ -12,6 +12,7 @@ const MARK = "[left out: holds the key]";
 const NAMES: Record<string, string> = {
   ...{ "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos", "+": "plus", "/": "sol" },
   ...{ "=": "equals", "%": "percnt", "#": "num", "{": "lbrace", ":": "colon", ";": "semi" },
+  ...{ _: "UnderBar", ".": "period", "}": "rcub", "\\": "bsol" },
 };
 const MARKS = "+/='\"&<>\\%#;:{}-_.~";
 const ASCII = [..."abcdefuxABCXyz0123456789", ...MARKS, ...MARKS];

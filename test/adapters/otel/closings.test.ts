@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { closingsLateBy } from "../../../src/adapters/otel/closings.js";
 import type { CandleStatus } from "../../../src/candles/event.js";
-import { closingsLateBy } from "../../../src/candles/live/closings.js";
 import { type CandleChange, emptyBook } from "../../../src/candles/read/book.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import { intervalsOf } from "../../../src/timeframe.js";
-import { flatCandle, MINUTE } from "../minute-candles.js";
+import { flatCandle, MINUTE, SERIES } from "../../candles/minute-candles.js";
 
 const START = Date.UTC(2024, 0, 5);
 const rules: CandleRules = { intervals: intervalsOf("1min"), settle: 1_000, revisionWindow: 2 };
@@ -30,8 +30,9 @@ describe("what closes with an answer", () => {
         fc.array(change, { maxLength: 6 }),
         fc.integer({ min: -MINUTE, max: 60 * MINUTE }),
         (all, late) => {
-          const book = {
+          const before = {
             ...emptyBook(START),
+            epoch: 1,
             entries: all.flatMap(({ known }, at) =>
               known === null ? [] : [entryOf(START + at * MINUTE, known)],
             ),
@@ -48,7 +49,9 @@ describe("what closes with an answer", () => {
             const isFirst = type !== "removed" && status !== "open" && known !== "closed";
             return isFirst ? [Math.max(0, observedAt - (START + (at + 1) * MINUTE + 1_000))] : [];
           });
-          expect(closingsLateBy(rules, book, changes, observedAt)).toEqual(expected);
+          const told = { type: "candles", series: SERIES, rules, before, changes, observedAt } as const;
+          expect(closingsLateBy(told)).toEqual(expected);
+          expect(closingsLateBy({ ...told, before: { ...before, epoch: undefined } })).toEqual([]);
         },
       ),
     );
