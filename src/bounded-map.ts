@@ -15,13 +15,6 @@ export class BoundedMap<Key, Value> {
     return value === undefined ? this.#older.get(key) : value;
   }
 
-  /** How many are kept. */
-  get size(): number {
-    let size = this.#newer.size;
-    for (const key of this.#older.keys()) if (!this.#newer.has(key)) size += 1;
-    return size;
-  }
-
   set(key: Key, value: Value): void {
     if (this.#newer.size >= this.#half) {
       this.#older = this.#newer;

@@ -22,11 +22,6 @@ export class KnownPairs {
   readonly #held = new Map<string, { readonly facts: PairFacts; holders: number }>();
   readonly #left = new BoundedMap<string, PairFacts>(PAIRS_KEPT);
 
-  /** How many pairs it knows of. */
-  get size(): number {
-    return this.#held.size + this.#left.size;
-  }
-
   /** The facts of a pair, the same for all who ask while somebody holds it. */
   of(pair: Pair): PairFacts {
     const key = pairKeyOf(pair);
