@@ -1,6 +1,7 @@
 import { pathToFileURL } from "node:url";
 import type { Candle } from "pairstream";
-import { type CandleBook, type CandleChange, emptyBook, judge } from "../src/candles/read/book.js";
+import { type CandleBook, type CandleChange, emptyBook } from "../src/candles/read/book.js";
+import { judge } from "../src/candles/read/judge.js";
 import type { Page } from "../src/candles/read/pages.js";
 import { type CandleRules, windowStart } from "../src/candles/rules.js";
 import { intervalsOf } from "../src/timeframe.js";

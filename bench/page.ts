@@ -1,6 +1,7 @@
 import type { Candle, CandleEvent, Series, Timeframe } from "pairstream";
 import { checkWatch } from "../src/candles/options.js";
-import { emptyBook, judge } from "../src/candles/read/book.js";
+import { emptyBook } from "../src/candles/read/book.js";
+import { judge } from "../src/candles/read/judge.js";
 import { SeriesPages } from "../src/candles/read/pages.js";
 import { CandleView } from "../src/candles/view/view.js";
 import type { ClientCore, Walk } from "../src/client/core.js";

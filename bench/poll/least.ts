@@ -1,5 +1,6 @@
 import type { FetchLike, Series } from "pairstream";
-import { type CandleBook, emptyBook, judge } from "../../src/candles/read/book.js";
+import { type CandleBook, emptyBook } from "../../src/candles/read/book.js";
+import { judge } from "../../src/candles/read/judge.js";
 import { type CandleRules, windowStart } from "../../src/candles/rules.js";
 import { parseHttpDate } from "../../src/client/send/attempt.js";
 import { callAt } from "../../src/client/timers.js";

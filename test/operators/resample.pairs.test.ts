@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { emptyBook, judge } from "../../src/candles/read/book.js";
+import { emptyBook } from "../../src/candles/read/book.js";
+import { judge } from "../../src/candles/read/judge.js";
 import { longerBook } from "../../src/candles/read/longer-book.js";
 import {
   type AnyTimeframe,

@@ -10,7 +10,7 @@ export type { PlantedFault };
 export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "drops candles that turn up late",
-    file: "candles/read/book.ts",
+    file: "candles/read/comparison.ts",
     find: "if (change !== undefined) this.#tell(change);",
     replace:
       'if (change?.type === "new" && candle.timestamp < this.#known.coveredUntil) return;\n' +
@@ -41,21 +41,21 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "removes on the first absence",
-    file: "candles/read/book.ts",
+    file: "candles/read/comparison.ts",
     find: "else if (missedAt !== undefined && isGone(this.#rules, this.#page, timestamp, missedAt)) {",
     replace: "else if (true) {",
     seeds: [44, 62],
   },
   {
     name: "takes copies of one answer for two where a candle is missing",
-    file: "candles/read/book.ts",
+    file: "candles/read/evidence.ts",
     find: "mayBeBehind && isNewestEnd(page, timestamp) ? behind : APART",
     replace: "mayBeBehind && isNewestEnd(page, timestamp) ? behind : 0",
     seeds: [19],
   },
   {
     name: "removes the newest candles after a second",
-    file: "candles/read/book.ts",
+    file: "candles/read/evidence.ts",
     find: "mayBeBehind && isNewestEnd(page, timestamp) ? behind : APART",
     replace: "APART",
     seeds: [1, 23],
@@ -74,14 +74,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "counts as covered what is in doubt",
-    file: "candles/read/book.ts",
+    file: "candles/read/judge.ts",
     find: "Math.min(settledEnd, isSilentThroughout ? reach : to, hold)",
     replace: "Math.min(settledEnd, isSilentThroughout ? reach : to)",
     seeds: [75],
   },
   {
     name: "makes final what follows a candle in doubt",
-    file: "candles/read/book.ts",
+    file: "candles/read/judge.ts",
     find: "Math.min(windowFrom, reach, hold)",
     replace: "Math.min(windowFrom, reach)",
     seeds: [19, 44],
@@ -320,7 +320,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "asks for no anchors",
-    file: "candles/read/book.ts",
+    file: "candles/read/judge.ts",
     find: "anchors = anchorsAfter(",
     replace: "anchors = ((..._: unknown[]) => [])(",
     seeds: [58, 7],
@@ -344,14 +344,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "believes an answer that lacks its anchors",
-    file: "candles/read/book.ts",
+    file: "candles/read/judge.ts",
     find: "const gone = anchorsGone(rules, book, page, lacking);",
     replace: "const gone = new Set(lacking.keys());",
     seeds: [1869, 1280],
   },
   {
     name: "asks again at once, and counts copies as two answers",
-    file: "candles/read/book.ts",
+    file: "candles/read/evidence.ts",
     find: "export const APART = 1_000;",
     replace: "export const APART = 0;",
     seeds: [1, 19],
@@ -374,14 +374,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "believes the first empty answer",
-    file: "candles/read/book.ts",
+    file: "candles/read/judge.ts",
     find: "const isConfirmed = confirmedUntil >= silenceEnd;",
     replace: "const isConfirmed = confirmedUntil >= silenceEnd || silenceEnd >= to;",
     seeds: [25, 31],
   },
   {
     name: "covers a silence that one answer has shown",
-    file: "candles/read/book.ts",
+    file: "candles/read/judge.ts",
     find: "Math.min(settledEnd, isSilentThroughout ? reach : to, hold)",
     replace: "Math.min(settled, to, hold)",
     seeds: [25, 39],
@@ -398,7 +398,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   // test/candles/read/book.properties plays copies of one answer.
   {
     name: "never makes final a closed candle whose row breaks",
-    file: "candles/read/book.ts",
+    file: "candles/read/comparison.ts",
     find: 'else if (status === "closed")',
     replace: "else if (false)",
     seeds: [411],

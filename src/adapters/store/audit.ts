@@ -2,7 +2,7 @@ import { concatMap, defer, finalize, from, type Observable, Subscription } from 
 import { type CandleRange, checkCandleRange, readPast } from "../../candles/fetch.js";
 import type { Making } from "../../candles/making.js";
 import { DEFAULT_SETTLE } from "../../candles/options.js";
-import { APART } from "../../candles/read/book.js";
+import { APART } from "../../candles/read/evidence.js";
 import type { FinalPart } from "../../candles/read/forward.js";
 import { FULL_PAGE } from "../../candles/read/pages.js";
 import { pastOf } from "../../candles/read/past.js";

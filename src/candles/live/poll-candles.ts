@@ -7,15 +7,9 @@ import { candleSchedule } from "../../poll/schedule.js";
 import { sharedFeed } from "../../poll/shared-poll.js";
 import type { CandleWatch } from "../options.js";
 import { judged, notWhole } from "../read/asking.js";
-import {
-  type CandleBook,
-  type CandleChange,
-  emptyBook,
-  isCurrent,
-  type Judgement,
-  pauseFor,
-} from "../read/book.js";
+import { type CandleBook, type CandleChange, emptyBook, isCurrent } from "../read/book.js";
 import { reportDropped } from "../read/dropped.js";
+import { type Judgement, pauseFor } from "../read/judge.js";
 import { longerBook } from "../read/longer-book.js";
 import { FULL_PAGE, type Page, SeriesPages, type Wanted } from "../read/pages.js";
 import { holdSeries, openStored, type Recorder } from "../read/past.js";

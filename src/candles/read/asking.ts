@@ -1,16 +1,9 @@
 import { ContractError } from "../../errors.js";
 import type { CandleRules } from "../rules.js";
 import { EARLIEST } from "./beginning.js";
-import {
-  ANCHORS,
-  APART,
-  type CandleBook,
-  isGone,
-  type Judgement,
-  judge,
-  lacksAllTwice,
-  withoutAnchors,
-} from "./book.js";
+import { ANCHORS, type CandleBook, lacksAllTwice, withoutAnchors } from "./book.js";
+import { APART, isGone } from "./evidence.js";
+import { type Judgement, judge } from "./judge.js";
 import { FULL_PAGE, type Page, type ReadOptions, type SeriesPages } from "./pages.js";
 
 /** How often something is asked again, by a slot or a read, before it is left to the next slot, or fails. */

@@ -3,9 +3,11 @@ import { sleepUntil } from "../../client/timers.js";
 import { type CandleRules, windowStart } from "../rules.js";
 import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
-import { APART, emptyBook, pauseFor } from "./book.js";
+import { emptyBook } from "./book.js";
 import { type Counted, stillWanted } from "./counted.js";
+import { APART } from "./evidence.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
+import { pauseFor } from "./judge.js";
 import { FULL_PAGE, type ReadOptions, type SeriesPages } from "./pages.js";
 import { limitOf, type Stride, startOfRange, strideAfter, strideOver, strideToFind } from "./stride.js";
 

@@ -5,7 +5,8 @@ import type { Intervals } from "../../timeframe.js";
 import type { CandleRules } from "../rules.js";
 import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
-import { emptyBook, isFinal, pauseFor } from "./book.js";
+import { emptyBook, isFinal } from "./book.js";
+import { pauseFor } from "./judge.js";
 import type { Page, ReadOptions, SeriesPages } from "./pages.js";
 import { endOfRange, FIRST_STRIDE, isSilent, limitOf, strideAfter, strideOver } from "./stride.js";
 

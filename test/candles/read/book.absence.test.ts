@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { emptyBook, judge } from "../../../src/candles/read/book.js";
+import { emptyBook } from "../../../src/candles/read/book.js";
+import { judge } from "../../../src/candles/read/judge.js";
 import { intervalsOf } from "../../../src/timeframe.js";
 import { minuteCandle, pageOf } from "../minute-candles.js";
 import { observe } from "./observed-book.js";

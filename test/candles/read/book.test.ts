@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { laterOf } from "../../../src/candles/event.js";
-import { emptyBook, judge } from "../../../src/candles/read/book.js";
+import { emptyBook } from "../../../src/candles/read/book.js";
+import { judge } from "../../../src/candles/read/judge.js";
 import { type CandleRules, windowStart } from "../../../src/candles/rules.js";
 import { intervalsOf } from "../../../src/timeframe.js";
 import { lineOf, MINUTE, MINUTES, minuteCandle, pageOf } from "../minute-candles.js";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { lacksAllTwice, pauseFor, withoutAnchors } from "../../../src/candles/read/book.js";
+import { lacksAllTwice, withoutAnchors } from "../../../src/candles/read/book.js";
+import { pauseFor } from "../../../src/candles/read/judge.js";
 import { MINUTE } from "../minute-candles.js";
 import { observe } from "./observed-book.js";
 

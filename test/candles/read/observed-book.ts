@@ -1,4 +1,5 @@
-import { emptyBook, judge } from "../../../src/candles/read/book.js";
+import { emptyBook } from "../../../src/candles/read/book.js";
+import { judge } from "../../../src/candles/read/judge.js";
 import type { Page } from "../../../src/candles/read/pages.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import {

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isSame } from "../../../src/candles/event.js";
-import { type CandleChange, emptyBook, judge } from "../../../src/candles/read/book.js";
+import { type CandleChange, emptyBook } from "../../../src/candles/read/book.js";
+import { judge } from "../../../src/candles/read/judge.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import { type FillStep, GapFiller } from "../../../src/candles/view/gap-filler.js";
 import type { Candle } from "../../../src/contract/model.js";

@@ -101,14 +101,14 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "gives a row up that was broken twice",
-    file: "candles/read/book.ts",
+    file: "candles/read/evidence.ts",
     find: "const BROKEN_READS = 3;",
     replace: "const BROKEN_READS = 2;",
     seeds: [62],
   },
   {
     name: "gives a candle's row up that was broken once",
-    file: "candles/read/book.ts",
+    file: "candles/read/evidence.ts",
     find: "const BROKEN_READS = 3;",
     replace: "const BROKEN_READS = 1;",
     seeds: [8, 37],

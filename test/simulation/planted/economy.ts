@@ -13,7 +13,7 @@ export const ECONOMY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "stretches each read back to the oldest candle that it knows",
-    file: "candles/read/book.ts",
+    file: "candles/read/judge.ts",
     find: ".slice(-ANCHORS);",
     replace: ".filter((_, at, { length }) => at === 0 || at >= length - ANCHORS);",
     seeds: [56, 2],

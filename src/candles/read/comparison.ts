@@ -1,0 +1,188 @@
+import type { Candle } from "../../contract/model.js";
+import type { CandleStatus } from "../event.js";
+import type { CandleRules } from "../rules.js";
+import { type CandleBook, type CandleChange, type CandleEntry, changeOf, NONE_BROKEN } from "./book.js";
+import { APART, type BrokenRow, isApart, isDoubted, isGone, isNewestEnd, readAgain } from "./evidence.js";
+import type { Page } from "./pages.js";
+
+const NOTHING: readonly CandleChange[] = [];
+
+/** How far an answer is believed. */
+interface Belief {
+  readonly isWhole: boolean;
+  /** Whether nothing speaks against it but anchors that it lacks. */
+  readonly isSound: boolean;
+  readonly isAbsenceKnown: boolean;
+  /** The intervals before it are over and settled; those before `finalEnd` cannot change any more, unless one is in doubt. */
+  readonly settledEnd: number;
+  readonly finalEnd: number;
+}
+
+/** An answer held against a book, interval by interval, ascending. */
+export class Comparison {
+  readonly entries: CandleEntry[] = [];
+  readonly dropped: (number | undefined)[] = [];
+  /** The first interval in doubt: nothing from there on closes. */
+  hold = Infinity;
+  /** Whether another answer may settle a doubt. */
+  hasDoubt = false;
+  readonly #rules: CandleRules;
+  readonly #known: CandleBook;
+  readonly #page: Page;
+  readonly #belief: Belief;
+  /** An array takes room for seventeen with its first `push`, and most answers change one candle. */
+  #told: CandleChange[] | undefined;
+  #broken: Map<number | undefined, BrokenRow> | undefined;
+
+  constructor(rules: CandleRules, book: CandleBook, page: Page, belief: Belief) {
+    this.#rules = rules;
+    this.#known = book;
+    this.#page = page;
+    this.#belief = belief;
+    const { candles, broken } = page;
+    const { entries, finalUntil } = book;
+    const troubled = troubledIntervals(book, page);
+    const isBroken = (start: number) => broken.includes(start);
+    const isOver = (entry: CandleEntry | undefined) =>
+      entry !== undefined && entry.candle.timestamp < finalUntil;
+    let [entryIndex, candleIndex, troubleIndex] = [0, 0, 0];
+    while (candleIndex < candles.length && candles[candleIndex]!.timestamp < finalUntil) candleIndex += 1;
+    const keptFrom = rules.frames?.start(finalUntil) ?? finalUntil;
+    for (; isOver(entries[entryIndex]); entryIndex += 1)
+      if (entries[entryIndex]!.candle.timestamp >= keptFrom) this.entries.push(entries[entryIndex]!);
+    for (;;) {
+      const candle = candles[candleIndex];
+      const entry = entries[entryIndex];
+      const trouble = troubled[troubleIndex];
+      const start = Math.min(
+        candle?.timestamp ?? Infinity,
+        entry?.candle.timestamp ?? Infinity,
+        trouble ?? Infinity,
+      );
+      if (start === Infinity) return;
+      const known = entry?.candle.timestamp === start ? entry : undefined;
+      if (known !== undefined) entryIndex += 1;
+      if (trouble === start) troubleIndex += 1;
+      if (candle?.timestamp === start) {
+        candleIndex += 1;
+        this.#show(candle, known);
+      } else if (isBroken(start)) this.#cannotRead(start, known, book.broken.get(start));
+      else if (known !== undefined) this.#miss(known);
+      else this.#missBroken(start, book.broken.get(start)!);
+    }
+  }
+
+  get changes(): readonly CandleChange[] {
+    return this.#told ?? NOTHING;
+  }
+
+  get broken(): ReadonlyMap<number | undefined, BrokenRow> {
+    return this.#broken ?? NONE_BROKEN;
+  }
+
+  /** Keeps a broken row; `start`: of its interval, if it has one. */
+  keepBroken(start: number | undefined, row: BrokenRow): void {
+    this.#broken ??= new Map();
+    this.#broken.set(start, row);
+    const before = this.#known.broken.get(start);
+    if (!isDoubted(row) && (before === undefined || isDoubted(before))) this.dropped.push(start);
+  }
+
+  #show(candle: Candle, entry: CandleEntry | undefined): void {
+    const change = changeOf(entry, candle, this.#statusNow(candle.timestamp));
+    if (change !== undefined) this.#tell(change);
+    const { status, revision } = change ?? entry!;
+    const isKept = change === undefined && entry!.missedAt === undefined;
+    this.#keep(isKept ? entry! : { candle, status, revision });
+  }
+
+  #miss(entry: CandleEntry): void {
+    const { candle, status, revision, missedAt } = entry;
+    const { timestamp } = candle;
+    const { isWhole, isAbsenceKnown } = this.#belief;
+    if (!this.#isAsked(timestamp) || !isWhole) {
+      this.#keep(this.#isMissed(timestamp) ? this.#missedSince(entry) : entry);
+    } else if (!isAbsenceKnown) this.#keepUnread(entry);
+    else if (missedAt !== undefined && isGone(this.#rules, this.#page, timestamp, missedAt)) {
+      this.#tell({ type: "removed", candle, status, revision: revision + 1 });
+    } else {
+      const missed = this.#missedSince(entry);
+      this.#holdAt(timestamp);
+      // Within two seconds another answer can settle it; after that only waiting helps.
+      this.hasDoubt ||= this.#page.at < missed.missedAt + 2 * APART;
+      this.#keep(missed);
+    }
+  }
+
+  /** Whether a sound answer that lacks anchors counts as one that lacks this candle, too: it shows nothing newer. */
+  #isMissed(timestamp: number): boolean {
+    return this.#belief.isSound && this.#isAsked(timestamp) && isNewestEnd(this.#page, timestamp);
+  }
+
+  #missedSince(entry: CandleEntry) {
+    return { ...entry, missedAt: Math.min(entry.missedAt ?? this.#page.at, this.#page.at) };
+  }
+
+  /** A row that cannot be read still proves that there is a candle. */
+  #cannotRead(start: number, entry: CandleEntry | undefined, before: BrokenRow | undefined): void {
+    const row = readAgain(before, this.#page.at);
+    this.keepBroken(start, row);
+    if (isDoubted(row)) this.#doubt(start);
+    if (entry !== undefined) this.#keepUnread(entry);
+  }
+
+  /** A row that was there and could not be read may be there still. */
+  #missBroken(start: number, row: BrokenRow): void {
+    const isLooked = this.#belief.isWhole && this.#isAsked(start);
+    const missedAt = row.missedAt ?? this.#page.at;
+    if (isLooked && isApart(this.#page.at, missedAt)) return;
+    this.keepBroken(start, isLooked ? { ...row, missedAt } : row);
+    this.#doubt(start);
+  }
+
+  /** Keeps a candle as it was last read. What had closed becomes final so; of what had not, nobody knows how it ended. */
+  #keepUnread(entry: CandleEntry): void {
+    const { candle, status, revision } = entry;
+    if (this.#statusNow(candle.timestamp) !== "final") this.#keep({ candle, status, revision });
+    else if (status === "closed")
+      this.#tell({ type: "updated", candle, previous: candle, status: "final", revision: revision + 1 });
+  }
+
+  /** Whether an answer would show a candle: by a clock that was set back the interval may lie ahead. */
+  #isAsked(timestamp: number): boolean {
+    const { from, to, at } = this.#page;
+    return timestamp >= from && timestamp < to && timestamp <= at;
+  }
+
+  #holdAt(timestamp: number): void {
+    this.hold = Math.min(this.hold, timestamp);
+  }
+
+  #doubt(timestamp: number): void {
+    this.#holdAt(timestamp);
+    this.hasDoubt = true;
+  }
+
+  #statusNow(timestamp: number): CandleStatus {
+    const { isWhole, settledEnd, finalEnd } = this.#belief;
+    if (!isWhole || timestamp >= this.hold || timestamp >= settledEnd) return "open";
+    return timestamp < finalEnd ? "final" : "closed";
+  }
+
+  #tell(change: CandleChange): void {
+    if (this.#told === undefined) this.#told = [change];
+    else this.#told.push(change);
+  }
+
+  #keep(entry: CandleEntry): void {
+    if (entry.status !== "final" || this.#rules.frames !== undefined) this.entries.push(entry);
+  }
+}
+
+/** The intervals, ascending, of rows that are broken in an answer, or were in the one before. */
+function troubledIntervals({ broken: before, finalUntil }: CandleBook, { broken }: Page): readonly number[] {
+  if (before.size === 0 && broken.length === 0) return broken;
+  const all = new Set(broken);
+  for (const start of before.keys()) if (start !== undefined) all.add(start);
+  return [...all].filter((start) => start >= finalUntil).sort((a, b) => a - b);
+}
