@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { basename, dirname, join, normalize, relative } from "node:path/posix";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, normalize, relative } from "node:path/posix";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { describe, expect, inject, it } from "vitest";
@@ -51,21 +51,13 @@ function importsOf(file: string): string[] {
   );
 }
 
-/** The part of a source map that is looked at here. */
-interface SourceMap {
-  file?: string;
-  sources: string[];
-  sourcesContent: (string | null)[];
-}
-
 describe("the tarball", () => {
   it("holds a module for each of the sources that has code, and besides them what is listed here", () => {
     const sources = filesBelow(join(ROOT, "src"))
       .filter((file) => !TYPES_ALONE.includes(file))
       .map((file) => file.replace(/\.ts$/, ".js"));
     const modules = FILES.filter((file) => file.startsWith("dist/esm/"));
-    const expected = sources.flatMap((file) => [`dist/esm/${file}`, `dist/esm/${file}.map`]);
-    expect(modules.sort()).toEqual(expected.sort());
+    expect(modules.sort()).toEqual(sources.map((file) => `dist/esm/${file}`).sort());
 
     // What doors share lies in files whose names are made up from their content; the README leads to the guides.
     const others = FILES.filter((file) => !modules.includes(file));
@@ -79,29 +71,17 @@ describe("the tarball", () => {
         "README.md",
         "SECURITY.md",
         "dist/cjs/backtest.cjs",
-        "dist/cjs/backtest.cjs.map",
         "dist/cjs/index.cjs",
-        "dist/cjs/index.cjs.map",
         "dist/cjs/lightweight-charts.cjs",
-        "dist/cjs/lightweight-charts.cjs.map",
         "dist/cjs/nats.cjs",
-        "dist/cjs/nats.cjs.map",
         "dist/cjs/otel.cjs",
-        "dist/cjs/otel.cjs.map",
         "dist/cjs/react.cjs",
-        "dist/cjs/react.cjs.map",
         "dist/cjs/service.browser.cjs",
-        "dist/cjs/service.browser.cjs.map",
         "dist/cjs/service.cjs",
-        "dist/cjs/service.cjs.map",
         "dist/cjs/shared.cjs",
-        "dist/cjs/shared.cjs.map",
         "dist/cjs/sse.cjs",
-        "dist/cjs/sse.cjs.map",
         "dist/cjs/store.cjs",
-        "dist/cjs/store.cjs.map",
         "dist/cjs/tradingview.cjs",
-        "dist/cjs/tradingview.cjs.map",
         "dist/types/backtest.d.cts",
         "dist/types/backtest.d.ts",
         "dist/types/index.d.cts",
@@ -211,39 +191,11 @@ describe("the hooks", () => {
   });
 });
 
-describe("the source maps", () => {
-  const maps = FILES.filter((file) => file.endsWith(".map"));
-
-  it("hold the sources, by paths that tell nothing of the machine that built them", () => {
-    expect(maps.length).toBeGreaterThan(100);
-    for (const path of maps) {
-      const map = readMap(path);
-      // What was split has itself among its sources, too.
-      const own = basename(path, ".map");
-      for (const [at, source] of map.sources.entries()) {
-        if (source === own) continue;
-        const file = relative("/package", join("/package", dirname(path), source));
-        expect(file, path).toMatch(/^src\//);
-        expect(map.sourcesContent[at], path).toEqual(expect.any(String));
-      }
-      expect(map.file ?? own, path).toBe(own);
-    }
-  });
-
-  it.each([
-    ["esm/indicators/averages/ema.js", "module", "await import"],
-    ["cjs/index.cjs", "commonjs", "require"],
-  ])("lead from %s to the line that threw", async (path, type, load) => {
-    const code = `(${load}("pairstream")).ema(-1)`;
-    const options = ["--enable-source-maps", `--input-type=${type}`, "--eval", code];
-    const { output } = await run(process.execPath, options, folders.root);
-    const [, line] = /\bema \(.*\/src\/indicators\/averages\/ema\.ts:(\d+):\d+\)/.exec(output) ?? [];
-    const map = readMap(`dist/${path}.map`);
-    const source = map.sources.findIndex((name) => name.endsWith("indicators/averages/ema.ts"));
-    expect(map.sourcesContent[source]!.split("\n")[Number(line) - 1]).toContain("checkPeriod");
+describe("the size", () => {
+  it("is at most 0.9 MB to download, and 3.5 MB on the disk", () => {
+    const bytesOf = (file: string) => statSync(file).size;
+    const unpacked = FILES.reduce((sum, file) => sum + bytesOf(join(installed, file)), 0);
+    expect(bytesOf(tarball)).toBeLessThanOrEqual(900_000);
+    expect(unpacked).toBeLessThanOrEqual(3_500_000);
   });
 });
-
-function readMap(path: string): SourceMap {
-  return JSON.parse(readFileSync(join(installed, path), "utf8"));
-}
