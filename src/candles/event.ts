@@ -1,7 +1,7 @@
 import type { Candle, Series } from "../contract/model.js";
 
 /**
- * The status of a candle: `open` while its interval runs, `closed` when an answer shows it that the service made at least
+ * The status of a candle: `open` until it closes, `closed` when an answer shows it that the service made at least
  * `settle` after its end, and nothing before it is in doubt, `final` when no further event comes.
  */
 export type CandleStatus = "open" | "closed" | "final";

@@ -49,14 +49,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "takes copies of one answer for two where a candle is missing",
     file: "candles/read/evidence.ts",
-    find: "mayBeBehind && isNewestEnd(page, timestamp) ? behind : APART",
-    replace: "mayBeBehind && isNewestEnd(page, timestamp) ? behind : 0",
+    find: "mayLag ? lag : APART",
+    replace: "mayLag ? lag : 0",
     seeds: [19],
   },
   {
     name: "removes the newest candles after a second",
     file: "candles/read/evidence.ts",
-    find: "mayBeBehind && isNewestEnd(page, timestamp) ? behind : APART",
+    find: "mayLag ? lag : APART",
     replace: "APART",
     seeds: [1, 23],
   },

@@ -22,19 +22,19 @@ export interface CandleEntry {
 
 /** All that is known of a series while it is read, and all that decides about its candles. */
 export interface CandleBook {
-  /** The candles that may still change, ascending, and the final ones of longer candles that were not final before. */
+  /** Ascending: the candles that may still change, and the final ones of a longer interval that is not final. */
   readonly entries: readonly CandleEntry[];
-  /** The newest final candles, ascending. Every answer has to show them: one that lacks any is not whole. */
+  /** The newest final candles, ascending. Every whole answer shows them. */
   readonly anchors: readonly number[];
-  /** Those that the last answer has lacked, each with when the service made the first answer that lacks it. */
+  /** The anchors that the last answer lacks, each with when the service made the first answer that lacks it. */
   readonly lacking: ReadonlyMap<number, number>;
-  /** A silence that one answer has shown: when that was made, and where its first row lies. It shows none before `finalUntil`. */
+  /** The silence that an answer has begun with: it lasts from `finalUntil` to `until`. That answer was made at `at`. */
   readonly silence?: { readonly until: number; readonly at: number } | undefined;
-  /** The rows that cannot be read, by interval; `undefined`: one that has none. */
+  /** The rows that cannot be read, by interval; those without an interval under `undefined`. */
   readonly broken: ReadonlyMap<number | undefined, BrokenRow>;
   /** Every interval before it is final. */
   readonly finalUntil: number;
-  /** Every interval in `[coveredFrom, coveredUntil)` has been seen after it had ended and settled. */
+  /** An answer that was made once they had settled has told of all intervals in `[coveredFrom, coveredUntil)`. */
   readonly coveredFrom: number;
   readonly coveredUntil: number;
   /** The service's clock, as of the newest answer, and its epoch. */
@@ -42,7 +42,7 @@ export interface CandleBook {
   readonly epoch: number | undefined;
 }
 
-/** So many anchors are kept. One is too weak: a fault that takes rows out at random mostly leaves it in. */
+/** So many anchors are kept. Where rows get lost at random, one anchor is mostly there all the same; all of them rarely are. */
 export const ANCHORS = 4;
 
 export const NONE_BROKEN: ReadonlyMap<number | undefined, BrokenRow> = new Map();
@@ -68,36 +68,34 @@ export function isFinal({ type, status }: CandleChange): boolean {
   return type !== "removed" && status === "final";
 }
 
-/** Whether an answer, and one before it made apart, lack all anchors: either both were cut, or the anchors are gone. */
+/** Whether two answers lack all anchors, the last one made at `at`. Either both were cut, or the anchors are gone. */
 export function lacksAllTwice({ anchors, lacking }: CandleBook, at: number): boolean {
   const due = dueBy(anchors, at);
-  return due.length > 0 && due.every((anchor) => isApart(at, lacking.get(anchor) ?? at));
+  return due.length > 0 && due.every((anchor) => lacking.has(anchor) && isApart(at, lacking.get(anchor)!));
 }
 
-/** The book without its anchors, which are gone. What was told up to here stays as it is; what is covered begins anew. */
+/** The book without its anchors, which are gone. What is final stays final. What is covered begins anew behind it. */
 export function withoutAnchors(book: CandleBook): CandleBook {
   const { finalUntil, coveredUntil } = book;
   return { ...book, anchors: [], lacking: NONE_LACKING, coveredFrom: Math.min(finalUntil, coveredUntil) };
 }
 
-/** Whether the last answer has told of all that had settled by then, a silence that is not confirmed included. */
+/** Whether the last answer tells of all intervals that had settled by then. A silence counts before it is confirmed, too. */
 export function isCurrent(rules: CandleRules, { coveredUntil, observedAt, silence }: CandleBook): boolean {
   return Math.max(coveredUntil, silence?.until ?? coveredUntil) >= settledUntil(rules, observedAt);
 }
 
-/** The same book by another clock: what was over by one that ran ahead may be still to come. */
+/** The book by another clock. If the old one ran ahead, some intervals that it called final are not over. */
 export function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch }: Page): CandleBook {
   const { anchors, coveredFrom } = book;
-  const { frames = rules.intervals } = rules;
-  const seenUntil =
-    anchors.length === 0
-      ? Math.min(coveredFrom, windowStart(rules, at))
-      : rules.intervals.end(anchors.at(-1)!);
-  // A clock that ran ahead made intervals final too early: the last anchor is the last that is certain.
-  const hasRunAhead = book.finalUntil > rules.intervals.start(at);
-  const over = hasRunAhead ? seenUntil : Math.max(windowStart(rules, at), seenUntil);
-  const known = Math.min(settledUntil(rules, at), hasRunAhead ? seenUntil : Infinity);
-  const coveredUntil = Math.min(book.coveredUntil, Math.max(known, coveredFrom));
+  const { intervals, frames = intervals } = rules;
+  const window = windowStart(rules, at);
+  // By a clock that ran ahead intervals became final too early: only the last anchor is certain.
+  const certainUntil = anchors.length === 0 ? Math.min(coveredFrom, window) : intervals.end(anchors.at(-1)!);
+  const hasRunAhead = book.finalUntil > intervals.start(at);
+  const finalAtMost = hasRunAhead ? certainUntil : Math.max(window, certainUntil);
+  const coveredAtMost = Math.min(settledUntil(rules, at), hasRunAhead ? certainUntil : Infinity);
+  const coveredUntil = Math.min(book.coveredUntil, Math.max(coveredAtMost, coveredFrom));
   return {
     ...book,
     entries: book.entries.flatMap(({ candle, status, revision }) =>
@@ -105,7 +103,7 @@ export function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch
     ),
     lacking: NONE_LACKING,
     silence: undefined,
-    finalUntil: Math.min(book.finalUntil, frames.start(over)),
+    finalUntil: Math.min(book.finalUntil, frames.start(finalAtMost)),
     coveredFrom: Math.min(coveredFrom, coveredUntil),
     coveredUntil,
     observedAt: -Infinity,
@@ -113,12 +111,12 @@ export function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch
   };
 }
 
-/** Those anchors that an answer made then can show: by a clock that was set back some may lie ahead. */
+/** The anchors before `at`. If the clock was set back, the others lie in the future, and no answer shows them. */
 export function dueBy(anchors: readonly number[], at: number): readonly number[] {
   return anchors.length === 0 || anchors.at(-1)! < at ? anchors : anchors.filter((anchor) => anchor < at);
 }
 
-/** What a candle changes as it is shown now: a status that has come stays. */
+/** The change when an answer shows a candle, if there is any. A status never goes back. */
 export function changeOf(
   entry: CandleEntry | undefined,
   candle: Candle,

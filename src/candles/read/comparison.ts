@@ -2,32 +2,41 @@ import type { Candle } from "../../contract/model.js";
 import type { CandleStatus } from "../event.js";
 import type { CandleRules } from "../rules.js";
 import { type CandleBook, type CandleChange, type CandleEntry, changeOf, NONE_BROKEN } from "./book.js";
-import { APART, type BrokenRow, isApart, isDoubted, isGone, isNewestEnd, readAgain } from "./evidence.js";
+import {
+  APART,
+  type BrokenRow,
+  isApart,
+  isGone,
+  mayBeReadYet,
+  readAgain,
+  showsNothingAfter,
+} from "./evidence.js";
 import type { Page } from "./pages.js";
 
 const NOTHING: readonly CandleChange[] = [];
 
 /** How far an answer is believed. */
 interface Belief {
+  /** As `judge` says. */
   readonly isWhole: boolean;
-  /** Whether nothing speaks against it but anchors that it lacks. */
   readonly isSound: boolean;
+  /** Whether a candle that it lacks is absent, and not the broken row without an interval. */
   readonly isAbsenceKnown: boolean;
-  /** The intervals before it are over and settled; those before `finalEnd` cannot change any more, unless one is in doubt. */
+  /** The intervals before `settledEnd` close with it, and those before `finalEnd` become final, up to `hold`. */
   readonly settledEnd: number;
   readonly finalEnd: number;
 }
 
-/** An answer held against a book, interval by interval, ascending. */
+/** An answer compared with a book, interval by interval, ascending. */
 export class Comparison {
   readonly entries: CandleEntry[] = [];
   readonly dropped: (number | undefined)[] = [];
-  /** The first interval in doubt: nothing from there on closes. */
+  /** The first interval of which the answer does not tell enough: nothing from there on closes. */
   hold = Infinity;
-  /** Whether another answer may settle a doubt. */
+  /** Whether another answer may soon tell more of it. */
   hasDoubt = false;
   readonly #rules: CandleRules;
-  readonly #known: CandleBook;
+  readonly #before: CandleBook;
   readonly #page: Page;
   readonly #belief: Belief;
   /** An array takes room for seventeen with its first `push`, and most answers change one candle. */
@@ -36,19 +45,18 @@ export class Comparison {
 
   constructor(rules: CandleRules, book: CandleBook, page: Page, belief: Belief) {
     this.#rules = rules;
-    this.#known = book;
+    this.#before = book;
     this.#page = page;
     this.#belief = belief;
     const { candles, broken } = page;
     const { entries, finalUntil } = book;
     const troubled = troubledIntervals(book, page);
     const isBroken = (start: number) => broken.includes(start);
-    const isOver = (entry: CandleEntry | undefined) =>
-      entry !== undefined && entry.candle.timestamp < finalUntil;
     let [entryIndex, candleIndex, troubleIndex] = [0, 0, 0];
     while (candleIndex < candles.length && candles[candleIndex]!.timestamp < finalUntil) candleIndex += 1;
+    // A longer interval that is not final keeps its final candles.
     const keptFrom = rules.frames?.start(finalUntil) ?? finalUntil;
-    for (; isOver(entries[entryIndex]); entryIndex += 1)
+    for (; (entries[entryIndex]?.candle.timestamp ?? finalUntil) < finalUntil; entryIndex += 1)
       if (entries[entryIndex]!.candle.timestamp >= keptFrom) this.entries.push(entries[entryIndex]!);
     for (;;) {
       const candle = candles[candleIndex];
@@ -84,16 +92,16 @@ export class Comparison {
   keepBroken(start: number | undefined, row: BrokenRow): void {
     this.#broken ??= new Map();
     this.#broken.set(start, row);
-    const before = this.#known.broken.get(start);
-    if (!isDoubted(row) && (before === undefined || isDoubted(before))) this.dropped.push(start);
+    const before = this.#before.broken.get(start);
+    if (!mayBeReadYet(row) && (before === undefined || mayBeReadYet(before))) this.dropped.push(start);
   }
 
   #show(candle: Candle, entry: CandleEntry | undefined): void {
     const change = changeOf(entry, candle, this.#statusNow(candle.timestamp));
     if (change !== undefined) this.#tell(change);
     const { status, revision } = change ?? entry!;
-    const isKept = change === undefined && entry!.missedAt === undefined;
-    this.#keep(isKept ? entry! : { candle, status, revision });
+    const isSame = change === undefined && entry!.missedAt === undefined;
+    this.#keep(isSame ? entry! : { candle, status, revision });
   }
 
   #miss(entry: CandleEntry): void {
@@ -108,15 +116,18 @@ export class Comparison {
     } else {
       const missed = this.#missedSince(entry);
       this.#holdAt(timestamp);
-      // Within two seconds another answer can settle it; after that only waiting helps.
+      // For two seconds it is asked again soon. Whatever takes longer waits for the regular answers.
       this.hasDoubt ||= this.#page.at < missed.missedAt + 2 * APART;
       this.#keep(missed);
     }
   }
 
-  /** Whether a sound answer that lacks anchors counts as one that lacks this candle, too: it shows nothing newer. */
+  /**
+   * Whether a sound answer that lacks anchors counts as one that lacks this candle: a machine that lags shows neither the
+   * newest candles nor anything newer.
+   */
   #isMissed(timestamp: number): boolean {
-    return this.#belief.isSound && this.#isAsked(timestamp) && isNewestEnd(this.#page, timestamp);
+    return this.#belief.isSound && this.#isAsked(timestamp) && showsNothingAfter(this.#page, timestamp);
   }
 
   #missedSince(entry: CandleEntry) {
@@ -127,20 +138,23 @@ export class Comparison {
   #cannotRead(start: number, entry: CandleEntry | undefined, before: BrokenRow | undefined): void {
     const row = readAgain(before, this.#page.at);
     this.keepBroken(start, row);
-    if (isDoubted(row)) this.#doubt(start);
+    if (mayBeReadYet(row)) this.#doubt(start);
     if (entry !== undefined) this.#keepUnread(entry);
   }
 
-  /** A row that was there and could not be read may be there still. */
+  /** A broken row that one answer lacks is kept, and gone once another one lacks it. */
   #missBroken(start: number, row: BrokenRow): void {
-    const isLooked = this.#belief.isWhole && this.#isAsked(start);
+    const isSought = this.#belief.isWhole && this.#isAsked(start);
     const missedAt = row.missedAt ?? this.#page.at;
-    if (isLooked && isApart(this.#page.at, missedAt)) return;
-    this.keepBroken(start, isLooked ? { ...row, missedAt } : row);
+    if (isSought && isApart(this.#page.at, missedAt)) return;
+    this.keepBroken(start, isSought ? { ...row, missedAt } : row);
     this.#doubt(start);
   }
 
-  /** Keeps a candle as it was last read. What had closed becomes final so; of what had not, nobody knows how it ended. */
+  /**
+   * Keeps a candle as it was last read. One that had closed becomes final so. An open one leaves the book in silence once its
+   * interval is final: nobody knows how it ended.
+   */
   #keepUnread(entry: CandleEntry): void {
     const { candle, status, revision } = entry;
     if (this.#statusNow(candle.timestamp) !== "final") this.#keep({ candle, status, revision });
@@ -148,7 +162,7 @@ export class Comparison {
       this.#tell({ type: "updated", candle, previous: candle, status: "final", revision: revision + 1 });
   }
 
-  /** Whether an answer would show a candle: by a clock that was set back the interval may lie ahead. */
+  /** Whether the answer is about an interval that has begun. If the clock was set back, it may not have. */
   #isAsked(timestamp: number): boolean {
     const { from, to, at } = this.#page;
     return timestamp >= from && timestamp < to && timestamp <= at;

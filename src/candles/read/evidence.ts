@@ -1,11 +1,11 @@
 import type { CandleRules } from "../rules.js";
 import type { Page } from "./pages.js";
 
-/** Two answers are two only if the service made them so far apart, in ms: a cache gives the same one again. */
+/** Two answers count as two if the service made them so far apart, in ms: a cache repeats one answer. */
 export const APART = 1_000;
-/** A candle after which nothing is shown is gone after so long, in ms, or after an interval if that is longer: a replica may lag. */
-const NEWEST_END = 5_000;
-/** In so many answers a row is read before it is given up. */
+/** The newest candle may be missing because a machine lags. It is gone after so long, in ms, or after one interval if that is longer. */
+const LONGEST_LAG = 5_000;
+/** After so many answers that hold it a broken row is given up. */
 const BROKEN_READS = 3;
 
 export function isApart(at: number, before: number, by = APART): boolean {
@@ -13,37 +13,37 @@ export function isApart(at: number, before: number, by = APART): boolean {
 }
 
 /**
- * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. An answer up to now
- * that shows nothing newer is likelier to come from a machine that is behind.
+ * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. An answer about the present that
+ * shows nothing newer may come from a machine that lags: then that takes longer.
  */
 export function isGone({ intervals }: CandleRules, page: Page, timestamp: number, missedAt: number): boolean {
   const { at, to } = page;
-  const behind = Math.max(NEWEST_END, intervals.end(timestamp) - timestamp);
-  const mayBeBehind = to > at - behind;
-  return isApart(at, missedAt, mayBeBehind && isNewestEnd(page, timestamp) ? behind : APART);
+  const lag = Math.max(LONGEST_LAG, intervals.end(timestamp) - timestamp);
+  const mayLag = to > at - lag && showsNothingAfter(page, timestamp);
+  return isApart(at, missedAt, mayLag ? lag : APART);
 }
 
-/** Whether an answer shows nothing newer. */
-export function isNewestEnd({ candles, broken }: Page, timestamp: number): boolean {
+/** Whether an answer shows no row after an interval. */
+export function showsNothingAfter({ candles, broken }: Page, timestamp: number): boolean {
   return timestamp > Math.max(candles.at(-1)?.timestamp ?? 0, broken.at(-1) ?? 0);
 }
 
 /** A row that breaks the contract. */
 export interface BrokenRow {
-  /** How many answers in a row have held it, and when the last of them was made. */
+  /** How many answers have held it, copies left out, and when the last of them was made. */
   readonly reads: number;
   readonly at: number;
   /** When the first answer was made that lacks it. */
   readonly missedAt?: number | undefined;
 }
 
-/** A row that is broken in another answer as well. A copy of one answer is none. */
+/** A broken row after one more answer that holds it. A copy of an answer does not count. */
 export function readAgain(before: BrokenRow | undefined, at: number): BrokenRow {
   if (before === undefined) return { reads: 1, at };
   return isApart(at, before.at) ? { reads: before.reads + 1, at } : { reads: before.reads, at: before.at };
 }
 
-/** Whether a broken row may still turn out to be readable. */
-export function isDoubted(row: BrokenRow | undefined): boolean {
+/** Whether a row is broken, and may turn out to be readable. */
+export function mayBeReadYet(row: BrokenRow | undefined): boolean {
   return row !== undefined && row.reads < BROKEN_READS;
 }

@@ -1,12 +1,12 @@
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import { ANCHORS, byAnotherClock, type CandleBook, type CandleChange, dueBy, NONE_LACKING } from "./book.js";
 import { Comparison } from "./comparison.js";
-import { APART, type BrokenRow, isApart, isDoubted, isGone, readAgain } from "./evidence.js";
+import { APART, type BrokenRow, isApart, isGone, mayBeReadYet, readAgain } from "./evidence.js";
 import type { Page } from "./pages.js";
 
 /**
  * Why another answer may tell more:
- * - `time`: nobody knows when this one was made, or it begins behind what is known,
+ * - `time`: nobody knows when this one was made, or its range begins after `finalUntil`,
  * - `rows`: something may be missing from it,
  * - `silence`: it begins with a silence, which a second answer has to show as well.
  */
@@ -17,7 +17,7 @@ export interface Judgement {
   readonly book: CandleBook;
   /** Ascending by timestamp. */
   readonly changes: readonly CandleChange[];
-  /** Why another answer may tell more; absent where this one has told all there is. */
+  /** Why another answer may soon tell more; absent where the next regular one is soon enough. */
   readonly doubt: Doubt | undefined;
   /** The intervals whose broken rows are given up with this answer; `undefined` stands for a row without an interval. */
   readonly dropped: readonly (number | undefined)[];
@@ -26,21 +26,26 @@ export interface Judgement {
 /**
  * What an answer makes of a book.
  *
- * An answer is whole if it shows every anchor that is not gone, can be read, and is known to be made when it says. What it
- * shows exists. What a whole answer lacks is gone once another one, made a second before, has lacked it too; at the newest
- * end that takes longer. Until then the candle stays as it is, and nothing from there on closes, becomes final, or is newly
- * covered. A silence at the beginning counts once two answers have shown it.
+ * An answer is sound if its time is certain, its range follows on the book, its last page was read, and it has no broken row
+ * without an interval. A sound answer is whole if it shows every anchor that is not gone.
+ *
+ * What an answer shows exists. What two whole answers lack, made a second apart, is gone; the newest candle may lack for longer.
+ * Until then the candle stays as it is, and nothing from there on closes, becomes final or is newly covered. The same holds
+ * from a broken row on, while that may become readable.
+ *
+ * A silence at the beginning may be a cut: nothing becomes final in it or after it before a second answer has shown it. An
+ * answer that is silent throughout covers nothing before that, either.
  */
-export function judge(rules: CandleRules, known: CandleBook, page: Page): Judgement {
-  const isSameClock = known.epoch === undefined || known.epoch === page.epoch;
-  const book = isSameClock ? known : byAnotherClock(rules, known, page);
+export function judge(rules: CandleRules, before: CandleBook, page: Page): Judgement {
+  const isSameClock = before.epoch === undefined || before.epoch === page.epoch;
+  const book = isSameClock ? before : byAnotherClock(rules, before, page);
   const { at, to } = page;
   const lacking = anchorsLacking(book, page);
   const gone = anchorsGone(rules, book, page, lacking);
   const unplaced = page.hasUnplaced ? readAgain(book.broken.get(undefined), at) : undefined;
-  // Between the book and an answer that begins behind it nothing is known.
   const isJoined = page.from <= book.finalUntil;
-  const isSound = isJoined && !page.isInDoubt && page.isUnfinished !== true && !isDoubted(unplaced);
+  const isSound = isJoined && !page.isInDoubt && page.isUnfinished !== true && !mayBeReadYet(unplaced);
+  // What is gone is lacking.
   const isWhole = isSound && lacking.size === gone.size;
   const settledEnd = Math.min(settledUntil(rules, at), to);
   const windowFrom = Math.min(windowStart(rules, at), to);
@@ -53,7 +58,7 @@ export function judge(rules: CandleRules, known: CandleBook, page: Page): Judgem
   const comparison = new Comparison(rules, book, page, {
     isWhole,
     isSound,
-    // A row without a place may be that of any candle.
+    // A row without an interval may be that of any candle.
     isAbsenceKnown: unplaced === undefined,
     settledEnd,
     finalEnd: Math.min(windowFrom, reach),
@@ -72,15 +77,17 @@ export function judge(rules: CandleRules, known: CandleBook, page: Page): Judgem
     }
     if (silenceEnd === book.finalUntil || silenceEnd < finalUntil) silence = undefined;
     else {
+      // The first one waits for its second answer, unless a longer one has shown.
       const until = Math.min(settledEnd, silenceEnd);
       if (silence === undefined || isSecond || until > silence.until) silence = { until, at };
     }
   }
-  // If only one interval waits for a second answer, that of the next closing is soon enough.
-  const [seen, wanted] = isSilentThroughout
+  // What waits for a second answer: to be covered or, where a row follows on the silence, to be final only. Where that is one
+  // interval, the answer of the next closing is soon enough.
+  const [reached, due] = isSilentThroughout
     ? [Math.max(confirmedUntil, book.coveredUntil), settledEnd]
     : [confirmedUntil, windowFrom];
-  const isHeldBack = isWhole && !isConfirmed && rules.intervals.count(seen, wanted) > 1;
+  const isHeldBack = isWhole && !isConfirmed && rules.intervals.count(reached, due) > 1;
   const doubt =
     page.isInDoubt || !isJoined ? "time" : !isWhole || hasDoubt ? "rows" : isHeldBack ? "silence" : undefined;
   return {
@@ -102,12 +109,12 @@ export function judge(rules: CandleRules, known: CandleBook, page: Page): Judgem
   };
 }
 
-/** After how many ms to ask again where something is in doubt: at once, or when a cache has another answer. */
+/** After how many ms to ask again: at once about the time, else when another answer counts as another. */
 export function pauseFor(doubt: Doubt | undefined): number | undefined {
   return doubt && (doubt === "time" ? 0 : APART);
 }
 
-/** The anchors that an answer lacks, each with when the first answer was made that lacks it. */
+/** The anchors that an answer lacks, each with the time of the first answer that lacks it. */
 function anchorsLacking(
   { anchors, lacking: before }: CandleBook,
   { lacking, at }: Page,
@@ -117,7 +124,7 @@ function anchorsLacking(
   return new Map(own.map((anchor) => [anchor, Math.min(before.get(anchor) ?? at, at)]));
 }
 
-/** Those of them that are gone: answers made apart have lacked them, and this one shows another anchor. */
+/** Those that are gone: two answers have lacked them, and this one shows another anchor. */
 function anchorsGone(
   rules: CandleRules,
   { anchors }: CandleBook,
@@ -139,24 +146,25 @@ function anchorsAfter(
   const finals: number[] = [];
   for (const { timestamp } of candles) {
     if (timestamp >= finalUntil) break;
-    // A candle that turns up in what was final as a silence was never told: no answer is held to it.
-    const isPassed = timestamp >= coveredFrom && timestamp < before;
-    if (timestamp > (anchors.at(-1) ?? 0) && !isPassed) finals.push(timestamp);
+    // Its interval was final without it: it was never told, and no answer has to show it.
+    const wasSilent = timestamp >= coveredFrom && timestamp < before;
+    if (timestamp > (anchors.at(-1) ?? 0) && !wasSilent) finals.push(timestamp);
   }
   if (finals.length === 0 && gone.size === 0) return anchors;
   return [...anchors.filter((anchor) => !gone.has(anchor)), ...finals].slice(-ANCHORS);
 }
 
 /**
- * Where the silence ends that an answer begins with; `finalUntil` if it shows a row from before that, as it has none then. A
- * service that cuts an answer leaves out its oldest rows.
+ * Where the silence ends that an answer begins with: at its first row, or `finalUntil` where there is none. A service that cuts
+ * an answer leaves out its oldest rows. So one that shows a row from before `finalUntil` was not cut; and a series has nothing
+ * before `bornAt`.
  */
 function silenceEndOf({ finalUntil }: CandleBook, { candles, broken, bornAt, to }: Page): number {
   const first = Math.min(candles[0]?.timestamp ?? to, broken[0] ?? to);
   return first < finalUntil || first <= (bornAt ?? finalUntil) ? finalUntil : first;
 }
 
-/** Without the rows of intervals that are final: nothing is asked about these any more. */
+/** The broken rows of intervals that are not final: those that are final are not asked for again. */
 function notFinal(
   broken: ReadonlyMap<number | undefined, BrokenRow>,
   finalUntil: number,
@@ -166,8 +174,8 @@ function notFinal(
 }
 
 /**
- * What is covered after an answer by which every interval until `knownUntil` is known. A broken row ends it while it may be
- * read yet; once it is given up, or final, what is covered begins behind it, if there is anything.
+ * The covered range after an answer that tells of every interval until `knownUntil`. A broken row that may become readable ends
+ * the range. A row that is given up, with an interval covered after it, or whose interval is final, starts the range after it.
  */
 function covered(
   { intervals }: CandleRules,
@@ -181,8 +189,8 @@ function covered(
   let start = advances && from > before.coveredUntil ? from : before.coveredFrom;
   for (const [interval, row] of broken) {
     if (interval === undefined || interval < start || interval >= end) continue;
-    const isPassed = !isDoubted(row) && intervals.end(interval) < end;
-    if (interval < finalUntil || isPassed) start = Math.max(start, intervals.end(interval));
+    const isGivenUp = !mayBeReadYet(row) && intervals.end(interval) < end;
+    if (interval < finalUntil || isGivenUp) start = Math.max(start, intervals.end(interval));
     else end = Math.min(end, interval);
   }
   return { coveredFrom: Math.min(start, end), coveredUntil: end };
