@@ -58,7 +58,7 @@ export function tryToCompile(compilation: Compilation): string[] {
   const { programs, resolution, typescript = ROOT, names = PAGE } = compilation;
   const { module, endings } = RESOLUTIONS[resolution];
   const output = outputOf(compilation);
-  mkdirSync(output);
+  mkdirSync(output, { recursive: true });
   const files = programs.flatMap((name) => endings.map((ending) => [name, name + ending] as const));
   for (const [name, file] of files) {
     copyFileSync(join(ROOT, "test/package/programs", `${name}.ts`), join(output, file));

@@ -46,6 +46,7 @@ declare module "vitest" {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { SHIPPED: kept } = process.env;
   const home = kept || mkdtempSync(join(tmpdir(), "pairstream-package-"));
+  mkdirSync(home, { recursive: true });
   const remove = async () => {
     if (!kept) await rm(home, { recursive: true, force: true });
   };
