@@ -1,5 +1,7 @@
+import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { LongestFirst } from "./test/longest-first.js";
 
 const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
 
@@ -47,12 +49,16 @@ const EXAMPLES = "test/examples/bundles.setup.ts";
 /** In ms. Nothing waits for a fixed time; a busy machine may just be slow, by ten times and more. */
 const PATIENCE = 300_000;
 
-function stage(
-  name: string,
-  test: TestProjectInlineConfiguration["test"] & { readonly include: string[] },
-): TestProjectInlineConfiguration {
+/** Where many wait, for a server or a page, more workers than cores keep the cores busy. */
+const WAITING = { maxWorkers: Math.ceil(1.5 * availableParallelism()), sequence: { groupOrder: 1 } };
+
+/** Files that share their modules and globals. */
+const SHARING = { isolate: false, setupFiles: [PROPERTIES, "test/shared-globals.setup.ts"] };
+
+type Stage = NonNullable<TestProjectInlineConfiguration["test"]> & { readonly include: string[] };
+
+function stage(name: string, test: Stage): TestProjectInlineConfiguration {
   return {
-    // Nothing is inherited, so that options of the command line count, as `--maxWorkers` does.
     resolve,
     test: {
       name,
@@ -64,29 +70,37 @@ function stage(
   };
 }
 
+/** Vitest shuffles files only where nothing else orders them. */
+const isShuffled = process.argv.some((argument) => argument.startsWith("--sequence.shuffle"));
+
 export default defineConfig({
   resolve,
   test: {
     // Left alone, one core stays free; of two that is half of the time.
     maxWorkers: "100%",
+    ...(isShuffled ? {} : { sequence: { sequencer: LongestFirst } }),
     projects: [
       stage("unit", {
         include: ALL,
         exclude: [...ELSEWHERE, ...REPLACES_MODULES],
-        isolate: false,
-        setupFiles: [PROPERTIES, "test/shared-globals.setup.ts"],
         testTimeout: 30_000,
+        ...SHARING,
       }),
       stage("unit-isolated", { include: REPLACES_MODULES, testTimeout: 30_000 }),
-      stage("simulation", { include: ["test/simulation/**/*.test.ts"], exclude: [PROGRAMS, SERVERS, LONG] }),
-      stage("simulation-long", { include: [LONG] }),
-      stage("programs", { include: [PROGRAMS], globalSetup: EXAMPLES }),
+      stage("simulation", {
+        include: ["test/simulation/**/*.test.ts"],
+        exclude: [PROGRAMS, SERVERS, LONG],
+        ...SHARING,
+      }),
+      stage("simulation-long", { include: [LONG], ...WAITING }),
+      stage("programs", { include: [PROGRAMS], globalSetup: EXAMPLES, ...WAITING }),
       stage("browser", {
         include: ["test/browser/**/*.test.ts"],
         globalSetup: "test/browser/chromium.setup.ts",
+        ...WAITING,
       }),
-      stage("servers", { include: [SERVERS], globalSetup: EXAMPLES }),
-      stage("repository", { include: ["test/repository/**/*.test.ts"], exclude: [SERVERS] }),
+      stage("servers", { include: [SERVERS], globalSetup: EXAMPLES, ...WAITING }),
+      stage("repository", { include: ["test/repository/**/*.test.ts"], exclude: [SERVERS], ...WAITING }),
       // It resolves nothing: here `pairstream` is what was packed, or nothing at all.
       {
         test: {
@@ -95,6 +109,7 @@ export default defineConfig({
           globalSetup: "test/package/setup.ts",
           testTimeout: PATIENCE,
           hookTimeout: PATIENCE,
+          ...WAITING,
         },
       },
     ],

@@ -7,7 +7,7 @@ import {
   VirtualClock,
 } from "pairstream";
 import { createPairService } from "pairstream/service";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Page, Request } from "playwright-core";
 import type {} from "../../examples/live-chart/page/main.js";
 import type { PageFile } from "../../examples/live-chart/page-files.js";
 import { type ServedChart, serveChart } from "../../examples/live-chart/serve.js";
@@ -21,6 +21,14 @@ export const CREATED = Date.UTC(2026, 0, 5, 11, 50);
 /** Where the clock of the service stands at first: two seconds into a candle. */
 const START = Date.UTC(2026, 0, 5, 12, 0, 2);
 const DEADLINE = 50_000;
+/** That of a page that is opened without one. */
+const VIEWPORT = { width: 1_280, height: 720 };
+
+/**
+ * Pages that worlds have left, for those that follow: to lead one to another address takes a third of opening another.
+ * What a page has stored is kept by its address, which is another in each world.
+ */
+const idle = new WeakMap<Browser, Page[]>();
 
 /** A market, its service, a gateway and a page; time passes at the service only when told. */
 export class ChartWorld {
@@ -43,16 +51,17 @@ export class ChartWorld {
   /** How many requests for older candles have been answered. */
   #histories = 0;
   chart!: ServedChart;
+  readonly #onError = (error: Error) => void this.errors.push(error);
+  readonly #onRequest = (request: Request) => void this.addresses.push(request.url());
+  readonly #onAnswer = (request: Request) => {
+    if (new URL(request.url()).pathname === "/history") this.#histories += 1;
+  };
 
   private constructor(relay: Relay, page: Page, files: ReadonlyMap<string, PageFile>) {
     this.relay = relay;
     this.page = page;
     this.#files = files;
-    page.on("pageerror", (error) => this.errors.push(error));
-    page.on("request", (request) => this.addresses.push(request.url()));
-    page.on("requestfinished", (request) => {
-      if (new URL(request.url()).pathname === "/history") this.#histories += 1;
-    });
+    page.on("pageerror", this.#onError).on("request", this.#onRequest).on("requestfinished", this.#onAnswer);
     const { clock, market } = this;
     const { fetch } = createPairService({ source: market, clock: () => clock.now(), apiKeys: [KEY] });
     this.#service = async (url, init) => {
@@ -79,7 +88,7 @@ export class ChartWorld {
     files: ReadonlyMap<string, PageFile>,
     history?: number,
   ): Promise<ChartWorld> {
-    const page = await browser.newPage();
+    const page = (idle.get(browser) ?? []).pop() ?? (await browser.newPage());
     const world = new ChartWorld(await Relay.open(), page, files);
     await world.startGateway(history);
     await page.goto(world.relay.url);
@@ -182,7 +191,17 @@ export class ChartWorld {
   }
 
   async close(): Promise<void> {
-    await this.page.close();
+    const { page } = this;
+    await page.goto("about:blank");
+    page
+      .off("pageerror", this.#onError)
+      .off("request", this.#onRequest)
+      .off("requestfinished", this.#onAnswer);
+    await page.emulateMedia({ media: null, colorScheme: null, reducedMotion: null });
+    await page.setViewportSize(VIEWPORT);
+    await page.mouse.move(0, 0);
+    const browser = page.context().browser()!;
+    idle.set(browser, [...(idle.get(browser) ?? []), page]);
     await this.chart.close();
     await this.relay.close();
   }

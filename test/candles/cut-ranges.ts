@@ -104,8 +104,9 @@ function isUnseen({ kind, order, calls }: Omit<Trouble, "first">, isFirst: boole
   return isFirst || (order === "shuffled" && isLastPage);
 }
 
-/** A service that gives a row a page from some call on: each attempt takes hundreds of requests. */
-const takesLong = ({ kind, spell }: Case) => kind === "dripping" && spell === "for good";
+/** A service that from some call on gives a row a page, or pages without end: each attempt takes hundreds of requests. */
+const takesLong = ({ kind, spell }: Case) =>
+  (kind === "dripping" || kind === "loopingCursor") && spell === "for good";
 type Case = (typeof CASES)[number];
 
 export const QUICK_CASES = CASES.filter((one) => !takesLong(one));

@@ -1,6 +1,8 @@
-import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
-import { ROOT, run } from "./commands.js";
+import type ts from "typescript";
+import { ROOT } from "./commands.js";
 
 /** How TypeScript looks for the package, with the endings of the files that it then compiles. */
 const RESOLUTIONS = {
@@ -38,22 +40,25 @@ const PAGE: Names = { lib: ["dom", "dom.iterable"] };
 
 /**
  * Compiles programs as strictly as TypeScript can, the declarations of the package included; `node16` gives each
- * as an ES module, `.mjs`, and as CommonJS, `.cjs`. Rejects with what TypeScript finds wrong.
+ * as an ES module, `.mjs`, and as CommonJS, `.cjs`. Gives where that is; throws what TypeScript finds wrong.
  */
-export async function compile(compilation: Compilation): Promise<string> {
-  const { output, problems } = await tryToCompile(compilation);
+export function compile(compilation: Compilation): string {
+  const output = outputOf(compilation);
+  const mark = join(output, "compiled");
+  // A folder that another Node has used has it already.
+  if (existsSync(mark)) return output;
+  const problems = tryToCompile(compilation);
   if (problems.length > 0) throw new Error(`TypeScript finds wrong:\n${problems.join("\n")}`);
+  writeFileSync(mark, "");
   return output;
 }
 
-/** Compiles as `compile` does, and gives what TypeScript finds wrong, too: one entry a problem. */
-export async function tryToCompile(
-  compilation: Compilation,
-): Promise<{ readonly output: string; readonly problems: readonly string[] }> {
-  const { folder, programs, resolution, typescript = ROOT, names = PAGE } = compilation;
+/** Compiles as `compile` does, and gives what TypeScript finds wrong: one entry a problem. */
+export function tryToCompile(compilation: Compilation): string[] {
+  const { programs, resolution, typescript = ROOT, names = PAGE } = compilation;
   const { module, endings } = RESOLUTIONS[resolution];
-  const output = join(folder, `${resolution}-${typescript === ROOT ? "new" : "old"}`);
-  mkdirSync(output);
+  const output = outputOf(compilation);
+  mkdirSync(output, { recursive: true });
   const files = programs.flatMap((name) => endings.map((ending) => [name, name + ending] as const));
   for (const [name, file] of files) {
     copyFileSync(join(ROOT, "test/package/programs", `${name}.ts`), join(output, file));
@@ -71,10 +76,46 @@ export async function tryToCompile(
   };
   const config = { compilerOptions, files: files.map(([, file]) => file) };
   writeFileSync(join(output, "tsconfig.json"), JSON.stringify(config));
-  const compiler = join(typescript, "node_modules/typescript/lib/tsc.js");
-  const ended = await run(process.execPath, [compiler, "--pretty", "false"], output);
-  // What explains a problem follows it, further to the right.
-  const told = ended.output.split(/\n(?=\S)/).filter((problem) => problem.trim() !== "");
-  if (ended.status !== 0 && told.length === 0) throw new Error(`TypeScript ended with ${ended.status}`);
-  return { output, problems: told.filter((problem) => !NOT_OURS.test(problem)) };
+  const problems = problemsOf(join(typescript, "node_modules/typescript/lib/typescript.js"), output);
+  return problems.filter((problem) => !NOT_OURS.test(problem));
+}
+
+function outputOf({ folder, resolution, typescript = ROOT }: Compilation): string {
+  return join(folder, `${resolution}-${typescript === ROOT ? "new" : "old"}`);
+}
+
+const load = createRequire(import.meta.url);
+/** What compilers have parsed of packages and of their own libraries: most of what a small program takes. */
+const parsed = new Map<string, ts.SourceFile>();
+
+/** Compiles a folder as `tsc` does, in this process, where the next one finds the compiler warm. */
+function problemsOf(compiler: string, folder: string): string[] {
+  const typescript: typeof ts = load(compiler);
+  const configuration = typescript.getParsedCommandLineOfConfigFile(
+    join(folder, "tsconfig.json"),
+    {},
+    {
+      ...typescript.sys,
+      getCurrentDirectory: () => folder,
+      onUnRecoverableConfigFileDiagnostic: ({ messageText }) => {
+        throw new Error(typescript.flattenDiagnosticMessageText(messageText, "\n"));
+      },
+    },
+  )!;
+  const { options, fileNames, errors } = configuration;
+  const host = typescript.createCompilerHost(options);
+  host.getCurrentDirectory = () => folder;
+  const parse = host.getSourceFile;
+  host.getSourceFile = (file, ...more) => {
+    // By the kind of modules the same file is parsed otherwise.
+    const name = `${compiler} ${options.module} ${file}`;
+    const source = parsed.get(name) ?? parse.call(host, file, ...more);
+    if (source !== undefined && file.includes("/node_modules/")) parsed.set(name, source);
+    return source;
+  };
+  const program = typescript.createProgram(fileNames, options, host);
+  const found = [...errors, ...typescript.getPreEmitDiagnostics(program), ...program.emit().diagnostics];
+  return typescript
+    .sortAndDeduplicateDiagnostics(found)
+    .map((problem) => typescript.formatDiagnostic(problem, host).trimEnd());
 }

@@ -14,22 +14,28 @@ const FORMATS = ["mjs", "cjs"] as const;
 
 /** What a program says, once as an ES module and once as CommonJS. */
 async function said(folder: string, program: string, args: readonly string[] = []): Promise<unknown[]> {
-  const results: unknown[] = [];
-  for (const format of FORMATS) {
+  const results = FORMATS.map(async (format) => {
     const file = join(folder, `${program}.${format}`);
     const { status, stdout, output } = await run(process.execPath, [file, ...args], folder);
     expect({ status, output }, file).toEqual({ status: 0, output: stdout });
-    results.push(JSON.parse(stdout));
-  }
-  return results;
+    return JSON.parse(stdout) as unknown;
+  });
+  return Promise.all(results);
 }
 
 describe("a door, as an ES module and as CommonJS, with no optional peers but its own", () => {
+  /** What needs none. */
+  let bare: string;
+
+  beforeAll(() => {
+    const programs = ["root", "tradingview", "sweep", "swept"];
+    bare = compile({ folder: folders.root, programs, resolution: "node16" });
+  });
+
   it("pairstream streams from a service", async () => {
-    const folder = await compile({ folder: folders.root, programs: ["root"], resolution: "node16" });
     const { url, close } = await openService(shipped);
     onTestFinished(close);
-    for (const result of await said(folder, "root", [url, PAIR])) {
+    for (const result of await said(bare, "root", [url, PAIR])) {
       const { candles, fast } = result as { candles: Record<string, number>[]; fast: (number | null)[] };
       const first = candles[0]!.timestamp!;
       expect(candles.map(({ timestamp }) => timestamp! - first)).toEqual([0, 1_000, 2_000, 3_000, 4_000]);
@@ -41,39 +47,35 @@ describe("a door, as an ES module and as CommonJS, with no optional peers but it
   });
 
   it("pairstream/service serves", async () => {
-    const folder = await compile({ folder: folders.service, programs: ["service"], resolution: "node16" });
+    const folder = compile({ folder: folders.service, programs: ["service"], resolution: "node16" });
     const [module, common] = await said(folder, "service");
     expect(module).toMatchObject({ status: 200, faulty: 429 });
     expect(common).toEqual(module);
   });
 
   it("pairstream/sse relays", async () => {
-    const folder = await compile({ folder: folders.sse, programs: ["sse"], resolution: "node16" });
+    const folder = compile({ folder: folders.sse, programs: ["sse"], resolution: "node16" });
     const closings = [1, 2, 3];
     expect(await said(folder, "sse")).toEqual([closings, closings]);
   });
 
   it("pairstream/react has its hooks", async () => {
-    const folder = await compile({ folder: folders.react, programs: ["react"], resolution: "node16" });
+    const folder = compile({ folder: folders.react, programs: ["react"], resolution: "node16" });
     const hooks = { useCandles: "function", useSniperReport: "function", useSnipers: "function" };
     expect(await said(folder, "react")).toEqual([hooks, hooks]);
   });
 
   it("pairstream/tradingview has a datafeed, with no package but rxjs", async () => {
-    const programs = ["tradingview"];
-    const folder = await compile({ folder: folders.tradingview, programs, resolution: "node16" });
-    expect(await said(folder, "tradingview")).toEqual([
+    expect(await said(bare, "tradingview")).toEqual([
       ["1S", "6M"],
       ["1S", "6M"],
     ]);
   });
 
   it("pairstream/backtest sweeps in workers, over a module of either kind", async () => {
-    const programs = ["sweep", "swept"];
-    const folder = await compile({ folder: folders.backtest, programs, resolution: "node16" });
     const [first, ...others] = [
-      ...(await said(folder, "sweep", ["swept.mjs"])),
-      ...(await said(folder, "sweep", ["swept.cjs"])),
+      ...(await said(bare, "sweep", ["swept.mjs"])),
+      ...(await said(bare, "sweep", ["swept.cjs"])),
     ];
     expect(first).toEqual([
       { parameters: { fast: 3, slow: 9 }, orders: expect.any(Number), end: expect.any(Number) },
@@ -84,7 +86,7 @@ describe("a door, as an ES module and as CommonJS, with no optional peers but it
   });
 
   it("pairstream/otel meters a client, with no package but the API", async () => {
-    const folder = await compile({ folder: folders.otel, programs: ["otel"], resolution: "node16" });
+    const folder = compile({ folder: folders.otel, programs: ["otel"], resolution: "node16" });
     expect(await said(folder, "otel")).toEqual([
       [false, true],
       [false, true],
@@ -92,7 +94,7 @@ describe("a door, as an ES module and as CommonJS, with no optional peers but it
   });
 
   it("pairstream/nats publishes and reads, where there is a server", async () => {
-    const folder = await compile({
+    const folder = compile({
       folder: folders.nats,
       programs: ["nats"],
       resolution: "node16",
@@ -109,9 +111,9 @@ describe("a door, as an ES module and as CommonJS, with no optional peers but it
 describe("the doors together", () => {
   let folder: string;
 
-  beforeAll(async () => {
+  beforeAll(() => {
     const programs = ["errors", "missing-peers", "import-only", "await-using", "store-copies"];
-    folder = await compile({ folder: folders.all, programs, resolution: "node16", names: NODE });
+    folder = compile({ folder: folders.all, programs, resolution: "node16", names: NODE });
   });
 
   it("close what await using leaves", async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,8 +19,6 @@ const FOLDERS = {
   sse: SSE,
   nats: [...NATS, "@types/node"],
   react: REACT,
-  tradingview: [],
-  backtest: [],
   otel: OTEL,
   all: [...SERVICE, ...SSE, ...STORE, ...REACT, ...OTEL, ...NATS, "@types/node", "typescript"],
 } satisfies Record<string, readonly string[]>;
@@ -43,11 +41,15 @@ declare module "vitest" {
 
 /**
  * Builds, packs and installs once for all of these tests; what it leaves is deleted after them. `TARBALL` names what is
- * packed already.
+ * packed already; `SHIPPED` names a folder that keeps what is installed and compiled, for the same tests on another Node.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const home = mkdtempSync(join(tmpdir(), "pairstream-package-"));
-  const remove = () => rm(home, { recursive: true, force: true });
+  const { SHIPPED: kept } = process.env;
+  const home = kept || mkdtempSync(join(tmpdir(), "pairstream-package-"));
+  mkdirSync(home, { recursive: true });
+  const remove = async () => {
+    if (!kept) await rm(home, { recursive: true, force: true });
+  };
   try {
     project.provide("shipped", await ship(home));
   } catch (error) {
@@ -61,7 +63,7 @@ async function ship(home: string): Promise<Shipped> {
   const tarball = process.env.TARBALL || (await pack(home));
   const installed = Object.entries(FOLDERS).map(async ([name, packages]) => {
     const folder = join(home, name);
-    await install(folder, tarball, packages);
+    if (!existsSync(join(folder, "node_modules"))) await install(folder, tarball, packages);
     return [name, folder];
   });
   return { tarball, folders: Object.fromEntries(await Promise.all(installed)) };
@@ -84,7 +86,7 @@ async function install(folder: string, tarball: string, packages: readonly strin
   for (const name of ["rxjs", ...packages]) dependencies[name] = locked[name]!;
   if ("typescript" in dependencies) dependencies.typescript = OLDER_TYPESCRIPT;
   for (const name of Object.keys(dependencies)) delete locked[name];
-  mkdirSync(folder);
+  mkdirSync(folder, { recursive: true });
   // What the packages depend on comes in the versions of the lock, too.
   writeFileSync(
     join(folder, "package.json"),

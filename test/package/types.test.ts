@@ -14,15 +14,15 @@ describe("the declarations", () => {
     ["the project's TypeScript", "bundler", "a page and Node", ROOT, { lib: ["dom"], types: ["node"] }],
     ["an older TypeScript", "node16", "a page and Node", folders.all, { lib: ["dom"], types: ["node"] }],
     ["an older TypeScript", "bundler", "Node", folders.all, { types: ["node"] }],
-  ] as const)("compile with %s, %s resolution and the names of %s, themselves included", async (...given) => {
+  ] as const)("compile with %s, %s resolution and the names of %s, themselves included", (...given) => {
     const [, resolution, , typescript, names] = given;
     const folder = mkdtempSync(join(folders.all, "types-"));
-    await compile({ folder, programs, resolution, typescript, names });
+    compile({ folder, programs, resolution, typescript, names });
   });
 
-  it("compile with the names of a worker, and without exactOptionalPropertyTypes", async () => {
+  it("compile with the names of a worker, and without exactOptionalPropertyTypes", () => {
     const folder = mkdtempSync(join(folders.all, "types-"));
-    await compile({
+    compile({
       folder,
       programs: ["root", "service", "sse", "no-names"],
       resolution: "bundler",
@@ -31,9 +31,9 @@ describe("the declarations", () => {
     });
   });
 
-  it("name of a platform what each one has that has a timer, as RxJS needs it", async () => {
+  it("name of a platform what each one has that has a timer, as RxJS needs it", () => {
     const folder = mkdtempSync(join(folders.all, "types-"));
-    const { problems } = await tryToCompile({
+    const problems = tryToCompile({
       folder,
       programs: ["no-names"],
       resolution: "bundler",

@@ -3,6 +3,7 @@ import { build } from "esbuild";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createVitest } from "vitest/node";
 import { filesBelow, read, root } from "../documents/blocks.js";
+import { LONGEST } from "../longest-first.js";
 
 /** What `npm test` runs. */
 const QUICK = ["unit", "unit-isolated", "simulation"];
@@ -31,6 +32,11 @@ describe("the stages", () => {
     expect(files.length).toBeGreaterThan(200);
     expect([...stagesOf.keys()].sort()).toEqual(files.sort());
     expect([...stagesOf].filter(([, stages]) => stages.length > 1)).toEqual([]);
+  });
+
+  it("begin with files that exist, each once", () => {
+    expect(LONGEST.filter((path) => !stagesOf.has(path))).toEqual([]);
+    expect(new Set(LONGEST).size).toBe(LONGEST.length);
   });
 
   it("isolate the units that replace modules, and no others", () => {

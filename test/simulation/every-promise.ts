@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Compared } from "./check.js";
 import { mendedOf, unknownOf } from "./known.js";
-import { runSeed } from "./run-seed.js";
+import { NOTHING, runSeed, sum } from "./run-seed.js";
 import { describeFailure, shrink } from "./shrink.js";
 
 /** Short runs; `npm run simulate` plays longer ones, and more of them. */
@@ -9,10 +10,11 @@ const SEEDS = 20;
 /** simulation.test.ts and simulation.long.test.ts play the seeds up to this one. */
 export const SUITE = 240;
 
-async function failuresOf(from: number): Promise<string[]> {
+async function failuresOf(from: number, counted: (counts: typeof NOTHING) => void): Promise<string[]> {
   const failures: string[] = [];
   for (let seed = from; seed < from + SEEDS; seed += 1) {
-    const { breaches } = await runSeed(seed, HOURS);
+    const { breaches, counts } = await runSeed(seed, HOURS);
+    counted(counts);
     const run = { seed, hours: HOURS, breaches };
     const [first] = unknownOf(run);
     if (first !== undefined)
@@ -25,11 +27,23 @@ async function failuresOf(from: number): Promise<string[]> {
 /** Plays so many batches of seeds, from a seed on; what is known to be wrong has to show. */
 export function describeEveryPromise(first: number, batches: number): void {
   describe("every promise holds under every fault", () => {
+    let total = NOTHING;
+    const count = (counts: typeof NOTHING) => {
+      total = sum(total, counts);
+    };
+
     it.each(Array.from({ length: batches }, (_, batch) => first + batch * SEEDS))(
       `from seed %i on, ${SEEDS} of them`,
       async (from) => {
-        expect(await failuresOf(from)).toEqual([]);
+        expect(await failuresOf(from, count)).toEqual([]);
       },
     );
+
+    it("and nine of ten who are shown candles are compared with the truth, at 1s, too", () => {
+      const shareOf = (all: readonly Compared[]) =>
+        all.reduce((sum, { compared }) => sum + compared, 0) / all.reduce((sum, { stays }) => sum + stays, 0);
+      expect(shareOf(Object.values(total.compared))).toBeGreaterThan(0.9);
+      expect(shareOf([total.compared["1s"]!])).toBeGreaterThan(0.9);
+    });
   });
 }

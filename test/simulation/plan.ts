@@ -168,10 +168,11 @@ interface Frame {
 }
 
 /** Fast polls last shorter, for a run is to cost about the same whatever is drawn; trouble and health both see them. */
-function drawSpan(period: number, { length, healthyFrom }: Frame): Stay {
+function drawSpan(period: number, { length, healthyFrom, world }: Frame): Stay {
   const polls = 110 + (length / HOUR) * 30;
   const span = period * polls;
-  if (span >= length) return { from: 0, until: length };
+  // A quota makes polls as rare as slow ones.
+  if (span >= length || world.client.quota !== undefined) return { from: 0, until: length };
   return {
     from: Math.max(0, Math.round(healthyFrom - Math.max(60_000, span * 0.4))),
     until: Math.min(length, Math.round(healthyFrom + Math.max(150_000, span * 0.6))),
@@ -188,7 +189,7 @@ function drawFeeds(draw: Draw, frame: Frame): FeedPlan[] {
     const network = world.network;
     const every = draw.weighed({ standard: 4, close: 3, free: 3 });
     const interval = LENGTH[timeframe];
-    const free = draw.scaled(Math.max(250, interval / 40), Math.min(interval, 300_000));
+    const free = draw.scaled(Math.max(250, Math.min(interval / 40, 60_000)), Math.min(interval, 300_000));
     const chosen = every === "standard" ? Math.min(interval, 60_000) : every === "close" ? "close" : free;
     const period = chosen === "close" ? interval : Math.min(interval, chosen);
     const name = `${pairAddress} ${timeframe} ${currency}`;
@@ -238,8 +239,14 @@ function drawPoll(draw: Draw, { series, every, settle, revisionWindow, weekStart
 /** Of so many intervals a history is filled from 1970 on. */
 const MOST_FILLED = 20_000;
 
+/** Nobody who is shown candles leaves sooner, so that what they are shown can be told from the truth, ms. */
+const LEAST_STAY = 30_000;
+/** The same where what a history asks for again comes from a cache. */
+const LEAST_STAY_BEHIND_CACHE = 100_000;
+
 function drawStays(draw: Draw, feed: FeedPlan, world: WorldPlan): WatcherPlan[] {
   const { series, from, until } = feed;
+  const least = world.cache === undefined ? LEAST_STAY : LEAST_STAY_BEHIND_CACHE;
   const polls = draw.fork("polls");
   const interval = LENGTH[series.timeframe];
   // Some say 1970 for everything; what else is drawn does not change by it.
@@ -266,10 +273,11 @@ function drawStays(draw: Draw, feed: FeedPlan, world: WorldPlan): WatcherPlan[] 
     else stays.push({ ...status, from: draw.chance(0.7) ? from : Math.round(draw.between(from, until)) });
   }
   for (let more = draw.whole(0, 2); more > 0; more -= 1) {
-    const joins = Math.round(draw.between(from, until));
+    const joins = Math.min(Math.round(draw.between(from, until)), Math.max(from, until - least));
     const leaves = draw.chance(0.5) ? until : Math.round(draw.between(joins, until));
     const options = { ...drawPoll(polls, feed), ...drawView() };
-    stays.push({ kind: "candles", feed, options, from: joins, until: leaves });
+    const lastsUntil = Math.min(until, Math.max(leaves, joins + least));
+    stays.push({ kind: "candles", feed, options, from: joins, until: lastsUntil });
   }
   // At times everybody leaves in between, and the poll begins anew.
   if (draw.chance(0.15)) {

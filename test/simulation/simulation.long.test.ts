@@ -1,4 +1,4 @@
 import { describeEveryPromise } from "./every-promise.js";
 
 // Those before them are played by simulation.test.ts.
-describeEveryPromise(61, 9);
+describeEveryPromise(41, 10);

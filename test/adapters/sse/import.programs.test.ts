@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path/posix";
+import { build } from "esbuild";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { root } from "../../documents/blocks.js";
 import { programs } from "../../documents/recipes.js";
@@ -57,7 +58,7 @@ const IMPORTER = `
   const [path, url, key] = process.argv.slice(2);
   delete process.env.PAIRSTREAM_API_KEY;
   Object.assign(process.env, { PAIRSTREAM_BASE_URL: url, ...(key && { PAIRSTREAM_API_KEY: key }) });
-  // Timers and connections. Pipes and files are those of what compiles the route.
+  // Timers and connections.
   const resources = () =>
     process.getActiveResourcesInfo().filter((kind) => /Timeout|Immediate|TCP|TLS|GetAddrInfo/.test(kind));
   const before = resources().length;
@@ -79,11 +80,20 @@ async function importing(name: keyof typeof ROUTES, ...key: string[]) {
 }
 
 async function importingText(text: string, ...key: string[]) {
-  const [route, importer] = [join(folder, "route.ts"), join(folder, "importer.mts")];
-  writeFileSync(route, text);
+  const [route, importer] = [join(folder, "route.mjs"), join(folder, "importer.mjs")];
+  // Its packages stay outside: ours is found in the sources.
+  await build({
+    stdin: { contents: text, loader: "ts", resolveDir: root },
+    outfile: route,
+    bundle: true,
+    external: ["rxjs", "zod", "cross-fetch", "hono", "@hono/*", "eventsource-parser"],
+    platform: "node",
+    format: "esm",
+    target: "node20",
+  });
   writeFileSync(importer, IMPORTER);
   const { port } = service.address() as AddressInfo;
-  const args = ["--import", "tsx", importer, route, `http://127.0.0.1:${port}`, ...key];
+  const args = [importer, route, `http://127.0.0.1:${port}`, ...key];
   const { status, stdout, output } = await run(process.execPath, args, root);
   if (status !== 0) throw new Error(`ended with ${status}: ${output}`);
   return JSON.parse(stdout);

@@ -239,6 +239,12 @@ describe("evidence", () => {
     expect(proofsAmong([lookAt(1, { faults: ["empty"] }), second])).toEqual([]);
   });
 
+  it("is one good answer after another that says nothing, as its range began before the pair", () => {
+    const [silent, good] = [lookAt(1), lookAt(1.2, { order: 2 })];
+    const proofs = proofsAmong([silent, good], (look) => isClean(look) && look !== silent);
+    expect(proofs).toEqual([{ look: good, before: undefined }]);
+  });
+
   it("is no answer from before another one", () => {
     expect(proofsAmong([lookAt(3), lookAt(2)])).toHaveLength(1);
   });

@@ -25,8 +25,13 @@ export interface Proof {
   readonly before: Look | undefined;
 }
 
-/** Of the looks of a poll, in order, those that are clean and come after clean ones; `isGood`: whether one is clean. */
+/**
+ * Of the looks of a poll, in order, those that are clean and come after clean ones; `isGood`: whether one is clean. One that is
+ * clean and says nothing, as its range began too early for the service, is passed over.
+ */
 export function proofsAmong(polls: readonly Look[], isGood: (look: Look) => boolean = isClean): Proof[] {
+  const isPassed = (before: Look, look: Look) =>
+    isGood(before) ? look.answeredAt - before.answeredAt < APART : isClean(before);
   const proofs: Proof[] = [];
   let newest = Number.NEGATIVE_INFINITY;
   for (const [at, look] of polls.entries()) {
@@ -34,8 +39,7 @@ export function proofsAmong(polls: readonly Look[], isGood: (look: Look) => bool
     newest = Math.max(newest, look.answeredAt);
     if (!isNewest || !isGood(look)) continue;
     let before = at - 1;
-    while (before >= 0 && isGood(polls[before]!) && look.answeredAt - polls[before]!.answeredAt < APART)
-      before -= 1;
+    while (before >= 0 && isPassed(polls[before]!, look)) before -= 1;
     if (before >= 0 && !isGood(polls[before]!)) continue;
     proofs.push({ look, before: polls[before] });
   }

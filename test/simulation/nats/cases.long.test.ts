@@ -1,9 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { calm, inStep, onTime } from "./calm.js";
 import { checkNats } from "./check.js";
+import { expectLeasesKept } from "./expect-leases-kept.js";
 import { drawNatsPlan, type NatsPlan } from "./plan.js";
 import { playNats } from "./run.js";
 import { runNatsSeed } from "./run-seed.js";
+
+it("many collectors that renew their leases at the same moments all keep them", async () => {
+  await expectLeasesKept(30);
+});
+
+it("collectors keep every promise under a seed more", async () => {
+  expect((await runNatsSeed(38)).breaches).toEqual([]);
+});
 
 it("a collector whose lease is too short for so many collectors says so once it has run out", async () => {
   const plan = inStep(30);

@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { timeClosings } from "../../../bench/store/closings.js";
 import { startCosts } from "../../../bench/store/requests.js";
 import { read } from "../../documents/blocks.js";
 
@@ -21,8 +20,4 @@ it("each start costs what docs/budget.md says: what is missing, and one request 
     costs.map(({ requests, units, missing, without }) => [requests, units, missing, without]),
   );
   for (const { requests, missing, series } of costs) expect(requests).toBeLessThanOrEqual(missing + series);
-});
-
-it("the closings of a minute are written in one transaction, and give the same events as without a store", async () => {
-  expect(await timeClosings(100, 2)).toMatchObject({ rounds: 2, transactions: 1 });
 });
