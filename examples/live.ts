@@ -13,6 +13,10 @@ import { shortened } from "./live/text.js";
 import { onSignal, runProgram } from "./terminal/program.js";
 import { storeTrouble, withStore } from "./terminal/store-file.js";
 
+/** Told once, for who has not read docs/candles.md. */
+const LEGEND =
+  "A candle is open while its interval runs, closed once that is over, and final when nothing changes it any more";
+
 const stopped = new ReplaySubject<void>(1);
 onSignal(() => stopped.next());
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => stopped.next());
@@ -61,10 +65,11 @@ function introduce(
 ): void {
   const output = json ? process.stderr : process.stdout;
   const text = [
+    ...(page === undefined ? [] : [`Chart at ${page}`]),
     `Following ${shortened(pair)} on ${network}: ${timeframe} candles in ${currency}${network === "mainnet" ? ", and snipers" : ""}`,
     `Served at ${baseUrl} by ${title}`,
-    ...(page === undefined ? [] : [`Chart at ${page}`]),
     "Ctrl-C stops",
+    ...(json ? [] : [LEGEND]),
   ];
   for (const line of text) output.write(`${chalk.dim(line)}\n`);
 }

@@ -180,18 +180,19 @@ describe("options", () => {
     expect(await refusalOf(take)).toBeInstanceOf(InvalidInputError);
   });
 
-  it("of snipers may name their network, wherever they are taken", () => {
-    const watch = { network: "mainnet", pairAddress: "pair", every: 60_000 };
-    expect(() => watchSnipers(client, watch)).not.toThrow();
-    expect(() => watchFeedStatus(client, watch)).not.toThrow();
-    expect(estimateCost([watch])).toEqual(estimateCost([{ pairAddress: "pair", every: 60_000 }]));
-    expect(estimateCost([watch]).units).toBe(1_440 * 50);
-    for (const take of [
-      () => watchFeedStatus(client, { ...watch, network: "devnet" }),
-      () => estimateCost([{ ...watch, network: "devnet" }]),
-    ]) {
-      expect(take).toThrow('network is "devnet"; allowed: mainnet, the only network with sniper reports');
+  it("of snipers name no network, wherever they are taken, as their type has none", () => {
+    for (const network of ["mainnet", "devnet"]) {
+      const watch = { network, pairAddress: "pair", every: 60_000 };
+      for (const take of [
+        () => watchSnipers(client, watch),
+        () => watchSniperReport(client, watch),
+        () => watchFeedStatus(client, watch),
+        () => estimateCost([watch]),
+      ]) {
+        expect(take).toThrow(`network is "${network}"; allowed: none: sniper reports exist on mainnet only`);
+      }
     }
+    expect(estimateCost([{ pairAddress: "pair", every: 60_000 }]).units).toBe(1_440 * 50);
     for (const alone of [{ since: 0 }, { settle: 5 }, { currency: "usd" }]) {
       expect(() => watchFeedStatus(client, { pairAddress: "pair", ...alone } as never)).toThrow(
         "network is undefined",

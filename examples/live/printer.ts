@@ -81,7 +81,7 @@ function timeColumn(now: () => number | undefined): () => string {
   let last = Number.NEGATIVE_INFINITY;
   return () => {
     const instant = now();
-    if (instant === undefined) return chalk.dim("--:--:--");
+    if (instant === undefined) return " ".repeat(timeOfDay(0).length);
     if (instant > last || instant < last - LEARNING) last = instant;
     return chalk.dim(timeOfDay(last));
   };

@@ -94,15 +94,12 @@ export function checkSniperQuery(query: SniperQuery, names?: readonly string[]):
   if (typeof query !== "object" || query === null) {
     throw new InvalidInputError("query", "an object with pairAddress", `is ${show(query)}`);
   }
-  if (names !== undefined) checkNames(query, names);
   const { network } = query as { network?: unknown };
-  if (network !== undefined && network !== "mainnet") {
-    throw new InvalidInputError(
-      "network",
-      "mainnet, the only network with sniper reports",
-      `is ${show(network)}`,
-    );
+  if (network !== undefined) {
+    const allowed = "none: sniper reports exist on mainnet only";
+    throw new InvalidInputError("network", allowed, `is ${show(network)}`);
   }
+  if (names !== undefined) checkNames(query, names);
   const pairAddress = checkPairAddress(query.pairAddress);
   if (query.blocksAfterCreation === undefined) return { pairAddress };
   const range = { min: 0, max: 1_000, integer: true };

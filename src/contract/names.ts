@@ -12,9 +12,8 @@ export function namesOf<T extends object>(names: Names<T>): readonly (keyof T & 
 const SERIES = { network: true, pairAddress: true, timeframe: true, currency: true } as const;
 /** The names of the fields of a series. */
 export const SERIES_NAMES = /* @__PURE__ */ namesOf<Series>(SERIES);
-/** The names of the fields of a sniper query. `network` is allowed, though only mainnet has sniper reports. */
-export const SNIPER_NAMES = /* @__PURE__ */ namesOf<SniperQuery & { network: string }>({
-  network: true,
+/** The names of the fields of a sniper query. */
+export const SNIPER_NAMES = /* @__PURE__ */ namesOf<SniperQuery>({
   pairAddress: true,
   blocksAfterCreation: true,
 });

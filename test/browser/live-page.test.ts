@@ -85,6 +85,8 @@ describe.skipIf(executablePath === undefined && !isRequired)("how the live page 
     });
     expect(await text("#price-shown")).toBe(`$${priceText(2 * first)}`);
     // The pair is ten minutes old.
+    expect(await text("#change-day")).toBe("Since launch");
+    expect(await text("#volume-day")).toBe("Volume");
     await world.until("the change of a day", async () => (await text("#change-24h")) === "+100%");
     expect(await text("#change-1h")).toBe("+100%");
     const before = truth.filter(({ timestamp }) => timestamp + STEP <= running - 300_000 + STEP).at(-1)!;

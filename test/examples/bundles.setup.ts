@@ -7,7 +7,18 @@ import type { TestProject } from "vitest/node";
 import { root } from "../documents/blocks.js";
 
 const BUNDLED = [
-  ...["audit", "bot", "bot-on-nats", "collector", "demo", "history", "indicators", "live", "snipers"],
+  ...[
+    "audit",
+    "bot",
+    "bot-on-nats",
+    "check-service",
+    "collector",
+    "demo",
+    "history",
+    "indicators",
+    "live",
+    "snipers",
+  ],
   "backtest/run",
 ];
 /** What those load or start by its address. */

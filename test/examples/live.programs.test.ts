@@ -44,12 +44,13 @@ function stop(program: Program, signal: NodeJS.Signals = "SIGINT") {
 describe("without arguments", () => {
   it("shows what is followed, candles, snipers and statuses; Ctrl-C ends it", async () => {
     const program = live();
-    const first = await program.line(() => true);
-    expect(first).toMatch(/^Following \S+ on mainnet: 10s candles in usd, and snipers$/);
-    await program.line((line) => /^Served at http:\/\/127\.0\.0\.1:\d+ by a simulated market/.test(line));
-    const chart = await program.line((line) => line.startsWith("Chart at "));
+    const chart = await program.line(() => true);
     expect(chart).toMatch(/^Chart at http:\/\/127\.0\.0\.1:\d+\/$/);
+    const second = await program.line((line) => !line.startsWith("Chart at "));
+    expect(second).toMatch(/^Following \S+ on mainnet: 10s candles in usd, and snipers$/);
+    await program.line((line) => /^Served at http:\/\/127\.0\.0\.1:\d+ by a simulated market/.test(line));
     await program.line((line) => line === "Ctrl-C stops");
+    await program.line((line) => /^A candle is open while .*, closed once .*, and final when /.test(line));
     await program.line((line) => /status +candles starting$/.test(line));
     await program.line((line) => /status +candles live, covered from .* until /.test(line));
     await program.line((line) => /status +snipers live, as of /.test(line));
@@ -78,7 +79,7 @@ describe("without arguments", () => {
       const state = failures % 2 === 0 ? "stalled" : "live";
       return print({ stream: "status", of: "candles", state, failures }).map((line) => line.slice(0, 8));
     });
-    expect(times.flat()).toEqual(["--:--:--", "12:00:00", "12:00:00", "12:00:01", "12:00:01", "11:00:00"]);
+    expect(times.flat()).toEqual(["        ", "12:00:00", "12:00:00", "12:00:01", "12:00:01", "11:00:00"]);
   });
 
   it("ends at SIGTERM, and at a second Ctrl-C while it ends", async () => {
@@ -128,7 +129,7 @@ describe("--json", () => {
     }
     expect(candles.size).toBeGreaterThan(10);
     expect(report.result.length).toBeGreaterThan(3);
-    expect(program.errors()).toMatch(/^Following /);
+    expect(program.errors()).toMatch(/^Chart at \S+\nFollowing /);
   });
 
   it("shows errors by name and message", async () => {
@@ -232,7 +233,7 @@ describe("--tape", () => {
     const program = live(["--tape", file, "--from", "2021-05-06T00:00:01Z", "--network", "devnet"]);
     await program.line((line) => /candles live/.test(line));
     expect(await stop(program)).toBe(0);
-    expect(program.lines[0]).toMatch(/on devnet: 10s candles in usd$/);
+    expect(program.lines[1]).toMatch(/on devnet: 10s candles in usd$/);
     expect(program.lines.filter((line) => line.includes("sniper"))).toEqual([]);
   });
 

@@ -43,6 +43,9 @@ export function drawHeadline({ selection, path, volume, report, now }: Headline)
     volume === undefined ? "–" : currency === "usd" ? dollarText(volume) : amountText(volume),
   );
   const began = beginningOf(report);
+  const isYoung = began !== undefined && now - began < DAY;
+  write(element("change-day"), isYoung ? "Since launch" : "24h");
+  write(element("volume-day"), isYoung ? "Volume" : "Volume 24h");
   write(element("age"), began === undefined ? "–" : ageText(now - began));
 }
 

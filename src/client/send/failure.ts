@@ -52,7 +52,11 @@ export function httpError(
     );
   }
   const message = said === "" ? `${answered}, without a message` : `“${shown(said)}”: ${answered}`;
-  if (status === 429) return new RateLimitError(message + advice, body, hintOf(answer, now));
+  if (status === 429) {
+    const hint = hintOf(answer, now);
+    const wait = hint === undefined ? "" : `; it asks to wait ${Math.ceil(hint / 1_000)} s`;
+    return new RateLimitError(message + advice + wait, body, hint);
+  }
   if (status === 401 && SPENT_QUOTA.test(said || body))
     return new QuotaExceededError(`${message}; check ${ADVICE[402]}`, body, resetOf(answer, now));
   if (status === 401 || status === 403 || status === 424)

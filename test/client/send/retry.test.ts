@@ -220,7 +220,10 @@ describe("a hint", () => {
       const { client, calls, clock } = fakeClient(always(retryAfter("9", {}, status)));
       const error = await failure(client.ohlcvPage(QUERY).finally(() => expect(clock.now()).toBe(START)));
       expect(error).toMatchObject({ status });
-      if (status === 429) expect((error as RateLimitError).retryAfter).toBe(9_000);
+      if (status === 429) {
+        expect((error as RateLimitError).retryAfter).toBe(9_000);
+        expect((error as Error).message).toMatch(/ status 429, .*; check rateLimit; it asks to wait 9 s$/);
+      }
       expect(calls).toHaveLength(1);
       expect(clock.pending).toBe(0);
     }

@@ -1,0 +1,79 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import Libsql from "libsql";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { CONTAINER, settingsOf, UNIT, unitFile } from "./guide.js";
+import { canConfine, hasSystemd } from "./manager.js";
+import { Trial } from "./trial.js";
+
+describe("the unit of docs/deploy.md", () => {
+  it.skipIf(!hasSystemd)("is one that systemd takes without a word", () => {
+    const { status, stdout, stderr } = spawnSync("systemd-analyze", ["verify", unitFile()], {
+      encoding: "utf8",
+    });
+    expect({ status, said: stdout + stderr }).toEqual({ status: 0, said: "" });
+  });
+
+  it("keeps a key from the environment, and asks no more with one that is refused", () => {
+    expect(settingsOf(UNIT, "Environment").filter((each) => /key/i.test(each))).toEqual([]);
+    expect(settingsOf(UNIT, "RestartPreventExitStatus")).toEqual(["2"]);
+    expect(CONTAINER).not.toMatch(/API_KEY/);
+  });
+});
+
+describe.skipIf(!canConfine)("the program of docs/deploy.md, on a root that is read-only", () => {
+  async function open(environment = {}, key?: string) {
+    const trial = await Trial.open(environment, key);
+    onTestFinished(() => trial.end());
+    trial.manager.start();
+    return trial;
+  }
+  const well = (trial: Trial) =>
+    vi.waitFor(async () => expect((await trial.health())?.status).toBe(200), {
+      timeout: 60_000,
+      interval: 100,
+    });
+
+  it("is killed, comes back by itself, ends at SIGTERM with 0, and its store is right", async () => {
+    const trial = await open();
+    const { manager } = trial;
+    await well(trial);
+    expect((await trial.health())!.body).toEqual({ ok: true, feeds: { starting: 0, live: 2, stalled: 0 } });
+    await vi.waitFor(() => expect(trial.stored).toBeGreaterThan(200), { timeout: 60_000, interval: 500 });
+    manager.kill();
+    await vi.waitFor(() => expect(manager.starts).toBe(2), { timeout: 60_000 });
+    await well(trial);
+    const copy = join(manager.state, "copy.db");
+    const running = new Libsql(manager.store);
+    running.exec(`VACUUM INTO '${copy}'`);
+    running.close();
+    await manager.stop();
+    expect(manager.ends).toEqual(["SIGKILL", 0]);
+    expect(manager.log.map(({ event }) => event).filter((event) => event !== "closed")).toEqual([
+      ...["started", "started", "stopped"],
+    ]);
+    expect(manager.stray).toEqual([]);
+    for (const file of [manager.store, copy]) {
+      const { findings, candles } = await trial.audit(file);
+      expect(findings).toEqual([]);
+      expect(candles).toBeGreaterThan(200);
+    }
+  });
+
+  it("ends with 1 where it has no key, to be started again", async () => {
+    const trial = await open({ CREDENTIALS_DIRECTORY: "/nowhere" });
+    await vi.waitFor(() => expect(trial.manager.starts).toBe(2), { timeout: 60_000 });
+    expect(trial.manager.ends).toEqual([1]);
+    expect(trial.manager.stray.join("")).toContain("ENOENT");
+  });
+
+  it("ends with 2 where the key is refused, and stays down", async () => {
+    const trial = await open({}, "another-key");
+    await vi.waitFor(() => expect(trial.manager.ends).toEqual([2]), { timeout: 60_000 });
+    expect(trial.manager.log.at(-1)).toMatchObject({
+      event: "stopped",
+      why: expect.stringMatching(/^AuthenticationError: .*401/),
+    });
+    expect(JSON.stringify([trial.manager.log, trial.manager.stray])).not.toContain("another-key");
+  });
+});
