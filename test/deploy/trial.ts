@@ -82,6 +82,7 @@ export class Trial {
 
   async end(): Promise<void> {
     await this.manager.stop();
+    this.manager.clear();
     await this.close();
   }
 }
