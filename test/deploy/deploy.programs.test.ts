@@ -2,15 +2,20 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import Libsql from "libsql";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { temporaryFolder } from "../examples/files.js";
 import { CONTAINER, settingsOf, UNIT, unitFile } from "./guide.js";
 import { canConfine, hasSystemd } from "./manager.js";
 import { Trial } from "./trial.js";
 
 describe("the unit of docs/deploy.md", () => {
-  it.skipIf(!hasSystemd)("is one that systemd takes without a word", () => {
-    const { status, stdout, stderr } = spawnSync("systemd-analyze", ["verify", unitFile()], {
-      encoding: "utf8",
-    });
+  it.skipIf(!hasSystemd)("is one that systemd takes without a word", async () => {
+    const { status, stdout, stderr } = spawnSync(
+      "systemd-analyze",
+      ["verify", unitFile(await temporaryFolder())],
+      {
+        encoding: "utf8",
+      },
+    );
     expect({ status, said: stdout + stderr }).toEqual({ status: 0, said: "" });
   });
 

@@ -1,5 +1,4 @@
 import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 import { markdownBlocks, read, root } from "../documents/blocks.js";
@@ -42,9 +41,9 @@ export async function buildProgram(): Promise<string> {
   return outfile;
 }
 
-/** The unit as a file, with this Node in place of the system's. */
-export function unitFile(): string {
-  const file = join(mkdtempSync(join(tmpdir(), "pairstream-unit-")), "pairstream.service");
+/** The unit as a file of a folder, with this Node in place of the system's. */
+export function unitFile(folder: string): string {
+  const file = join(folder, "pairstream.service");
   writeFileSync(file, UNIT.replaceAll("/usr/bin/node", process.execPath));
   return file;
 }

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { durationOf, settingsOf, UNIT } from "./guide.js";
 
 /** How a process has ended: with a code, or by a signal. */
@@ -32,6 +32,7 @@ export class Manager {
   readonly stray: string[] = [];
   readonly ends: End[] = [];
   starts = 0;
+  readonly #home: string;
   readonly #program: string;
   readonly #environment: NodeJS.ProcessEnv;
   #child: ChildProcess | undefined;
@@ -39,13 +40,13 @@ export class Manager {
   #restart: NodeJS.Timeout | undefined;
 
   constructor(program: string, key: string, environment: Readonly<Record<string, string>>) {
-    const home = mkdtempSync(join(tmpdir(), "pairstream-deploy-"));
-    const credentials = join(home, "credentials");
-    this.state = join(home, "state");
+    this.#home = mkdtempSync(join(tmpdir(), "pairstream-deploy-"));
+    const credentials = join(this.#home, "credentials");
+    this.state = join(this.#home, "state");
     mkdirSync(this.state);
     mkdirSync(credentials);
     writeFileSync(join(credentials, "pairstream-key"), `${key}\n`);
-    for (const path of [home, this.state, credentials]) chmodSync(path, 0o777);
+    for (const path of [this.#home, this.state, credentials]) chmodSync(path, 0o777);
     this.#program = program;
     const given = settingsOf(UNIT, "Environment").map((each) => each.split(/=(.*)/, 2) as [string, string]);
     this.#environment = {
@@ -111,6 +112,11 @@ export class Manager {
   /** Ends it without a word, as the kernel does that has no memory left; it comes back by itself. */
   kill(): void {
     this.#child?.kill("SIGKILL");
+  }
+
+  /** Removes what it has made, the program too; it has to be stopped. */
+  clear(): void {
+    for (const folder of [this.#home, dirname(this.#program)]) rmSync(folder, { recursive: true });
   }
 
   #take(line: string): void {

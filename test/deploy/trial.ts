@@ -7,7 +7,7 @@ import { freePort } from "../examples/ports.js";
 import { buildProgram } from "./guide.js";
 import { Manager } from "./manager.js";
 
-export const PAIRS = ["pair1", "pair2"];
+const PAIRS = ["pair1", "pair2"];
 export const KEY = "key-0815";
 const HOUR = 3_600_000;
 
@@ -82,6 +82,7 @@ export class Trial {
 
   async end(): Promise<void> {
     await this.manager.stop();
+    this.manager.clear();
     await this.close();
   }
 }

@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { asyncBufferFromFile, parquetMetadataAsync } from "hyparquet";
 import { parquetWriteFile } from "hyparquet-writer";
@@ -13,6 +12,7 @@ import { readCandleMessage, VERSION } from "../../src/adapters/nats/message.js";
 import { readMessage, WIRE_VERSION } from "../../src/adapters/sse/wire.js";
 import { TAPE_VERSION } from "../../src/replay/tape.js";
 import { read } from "../documents/blocks.js";
+import { temporaryFolder } from "../examples/files.js";
 
 const GUIDE = read("docs/deploy.md");
 
@@ -41,7 +41,7 @@ describe("what docs/deploy.md says of an upgrade", () => {
   it("is what becomes of a SQLite store of an older and of a newer release", async () => {
     const [version, fate] = rowOf("a SQLite store");
     for (const other of [Number(version) - 1, Number(version) + 1]) {
-      const file = join(mkdtempSync(join(tmpdir(), "pairstream-upgrade-")), "candles.db");
+      const file = join(await temporaryFolder(), "candles.db");
       const ours = sqliteStore(new Libsql(file));
       await ours.write(KEY, { from: 0, to: 60_000, candles: [] });
       ours.close();
@@ -84,7 +84,7 @@ describe("what docs/deploy.md says of an upgrade", () => {
   });
 
   it("is what becomes of a Parquet file with more in it, and of one that says nothing", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "pairstream-upgrade-"));
+    const folder = await temporaryFolder();
     const [ours, other, foreign] = ["ours", "other", "foreign"].map((name) =>
       join(folder, `${name}.parquet`),
     );
@@ -109,7 +109,7 @@ describe("what docs/deploy.md says of an upgrade", () => {
   });
 
   it("is what becomes of the state of the bot", async () => {
-    const file = join(mkdtempSync(join(tmpdir(), "pairstream-upgrade-")), "bot-state.json");
+    const file = join(await temporaryFolder(), "bot-state.json");
     writeFileSync(file, '{"version":2,"series":{}}');
     expect(await said(() => stateFile(file).read())).toMatch(/does not hold the state of this bot/);
   });

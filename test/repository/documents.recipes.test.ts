@@ -27,6 +27,7 @@ const NOT_ACTING = [
   "assertNoLookahead(", // docs/replay.md
   "await backtest(", // docs/replay.md
   "export default ({ length, risk", // docs/backtest.md; test/examples/backtest.programs.test.ts runs it
+  'log("closed", {', // docs/deploy.md; test/deploy runs it
   "await sweep(", // docs/backtest.md; test/examples/backtest/sweep.programs.test.ts runs such a sweep
 ];
 
