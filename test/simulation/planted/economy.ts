@@ -9,7 +9,7 @@ export const ECONOMY_FAULTS: readonly PlantedFault[] = [
     replace:
       "await pages.read({ from, to, anchors, searchUntil: end, ...limit }, options).catch(() => {});\n" +
       "      page = await pages.read({ from, to, anchors, searchUntil: end, ...limit }, options);",
-    seeds: [5, 16],
+    seeds: [5],
   },
   {
     name: "stretches each read back to the oldest candle that it knows",
@@ -51,21 +51,21 @@ export const ECONOMY_FAULTS: readonly PlantedFault[] = [
       "const judgement = judge(rules, book, page);\n" +
       '  if (judgement.doubt === "silence")\n' +
       "    for (let more = 0; more < 2; more += 1) await pages.ask({ ...page, anchors: [] }, options);",
-    seeds: [5, 7],
+    seeds: [7],
   },
   {
     name: "reads slices that are a tenth of a page",
     file: "candles/read/stride.ts",
     find: "return { length: Math.max(FULL_PAGE, Math.min(fitting, longest)), left: leftAfter(stride) };",
     replace: "return { length: Math.floor(Math.max(FULL_PAGE, Math.min(fitting, longest)) / 10) };",
-    seeds: [2],
+    seeds: [75],
   },
   {
     name: "asks for pages of a hundred rows",
     file: "candles/read/pages.ts",
     find: "const limit = Math.min(MAX_LIMIT,",
     replace: "const limit = Math.min(100,",
-    seeds: [2, 20],
+    seeds: [2],
   },
   {
     name: "retries twice as often as it may",
