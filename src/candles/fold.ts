@@ -115,7 +115,10 @@ export class CandleFold {
   }
 
   /** What the source says of the end of a candle: all but the candle, which is as last known. */
-  remove(timestamp: number, end: Pick<Seen, "stamp" | "observedAt"> & Partial<Seen>): CandleEvent | undefined {
+  remove(
+    timestamp: number,
+    end: Pick<Seen, "stamp" | "observedAt"> & Partial<Seen>,
+  ): CandleEvent | undefined {
     const known = this.#get(timestamp);
     if (known === undefined || isOlder(end.stamp, known.stamp)) return undefined;
     const { due = known.due, live = true, observedAt, received = observedAt, stamp, revision = 0 } = end;

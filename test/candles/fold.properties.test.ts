@@ -230,23 +230,19 @@ describe("a fold of candles", () => {
 
   it("holds so many of the newest, and takes older ones again only where it is widened", () => {
     fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 8 }),
-        fc.array(fc.nat(40), { minLength: 1 }),
-        (keep, minutes) => {
-          const fed = new Fed(keep);
-          fed.begin();
-          for (const minute of minutes) fed.take(flat(minute));
-          const held = fed.fold.rows().map(({ candle }) => candle.timestamp);
-          const { after } = fed.fold;
-          expect(held.length).toBeLessThanOrEqual(keep);
-          expect(held.every((timestamp) => timestamp > after)).toBe(true);
-          if (after === -Infinity) return;
-          expect(fed.take(flat(after / 60_000))).toEqual([]);
-          fed.fold.widen(100);
-          expect(feed(fed.fold, flat(after / 60_000), [9, 0])).toHaveLength(1);
-        },
-      ),
+      fc.property(fc.integer({ min: 1, max: 8 }), fc.array(fc.nat(40), { minLength: 1 }), (keep, minutes) => {
+        const fed = new Fed(keep);
+        fed.begin();
+        for (const minute of minutes) fed.take(flat(minute));
+        const held = fed.fold.rows().map(({ candle }) => candle.timestamp);
+        const { after } = fed.fold;
+        expect(held.length).toBeLessThanOrEqual(keep);
+        expect(held.every((timestamp) => timestamp > after)).toBe(true);
+        if (after === -Infinity) return;
+        expect(fed.take(flat(after / 60_000))).toEqual([]);
+        fed.fold.widen(100);
+        expect(feed(fed.fold, flat(after / 60_000), [9, 0])).toHaveLength(1);
+      }),
     );
   });
 });

@@ -1,5 +1,6 @@
 import { map, type Observable, type SchedulerLike, tap } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
+import { dueOf } from "../../candles/lateness.js";
 import { checkWatch, type WatchOptions } from "../../candles/options.js";
 import { watchCandles } from "../../candles/watch.js";
 import { type Client, coreOf } from "../../client/core.js";
@@ -8,7 +9,6 @@ import type { Series, Sniper } from "../../contract/model.js";
 import { type FeedStatus, watchFeedStatus } from "../../feed-status.js";
 import { addressOf, type SniperEvent } from "../../snipers/event.js";
 import { checkSniperWatch, type SniperWatch, watchSnipers } from "../../snipers/watch.js";
-import { dueOf } from "../../candles/lateness.js";
 import { foldWallet } from "../wire/wallets.js";
 import { candleBody, readCandleMessage, readWalletMessage, walletBody } from "./message.js";
 import type { Publisher } from "./publisher.js";

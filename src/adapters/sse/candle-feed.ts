@@ -9,7 +9,15 @@ import type { PairSource } from "../../source.js";
 import { toWireError } from "../wire/error.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import type { Feed, Viewer } from "./feed.js";
-import { covers, furtherReach, intervalsBack, type ReachRules, type Since, startOf, type Told } from "./reach.js";
+import {
+  covers,
+  furtherReach,
+  intervalsBack,
+  type ReachRules,
+  type Since,
+  startOf,
+  type Told,
+} from "./reach.js";
 import { StatusTexts } from "./status-texts.js";
 import { writeCandle, writeMessage } from "./wire.js";
 
@@ -148,7 +156,13 @@ export class CandleFeed implements Feed {
     this.#fold.widen(this.#keep);
     const streams = new Subscription();
     const epoch = this.#fold.doubt();
-    const untold = { first: Infinity, after: -Infinity, isSettled: false, isThrough: false, status: undefined };
+    const untold = {
+      first: Infinity,
+      after: -Infinity,
+      isSettled: false,
+      isThrough: false,
+      status: undefined,
+    };
     const run: Run = { reach, epoch, streams, ...untold };
     this.#latest = run;
     const watched = reach === undefined ? options : { ...options, since: reach };

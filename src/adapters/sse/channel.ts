@@ -21,8 +21,6 @@ export interface ResponseTerms {
   onLeave(): void;
 }
 
-/** How long one has to wait who finds a channel that does not answer, in ms. */
-const WAIT = 1_000;
 /** After how many heartbeats one who does not read is left. */
 const PATIENCE = 8;
 
@@ -37,7 +35,6 @@ export class Channel {
   readonly #connections: Connections;
   /** Node loses the abort of a request that nobody holds (nodejs/node#55428): each is held until its answer has ended. */
   readonly #answered = new Set<Request>();
-  #isClosed = false;
 
   constructor(options: ChannelOptions) {
     const { scheduler, heartbeat } = options;
@@ -56,10 +53,6 @@ export class Channel {
   }
 
   respond(request: Request, { since, retry, onLeave }: ResponseTerms): Response {
-    if (this.#isClosed || this.standsStill) {
-      onLeave();
-      return refusal(this.#isClosed ? "The channel is closed" : STANDS_STILL);
-    }
     const { heartbeat, scheduler } = this.#options;
     const resumed = readId(request.headers.get("last-event-id"));
     const viewer = { since, cameAt: scheduler.now(), isWaiting: false };
@@ -78,16 +71,10 @@ export class Channel {
   }
 
   close(): void {
-    this.#isClosed = true;
     this.#feed.close();
     this.#connections.close();
   }
 }
-
-/** On Workers a request's timers end with it, those of the streams too. */
-const STANDS_STILL =
-  "The timers of the channel stand still. On Workers the gateway has to live in a Durable Object: timers end with the " +
-  "request that has set them";
 
 const HEADERS = {
   "content-type": "text/event-stream",
@@ -95,8 +82,3 @@ const HEADERS = {
   // Without this header nginx would buffer the events.
   "x-accel-buffering": "no",
 };
-
-function refusal(text: string): Response {
-  const headers = { ...HEADERS, "content-type": "text/plain", "retry-after": String(WAIT / 1_000) };
-  return new Response(text, { status: 503, headers });
-}

@@ -124,10 +124,7 @@ class Connected {
   readonly #open = new Map<string, BehaviorSubject<readonly Statuses[]>>();
 
   /** The same events; while somebody listens, a status of that address needs no connection of its own. */
-  shown<E extends object>(
-    address: string,
-    events: Observable<E | FeedStatus>,
-  ): Observable<E | FeedStatus> {
+  shown<E extends object>(address: string, events: Observable<E | FeedStatus>): Observable<E | FeedStatus> {
     return defer(() => {
       const statuses: Statuses = new ReplaySubject(1);
       const open = this.#at(address);

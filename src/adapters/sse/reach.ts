@@ -60,7 +60,13 @@ export function covers(
 }
 
 /** Where a stream begins that covers both: rounded, so that those who ask for about the same cause one history. */
-export function furtherReach(reach: Since, since: Since, isTold: boolean, now: number, rules: ReachRules): Since {
+export function furtherReach(
+  reach: Since,
+  since: Since,
+  isTold: boolean,
+  now: number,
+  rules: ReachRules,
+): Since {
   const back = (one: Since) => intervalsBack(one, now, rules);
   const rounded = Math.min(rules.most, LEAST * 2 ** Math.max(0, Math.ceil(Math.log2(back(since) / LEAST))));
   const { intervals } = rules;
@@ -75,7 +81,11 @@ export function furtherReach(reach: Since, since: Since, isTold: boolean, now: n
 }
 
 /** How many intervals of history a stream begins with, at most. */
-export function intervalsBack(since: Since, now: number, { intervals }: Pick<ReachRules, "intervals">): number {
+export function intervalsBack(
+  since: Since,
+  now: number,
+  { intervals }: Pick<ReachRules, "intervals">,
+): number {
   if (since === undefined) return 0;
   return typeof since === "number" ? intervals.count(since, now) : since.candles;
 }

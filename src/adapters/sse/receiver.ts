@@ -98,8 +98,7 @@ async function loadParser(): Promise<CreateParser> {
   try {
     return (await import("eventsource-parser")).createParser;
   } catch (cause) {
-    const message =
-      "gatewaySource needs the package eventsource-parser: npm install eventsource-parser";
+    const message = "gatewaySource needs the package eventsource-parser: npm install eventsource-parser";
     throw new PairstreamError(message, { cause });
   }
 }

@@ -201,7 +201,7 @@ describe("heartbeats", () => {
 });
 
 describe("closing", () => {
-  it("ends all responses once what waits has been read, and answers no more", async () => {
+  it("ends all responses once what waits has been read", async () => {
     const gateway = new Gateway();
     gateway.candles.next(eventOf("new", 1));
     const reading = open(gateway);
@@ -210,8 +210,6 @@ describe("closing", () => {
     expect(names(await reading.until("end")).at(-1)).toBe("ready");
     expect(reading.isDone).toBe(true);
     expect(gateway.clock.pending).toBe(0);
-    const response = gateway.channel.respond(request());
-    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
     gateway.channel.close();
   });
 
@@ -229,25 +227,7 @@ describe("closing", () => {
   });
 });
 
-describe("a channel whose timers do not fire", () => {
-  it("answers 503 and says why, until they do, rather than tell what it knew once", async () => {
-    const clock = new VirtualClock();
-    let ahead = 0;
-    const scheduler = { now: () => clock.now() + ahead, schedule: clock.schedule.bind(clock) };
-    ahead = 10_000;
-    const channel = new OpenChannel(ofStreams(NEVER), { heartbeat: 1_000, scheduler });
-    const answer = () => channel.respond(request());
-    expect(answer().status).toBe(200);
-    ahead += 2_500;
-    expect(answer().status).toBe(200);
-    ahead += 1;
-    const refusal = answer();
-    expect([refusal.status, refusal.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(await refusal.text()).toMatch(/timers of the channel stand still.*Workers.*Durable Object/);
-    await clock.advanceBy(1_000);
-    expect(answer().status).toBe(200);
-  });
-
+describe("a channel", () => {
   it("has nothing to fire once its streams have ended", async () => {
     const clock = new VirtualClock();
     const channel = new OpenChannel(ofStreams(of(eventOf("new", 1)), EMPTY), { scheduler: clock });
@@ -274,7 +254,6 @@ describe("the streams of a channel", () => {
     expect(counts).toEqual({ subscribed: 1, left: 0 });
     channel.close();
     expect(counts).toEqual({ subscribed: 1, left: 1 });
-    expect(channel.respond(request()).status).toBe(503);
   });
 
   it("end the responses when they have completed, all of them, after what they have told", async () => {
@@ -314,7 +293,10 @@ describe("the streams of a channel", () => {
     );
     const channel = new OpenChannel(ofStreams(candles));
     const messages = await new Reading(channel.respond(request())).until("end");
-    expect(messages.at(-1)).toMatchObject({ name: "error", data: { name: "AuthenticationError", status: 401 } });
+    expect(messages.at(-1)).toMatchObject({
+      name: "error",
+      data: { name: "AuthenticationError", status: 401 },
+    });
   });
 
   it("end the channel where they give what is no event, and say nothing about it", async () => {

@@ -31,7 +31,13 @@ describe("a fresh start", () => {
       candles.next(eventOf("new", 6, { observedAt: 99 }));
     });
     // A final candle that differs, too.
-    expect(told(news())).toEqual(["updated 1 #1 3", "removed 3 #1 1", "updated 4 #1 7", "removed 5 #1 1", "new 6 #0 1"]);
+    expect(told(news())).toEqual([
+      "updated 1 #1 3",
+      "removed 3 #1 1",
+      "updated 4 #1 7",
+      "removed 5 #1 1",
+      "new 6 #0 1",
+    ]);
     expect(news().filter(isCandleEvent)).toMatchObject([
       { previous: minuteCandle(1), status: "final" },
       { observedAt: 99, status: "final" },

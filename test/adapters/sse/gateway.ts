@@ -58,7 +58,7 @@ export function sourceOf(streams: {
 /** A channel of a series, whose viewers all get what there is. */
 export class OpenChannel {
   readonly #channel: Channel;
-  #retry = 1_000;
+  #isClosed = false;
 
   constructor(source: PairSource, options: { scheduler?: SchedulerLike; heartbeat?: number } = {}) {
     const { scheduler = new VirtualClock(), heartbeat = 15_000 } = options;
@@ -70,10 +70,12 @@ export class OpenChannel {
   }
 
   respond(request: Request, since: number | undefined = 0, onLeave = () => {}): Response {
-    return this.#channel.respond(request, { since, retry: this.#retry, onLeave });
+    if (this.#isClosed) return new Response("closed", { status: 503, headers: { "retry-after": "1" } });
+    return this.#channel.respond(request, { since, retry: 1_000, onLeave });
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#channel.close();
   }
 }

@@ -13,18 +13,8 @@ describe("what a receiver has missed", () => {
   const hourLater = 70 * MINUTE;
 
   it.each([
-    [
-      "resumed",
-      (now: number, ...missed: ParsedMessage[]) => [hello({ now }), ...missed],
-    ],
-    [
-      "told afresh",
-      (now: number, ...missed: ParsedMessage[]) => [
-        hello({ now }),
-        snapshot(),
-        ...missed,
-      ],
-    ],
+    ["resumed", (now: number, ...missed: ParsedMessage[]) => [hello({ now }), ...missed]],
+    ["told afresh", (now: number, ...missed: ParsedMessage[]) => [hello({ now }), snapshot(), ...missed]],
   ])("is late by when it is told, and live no more where that is too late: %s", (_, opening) => {
     for (const [lateBy, isLive] of [
       [12_000, true],
@@ -37,11 +27,7 @@ describe("what a receiver has missed", () => {
       const now = 7 * MINUTE + 1_000 + lateBy;
       // The receiver's own clock is another one.
       const { events } = mirror.take([...opening(now, close(5), close(6)), ready()], 123);
-      expect(
-        events
-          .filter(isCandleEvent)
-          .map((event) => [event.lateBy, event.live]),
-      ).toEqual([
+      expect(events.filter(isCandleEvent).map((event) => [event.lateBy, event.live])).toEqual([
         [lateBy + MINUTE, false],
         [lateBy, isLive],
       ]);
@@ -73,9 +59,7 @@ describe("a receiver whose own clock is not the service's", () => {
     return closes.flatMap(({ minute, own = 0, held = 0 }) => {
       const due = (minute + 1) * MINUTE + 1_000;
       const close = candle(minute, { status: "closed", live: true, due, received: due });
-      return mirror
-        .take([close], due + held + own)
-        .events.filter(isCandleEvent);
+      return mirror.take([close], due + held + own).events.filter(isCandleEvent);
     });
   }
 

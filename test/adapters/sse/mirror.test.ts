@@ -13,7 +13,9 @@ describe("candles after a fresh start", () => {
       "new 3 #0 open live",
     ]);
     const again = [candle(1), candle(2), candle(3), candle(4, { live: true, received: 5 })];
-    expect(connected(mirror, hello({ now: 6 }), snapshot(), ...again, ready())).toEqual(["new 4 #0 open live"]);
+    expect(connected(mirror, hello({ now: 6 }), snapshot(), ...again, ready())).toEqual([
+      "new 4 #0 open live",
+    ]);
   });
 
   it("may be live where they came after the subscriber did", () => {
@@ -119,7 +121,12 @@ describe("a connection", () => {
   });
 
   it("covers nothing from before where its subscriber's candles begin", () => {
-    const status = message("status", { state: "live", failures: 0, coveredFrom: 60_000, coveredUntil: 600_000 });
+    const status = message("status", {
+      state: "live",
+      failures: 0,
+      coveredFrom: 60_000,
+      coveredUntil: 600_000,
+    });
     const coveredFrom = (hasHistory: boolean, from: number) => {
       const mirror = newMirror(hasHistory);
       mirror.connect();

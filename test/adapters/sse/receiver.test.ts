@@ -126,7 +126,10 @@ describe("one who reads as fast as things happen", () => {
     ["HttpError", new HttpError("The service answered with status 500", 500, "")],
     ["AuthenticationError", new AuthenticationError("The service answered with status 403", 403, "")],
     ["QuotaExceededError", new QuotaExceededError("The quota of the gateway is used up")],
-    ["QuotaExceededError", new QuotaExceededError("The quota of the gateway is used up", "", 1_704_456_000_000)],
+    [
+      "QuotaExceededError",
+      new QuotaExceededError("The quota of the gateway is used up", "", 1_704_456_000_000),
+    ],
     ["RateLimitError", new RateLimitError("The service answered with status 429", "", 5_000)],
     ["RateLimitError", new RateLimitError("The service answered with status 429", "")],
     ["TimeoutError", new TimeoutError("late", 1_000)],

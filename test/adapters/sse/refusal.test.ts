@@ -9,8 +9,7 @@ afterEach(() => {
 
 describe("what another attempt cannot mend", () => {
   const eventStream = { "content-type": "text/event-stream" };
-  const hello =
-    'event: hello\ndata: {"version":3,"now":null,"heartbeat":1000}\n\n';
+  const hello = 'event: hello\ndata: {"version":3,"now":null,"heartbeat":1000}\n\n';
 
   it.each([
     [400, HttpError],

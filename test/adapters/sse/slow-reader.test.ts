@@ -53,14 +53,16 @@ describe("a receiver that does not read", () => {
     gateway.status.next({ state: "live", failures: 0 });
     await reading.until("status");
     const rest = await reading.until("status");
-    expect(rest.map(({ data }) => [(data.candle?.timestamp ?? 0) / 60_000, data.isRemoved ?? false])).toEqual([
-      [0, true],
-      [0, false],
-      [1, false],
-      [2, false],
-      [3, true],
-      [0, false],
-    ]);
+    expect(rest.map(({ data }) => [(data.candle?.timestamp ?? 0) / 60_000, data.isRemoved ?? false])).toEqual(
+      [
+        [0, true],
+        [0, false],
+        [1, false],
+        [2, false],
+        [3, true],
+        [0, false],
+      ],
+    );
     expect(rest[3]!.data).toMatchObject({ status: "final", revision: 2 });
     expect(rest.map(({ id }) => id !== undefined)).toEqual([...Array(5).fill(false), true]);
   });

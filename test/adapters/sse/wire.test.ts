@@ -49,8 +49,7 @@ const GOLDEN = {
     '"snipedTransactions":[{"transactionHash":"h","transactionTimestamp":9,"blocksAfterCreation":null}],' +
     `"sellTransactions":[],${TOTALS}}}\n\n`,
   gone: 'event: wallet\ndata: {"walletAddress":"a","wallet":null}\n\n',
-  look:
-    'event: look\ndata: {"head":{"blockNumber":7,"blockTimestamp":null,"transactionHash":"h"},"observedAt":5}\n\n',
+  look: 'event: look\ndata: {"head":{"blockNumber":7,"blockTimestamp":null,"transactionHash":"h"},"observedAt":5}\n\n',
   status:
     'event: status\ndata: {"state":"stalled","coveredFrom":1,"coveredUntil":2,"failures":3,"lastError":' +
     '{"name":"HttpError","message":"The service answered with status 502","status":502}}\n\n',

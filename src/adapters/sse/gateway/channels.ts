@@ -35,7 +35,8 @@ const RETRY = { first: 1_000, spread: 4_000 };
 /** Its multiples, without their whole parts, lie evenly between 0 and 1, however many there are. */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
-interface ChannelsOptions extends Pick<CheckedGateway, "maxChannels" | "maxCandles" | "linger" | "heartbeat"> {
+interface ChannelsOptions
+  extends Pick<CheckedGateway, "maxChannels" | "maxCandles" | "linger" | "heartbeat"> {
   readonly source: PairSource;
   readonly scheduler: SchedulerLike;
 }
