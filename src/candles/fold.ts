@@ -142,11 +142,6 @@ export class CandleFold {
     return unseen.flatMap(({ candle }) => this.remove(candle.timestamp, { stamp, observedAt }) ?? []);
   }
 
-  /** Whether the source has left something open since it began anew. */
-  get isInDoubt(): boolean {
-    return this.#rows.some(({ stamp: [epoch] }) => epoch < this.#epoch);
-  }
-
   /**
    * What has changed since a version, ascending: each candle once, and before it the end of its last life if that is as new.
    * `undefined` for a version that is to come, or from before what is known of removals.
