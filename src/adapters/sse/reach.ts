@@ -14,7 +14,7 @@ export interface ReachRules {
 }
 
 /** Histories begin so many intervals back, or twice, four times … as many, so that few of them are read. */
-const LEAST = 100;
+const LEAST = 10;
 
 /** The candles before the running interval that count for a number of candles. */
 function counted(
