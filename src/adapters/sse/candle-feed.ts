@@ -19,7 +19,7 @@ import {
   type Told,
 } from "./reach.js";
 import { StatusTexts } from "./status-texts.js";
-import { writeCandle, writeMessage } from "./wire.js";
+import { writeCandle, writeMessage, writeStatus } from "./wire.js";
 
 /** How many candles are kept: twice the history, and at least and at most so many. */
 const KEPT = { least: 1_000, most: 100_000 };
@@ -94,7 +94,9 @@ export class CandleFeed implements Feed {
     const latest = this.#latest;
     if (this.#ending !== undefined || (latest !== undefined && this.#covers(latest, since, cameAt))) return;
     const now = this.#nowAt(cameAt);
-    this.#run(furtherReach(latest?.reach, since, latest?.isSettled === true, now, this.#rules), now);
+    // The first one gets what it would get of the source itself.
+    const reach = latest && furtherReach(latest.reach, since, latest.isSettled, now, this.#rules);
+    this.#run(latest === undefined ? since : reach, now);
   }
 
   startFor(viewer: Viewer): number | undefined {
@@ -109,14 +111,21 @@ export class CandleFeed implements Feed {
     return startOf(since, candles, this.#nowAt(cameAt), this.#rules);
   }
 
-  status(isWaiting: boolean): string | undefined {
-    const status = (isWaiting ? this.#latest : this.#settled)?.status;
-    return status && this.#statuses.of(isWaiting ? "waiting" : "status", status);
+  status({ since }: Viewer, start: number | undefined): string | undefined {
+    const { status, reach } = (start === undefined ? this.#latest : this.#settled) ?? {};
+    if (status === undefined) return undefined;
+    if (start === undefined) return this.#statuses.of("waiting", status);
+    const { coveredFrom = start, coveredUntil = start } = status;
+    const isOwn = since === undefined || JSON.stringify(since) === JSON.stringify(reach);
+    if (isOwn || coveredFrom >= start) return this.#statuses.of("status", status);
+    // What the stream covers for others this viewer does not get.
+    return writeStatus("status", { ...status, coveredFrom: Math.min(start, coveredUntil) });
   }
 
   snapshot(start: number): readonly string[] {
     const from = Math.max(start, this.#fold.after + 1);
-    const opening = writeMessage("snapshot", { from, keep: this.#keep, observedAt: this.#observedAt });
+    const facts = { from, keep: this.#keep, observedAt: this.#observedAt, now: this.now };
+    const opening = writeMessage("snapshot", facts);
     return [opening, ...this.#fold.rows(from).map((row) => this.#textOf(row))];
   }
 

@@ -11,7 +11,6 @@ const ROOM = 2;
 /** A series as the subscriber of a receiver knows it, across connections. */
 export class CandleMirror implements Part<CandleEvent> {
   readonly #fold: CandleFold;
-  readonly #hasHistory: boolean;
   /** The part of a snapshot that has come so far. */
   #snapshot: (DataOf<"snapshot"> & { readonly rows: DataOf<"candle">[] }) | undefined;
   /** Whether a whole state was told. */
@@ -24,17 +23,9 @@ export class CandleMirror implements Part<CandleEvent> {
   #now = 0;
   #epoch = 0;
   #order = 0;
-  #start = -Infinity;
 
-  /** `hasHistory`: whether the subscriber has said where its candles begin. */
-  constructor(series: Series, hasHistory: boolean) {
-    this.#hasHistory = hasHistory;
+  constructor(series: Series) {
     this.#fold = new CandleFold(series, Infinity, () => this.#clock.at(this.#now));
-  }
-
-  /** Where the subscriber's candles begin: of what lies before, nothing is covered. */
-  get start(): number {
-    return this.#hasHistory ? this.#start : -Infinity;
   }
 
   connect(): void {
@@ -47,15 +38,16 @@ export class CandleMirror implements Part<CandleEvent> {
     switch (message.name) {
       case "hello":
         this.#connectedAt = message.data.now;
-        if (message.data.now !== null) this.#clock.hear(message.data.now, now);
+        this.#hear(message.data.now);
         return [];
       case "snapshot":
+        this.#hear(message.data.now);
         this.#snapshot = { ...message.data, rows: [] };
         return [];
       case "candle": {
         const { data } = message;
         if (this.#snapshot === undefined) {
-          this.#clock.hear(data.received, now);
+          this.#hear(data.received);
           return this.#apply(data);
         }
         // When the channel got these tells nothing of how long they were on their way.
@@ -67,6 +59,10 @@ export class CandleMirror implements Part<CandleEvent> {
       default:
         return [];
     }
+  }
+
+  #hear(service: number | null): void {
+    if (service !== null) this.#clock.hear(service, this.#now);
   }
 
   #apply(row: DataOf<"candle">): CandleEvent[] {
@@ -94,7 +90,6 @@ export class CandleMirror implements Part<CandleEvent> {
     this.#fold.resize(ROOM * keep);
     this.#epoch = this.#fold.doubt();
     const isMeeting = (this.#fold.newest?.candle.timestamp ?? -Infinity) >= from - 1;
-    if (!this.#isTold || !isMeeting) this.#start = from;
     const doubtful = isMeeting ? from : -Infinity;
     const events = rows.flatMap((row) => [
       ...this.#fold.settle({ from: doubtful, until: row.candle.timestamp }, observedAt),

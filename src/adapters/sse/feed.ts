@@ -22,8 +22,8 @@ export interface Feed {
   want(viewer: Viewer): void;
   /** Where the viewer's state begins; `undefined` until all of it is known. */
   startFor(viewer: Viewer): number | undefined;
-  /** The status as of now. `isWaiting`: of what is still being read, if there is such a thing. */
-  status(isWaiting: boolean): string | undefined;
+  /** The status for a viewer whose state begins at `start`; `undefined`: of what is still being read for it. */
+  status(viewer: Viewer, start: number | undefined): string | undefined;
   /** The messages of the whole state from `start` on. */
   snapshot(start: number): readonly string[];
   /** The messages of what has changed since a version; `undefined` where that is not known any more. */

@@ -70,8 +70,7 @@ export function gatewaySource(url: string | URL, options: GatewaySourceOptions =
   const connections = new Connected();
   const candlesOf = (asked: Series & WatchOptions, watch: CandleWatch) => {
     const address = candlesAddress(asked, watch);
-    const hasHistory = servedOptions(asked, watch).since !== undefined;
-    return { address, events: receive(address, () => new CandleMirror(watch.served.series, hasHistory)) };
+    return { address, events: receive(address, () => new CandleMirror(watch.served.series)) };
   };
   const looksOf = (asked: SniperWatch) => {
     const address = snipersAddress(asked);

@@ -12,8 +12,6 @@ export interface ParsedMessage {
 
 /** What a channel tells besides its status, as its subscriber knows it: it makes events of messages. */
 export interface Part<E> {
-  /** Where it begins; `-Infinity` if nothing says so. */
-  readonly start: number;
   /** Notes that a connection begins. */
   connect(): void;
   /** `now`: the receiver's own clock. */
@@ -78,7 +76,7 @@ export class Mirror<E> {
 
   /** Notes that a connection was lost or could not be made, for the `failures`th time in a row. */
   lose(lastError: PairstreamError, failures: number): FeedStatus {
-    const { coveredFrom, coveredUntil } = this.#status === undefined ? STARTING : this.#ofPart(this.#status);
+    const { coveredFrom, coveredUntil } = this.#status ?? STARTING;
     this.#told = Object.freeze({
       state: "stalled",
       ...(coveredFrom === undefined ? {} : { coveredFrom }),
@@ -117,9 +115,11 @@ export class Mirror<E> {
     const events = this.#part.take(message, now);
     switch (name) {
       case "waiting": {
-        // What is covered is not what has come.
-        const { coveredFrom, coveredUntil, ...waiting } = readStatus(message.data);
-        return this.#tell(Object.freeze(waiting));
+        const waiting = readStatus(message.data);
+        if (waiting.state === "starting") return this.#tell(waiting);
+        // One that is through with its history would have told what is covered.
+        const { coveredFrom, coveredUntil, ...trouble } = waiting;
+        return this.#tell(Object.freeze(trouble));
       }
       case "snapshot":
         this.#isReady = false;
@@ -127,24 +127,16 @@ export class Mirror<E> {
       case "status":
         this.#status = readStatus(message.data);
         this.#isStatusNew = true;
-        return this.#isReady ? this.#tell(this.#ofPart(this.#status)) : [];
+        return this.#isReady ? this.#tell(this.#status) : [];
       case "ready": {
         this.#isReady = true;
         const restored = this.#told?.state === "stalled" ? STARTING : undefined;
-        const status = this.#isStatusNew ? this.#status && this.#ofPart(this.#status) : restored;
+        const status = this.#isStatusNew ? this.#status : restored;
         return status === undefined ? events : [...events, ...this.#tell(status)];
       }
       default:
         return events;
     }
-  }
-
-  /** What is covered of a stream may begin before the part that the subscriber gets. */
-  #ofPart(status: FeedStatus): FeedStatus {
-    const { coveredFrom, coveredUntil } = status;
-    const { start } = this.#part;
-    if (coveredFrom === undefined || coveredUntil === undefined || coveredFrom >= start) return status;
-    return Object.freeze({ ...status, coveredFrom: Math.min(start, coveredUntil) });
   }
 
   #tell(status: FeedStatus): readonly FeedStatus[] {

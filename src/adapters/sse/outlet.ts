@@ -91,7 +91,7 @@ export class Outlet {
     const { version } = this.#feed;
     const before = this.#position;
     const start = before?.start ?? this.#feed.startFor(this.#viewer);
-    const status = this.#feed.status(start === undefined);
+    const status = this.#feed.status(this.#viewer, start);
     const told = status === undefined || status === this.#status ? [] : [status];
     this.#status = status;
     if (start === undefined) return told;

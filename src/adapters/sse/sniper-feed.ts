@@ -6,7 +6,7 @@ import type { SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
 import { toWireError } from "../wire/error.js";
 import { HeardClock } from "../wire/heard-clock.js";
-import type { Feed } from "./feed.js";
+import type { Feed, Viewer } from "./feed.js";
 import { StatusTexts } from "./status-texts.js";
 import { writeMessage, writeWallet } from "./wire.js";
 
@@ -85,15 +85,15 @@ export class SniperFeed implements Feed {
     return this.#fold.version === 0 ? undefined : 0;
   }
 
-  status(isWaiting: boolean): string | undefined {
-    return this.#status && this.#statuses.of(isWaiting ? "waiting" : "status", this.#status);
+  status(_: Viewer, start: number | undefined): string | undefined {
+    return this.#status && this.#statuses.of(start === undefined ? "waiting" : "status", this.#status);
   }
 
   snapshot(): readonly string[] {
     const news = this.#fold.snapshot();
     if (news === undefined) return [];
     const observedAt = Math.max(news.observedAt, this.#reportedAt);
-    const opening = writeMessage("snapshot", { from: 0, keep: 1, observedAt });
+    const opening = writeMessage("snapshot", { from: 0, keep: 1, observedAt, now: this.now });
     return [opening, ...this.#textsOf({ ...news, observedAt })];
   }
 

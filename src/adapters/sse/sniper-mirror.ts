@@ -6,7 +6,6 @@ import type { ChannelMessage } from "./wire.js";
 
 /** The snipers of a pair as the subscriber of a receiver knows them, across connections. */
 export class SniperMirror implements Part<SniperLook> {
-  readonly start = -Infinity;
   readonly #fold: SniperFold;
   /** The wallets of a look that has not come to its end. */
   #wallets: [string, Sniper | null][] = [];

@@ -38,6 +38,8 @@ const SCHEMAS = {
     /** How many candles the channel keeps. */
     keep: count.check(z.positive()),
     observedAt: z.number(),
+    /** As in `hello`, which may have come before the channel knew it. */
+    now: z.nullable(z.number()),
   }),
   /** A candle as it now is, or its end. */
   candle: z.object({

@@ -166,7 +166,7 @@ export class Gateway {
 
 /** What a page receives of the candles at the address. */
 export function received(options: GatewaySourceOptions, url: string | URL = URL_OF_GATEWAY) {
-  return receiverOf(checkReceiverOptions(url, options), () => new CandleMirror(SERIES, false));
+  return receiverOf(checkReceiverOptions(url, options), () => new CandleMirror(SERIES));
 }
 
 /** A channel that listens to its streams, as somebody has been there. */

@@ -7,8 +7,7 @@ import type { ChannelEvent } from "./gateway.js";
 
 export type CandlesMirror = Mirror<CandleEvent>;
 
-export const newMirror = (hasHistory = false): CandlesMirror =>
-  new Mirror(new CandleMirror(SERIES, hasHistory));
+export const newMirror = (): CandlesMirror => new Mirror(new CandleMirror(SERIES));
 
 export const message = (event: string, data: object, id?: string): ParsedMessage => ({
   event,
@@ -23,7 +22,7 @@ export const ready = (id = "id") => message("ready", {}, id);
 
 /** `from`: the minute from which on the candles are told. */
 export const snapshot = (from = 0, keep = 100) =>
-  message("snapshot", { from: from * 60_000, keep, observedAt: 9 });
+  message("snapshot", { from: from * 60_000, keep, observedAt: 9, now: null });
 
 export const candle = (
   minute: number,

@@ -120,25 +120,6 @@ describe("a connection", () => {
     expect(connected(mirror, hello(), ready("c-1"))).toEqual([]);
   });
 
-  it("covers nothing from before where its subscriber's candles begin", () => {
-    const status = message("status", {
-      state: "live",
-      failures: 0,
-      coveredFrom: 60_000,
-      coveredUntil: 600_000,
-    });
-    const coveredFrom = (hasHistory: boolean, from: number) => {
-      const mirror = newMirror(hasHistory);
-      mirror.connect();
-      return mirror.take([hello(), snapshot(from), status, ready()], 0).events;
-    };
-    expect(coveredFrom(true, 5)).toMatchObject([{ coveredFrom: 5 * 60_000, coveredUntil: 600_000 }]);
-    expect(coveredFrom(true, 0)).toMatchObject([{ coveredFrom: 60_000 }]);
-    expect(coveredFrom(true, 99)).toMatchObject([{ coveredFrom: 600_000 }]);
-    // Without a history it is told as at the source, whose window reaches further back.
-    expect(coveredFrom(false, 5)).toMatchObject([{ coveredFrom: 60_000 }]);
-  });
-
   it("tells of every difference between two statuses, and of no other", () => {
     const mirror = newMirror();
     connected(mirror, hello(), snapshot(), ready());

@@ -34,7 +34,7 @@ it("a stream that covers what is asked for has all of it, whatever was asked for
         const isSettled = isTold[at] ?? true;
         const known = isSettled ? { candles: told, after: -Infinity } : undefined;
         if (runs === 0 || !covers(reach, one, known, NOW, RULES)) {
-          reach = furtherReach(reach, one, isSettled && runs > 0, NOW, RULES);
+          reach = runs === 0 ? one : furtherReach(reach, one, isSettled, NOW, RULES);
           told = toldFrom(reach, all);
           runs += 1;
         }

@@ -113,7 +113,11 @@ describe("what another attempt cannot mend", () => {
     ["a message without a name", "data: 1\n\n", []],
     ["a message of another name", `${hello}event: toString\ndata: {}\n\n`, []],
     ["no JSON", `${hello}event: ready\ndata: {\n\n`, ["ready"]],
-    ["a missing field", `${hello}event: snapshot\ndata: {"from":1,"observedAt":1}\n\n`, ["snapshot", "keep"]],
+    [
+      "a missing field",
+      `${hello}event: snapshot\ndata: {"from":1,"observedAt":1,"now":null}\n\n`,
+      ["snapshot", "keep"],
+    ],
     [
       "a value of the wrong kind",
       `${hello}event: status\ndata: {"state":"live","failures":"0"}\n\n`,

@@ -17,7 +17,7 @@ import { Market, type MarketStep, MarketWatch } from "./told-market.js";
 /** A receiver, the network to it, and its subscriber. */
 class Receiver {
   readonly fold = new CheckedFold();
-  readonly #mirror = new Mirror(new CandleMirror(SERIES, false));
+  readonly #mirror = new Mirror(new CandleMirror(SERIES));
   /** Where its candles begin. */
   readonly since: number;
   #outlet: Outlet | undefined;

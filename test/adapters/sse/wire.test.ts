@@ -37,7 +37,7 @@ const TOTALS =
 // Written out by hand: what is on the wire is a promise to receivers of the same version.
 const GOLDEN = {
   hello: 'event: hello\ndata: {"version":3,"heartbeat":1000,"now":null}\n\n',
-  snapshot: 'event: snapshot\ndata: {"from":60000,"keep":1000,"observedAt":5}\n\n',
+  snapshot: 'event: snapshot\ndata: {"from":60000,"keep":1000,"observedAt":5,"now":7}\n\n',
   candle:
     'event: candle\ndata: {"candle":{"timestamp":60000,"open":2,"high":2,"low":2,"close":2,' +
     '"volume":1,"swaps":1},"status":"closed","revision":3,"live":true,"due":7,"received":7,"observedAt":5}\n\n',
@@ -68,7 +68,7 @@ describe("the wire", () => {
     const head = { blockNumber: 7, blockTimestamp: null, transactionHash: "h" };
     expect({
       hello: writeMessage("hello", { version: 3, heartbeat: 1_000, now: null }),
-      snapshot: writeMessage("snapshot", { from: 60_000, keep: 1_000, observedAt: 5 }),
+      snapshot: writeMessage("snapshot", { from: 60_000, keep: 1_000, observedAt: 5, now: 7 }),
       candle: writeCandle(row),
       removed: writeCandle({ candle: row.candle, isRemoved: true, ...common }),
       wallet: writeWallet("a", wallet),

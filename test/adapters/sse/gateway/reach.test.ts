@@ -22,9 +22,13 @@ describe("one channel for all viewers of a series, wherever their candles begin"
     await stage.pass(1_000);
     const histories = stage.world.candleRequests().length;
 
-    // Within what is rounded to, nothing is read.
-    const second = await stage.view(`${CANDLES}&since.candles=9`);
-    expect(minutesOf(await stage.settled(second.until("ready")))).toHaveLength(10);
+    // Within what there is, nothing is read.
+    const second = await stage.view(`${CANDLES}&since.candles=4`);
+    const within = await stage.settled(second.until("ready"));
+    expect(minutesOf(within)).toHaveLength(5);
+    // What the stream covers beyond that is nothing to this viewer.
+    const { coveredFrom } = within.at(-2)!.data;
+    expect(coveredFrom).toBe(within.find(({ name }) => name === "candle")!.data.candle.timestamp);
     expect(stage.world.candleRequests()).toHaveLength(histories);
 
     const third = await stage.view(`${CANDLES}&since=${START - 300 * MINUTE}`);
