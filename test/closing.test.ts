@@ -1,13 +1,13 @@
+import { createClient } from "pairstream";
 import { demoService, listen } from "pairstream/service";
-import { createEventChannel } from "pairstream/sse";
-import { NEVER } from "rxjs";
+import { createGateway } from "pairstream/sse";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { closing } from "../src/closing.js";
 
 afterEach(() => vi.unstubAllGlobals());
 
-const channelOf = () => createEventChannel({ candles: NEVER });
-const request = () => new Request("http://localhost/");
+const gatewayOf = () => createGateway(createClient(demoService().clientOptions), { allow: [] });
+const request = () => new Request("http://localhost/status");
 
 describe("await using", () => {
   it("closes a listening service, also where what uses it throws", async () => {
@@ -22,26 +22,26 @@ describe("await using", () => {
     await expect(fetch(url)).rejects.toThrow("fetch failed");
   });
 
-  it("closes a channel", async () => {
-    let used: ReturnType<typeof channelOf>;
+  it("closes a gateway", async () => {
+    let used: ReturnType<typeof gatewayOf>;
     {
-      await using channel = channelOf();
-      used = channel;
-      expect(channel.respond(request()).status).toBe(200);
+      await using gateway = gatewayOf();
+      used = gateway;
+      expect((await gateway.fetch(request())).status).toBe(403);
     }
-    expect(used.respond(request()).status).toBe(503);
+    expect((await used.fetch(request())).status).toBe(503);
   });
 });
 
 describe("what has a close", () => {
   it("is frozen, and shows no more than it says", async () => {
     await using service = await listen(demoService().clientOptions, { port: 0 });
-    await using channel = channelOf();
-    expect([Object.keys(service), Object.keys(channel)]).toEqual([
+    await using gateway = gatewayOf();
+    expect([Object.keys(service), Object.keys(gateway)]).toEqual([
       ["url", "close"],
-      ["respond", "close"],
+      ["fetch", "close"],
     ]);
-    expect([service, channel].every(Object.isFrozen)).toBe(true);
+    expect([service, gateway].every(Object.isFrozen)).toBe(true);
   });
 
   it("waits for the close, and fails with it", async () => {
@@ -55,11 +55,11 @@ describe("what has a close", () => {
     expect(steps).toEqual(["closed"]);
   });
 
-  it("is the same where the platform has no such symbol", () => {
+  it("is the same where the platform has no such symbol", async () => {
     vi.stubGlobal("Symbol", Object.create(Symbol, { asyncDispose: { value: undefined } }));
-    const channel = channelOf();
-    expect(Reflect.ownKeys(channel)).toEqual(["respond", "close"]);
-    channel.close();
-    expect(channel.respond(request()).status).toBe(503);
+    const gateway = gatewayOf();
+    expect(Reflect.ownKeys(gateway)).toEqual(["fetch", "close"]);
+    await gateway.close();
+    expect((await gateway.fetch(request())).status).toBe(503);
   });
 });

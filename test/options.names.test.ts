@@ -1,6 +1,5 @@
-import { NEVER, of } from "rxjs";
 import { describe, expect, it } from "vitest";
-import { createEventChannel, fromServerSentEvents } from "../src/adapters/sse/index.js";
+import { createGateway, gatewaySource } from "../src/adapters/sse/index.js";
 import { auditCandles, auditCost } from "../src/adapters/store/index.js";
 import {
   assertNoLookahead,
@@ -136,8 +135,8 @@ const takers: [string, Taker, misspelt: string, near: string | undefined][] = [
   ],
   ["unsettled", (more) => unsettled(market, { seed: 1, ...more }), "fork", "forks"],
   ["withFaults", (more) => withFaults(fetch, { seed: 1, ...more }), "rate", "rates"],
-  ["createEventChannel", (more) => createEventChannel({ candles: NEVER, ...more }), "heartBeat", "heartbeat"],
-  ["fromServerSentEvents", (more) => fromServerSentEvents("https://a.test", more), "silense", "silence"],
+  ["createGateway", (more) => createGateway(client, { allow: [], ...more }), "heartBeat", "heartbeat"],
+  ["gatewaySource", (more) => gatewaySource("https://a.test", more), "silense", "silence"],
 ];
 
 /** What it throws, or rejects with. */
@@ -227,6 +226,5 @@ describe("options", () => {
     ).not.toThrow();
     expect(() => vwap({ session: "1w", weekStart: "thursday", source: indicator(ema(5)) })).not.toThrow();
     expect(() => vwap({ session: { candles: 5 } })).not.toThrow();
-    expect(() => createEventChannel({ candles: of(), keep: 5 }).close()).not.toThrow();
   });
 });

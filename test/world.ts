@@ -77,6 +77,8 @@ export class World {
   /** What the client warns of. */
   readonly warnings: Warning[] = [];
   readonly client: Client;
+  /** Makes another client of the same service, which knows nothing of what the first one knows. */
+  readonly another: () => Client;
   readonly swaps: Swap[] = [];
   latency: number;
   interfere: Interference = () => undefined;
@@ -119,14 +121,16 @@ export class World {
       },
     });
     this.#service = { fetch: before(service.fetch, this.clock) };
-    this.client = createClient({
-      baseUrl: "http://localhost",
-      apiKey: KEY,
-      scheduler: schedulerOf(this.clock),
-      fetch: (url, init) => this.#fetch(url, init),
-      warn: (message, trouble) => this.warnings.push({ message, ...trouble, at: this.clock.now() }),
-      ...client,
-    });
+    this.another = () =>
+      createClient({
+        baseUrl: "http://localhost",
+        apiKey: KEY,
+        scheduler: schedulerOf(this.clock),
+        fetch: (url, init) => this.#fetch(url, init),
+        warn: (message, trouble) => this.warnings.push({ message, ...trouble, at: this.clock.now() }),
+        ...client,
+      });
+    this.client = this.another();
     this.client.activity.subscribe((event) => this.activity.push(event));
   }
 

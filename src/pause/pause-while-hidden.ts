@@ -16,6 +16,7 @@ import {
   mergeMap,
   NEVER,
   type Observable,
+  of,
   type SchedulerLike,
   skip,
   switchMap,
@@ -31,8 +32,8 @@ import { checkNames } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../feed-status.js";
 import type { SniperEvent } from "../snipers/event.js";
+import { SniperFold } from "../snipers/fold.js";
 import { refuseKnown } from "../snipers/known.js";
-import { lookAfter, type ToldLook } from "../snipers/look.js";
 import { checkSniperWatch, type SniperWatch } from "../snipers/watch.js";
 import type { PairSource } from "../source.js";
 import { away } from "./away.js";
@@ -103,13 +104,12 @@ export function pauseWhileHidden(source: PairSource, options: PauseOptions = {})
       source.sniperReport(asked);
       const { known, ...anew } = asked;
       return defer(() => {
-        let told: ToldLook | undefined;
+        const fold = new SniperFold(checkSniperWatch(asked).query);
         return whileSeen(() =>
-          source.sniperReport(told === undefined ? asked : anew).pipe(
+          source.sniperReport(fold.version === 0 ? asked : anew).pipe(
             concatMap((look) => {
-              const before = told;
-              told = lookAfter(before, look);
-              return told === before ? [] : [told.look];
+              const told = fold.take(look);
+              return told === undefined ? EMPTY : of(told);
             }),
           ),
         );

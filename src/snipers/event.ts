@@ -54,6 +54,19 @@ export type SniperEvent = {
     }
 );
 
+/** The address of an event's wallet. */
+export function addressOf(event: SniperEvent): string {
+  switch (event.type) {
+    case "wallet-added":
+    case "wallet-updated":
+      return event.wallet.walletAddress;
+    case "wallet-removed":
+      return event.previous.walletAddress;
+    default:
+      return event.walletAddress;
+  }
+}
+
 /** An empty report: the start of the fold. */
 export const emptyReport: SniperReport = Object.freeze({
   blockNumber: null,

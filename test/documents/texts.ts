@@ -1,4 +1,3 @@
-import { type ChannelEvent, isCandleEvent, isFeedStatus } from "../../src/adapters/sse/index.js";
 import type { Finding } from "../../src/adapters/store/index.js";
 import { SNIPER_TOTALS } from "../../src/contract/model.js";
 import {
@@ -94,12 +93,6 @@ export function lookOf(text: string): SniperLook {
     };
   });
   return { ...common, report: emptyReport, events: [], trades };
-}
-
-/** Any event that comes through a channel. */
-export function channelText(event: ChannelEvent): string {
-  if (isCandleEvent(event)) return eventText(event);
-  return isFeedStatus(event) ? statusText(event) : sniperText(event);
 }
 
 /** The candle that `12:00 = 5` names. */

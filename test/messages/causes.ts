@@ -6,12 +6,7 @@ import {
   drawSnipers,
 } from "../../src/adapters/lightweight-charts/index.js";
 import { meterClient } from "../../src/adapters/otel/index.js";
-import {
-  createEventChannel,
-  createGateway,
-  fromServerSentEvents,
-  gatewaySource,
-} from "../../src/adapters/sse/index.js";
+import { createGateway, gatewaySource } from "../../src/adapters/sse/index.js";
 import { auditCandles, memoryStore, sqliteStore } from "../../src/adapters/store/index.js";
 import { createDatafeed } from "../../src/adapters/tradingview/index.js";
 import { backtest, sweep } from "../../src/backtest/index.js";
@@ -375,8 +370,6 @@ const ENTRY_POINTS: readonly Cause[] = [
   cause('origins: "*"', '"*"', () => createGateway(client, { allow: [], origins: wrong("*") })),
   cause('basePath: "api"', '"api"', () => createGateway(client, { allow: [], basePath: "api" })),
   cause("a source of a gateway without a URL", "undefined", () => gatewaySource(wrong(undefined))),
-  cause("a receiver without a URL", "undefined", () => fromServerSentEvents(wrong(undefined))),
-  cause("a channel of nothing", "undefined", () => createEventChannel(wrong(undefined))),
   cause("a database that is none", "prepare", () => sqliteStore(wrong({}))),
   cause("an audit without against", "undefined", () => auditCandles(client, wrong(RANGE))),
   cause("a datafeed without symbols", "undefined", () => createDatafeed(clientSource(client), wrong({}))),

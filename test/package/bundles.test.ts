@@ -145,7 +145,7 @@ describe("a bundle", () => {
 
   it.each([
     ["pairstream/service", "swapTape", /faults|simulat|demo|listen|ohlcv/],
-    ["pairstream/sse", "isCandleEvent", /channel|receiver|link/],
+    ["pairstream/sse", "gatewaySource", /channel|gateway\/|feed\.js$/],
     ["pairstream/nats", "watchPublishedCandles", /publish|collect|lease/],
   ])("of one name of %s leaves out the rest: %s", async (door, name, rest) => {
     const { modules } = await bundle(`export { ${name} } from ${JSON.stringify(door)};`, NODE_PACKAGES);

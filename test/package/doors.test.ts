@@ -117,7 +117,7 @@ describe("the doors together", () => {
   });
 
   it("close what await using leaves", async () => {
-    const closed = { open: [404, 200], service: "closed", channel: 503 };
+    const closed = { open: [404, 200], service: "closed", gateway: 503 };
     expect(await said(folder, "await-using")).toEqual([closed, closed]);
   });
 
@@ -141,8 +141,7 @@ describe("the doors together", () => {
       "pairstream/nats needs the NATS client: npm install @nats-io/transport-node @nats-io/jetstream";
     const told = {
       listen: "listen needs the packages hono and @hono/node-server: npm install hono @hono/node-server",
-      fromServerSentEvents:
-        "fromServerSentEvents needs the package eventsource-parser: npm install eventsource-parser",
+      gatewaySource: "gatewaySource needs the package eventsource-parser: npm install eventsource-parser",
       publishCandles: nats,
       watchPublishedCandles: nats,
       indexedDbStore: "indexedDbStore needs the package idb: npm install idb",

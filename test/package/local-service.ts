@@ -41,15 +41,14 @@ function swapLine(timestamp: number, number: number): string {
 /** A gateway of the package as shipped, which relays that pair's candles from a service. */
 export async function openGateway({ folders }: Shipped, baseUrl: string): Promise<Opened> {
   const installed = createRequire(join(folders.all, "package.json"));
-  const { createClient, watchCandles } = installed("pairstream") as typeof Root;
-  const { createEventChannel } = installed("pairstream/sse") as typeof Sse;
+  const { createClient } = installed("pairstream") as typeof Root;
+  const { createGateway } = installed("pairstream/sse") as typeof Sse;
   const client = createClient({ baseUrl, apiKey: "key" });
-  const channel = createEventChannel({ candles: watchCandles(client, { ...SERIES, since: { candles: 5 } }) });
-  const fetch = (request: Request) => channel.respond(request);
-  const server = createAdaptorServer({ fetch, overrideGlobalObjects: false });
+  const gateway = createGateway(client, { allow: [SERIES] });
+  const server = createAdaptorServer({ fetch: gateway.fetch, overrideGlobalObjects: false });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const close = async () => {
-    channel.close();
+    await gateway.close();
     server.close();
     await once(server, "close");
   };

@@ -1,7 +1,6 @@
 import { map, type Observable, type OperatorFunction } from "rxjs";
 import { TestScheduler } from "rxjs/testing";
 import { describe, expect, it } from "vitest";
-import { fromServerSentEvents } from "../../src/adapters/sse/index.js";
 import { auditCandles } from "../../src/adapters/store/index.js";
 import {
   closes,
@@ -23,12 +22,10 @@ import {
   withIndicators,
   withTimeframe,
 } from "../../src/index.js";
-import { Gateway, URL_OF_GATEWAY } from "../adapters/sse/gateway.js";
 import { Diagram, diagramOf, type Happening, nameOf, namesBelow } from "../documents/marbles.js";
 import {
   candlesText,
   candleText,
-  channelText,
   crossingText,
   eventOf,
   eventText,
@@ -38,7 +35,6 @@ import {
   lookOf,
   lookText,
   sniperText,
-  statusOf,
   statusText,
   tradeText,
 } from "../documents/texts.js";
@@ -242,25 +238,6 @@ const STREAMS: Record<string, Played> = {
         .map(({ frame, what }) => tradedCandle(instantOf(diagram, frame), Number(what)));
       const events = replayCandles(candles, { ...MINUTES, scheduler, fillGaps: true });
       return play(diagram, events.pipe(map(eventText)), scheduler);
-    },
-  },
-  "fromServerSentEvents(url)": {
-    given: ["channel", "network"],
-    play: (diagram) => {
-      const gateway = new Gateway();
-      const told = new Map(diagram.happenings("channel").map(({ frame, what }) => [frame, what]));
-      const cuts = diagram.happenings("network").map(({ frame }) => frame);
-      const { fetch, clock: scheduler } = gateway;
-      const events = fromServerSentEvents(URL_OF_GATEWAY, { fetch, scheduler }).pipe(map(channelText));
-      const begin = async (frame: number) => {
-        // The first request waits for a module to load.
-        await gateway.asks(1);
-        const event = told.get(frame);
-        if (event?.startsWith("live")) gateway.status.next(statusOf(event));
-        else if (event !== undefined) gateway.candles.next(eventOf(event));
-        if (cuts.includes(frame)) await gateway.cut();
-      };
-      return play(diagram, events, scheduler, { begin, settle: () => gateway.settle() });
     },
   },
 };

@@ -195,7 +195,6 @@ describe("what the doors export", () => {
     });
     expect(closeable).toEqual([
       ["Listening", true],
-      ["EventChannel", true],
       ["Gateway", true],
     ]);
   });

@@ -109,11 +109,11 @@ const onWorkerd = (flag: string) => async () => {
 };
 
 /** Viewers of a channel of a Worker, whose `fetch` reaches a service; `site` is its code. */
-const onWorkers = (site: string, scenario: string) => async () => {
+const onWorkers = (site: string) => async () => {
   writeFileSync(join(HOME, "workers/site.ts"), site);
   const parts = ["site.ts", "market.mjs", "viewers.mjs"].map((name) => join("workers", name));
   await esbuild(...parts, "--format=esm", "--conditions=workerd,worker,browser", "--outdir=workers");
-  const config = readFileSync(join(HOME, "workers/config.capnp"), "utf8").replace("SCENARIO", scenario);
+  const config = readFileSync(join(HOME, "workers/config.capnp"), "utf8");
   writeFileSync(join(HOME, "workers/run.capnp"), config);
   return saying(join(PACKAGES, "@cloudflare/workerd-linux-64/bin/workerd"), ["test", "workers/run.capnp"]);
 };
@@ -232,12 +232,7 @@ function rows(servers: string | undefined): Row[] {
     {
       name: "workerd, a gateway in a Durable Object",
       only: { sse: [3, 3, 3, 3] },
-      tryIt: onWorkers(documentedWorker(), "shared"),
-    },
-    {
-      name: "workerd, a channel at the top of a module",
-      only: { sse: "503 after the first request" },
-      tryIt: onWorkers('export { default, Feed } from "./module.mjs";', "refused"),
+      tryIt: onWorkers(documentedWorker()),
     },
     {
       name: "Chromium, bundled by esbuild",

@@ -1,7 +1,7 @@
 import { type CandleEvent, frozenEvent, isSame } from "../../candles/event.js";
+import { toldAt } from "../../candles/lateness.js";
 import type { Candle, Series } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
-import { toldAt } from "../wire/due.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import { REREAD } from "./consumer.js";
 import type { CandleRecord, StatusRecord } from "./message.js";

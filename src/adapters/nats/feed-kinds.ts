@@ -1,15 +1,15 @@
 import { map, type Observable, type SchedulerLike, tap } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
+import { dueOf } from "../../candles/lateness.js";
 import { checkWatch, type WatchOptions } from "../../candles/options.js";
 import { watchCandles } from "../../candles/watch.js";
 import { type Client, coreOf } from "../../client/core.js";
 import { serviceTime } from "../../client/service-clock.js";
 import type { Series, Sniper } from "../../contract/model.js";
 import { type FeedStatus, watchFeedStatus } from "../../feed-status.js";
-import type { SniperEvent } from "../../snipers/event.js";
+import { addressOf, type SniperEvent } from "../../snipers/event.js";
 import { checkSniperWatch, type SniperWatch, watchSnipers } from "../../snipers/watch.js";
-import { dueOf } from "../wire/due.js";
-import { addressOf, foldWallet } from "../wire/wallets.js";
+import { foldWallet } from "../wire/wallets.js";
 import { candleBody, readCandleMessage, readWalletMessage, walletBody } from "./message.js";
 import type { Publisher } from "./publisher.js";
 import { coveredFromStatus, keptStatus } from "./statuses.js";

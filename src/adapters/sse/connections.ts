@@ -9,22 +9,16 @@ const MOST_MISSED = 2.5;
 export class Connections {
   readonly #scheduler: SchedulerLike;
   readonly #heartbeat: number;
-  readonly #terms: { readonly retry: number; readonly patience: number };
+  readonly #patience: number;
   readonly #open = new Set<Connection>();
   #heartbeats = Subscription.EMPTY;
   #beatAt = 0;
 
-  /**
-   * `heartbeat`: ms between two heartbeats. `retry`: how long a receiver has to wait before it reconnects, in ms.
-   * `patience`: after how many heartbeats one who does not read is left.
-   */
-  constructor(
-    scheduler: SchedulerLike,
-    { heartbeat, ...terms }: { heartbeat: number; retry: number; patience: number },
-  ) {
+  /** `heartbeat`: ms between two heartbeats. `patience`: after how many of them one who does not read is left. */
+  constructor(scheduler: SchedulerLike, { heartbeat, patience }: { heartbeat: number; patience: number }) {
     this.#scheduler = scheduler;
     this.#heartbeat = heartbeat;
-    this.#terms = terms;
+    this.#patience = patience;
   }
 
   /**
@@ -36,9 +30,12 @@ export class Connections {
     return this.#scheduler.now() - this.#beatAt > MOST_MISSED * this.#heartbeat;
   }
 
-  /** Opens a response to one receiver. `onLeave` is called once: when the receiver has left, or the response has ended. */
-  open(outlet: Outlet, onLeave: () => void): Connection {
-    const connection = new Connection(outlet, this.#terms, (left) => {
+  /**
+   * Opens a response to one receiver. `retry`: how long that has to wait before it reconnects, in ms. `onLeave` is called once:
+   * when the receiver has left, or the response has ended.
+   */
+  open(outlet: Outlet, retry: number, onLeave: () => void): Connection {
+    const connection = new Connection(outlet, { retry, patience: this.#patience }, (left) => {
       this.#open.delete(left);
       onLeave();
     });

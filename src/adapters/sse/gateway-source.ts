@@ -5,13 +5,13 @@ import {
   filter,
   finalize,
   map,
+  mergeMap,
   type Observable,
   ReplaySubject,
   startWith,
   switchMap,
   tap,
 } from "rxjs";
-import type { CandleEvent } from "../../candles/event.js";
 import { checkHistory } from "../../candles/history.js";
 import { makingOf } from "../../candles/making.js";
 import {
@@ -25,17 +25,17 @@ import type { Series } from "../../contract/model.js";
 import { SERIES_NAMES } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
-import type { SniperEvent } from "../../snipers/event.js";
 import { refuseKnown } from "../../snipers/known.js";
-import type { SniperLook } from "../../snipers/look.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
+import { CandleMirror } from "./candle-mirror.js";
 import { readGatewayHistory } from "./history-request.js";
 import { longerStatus, madeOf, servedOptions } from "./longer.js";
 import { readLonger } from "./longer-history.js";
-import { type MirrorEvent, type MirrorRules, STARTING, type StartRule } from "./mirror.js";
-import { checkReceiverOptions, type GatewayFetch, type GatewaySourceOptions } from "./options.js";
+import { type Part, STARTING } from "./mirror.js";
+import { checkReceiverOptions, type GatewaySourceOptions } from "./options.js";
 import { receiverOf } from "./receiver.js";
+import { SniperMirror } from "./sniper-mirror.js";
 
 /**
  * The streams of a gateway made by `createGateway`, for a page or a program without the key: the same as `clientSource`
@@ -63,37 +63,42 @@ import { receiverOf } from "./receiver.js";
  * ```
  */
 export function gatewaySource(url: string | URL, options: GatewaySourceOptions = {}): PairSource {
-  const checked = checkReceiverOptions<GatewayFetch>(url, options);
+  const checked = checkReceiverOptions(url, options);
   const base = baseOf(checked.url);
-  const receive = (address: string, rules?: MirrorRules) =>
-    receiverOf({ ...checked, url: base + address }, rules);
+  const receive = <E>(address: string, makePart: () => Part<E>) =>
+    receiverOf({ ...checked, url: base + address }, makePart);
   const connections = new Connected();
+  const candlesOf = (asked: Series & WatchOptions, watch: CandleWatch) => {
+    const address = candlesAddress(asked, watch);
+    return { address, events: receive(address, () => new CandleMirror(watch.served.series)) };
+  };
+  const looksOf = (asked: SniperWatch) => {
+    const address = snipersAddress(asked);
+    const { query } = checkSniperWatch(asked);
+    return { address, events: receive(address, () => new SniperMirror(query)) };
+  };
+  const looks = (asked: SniperWatch) => {
+    const { address, events } = looksOf(asked);
+    return connections.shown(address, events).pipe(filter((event) => "report" in event));
+  };
   return Object.freeze<PairSource>({
     candles: (asked) => {
       const watch = checkWatch(asked);
-      const address = candlesAddress(asked, watch);
+      const { address, events } = candlesOf(asked, watch);
+      const shown = connections.shown(address, events);
       const isServed = watch.served.rules.frames === undefined;
-      const rules = isServed || typeof watch.since === "number" ? { startAt: startOf(watch) } : {};
-      const events = connections.shown(address, receive(address, rules));
-      return isServed ? events.pipe(filter(isCandle)) : events.pipe(filter(isOfCandles), madeOf(watch));
+      return isServed ? shown.pipe(filter((event) => "series" in event)) : shown.pipe(madeOf(watch));
     },
-    snipers: (asked) => {
-      const address = snipersAddress(asked);
-      return connections.shown(address, receive(address)).pipe(filter(isSniper));
-    },
-    sniperReport: (asked) => {
-      const address = snipersAddress(asked);
-      const { query } = checkSniperWatch(asked);
-      return connections.shown(address, receive(address, { looksOf: query })).pipe(filter(isLook));
-    },
+    snipers: (asked) => looks(asked).pipe(mergeMap(({ events }) => events)),
+    sniperReport: looks,
     status: (asked) => {
       if (!isCandleWatch(asked)) {
-        const address = snipersAddress(asked);
-        return connections.statusOf(address, receive(address));
+        const { address, events } = looksOf(asked);
+        return connections.statusOf(address, events);
       }
       const watch = checkWatch(asked);
-      const address = candlesAddress(asked, watch);
-      return connections.statusOf(address, receive(address)).pipe(
+      const { address, events } = candlesOf(asked, watch);
+      return connections.statusOf(address, events).pipe(
         map((status) => longerStatus(watch, status)),
         distinctUntilChanged(isSameStatus),
       );
@@ -109,12 +114,7 @@ export function gatewaySource(url: string | URL, options: GatewaySourceOptions =
   });
 }
 
-const isCandle = (event: MirrorEvent): event is CandleEvent => "series" in event;
-const isStatus = (event: MirrorEvent): event is FeedStatus => "state" in event;
-const isOfCandles = (event: MirrorEvent): event is CandleEvent | FeedStatus =>
-  isCandle(event) || isStatus(event);
-const isLook = (event: MirrorEvent): event is SniperLook => "report" in event;
-const isSniper = (event: MirrorEvent): event is SniperEvent => "pairAddress" in event && !isLook(event);
+const isStatus = (event: object): event is FeedStatus => "state" in event;
 
 type Statuses = ReplaySubject<FeedStatus>;
 
@@ -123,7 +123,7 @@ class Connected {
   readonly #open = new Map<string, BehaviorSubject<readonly Statuses[]>>();
 
   /** The same events; while somebody listens, a status of that address needs no connection of its own. */
-  shown(address: string, events: Observable<MirrorEvent>): Observable<MirrorEvent> {
+  shown<E extends object>(address: string, events: Observable<E | FeedStatus>): Observable<E | FeedStatus> {
     return defer(() => {
       const statuses: Statuses = new ReplaySubject(1);
       const open = this.#at(address);
@@ -144,7 +144,7 @@ class Connected {
   }
 
   /** The status at an address; `own`: the events of a connection of its own, for as long as there is no other. */
-  statusOf(address: string, own: Observable<MirrorEvent>): Observable<FeedStatus> {
+  statusOf(address: string, own: Observable<object>): Observable<FeedStatus> {
     return defer(() =>
       this.#at(address).pipe(
         map(([first]) => first),
@@ -167,17 +167,6 @@ class Connected {
     const open = this.#open.get(address);
     if (open !== undefined && open.value.length === 0 && !open.observed) this.#open.delete(address);
   }
-}
-
-/** Where a viewer's candles begin, as `watchCandles` has it: its channel may have begun long before. */
-function startOf({ since, fillGaps, rules: { intervals } }: CandleWatch): StartRule {
-  if (typeof since === "number") return () => since;
-  return (candles, now) => {
-    const running = intervals.start(now);
-    if (since === undefined) return running;
-    const counted = candles.filter(({ timestamp, swaps }) => timestamp < running && (swaps > 0 || !fillGaps));
-    return counted.at(-since.candles)?.timestamp ?? -Infinity;
-  };
 }
 
 function candlesAddress(given: Series & WatchOptions, watch: CandleWatch): string {

@@ -7,7 +7,7 @@ import { listOf } from "../../contract/schemas.js";
 import { ContractError, NetworkError, PairstreamError, TimeoutError } from "../../errors.js";
 import { candle } from "../wire/model.js";
 import { readWire } from "../wire/read.js";
-import type { GatewayFetch, ReceiverOptions } from "./options.js";
+import type { ReceiverOptions } from "./options.js";
 import { errorOfRefusal, LONGEST_REFUSAL } from "./refusal.js";
 import { SilenceWatch } from "./silence.js";
 
@@ -22,7 +22,7 @@ const history = z.object({ candles: listOf(candle) });
 
 /** What `PairSource` has as `history`, from the gateway whose `/history` is at `access.url`. */
 export async function readGatewayHistory(
-  access: ReceiverOptions<GatewayFetch>,
+  access: ReceiverOptions,
   query: Series & HistoryQuery,
   { signal = new AbortController().signal }: CallOptions,
 ): Promise<readonly Candle[]> {

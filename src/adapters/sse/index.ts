@@ -4,16 +4,7 @@
  * @module pairstream/sse
  */
 
-export { createEventChannel, type EventChannel } from "./channel.js";
-export { type ChannelEvent, isCandleEvent, isFeedStatus, isSniperEvent } from "./events.js";
 export { createGateway, type Gateway } from "./gateway/gateway.js";
 export type { GatewayOptions, Wanted } from "./gateway/options.js";
 export { gatewaySource } from "./gateway-source.js";
-export type {
-  EventChannelOptions,
-  GatewayFetch,
-  GatewaySourceOptions,
-  ServerSentEventsOptions,
-  StreamingFetch,
-} from "./options.js";
-export { fromServerSentEvents } from "./receiver.js";
+export type { GatewayFetch, GatewaySourceOptions } from "./options.js";

@@ -1,4 +1,4 @@
-import { concatAll, defer, filter, finalize, from, type Observable } from "rxjs";
+import { concatAll, defer, finalize, from, type Observable } from "rxjs";
 import { sleepUntil } from "../../client/timers.js";
 import {
   ContractError,
@@ -7,10 +7,10 @@ import {
   PairstreamError,
   RateLimitError,
 } from "../../errors.js";
-import type { ChannelEvent } from "./events.js";
+import type { FeedStatus } from "../../feed-status.js";
 import { type CreateParser, Link } from "./link.js";
-import { isChannelEvent, Mirror, type MirrorEvent, type MirrorRules } from "./mirror.js";
-import { checkReceiverOptions, type ReceiverOptions, type ServerSentEventsOptions } from "./options.js";
+import { Mirror, type Part } from "./mirror.js";
+import type { ReceiverOptions } from "./options.js";
 
 /** The shortest, the first and the longest wait before a connection is tried again, in ms. */
 const SHORTEST_WAIT = 100;
@@ -20,70 +20,27 @@ const LONGEST_WAIT = 30_000;
 const LONGEST_HINT = 300_000;
 
 /**
- * Receives the events of a channel made by `createEventChannel`, in a browser or on Node: the present state, then the
- * changes. Each event is consistent with those before it, even across lost connections.
- *
- * ```marbles
- * channel                    l-a-b---c-----d-
- * network                    ------x---------
- * fromServerSentEvents(url)  l-a-b-s---(cl)d--
- *
- * -: 250 ms                    l: live until 12:00            x: cut
- * a: new 12:00 = 5, open       b: updated 12:00 = 6, open     c: updated 12:00 = 7, open
- * d: updated 12:00 = 7, closed                                s: stalled, 1 failed
- * ```
- *
- * `isCandleEvent`, `isSniperEvent` and `isFeedStatus` tell the events apart. Known candles come first, with `live:
- * false`, and known wallets with `initial: true`. If a connection is refused, closed, or silent for too long, the
- * status is `stalled`, with its own `failures` and `lastError`. It reconnects after 1 s, doubling up to 30 s, and then
- * emits the channel's status again (`live` if the channel has none). Missed changes come as the present state, with a
- * `lateBy` as of then: a revision may grow by more than one, `final` may come without `closed`, and what is gone is
- * `removed`. Candles that the channel no longer reaches back to are removed too, so there is never a gap.
- *
- * Completes when the channel's streams have completed. Errors with the channel's error when one of them has failed;
- * with a `ContractError` for an invalid message, as from a gateway of another version; and with an `HttpError` for a
- * 4xx status, except 404, 408, 425 and 429, or with the `InvalidInputError` that a gateway gives in its place. Until a connection has succeeded, a 404 is an error too, and so is an
- * answer below 400 that is not an event stream, of either kind. Each subscription has a connection of its own: use
- * `share` for several. Needs the package `eventsource-parser`. Throws an `InvalidInputError` at the call.
- *
- * ```ts
- * import { type Candle, applyCandleEvent } from "pairstream";
- * import { fromServerSentEvents, isCandleEvent, isFeedStatus } from "pairstream/sse";
- *
- * const candles = new Map<number, Candle>();
- * fromServerSentEvents("https://example.com/events").subscribe((event) => {
- *   if (isCandleEvent(event)) applyCandleEvent(candles, event);
- *   else if (isFeedStatus(event)) console.log(event.state, event.lastError?.message ?? "");
- *   else console.log(event.type);
- * });
- * ```
+ * What a gateway's channel tells: the present state, then the changes, and its status. Each event is consistent with those
+ * before it, even across lost connections. `makePart`: what one subscriber makes of it.
  */
-export function fromServerSentEvents(
-  url: string | URL,
-  options: ServerSentEventsOptions = {},
-): Observable<ChannelEvent> {
-  return receiverOf(checkReceiverOptions(url, options)).pipe(filter(isChannelEvent));
-}
-
-/** What `fromServerSentEvents` gives, its input checked, and what `rules` ask for besides. */
-export function receiverOf(checked: ReceiverOptions, rules?: MirrorRules): Observable<MirrorEvent> {
+export function receiverOf<E>(checked: ReceiverOptions, makePart: () => Part<E>): Observable<E | FeedStatus> {
   return defer(() => {
     const abort = new AbortController();
-    return from(receive(checked, rules, abort.signal)).pipe(
+    return from(receive(checked, makePart(), abort.signal)).pipe(
       concatAll(),
       finalize(() => abort.abort()),
     );
   });
 }
 
-async function* receive(
+async function* receive<E>(
   options: ReceiverOptions,
-  rules: MirrorRules | undefined,
+  part: Part<E>,
   signal: AbortSignal,
-): AsyncGenerator<readonly MirrorEvent[]> {
+): AsyncGenerator<readonly (E | FeedStatus)[]> {
   const { scheduler } = options;
   const createParser = await loadParser();
-  const mirror = new Mirror(rules);
+  const mirror = new Mirror(part);
   let hasOpened = false;
   let firstWait = FIRST_WAIT;
   /** How many connections in a row did not last. */
@@ -141,8 +98,7 @@ async function loadParser(): Promise<CreateParser> {
   try {
     return (await import("eventsource-parser")).createParser;
   } catch (cause) {
-    const message =
-      "fromServerSentEvents needs the package eventsource-parser: npm install eventsource-parser";
+    const message = "gatewaySource needs the package eventsource-parser: npm install eventsource-parser";
     throw new PairstreamError(message, { cause });
   }
 }

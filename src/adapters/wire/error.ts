@@ -32,8 +32,8 @@ export type WireError = z.output<typeof wireError>;
 /**
  * The parts of an error that may leave the process.
  *
- * Messages of transports name hosts, messages of redirects name their target, and messages of foreign errors may hold
- * anything: none of them is sent.
+ * What a service, a gateway or a transport has said may hold anything, such as a key, a host, or what a plan costs: of an answer
+ * only the status is sent. Messages of foreign errors are not sent either.
  */
 export function toWireError(error: unknown): WireError {
   if (!(error instanceof PairstreamError)) {
@@ -41,23 +41,23 @@ export function toWireError(error: unknown): WireError {
   }
   const { name, message } = error;
   if (error instanceof NetworkError) return { name, message: "The service could not be reached" };
-  if (error instanceof RateLimitError) {
-    const { status, retryAfter } = error;
-    return { name, message, status, ...(retryAfter === undefined ? {} : { retryAfter }) };
+  if (error instanceof HttpError) {
+    const { status } = error;
+    const { retryAfter } = error as Partial<RateLimitError>;
+    const wait = retryAfter === undefined ? {} : { retryAfter };
+    return { name, message: `The service answered with status ${status}`, status, ...wait };
   }
   if (error instanceof QuotaExceededError) {
     const { resetsAt } = error;
-    return { name, message, ...(resetsAt === undefined ? {} : { resetsAt }) };
-  }
-  if (error instanceof HttpError) {
-    const { status } = error;
-    const isRedirect = status < 400;
-    return { name, message: isRedirect ? `The service answered with status ${status}` : message, status };
+    const reset = resetsAt === undefined ? {} : { resetsAt };
+    return { name, message: "The quota of the gateway is used up", ...reset };
   }
   if (error instanceof TimeoutError) return { name, message, timeout: error.timeout };
   if (error instanceof ContractError) {
-    const { path, issue, said } = error;
-    return { name, message, path, issue, ...(said === undefined ? {} : { said }) };
+    const { path } = error;
+    // It quotes what the service has sent in place of what was wanted.
+    const issue = error.issue.replace(/["“].*["”]/s, "something else");
+    return { name, message: new ContractError(path, issue).message, path, issue };
   }
   if (error instanceof InvalidInputError) {
     return { name, message, parameter: error.parameter, allowed: error.allowed };

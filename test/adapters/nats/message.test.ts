@@ -76,8 +76,8 @@ describe("a message", () => {
 
   it.each([
     ["without an error", undefined],
-    ["with a status", new HttpError("GET /x was answered with status 500", 500, "")],
-    ["with a hint", new RateLimitError("GET /x was answered with status 429", "", 3_000)],
+    ["with a status", new HttpError("The service answered with status 500", 500, "")],
+    ["with a hint", new RateLimitError("The service answered with status 429", "", 3_000)],
     ["with a timeout", new TimeoutError("GET /x was not answered in full within 10 ms", 10)],
   ])("about how a feed stands, %s, is read as it was written", (_, lastError) => {
     const status = {

@@ -1,12 +1,15 @@
-import { VirtualClock } from "pairstream";
-import { createEventChannel } from "pairstream/sse";
-import { NEVER, of, Subject } from "rxjs";
+import { AuthenticationError, NetworkError, VirtualClock } from "pairstream";
+import { concat, EMPTY, NEVER, Observable, of, throwError } from "rxjs";
 import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
+import type { FeedStatus } from "../../../src/feed-status.js";
+import { BentClock } from "../../bent-clock.js";
 import { minuteCandle, SERIES } from "../../candles/minute-candles.js";
-import { walletOf } from "../../snipers/wallets.js";
-import { Gateway, messagesIn, names, open, Reading, request } from "./gateway.js";
+import { Gateway, messagesIn, names, OpenChannel, open, Reading, request, sourceOf } from "./gateway.js";
 import { eventOf } from "./told-market.js";
+
+const ofStreams = (candles: Observable<CandleEvent>, status: Observable<FeedStatus> = NEVER) =>
+  sourceOf({ candles, status });
 
 describe("a response", () => {
   it("is a stream of events that nobody may store or hold back", () => {
@@ -19,59 +22,48 @@ describe("a response", () => {
     });
   });
 
-  it("opens with what the receiver is to know, and the state, which is empty at first", async () => {
-    const reading = open(new Gateway({ heartbeat: 5_000, keep: 7 }));
-    const [hello, snapshot, ready] = await reading.until("ready");
+  it("opens with what the receiver is to know, and what is known of the state that is still being read", async () => {
+    const gateway = new Gateway({ heartbeat: 5_000 });
+    gateway.candles.next(eventOf("new", 1, { live: false, status: "final" }));
+    gateway.status.next({ state: "starting", failures: 0 });
+    const reading = open(gateway);
+    const opening = await reading.until("waiting");
     expect(reading.text).toMatch(/^retry: 1000\n\n/);
-    expect(hello).toEqual({
-      name: "hello",
-      data: {
-        version: 2,
-        now: null,
-        channel: expect.any(String),
-        heartbeat: 5_000,
-        keep: 7,
-        hasStatus: true,
-        isResumed: false,
-      },
-    });
-    expect(snapshot).toEqual({ name: "snapshot", data: { series: [], pairs: [] } });
-    expect(ready).toEqual({ id: `${hello!.data.channel}-0`, name: "ready", data: {} });
+    expect(opening).toEqual([
+      { name: "hello", data: { version: 3, now: 1, heartbeat: 5_000 } },
+      { name: "waiting", data: { state: "starting", failures: 0 } },
+    ]);
+    gateway.status.next({ state: "live", failures: 0 });
+    const [snapshot, candle, status, ready] = await reading.until("ready");
+    expect(snapshot).toEqual({ name: "snapshot", data: { from: 0, keep: 1_000, observedAt: 1, now: 1 } });
+    expect(candle!.data).toMatchObject({ candle: minuteCandle(1), status: "final" });
+    expect(status).toEqual({ name: "status", data: { state: "live", failures: 0 } });
+    expect(ready).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}-0-1$/), name: "ready", data: {} });
   });
 
   it("holds the state for one who comes late, and then every event as it happens", async () => {
     const gateway = new Gateway();
-    const [wallet, status] = [walletOf("a"), { state: "live", failures: 0, coveredUntil: 3 } as const];
+    const status = { state: "live", failures: 0, coveredUntil: 3 } as const;
     gateway.candles.next(eventOf("new", 2));
     gateway.candles.next(eventOf("new", 1, { status: "closed" }));
     gateway.candles.next(eventOf("updated", 2, { price: 5, revision: 1, previous: minuteCandle(2) }));
-    gateway.snipers.next({ type: "wallet-added", wallet, pairAddress: "pair", initial: true, observedAt: 9 });
     gateway.status.next(status);
-    await gateway.settle();
     const reading = open(gateway);
     const state = await reading.until("ready");
-    expect(names(state)).toEqual(["hello", "snapshot", "candle", "candle", "wallet", "status", "ready"]);
-    expect(state[1]!.data).toEqual({
-      series: [{ series: SERIES, after: null, observedAt: 2, isSettled: true }],
-      pairs: [{ pairAddress: "pair", observedAt: 9, isSettled: true }],
-    });
-    const candles = state.filter(({ name }) => name === "candle").map(({ data }) => data);
-    expect(candles).toMatchObject([
+    expect(names(state)).toEqual(["hello", "snapshot", "candle", "candle", "status", "ready"]);
+    expect(state[1]!.data).toEqual({ from: 0, keep: 1_000, observedAt: 2, now: 2 });
+    expect(state.slice(2, 4).map(({ data }) => data)).toMatchObject([
       { candle: minuteCandle(1), status: "closed" },
       { candle: minuteCandle(2, 5), status: "open", revision: 1 },
     ]);
-    expect(state[4]!.data).toEqual({ pairAddress: "pair", walletAddress: "a", wallet, observedAt: 9 });
-    expect(state[5]!.data).toEqual(status);
+    expect(state[4]!.data).toEqual(status);
 
     gateway.candles.next(eventOf("updated", 2, { price: 6, revision: 2, previous: minuteCandle(2, 5) }));
-    const next = messagesIn(await reading.next());
-    expect(next).toEqual([
+    expect(messagesIn(await reading.next())).toEqual([
       {
         id: expect.any(String),
         name: "candle",
         data: {
-          type: "updated",
-          life: candles[1]!.life,
           candle: minuteCandle(2, 6),
           status: "open",
           revision: 2,
@@ -80,10 +72,22 @@ describe("a response", () => {
           due: 180_000,
           received: 2,
           observedAt: 2,
-          series: SERIES,
         },
       },
     ]);
+  });
+
+  it("holds what is asked for and no more, and tells no changes of what is older", async () => {
+    const gateway = new Gateway();
+    for (let minute = 1; minute <= 5; minute += 1) gateway.candles.next(eventOf("new", minute));
+    const reading = new Reading(gateway.channel.respond(request(), 4 * 60_000));
+    const state = await reading.until("ready");
+    expect(state.slice(2, -1).map(({ data }) => data.candle)).toEqual([minuteCandle(4), minuteCandle(5)]);
+    expect(state[1]!.data.from).toBe(4 * 60_000);
+    gateway.candles.next(eventOf("updated", 3, { price: 9, revision: 1 }));
+    gateway.candles.next(eventOf("removed", 1, { revision: 1 }));
+    gateway.candles.next(eventOf("updated", 5, { price: 9, revision: 1 }));
+    expect(messagesIn(await reading.next()).map(({ data }) => data.candle)).toEqual([minuteCandle(5, 9)]);
   });
 
   it("goes on after the id that the receiver has, with what it has missed as it now is", async () => {
@@ -99,7 +103,6 @@ describe("a response", () => {
     gateway.candles.next(eventOf("updated", 2, { price: 3, revision: 2, status: "closed" }));
     const state = await open(gateway, id).until("ready");
     expect(names(state)).toEqual(["hello", "candle", "candle", "candle", "status", "ready"]);
-    expect(state[0]!.data.isResumed).toBe(true);
     // The older candle first, whichever changed last.
     expect(state.slice(1, 4).map(({ data }) => data.candle)).toEqual([
       minuteCandle(1),
@@ -112,48 +115,54 @@ describe("a response", () => {
   });
 
   it.each([
-    ["of another channel", (id: string) => `another-${id.split("-").at(-1)}`],
-    ["beyond the buffer", (id: string) => id.replace(/\d+$/, "0")],
+    ["of another channel", (id: string) => `another${id.slice(36)}`],
     ["of the future", (id: string) => id.replace(/\d+$/, "999")],
     ["that is none", () => "nonsense"],
     ["that is no number", (id: string) => id.replace(/\d+$/, "1e1")],
   ])("starts afresh after an id %s", async (_, change) => {
-    const gateway = new Gateway({ buffer: 2 });
+    const gateway = new Gateway();
     for (let minute = 1; minute <= 5; minute += 1) gateway.candles.next(eventOf("new", minute));
     const id = (await open(gateway).until("ready")).at(-1)!.id!;
     const state = await open(gateway, change(id)).until("ready");
     expect(names(state)).toEqual(["hello", "snapshot", ...Array(5).fill("candle"), "ready"]);
-    expect(state[0]!.data.isResumed).toBe(false);
   });
 
-  it("is refused for other methods", async () => {
-    const response = new Gateway().channel.respond(request(undefined, { method: "POST" }));
-    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET"]);
+  it("starts afresh after more removals than are kept", async () => {
+    const gateway = new Gateway();
+    gateway.candles.next(eventOf("new", 0));
+    const id = (await open(gateway).until("ready")).at(-1)!.id!;
+    for (let minute = 1; minute <= 1_001; minute += 1) {
+      gateway.candles.next(eventOf("new", minute));
+      gateway.candles.next(eventOf("removed", minute, { revision: 1 }));
+    }
+    expect(names(await open(gateway, id).until("ready"))).toEqual(["hello", "snapshot", "candle", "ready"]);
   });
 
   it("holds the newest candles that are kept, and says where they begin", async () => {
-    const gateway = new Gateway({ keep: 2 });
+    const gateway = new Gateway();
     const reading = open(gateway);
-    for (let minute = 1; minute <= 4; minute += 1) gateway.candles.next(eventOf("new", minute));
+    gateway.candles.next(eventOf("new", 1));
+    const id = (await reading.until("ready")).at(-1)!.id!;
+    for (let minute = 2; minute <= 1_002; minute += 1) gateway.candles.next(eventOf("new", minute));
     // Neither one that is forgotten nor one older than that is heard of again.
     gateway.candles.next(eventOf("updated", 2, { price: 9, revision: 1 }));
     gateway.candles.next(eventOf("removed", 1, { revision: 1 }));
-    const state = await open(gateway).until("ready");
-    expect(state[1]!.data.series).toMatchObject([{ after: 2 * 60_000 }]);
-    expect(state.slice(2, -1).map(({ data }) => data.candle)).toEqual([minuteCandle(3), minuteCandle(4)]);
-    // Not even where there is room again.
-    gateway.candles.next(eventOf("removed", 4, { revision: 1 }));
-    gateway.candles.next(eventOf("updated", 2, { price: 10, revision: 2 }));
-    const later = await open(gateway).until("ready");
-    expect(later.slice(2, -1).map(({ data }) => data.candle)).toEqual([minuteCandle(3)]);
-    // Nor is one that turns up before all that are kept.
-    gateway.candles.next(eventOf("new", 6));
-    gateway.candles.next(eventOf("new", 2.5));
+    const state = await open(gateway, id.replace(/\d+$/, "99999")).until("ready");
+    expect(state[1]!.data.from).toBe(2 * 60_000 + 1);
+    expect(state[2]!.data.candle).toEqual(minuteCandle(3));
+    expect(state).toHaveLength(1_003);
     gateway.status.next({ state: "live", failures: 0 });
-    const minutes = (await reading.until("status"))
-      .filter(({ name, data }) => name === "candle" && data.type === "new")
-      .map(({ data }) => data.candle.timestamp / 60_000);
-    expect(minutes).toEqual([1, 2, 3, 4, 6]);
+    const told = (await reading.until("status")).filter(({ name }) => name === "candle");
+    expect(told[0]!.data.candle).toEqual(minuteCandle(2));
+    expect(told).toHaveLength(1_001);
+  });
+
+  it("waits for a history where what it asks for was forgotten", async () => {
+    const gateway = new Gateway();
+    for (let minute = 1; minute <= 1_002; minute += 1) gateway.candles.next(eventOf("new", minute));
+    const reading = open(gateway);
+    gateway.status.next({ state: "starting", failures: 0 });
+    expect(names(await reading.until("waiting"))).toEqual(["hello", "waiting"]);
   });
 });
 
@@ -161,6 +170,7 @@ describe("heartbeats", () => {
   it("come from one timer, whoever comes and goes, until the channel is closed", async () => {
     const gateway = new Gateway({ heartbeat: 1_000 });
     const [one, other] = [open(gateway), open(gateway)];
+    gateway.candles.next(eventOf("new", 1));
     await one.until("ready");
     const before = one.text.length;
     await gateway.pass(3_500);
@@ -179,19 +189,19 @@ describe("heartbeats", () => {
   it("do not gather for one who does not read", async () => {
     const gateway = new Gateway({ heartbeat: 1_000 });
     const reading = open(gateway);
-    const wallet = walletOf("x".repeat(70_000));
-    const event = { type: "wallet-added", pairAddress: "pair", initial: false, observedAt: 1 } as const;
-    gateway.snipers.next({ ...event, wallet });
-    await gateway.pass(100_000);
+    const lastError = new AuthenticationError("x".repeat(70_000), 0, "");
+    gateway.candles.next(eventOf("new", 1));
+    gateway.status.next({ state: "stalled", failures: 1, lastError: { ...lastError } as never });
+    await gateway.pass(7_000);
     gateway.channel.close();
     await reading.until("end");
-    expect(reading.text).toContain("event: sniper");
-    expect(reading.text).not.toContain(":\n\n");
+    expect(reading.text).toContain("event: candle");
+    expect(reading.text.match(/\n:\n\n/g)?.length ?? 0).toBeLessThan(10);
   });
 });
 
 describe("closing", () => {
-  it("ends all responses once what waits has been read, and answers no more", async () => {
+  it("ends all responses once what waits has been read", async () => {
     const gateway = new Gateway();
     gateway.candles.next(eventOf("new", 1));
     const reading = open(gateway);
@@ -200,14 +210,13 @@ describe("closing", () => {
     expect(names(await reading.until("end")).at(-1)).toBe("ready");
     expect(reading.isDone).toBe(true);
     expect(gateway.clock.pending).toBe(0);
-    const response = gateway.channel.respond(request());
-    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
     gateway.channel.close();
   });
 
   it("follows the signal of the request", async () => {
     const gateway = new Gateway();
     const abort = new AbortController();
+    gateway.candles.next(eventOf("new", 0));
     const reading = new Reading(gateway.channel.respond(request(undefined, { signal: abort.signal })));
     await reading.until("ready");
     abort.abort();
@@ -218,28 +227,10 @@ describe("closing", () => {
   });
 });
 
-describe("a channel whose timers do not fire", () => {
-  it("answers 503 and says why, until they do, rather than tell what it knew once", async () => {
-    const clock = new VirtualClock();
-    let ahead = 0;
-    const scheduler = { now: () => clock.now() + ahead, schedule: clock.schedule.bind(clock) };
-    const channel = createEventChannel({ candles: NEVER, heartbeat: 1_000, scheduler });
-    const answer = () => channel.respond(request());
-    ahead = 10_000;
-    expect(answer().status).toBe(200);
-    ahead += 2_500;
-    expect(answer().status).toBe(200);
-    ahead += 1;
-    const refusal = answer();
-    expect([refusal.status, refusal.headers.get("retry-after")]).toEqual([503, "1"]);
-    expect(await refusal.text()).toMatch(/timers of the channel stand still.*Workers.*Durable Object/);
-    await clock.advanceBy(1_000);
-    expect(answer().status).toBe(200);
-  });
-
+describe("a channel", () => {
   it("has nothing to fire once its streams have ended", async () => {
     const clock = new VirtualClock();
-    const channel = createEventChannel({ candles: of(eventOf("new", 1)), scheduler: clock });
+    const channel = new OpenChannel(ofStreams(of(eventOf("new", 1)), EMPTY), { scheduler: clock });
     const read = () => new Reading(channel.respond(request())).until("end");
     expect(names(await read()).at(-1)).toBe("complete");
     expect(clock.pending).toBe(0);
@@ -248,23 +239,100 @@ describe("a channel whose timers do not fire", () => {
   });
 });
 
-describe("createEventChannel", () => {
-  const candles = new Subject<CandleEvent>();
-  it.each([
-    ["options", undefined],
-    ["options", {}],
-    ["candles", { candles: [] }],
-    ["snipers", { candles, snipers: null }],
-    ["status", { candles, status: {} }],
-    ["buffer", { candles, buffer: -1 }],
-    ["buffer", { candles, buffer: 1.5 }],
-    ["keep", { candles, keep: 0 }],
-    ["heartbeat", { candles, heartbeat: 0 }],
-    ["scheduler", { candles, scheduler: {} }],
-  ])("refuses a bad %s: %j", (parameter, options) => {
-    expect(() => createEventChannel(options as never)).toThrow(
-      expect.objectContaining({ name: "InvalidInputError", parameter }),
+describe("the streams of a channel", () => {
+  it("are subscribed to once, for the first viewer, however many there are, and left at the end", () => {
+    const counts = { subscribed: 0, left: 0 };
+    const candles = new Observable<CandleEvent>(() => {
+      counts.subscribed += 1;
+      return () => {
+        counts.left += 1;
+      };
+    });
+    const channel = new OpenChannel(ofStreams(candles));
+    expect(counts).toEqual({ subscribed: 0, left: 0 });
+    for (let count = 0; count < 5; count += 1) channel.respond(request());
+    expect(counts).toEqual({ subscribed: 1, left: 0 });
+    channel.close();
+    expect(counts).toEqual({ subscribed: 1, left: 1 });
+  });
+
+  it("end the responses when they have completed, all of them, after what they have told", async () => {
+    const gateway = new Gateway();
+    const status = of<FeedStatus>({ state: "starting", failures: 0 });
+    const channel = new OpenChannel(ofStreams(gateway.candles, status));
+    const reading = new Reading(channel.respond(request()));
+    gateway.candles.next(eventOf("new", 1, { live: false }));
+    gateway.candles.complete();
+    const state = ["snapshot", "candle", "status", "ready", "complete"];
+    expect(names(await reading.until("end"))).toEqual(["hello", "waiting", ...state]);
+    const late = await new Reading(channel.respond(request())).until("end");
+    expect(names(late)).toEqual(["hello", ...state]);
+  });
+
+  it("are told with the service's clock, also after the channel's own clock was set forward", async () => {
+    const clock = new BentClock();
+    const gateway = new Gateway({ scheduler: clock });
+    const told: number[] = [];
+    for (let minute = 0; minute < 20; minute += 1) {
+      // Not just before a receiver comes: until its next heartbeat the channel's timers seem to have ended.
+      if (minute === 10) clock.back = -600_000;
+      await clock.advanceBy(60_000);
+      const observedAt = minute * 60_000;
+      gateway.candles.next(eventOf("new", minute, { observedAt, status: "final" }));
+      const state = await open(gateway).until("ready");
+      told.push(state.at(-2)!.data.received - observedAt);
+    }
+    expect(told.slice(0, 10)).toEqual(Array(10).fill(0));
+    expect(told.slice(15)).toEqual(Array(5).fill(0));
+  });
+
+  it("end the responses with their error", async () => {
+    const candles = concat(
+      of(eventOf("new", 1)),
+      throwError(() => new AuthenticationError("refused", 401, "b")),
     );
-    expect(candles.observed).toBe(false);
+    const channel = new OpenChannel(ofStreams(candles));
+    const messages = await new Reading(channel.respond(request())).until("end");
+    expect(messages.at(-1)).toMatchObject({
+      name: "error",
+      data: { name: "AuthenticationError", status: 401 },
+    });
+  });
+
+  it("end the channel where they give what is no event, and say nothing about it", async () => {
+    const channel = new OpenChannel(ofStreams(of<CandleEvent>({ secret: 1 } as never)));
+    const messages = await new Reading(channel.respond(request())).until("end");
+    expect(messages.at(-1)).toEqual({
+      name: "error",
+      data: { name: "PairstreamError", message: "The source of the stream failed" },
+    });
+  });
+
+  it("are not repeated where they repeat themselves", async () => {
+    const gateway = new Gateway();
+    gateway.candles.next(eventOf("new", 0));
+    const reading = open(gateway);
+    await reading.until("ready");
+    gateway.candles.next(eventOf("new", 1));
+    gateway.candles.next(eventOf("new", 1));
+    gateway.candles.next(eventOf("removed", 7));
+    gateway.status.next({ state: "starting", failures: 0 });
+    expect(names(await reading.until("status"))).toEqual(["candle", "status"]);
+  });
+
+  it("let nothing out but their documented fields", async () => {
+    const gateway = new Gateway();
+    const secret = { apiKey: "hush" };
+    const event = eventOf("new", 1, { series: { ...SERIES, ...secret } as never });
+    gateway.candles.next({ ...event, ...secret, candle: { ...event.candle, ...secret } } as never);
+    gateway.status.next({
+      ...secret,
+      state: "stalled",
+      failures: 2,
+      lastError: new NetworkError("hush: no route to internal.example", { cause: new Error("hush") }),
+    } as never);
+    const reading = open(gateway);
+    await reading.until("ready");
+    expect(reading.text).not.toMatch(/hush|apiKey|internal/);
   });
 });

@@ -1,4 +1,3 @@
-import { type ChannelEvent, isCandleEvent, isFeedStatus } from "pairstream/sse";
 import { expect } from "vitest";
 import {
   applyCandleEvent,
@@ -20,10 +19,10 @@ export class CheckedFold {
   status: FeedStatus | undefined;
   readonly #revisions = new Map<number, number>();
 
-  take(event: ChannelEvent): void {
+  take(event: CandleEvent | FeedStatus | SniperEvent): void {
     expect(Object.isFrozen(event)).toBe(true);
-    if (isCandleEvent(event)) this.#takeCandle(event);
-    else if (isFeedStatus(event)) this.#takeStatus(event);
+    if ("series" in event) this.#takeCandle(event);
+    else if ("state" in event) this.#takeStatus(event);
     else this.#takeSniper(event);
   }
 

@@ -1,19 +1,18 @@
-import type { CandleEvent } from "pairstream";
-import { VirtualClock } from "pairstream";
-import {
-  type ChannelEvent,
-  createEventChannel,
-  type EventChannel,
-  type EventChannelOptions,
-  fromServerSentEvents,
-  isCandleEvent,
-  isFeedStatus,
-  type ServerSentEventsOptions,
-  type StreamingFetch,
-} from "pairstream/sse";
-import { Subject, type Subscription } from "rxjs";
+import { type CandleEvent, type PairSource, VirtualClock } from "pairstream";
+import type { GatewayFetch, GatewaySourceOptions } from "pairstream/sse";
+import { NEVER, type Observable, type SchedulerLike, Subject, type Subscription } from "rxjs";
+import { CandleFeed } from "../../../src/adapters/sse/candle-feed.js";
+import { CandleMirror } from "../../../src/adapters/sse/candle-mirror.js";
+import { Channel } from "../../../src/adapters/sse/channel.js";
+import { checkReceiverOptions } from "../../../src/adapters/sse/options.js";
+import { receiverOf } from "../../../src/adapters/sse/receiver.js";
 import type { FeedStatus } from "../../../src/feed-status.js";
-import type { SniperEvent } from "../../../src/snipers/event.js";
+import { SERIES } from "../../candles/minute-candles.js";
+
+/** An event of a channel of candles. */
+export type ChannelEvent = CandleEvent | FeedStatus;
+export const isCandleEvent = (event: ChannelEvent): event is CandleEvent => "series" in event;
+export const isFeedStatus = (event: ChannelEvent): event is FeedStatus => "state" in event;
 
 export const URL_OF_GATEWAY = "http://gateway.test/events";
 
@@ -42,20 +41,58 @@ export function short({ type, candle, revision }: CandleEvent): string {
   return `${type} ${candle.timestamp / 60_000} #${revision} ${candle.close}`;
 }
 
-/** A gateway with its streams, and the network before it, on one virtual clock. */
+/** The candles and the status of one series, as a source has them. */
+export function sourceOf(streams: {
+  readonly candles: Observable<CandleEvent>;
+  readonly status: Observable<FeedStatus>;
+}): PairSource {
+  return {
+    candles: () => streams.candles,
+    status: () => streams.status,
+    snipers: () => NEVER,
+    sniperReport: () => NEVER,
+    history: async () => [],
+  };
+}
+
+/** A channel of a series, whose viewers all get what there is. */
+export class OpenChannel {
+  readonly #channel: Channel;
+  #isClosed = false;
+
+  constructor(source: PairSource, options: { scheduler?: SchedulerLike; heartbeat?: number } = {}) {
+    const { scheduler = new VirtualClock(), heartbeat = 15_000 } = options;
+    this.#channel = new Channel({
+      heartbeat,
+      scheduler,
+      feed: (onChange) => new CandleFeed({ source, options: SERIES, most: 5_000, scheduler, onChange }),
+    });
+  }
+
+  respond(request: Request, since: number | undefined = 0, onLeave = () => {}): Response {
+    if (this.#isClosed) return new Response("closed", { status: 503, headers: { "retry-after": "1" } });
+    return this.#channel.respond(request, { since, retry: 1_000, onLeave });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#channel.close();
+  }
+}
+
+/** A channel with its streams, and the network before it, on one virtual clock. */
 export class Gateway {
   readonly clock = new VirtualClock();
   readonly asked: Asked[] = [];
   candles = new Subject<CandleEvent>();
-  snipers = new Subject<SniperEvent>();
   status = new Subject<FeedStatus>();
-  channel!: EventChannel;
+  channel!: OpenChannel;
   /** Answers in place of the channel; throws what a failed request throws. */
   answer: ((request: Request) => Response | Promise<Response>) | undefined;
-  readonly #options: Partial<EventChannelOptions>;
+  readonly #options: { heartbeat?: number; scheduler?: SchedulerLike };
   readonly #open = new Set<AbortController>();
 
-  constructor(options: Partial<EventChannelOptions> = {}) {
+  constructor(options: { heartbeat?: number; scheduler?: SchedulerLike } = {}) {
     this.#options = options;
     this.start();
   }
@@ -63,12 +100,8 @@ export class Gateway {
   /** Starts it, or starts it anew with streams that have told nothing yet. */
   start(): void {
     this.candles = new Subject();
-    this.snipers = new Subject();
     this.status = new Subject();
-    const { candles, snipers, status, clock } = this;
-    this.channel = begun(
-      createEventChannel({ candles, snipers, status, scheduler: clock, ...this.#options }),
-    );
+    this.channel = begun(new OpenChannel(sourceOf(this), { scheduler: this.clock, ...this.#options }));
   }
 
   /** How many timers there are besides that of the channel's heartbeats. */
@@ -83,7 +116,7 @@ export class Gateway {
     return this.settle();
   }
 
-  readonly fetch: StreamingFetch = async (url, init) => {
+  readonly fetch: GatewayFetch = async (url, init) => {
     this.asked.push({ at: this.clock.now(), url, headers: new Headers(init.headers), signal: init.signal });
     const request = new Request(url, init);
     const response = await (this.answer ?? ((one) => this.channel.respond(one)))(request);
@@ -96,15 +129,12 @@ export class Gateway {
   };
 
   /** Subscribes, and waits until what there is has come. */
-  async receive(options: Partial<ServerSentEventsOptions> = {}): Promise<Seen> {
+  async receive(options: Partial<GatewaySourceOptions> = {}): Promise<Seen> {
     const requests = this.asked.length + 1;
     const events: ChannelEvent[] = [];
     const seen = { events, isComplete: false } as { -readonly [key in keyof Seen]: Seen[key] };
-    seen.subscription = fromServerSentEvents(URL_OF_GATEWAY, {
-      fetch: this.fetch,
-      scheduler: this.clock,
-      ...options,
-    }).subscribe({
+    const given = { fetch: this.fetch, scheduler: this.clock, ...options };
+    seen.subscription = received(given).subscribe({
       next: (event) => events.push(event),
       error: (error) => {
         seen.error = error;
@@ -134,8 +164,13 @@ export class Gateway {
   }
 }
 
+/** What a page receives of the candles at the address. */
+export function received(options: GatewaySourceOptions, url: string | URL = URL_OF_GATEWAY) {
+  return receiverOf(checkReceiverOptions(url, options), () => new CandleMirror(SERIES));
+}
+
 /** A channel that listens to its streams, as somebody has been there. */
-export function begun(channel: EventChannel): EventChannel {
+export function begun(channel: OpenChannel): OpenChannel {
   void channel.respond(request()).body!.cancel();
   return channel;
 }

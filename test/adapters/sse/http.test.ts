@@ -2,21 +2,22 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { createAdaptorServer, type ServerType } from "@hono/node-server";
 import { Hono } from "hono";
 import { VirtualClock } from "pairstream";
-import {
-  type ChannelEvent,
-  createEventChannel,
-  type EventChannel,
-  fromServerSentEvents,
-  isCandleEvent,
-  isFeedStatus,
-  type ServerSentEventsOptions,
-} from "pairstream/sse";
-import { Subject, type Subscription } from "rxjs";
+import type { GatewaySourceOptions } from "pairstream/sse";
+import { NEVER, Subject, type Subscription } from "rxjs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
 import { minuteCandle } from "../../candles/minute-candles.js";
 import { CheckedFold } from "./checked-fold.js";
-import { begun, messagesIn } from "./gateway.js";
+import {
+  begun,
+  type ChannelEvent,
+  isCandleEvent,
+  isFeedStatus,
+  messagesIn,
+  OpenChannel,
+  received,
+  sourceOf,
+} from "./gateway.js";
 import { eventOf } from "./told-market.js";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -33,11 +34,12 @@ afterEach(async () => {
 class HttpGateway {
   readonly candles = new Subject<CandleEvent>();
   readonly clock = new VirtualClock();
-  readonly channel: EventChannel;
+  readonly channel: OpenChannel;
   readonly #server: ServerType;
 
   constructor() {
-    this.channel = begun(createEventChannel({ candles: this.candles, scheduler: this.clock }));
+    const source = sourceOf({ candles: this.candles, status: NEVER as never });
+    this.channel = begun(new OpenChannel(source, { scheduler: this.clock }));
     const app = new Hono().get("/events", (context) => this.channel.respond(context.req.raw));
     this.#server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false });
     cleanups.push(() => this.kill());
@@ -65,19 +67,17 @@ class HttpReceiver {
   attempts = 0;
 
   constructor(port: number) {
-    const options: ServerSentEventsOptions = {
+    const options: GatewaySourceOptions = {
       scheduler: this.clock,
       fetch: (url, init) => {
         this.attempts += 1;
         return fetch(url, init);
       },
     };
-    this.subscription = fromServerSentEvents(`http://127.0.0.1:${port}/events`, options).subscribe(
-      (event) => {
-        this.events.push(event);
-        this.fold.take(event);
-      },
-    );
+    this.subscription = received(options, `http://127.0.0.1:${port}/events`).subscribe((event) => {
+      this.events.push(event);
+      this.fold.take(event);
+    });
     cleanups.push(() => this.subscription.unsubscribe());
   }
 

@@ -31,19 +31,15 @@ afterAll(() => {
 
 /** Address and key of the service are in the environment. */
 const ROUTES = {
-  "with a client and a channel at its top": `
-    import { createClient, watchCandles, watchFeedStatus, watchSnipers } from "pairstream";
-    import { createEventChannel } from "pairstream/sse";
+  "with a client and a gateway at its top": `
+    import { createClient } from "pairstream";
+    import { createGateway } from "pairstream/sse";
 
     const client = createClient({ baseUrl: process.env.PAIRSTREAM_BASE_URL!, apiKey: "key" });
     client.activity.subscribe(() => {});
-    const series = { network: "mainnet", pairAddress: "pair", timeframe: "1s", currency: "usd" } as const;
-    export const channel = createEventChannel({
-      candles: watchCandles(client, { ...series, since: { candles: 5 } }),
-      snipers: watchSnipers(client, { pairAddress: "pair" }),
-      status: watchFeedStatus(client, series),
-    });
-    export const GET = (request: Request): Response => channel.respond(request);
+    const gateway = createGateway(client, { allow: () => true });
+    export { gateway as channel };
+    export const GET = gateway.fetch;
   `,
   "of docs/sse.md for Next": programs().find(({ code }) =>
     code.startsWith("// app/api/pairs/[what]/route.ts\n"),

@@ -1,9 +1,13 @@
-import { type ChannelEvent, isCandleEvent, isSniperEvent } from "pairstream/sse";
 import { expect } from "vitest";
-import { isChannelEvent, type Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
-import type { CandleStatus } from "../../../src/candles/event.js";
+import { CandleMirror } from "../../../src/adapters/sse/candle-mirror.js";
+import { Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
+import type { CandleEvent, CandleStatus } from "../../../src/candles/event.js";
 import { minuteCandle, SERIES } from "../../candles/minute-candles.js";
-import { walletAddressOf, walletOf } from "../../snipers/wallets.js";
+import type { ChannelEvent } from "./gateway.js";
+
+export type CandlesMirror = Mirror<CandleEvent>;
+
+export const newMirror = (): CandlesMirror => new Mirror(new CandleMirror(SERIES));
 
 export const message = (event: string, data: object, id?: string): ParsedMessage => ({
   event,
@@ -11,44 +15,19 @@ export const message = (event: string, data: object, id?: string): ParsedMessage
   ...(id === undefined ? {} : { id }),
 });
 
-export const hello = (channel: string, more: object = {}) =>
-  message("hello", {
-    version: 2,
-    now: null,
-    channel,
-    heartbeat: 1_000,
-    keep: 100,
-    hasStatus: false,
-    isResumed: false,
-    ...more,
-  });
+export const hello = (more: object = {}) =>
+  message("hello", { version: 3, now: null, heartbeat: 1_000, ...more });
 
 export const ready = (id = "id") => message("ready", {}, id);
 
-export const snapshot = (
-  place: { after?: number; isSettled: boolean } | undefined,
-  pairs: { isSettled: boolean }[] = [],
-) =>
-  message("snapshot", {
-    series:
-      place === undefined
-        ? []
-        : [
-            {
-              series: SERIES,
-              after: place.after === undefined ? null : place.after * 60_000,
-              observedAt: 9,
-              isSettled: place.isSettled,
-            },
-          ],
-    pairs: pairs.map(({ isSettled }) => ({ pairAddress: "pair", observedAt: 9, isSettled })),
-  });
+/** `from`: the minute from which on the candles are told. */
+export const snapshot = (from = 0, keep = 100) =>
+  message("snapshot", { from: from * 60_000, keep, observedAt: 9, now: null });
 
 export const candle = (
   minute: number,
   more: {
-    type?: string;
-    life?: number;
+    isRemoved?: boolean;
     price?: number;
     status?: CandleStatus;
     live?: boolean;
@@ -58,49 +37,24 @@ export const candle = (
   } = {},
 ) => {
   const { price, ...rest } = more;
-  const fields = {
-    type: "new",
-    life: 1,
-    status: "open",
-    revision: 0,
-    live: false,
-    due: 9,
-    received: 9,
-    observedAt: 9,
-    series: SERIES,
-  };
+  const fields = { status: "open", revision: 0, live: false, due: 9, received: 9, observedAt: 9 };
   return message("candle", { ...fields, candle: minuteCandle(minute, price), ...rest });
 };
 
-export const settled = message("settled", { series: SERIES, observedAt: 9 });
-
-export const wallet = (address: string) =>
-  message("wallet", {
-    pairAddress: "pair",
-    observedAt: 9,
-    walletAddress: address,
-    wallet: walletOf(address),
-  });
-
 /** The events that the messages of a connection lead to, in short. */
-export function connected(mirror: Mirror, ...messages: ParsedMessage[]): string[] {
+export function connected(mirror: CandlesMirror, ...messages: ParsedMessage[]): string[] {
   mirror.connect();
   return taken(mirror, ...messages);
 }
 
-export function taken(mirror: Mirror, ...messages: ParsedMessage[]): string[] {
+export function taken(mirror: CandlesMirror, ...messages: ParsedMessage[]): string[] {
   const { events, error } = mirror.take(messages, 0);
   expect(error).toBeUndefined();
-  return events.filter(isChannelEvent).map(inShort);
+  return events.map(inShort);
 }
 
 function inShort(event: ChannelEvent): string {
-  if (isCandleEvent(event)) {
-    const { type, candle, revision, live, status } = event;
-    return `${type} ${candle.timestamp / 60_000} #${revision} ${status}${live ? " live" : ""}`;
-  }
-  if (isSniperEvent(event)) {
-    return `${event.type} ${walletAddressOf(event)}${event.initial ? " initial" : ""}`;
-  }
-  return event.state;
+  if ("state" in event) return event.state;
+  const { type, candle, revision, live, status } = event;
+  return `${type} ${candle.timestamp / 60_000} #${revision} ${status}${live ? " live" : ""}`;
 }

@@ -1,8 +1,8 @@
-import { isCandleEvent } from "pairstream/sse";
 import { describe, expect, it } from "vitest";
-import { isChannelEvent, Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
+import type { ParsedMessage } from "../../../src/adapters/sse/mirror.js";
 import type { CandleEvent } from "../../../src/candles/event.js";
-import { candle, connected, hello, ready, snapshot } from "./mirror-messages.js";
+import { isCandleEvent } from "./gateway.js";
+import { candle, connected, hello, newMirror, ready, snapshot } from "./mirror-messages.js";
 
 describe("what a receiver has missed", () => {
   const MINUTE = 60_000;
@@ -13,36 +13,21 @@ describe("what a receiver has missed", () => {
   const hourLater = 70 * MINUTE;
 
   it.each([
-    [
-      "resumed",
-      (now: number, ...missed: ParsedMessage[]) => [hello("a", { isResumed: true, now }), ...missed],
-    ],
-    [
-      "told afresh",
-      (now: number, ...missed: ParsedMessage[]) => [
-        hello("a", { now }),
-        snapshot({ isSettled: true }),
-        ...missed,
-      ],
-    ],
+    ["resumed", (now: number, ...missed: ParsedMessage[]) => [hello({ now }), ...missed]],
+    ["told afresh", (now: number, ...missed: ParsedMessage[]) => [hello({ now }), snapshot(), ...missed]],
   ])("is late by when it is told, and live no more where that is too late: %s", (_, opening) => {
     for (const [lateBy, isLive] of [
       [12_000, true],
       [30_001, false],
       [hourLater, false],
     ] as const) {
-      const mirror = new Mirror();
-      connected(mirror, hello("a", { now: 5 * MINUTE }), snapshot({ isSettled: true }), ready());
+      const mirror = newMirror();
+      connected(mirror, hello({ now: 5 * MINUTE }), snapshot(), ready());
       mirror.connect();
       const now = 7 * MINUTE + 1_000 + lateBy;
       // The receiver's own clock is another one.
       const { events } = mirror.take([...opening(now, close(5), close(6)), ready()], 123);
-      expect(
-        events
-          .filter(isChannelEvent)
-          .filter(isCandleEvent)
-          .map((event) => [event.lateBy, event.live]),
-      ).toEqual([
+      expect(events.filter(isCandleEvent).map((event) => [event.lateBy, event.live])).toEqual([
         [lateBy + MINUTE, false],
         [lateBy, isLive],
       ]);
@@ -50,9 +35,9 @@ describe("what a receiver has missed", () => {
   });
 
   it("is what lay in a connection while the receiver slept, too", () => {
-    const mirror = new Mirror();
+    const mirror = newMirror();
     mirror.connect();
-    mirror.take([hello("a", { now: 6 * MINUTE }), snapshot({ isSettled: true }), ready()], 0);
+    mirror.take([hello({ now: 6 * MINUTE }), snapshot(), ready()], 0);
     const [prompt] = mirror.take([close(5)], 1_100).events;
     const [slept] = mirror.take([close(6)], MINUTE + 1_100 + hourLater).events;
     expect(prompt).toMatchObject({ live: true, lateBy: 100 });
@@ -66,18 +51,15 @@ describe("a receiver whose own clock is not the service's", () => {
   const minutes = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at);
   /** Reads closes over one connection: how far its own clock is ahead, and for how long they were held up. */
   function read(closes: readonly { minute: number; own?: number; held?: number }[]) {
-    const mirror = new Mirror();
+    const mirror = newMirror();
     const { minute: first, own: ownFirst = 0 } = closes[0]!;
     mirror.connect();
     const now = (first + 1) * MINUTE;
-    mirror.take([hello("a", { now }), snapshot({ isSettled: true }), ready()], now + ownFirst);
+    mirror.take([hello({ now }), snapshot(), ready()], now + ownFirst);
     return closes.flatMap(({ minute, own = 0, held = 0 }) => {
       const due = (minute + 1) * MINUTE + 1_000;
       const close = candle(minute, { status: "closed", live: true, due, received: due });
-      return mirror
-        .take([close], due + held + own)
-        .events.filter(isChannelEvent)
-        .filter(isCandleEvent);
+      return mirror.take([close], due + held + own).events.filter(isCandleEvent);
     });
   }
 
@@ -92,14 +74,14 @@ describe("a receiver whose own clock is not the service's", () => {
   });
 
   it("does not learn of its own clock from what a channel tells afresh", () => {
-    const mirror = new Mirror();
+    const mirror = newMirror();
     mirror.connect();
     const now = 60 * MINUTE;
     const close = (minute: number) => {
       const due = (minute + 1) * MINUTE + 1_000;
       return candle(minute, { status: "closed", live: true, due, received: due });
     };
-    mirror.take([hello("a", { now }), snapshot({ isSettled: true }), close(49), ready()], now);
+    mirror.take([hello({ now }), snapshot(), close(49), ready()], now);
     // This one is held up for as long as the last one of the snapshot is old, which proves nothing.
     const late = mirror.take([close(79)], 90 * MINUTE).events;
     expect(late).toMatchObject([{ live: false, lateBy: 10 * MINUTE - 1_000 }]);

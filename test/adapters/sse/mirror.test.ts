@@ -1,239 +1,128 @@
-import { isFeedStatus } from "pairstream/sse";
+import { NetworkError } from "pairstream";
 import { describe, expect, it } from "vitest";
-import { Mirror } from "../../../src/adapters/sse/mirror.js";
-import { NetworkError } from "../../../src/errors.js";
-import { walletOf } from "../../snipers/wallets.js";
-import {
-  candle,
-  connected,
-  hello,
-  message,
-  ready,
-  settled,
-  snapshot,
-  taken,
-  wallet,
-} from "./mirror-messages.js";
+import { candle, connected, hello, message, newMirror, ready, snapshot, taken } from "./mirror-messages.js";
 
 describe("candles after a fresh start", () => {
-  it("are not placed by a removal, which tells nothing of where the channel begins", () => {
-    const mirror = new Mirror();
-    const minutes = [1, 5, 9].map((minute) => candle(minute));
-    connected(mirror, hello("a"), snapshot({ isSettled: true }), ...minutes, ready());
-    connected(mirror, hello("b"), snapshot(undefined), ready());
-    expect(taken(mirror, candle(8, { type: "removed" }))).toEqual([]);
-    expect(taken(mirror, candle(3, { live: true }))).toEqual(["new 3 #0 open live"]);
-    expect(taken(mirror, settled)).toEqual(["removed 5 #1 open live", "removed 9 #1 open live"]);
+  it("are told once their state is whole, and are live from then on", () => {
+    const mirror = newMirror();
+    const old = candle(1, { live: true, received: 5 });
+    expect(connected(mirror, hello({ now: 6 }), snapshot(), old, candle(2))).toEqual([]);
+    expect(taken(mirror, ready(), candle(3, { live: true }))).toEqual([
+      "new 1 #0 open",
+      "new 2 #0 open",
+      "new 3 #0 open live",
+    ]);
+    const again = [candle(1), candle(2), candle(3), candle(4, { live: true, received: 5 })];
+    expect(connected(mirror, hello({ now: 6 }), snapshot(), ...again, ready())).toEqual([
+      "new 4 #0 open live",
+    ]);
   });
 
-  it("wait for the whole history of a channel that knew nothing at first", () => {
-    const mirror = new Mirror();
-    const minutes = [1, 2, 3, 4].map((minute) => candle(minute, { live: true }));
-    expect(connected(mirror, hello("a"), snapshot(undefined), ready(), ...minutes, settled)).toHaveLength(4);
-    expect(connected(mirror, hello("b"), snapshot(undefined), ready(), candle(2), candle(4))).toEqual([
+  it("may be live where they came after the subscriber did", () => {
+    const first = () => [snapshot(), candle(1, { live: true, received: 7 }), ready()];
+    expect(connected(newMirror(), hello(), ...first())).toEqual(["new 1 #0 open live"]);
+    expect(connected(newMirror(), hello({ now: 6 }), ...first())).toEqual(["new 1 #0 open live"]);
+    expect(connected(newMirror(), hello({ now: 7 }), ...first())).toEqual(["new 1 #0 open"]);
+  });
+
+  it("are gone where they are covered and not told, in the order of the candles", () => {
+    const mirror = newMirror();
+    connected(mirror, hello(), snapshot(), candle(1), candle(2), candle(4), ready());
+    expect(connected(mirror, hello(), snapshot(), candle(2, { price: 5 }), candle(3), ready())).toEqual([
+      "removed 1 #1 open live",
+      "updated 2 #1 open",
+      "new 3 #0 open",
+      "removed 4 #1 open live",
+    ]);
+    expect(connected(mirror, hello(), snapshot(), ready())).toEqual([
+      "removed 2 #2 open live",
       "removed 3 #1 open live",
     ]);
-    expect(taken(mirror, settled)).toEqual([]);
   });
 
-  it("are live once the history has been told, and stay so", () => {
-    const mirror = new Mirror();
-    const first = connected(
-      mirror,
-      hello("a"),
-      snapshot({ isSettled: false }),
-      candle(1),
-      ready(),
-      candle(2),
-    );
-    expect(first).toEqual(["new 1 #0 open", "new 2 #0 open"]);
-    expect(taken(mirror, settled, candle(3, { live: true }))).toEqual(["new 3 #0 open live"]);
-    expect(
-      connected(
-        mirror,
-        hello("b"),
-        snapshot({ isSettled: false }),
-        candle(3),
-        candle(4, { live: true }),
-        ready(),
-      ),
-    ).toEqual(["new 4 #0 open live"]);
+  it("stay where the state begins later and meets them, and go where it leaves a hole", () => {
+    const mirror = newMirror();
+    connected(mirror, hello(), snapshot(), candle(1), candle(2), candle(3), ready());
+    expect(connected(mirror, hello(), snapshot(3), candle(3), candle(4), ready())).toEqual(["new 4 #0 open"]);
+    expect(connected(mirror, hello(), snapshot(6), candle(6), ready())).toEqual([
+      ...[1, 2, 3, 4].map((minute) => `removed ${minute} #1 open live`),
+      "new 6 #0 open",
+    ]);
+  });
+
+  it("that are final and differ are updated", () => {
+    const mirror = newMirror();
+    connected(mirror, hello(), snapshot(), candle(1, { status: "final" }), ready());
+    const other = candle(1, { status: "final", price: 7 });
+    expect(connected(mirror, hello(), snapshot(), other, ready())).toEqual(["updated 1 #1 final"]);
+  });
+
+  it("keep a status that is later than what is told", () => {
+    const mirror = newMirror();
+    connected(mirror, hello(), snapshot(), candle(1, { status: "final" }), ready());
+    expect(connected(mirror, hello(), snapshot(), candle(1), ready())).toEqual([]);
+    expect(taken(mirror, candle(1, { status: "closed", price: 2 }))).toEqual(["updated 1 #1 final"]);
   });
 
   it("that reach further back than what is kept find room beside it", () => {
-    const mirror = new Mirror();
+    const mirror = newMirror();
     const kept = [10, 11, 12].map((minute) => candle(minute));
-    connected(mirror, hello("a", { keep: 3 }), snapshot({ isSettled: true }), ...kept, ready());
+    connected(mirror, hello(), snapshot(0, 3), ...kept, ready());
     const back = [6, 7, 8].map((minute) => candle(minute));
-    expect(
-      connected(mirror, hello("b", { keep: 3 }), snapshot({ isSettled: false }), ...back, ready()),
-    ).toHaveLength(3);
+    const told = connected(mirror, hello(), snapshot(0, 3), ...back, ready());
+    expect(told.filter((event) => event.startsWith("new"))).toHaveLength(3);
     expect(taken(mirror, candle(6, { status: "closed", live: true }))).toEqual(["updated 6 #1 closed live"]);
-  });
-
-  it("that the subscriber has and nobody knows any more are not told again", () => {
-    const mirror = new Mirror();
-    const told = [1, 2, 3].map((minute) => candle(minute));
-    connected(mirror, hello("a", { keep: 1 }), snapshot({ isSettled: true }), ready(), ...told);
-    const again = connected(
-      mirror,
-      hello("b", { keep: 5 }),
-      snapshot({ isSettled: true }),
-      ...told,
-      candle(4, { live: true }),
-      ready(),
-    );
-    expect(again).toEqual(["new 4 #0 open live"]);
-  });
-
-  it("that went by in two histories are gone in the order of the candles", () => {
-    const mirror = new Mirror();
-    connected(mirror, hello("a"), snapshot({ isSettled: true }), candle(2), candle(3), ready());
-    connected(mirror, hello("b"), snapshot({ isSettled: false }), candle(1), ready());
-    connected(mirror, hello("c"), snapshot({ isSettled: false }), candle(0), ready());
-    expect(taken(mirror, candle(2))).toEqual(["removed 1 #1 open live"]);
-  });
-
-  it("belong to the channel that has told of them last", () => {
-    const mirror = new Mirror();
-    connected(mirror, hello("a"), snapshot({ isSettled: true }), candle(1, { status: "closed" }), ready());
-    connected(
-      mirror,
-      hello("b"),
-      snapshot({ isSettled: true }),
-      candle(1, { status: "closed", life: 7 }),
-      ready(),
-    );
-    expect(taken(mirror, candle(1, { status: "closed", life: 8, live: true }))).toEqual([
-      "removed 1 #1 closed live",
-      "new 1 #0 closed live",
-    ]);
-    expect(connected(mirror, hello("b"), snapshot({ isSettled: true }), ready())).toEqual([
-      "removed 1 #1 closed live",
-    ]);
-  });
-
-  it("are gone where the channel had some and has none", () => {
-    const mirror = new Mirror();
-    connected(mirror, hello("a"), snapshot({ isSettled: true }), candle(1), ready());
-    expect(connected(mirror, hello("b"), snapshot({ isSettled: false }), ready())).toEqual([]);
-    expect(connected(mirror, hello("c"), snapshot({ isSettled: true }), ready())).toEqual([
-      "removed 1 #1 open live",
-    ]);
-  });
-});
-
-describe("wallets after a fresh start", () => {
-  const first = [hello("a"), snapshot(undefined, [{ isSettled: true }]), wallet("x"), wallet("y"), ready()];
-  const added = (address: string) =>
-    message("sniper", {
-      type: "wallet-added",
-      wallet: walletOf(address),
-      pairAddress: "pair",
-      initial: true,
-      observedAt: 10,
-    });
-
-  it("wait for the first report to be told to its end", () => {
-    const mirror = new Mirror();
-    expect(connected(mirror, ...first)).toEqual(["wallet-added x initial", "wallet-added y initial"]);
-    expect(
-      connected(mirror, hello("b"), snapshot(undefined, [{ isSettled: false }]), wallet("x"), ready()),
-    ).toEqual([]);
-    expect(taken(mirror, message("settled", { pairAddress: "pair", observedAt: 9 }))).toEqual([
-      "wallet-removed y",
-    ]);
-  });
-
-  it("that have come meanwhile are news, whatever report they come in", () => {
-    const mirror = new Mirror();
-    connected(mirror, ...first);
-    expect(connected(mirror, hello("b"), snapshot(undefined), ready(), added("x"), added("z"))).toEqual([
-      "wallet-added z",
-    ]);
-  });
-});
-
-describe("what comes twice, as the rest of a batch that was cut off", () => {
-  it("is told once", () => {
-    const mirror = new Mirror();
-    const common = { pairAddress: "pair", initial: false, observedAt: 10 };
-    const transaction = (hash: string) => ({
-      transactionHash: hash,
-      transactionTimestamp: 1,
-      blocksAfterCreation: 0,
-    });
-    const [snipe, sale] = [transaction("1"), transaction("2")];
-    const previous = { ...walletOf("x"), snipedTransactions: [snipe], sellTransactions: [sale] };
-    const changed = { ...previous, currentBalance: 5 };
-    const of = { ...common, walletAddress: "x" };
-    const messages = [
-      { ...common, type: "wallet-added", wallet: walletOf("x") },
-      { ...of, type: "sniped", transaction: snipe },
-      { ...of, type: "sold", transaction: sale },
-      { ...common, type: "wallet-updated", wallet: changed, previous, changed: ["currentBalance"] },
-      { ...of, type: "transaction-removed", side: "sell", transaction: sale },
-      { ...common, type: "wallet-removed", previous: changed },
-    ].map((event) => message("sniper", event));
-    connected(mirror, hello("a"), snapshot(undefined), ready());
-    for (const one of messages) {
-      expect(taken(mirror, one)).toHaveLength(1);
-      expect(taken(mirror, one)).toEqual([]);
-    }
-    expect(taken(mirror, candle(1), candle(1))).toHaveLength(1);
-    const removed = candle(1, { type: "removed" });
-    expect(taken(mirror, removed, removed)).toEqual(["removed 1 #1 open"]);
   });
 });
 
 describe("a connection", () => {
   it("goes on after the last id, not after what came of the next batch", () => {
-    const mirror = new Mirror();
-    connected(mirror, hello("a"), snapshot({ isSettled: true }), ready("a-1"));
+    const mirror = newMirror();
+    connected(mirror, hello(), snapshot(), ready("a-1"));
     expect(mirror.lastEventId).toBe("a-1");
     taken(mirror, candle(1), candle(2));
     expect(mirror.lastEventId).toBe("a-1");
-    expect(
-      connected(
-        mirror,
-        hello("a", { isResumed: true }),
-        candle(1),
-        candle(2),
-        candle(3, { live: true }),
-        ready("a-4"),
-      ),
-    ).toEqual(["new 3 #0 open live"]);
+    const rest = [candle(1), candle(2), candle(3, { live: true })];
+    expect(connected(mirror, hello(), ...rest, ready("a-4"))).toEqual(["new 3 #0 open live"]);
     expect(mirror.lastEventId).toBe("a-4");
   });
 
+  it("tells of what comes twice, as the rest of a batch that was cut off, once", () => {
+    const mirror = newMirror();
+    connected(mirror, hello(), snapshot(), ready());
+    expect(taken(mirror, candle(1), candle(1))).toHaveLength(1);
+    const removed = candle(1, { isRemoved: true });
+    expect(taken(mirror, removed, removed)).toEqual(["removed 1 #1 open"]);
+  });
+
   it("leaves nothing of a snapshot that was cut off", () => {
-    const mirror = new Mirror();
-    connected(mirror, hello("a"), snapshot({ isSettled: true }), candle(1), ready("a-1"));
-    expect(connected(mirror, hello("b"), snapshot({ isSettled: true }), candle(2))).toEqual([]);
-    expect(connected(mirror, hello("a", { isResumed: true }), ready("a-1"))).toEqual([]);
+    const mirror = newMirror();
+    connected(mirror, hello(), snapshot(), candle(1), ready("a-1"));
+    expect(connected(mirror, hello(), snapshot(), candle(2))).toEqual([]);
+    expect(connected(mirror, hello(), ready("a-1"))).toEqual([]);
     expect(taken(mirror, candle(1, { price: 2, live: true }))).toEqual(["updated 1 #1 open live"]);
   });
 
   it("tells its status when it is ready, and one that it had before not at all", () => {
-    const mirror = new Mirror();
-    const status = (state: string) => message("status", { state, failures: 0 });
-    const opening = [hello("a", { hasStatus: true }), snapshot(undefined)];
-    expect(connected(mirror, ...opening, status("live"))).toEqual([]);
+    const mirror = newMirror();
+    const status = (state: string, more: object = {}) => message("status", { state, failures: 0, ...more });
+    const covered = { coveredFrom: 1, coveredUntil: 2 };
+    expect(connected(mirror, hello(), snapshot(), status("live"))).toEqual([]);
     expect(taken(mirror, ready("a-1"), status("live"), status("starting"))).toEqual(["live", "starting"]);
-    expect(taken(mirror, snapshot(undefined), status("live"))).toEqual([]);
+    expect(taken(mirror, snapshot(), status("live", covered))).toEqual([]);
     expect(taken(mirror, ready("a-2"))).toEqual(["live"]);
-    expect(isFeedStatus(mirror.lose(new NetworkError("lost"), 1))).toBe(true);
-    expect(connected(mirror, hello("b", { hasStatus: true }), snapshot(undefined), ready("b-1"))).toEqual([
-      "starting",
-    ]);
-    mirror.lose(new NetworkError("lost"), 1);
-    expect(connected(mirror, hello("c"), snapshot(undefined), ready("c-1"))).toEqual(["live"]);
-    expect(connected(mirror, hello("c", { isResumed: true }), ready("c-1"))).toEqual([]);
+    expect(mirror.lose(new NetworkError("lost"), 1)).toMatchObject({ state: "stalled", ...covered });
+    // While a state is being read, nothing of it is covered.
+    mirror.connect();
+    const waiting = message("waiting", { state: "stalled", failures: 3, ...covered });
+    expect(mirror.take([hello(), waiting], 0).events).toEqual([{ state: "stalled", failures: 3 }]);
+    expect(taken(mirror, snapshot(), ready("b-1"))).toEqual(["starting"]);
+    expect(connected(mirror, hello(), ready("c-1"))).toEqual([]);
   });
 
   it("tells of every difference between two statuses, and of no other", () => {
-    const mirror = new Mirror();
-    connected(mirror, hello("a"), snapshot(undefined), ready());
+    const mirror = newMirror();
+    connected(mirror, hello(), snapshot(), ready());
     const lastError = { name: "HttpError", message: "no", status: 500 };
     const statuses = [
       { state: "live", failures: 0 },

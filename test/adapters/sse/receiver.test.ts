@@ -13,22 +13,26 @@ import {
   TimeoutError,
   VirtualClock,
 } from "pairstream";
+import type { GatewayFetch } from "pairstream/sse";
+import { gatewaySource } from "pairstream/sse";
+import { EMPTY, filter, firstValueFrom, map, of, take, toArray } from "rxjs";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { minuteCandle, SERIES } from "../../candles/minute-candles.js";
 import {
   type ChannelEvent,
-  createEventChannel,
-  fromServerSentEvents,
+  candles,
+  Gateway,
   isCandleEvent,
   isFeedStatus,
-  isSniperEvent,
-  type StreamingFetch,
-} from "pairstream/sse";
-import { filter, firstValueFrom, map, NEVER, of, Subject, take, toArray } from "rxjs";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import type { CandleEvent } from "../../../src/candles/event.js";
-import { minuteCandle, SERIES } from "../../candles/minute-candles.js";
-import { walletOf } from "../../snipers/wallets.js";
-import { candles, Gateway, LIVE, open, short, statuses, URL_OF_GATEWAY } from "./gateway.js";
-import { added } from "./snipers.js";
+  LIVE,
+  OpenChannel,
+  open,
+  received,
+  short,
+  sourceOf,
+  statuses,
+  URL_OF_GATEWAY,
+} from "./gateway.js";
 import { eventOf } from "./told-market.js";
 
 afterEach(() => {
@@ -48,30 +52,10 @@ describe("one who reads as fast as things happen", () => {
       eventOf("removed", 1, { price: 2, revision: 3, status: "closed" }),
       eventOf("new", 1, { status: "final" }),
       LIVE,
-      added("a"),
-      {
-        type: "sold",
-        walletAddress: "a",
-        transaction: { transactionHash: "1", transactionTimestamp: 5, blocksAfterCreation: null },
-        pairAddress: "pair",
-        initial: false,
-        observedAt: 2,
-      },
-      {
-        type: "wallet-updated",
-        wallet: walletOf("a", { currentBalance: 1 }),
-        previous: walletOf("a"),
-        changed: ["currentBalance"],
-        pairAddress: "pair",
-        initial: false,
-        observedAt: 2,
-      },
-      { type: "wallet-removed", previous: walletOf("a"), pairAddress: "pair", initial: false, observedAt: 3 },
       { state: "stalled", failures: 1, lastError: new TimeoutError("too late", 50) },
     ];
     for (const event of told) {
       if (isCandleEvent(event)) gateway.candles.next(event);
-      else if (isSniperEvent(event)) gateway.snipers.next(event);
       else gateway.status.next(event);
     }
     await gateway.settle();
@@ -80,20 +64,16 @@ describe("one who reads as fast as things happen", () => {
     const first = candles(seen)[0]!;
     expect([first.candle, first.series].every((part) => Object.isFrozen(part))).toBe(true);
     expect(candles(seen).every(({ series }) => series === first.series)).toBe(true);
-    const wallet = seen.events.find((event) => isSniperEvent(event) && event.type === "wallet-updated");
-    expect(Object.isFrozen((wallet as { wallet: object }).wallet)).toBe(true);
     expect(statuses(seen).at(-1)!.lastError).toBeInstanceOf(TimeoutError);
   });
 
   it("gets what was there first, not live, and then what is", async () => {
     const gateway = new Gateway();
     for (let minute = 1; minute <= 3; minute += 1) gateway.candles.next(eventOf("new", minute));
-    gateway.snipers.next(added("a", { initial: false }));
     gateway.status.next(LIVE);
     await gateway.settle();
     const seen = await gateway.receive();
     gateway.candles.next(eventOf("new", 4));
-    gateway.snipers.next(added("b", { initial: false }));
     await gateway.settle();
     expect(candles(seen).map((event) => [short(event), event.live])).toEqual([
       ["new 1 #0 1", false],
@@ -101,22 +81,18 @@ describe("one who reads as fast as things happen", () => {
       ["new 3 #0 1", false],
       ["new 4 #0 1", true],
     ]);
-    expect(seen.events.filter(isSniperEvent).map(({ initial }) => initial)).toEqual([true, false]);
-    // After the candles and wallets, and before what happens then.
-    expect(seen.events.findIndex(isFeedStatus)).toBe(4);
+    // After the candles, and before what happens then.
+    expect(seen.events.findIndex(isFeedStatus)).toBe(3);
   });
 
   it("feeds operators", async () => {
-    const channel = createEventChannel({
-      candles: of(
-        eventOf("new", 1),
-        eventOf("new", 2, { status: "closed" }),
-        eventOf("new", 3, { status: "final" }),
-      ),
-    });
-    const closed = fromServerSentEvents(URL_OF_GATEWAY, {
-      fetch: (url, init) => channel.respond(new Request(url, init)),
-    }).pipe(
+    const told = of(
+      eventOf("new", 1),
+      eventOf("new", 2, { status: "closed" }),
+      eventOf("new", 3, { status: "final" }),
+    );
+    const channel = new OpenChannel(sourceOf({ candles: told, status: EMPTY }));
+    const closed = received({ fetch: (url, init) => channel.respond(new Request(url, init)) }).pipe(
       filter(isCandleEvent),
       closes(),
       map(({ candle }) => candle),
@@ -126,18 +102,18 @@ describe("one who reads as fast as things happen", () => {
   });
 
   it("completes with the streams, and errors as they do, without coming back", async () => {
-    const gateway = new Gateway({ snipers: NEVER, status: NEVER });
+    const gateway = new Gateway();
     const seen = await gateway.receive();
     gateway.candles.next(eventOf("new", 1));
-    gateway.candles.error(new AuthenticationError("refused", 401, "body"));
+    gateway.candles.error(new AuthenticationError("“refused”: GET /x", 401, "body"));
     await gateway.settle();
     const late = await gateway.receive();
     for (const { events, error } of [seen, late]) {
       expect(events).toHaveLength(1);
-      expect(error).toEqual(new AuthenticationError("refused", 401, ""));
+      expect(error).toEqual(new AuthenticationError("The service answered with status 401", 401, ""));
       expect(error).toBeInstanceOf(AuthenticationError);
     }
-    const channel = createEventChannel({ candles: of(eventOf("new", 1)) });
+    const channel = new OpenChannel(sourceOf({ candles: of(eventOf("new", 1)), status: EMPTY }));
     gateway.answer = (request) => channel.respond(request);
     const done = await gateway.receive();
     expect([done.events.length, done.isComplete]).toEqual([1, true]);
@@ -147,12 +123,15 @@ describe("one who reads as fast as things happen", () => {
 
   it.each<[PairstreamErrorName, PairstreamError]>([
     ["PairstreamError", new PairstreamError("plain")],
-    ["HttpError", new HttpError("broken", 500, "")],
-    ["AuthenticationError", new AuthenticationError("refused", 403, "")],
-    ["QuotaExceededError", new QuotaExceededError("spent")],
-    ["QuotaExceededError", new QuotaExceededError("spent", "", 1_704_456_000_000)],
-    ["RateLimitError", new RateLimitError("slower", "", 5_000)],
-    ["RateLimitError", new RateLimitError("slower", "")],
+    ["HttpError", new HttpError("The service answered with status 500", 500, "")],
+    ["AuthenticationError", new AuthenticationError("The service answered with status 403", 403, "")],
+    ["QuotaExceededError", new QuotaExceededError("The quota of the gateway is used up")],
+    [
+      "QuotaExceededError",
+      new QuotaExceededError("The quota of the gateway is used up", "", 1_704_456_000_000),
+    ],
+    ["RateLimitError", new RateLimitError("The service answered with status 429", "", 5_000)],
+    ["RateLimitError", new RateLimitError("The service answered with status 429", "")],
     ["TimeoutError", new TimeoutError("late", 1_000)],
     ["NetworkError", new NetworkError("The service could not be reached")],
     ["ContractError", new ContractError(["result", 3, "open"], "no number")],
@@ -187,7 +166,7 @@ describe("a subscription", () => {
 
   it("has a connection of its own, and leaves nothing behind", async () => {
     const gateway = new Gateway();
-    const stream = fromServerSentEvents(URL_OF_GATEWAY, { fetch: gateway.fetch, scheduler: gateway.clock });
+    const stream = received({ fetch: gateway.fetch, scheduler: gateway.clock });
     expect(gateway.asked).toHaveLength(0);
     const subscriptions = [stream.subscribe(), stream.subscribe()];
     await gateway.asks(2);
@@ -204,7 +183,7 @@ describe("a subscription", () => {
     const gateway = new Gateway();
     for (let minute = 1; minute <= 5; minute += 1) gateway.candles.next(eventOf("new", minute));
     const some: ChannelEvent[] = [];
-    fromServerSentEvents(URL_OF_GATEWAY, { fetch: gateway.fetch, scheduler: gateway.clock })
+    received({ fetch: gateway.fetch, scheduler: gateway.clock })
       .pipe(take(2))
       .subscribe((event) => some.push(event));
     await gateway.asks(1);
@@ -221,12 +200,15 @@ describe("a subscription", () => {
   });
 
   it("reads a body however it is cut into pieces", async () => {
-    const bytes = await bytesFor("wállet 💱");
+    const bytes = await bytesFor();
     const pieces = Array.from(bytes, (byte) => Uint8Array.of(byte));
     const { events, subscription } = await readFrom((controller) => {
       for (const piece of pieces) controller.enqueue(piece);
     });
-    expect(events).toMatchObject([{ wallet: { walletAddress: "wállet 💱" } }]);
+    expect(events).toMatchObject([
+      { candle: minuteCandle(1) },
+      { lastError: { message: expect.stringContaining("wállet 💱") } },
+    ]);
     subscription.unsubscribe();
   });
 
@@ -235,7 +217,7 @@ describe("a subscription", () => {
     ["ends at the signal", (controller) => controller.close(), 0],
     ["fails at the signal", (controller, reason) => controller.error(reason), 0],
   ])("leaves nothing open of a body that %s", async (_, atSignal, times) => {
-    const bytes = await bytesFor("a");
+    const bytes = await bytesFor();
     const reading = await readFrom((controller, signal) => {
       controller.enqueue(bytes);
       signal.addEventListener("abort", () => atSignal(controller, signal.reason));
@@ -245,13 +227,13 @@ describe("a subscription", () => {
     const { signals, events, errors, cancellations, clock } = reading;
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
     expect(cancellations).toHaveLength(times);
-    expect([events.length, errors.length, clock.pending]).toEqual([1, 0, 0]);
+    expect([events.length, errors.length, clock.pending]).toEqual([2, 0, 0]);
   });
 
   it("uses the global fetch of the moment", async () => {
     const gateway = new Gateway();
     vi.stubGlobal("fetch", gateway.fetch);
-    const subscription = fromServerSentEvents(URL_OF_GATEWAY, { scheduler: gateway.clock }).subscribe();
+    const subscription = received({ scheduler: gateway.clock }).subscribe();
     await gateway.asks(1);
     expect(gateway.asked).toHaveLength(1);
     subscription.unsubscribe();
@@ -261,7 +243,7 @@ describe("a subscription", () => {
     const gateway = new Gateway();
     const errors: unknown[] = [];
     const thrown = new Error("thrown by a callback");
-    fromServerSentEvents(URL_OF_GATEWAY, { fetch: gateway.fetch, scheduler: gateway.clock })
+    received({ fetch: gateway.fetch, scheduler: gateway.clock })
       .pipe(
         filter(() => {
           throw thrown;
@@ -276,7 +258,7 @@ describe("a subscription", () => {
   });
 });
 
-describe("fromServerSentEvents", () => {
+describe("gatewaySource", () => {
   it.each([
     ["url", ["/events"]],
     ["url", ["ftp://host/events"]],
@@ -290,7 +272,7 @@ describe("fromServerSentEvents", () => {
     ["silence", [URL_OF_GATEWAY, { silence: 0 }]],
     ["scheduler", [URL_OF_GATEWAY, { scheduler: {} }]],
   ])("refuses a bad %s: %j", (parameter, args) => {
-    const call = () => fromServerSentEvents(...(args as [string]));
+    const call = () => gatewaySource(...(args as [string]));
     expect(call).toThrow(expect.objectContaining({ name: "InvalidInputError", parameter }));
     expect(call).not.toThrow(/password/);
   });
@@ -298,14 +280,15 @@ describe("fromServerSentEvents", () => {
   it("takes what a page takes for an address", async () => {
     vi.stubGlobal("location", { href: "https://page.example/chart/index.html?x" });
     const gateway = new Gateway();
-    const urls = ["/events", "events", new URL("http://other.example/e?token=1")];
-    for (const url of urls)
-      fromServerSentEvents(url, { fetch: gateway.fetch, scheduler: gateway.clock }).subscribe();
+    for (const url of ["/pairs", "pairs", new URL("http://other.example/e")]) {
+      const source = gatewaySource(url, { fetch: gateway.fetch, scheduler: gateway.clock });
+      source.candles(SERIES).subscribe();
+    }
     await gateway.asks(3);
-    expect(gateway.asked.map(({ url }) => url)).toEqual([
-      "https://page.example/events",
-      "https://page.example/chart/events",
-      "http://other.example/e?token=1",
+    expect(gateway.asked.map(({ url }) => url.split("?")[0])).toEqual([
+      "https://page.example/pairs/candles",
+      "https://page.example/chart/pairs/candles",
+      "http://other.example/e/candles",
     ]);
   });
 
@@ -313,37 +296,19 @@ describe("fromServerSentEvents", () => {
     const gateway = new Gateway();
     gateway.answer = () => new Response("", { status: 500 });
     const events: ChannelEvent[] = [];
-    fromServerSentEvents(`${URL_OF_GATEWAY}?token=hush`, {
-      fetch: gateway.fetch,
-      scheduler: gateway.clock,
-    }).subscribe((event) => events.push(event));
+    const options = { fetch: gateway.fetch, scheduler: gateway.clock };
+    received(options, `${URL_OF_GATEWAY}?token=hush`).subscribe((event) => events.push(event));
     await gateway.asks(1);
     expect(events).toMatchObject([{ lastError: { message: `${URL_OF_GATEWAY} answered with status 500` } }]);
   });
 });
 
-describe("the guards", () => {
-  it("tell every kind from the others", () => {
-    const kinds: ChannelEvent[] = [eventOf("new", 1), added("a"), LIVE];
-    expect(kinds.map((event) => [isCandleEvent(event), isSniperEvent(event), isFeedStatus(event)])).toEqual([
-      [true, false, false],
-      [false, true, false],
-      [false, false, true],
-    ]);
-    const stream = new Subject<ChannelEvent>();
-    const narrowed: CandleEvent[] = [];
-    stream.pipe(filter(isCandleEvent)).subscribe((event) => narrowed.push(event));
-    for (const event of kinds) stream.next(event);
-    expect(narrowed).toEqual([kinds[0]]);
-    expect(narrowed[0]!.series).toEqual(SERIES);
-  });
-});
-
-/** What a channel says at first that knows of one wallet. */
-async function bytesFor(walletAddress: string): Promise<Uint8Array> {
+/** What a channel says at first that knows of one candle, and of trouble. */
+async function bytesFor(): Promise<Uint8Array> {
   const gateway = new Gateway();
-  gateway.snipers.next(added(walletAddress));
-  await gateway.settle();
+  gateway.candles.next(eventOf("new", 1));
+  const lastError = new ContractError([], "no wállet 💱");
+  gateway.status.next({ state: "stalled", failures: 1, lastError });
   const reading = open(gateway);
   await reading.until("ready");
   await reading.cancel();
@@ -357,7 +322,7 @@ async function readFrom(
   const clock = new VirtualClock();
   const signals: AbortSignal[] = [];
   const cancellations: unknown[] = [];
-  const fetch: StreamingFetch = async (_, { signal }) => {
+  const fetch: GatewayFetch = async (_, { signal }) => {
     signals.push(signal);
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => write(controller, signal),
@@ -369,10 +334,10 @@ async function readFrom(
   };
   const events: ChannelEvent[] = [];
   const errors: unknown[] = [];
-  const subscription = fromServerSentEvents(URL_OF_GATEWAY, { fetch, scheduler: clock }).subscribe({
+  const subscription = received({ fetch, scheduler: clock }).subscribe({
     next: (event) => events.push(event),
     error: (error) => errors.push(error),
   });
-  while (events.length === 0 && errors.length === 0) await clock.advanceBy(0);
+  while (events.length < 2 && errors.length === 0) await clock.advanceBy(0);
   return { clock, signals, cancellations, events, errors, subscription };
 }

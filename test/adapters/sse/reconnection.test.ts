@@ -1,5 +1,4 @@
 import { NetworkError, RateLimitError } from "pairstream";
-import { createEventChannel } from "pairstream/sse";
 import { NEVER } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { minuteCandle } from "../../candles/minute-candles.js";
@@ -110,6 +109,7 @@ describe("a connection that breaks", () => {
       heartbeat: 10_000,
       scheduler: { now: () => 0, schedule: () => NEVER.subscribe() },
     });
+    silent.candles.next(eventOf("new", 1));
     gateway.answer = (request) => silent.channel.respond(request);
     await gateway.cut();
     await gateway.pass(1_000);
@@ -196,19 +196,6 @@ describe("a connection that breaks", () => {
     expect(other.asked.map(({ at }) => at)).toEqual([0, 100, 300, 700]);
   });
 
-  it("is announced as restored where the channel has no status", async () => {
-    const gateway = new Gateway({ status: undefined as never, snipers: undefined as never });
-    const { channel } = gateway;
-    const plain = createEventChannel({ candles: gateway.candles, scheduler: gateway.clock });
-    channel.close();
-    gateway.answer = (request) => plain.respond(request);
-    const seen = await gateway.receive();
-    expect(seen.events).toEqual([]);
-    await gateway.cut();
-    await gateway.pass(1_000);
-    expect(statuses(seen)).toMatchObject([{ state: "stalled" }, { state: "live", failures: 0 }]);
-  });
-
   it("is answered with 503 while the gateway stops, and comes back to the next", async () => {
     const gateway = new Gateway();
     const seen = await gateway.receive();
@@ -218,7 +205,7 @@ describe("a connection that breaks", () => {
     await gateway.pass(1_000);
     expect(statuses(seen).map(({ lastError }) => lastError!.name)).toEqual(["NetworkError", "HttpError"]);
     gateway.start();
-    gateway.candles.next(eventOf("new", 1));
+    gateway.candles.next(eventOf("new", 1, { live: false }));
     gateway.candles.next(eventOf("new", 2));
     await gateway.pass(2_000);
     expect(candles(seen).map(short)).toEqual(["new 1 #0 1", "new 2 #0 1"]);

@@ -1,6 +1,7 @@
-import { fromServerSentEvents } from "pairstream/sse";
+import { gatewaySource } from "pairstream/sse";
 import { firstValueFrom } from "rxjs";
 import { expect, it, vi } from "vitest";
+import { SERIES } from "../../candles/minute-candles.js";
 import { URL_OF_GATEWAY } from "./gateway.js";
 
 vi.mock("eventsource-parser", () => {
@@ -8,7 +9,7 @@ vi.mock("eventsource-parser", () => {
 });
 
 it("a missing parser is named", async () => {
-  await expect(firstValueFrom(fromServerSentEvents(URL_OF_GATEWAY))).rejects.toMatchObject({
+  await expect(firstValueFrom(gatewaySource(URL_OF_GATEWAY).candles(SERIES))).rejects.toMatchObject({
     name: "PairstreamError",
     message: expect.stringContaining("npm install eventsource-parser"),
     cause: expect.any(Error),

@@ -9,8 +9,7 @@ afterEach(() => {
 
 describe("what another attempt cannot mend", () => {
   const eventStream = { "content-type": "text/event-stream" };
-  const hello =
-    'event: hello\ndata: {"version":2,"now":null,"channel":"c","heartbeat":1000,"keep":5,"hasStatus":false,"isResumed":false}\n\n';
+  const hello = 'event: hello\ndata: {"version":3,"now":null,"heartbeat":1000}\n\n';
 
   it.each([
     [400, HttpError],
@@ -108,13 +107,17 @@ describe("what another attempt cannot mend", () => {
   });
 
   it.each([
-    ["another version", hello.replace(`"version":2`, `"version":1`), ["hello", "version"]],
+    ["another version", hello.replace(`"version":3`, `"version":1`), ["hello", "version"]],
     ["a message before hello", "event: ready\ndata: {}\n\n", []],
     ["a second hello", hello + hello, ["hello"]],
     ["a message without a name", "data: 1\n\n", []],
     ["a message of another name", `${hello}event: toString\ndata: {}\n\n`, []],
     ["no JSON", `${hello}event: ready\ndata: {\n\n`, ["ready"]],
-    ["a missing field", `${hello}event: candle\ndata: {"type":"new"}\n\n`, ["candle", "life"]],
+    [
+      "a missing field",
+      `${hello}event: snapshot\ndata: {"from":1,"observedAt":1,"now":null}\n\n`,
+      ["snapshot", "keep"],
+    ],
     [
       "a value of the wrong kind",
       `${hello}event: status\ndata: {"state":"live","failures":"0"}\n\n`,

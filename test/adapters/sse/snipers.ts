@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import type { Sniper } from "../../../src/contract/model.js";
 import { emptySniperBook, readReport } from "../../../src/snipers/diff.js";
-import { emptyReport, type SniperEvent } from "../../../src/snipers/event.js";
+import { emptyReport } from "../../../src/snipers/event.js";
+import { lookAt, type SniperLook, type ToldLook } from "../../../src/snipers/look.js";
 import { walletOf } from "../../snipers/wallets.js";
 
 /** The wallets of a report. */
@@ -16,13 +17,6 @@ const transactions = fc.array(
   { maxLength: 3 },
 );
 
-/** The event of a wallet that has appeared, of the first report unless told otherwise. */
-export function added(walletAddress: string, more: Partial<SniperEvent> = {}): SniperEvent {
-  const wallet = walletOf(walletAddress);
-  const event = { type: "wallet-added", wallet, pairAddress: "pair", initial: true, observedAt: 1 };
-  return { ...event, ...more } as SniperEvent;
-}
-
 /** Few wallets and transactions, so that all of them come and go. */
 export const sniperAnswer: fc.Arbitrary<Answer> = fc
   .uniqueArray(
@@ -36,24 +30,23 @@ export const sniperAnswer: fc.Arbitrary<Answer> = fc
   )
   .map((wallets) => wallets.map(({ walletAddress, ...rest }) => walletOf(walletAddress, rest)));
 
-/** One subscription to the snipers of a pair; what is absent is gone at once. */
-export class SniperWatch {
-  #book = emptySniperBook("pair");
-  #now = 0;
+/** One subscription to the looks at the snipers of a pair; what is absent is gone at once. */
+export class Looks {
+  #told: ToldLook | undefined;
 
-  take(result: Answer): readonly SniperEvent[] {
-    const events: SniperEvent[] = [];
-    for (let times = 0; times < 2; times += 1) {
-      this.#now += 1;
-      const read = {
-        report: { ...emptyReport, result },
-        unreadable: new Set<string>(),
-        hasUnidentifiedRow: false,
-      };
-      const turn = readReport(this.#book, { ...read, observedAt: this.#now });
-      this.#book = turn.book;
-      events.push(...turn.events);
-    }
-    return events;
+  get last(): SniperLook | undefined {
+    return this.#told?.look;
+  }
+
+  /** The next look, if the answer is news. */
+  take(answer: Answer, blockNumber: number | null, observedAt: number): SniperLook | undefined {
+    const report = { ...emptyReport, result: answer };
+    const read = { report, unreadable: new Set<string>(), hasUnidentifiedRow: false, observedAt };
+    const { book } = readReport(emptySniperBook("pair"), read);
+    const wallets = new Map(Array.from(book.wallets, ([address, { wallet }]) => [address, wallet]));
+    const head = { blockNumber, blockTimestamp: 5, transactionHash: "hash" };
+    const before = this.#told;
+    this.#told = lookAt(before, { wallets, head, observedAt }, { pairAddress: "pair" });
+    return this.#told === before ? undefined : this.#told.look;
   }
 }

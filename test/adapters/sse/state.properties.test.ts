@@ -1,28 +1,41 @@
 import { createParser } from "eventsource-parser";
 import fc from "fast-check";
+import { Subject } from "rxjs";
 import { describe, expect, it } from "vitest";
-import { ChannelState } from "../../../src/adapters/sse/channel-state.js";
-import { isChannelEvent, Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
-import { Outlet } from "../../../src/adapters/sse/outlet.js";
+import { CandleFeed } from "../../../src/adapters/sse/candle-feed.js";
+import { CandleMirror } from "../../../src/adapters/sse/candle-mirror.js";
+import { Mirror, type ParsedMessage } from "../../../src/adapters/sse/mirror.js";
+import { Outlet, readId } from "../../../src/adapters/sse/outlet.js";
+import type { CandleEvent } from "../../../src/candles/event.js";
 import { NetworkError } from "../../../src/errors.js";
 import type { FeedStatus } from "../../../src/feed-status.js";
+import { minuteCandle, SERIES } from "../../candles/minute-candles.js";
 import { CheckedFold } from "./checked-fold.js";
-import { type Answer, SniperWatch, sniperAnswer } from "./snipers.js";
+import { sourceOf } from "./gateway.js";
 import { Market, type MarketStep, MarketWatch } from "./told-market.js";
 
 /** A receiver, the network to it, and its subscriber. */
 class Receiver {
   readonly fold = new CheckedFold();
-  readonly #mirror = new Mirror();
+  readonly #mirror = new Mirror(new CandleMirror(SERIES));
+  /** Where its candles begin. */
+  readonly since: number;
   #outlet: Outlet | undefined;
   #parser = this.#newParser();
   #messages: ParsedMessage[] = [];
   #inFlight = "";
   #failures = 0;
 
-  connect(state: ChannelState): void {
+  constructor(since: number) {
+    this.since = since;
+  }
+
+  connect({ feed, name }: GatewayModel): void {
     if (this.#outlet !== undefined) return;
-    this.#outlet = new Outlet(state, this.#mirror.lastEventId ?? null);
+    const resumed = readId(this.#mirror.lastEventId ?? null);
+    const viewer = { since: resumed?.start ?? this.since, cameAt: NOW * 60_000, isWaiting: false };
+    if (resumed?.channel !== name) feed.want(viewer);
+    this.#outlet = new Outlet(feed, { channel: name, heartbeat: 1_000, viewer, resumed });
     this.#parser = this.#newParser();
     this.#mirror.connect();
   }
@@ -36,7 +49,7 @@ class Receiver {
     const { events, error } = this.#mirror.take(this.#messages, 0);
     this.#messages = [];
     expect(error).toBeUndefined();
-    for (const event of events.filter(isChannelEvent)) this.fold.take(event);
+    for (const event of events) this.fold.take(event);
     return text !== "";
   }
 
@@ -53,85 +66,66 @@ class Receiver {
   }
 }
 
+/** The minute in which it all happens: some of the receivers ask for further histories than the others. */
+const NOW = 400;
+
+/** One subscription of the gateway to its source, which begins where the gateway says. */
+interface Subscribed {
+  readonly watch: MarketWatch;
+  readonly candles: Subject<CandleEvent>;
+  readonly status: Subject<FeedStatus>;
+}
+
 /** A gateway that can be restarted, its service, and its receivers. */
 class GatewayModel {
   readonly market = new Market();
-  readonly snipers: Answer[] = [];
   readonly receivers: Receiver[];
-  /** What a subscriber of the gateway's own streams has. */
-  fold = new CheckedFold();
-  state!: ChannelState;
-  #candles!: MarketWatch;
-  #reports!: SniperWatch;
+  feed!: CandleFeed;
+  name = "";
   #starts = 0;
-  #forgottenUntil = Number.NEGATIVE_INFINITY;
-  readonly #options: { buffer: number; keep: number };
+  #subscribed: Subscribed[] = [];
 
-  constructor(options: { buffer: number; keep: number }, receivers: number) {
-    this.#options = options;
-    this.receivers = Array.from({ length: receivers }, () => new Receiver());
-    this.start(0);
+  constructor(receivers: readonly number[]) {
+    this.receivers = receivers.map((minute) => new Receiver(minute * 60_000));
+    this.start();
   }
 
-  /** Starts the gateway, in place of the last one, with a history of so many candles. */
-  start(history: number): void {
+  /** Starts the gateway, in place of the last one. */
+  start(): void {
     for (const receiver of this.receivers) receiver.disconnect();
     this.#starts += 1;
-    const channel = `channel-${this.#starts}`;
-    this.state = new ChannelState({
-      ...this.#options,
-      channel,
-      heartbeat: 1_000,
-      hasStatus: true,
-      now: () => 0,
-    });
-    this.fold = new CheckedFold();
-    this.#forgottenUntil = Number.NEGATIVE_INFINITY;
-    this.#candles = new MarketWatch(this.market, history);
-    this.#reports = new SniperWatch();
-    this.#tell({ state: "starting", failures: 0 });
+    this.name = `channel-${this.#starts}`;
+    this.#subscribed = [];
+    const source = {
+      ...sourceOf({ candles: new Subject(), status: new Subject() }),
+      candles: ({ since = 0 }: { since?: unknown }) => {
+        const candles = new Subject<CandleEvent>();
+        const first = typeof since === "number" ? since / 60_000 : Number.NEGATIVE_INFINITY;
+        const watch = new MarketWatch(this.market, 1_000, first);
+        this.#subscribed.push({ watch, candles, status: new Subject() });
+        return candles;
+      },
+      status: () => this.#subscribed.at(-1)!.status,
+    };
+    const scheduler = { now: () => NOW * 60_000, schedule: () => expect.fail("a timer") };
+    this.feed = new CandleFeed({ source, options: SERIES, most: 5_000, scheduler, onChange: () => {} });
   }
 
   /** The gateway polls: a piece of history, or what has changed. */
   poll(count: number): void {
-    const wasLive = this.#candles.isLive;
-    for (const event of this.#candles.take(count)) {
-      this.state.takeCandle(event);
-      this.fold.take(Object.freeze({ ...event, candle: Object.freeze(event.candle) }));
-      const surplus = this.kept().slice(0, -this.#options.keep);
-      this.#forgottenUntil = surplus.at(-1)?.candle.timestamp ?? this.#forgottenUntil;
+    for (const { watch, candles, status } of this.#subscribed) {
+      if (!candles.observed) continue;
+      const wasLive = watch.isLive;
+      for (const event of watch.take(count)) candles.next(event);
+      if (watch.isLive && !wasLive) status.next(Object.freeze({ state: "live", failures: 0 }));
     }
-    if (this.#candles.isLive && !wasLive) this.#tell({ state: "live", failures: 0 });
-  }
-
-  /** What is known of the candles where older ones are forgotten, for good, as soon as there are more than `keep`. */
-  kept() {
-    return this.fold.standing(this.#forgottenUntil + 1);
-  }
-
-  /** The gateway polls for snipers. */
-  report(answer: Answer): void {
-    let isFirst = false;
-    for (const event of this.#reports.take(answer)) {
-      isFirst = this.state.takeSniper(event) || isFirst;
-      this.fold.take(event);
-    }
-    if (isFirst) this.state.settlePair("pair");
-  }
-
-  #tell(status: FeedStatus): void {
-    this.state.takeStatus(status);
-    this.fold.take(Object.freeze(status));
   }
 
   /** All is well for long enough. */
   settle(): void {
-    while (!this.#candles.isLive) this.poll(5);
-    this.poll(1);
-    for (const receiver of this.receivers) {
-      receiver.connect(this.state);
-      while (receiver.read(50_000));
-    }
+    for (const receiver of this.receivers) receiver.connect(this);
+    for (let polls = 0; polls < 100; polls += 1) this.poll(20);
+    for (const receiver of this.receivers) while (receiver.read(50_000));
   }
 }
 
@@ -151,10 +145,9 @@ const marketStep: fc.Arbitrary<MarketStep> = fc.oneof(
 type Step =
   | { do: "trade"; steps: MarketStep[] }
   | { do: "poll"; count: number }
-  | { do: "report"; answer: Answer }
   | { do: "connect" | "disconnect"; receiver: number }
   | { do: "read"; receiver: number; characters: number }
-  | { do: "restart"; history: number };
+  | { do: "restart" };
 
 const RECEIVERS = 3;
 const receiver = fc.nat(RECEIVERS - 1);
@@ -165,7 +158,6 @@ const step = (restarts: number): fc.Arbitrary<Step> =>
       arbitrary: fc.record({ do: fc.constant("trade"), steps: fc.array(marketStep, { maxLength: 6 }) }),
     },
     { weight: 8, arbitrary: fc.record({ do: fc.constant("poll"), count: fc.integer({ min: 1, max: 8 }) }) },
-    { weight: 4, arbitrary: fc.record({ do: fc.constant("report"), answer: sniperAnswer }) },
     { weight: 4, arbitrary: fc.record({ do: fc.constant("connect"), receiver }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant("disconnect"), receiver }) },
     {
@@ -176,7 +168,7 @@ const step = (restarts: number): fc.Arbitrary<Step> =>
         characters: fc.oneof(fc.integer({ min: 1, max: 400 }), fc.integer({ min: 400, max: 20_000 })),
       }),
     },
-    { weight: restarts, arbitrary: fc.record({ do: fc.constant("restart"), history: fc.nat(30) }) },
+    { weight: restarts, arbitrary: fc.record({ do: fc.constant("restart") }) },
   ) as fc.Arbitrary<Step>;
 
 function run(world: GatewayModel, steps: readonly Step[]): void {
@@ -188,11 +180,8 @@ function run(world: GatewayModel, steps: readonly Step[]): void {
       case "poll":
         world.poll(step.count);
         break;
-      case "report":
-        world.report(step.answer);
-        break;
       case "connect":
-        world.receivers[step.receiver]!.connect(world.state);
+        world.receivers[step.receiver]!.connect(world);
         break;
       case "disconnect":
         world.receivers[step.receiver]!.disconnect();
@@ -201,63 +190,32 @@ function run(world: GatewayModel, steps: readonly Step[]): void {
         world.receivers[step.receiver]!.read(step.characters);
         break;
       case "restart":
-        world.start(step.history);
+        world.start();
         break;
     }
   }
   world.settle();
 }
 
-const buffer = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 6 }), fc.constant(1_000));
-
-describe("a receiver, however slowly it reads and whenever it is cut off", () => {
-  it("ends up with what the streams of its channel have told", () => {
+describe("receivers, however slowly they read, whenever they are cut off, and wherever their candles begin", () => {
+  it.each([
+    ["at one gateway", 0],
+    ["over restarts of the gateway, finals that differ after it included", 2],
+  ])("end up with what the market has, %s", (_, restarts) => {
+    const since = fc.array(fc.constantFrom(0, 150, 250, 355), { minLength: RECEIVERS, maxLength: RECEIVERS });
     fc.assert(
-      fc.property(buffer, fc.array(step(0), { maxLength: 60 }), (buffer, steps) => {
-        const world = new GatewayModel({ buffer, keep: 1_000 }, RECEIVERS);
-        run(world, steps);
-        for (const { fold } of world.receivers) {
-          expect(fold.standing()).toEqual(world.fold.standing());
-          expect(fold.report).toEqual(world.fold.report);
-          expect(fold.status).toEqual(world.fold.status);
+      fc.property(since, fc.array(step(restarts), { maxLength: 60 }), (since, steps) => {
+        const world = new GatewayModel(since);
+        for (const minute of [0, 160, 260, 360]) {
+          world.market.candles.set(minute, { candle: minuteCandle(minute), status: "final" });
         }
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  it("ends up with that across restarts of the gateway, from where its candles begin", () => {
-    fc.assert(
-      fc.property(buffer, fc.array(step(2), { maxLength: 60 }), (buffer, steps) => {
-        const world = new GatewayModel({ buffer, keep: 1_000 }, RECEIVERS);
         run(world, steps);
-        const candles = world.fold.standing();
-        const from = candles[0]?.candle.timestamp;
-        for (const { fold } of world.receivers) {
-          if (from !== undefined) {
-            expect(fold.standing(from).map(({ candle }) => candle)).toEqual(
-              candles.map(({ candle }) => candle),
-            );
-          }
-          if (world.fold.report.result.length > 0) expect(fold.report).toEqual(world.fold.report);
-          expect(fold.status).toEqual(world.fold.status);
-        }
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  it("ends up with the candles that the channel keeps", () => {
-    const keep = fc.integer({ min: 1, max: 8 });
-    fc.assert(
-      fc.property(buffer, keep, fc.array(step(1), { maxLength: 60 }), (buffer, keep, steps) => {
-        const world = new GatewayModel({ buffer, keep }, RECEIVERS);
-        run(world, steps);
-        const kept = world.kept();
-        const from = kept[0]?.candle.timestamp;
-        if (from === undefined) return;
-        for (const { fold } of world.receivers) {
-          expect(fold.standing(from).map(({ candle }) => candle)).toEqual(kept.map(({ candle }) => candle));
+        const there = [...world.market.candles.values()].map(({ candle }) => candle);
+        there.sort((a, b) => a.timestamp - b.timestamp);
+        for (const { fold, since } of world.receivers) {
+          const expected = there.filter(({ timestamp }) => timestamp >= since);
+          expect(fold.standing().map(({ candle }) => candle)).toEqual(expected);
+          expect(fold.status).toEqual({ state: "live", failures: 0 });
         }
       }),
       { numRuns: 300 },

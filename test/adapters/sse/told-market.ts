@@ -89,11 +89,11 @@ export class MarketWatch {
   #isLive = false;
   #now = 0;
 
-  /** `last`: how many candles of the history are told, at least one. */
-  constructor(market: Market, last: number) {
+  /** `last`: how many candles of the history are told, at least one; `first`: none that is older than this minute. */
+  constructor(market: Market, last: number, first = Number.NEGATIVE_INFINITY) {
     this.#market = market;
-    const minutes = [...market.candles.keys()].sort((a, b) => a - b);
-    this.#start = minutes.at(-Math.max(1, last)) ?? minutes[0] ?? 0;
+    const minutes = [...market.candles.keys()].sort((a, b) => a - b).filter((minute) => minute >= first);
+    this.#start = Math.max(minutes.at(-Math.max(1, last)) ?? minutes[0] ?? 0, first);
     this.#history = minutes.filter((minute) => minute >= this.#start);
   }
 

@@ -4,7 +4,7 @@ import { Gateway } from "./gateway.js";
 
 const eventStream = { "content-type": "text/event-stream" };
 const hello = (id = "") =>
-  `event: hello\n${id === "" ? "" : `id: ${id}\n`}data: {"version":2,"now":null,"channel":"c","heartbeat":1000,"keep":5,"hasStatus":false,"isResumed":false}\n\n`;
+  `event: hello\n${id === "" ? "" : `id: ${id}\n`}data: {"version":3,"now":null,"heartbeat":1000}\n\n`;
 
 /** An answer in parts as they are asked for; `sent` tells how many characters were. */
 function streamed(parts: Iterable<string>) {

@@ -5,24 +5,23 @@ import {
   readStatus,
   writeCandle,
   writeMessage,
-  writeSniper,
   writeStatus,
   writeWallet,
 } from "../../../src/adapters/sse/wire.js";
 import { fromWireError, toWireError } from "../../../src/adapters/wire/error.js";
 import { isPrintable } from "../../../src/contract/quote.js";
 import {
+  AuthenticationError,
   ContractError,
   HttpError,
   InvalidInputError,
   NetworkError,
   PairstreamError,
+  QuotaExceededError,
   RateLimitError,
 } from "../../../src/errors.js";
-import type { SniperEvent } from "../../../src/snipers/event.js";
 import { minuteCandle } from "../../candles/minute-candles.js";
 import { walletOf } from "../../snipers/wallets.js";
-import { eventOf } from "./told-market.js";
 
 /** Name and data of the one message in a text. */
 function parts(text: string): [string, string] {
@@ -37,51 +36,48 @@ const TOTALS =
 
 // Written out by hand: what is on the wire is a promise to receivers of the same version.
 const GOLDEN = {
+  hello: 'event: hello\ndata: {"version":3,"heartbeat":1000,"now":null}\n\n',
+  snapshot: 'event: snapshot\ndata: {"from":60000,"keep":1000,"observedAt":5,"now":7}\n\n',
   candle:
-    'event: candle\ndata: {"type":"updated","life":7,"candle":{"timestamp":60000,"open":2,"high":2,"low":2,"close":2,' +
-    '"volume":1,"swaps":1},"status":"closed","revision":3,"live":true,"due":7,"received":7,"observedAt":5,"series":{"network":"mainnet",' +
-    '"pairAddress":"pair","timeframe":"1min","currency":"usd"}}\n\n',
-  sniper:
-    'event: sniper\ndata: {"pairAddress":"pair","initial":false,"observedAt":5,"type":"sold","walletAddress":"a",' +
-    '"transaction":{"transactionHash":"h","transactionTimestamp":9,"blocksAfterCreation":null}}\n\n',
+    'event: candle\ndata: {"candle":{"timestamp":60000,"open":2,"high":2,"low":2,"close":2,' +
+    '"volume":1,"swaps":1},"status":"closed","revision":3,"live":true,"due":7,"received":7,"observedAt":5}\n\n',
+  removed:
+    'event: candle\ndata: {"candle":{"timestamp":60000,"open":2,"high":2,"low":2,"close":2,"volume":1,"swaps":1},' +
+    '"isRemoved":true,"status":"closed","revision":3,"live":true,"due":7,"received":7,"observedAt":5}\n\n',
   wallet:
-    'event: wallet\ndata: {"pairAddress":"pair","observedAt":5,"walletAddress":"a","wallet":{"walletAddress":"a",' +
-    `"snipedTransactions":[],"sellTransactions":[],${TOTALS}}}\n\n`,
-  gone: 'event: wallet\ndata: {"pairAddress":"pair","observedAt":5,"walletAddress":"a","wallet":null}\n\n',
+    'event: wallet\ndata: {"walletAddress":"a","wallet":{"walletAddress":"a",' +
+    '"snipedTransactions":[{"transactionHash":"h","transactionTimestamp":9,"blocksAfterCreation":null}],' +
+    `"sellTransactions":[],${TOTALS}}}\n\n`,
+  gone: 'event: wallet\ndata: {"walletAddress":"a","wallet":null}\n\n',
+  look: 'event: look\ndata: {"head":{"blockNumber":7,"blockTimestamp":null,"transactionHash":"h"},"observedAt":5}\n\n',
   status:
     'event: status\ndata: {"state":"stalled","coveredFrom":1,"coveredUntil":2,"failures":3,"lastError":' +
-    '{"name":"HttpError","message":"no","status":502}}\n\n',
+    '{"name":"HttpError","message":"The service answered with status 502","status":502}}\n\n',
+  waiting: 'event: waiting\ndata: {"state":"starting","failures":0}\n\n',
   ready: "event: ready\ndata: {}\n\n",
 };
 
 describe("the wire", () => {
   it("has one line of JSON a message", () => {
-    const updated = eventOf("updated", 1, {
-      price: 2,
-      previous: minuteCandle(1),
-      status: "closed",
-      revision: 3,
-      observedAt: 5,
-    });
-    const sold: SniperEvent = {
-      type: "sold",
-      walletAddress: "a",
-      transaction: { transactionHash: "h", transactionTimestamp: 9, blocksAfterCreation: null },
-      pairAddress: "pair",
-      initial: false,
-      observedAt: 5,
-    };
-    const place = { pairAddress: "pair", walletAddress: "a", observedAt: 5 };
+    const common = { status: "closed", revision: 3, live: true, due: 7, received: 7, observedAt: 5 } as const;
+    const row = { candle: minuteCandle(1, 2), ...common };
+    const transaction = { transactionHash: "h", transactionTimestamp: 9, blocksAfterCreation: null };
+    const wallet = walletOf("a", { currentBalance: null, snipedTransactions: [transaction] });
     const lastError = new HttpError("no", 502, "body");
-    expect(writeCandle(updated, "updated", 7, 7)).toBe(GOLDEN.candle);
-    expect(writeSniper(sold)).toBe(GOLDEN.sniper);
-    const { pairAddress, walletAddress, observedAt } = place;
-    const wallet = walletOf("a", { currentBalance: null });
-    expect(writeWallet({ pairAddress, walletAddress, wallet, observedAt })).toBe(GOLDEN.wallet);
-    expect(writeWallet({ pairAddress, walletAddress, wallet: null, observedAt })).toBe(GOLDEN.gone);
     const status = { state: "stalled", coveredFrom: 1, coveredUntil: 2, failures: 3, lastError } as const;
-    expect(writeStatus(status)).toBe(GOLDEN.status);
-    expect(writeMessage("ready", {})).toBe(GOLDEN.ready);
+    const head = { blockNumber: 7, blockTimestamp: null, transactionHash: "h" };
+    expect({
+      hello: writeMessage("hello", { version: 3, heartbeat: 1_000, now: null }),
+      snapshot: writeMessage("snapshot", { from: 60_000, keep: 1_000, observedAt: 5, now: 7 }),
+      candle: writeCandle(row),
+      removed: writeCandle({ candle: row.candle, isRemoved: true, ...common }),
+      wallet: writeWallet("a", wallet),
+      gone: writeWallet("a", null),
+      look: writeMessage("look", { head, observedAt: 5 }),
+      status: writeStatus("status", status),
+      waiting: writeStatus("waiting", { state: "starting", failures: 0 }),
+      ready: writeMessage("ready", {}),
+    }).toEqual(GOLDEN);
   });
 
   it.each(Object.entries(GOLDEN))("is read as it was written: %s", (_, text) => {
@@ -99,14 +95,9 @@ describe("the wire", () => {
         }),
         (text) => {
           fc.pre(isPrintable(text));
-          const message = writeWallet({
-            pairAddress: text,
-            walletAddress: text,
-            wallet: null,
-            observedAt: 1,
-          });
+          const message = writeWallet(text, null);
           expect(message.match(/[\r\n]/g)).toHaveLength(3);
-          expect(readMessage(...parts(message)).data).toMatchObject({ pairAddress: text });
+          expect(readMessage(...parts(message)).data).toMatchObject({ walletAddress: text });
         },
       ),
     );
@@ -116,11 +107,10 @@ describe("the wire", () => {
     const [name, data] = parts(GOLDEN.candle);
     const message = readMessage(
       name,
-      data.replace('{"type"', '{"more":1,"type"').replace('{"open"', '{"x":1,"open"'),
+      data.replace('{"candle"', '{"more":1,"candle"').replace('{"timestamp"', '{"x":1,"timestamp"'),
     );
     expect(JSON.stringify(message.data)).toBe(data);
-    const { candle, series } = message.data as { candle: object; series: object };
-    expect([Object.isFrozen(candle), Object.isFrozen(series)]).toEqual([true, true]);
+    expect(Object.isFrozen((message.data as { candle: object }).candle)).toBe(true);
   });
 
   it.each<[string, string, string, (string | number)[]]>([
@@ -129,20 +119,20 @@ describe("the wire", () => {
     ["candle", '"closed"', '"shut"', ["candle", "status"]],
     ["candle", '"revision":3', '"revision":-1', ["candle", "revision"]],
     ["candle", '"revision":3', '"revision":1.5', ["candle", "revision"]],
-    ["candle", '"1min"', '"7min"', ["candle", "series", "timeframe"]],
+    ["hello", '"version":3', '"version":2', ["hello", "version"]],
     ["candle", '"live":true,', "", ["candle", "live"]],
-    ["sniper", '"sold"', '"bought"', ["sniper", "type"]],
-    [
-      "sniper",
-      '"transactionTimestamp":9',
-      '"transactionTimestamp":"9"',
-      ["sniper", "transaction", "transactionTimestamp"],
-    ],
     [
       "wallet",
-      '"snipedTransactions":[]',
-      '"snipedTransactions":[1]',
-      ["wallet", "wallet", "snipedTransactions", 0],
+      '"transactionTimestamp":9',
+      '"transactionTimestamp":"9"',
+      ["wallet", "wallet", "snipedTransactions", 0, "transactionTimestamp"],
+    ],
+    ["look", '"blockNumber":7', '"blockNumber":"7"', ["look", "head", "blockNumber"]],
+    [
+      "wallet",
+      '"sellTransactions":[]',
+      '"sellTransactions":[1]',
+      ["wallet", "wallet", "sellTransactions", 0],
     ],
     ["wallet", '"totalSoldUsd":0', '"totalSoldUsd":"0"', ["wallet", "wallet", "totalSoldUsd"]],
     ["status", '"stalled"', '"dead"', ["status", "state"]],
@@ -163,11 +153,11 @@ describe("a message that is too much", () => {
 
   it("is refused for the first of a hundred thousand bad transactions", () => {
     for (const bad of ["{}", "0"]) {
-      const list = `"snipedTransactions":[${new Array(100_000).fill(bad).join(",")}]`;
-      expect(() => readMessage(name, wallet.replace('"snipedTransactions":[]', list))).toThrow(
+      const list = `"sellTransactions":[${new Array(100_000).fill(bad).join(",")}]`;
+      expect(() => readMessage(name, wallet.replace('"sellTransactions":[]', list))).toThrow(
         expect.objectContaining({
           name: "ContractError",
-          path: expect.arrayContaining(["wallet", "wallet", "snipedTransactions", 0]),
+          path: expect.arrayContaining(["wallet", "wallet", "sellTransactions", 0]),
         }),
       );
     }
@@ -189,14 +179,28 @@ describe("an error on the wire", () => {
     const sent = [
       new NetworkError("GET /x got no answer: connect ECONNREFUSED 10.0.0.7:443", { cause }),
       new HttpError("GET /x was answered with status 302, a redirect to https://hush.example", 302, "hush"),
-      new HttpError("GET /x was answered with status 500, “broken”", 500, "hush", { cause }),
+      new HttpError("“hush”: GET /x was answered with status 500", 500, "hush", { cause }),
+      new AuthenticationError("“the key hush is not known”: GET /x", 401, "hush"),
+      new RateLimitError("“hush”: GET /x", "hush", 7),
+      new QuotaExceededError("“hush”: GET /x", "hush", 9),
+      new ContractError(["a"], 'not JSON, but "<b>hush"', { said: "hush" }),
       new TypeError("hush"),
       "hush",
     ].map((error) => toWireError(error));
+    expect(JSON.stringify(sent)).not.toContain("hush");
     expect(sent).toEqual([
       { name: "NetworkError", message: "The service could not be reached" },
       { name: "HttpError", message: "The service answered with status 302", status: 302 },
-      { name: "HttpError", message: "GET /x was answered with status 500, “broken”", status: 500 },
+      { name: "HttpError", message: "The service answered with status 500", status: 500 },
+      { name: "AuthenticationError", message: "The service answered with status 401", status: 401 },
+      { name: "RateLimitError", message: "The service answered with status 429", status: 429, retryAfter: 7 },
+      { name: "QuotaExceededError", message: "The quota of the gateway is used up", resetsAt: 9 },
+      {
+        name: "ContractError",
+        message: "The answer breaks the contract at a: not JSON, but something else",
+        path: ["a"],
+        issue: "not JSON, but something else",
+      },
       { name: "PairstreamError", message: "The source of the stream failed" },
       { name: "PairstreamError", message: "The source of the stream failed" },
     ]);

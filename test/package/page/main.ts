@@ -1,7 +1,6 @@
 // Lists the candles of the service behind this page's own address, each with the value of an indicator.
 import { createClient, ema, watchCandles, withIndicators } from "pairstream";
-import { fromServerSentEvents, isCandleEvent } from "pairstream/sse";
-import { filter } from "rxjs";
+import { gatewaySource } from "pairstream/sse";
 
 const list = document.querySelector("ol")!;
 const parameters = new URLSearchParams(location.search);
@@ -10,8 +9,9 @@ const gateway = parameters.get("gateway");
 
 const client = createClient({ baseUrl: `${location.origin}/service`, apiKey: "key" });
 const series = { network: "mainnet", pairAddress, timeframe: "1s", currency: "usd" } as const;
-const polled = watchCandles(client, { ...series, since: { candles: 5 } });
-const relayed = (url: string) => fromServerSentEvents(url).pipe(filter(isCandleEvent));
+const watched = { ...series, since: { candles: 5 } };
+const polled = watchCandles(client, watched);
+const relayed = (url: string) => gatewaySource(url).candles(watched);
 
 (gateway === null ? polled : relayed(gateway))
   .pipe(withIndicators({ fast: ema(3) }))

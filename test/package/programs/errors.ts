@@ -2,8 +2,8 @@
 import { AuthenticationError, createClient, HttpError, InvalidInputError, PairstreamError } from "pairstream";
 import { watchPublishedCandles } from "pairstream/nats";
 import { createPairService, listen, simulatedMarket } from "pairstream/service";
-import { createEventChannel, fromServerSentEvents } from "pairstream/sse";
-import { firstValueFrom, throwError } from "rxjs";
+import { createGateway, gatewaySource } from "pairstream/sse";
+import { EMPTY, firstValueFrom, throwError } from "rxjs";
 
 const series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" } as const;
 const service = createPairService({ source: simulatedMarket({ seed: 1 }), apiKeys: ["key"] });
@@ -28,23 +28,28 @@ const failures: Record<string, [fails: () => unknown, error: abstract new (...ar
   ],
   "service, of its input": [() => createPairService({} as never), InvalidInputError],
   "service, of a port in use": [listenTwice, PairstreamError],
-  "sse, of its input": [() => createEventChannel({}), InvalidInputError],
+  "sse, of its input": [() => gatewaySource(""), InvalidInputError],
   "sse, of an answer": [
     () =>
       firstValueFrom(
-        fromServerSentEvents("https://gateway.test/", {
+        gatewaySource("https://gateway.test/", {
           fetch: async () => new Response("", { status: 403 }),
-        }),
+        }).candles(series),
       ),
     HttpError,
   ],
   "sse, of what the gateway relays": [
     () => {
-      const channel = createEventChannel({
-        candles: throwError(() => new AuthenticationError("No", 401, "")),
-      });
-      const fetch = async (url: string, init?: RequestInit) => channel.respond(new Request(url, init));
-      return firstValueFrom(fromServerSentEvents("https://gateway.test/", { fetch }));
+      const source = {
+        candles: () => throwError(() => new AuthenticationError("No", 401, "")),
+        status: () => EMPTY,
+        snipers: () => EMPTY,
+        sniperReport: () => EMPTY,
+        history: async () => [],
+      };
+      const gateway = createGateway(source, { allow: [series] });
+      const fetch = async (url: string, init?: RequestInit) => gateway.fetch(new Request(url, init));
+      return firstValueFrom(gatewaySource("https://gateway.test/", { fetch }).candles(series));
     },
     AuthenticationError,
   ],

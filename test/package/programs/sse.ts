@@ -1,8 +1,8 @@
-// Relays candles through a channel to a receiver, without a network between.
+// Relays candles through a gateway to a page, without a network between.
 import type { CandleEvent } from "pairstream";
-import { replayCandles } from "pairstream";
-import { createEventChannel, fromServerSentEvents, isCandleEvent } from "pairstream/sse";
-import { filter, lastValueFrom, map, toArray } from "rxjs";
+import { type PairSource, replayCandles } from "pairstream";
+import { createGateway, gatewaySource } from "pairstream/sse";
+import { EMPTY, lastValueFrom, map, toArray } from "rxjs";
 
 async function main(): Promise<number[]> {
   const series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" } as const;
@@ -10,12 +10,18 @@ async function main(): Promise<number[]> {
     const prices = { open: price, high: price, low: price, close: price };
     return { timestamp: at * 60_000, ...prices, volume: 1, swaps: 1 };
   });
-  const channel = createEventChannel({ candles: replayCandles(candles, series) });
-  const received = fromServerSentEvents("https://gateway.test/events", {
-    fetch: async (url, init) => channel.respond(new Request(url, init)),
+  const source: PairSource = {
+    candles: () => replayCandles(candles, series),
+    status: () => EMPTY,
+    snipers: () => EMPTY,
+    sniperReport: () => EMPTY,
+    history: async () => [],
+  };
+  const gateway = createGateway(source, { allow: [series] });
+  const page = gatewaySource("https://gateway.test/pairs", {
+    fetch: (url, init) => gateway.fetch(new Request(url, init)),
   });
-  const closings = received.pipe(
-    filter(isCandleEvent),
+  const closings = page.candles({ ...series, since: { candles: 5 } }).pipe(
     map((event: CandleEvent) => event.candle.close),
     toArray(),
   );

@@ -82,14 +82,20 @@ function watched(root, client, series) {
   return { closes, watch };
 }
 
-async function relay(root, { createEventChannel, fromServerSentEvents, isCandleEvent }, rxjs) {
-  const channel = createEventChannel({ candles: root.replayCandles(threeCandles(), SERIES) });
-  const received = fromServerSentEvents("https://gateway.test/events", {
-    fetch: async (url, init) => channel.respond(new Request(url, init)),
+async function relay(root, { createGateway, gatewaySource }, rxjs) {
+  const source = {
+    candles: () => root.replayCandles(threeCandles(), SERIES),
+    status: () => rxjs.EMPTY,
+    snipers: () => rxjs.EMPTY,
+    sniperReport: () => rxjs.EMPTY,
+    history: async () => [],
+  };
+  const gateway = createGateway(source, { allow: [SERIES] });
+  const page = gatewaySource("https://gateway.test/pairs", {
+    fetch: (url, init) => gateway.fetch(new Request(url, init)),
   });
   return rxjs.lastValueFrom(
-    received.pipe(
-      rxjs.filter(isCandleEvent),
+    page.candles({ ...SERIES, since: { candles: 5 } }).pipe(
       rxjs.map(({ candle }) => candle.close),
       rxjs.toArray(),
     ),

@@ -7,6 +7,7 @@ import {
   TimeoutError,
 } from "../../../errors.js";
 import { toWireError, type WireError } from "../../wire/error.js";
+import { HistoriesSpent } from "./behind.js";
 
 /** Why a request is not answered with what it asks for. */
 export class Refusal extends Error {
@@ -54,7 +55,8 @@ function factsOf(error: unknown): RefusalFacts {
     const wait = retryAfter === undefined ? {} : { retryAfter };
     return { status, body: { name, message, status, allowed, ...wait }, retryAfter, headers };
   }
-  const body = toWireError(error);
+  const wire = toWireError(error);
+  const body = error instanceof HistoriesSpent ? { ...wire, message: error.message } : wire;
   if (error instanceof InvalidInputError) return { status: 400, body };
   if (error instanceof RateLimitError) return { status: 429, body, retryAfter: error.retryAfter ?? BUSY };
   if (error instanceof QuotaExceededError) return { status: 503, body };

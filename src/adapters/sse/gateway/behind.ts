@@ -90,6 +90,9 @@ function within(client: Client, part: BudgetPart): Client {
   return clientOf({ ...client }, core);
 }
 
+/** The gateway's own limit, whose words may go out. */
+export class HistoriesSpent extends RateLimitError {}
+
 /** So many requests in any minute; one more is refused, as whoever asks can come again. */
 class MinuteLimit implements BudgetPart {
   readonly #most: number;
@@ -117,7 +120,7 @@ class MinuteLimit implements BudgetPart {
     const oldest = this.#begun[0];
     if (oldest !== undefined && this.#begun.length >= this.#most) {
       const message = `The gateway has used its ${this.#most} requests a minute for histories; try again later`;
-      throw new RateLimitError(message, "", oldest + MINUTE - now);
+      throw new HistoriesSpent(message, "", oldest + MINUTE - now);
     }
     this.#begun = [...this.#begun, now];
   }

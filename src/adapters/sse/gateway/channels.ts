@@ -1,13 +1,14 @@
-import { type Observable, type SchedulerLike, Subscription, tap } from "rxjs";
+import { type SchedulerLike, Subscription } from "rxjs";
 import { checkWatch } from "../../../candles/options.js";
 import { callAt } from "../../../client/timers.js";
-import type { SniperLook } from "../../../snipers/look.js";
 import type { PairSource } from "../../../source.js";
-import { openChannel, type WatchedChannel } from "../channel.js";
-import type { EventChannelOptions } from "../options.js";
+import { CandleFeed } from "../candle-feed.js";
+import { Channel } from "../channel.js";
+import type { Feed } from "../feed.js";
+import { SniperFeed } from "../sniper-feed.js";
 import { BUSY, Refusal } from "./answers.js";
 import type { CheckedGateway, Wanted } from "./options.js";
-import { channelKeyOf, historyLength } from "./wanted.js";
+import { channelKeyOf } from "./wanted.js";
 
 /** What a viewer may watch. */
 export type WantedStream = Extract<Wanted, { type: "candles" | "snipers" }>;
@@ -15,39 +16,37 @@ export type WantedStream = Extract<Wanted, { type: "candles" | "snipers" }>;
 /** A channel as `/status` shows it. */
 export interface ChannelFacts {
   readonly type: WantedStream["type"];
-  readonly options: WantedStream["options"];
+  /** Those that all its viewers share. */
+  readonly options: object;
   readonly viewers: number;
 }
 
 interface SharedChannel {
   readonly wanted: WantedStream;
-  readonly channel: WatchedChannel;
+  readonly channel: Channel;
   viewers: number;
   /** Whether its streams have ended: whoever comes is told how, until its end. */
   hasEnded: boolean;
   end: Subscription;
 }
 
-/** After how many heartbeats one who does not read is left. */
-const PATIENCE = 8;
-/** How many candles a channel keeps: twice its history, and at least and at most so many. */
-const KEPT = { least: 1_000, most: 100_000 };
+/** How long the first viewer waits before it comes back, and how much longer others do at most, in ms. */
+const RETRY = { first: 1_000, spread: 4_000 };
+/** Its multiples, without their whole parts, lie evenly between 0 and 1, however many there are. */
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
 
-type StreamsOf = Pick<EventChannelOptions, "candles" | "status" | "keep"> & {
-  readonly looks?: Observable<SniperLook>;
-};
-
-interface ChannelsOptions extends Pick<CheckedGateway, "maxChannels" | "linger" | "heartbeat"> {
+interface ChannelsOptions
+  extends Pick<CheckedGateway, "maxChannels" | "maxCandles" | "linger" | "heartbeat"> {
   readonly source: PairSource;
   readonly scheduler: SchedulerLike;
-  /** The service's clock. */
-  now(): number;
 }
 
 /** The channels of a gateway: one for all who want the same, from its first viewer until a while after its last. */
 export class Channels {
   readonly #options: ChannelsOptions;
   readonly #channels = new Map<string, SharedChannel>();
+  /** How many viewers have come. */
+  #answered = 0;
 
   constructor(options: ChannelsOptions) {
     this.#options = options;
@@ -55,7 +54,8 @@ export class Channels {
 
   facts(): readonly ChannelFacts[] {
     return Array.from(this.#channels.values(), ({ wanted: { type, options }, viewers }) => {
-      return { type, options, viewers };
+      const { since, ...shared } = options as Partial<Extract<WantedStream, { type: "candles" }>["options"]>;
+      return { type, options: shared, viewers };
     });
   }
 
@@ -77,11 +77,23 @@ export class Channels {
     const shared = this.#channels.get(key) ?? this.#open(key, wanted);
     shared.viewers += 1;
     if (!shared.hasEnded) shared.end.unsubscribe();
-    return shared.channel.respond(request, () => {
-      shared.viewers -= 1;
-      if (shared.viewers === 0 && !shared.hasEnded) this.#endLater(key, shared);
-      onLeave();
+    const since = wanted.type === "candles" ? checkWatch(wanted.options).since : undefined;
+    return shared.channel.respond(request, {
+      since,
+      retry: this.#retry(),
+      onLeave: () => {
+        shared.viewers -= 1;
+        if (shared.viewers === 0 && !shared.hasEnded) this.#endLater(key, shared);
+        onLeave();
+      },
     });
+  }
+
+  /** Each viewer waits for another time, or after a restart all would come back in the same second. */
+  #retry(): number {
+    const share = (this.#answered * GOLDEN) % 1;
+    this.#answered += 1;
+    return RETRY.first + Math.floor(share * RETRY.spread);
   }
 
   close(): void {
@@ -94,32 +106,31 @@ export class Channels {
       if (idle.viewers === 0) this.#end(idleKey, idle);
     }
     const { scheduler, heartbeat } = this.#options;
-    const hasEnded = () => {
-      if (shared.hasEnded) return;
-      shared.hasEnded = true;
-      this.#endLater(key, shared);
-    };
-    const { looks, ...streams } = this.#streamsOf(wanted, hasEnded);
-    const channel = openChannel({ ...streams, heartbeat, scheduler }, PATIENCE, looks);
+    const channel = new Channel({
+      heartbeat,
+      scheduler,
+      feed: (onChange) => {
+        const feed = this.#feedOf(wanted, () => {
+          onChange();
+          if (feed.ending === undefined || shared.hasEnded) return;
+          shared.hasEnded = true;
+          this.#endLater(key, shared);
+        });
+        return feed;
+      },
+    });
     const shared: SharedChannel = { wanted, channel, viewers: 0, hasEnded: false, end: Subscription.EMPTY };
     this.#channels.set(key, shared);
     return shared;
   }
 
-  #streamsOf(wanted: WantedStream, hasEnded: () => void): StreamsOf {
-    const { source } = this.#options;
-    const noting = <T>() => tap<T>({ error: hasEnded, complete: hasEnded });
+  #feedOf(wanted: WantedStream, onChange: () => void): Feed {
+    const { source, scheduler, maxCandles } = this.#options;
     if (wanted.type === "snipers") {
-      const { options } = wanted;
-      return { looks: source.sniperReport(options).pipe(noting()), status: source.status(options) };
+      return new SniperFeed({ source, options: wanted.options, scheduler, onChange });
     }
-    const { options } = wanted;
-    const kept = 2 * historyLength(checkWatch(options), this.#options.now());
-    return {
-      candles: source.candles(options).pipe(noting()),
-      status: source.status(options),
-      keep: Math.min(Math.max(KEPT.least, kept), KEPT.most),
-    };
+    const { since, ...options } = wanted.options;
+    return new CandleFeed({ source, options, most: maxCandles, scheduler, onChange });
   }
 
   #endLater(key: string, shared: SharedChannel): void {

@@ -3,6 +3,7 @@ import type { Client } from "../../../client/core.js";
 import { callAt } from "../../../client/timers.js";
 import { type Closing, closing } from "../../../closing.js";
 import type { PairSource } from "../../../source.js";
+import { readId } from "../outlet.js";
 import { answerOf, BUSY, Refusal, refusalOf } from "./answers.js";
 import { behindClient, behindSource, isSource } from "./behind.js";
 import { Channels } from "./channels.js";
@@ -34,7 +35,7 @@ const PREFLIGHT = 600;
  * Serves the streams of a client, or of another gateway, to pages and other programs, so that the key stays on your server. It is a handler of
  * web-standard requests, for Hono, Next, Bun, Deno, Workers, and for Node with an adapter.
  *
- * All viewers of the same stream with the same options share one channel, as `createEventChannel` makes it. It begins with
+ * All viewers of the same stream with the same options share one channel, whatever their `since`. It begins with
  * the first viewer, and ends `linger` ms after the last one, so nothing is polled when nobody watches. Channels are of the
  * timeframes of the service: `gatewaySource` makes others of them. `/history` gives
  * closed candles from the client's store or the service. `allow` decides which requests are answered. Pages of other sites
@@ -58,8 +59,8 @@ export function createGateway(source: Client | PairSource, options: GatewayOptio
   const behind = isSource(source)
     ? behindSource(source, historyRequests, settings.scheduler)
     : behindClient(source, historyRequests);
-  const { scheduler, now } = behind;
-  const channels = new Channels({ ...settings, source: behind.source, scheduler, now });
+  const { scheduler, now, source: streams } = behind;
+  const channels = new Channels({ ...settings, source: streams, scheduler });
   const histories = new Histories(behind, settings.fixed);
   /** One for each request that is being answered; a stream that has begun is its channel's. */
   const answering = new Set<AbortController>();
@@ -133,7 +134,8 @@ export function createGateway(source: Client | PairSource, options: GatewayOptio
     if (method !== "GET" && !isHead) {
       throw new Refusal(405, "The method is not allowed", METHODS, undefined, { allow: METHODS });
     }
-    const wanted = readWanted(path, url.searchParams, settings, now());
+    const start = readId(request.headers.get("last-event-id"))?.start;
+    const wanted = readWanted(path, url.searchParams, settings, now(), start);
     // Whoever looks after the gateway can look when it is full, too.
     const leave = wanted.type === "status" ? () => {} : enter();
     const { signal, end } = follow(request);

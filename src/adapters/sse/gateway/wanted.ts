@@ -1,11 +1,12 @@
 import { checkHistory } from "../../../candles/history.js";
-import { type CandleWatch, checkWatch, WATCH_NAMES, type WatchOptions } from "../../../candles/options.js";
+import { checkWatch, WATCH_NAMES, type WatchOptions } from "../../../candles/options.js";
 import { show } from "../../../contract/input.js";
 import { type Series, TIMEFRAMES } from "../../../contract/model.js";
 import { checkNames, SERIES_NAMES, SNIPER_NAMES } from "../../../contract/names.js";
 import { InvalidInputError } from "../../../errors.js";
 import { checkSniperWatch, type SniperWatch } from "../../../snipers/watch.js";
 import { servedTimeframe } from "../../../timeframe.js";
+import { intervalsBack } from "../reach.js";
 import { Refusal } from "./answers.js";
 import type { CheckedGateway, Wanted } from "./options.js";
 
@@ -43,8 +44,17 @@ export function pathOf({ pathname }: URL, basePath: string | undefined): Path {
   throw new Refusal(404, "There is nothing at this address", PATHS.map((one) => `/${one}`).join(", "));
 }
 
-/** What a request asks for. `now`: the service's. Throws an `InvalidInputError` that says what is allowed. */
-export function readWanted(path: Path, query: URLSearchParams, limits: WantedLimits, now: number): Wanted {
+/**
+ * What a request asks for. `now`: the service's. `start`: where the viewer's candles began, if it comes back. Throws an
+ * `InvalidInputError` that says what is allowed.
+ */
+export function readWanted(
+  path: Path,
+  query: URLSearchParams,
+  limits: WantedLimits,
+  now: number,
+  start?: number,
+): Wanted {
   const values = valuesOf(query);
   checkNames(values, NAMES[path]);
   switch (path) {
@@ -58,7 +68,7 @@ export function readWanted(path: Path, query: URLSearchParams, limits: WantedLim
         );
       }
       const options = (candles === undefined ? rest : { ...rest, since: { candles } }) as unknown;
-      return { type: "candles", options: boundedWatch(options as Series & WatchOptions, limits, now) };
+      return { type: "candles", options: boundedWatch(options as Series & WatchOptions, limits, now, start) };
     }
     case "snipers": {
       return { type: "snipers", options: boundedSnipers(values as unknown as SniperWatch, limits) };
@@ -90,16 +100,21 @@ function boundedWatch(
   { settle, revisionWindow, ...asked }: Series & WatchOptions,
   limits: WantedLimits,
   now: number,
+  start: number | undefined,
 ): Series & WatchOptions {
-  const options = { ...asked, ...limits.fixed.candles };
-  const watch = checkWatch(options);
+  const own = { ...asked, ...limits.fixed.candles };
+  const watch = checkWatch(own);
   checkIsServed(watch.series);
   const { rules } = watch;
+  const { intervals } = rules;
   checkFixed("settle", settle, rules.settle);
   checkFixed("revisionWindow", revisionWindow, rules.revisionWindow);
-  checkCandles("since", historyLength(watch, now), limits);
+  if (!start) checkCandles("since", intervalsBack(watch.since, now, rules), limits);
+  // One who comes back goes on where it was, as far as a history may reach: it may have been here for long.
+  const earliest = intervals.shift(intervals.start(now), 1 - limits.maxCandles);
+  const options = start ? { ...own, since: Math.max(intervals.start(start), earliest) } : own;
   if (options.every === undefined || options.every === "close") return options;
-  const every = paceOf(options.every, Math.min(rules.intervals.shortest, STANDARD_EVERY), limits);
+  const every = paceOf(options.every, Math.min(intervals.shortest, STANDARD_EVERY), limits);
   return watch.every === "close" ? options : { ...options, every };
 }
 
@@ -123,12 +138,6 @@ function checkFixed(parameter: string, asked: unknown, own: number | undefined):
   if (asked === undefined || asked === own) return;
   const allowed = own === undefined ? "left out at this gateway" : `${own} at this gateway, or left out`;
   throw new InvalidInputError(parameter, allowed, `is ${show(asked)}`);
-}
-
-/** How many intervals of history a stream begins with. */
-export function historyLength({ since, rules: { intervals } }: CandleWatch, now: number): number {
-  if (since === undefined) return 0;
-  return typeof since === "number" ? intervals.count(since, now) : since.candles;
 }
 
 function checkCandles(parameter: string, length: number, { maxCandles }: WantedLimits): void {
@@ -190,6 +199,6 @@ export function channelKeyOf(wanted: Extract<Wanted, { type: "candles" | "sniper
     const { pollKey, whenMissing } = checkSniperWatch(wanted.options);
     return JSON.stringify([pollKey, whenMissing]);
   }
-  const { pollKey, since, fillGaps, weekStart, whenMissing } = checkWatch(wanted.options);
-  return JSON.stringify([pollKey, since, fillGaps, weekStart, whenMissing]);
+  const { pollKey, fillGaps, weekStart, whenMissing } = checkWatch(wanted.options);
+  return JSON.stringify([pollKey, fillGaps, weekStart, whenMissing]);
 }

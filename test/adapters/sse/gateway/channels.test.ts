@@ -20,7 +20,7 @@ describe("a channel", () => {
     expect(stage.clock.pending).toBe(0);
 
     const viewer = await stage.view();
-    expect(names(await read(stage, viewer, "ready")).slice(0, 2)).toEqual(["hello", "snapshot"]);
+    expect(names(await read(stage, viewer, "ready")).slice(0, 3)).toEqual(["hello", "waiting", "snapshot"]);
     await stage.pass(3 * MINUTE);
     expect(stage.world.candleRequests().length).toBeGreaterThanOrEqual(3);
 
@@ -76,8 +76,9 @@ describe("a channel", () => {
     await stage.view(`/candles?since.candles=5&weekStart=monday&${QUERY}`);
     expect((await stage.status()).channels).toMatchObject([{ viewers: 3 }]);
     await stage.view(`${CANDLES}&since.candles=6`);
+    await stage.view(`${CANDLES}&fillGaps=true`);
     await stage.view(`/snipers?${SNIPERS}`);
-    expect((await stage.status()).channels).toMatchObject([{ viewers: 3 }, { viewers: 1 }, { viewers: 1 }]);
+    expect((await stage.status()).channels).toMatchObject([{ viewers: 4 }, { viewers: 1 }, { viewers: 1 }]);
     await stage.gateway.close();
   });
 
@@ -170,7 +171,7 @@ describe("a viewer", () => {
     const stage = new Stage({ maxViewers: 3, maxChannels: 2 });
     const one = await stage.view(CANDLES);
     const other = await stage.view(`/snipers?${SNIPERS}`);
-    const third = await stage.ask(`${CANDLES}&since.candles=9`);
+    const third = await stage.ask(`${CANDLES}&fillGaps=true`);
     expect([third.status, third.headers.get("retry-after")]).toEqual([503, "10"]);
     expect(await refusalIn(third)).toMatchObject({ allowed: "at most 2 channels at once; try again later" });
     await stage.view(CANDLES);
@@ -179,7 +180,7 @@ describe("a viewer", () => {
     expect(await refusalIn(fourth)).toMatchObject({ allowed: "at most 3 viewers at once; try again later" });
 
     await other.cancel();
-    await stage.view(`${CANDLES}&since.candles=9`);
+    await stage.view(`${CANDLES}&fillGaps=true`);
     expect((await stage.status()).channels).toMatchObject([{ viewers: 2 }, { viewers: 1 }]);
     await one.cancel();
     await stage.gateway.close();
@@ -192,7 +193,7 @@ describe("a viewer", () => {
     const path = `${CANDLES}&since.candles=360`;
     const slow = await stage.view(path);
     const fast = await stage.view(path);
-    await read(stage, fast, "settled");
+    await read(stage, fast, "ready");
     for (let seconds = 0; seconds < 30; seconds += 1) {
       await stage.pass(1_000);
       await stage.settled(fast.next());
@@ -235,7 +236,7 @@ describe("/status", () => {
       viewers: 1,
       maxViewers: 1_000,
       maxChannels: 100,
-      channels: [{ type: "candles", options: { ...MINUTES, since: { candles: 9 } }, viewers: 1 }],
+      channels: [{ type: "candles", options: MINUTES, viewers: 1 }],
     });
     expect(text).not.toContain(KEY);
     expect(text).not.toContain("localhost");

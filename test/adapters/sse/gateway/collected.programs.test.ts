@@ -3,8 +3,6 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { createEventChannel } from "pairstream/sse";
-import { NEVER } from "rxjs";
 import { afterEach, describe, expect, it } from "vitest";
 import { QUERY, Stage } from "./stage.js";
 
@@ -98,15 +96,6 @@ describe("viewers of a plain server that leave after a collection", () => {
     await until(() => crowd.ended === VIEWERS);
     await stage.pass(2_000);
     expect(stage.clock.pending).toBe(0);
-  });
-
-  it("leave a channel of one's own", async () => {
-    const channel = createEventChannel({ candles: NEVER });
-    cleanups.push(() => channel.close());
-    const crowd = await Crowd.open("/", channel.respond);
-    expect(crowd).toMatchObject({ begun: VIEWERS, ended: 0 });
-    crowd.leave();
-    await until(() => crowd.ended === VIEWERS);
   });
 
   it.each([

@@ -5,9 +5,8 @@ import {
   pauseWhileHidden,
   type SniperLook,
   type SniperTrade,
-  watchSnipers,
 } from "pairstream";
-import { createEventChannel, type GatewayFetch, gatewaySource } from "pairstream/sse";
+import { type GatewayFetch, gatewaySource } from "pairstream/sse";
 import { describe, expect, it } from "vitest";
 import { FakePage } from "../../../pause/page.js";
 import { PAIR, World, withRows } from "../../../world.js";
@@ -217,20 +216,5 @@ describe("the looks of a gateway", () => {
     expect(stage.world.asked).toHaveLength(10);
     subscription.unsubscribe();
     await stage.gateway.close();
-  });
-
-  it("fail plainly where the other side tells none", async () => {
-    const stage = new Stage();
-    const channel = createEventChannel({
-      snipers: watchSnipers(stage.world.client, { pairAddress: PAIR }),
-      scheduler: stage.clock,
-    });
-    const fetch: GatewayFetch = (url, init) => channel.respond(new Request(url, init));
-    const { errors } = followed(gatewaySource(ADDRESS, { fetch, scheduler: stage.clock }));
-    await stage.pass(1_000);
-    expect(errors).toMatchObject([
-      { name: "ContractError", message: expect.stringContaining("tells no looks") },
-    ]);
-    channel.close();
   });
 });

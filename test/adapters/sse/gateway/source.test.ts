@@ -252,7 +252,7 @@ describe("the status of a stream", () => {
     const second = source.status(options).subscribe(noting(late));
     await stage.pass(100);
     expect(late).toEqual(["starting", "live"]);
-    expect((await stage.status()).channels).toMatchObject([{ viewers: 1 }, { viewers: 1 }]);
+    expect((await stage.status()).channels).toMatchObject([{ viewers: 2 }]);
     for (const one of [status, others, again, second]) one.unsubscribe();
     await stage.pass(30_000);
     expect(await stage.status()).toMatchObject({ viewers: 0, channels: [] });

@@ -22,8 +22,5 @@ const market :Workerd.Worker = (
 const viewers :Workerd.Worker = (
   modules = [(name = "worker", esModule = embed "viewers.js")],
   compatibilityDate = "2026-01-01",
-  bindings = [
-    (name = "SITE", service = "site"),
-    (name = "WHAT", text = "SCENARIO"),
-  ],
+  bindings = [(name = "SITE", service = "site")],
 );

@@ -1,0 +1,242 @@
+import { merge, type SchedulerLike, Subscription, tap } from "rxjs";
+import type { CandleEvent } from "../../candles/event.js";
+import { CandleFold, type FoldRow } from "../../candles/fold.js";
+import { dueOf } from "../../candles/lateness.js";
+import { checkWatch, type WatchOptions } from "../../candles/options.js";
+import type { Series } from "../../contract/model.js";
+import type { FeedStatus } from "../../feed-status.js";
+import type { PairSource } from "../../source.js";
+import { toWireError } from "../wire/error.js";
+import { HeardClock } from "../wire/heard-clock.js";
+import type { Feed, Viewer } from "./feed.js";
+import {
+  covers,
+  furtherReach,
+  intervalsBack,
+  type ReachRules,
+  type Since,
+  startOf,
+  type Told,
+} from "./reach.js";
+import { StatusTexts } from "./status-texts.js";
+import { writeCandle, writeMessage, writeStatus } from "./wire.js";
+
+/** How many candles are kept: twice the history, and at least and at most so many. */
+const KEPT = { least: 1_000, most: 100_000 };
+
+export interface CandleFeedOptions {
+  readonly source: PairSource;
+  /** What to watch; each viewer has a `since` of its own. */
+  readonly options: Series & Omit<WatchOptions, "since">;
+  /** The most candles of a history. */
+  readonly most: number;
+  readonly scheduler: SchedulerLike;
+  /** Called after every change. */
+  onChange(): void;
+}
+
+/** One subscription to the source, from its history on. */
+interface Run {
+  readonly reach: Since;
+  readonly epoch: number;
+  readonly streams: Subscription;
+  /** The oldest candle that it has told, and the newest that was forgotten before the next run began. */
+  first: number;
+  after: number;
+  /** Whether it has told its history. */
+  isSettled: boolean;
+  /** Whether it has told all that there was when it began. */
+  isThrough: boolean;
+  status: FeedStatus | undefined;
+}
+
+/**
+ * The candles of a series, for viewers who begin anywhere. One who asks for more history than there is makes the source begin
+ * anew, further back; what that tells again is nothing new to the others.
+ */
+export class CandleFeed implements Feed {
+  readonly #options: CandleFeedOptions;
+  readonly #rules: ReachRules;
+  readonly #fold: CandleFold;
+  readonly #clock = new HeardClock();
+  readonly #texts = new WeakMap<FoldRow, string>();
+  readonly #statuses = new StatusTexts();
+  /** The last run that has told its history, and the last one of all. */
+  #settled: Run | undefined;
+  #latest: Run | undefined;
+  #keep = 0;
+  #observedAt = 0;
+  #order = 0;
+  #ending: string | undefined;
+
+  constructor(options: CandleFeedOptions) {
+    const { rules, fillGaps, series } = checkWatch(options.options);
+    this.#options = options;
+    this.#rules = { intervals: rules.intervals, fillGaps, most: options.most };
+    // Nobody is told here: who is has a clock of its own.
+    this.#fold = new CandleFold(series, KEPT.least, () => 0);
+  }
+
+  get version(): number {
+    return this.#fold.version;
+  }
+
+  get now(): number | null {
+    const now = this.#clock.at(this.#options.scheduler.now());
+    return Number.isFinite(now) ? now : null;
+  }
+
+  get ending(): string | undefined {
+    return this.#ending;
+  }
+
+  want({ since, cameAt }: Viewer): void {
+    const latest = this.#latest;
+    if (this.#ending !== undefined || (latest !== undefined && this.#covers(latest, since, cameAt))) return;
+    const now = this.#nowAt(cameAt);
+    // The first one gets what it would get of the source itself.
+    const reach = latest && furtherReach(latest.reach, since, latest.isSettled, now, this.#rules);
+    this.#run(latest === undefined ? since : reach, now);
+  }
+
+  startFor(viewer: Viewer): number | undefined {
+    const { since, cameAt } = viewer;
+    const settled = this.#settled;
+    const isEnough = () => settled !== undefined && !viewer.isWaiting && this.#covers(settled, since, cameAt);
+    if (settled === undefined || (this.#latest !== settled && !isEnough())) {
+      viewer.isWaiting = true;
+      return undefined;
+    }
+    const candles = this.#fold.rows().map(({ candle }) => candle);
+    return startOf(since, candles, this.#nowAt(cameAt), this.#rules);
+  }
+
+  status({ since }: Viewer, start: number | undefined): string | undefined {
+    const { status, reach } = (start === undefined ? this.#latest : this.#settled) ?? {};
+    if (status === undefined) return undefined;
+    if (start === undefined) return this.#statuses.of("waiting", status);
+    const { coveredFrom = start, coveredUntil = start } = status;
+    const isOwn = since === undefined || JSON.stringify(since) === JSON.stringify(reach);
+    if (isOwn || coveredFrom >= start) return this.#statuses.of("status", status);
+    // What the stream covers for others this viewer does not get.
+    return writeStatus("status", { ...status, coveredFrom: Math.min(start, coveredUntil) });
+  }
+
+  snapshot(start: number): readonly string[] {
+    const from = Math.max(start, this.#fold.after + 1);
+    const facts = { from, keep: this.#keep, observedAt: this.#observedAt, now: this.now };
+    const opening = writeMessage("snapshot", facts);
+    return [opening, ...this.#fold.rows(from).map((row) => this.#textOf(row))];
+  }
+
+  since(version: number, start: number): readonly string[] | undefined {
+    return this.#fold.since(version, start)?.map((row) => this.#textOf(row));
+  }
+
+  close(): void {
+    this.#latest?.streams.unsubscribe();
+    this.#settled?.streams.unsubscribe();
+  }
+
+  /** The service's clock as far as it is known, when the channel's own showed that. */
+  #nowAt(own: number): number {
+    const now = this.#clock.at(own);
+    return Number.isFinite(now) ? now : own;
+  }
+
+  #covers(run: Run, since: Since, cameAt: number): boolean {
+    const told: Told | undefined = run.isSettled
+      ? {
+          candles: this.#fold.rows().map(({ candle }) => candle),
+          after: Math.max(run.after, this.#fold.after),
+        }
+      : undefined;
+    return covers(run.reach, since, told, this.#nowAt(cameAt), this.#rules);
+  }
+
+  #run(reach: Since, now: number): void {
+    const { source, options, onChange } = this.#options;
+    if (this.#latest !== this.#settled) this.#latest?.streams.unsubscribe();
+    const kept = 2 * intervalsBack(reach, now, this.#rules);
+    this.#keep = Math.max(this.#keep, Math.min(Math.max(KEPT.least, kept), KEPT.most));
+    if (this.#settled !== undefined) {
+      this.#settled.after = Math.max(this.#settled.after, this.#fold.after);
+    }
+    this.#fold.widen(this.#keep);
+    const streams = new Subscription();
+    const epoch = this.#fold.doubt();
+    const untold = {
+      first: Infinity,
+      after: -Infinity,
+      isSettled: false,
+      isThrough: false,
+      status: undefined,
+    };
+    const run: Run = { reach, epoch, streams, ...untold };
+    this.#latest = run;
+    const watched = reach === undefined ? options : { ...options, since: reach };
+    const told = merge(
+      source.candles(watched).pipe(tap((event) => this.#takeCandle(run, event))),
+      source.status(watched).pipe(tap((status) => this.#takeStatus(run, status))),
+    );
+    const end = (text: string) => {
+      this.#ending = text;
+      this.close();
+      onChange();
+    };
+    streams.add(
+      told.subscribe({
+        next: onChange,
+        error: (error: unknown) => end(writeMessage("error", toWireError(error))),
+        complete: () => {
+          if (run !== this.#latest) return;
+          this.#settle(run, Infinity);
+          end(writeMessage("complete", {}));
+        },
+      }),
+    );
+  }
+
+  #takeCandle(run: Run, event: CandleEvent): void {
+    const { type, candle, status, revision, live, lateBy, observedAt } = event;
+    const now = this.#options.scheduler.now();
+    this.#clock.hear(observedAt, now);
+    this.#observedAt = observedAt;
+    const received = this.#clock.at(now);
+    this.#order += 1;
+    const stamp = [run.epoch, this.#order] as const;
+    const due = dueOf(event, received);
+    const seen = { candle, status, revision, live, due, received, observedAt, stamp };
+    run.first = Math.min(run.first, candle.timestamp);
+    if (type === "removed") this.#fold.remove(candle.timestamp, seen);
+    else this.#fold.take(seen);
+    // After a history, a close may be live although the running candle is still to come.
+    if (live && (status === "open" || lateBy === 0)) this.#settle(run, candle.timestamp);
+  }
+
+  #takeStatus(run: Run, status: FeedStatus): void {
+    run.status = status;
+    if (status.state === "live") this.#settle(run, Infinity);
+  }
+
+  /** Notes that the history was told, and what follows on it before `until`: what was not told again is gone. */
+  #settle(run: Run, until: number): void {
+    if (run.isThrough || run !== this.#latest) return;
+    run.isThrough = until === Infinity;
+    this.#fold.settle({ from: run.first, until }, this.#observedAt);
+    if (run.isSettled) return;
+    run.isSettled = true;
+    this.#settled?.streams.unsubscribe();
+    this.#settled = run;
+  }
+
+  #textOf(row: FoldRow): string {
+    const known = this.#texts.get(row);
+    if (known !== undefined) return known;
+    const { candle, isRemoved, status, revision, live, due, received, observedAt } = row;
+    const removed = isRemoved ? { isRemoved } : {};
+    const text = writeCandle({ candle, ...removed, status, revision, live, due, received, observedAt });
+    this.#texts.set(row, text);
+    return text;
+  }
+}
