@@ -132,14 +132,16 @@ const OPTION_NAMES = namesOf<ClientOptions>({
 /** What a number may be, and what it is where it is left out. */
 type NumberRule = Parameters<typeof checkNumber>[2] & { readonly standard?: number };
 
-const DELAY = { min: 0, max: LONGEST_DELAY, unit: "ms" };
 const RETRY = {
   attempts: { min: 1, max: 100, integer: true, standard: 3 },
-  baseDelay: { ...DELAY, standard: 500 },
-  maxDelay: { ...DELAY, standard: 8_000 },
+  baseDelay: { min: 0, max: LONGEST_DELAY, unit: "ms", standard: 500 },
+  maxDelay: { min: 0, max: LONGEST_DELAY, unit: "ms", standard: 8_000 },
 };
-const RATE_LIMIT = { requests: { min: 1, max: 10_000, integer: true }, per: { ...DELAY, min: 1 } };
-const QUOTA = { units: { min: 1 }, per: { ...DELAY, min: 1_000 } };
+const RATE_LIMIT = {
+  requests: { min: 1, max: 10_000, integer: true },
+  per: { min: 1, max: LONGEST_DELAY, unit: "ms" },
+};
+const QUOTA = { units: { min: 1 }, per: { min: 1_000, max: LONGEST_DELAY, unit: "ms" } };
 
 /** Checks the options of a client; throws an `InvalidInputError`. */
 export function checkOptions(options: ClientOptions): Settings {
@@ -155,7 +157,7 @@ export function checkOptions(options: ClientOptions): Settings {
   return {
     baseUrl: checkBaseUrl(options.baseUrl, checkFlag("insecure", options.insecure, withheld)),
     apiKey: typeof options.apiKey === "function" ? options.apiKey : checkApiKey(options.apiKey),
-    timeout: checkNumber("timeout", timeout, { ...DELAY, min: 1 }, withheld),
+    timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST_DELAY, unit: "ms" }, withheld),
     retry: checkRetry(options.retry),
     rateLimit: checkRateLimit(options.rateLimit),
     quota: checkQuota(options.quota),

@@ -70,7 +70,13 @@ describe("the allowed values of an option in ms", () => {
     return inMs.has(option) && range !== undefined ? [[option, meaningOf(range).getText()] as const] : [];
   });
 
-  it.each(checks)("name it: %s", (_, range) => {
+  /** And the rules that stand in a table, by the name of the option. */
+  const rules = nodes
+    .filter((node) => ts.isPropertyAssignment(node))
+    .filter(({ name, initializer }) => inMs.has(name.getText()) && /^\{ min: /.test(initializer.getText()))
+    .map(({ name, initializer }) => [name.getText(), initializer.getText()] as const);
+
+  it.each([...checks, ...rules])("name it: %s", (_, range) => {
     expect(range).toContain("unit:");
   });
 
@@ -78,6 +84,7 @@ describe("the allowed values of an option in ms", () => {
     expect(checks.map(([option]) => option)).toEqual(
       expect.arrayContaining(["timeout", "per", "settle", "maxAge", "heartbeat", "linger", "latency"]),
     );
+    expect(rules.map(([option]) => option)).toEqual(expect.arrayContaining(["baseDelay", "maxDelay", "per"]));
     expect(() => new VirtualClock(Number.NaN)).toThrow("allowed: a number of ms since the epoch");
   });
 });
