@@ -6,6 +6,7 @@ import {
   VirtualClock,
   type WatchOptions,
   watchCandles,
+  watchFeedStatus,
 } from "pairstream";
 import { createPairService, type SwapSource } from "pairstream/service";
 import type { ClientStore } from "pairstream/store";
@@ -31,6 +32,8 @@ export interface Started {
   readonly took: number;
   /** By watch. */
   readonly events: readonly (readonly CandleEvent[])[];
+  /** By watch, as its status told last. */
+  readonly coveredFrom: readonly (number | undefined)[];
 }
 
 /** Follows series from an instant on, as a process does that starts then; its time is virtual. */
@@ -62,13 +65,16 @@ export async function started({ at, ms, watches, source, store }: Start): Promis
       events.push(event);
       last = clock.now();
     });
-    return { events, stay };
+    let coveredFrom: number | undefined;
+    stay.add(watchFeedStatus(client, watch).subscribe((status) => ({ coveredFrom } = status)));
+    return { events, stay, covered: () => coveredFrom };
   });
   await clock.advanceBy(ms);
+  const coveredFrom = stays.map(({ covered }) => covered());
   for (const { stay } of stays) stay.unsubscribe();
   // What is written at the end is asked of the store by then.
   await clock.advanceBy(0);
-  return { requests, units, took: last - at, events: stays.map(({ events }) => events) };
+  return { requests, units, took: last - at, events: stays.map(({ events }) => events), coveredFrom };
 }
 
 /** A swap every `spacing` ms in every pair, but none where `isQuiet` says so. */

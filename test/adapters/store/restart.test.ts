@@ -1,5 +1,5 @@
 import type { CandleEvent } from "pairstream";
-import { sqliteStore } from "pairstream/store";
+import { memoryStore, sqliteStore } from "pairstream/store";
 import { describe, expect, it } from "vitest";
 import { pacedMarket, started } from "../../../bench/store/starts.js";
 import { DRIVERS, newPath } from "./drivers.js";
@@ -44,3 +44,36 @@ describe.each(DRIVERS)("ten series of 500 candles in a file, by %s", (_, open) =
     expect(again.units).toBe(150 * WATCHES.length);
   });
 });
+
+describe.each(["mainnet", "devnet"] as const)(
+  "a pair of %s that is younger than what is asked for",
+  (network) => {
+    const young = pacedMarket(START - 3 * HOUR + 4_000, 10_000, (at) => Math.floor(at / MINUTE) % 7 === 0);
+    const watches = (["1min", "5min", "1h", "15min"] as const).map(
+      (timeframe) =>
+        ({
+          network,
+          pairAddress: "one",
+          timeframe,
+          currency: "usd",
+          every: "close",
+          since: { candles: CANDLES },
+        }) as const,
+    );
+
+    it("is asked for once a series at each restart, and gives the same events", async () => {
+      const store = memoryStore();
+      const run = (at: number, isStored: boolean) =>
+        started({ at, ms: 8_000, watches, source: young, ...(isStored && { store }) });
+      await run(START, true);
+      for (const pause of [MINUTE, 2 * HOUR]) {
+        const again = await run(START + 8_000 + pause, true);
+        const plain = await run(START + 8_000 + pause, false);
+        expect(stripped(again.events)).toEqual(stripped(plain.events));
+        expect(again.requests).toBe(watches.length);
+        // As a status tells: from the first candle on, and not from the beginning of all time.
+        expect(again.coveredFrom).toEqual(again.events.map(([first]) => first!.candle.timestamp));
+      }
+    });
+  },
+);

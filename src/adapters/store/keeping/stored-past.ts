@@ -91,8 +91,12 @@ export class StoredPast implements PastReader {
       const span = held.covered.at(-1);
       if (span?.to === end) {
         const candles = held.candles.filter(({ timestamp }) => timestamp >= span.from);
-        const from = candles.length < missing ? span.from : candles[0]!.timestamp;
+        const [first] = candles;
+        const isShort = candles.length < missing;
+        const isBeginning = isShort && span.from <= earliest && first !== undefined;
+        const from = isShort && !isBeginning ? span.from : first!.timestamp;
         parts.unshift(this.#storedPart({ from, to: end }, candles));
+        if (isBeginning) return parts;
       } else if (
         span !== undefined &&
         this.#isWorthFilling({ from: span.to, to: end }, held.candles, missing)
@@ -112,6 +116,10 @@ export class StoredPast implements PastReader {
           const onGone = (anchors: readonly number[]) => this.#forget(anchors);
           const read = await this.#service.newest({ ...query, walk: { parts }, onGone }, options);
           for (const part of read) if (!before.has(part)) this.#keep(part);
+          const [first] = read;
+          // It has found fewer than are wanted: the series begins there.
+          if (first !== undefined && first.from > earliest && stillWanted(query, read, intervals) > 0)
+            this.#keep({ ...first, from: earliest, to: first.from, candles: [], unreadable: new Set() });
           return read;
         } finally {
           leave();
