@@ -13,7 +13,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "candles/read/comparison.ts",
     find: "if (change !== undefined) this.#tell(change);",
     replace:
-      'if (change?.type === "new" && candle.timestamp < this.#known.coveredUntil) return;\n' +
+      'if (change?.type === "new" && candle.timestamp < this.#before.coveredUntil) return;\n' +
       "    if (change !== undefined) this.#tell(change);",
     seeds: [32, 9],
   },
