@@ -21,7 +21,7 @@ const HOUR = 3_600_000;
 /** When the market of the pictures is looked at, by its own clock. */
 const START = Date.UTC(2026, 0, 5, 14, 20, 5);
 const LINES = 24;
-const WIDE = { viewport: { width: 1_280, height: 760 } } as const;
+const WIDE = { viewport: { width: 1_280, height: 740 } } as const;
 
 const executablePath = findChromium();
 if (executablePath === undefined) throw new Error("No Chromium: install it, or set CHROMIUM_PATH");
