@@ -214,7 +214,7 @@ describe.skipIf(executablePath === undefined && !isRequired)("the page in a real
     await page.locator("#theme").press("Enter");
     expect(await theme()).toBe("light");
     await page.reload();
-    expect(await theme()).toBe("light");
+    await world.until("the chosen theme", async () => (await theme()) === "light");
   });
 
   it("fits on a phone", async () => {
