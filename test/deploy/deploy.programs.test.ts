@@ -65,11 +65,17 @@ describe.skipIf(!canConfine)("the program of docs/deploy.md, on a root that is r
     }
   });
 
-  it("ends with 1 where it has no key, to be started again", async () => {
-    const trial = await open({ CREDENTIALS_DIRECTORY: "/nowhere" });
-    await vi.waitFor(() => expect(trial.manager.starts).toBe(2), { timeout: 60_000 });
-    expect(trial.manager.ends).toEqual([1]);
-    expect(trial.manager.stray.join("")).toContain("ENOENT");
+  it.each([
+    ["it has no key", { CREDENTIALS_DIRECTORY: "/nowhere" }, "ENOENT"],
+    ["a setting is wrong", { BASE_URL: "" }, "InvalidInputError: baseUrl"],
+  ])("ends with 2 where %s, says so in its log, and stays down", async (_, environment, why) => {
+    const trial = await open(environment);
+    await vi.waitFor(() => expect(trial.manager.ends).toEqual([2]), { timeout: 60_000 });
+    expect(trial.manager.log.at(-1)).toMatchObject({
+      event: "failed",
+      message: expect.stringContaining(why),
+    });
+    expect(trial.manager.starts).toBe(1);
   });
 
   it("ends with 2 where the key is refused, and stays down", async () => {
