@@ -10,6 +10,7 @@ const installed = join(folders.root, "node_modules/pairstream");
 /** Sources that hold no code. */
 const TYPES_ALONE = [
   "adapters/nats/activity.ts",
+  "adapters/sse/feed.ts",
   "adapters/store/audit-finding.ts",
   "contract/store.ts",
   "indicators/rows.ts",
@@ -110,6 +111,7 @@ describe("the tarball", () => {
         "docs/candles.md",
         "docs/charts.md",
         "docs/data.md",
+        "docs/deploy.md",
         "docs/errors.md",
         "docs/frameworks.md",
         "docs/glossary.md",
@@ -125,6 +127,7 @@ describe("the tarball", () => {
         "docs/replay.md",
         "docs/runtimes.md",
         "docs/scaling.md",
+        "docs/service.md",
         "docs/snipers.md",
         "docs/sse.md",
         "docs/start.md",
