@@ -383,7 +383,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: "covers a silence that one answer has shown",
     file: "candles/read/judge.ts",
     find: "Math.min(settledEnd, isSilentThroughout ? reach : to, hold)",
-    replace: "Math.min(settled, to, hold)",
+    replace: "Math.min(settledEnd, to, hold)",
     seeds: [25, 39],
   },
   {

@@ -82,8 +82,7 @@ export class CandleFeed implements Feed {
   }
 
   get now(): number | null {
-    const now = this.#clock.at(this.#options.scheduler.now());
-    return Number.isFinite(now) ? now : null;
+    return this.#clock.told(this.#options.scheduler.now());
   }
 
   get ending(): string | undefined {

@@ -59,6 +59,11 @@ export class HeardClock {
     return now + this.#ahead;
   }
 
+  /** The same as JSON tells it: `null` while nothing was heard. */
+  told(now: number): number | null {
+    return Number.isFinite(this.#ahead) ? this.at(now) : null;
+  }
+
   #believe(ahead: number): void {
     this.#ahead = ahead;
     this.#rivals = [];
