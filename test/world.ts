@@ -68,9 +68,16 @@ interface WorldOptions {
   client?: Partial<ClientOptions>;
 }
 
+/** A clock that goes from timer to timer, and stops at the one by which something has happened. */
+class StoppingClock extends VirtualClock {
+  stopOnce(hasHappened: () => boolean, latest: number): Promise<void> {
+    return this.advanceUnless(hasHappened, latest);
+  }
+}
+
 /** A machine, a network and a service, all on one virtual clock. */
 export class World {
-  readonly clock: VirtualClock;
+  readonly clock: StoppingClock;
   offset: number;
   readonly asked: Asked[] = [];
   readonly activity: ClientActivity[] = [];
@@ -98,7 +105,7 @@ export class World {
     client = {},
   }: WorldOptions) {
     this.#hasDate = hasDate;
-    this.clock = new VirtualClock(start);
+    this.clock = new StoppingClock(start);
     this.offset = offset;
     this.latency = latency;
     const { swaps } = this;

@@ -85,15 +85,14 @@ export class VirtualClock implements SchedulerLike {
     }
     await this.#alone(async () => {
       await macrotask();
-      for (
-        let next = this.#queue.first;
-        next !== undefined && next.due <= instant;
-        next = this.#queue.first
-      ) {
-        if (isOver()) return;
+      while (!isOver()) {
+        const next = this.#queue.first;
+        if (next === undefined || next.due > instant) {
+          this.#now = Math.max(this.#now, instant);
+          return;
+        }
         await this.#fire(next, Math.max(this.#now, next.due));
       }
-      this.#now = Math.max(this.#now, instant);
     });
   }
 

@@ -33,7 +33,7 @@ async function switched(hasStore: boolean) {
         .then(() => {
           isRead = true;
         });
-      while (!isRead) await world.clock.advanceBy(100);
+      await world.clock.stopOnce(() => isRead, START + DAY);
       counts[round]!.push(world.asked.length - before);
     }
   }

@@ -43,7 +43,8 @@ function watched(watch: Watch, hides: boolean) {
     };
     await world.clock.advanceTo(at("12:00:19"));
     expect(isShown).toBe(false);
-    while (!isShown) await world.clock.advanceBy(10);
+    await world.clock.stopOnce(() => isShown, at("12:10:00"));
+    expect(isShown).toBe(true);
   };
   return { world, events, statuses, coveredUntil, untilShown };
 }
@@ -69,7 +70,8 @@ describe.each(["mainnet", "devnet"] as const)("the first candles that an answer 
               failed += 1;
               return Promise.reject(new Error("lost"));
             };
-            while (failed === 0 && world.asked.length <= asked + first) await world.clock.advanceBy(10);
+            const isPast = () => failed > 0 || world.asked.length > asked + first;
+            await world.clock.stopOnce(isPast, at("12:10:00"));
             // Without a report, which is only a help, the search goes on.
             await world.clock.advanceBy(2_000);
             const what = `after ${first}, ${failures} fail`;
@@ -96,14 +98,14 @@ describe.each(["mainnet", "devnet"] as const)("the first candles that an answer 
       await untilShown();
       world.swaps.length = 0;
       world.interfere = () => (fails ? Promise.reject(new Error("lost")) : undefined);
-      while (events.length === 0 && world.clock.now() < at("12:10:00")) await world.clock.advanceBy(50);
+      await world.clock.stopOnce(() => events.length > 0, at("12:10:00"));
       const shown = standing(events).map(({ timestamp }) => timestamp);
       expect(shown).not.toEqual([]);
       const until = coveredUntil();
       world.interfere = () => undefined;
       const asked = world.candleRequests().length;
       // Where nothing has failed the next request is on its way.
-      while (fails && world.candleRequests().length === asked) await world.clock.advanceBy(10);
+      if (fails) await world.clock.stopOnce(() => world.candleRequests().length > asked, at("12:12:00"));
       await world.clock.advanceBy(100);
       expect(standing(events).map(({ timestamp }) => timestamp)).toEqual(shown);
       expect(coveredUntil()).toBeLessThanOrEqual(Math.max(until, shown[0]!));

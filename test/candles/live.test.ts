@@ -73,12 +73,8 @@ describe.each(LENGTHS)("an outage of two hours, in candles of %s", (timeframe, l
     await world.clock.advanceTo(at("12:00:10"));
     const before = came.length;
     // Polls are a back-off apart by then; all is caught up with in one look.
-    let first: number | undefined;
-    for (let now = at("12:00:10"); first === undefined && now < at("13:10:00"); now += 200) {
-      await world.clock.advanceTo(now);
-      first = came[before]?.at;
-    }
-    await world.clock.advanceTo(first! + 400);
+    await world.clock.stopOnce(() => came.length > before, at("13:10:00"));
+    await world.clock.advanceBy(400);
     const acted = decisions(came).filter(({ at: when }) => when >= at("12:00:10"));
     expect(acted.length).toBeLessThanOrEqual(1);
     const intervals = intervalsOf(timeframe);

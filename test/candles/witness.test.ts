@@ -283,7 +283,7 @@ describe.each([0, 1, 2])(
       const asked = world.candleRequests().length;
       world.interfere = ({ url }, answer) =>
         url.pathname.endsWith("/ohlcv") ? withRows(answer, () => []) : undefined;
-      while (world.candleRequests().length === asked) await world.clock.advanceBy(10);
+      await world.clock.stopOnce(() => world.candleRequests().length > asked, at("12:14:00"));
       await world.clock.advanceBy(100);
       expect(statuses.at(-1)!.coveredUntil).toBe(at("12:10:00"));
       await world.clock.advanceTo(at("12:14:30"));

@@ -83,7 +83,7 @@ function lossy({ lose }: Subject, { isCached = false, hasDate = false } = {}) {
 async function loseNext(world: World, losses: { left: number }, times: number): Promise<number> {
   losses.left = times;
   const before = world.asked.length;
-  while (world.asked.length === before) await world.clock.advanceBy(20);
+  await world.clock.stopOnce(() => world.asked.length > before, world.clock.now() + 600_000);
   const received = world.asked.at(-1)!.sent + 2 * world.latency;
   await world.clock.advanceTo(received);
   return received;

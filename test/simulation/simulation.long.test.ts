@@ -1,4 +1,4 @@
 import { describeEveryPromise } from "./every-promise.js";
 
 // Those before them are played by simulation.test.ts.
-describeEveryPromise(41, 10);
+describeEveryPromise(21, 11);

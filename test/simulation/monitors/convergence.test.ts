@@ -66,6 +66,8 @@ interface Case {
   readonly since?: number | { candles: number };
   /** When the subscriber leaves; default: soon after the last look. */
   readonly left?: number;
+  /** Whether it ends there with an error instead. */
+  readonly hasFailed?: boolean;
 }
 
 /** What breaks the promise for one who watches from the first minute on, and whether it was compared. */
@@ -77,21 +79,23 @@ async function judge({
   fillGaps = false,
   since = at(0),
   left,
+  hasFailed = false,
 }: Case) {
   const breaches: string[] = [];
-  let wasPossible = false;
+  let wasPossible: boolean | undefined;
   const polls = looks ?? Array.from({ length: LEFT }, (_, minute) => lookAt(minute + 1));
   const events = held.map((minute) => {
     const status = minute < LEFT - 2 ? "final" : "closed";
     const candle = candleOf(minute, [...SWAPS, ...gone].includes(minute) ? 1 : 0);
     return { at: at(minute + 1), order: minute + 1, value: { type: "new", candle, status } as CandleEvent };
   });
+  const end = left ?? at(LEFT) + 5_000;
   const stay = {
     id: 1,
     plan: { kind: "candles", feed: FEED, options: { since, ...(fillGaps && { fillGaps }) } },
     joined: START,
     joinedOrder: 0,
-    left: left ?? at(LEFT) + 5_000,
+    ...(hasFailed ? { ended: { at: end, isError: true } } : { left: end }),
     events,
   } as unknown as StayLog;
   const swap = (minute: number) =>
@@ -189,6 +193,16 @@ describe("what a subscriber is held to", () => {
       expect((await judge({ held: [], looks: [lookAt(1, given), lookAt(9, given)] })).wasPossible).toBe(
         false,
       );
+  });
+
+  it("is counted unless the subscriber was refused before any answer", async () => {
+    const counted = async (given: Case) =>
+      (await judge({ held: [], left: at(1) + 1_000, ...given })).wasPossible;
+    const refused = [lookAt(0.5, { faults: ["404"] }), lookAt(2)];
+    expect(await counted({ looks: refused, hasFailed: true })).toBeUndefined();
+    expect(await counted({ looks: refused })).toBe(false);
+    expect(await counted({ looks: [lookAt(1)], hasFailed: true })).toBe(false);
+    expect(await counted({ looks: refused, held: [0], hasFailed: true })).toBe(false);
   });
 
   it("waits for a second look before something goes", async () => {

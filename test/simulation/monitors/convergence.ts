@@ -31,13 +31,14 @@ const RECENT = 300;
 export const watchConvergence: Monitor = (log, context) => {
   for (const stay of log.stays) {
     if (stay.plan.kind !== "candles") continue;
-    context.compared(stay.plan.feed.series.timeframe, compare(log, stay, context));
+    const comparison = new Comparison(log, stay, context);
+    const wasPossible = compare(comparison);
+    if (comparison.isOfCandles()) context.compared(stay.plan.feed.series.timeframe, wasPossible);
   }
 };
 
 /** Compares a stay with the truth as of its last good answers; gives whether that was possible. */
-function compare(log: RunLog, stay: StayLog, context: Context): boolean {
-  const comparison = new Comparison(log, stay, context);
+function compare(comparison: Comparison): boolean {
   const instants = comparison.instants();
   for (const [at, instant] of instants.entries()) {
     const isLast = at === instants.length - 1;
@@ -111,6 +112,15 @@ class Comparison {
     }
     return !isSilent;
   };
+
+  /** Whether there were candles to be shown: not where it ended with an error before the service had told of any. */
+  isOfCandles(): boolean {
+    const { joined, events, ended } = this.#stay;
+    if (ended?.isError !== true || events.length > 0) return true;
+    return this.#polls.some(
+      (look) => look.received >= joined && look.received <= this.#end && this.#isGood(look),
+    );
+  }
 
   /** The instants at which what is held can be compared, some of them, ascending. */
   instants(): Instant[] {

@@ -9,7 +9,7 @@ export type SeriesName = Pick<Series, "pairAddress" | "timeframe" | "currency">;
 export interface Context {
   /** Notes that a promise was broken. */
   breach(promise: number, what: string, at: number): void;
-  /** Notes of a stay of a timeframe whether it could be compared with the truth. */
+  /** Notes of a stay with candles of a timeframe whether it could be compared with the truth. */
   compared(timeframe: string, wasPossible: boolean): void;
   looksAt(feed: FeedPlan): readonly Look[];
   /** The looks at a series from which its candles may come: with a store those of earlier lives, too, as before all of this one. */
