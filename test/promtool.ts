@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from "node:child_process";
 import { promisify } from "node:util";
-import { root } from "./documents/blocks.js";
+import { root } from "./documents/files.js";
 
 /** What Prometheus checks its files with; `PROMTOOL` names the program where it is not in the path. */
 const PROGRAM = process.env.PROMTOOL || "promtool";

@@ -7,7 +7,7 @@ import { InvalidInputError, PairstreamError, type Series } from "pairstream";
 import { backtest, SweepError, type SweepOptions, type SweepResult, sweep } from "pairstream/backtest";
 import { map, tap } from "rxjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { root } from "../documents/blocks.js";
+import { root } from "../documents/files.js";
 import { marketOf } from "../indicators/random-candles.js";
 import { MINUTE, series } from "./bars.js";
 import type { SweepProgram } from "./sweep-program.js";

@@ -3,7 +3,8 @@ import { build } from "esbuild";
 import type { IChartApi, ISeriesApi } from "lightweight-charts";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { markdownBlocks, read, root } from "../documents/blocks.js";
+import { markdownBlocks } from "../documents/blocks.js";
+import { read, root } from "../documents/files.js";
 import { findChromium } from "./chromium.js";
 import { connectToChromium } from "./shared-chromium.js";
 

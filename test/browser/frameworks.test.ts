@@ -5,7 +5,8 @@ import { compile } from "svelte/compiler";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { compileScript, parse } from "vue/compiler-sfc";
 import { bundle, openPage, REACTS } from "../../bench/react/pages.js";
-import { type Block, markdownBlocks, read } from "../documents/blocks.js";
+import { type Block, markdownBlocks } from "../documents/blocks.js";
+import { read } from "../documents/files.js";
 import { findChromium } from "./chromium.js";
 import { connectToChromium } from "./shared-chromium.js";
 

@@ -1,6 +1,6 @@
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { root } from "../documents/blocks.js";
+import { root } from "../documents/files.js";
 import { findChromium } from "./chromium.js";
 import { openRawTab, type RawTab } from "./raw-tab.js";
 

@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { deserialize, serialize } from "node:v8";
 import { buildPage, type PageFile } from "../../examples/live-chart/page-files.js";
-import { filesBelow, root } from "../documents/blocks.js";
+import { filesBelow, root } from "../documents/files.js";
 
 const FOLDER = join(root, "node_modules/.cache/pairstream-page");
 

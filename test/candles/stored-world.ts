@@ -10,6 +10,7 @@ import {
   type WatchOptions,
   watchCandles,
 } from "../../src/index.js";
+import type { Swap } from "../../src/service/index.js";
 import { at, MINUTES, World } from "../world.js";
 import { standing } from "./minute-candles.js";
 
@@ -32,10 +33,16 @@ export function begin(store: CandleStore, start: number, fill = everyQuarter): W
   return world;
 }
 
-/** Four swaps a minute, but none in every seventh minute. */
+const quarters: Swap[] = [];
+
+/** Four swaps a minute, but none in every seventh minute; the same ones in every world. */
 export function everyQuarter(world: World): void {
+  if (quarters.length > 0) {
+    world.swaps.push(...quarters);
+    return;
+  }
   for (let time = START - DAY - 10_000, price = 1; time < START + 3 * DAY; time += 15_000, price++) {
-    if (Math.floor(time / MINUTE) % 7 !== 0) world.swap(time, price);
+    if (Math.floor(time / MINUTE) % 7 !== 0) quarters.push(world.swap(time, price));
   }
 }
 

@@ -10,7 +10,8 @@ import type { Candle } from "pairstream";
 import { FORMATS } from "../../examples/history/formats.js";
 import { readCandleFile } from "../../examples/history/read-file.js";
 import { openDatabase } from "../../examples/terminal/sqlite.js";
-import { type Block, markdownBlocks, read } from "../documents/blocks.js";
+import { type Block, markdownBlocks } from "../documents/blocks.js";
+import { read } from "../documents/files.js";
 import { ROOT, run } from "../package/commands.js";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { read } from "../documents/blocks.js";
+import { read } from "../documents/files.js";
 import { buildProgram, CONTAINER } from "./guide.js";
 import { KEY, type Trial } from "./trial.js";
 

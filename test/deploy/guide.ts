@@ -1,7 +1,8 @@
 import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { markdownBlocks, read, root } from "../documents/blocks.js";
+import { markdownBlocks } from "../documents/blocks.js";
+import { read, root } from "../documents/files.js";
 
 const GUIDE = "docs/deploy.md";
 const blocks = markdownBlocks(GUIDE, read(GUIDE));

@@ -1,5 +1,6 @@
 import { TestScheduler } from "rxjs/testing";
-import { type Block, sourceBlocks } from "./blocks.js";
+import type { Block } from "./blocks.js";
+import { sourceBlocks } from "./comments.js";
 
 /**
  * The marbles of a doc comment: lines of `label  marbles`, then, after an empty line, `x: what it stands for`, several in

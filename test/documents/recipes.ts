@@ -4,7 +4,8 @@ import { type CandleEvent, createClient, type FetchLike, VirtualClock, watchCand
 import { createPairService, type Swap, type SwapSource, unsettled, withFaults } from "pairstream/service";
 import { connect, merge, type Observable, type Subscription, tap } from "rxjs";
 import ts from "typescript";
-import { type Block, filesBelow, markdownBlocks, read, root } from "./blocks.js";
+import { type Block, markdownBlocks } from "./blocks.js";
+import { filesBelow, read, root } from "./files.js";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;

@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
 import type { TestProject } from "vitest/node";
-import { root } from "../documents/blocks.js";
+import { root } from "../documents/files.js";
 
 const BUNDLED = [
   ...[

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, inject } from "vitest";
-import { read, root } from "../documents/blocks.js";
+import { read, root } from "../documents/files.js";
 
 /** A running example. */
 export interface Program {

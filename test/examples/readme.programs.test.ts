@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path/posix";
 import { afterEach, describe, expect, it } from "vitest";
-import { markdownBlocks, read, root } from "../documents/blocks.js";
+import { markdownBlocks } from "../documents/blocks.js";
+import { read, root } from "../documents/files.js";
 import { endAll, type Program, run } from "./program.js";
 
 afterEach(endAll);

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { read } from "../documents/blocks.js";
+import { read } from "../documents/files.js";
 import { endAll, runScript } from "./program.js";
 
 afterEach(endAll);

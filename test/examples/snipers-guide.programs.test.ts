@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path/posix";
 import { createPairService, listen, type Swap } from "pairstream/service";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
-import { markdownBlocks, read, root } from "../documents/blocks.js";
+import { markdownBlocks } from "../documents/blocks.js";
+import { read, root } from "../documents/files.js";
 import { endAll, run } from "./program.js";
 
 afterEach(endAll);

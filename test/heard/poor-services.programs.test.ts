@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path/posix";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
-import { root } from "../documents/blocks.js";
+import { root } from "../documents/files.js";
 import { endAll, run } from "../examples/program.js";
 import { POOR_SERVICES } from "./poor-services.js";
 import { programForEach, servePoorly } from "./served.js";

@@ -8,7 +8,7 @@ import {
   watchCandles,
 } from "../../src/index.js";
 import { PAIR, START } from "../client/fake-service.js";
-import { read } from "../documents/blocks.js";
+import { read } from "../documents/files.js";
 import { POOR_SERVICES, type PoorService } from "./poor-services.js";
 
 /** Lets the README's program ask a service for some time, on a virtual clock. */

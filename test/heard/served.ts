@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { markdownBlocks, read } from "../documents/blocks.js";
+import { markdownBlocks } from "../documents/blocks.js";
+import { read } from "../documents/files.js";
 import { POOR_SERVICES } from "./poor-services.js";
 
 /** What asked for a service, and when, in ms. */

@@ -11,7 +11,7 @@ import { parquetContents, readParquet, writeParquet } from "../../examples/histo
 import { readCandleMessage, VERSION } from "../../src/adapters/nats/message.js";
 import { readMessage, WIRE_VERSION } from "../../src/adapters/sse/wire.js";
 import { TAPE_VERSION } from "../../src/replay/tape.js";
-import { read } from "../documents/blocks.js";
+import { read } from "../documents/files.js";
 import { temporaryFolder } from "../examples/files.js";
 
 const GUIDE = read("docs/deploy.md");

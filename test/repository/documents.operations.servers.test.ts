@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { ATTRIBUTE_NAMES } from "../../src/adapters/otel/attributes.js";
 import { instrumentsOf } from "../../src/adapters/otel/instruments.js";
 import { openMeter } from "../adapters/otel/reader.js";
-import { markdownBlocks, read } from "../documents/blocks.js";
+import { markdownBlocks } from "../documents/blocks.js";
+import { read } from "../documents/files.js";
 import { hasPromtool, promtool } from "../promtool.js";
 
 const GUIDE = read("docs/operations.md");

@@ -12,7 +12,7 @@ import {
   TypeDocReader,
 } from "typedoc";
 import { beforeAll, describe, expect, it } from "vitest";
-import { filesBelow, read, root } from "../documents/blocks.js";
+import { filesBelow, read, root } from "../documents/files.js";
 
 const DOORS = [
   "pairstream",

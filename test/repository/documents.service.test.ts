@@ -4,7 +4,8 @@ import { firstValueFrom, lastValueFrom, take, toArray } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { Asker } from "../../examples/check-service/asker.js";
 import { askAll, BUDGET } from "../../examples/check-service/questions.js";
-import { markdownBlocks, read } from "../documents/blocks.js";
+import { markdownBlocks } from "../documents/blocks.js";
+import { read } from "../documents/files.js";
 import { loadExports } from "../documents/recipes.js";
 
 const GUIDE = "docs/service.md";

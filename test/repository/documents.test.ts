@@ -2,7 +2,9 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path/posix";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { type Block, commentBlocks, filesBelow, markdownBlocks, read, root } from "../documents/blocks.js";
+import { type Block, markdownBlocks } from "../documents/blocks.js";
+import { commentBlocks } from "../documents/comments.js";
+import { filesBelow, read, root } from "../documents/files.js";
 
 /** All documents: those of the root, and those of the folders that have some. */
 function documentPaths(): string[] {

@@ -3,7 +3,7 @@ import { join } from "node:path/posix";
 import { CompilerState, Extractor, ExtractorConfig, ExtractorLogLevel } from "@microsoft/api-extractor";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
-import { root } from "../documents/blocks.js";
+import { root } from "../documents/files.js";
 
 /** Every door, and the file behind it. */
 const DOORS = {

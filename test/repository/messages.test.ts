@@ -1,7 +1,7 @@
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../src/index.js";
-import { filesBelow, read } from "../documents/blocks.js";
+import { filesBelow, read } from "../documents/files.js";
 
 const sources = filesBelow("src", ".ts").map((path) =>
   ts.createSourceFile(path, read(path), ts.ScriptTarget.Latest, true),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { filesBelow, read } from "../documents/blocks.js";
+import { filesBelow, read } from "../documents/files.js";
 import { MONITORS } from "../simulation/check.js";
 import { MONITORS as NATS_MONITORS } from "../simulation/nats/check.js";
 import { PLANTED_NATS_FAULTS } from "../simulation/nats/planted-faults.js";

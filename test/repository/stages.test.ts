@@ -2,7 +2,7 @@ import { relative } from "node:path/posix";
 import { build } from "esbuild";
 import { beforeAll, describe, expect, it } from "vitest";
 import { createVitest } from "vitest/node";
-import { filesBelow, read, root } from "../documents/blocks.js";
+import { filesBelow, read, root } from "../documents/files.js";
 import { LONGEST } from "../longest-first.js";
 
 /** What `npm test` runs. */

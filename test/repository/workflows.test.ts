@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { filesBelow, read } from "../documents/blocks.js";
+import { filesBelow, read } from "../documents/files.js";
 
 const workflows = filesBelow(".github/workflows", ".yml");
 const release = read(".github/workflows/release.yml");

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path/posix";
 import { build } from "esbuild";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { root } from "../../documents/blocks.js";
+import { root } from "../../documents/files.js";
 import { programs } from "../../documents/recipes.js";
 import { run } from "../../package/commands.js";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { startCosts } from "../../../bench/store/requests.js";
-import { read } from "../../documents/blocks.js";
+import { read } from "../../documents/files.js";
 
 /** The rows of the table of starts in docs/budget.md, without their names. */
 function documented(): number[][] {
