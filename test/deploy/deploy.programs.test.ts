@@ -1,9 +1,13 @@
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import Libsql from "libsql";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { root } from "../documents/files.js";
 import { temporaryFolder } from "../examples/files.js";
-import { CONTAINER, settingsOf, UNIT, unitFile } from "./guide.js";
+import { freePort } from "../examples/ports.js";
+import { buildProgram, CONTAINER, MARKET, settingsOf, UNIT, unitFile } from "./guide.js";
 import { canConfine, hasSystemd } from "./manager.js";
 import { Trial } from "./trial.js";
 
@@ -87,4 +91,46 @@ describe.skipIf(!canConfine)("the program of docs/deploy.md, on a root that is r
     });
     expect(JSON.stringify([trial.manager.log, trial.manager.stray])).not.toContain("another-key");
   });
+});
+
+it("the program of docs/deploy.md is tried without a key, by the line that its market prints", async () => {
+  const running: ChildProcess[] = [];
+  onTestFinished(() => {
+    for (const child of running) child.kill("SIGKILL");
+  });
+  const linesOf = (command: string, args: readonly string[], cwd: string) => {
+    const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "inherit"] });
+    running.push(child);
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (piece: string) => {
+      text += piece;
+    });
+    return { child, lines: () => text.split("\n").slice(0, -1) };
+  };
+  const soon = { timeout: 60_000, interval: 100 };
+
+  const script = MARKET.replace("port: 8080", "port: 0");
+  const market = linesOf(
+    process.execPath,
+    ["--import", "tsx", "--input-type=module", "--eval", script],
+    root,
+  );
+  await vi.waitFor(() => expect(market.lines()).toHaveLength(1), soon);
+
+  const [port, folder] = [await freePort(), dirname(await buildProgram())];
+  writeFileSync(join(folder, "pairstream-key"), "any\n");
+  const bot = linesOf(
+    "sh",
+    ["-c", `export PORT=${port}; ${market.lines()[0]!.replace("node bot", "exec node bot")}`],
+    folder,
+  );
+  await vi.waitFor(async () => {
+    const { ok } = (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as { ok: boolean };
+    expect(ok).toBe(true);
+  }, soon);
+  bot.child.kill("SIGINT");
+  expect(await once(bot.child, "exit")).toEqual([0, null]);
+  expect(bot.lines().map((line) => JSON.parse(line).event)).toEqual(
+    expect.arrayContaining(["started", "stopped"]),
+  );
 });

@@ -13,6 +13,8 @@ export const UNIT = blockWith("[Unit]");
 /** The container file of the guide. */
 export const CONTAINER = blockWith("FROM ");
 const PROGRAM = blocks.find(({ language }) => language === "ts")!.code;
+/** The service to try it with. */
+export const MARKET = blockWith("// market.mjs");
 
 /** What a unit says of a name, in order. */
 export const settingsOf = (unit: string, name: string): string[] =>
