@@ -16,5 +16,6 @@ export const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   closes: async () => (await import("./closes.js")).closes,
   store: async () => (await import("./store.js")).store,
   freshness: async () => (await import("./freshness.js")).freshness,
+  import: async () => (await import("./import.js")).coldImport,
   download: async () => (await import("./download.js")).download,
 };
