@@ -1,6 +1,6 @@
 import type { Candle, Series } from "../contract/model.js";
 import { type CandleEvent, type CandleStatus, frozenEvent, isSame, laterOf } from "./event.js";
-import { toldAt } from "./lateness.js";
+import { dueOf, toldAt } from "./lateness.js";
 
 /**
  * Where a word about a candle stands among all words about it: the run of its source, and its place in that. An older word than
@@ -21,11 +21,12 @@ export interface Seen {
   readonly observedAt: number;
   /** When the source got it, by the same clock as `due`. */
   readonly received: number;
-  readonly stamp: Stamp;
+  /** Default: after all that has come before. */
+  readonly stamp?: Stamp;
 }
 
 /** What a fold holds of a candle, or held of one that is gone. */
-export interface FoldRow extends Seen {
+export interface FoldRow extends Required<Seen> {
   readonly isRemoved: boolean;
   /** The version of the fold with which this came. */
   readonly version: number;
@@ -33,7 +34,7 @@ export interface FoldRow extends Seen {
   readonly before: FoldRow | undefined;
 }
 
-type Row = FoldRow & { stamp: Stamp };
+type Row = FoldRow & { /** Follows each word. */ stamp: Stamp };
 
 /** Which candles: those that begin in `[from, until)`. */
 export interface Between {
@@ -60,6 +61,8 @@ export class CandleFold {
   /** Of what went with a later version, all is held. */
   #goneSince = 0;
   #epoch = 0;
+  /** How many words have come without a stamp. */
+  #order = 0;
   /** The last answer of `since`, as many who keep up ask for the same. */
   #changes: { readonly now: number; readonly since: number; readonly rows: readonly FoldRow[] } | undefined;
 
@@ -84,6 +87,11 @@ export class CandleFold {
     return this.#rows.at(-1);
   }
 
+  get(timestamp: number): Row | undefined {
+    const row = this.#rows[this.#indexOf(timestamp)];
+    return row?.candle.timestamp === timestamp ? row : undefined;
+  }
+
   /** The candles from an instant on, ascending. */
   rows(from = -Infinity): readonly FoldRow[] {
     return this.#rows.slice(this.#indexOf(from));
@@ -95,33 +103,42 @@ export class CandleFold {
     return this.#epoch;
   }
 
-  take(seen: Seen): CandleEvent | undefined {
+  /**
+   * An event of another stream, which came at `received` by the clock of the fold. `epoch`: that of its source, where it is
+   * not the newest.
+   */
+  apply(event: CandleEvent, received: number, epoch = this.#epoch): CandleEvent | undefined {
+    const { type, candle, status, revision, live, observedAt } = event;
+    const stamp = this.#next(epoch);
+    const seen = { candle, status, revision, due: dueOf(event, received), live, observedAt, received, stamp };
+    return type === "removed" ? this.remove(candle.timestamp, seen) : this.take(seen);
+  }
+
+  take({ stamp = this.#next(), ...seen }: Seen): CandleEvent | undefined {
     const { timestamp } = seen.candle;
     if (timestamp <= this.#after) return undefined;
-    const known = this.#get(timestamp);
+    const known = this.get(timestamp);
     const gone = this.#gone.get(timestamp);
-    if (isOlder(seen.stamp, (known ?? gone)?.stamp)) return undefined;
+    if (isOlder(stamp, (known ?? gone)?.stamp)) return undefined;
     if (known === undefined) {
       this.#gone.delete(timestamp);
-      return this.#told("new", this.#set(seen, seen.revision, gone));
+      return this.#told("new", this.#set({ ...seen, stamp }, seen.revision, gone));
     }
     const status = laterOf(known.status, seen.status);
     if (status === known.status && isSame(known.candle, seen.candle)) {
-      known.stamp = seen.stamp;
+      known.stamp = stamp;
       return undefined;
     }
     const revision = Math.max(seen.revision, known.revision + 1);
-    return this.#told(known.candle, this.#set({ ...seen, status }, revision, known.before));
+    return this.#told(known.candle, this.#set({ ...seen, status, stamp }, revision, known.before));
   }
 
   /** What the source says of the end of a candle: all but the candle, which is as last known. */
-  remove(
-    timestamp: number,
-    end: Pick<Seen, "stamp" | "observedAt"> & Partial<Seen>,
-  ): CandleEvent | undefined {
-    const known = this.#get(timestamp);
-    if (known === undefined || isOlder(end.stamp, known.stamp)) return undefined;
-    const { due = known.due, live = true, observedAt, received = observedAt, stamp, revision = 0 } = end;
+  remove(timestamp: number, end: Pick<Seen, "observedAt"> & Partial<Seen>): CandleEvent | undefined {
+    const known = this.get(timestamp);
+    const { stamp = this.#next() } = end;
+    if (known === undefined || isOlder(stamp, known.stamp)) return undefined;
+    const { due = known.due, live = true, observedAt, received = observedAt, revision = 0 } = end;
     this.#version += 1;
     const { candle, status } = known;
     const last = { candle, status, revision: Math.max(revision, known.revision + 1), due, live };
@@ -133,13 +150,16 @@ export class CandleFold {
     return this.#told("removed", row);
   }
 
-  /** Removes what the source has not told since it began anew, ascending. */
-  settle({ from = -Infinity, until = Infinity }: Between, observedAt: number): CandleEvent[] {
-    const stamp: Stamp = [this.#epoch, -Infinity];
-    const unseen = this.#rows.filter(({ candle: { timestamp }, stamp: [epoch] }) => {
-      return epoch < this.#epoch && timestamp >= from && timestamp < until;
-    });
-    return unseen.flatMap(({ candle }) => this.remove(candle.timestamp, { stamp, observedAt }) ?? []);
+  /** The candles that the source has not told since it began anew, ascending. */
+  unseen({ from = -Infinity, until = Infinity }: Between): readonly FoldRow[] {
+    const rows = this.#rows.slice(this.#indexOf(from), this.#indexOf(until));
+    return rows.filter(({ stamp: [epoch] }) => epoch < this.#epoch);
+  }
+
+  /** Removes these. `live`: whether the end of a candle may be in time. */
+  settle(between: Between, observedAt: number, live = true): CandleEvent[] {
+    const end = { stamp: [this.#epoch, -Infinity] as const, observedAt, live };
+    return this.unseen(between).flatMap(({ candle }) => this.remove(candle.timestamp, end) ?? []);
   }
 
   /**
@@ -173,7 +193,12 @@ export class CandleFold {
     this.resize(keep);
   }
 
-  #set(seen: Seen, revision: number, before: FoldRow | undefined): Row {
+  #next(epoch = this.#epoch): Stamp {
+    this.#order += 1;
+    return [epoch, this.#order];
+  }
+
+  #set(seen: Required<Seen>, revision: number, before: FoldRow | undefined): Row {
     this.#version += 1;
     const { candle, status, due, live, observedAt, received, stamp } = seen;
     const told = { candle, status, revision, due, live, observedAt, received, stamp };
@@ -199,11 +224,6 @@ export class CandleFold {
     const { candle, status, revision, due, live, observedAt } = row;
     const { lateBy, isInTime } = toldAt(this.#now(), due, candle.timestamp, this.#series.timeframe);
     return frozenEvent(change, candle, status, revision, live && isInTime, lateBy, observedAt, this.#series);
-  }
-
-  #get(timestamp: number): Row | undefined {
-    const row = this.#rows[this.#indexOf(timestamp)];
-    return row?.candle.timestamp === timestamp ? row : undefined;
   }
 
   /** The index at which a timestamp is or belongs. It tries the end first, because nearly all of them are there. */

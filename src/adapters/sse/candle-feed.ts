@@ -1,7 +1,6 @@
 import { merge, type SchedulerLike, Subscription, tap } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
 import { CandleFold, type FoldRow } from "../../candles/fold.js";
-import { dueOf } from "../../candles/lateness.js";
 import { checkWatch, type WatchOptions } from "../../candles/options.js";
 import type { Series } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
@@ -66,7 +65,6 @@ export class CandleFeed implements Feed {
   #latest: Run | undefined;
   #keep = 0;
   #observedAt = 0;
-  #order = 0;
   #ending: string | undefined;
 
   constructor(options: CandleFeedOptions) {
@@ -197,18 +195,12 @@ export class CandleFeed implements Feed {
   }
 
   #takeCandle(run: Run, event: CandleEvent): void {
-    const { type, candle, status, revision, live, lateBy, observedAt } = event;
+    const { candle, status, live, lateBy, observedAt } = event;
     const now = this.#options.scheduler.now();
     this.#clock.hear(observedAt, now);
     this.#observedAt = observedAt;
-    const received = this.#clock.at(now);
-    this.#order += 1;
-    const stamp = [run.epoch, this.#order] as const;
-    const due = dueOf(event, received);
-    const seen = { candle, status, revision, live, due, received, observedAt, stamp };
     run.first = Math.min(run.first, candle.timestamp);
-    if (type === "removed") this.#fold.remove(candle.timestamp, seen);
-    else this.#fold.take(seen);
+    this.#fold.apply(event, this.#clock.at(now), run.epoch);
     // After a history, a close may be live although the running candle is still to come.
     if (live && (status === "open" || lateBy === 0)) this.#settle(run, candle.timestamp);
   }
