@@ -1,13 +1,10 @@
-import { merge, type SchedulerLike, Subscription, tap } from "rxjs";
+import { merge, Subscription, tap } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
 import { CandleFold, type FoldRow } from "../../candles/fold.js";
 import { checkWatch, type WatchOptions } from "../../candles/options.js";
 import type { Series } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
-import type { PairSource } from "../../source.js";
-import { toWireError } from "../wire/error.js";
-import { HeardClock } from "../wire/heard-clock.js";
-import type { Feed, Viewer } from "./feed.js";
+import { Feed, type FeedOptions, type Viewer } from "./feed.js";
 import {
   covers,
   furtherReach,
@@ -17,21 +14,16 @@ import {
   startOf,
   type Told,
 } from "./reach.js";
-import { StatusTexts } from "./status-texts.js";
 import { writeCandle, writeMessage, writeStatus } from "./wire.js";
 
 /** How many candles are kept: twice the history, and at least and at most so many. */
 const KEPT = { least: 1_000, most: 100_000 };
 
-export interface CandleFeedOptions {
-  readonly source: PairSource;
+interface CandleFeedOptions extends FeedOptions {
   /** What to watch; each viewer has a `since` of its own. */
   readonly options: Series & Omit<WatchOptions, "since">;
   /** The most candles of a history. */
   readonly most: number;
-  readonly scheduler: SchedulerLike;
-  /** Called after every change. */
-  onChange(): void;
 }
 
 /** One subscription to the source, from its history on. */
@@ -53,21 +45,19 @@ interface Run {
  * The candles of a series, for viewers who begin anywhere. One who asks for more history than there is makes the source begin
  * anew, further back; what that tells again is nothing new to the others.
  */
-export class CandleFeed implements Feed {
+export class CandleFeed extends Feed {
   readonly #options: CandleFeedOptions;
   readonly #rules: ReachRules;
   readonly #fold: CandleFold;
-  readonly #clock = new HeardClock();
   readonly #texts = new WeakMap<FoldRow, string>();
-  readonly #statuses = new StatusTexts();
   /** The last run that has told its history, and the last one of all. */
   #settled: Run | undefined;
   #latest: Run | undefined;
   #keep = 0;
   #observedAt = 0;
-  #ending: string | undefined;
 
   constructor(options: CandleFeedOptions) {
+    super(options);
     const { rules, fillGaps, series } = checkWatch(options.options);
     this.#options = options;
     this.#rules = { intervals: rules.intervals, fillGaps, most: options.most };
@@ -79,17 +69,9 @@ export class CandleFeed implements Feed {
     return this.#fold.version;
   }
 
-  get now(): number | null {
-    return this.#clock.told(this.#options.scheduler.now());
-  }
-
-  get ending(): string | undefined {
-    return this.#ending;
-  }
-
   want({ since, cameAt }: Viewer): void {
     const latest = this.#latest;
-    if (this.#ending !== undefined || (latest !== undefined && this.#covers(latest, since, cameAt))) return;
+    if (this.ending !== undefined || (latest !== undefined && this.#covers(latest, since, cameAt))) return;
     const now = this.#nowAt(cameAt);
     // The first one gets what it would get of the source itself.
     const reach = latest && furtherReach(latest.reach, since, latest.isSettled, now, this.#rules);
@@ -111,10 +93,10 @@ export class CandleFeed implements Feed {
   status({ since }: Viewer, start: number | undefined): string | undefined {
     const { status, reach } = (start === undefined ? this.#latest : this.#settled) ?? {};
     if (status === undefined) return undefined;
-    if (start === undefined) return this.#statuses.of("waiting", status);
+    if (start === undefined) return this.statusText("waiting", status);
     const { coveredFrom = start, coveredUntil = start } = status;
     const isOwn = since === undefined || JSON.stringify(since) === JSON.stringify(reach);
-    if (isOwn || coveredFrom >= start) return this.#statuses.of("status", status);
+    if (isOwn || coveredFrom >= start) return this.statusText("status", status);
     // What the stream covers for others this viewer does not get.
     return writeStatus("status", { ...status, coveredFrom: Math.min(start, coveredUntil) });
   }
@@ -130,14 +112,9 @@ export class CandleFeed implements Feed {
     return this.#fold.since(version, start)?.map((row) => this.#textOf(row));
   }
 
-  close(): void {
-    this.#latest?.streams.unsubscribe();
-    this.#settled?.streams.unsubscribe();
-  }
-
   /** The service's clock as far as it is known, when the channel's own showed that. */
   #nowAt(own: number): number {
-    const now = this.#clock.at(own);
+    const now = this.clock.at(own);
     return Number.isFinite(now) ? now : own;
   }
 
@@ -152,7 +129,7 @@ export class CandleFeed implements Feed {
   }
 
   #run(reach: Since, now: number): void {
-    const { source, options, onChange } = this.#options;
+    const { source, options } = this.#options;
     if (this.#latest !== this.#settled) this.#latest?.streams.unsubscribe();
     const kept = 2 * intervalsBack(reach, now, this.#rules);
     this.#keep = Math.max(this.#keep, Math.min(Math.max(KEPT.least, kept), KEPT.most));
@@ -176,31 +153,20 @@ export class CandleFeed implements Feed {
       source.candles(watched).pipe(tap((event) => this.#takeCandle(run, event))),
       source.status(watched).pipe(tap((status) => this.#takeStatus(run, status))),
     );
-    const end = (text: string) => {
-      this.#ending = text;
-      this.close();
-      onChange();
-    };
-    streams.add(
-      told.subscribe({
-        next: onChange,
-        error: (error: unknown) => end(writeMessage("error", toWireError(error))),
-        complete: () => {
-          if (run !== this.#latest) return;
-          this.#settle(run, Infinity);
-          end(writeMessage("complete", {}));
-        },
-      }),
-    );
+    this.follow(streams, told, () => {
+      if (run !== this.#latest) return false;
+      this.#settle(run, Infinity);
+      return true;
+    });
   }
 
   #takeCandle(run: Run, event: CandleEvent): void {
     const { candle, status, live, lateBy, observedAt } = event;
     const now = this.#options.scheduler.now();
-    this.#clock.hear(observedAt, now);
+    this.clock.hear(observedAt, now);
     this.#observedAt = observedAt;
     run.first = Math.min(run.first, candle.timestamp);
-    this.#fold.apply(event, this.#clock.at(now), run.epoch);
+    this.#fold.apply(event, this.clock.at(now), run.epoch);
     // After a history, a close may be live although the running candle is still to come.
     if (live && (status === "open" || lateBy === 0)) this.#settle(run, candle.timestamp);
   }
