@@ -10,7 +10,7 @@ import {
 import { createGateway, type Gateway, type GatewayFetch, gatewaySource } from "pairstream/sse";
 import { createDatafeed } from "pairstream/tradingview";
 import { defer } from "rxjs";
-import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { candlesLease } from "../../src/adapters/react/use-candles.js";
 import { isSame } from "../../src/candles/event.js";
 import { FakePage } from "../pause/page.js";
@@ -272,9 +272,6 @@ const CASES: Record<string, [ms: number, Parameters<typeof outcomeOf>[3], (outco
     },
   ],
 };
-
-// It loads when a gateway is first asked, which takes no virtual time.
-beforeAll(() => import("eventsource-parser"));
 
 describe.each(Object.entries(RELAYS))(
   "what a reader through %s is told of what it has missed",

@@ -3,7 +3,7 @@ import { sleepUntil } from "../../client/timers.js";
 import { ContractError, HttpError, InvalidInputError, PairstreamError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { waitAfter } from "../../poll/wait-after.js";
-import { type CreateParser, Link } from "./link.js";
+import { Link } from "./link.js";
 import { Mirror, type Part } from "./mirror.js";
 import type { ReceiverOptions } from "./options.js";
 
@@ -32,15 +32,16 @@ async function* receive<E>(
   signal: AbortSignal,
 ): AsyncGenerator<readonly (E | FeedStatus)[]> {
   const { scheduler } = options;
-  const createParser = await loadParser();
   const mirror = new Mirror(part);
+  // Who is left in the same turn asks for nothing, as a status does whose candles are watched right after it.
+  await undefined;
   let hasOpened = false;
   let firstWait = FIRST_WAIT;
   /** How many connections in a row did not last. */
   let brief = 0;
   for (let failures = 0; !signal.aborted; ) {
     const begun = scheduler.now();
-    const link = new Link({ ...options, createParser, lastEventId: mirror.lastEventId }, signal);
+    const link = new Link(options, mirror.lastEventId, signal);
     mirror.connect();
     let read = await link.read();
     try {
@@ -78,13 +79,4 @@ function endsReceiver(error: PairstreamError, hasOpened: boolean): boolean {
   const { status } = error;
   if (status >= 500 || [408, 425, 429].includes(status)) return false;
   return !hasOpened || (status >= 400 && status !== 404);
-}
-
-async function loadParser(): Promise<CreateParser> {
-  try {
-    return (await import("eventsource-parser")).createParser;
-  } catch (cause) {
-    const message = "gatewaySource needs the package eventsource-parser: npm install eventsource-parser";
-    throw new PairstreamError(message, { cause });
-  }
 }
