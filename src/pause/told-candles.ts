@@ -1,8 +1,8 @@
 import type { SchedulerLike } from "rxjs";
 import type { CandleEvent } from "../candles/event.js";
-import { CandleFold } from "../candles/fold.js";
 import { dueAt } from "../candles/lateness.js";
 import type { CandleWatch } from "../candles/options.js";
+import { ReaderFold } from "../candles/reader-fold.js";
 
 /** How many candles are held: many more than can still change. */
 const KEEP = 10_000;
@@ -11,7 +11,7 @@ const KEEP = 10_000;
 export class ToldCandles {
   readonly #watch: CandleWatch;
   readonly #scheduler: SchedulerLike;
-  readonly #fold: CandleFold;
+  readonly #fold: ReaderFold;
   /** Of what was told before a pause, that which is as old as this, or older, is not in doubt. */
   #sure = Infinity;
   #observedAt = 0;
@@ -21,7 +21,7 @@ export class ToldCandles {
   constructor(watch: CandleWatch, scheduler: SchedulerLike) {
     this.#watch = watch;
     this.#scheduler = scheduler;
-    this.#fold = new CandleFold(watch.series, KEEP, () => scheduler.now());
+    this.#fold = new ReaderFold(watch.series, KEEP, () => scheduler.now());
   }
 
   /** Where the stream has to begin after a pause; `undefined` where nothing is told: as its options say. */

@@ -1,7 +1,8 @@
 import { merge, Subscription, tap } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
-import { CandleFold, type FoldRow } from "../../candles/fold.js";
+import { CandleFold } from "../../candles/fold.js";
 import { checkWatch, type WatchOptions } from "../../candles/options.js";
+import type { FoldRow } from "../../candles/reader-fold.js";
 import type { Series } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { Feed, type FeedOptions, type Viewer } from "./feed.js";

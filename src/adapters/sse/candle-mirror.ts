@@ -1,5 +1,5 @@
 import type { CandleEvent } from "../../candles/event.js";
-import { CandleFold } from "../../candles/fold.js";
+import { ReaderFold } from "../../candles/reader-fold.js";
 import type { Series } from "../../contract/model.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import type { Part } from "./mirror.js";
@@ -10,7 +10,7 @@ const ROOM = 2;
 
 /** A series as the subscriber of a receiver knows it, across connections. */
 export class CandleMirror implements Part<CandleEvent> {
-  readonly #fold: CandleFold;
+  readonly #fold: ReaderFold;
   /** The part of a snapshot that has come so far. */
   #snapshot: (DataOf<"snapshot"> & { readonly rows: DataOf<"candle">[] }) | undefined;
   /** Whether a whole state was told. */
@@ -23,7 +23,7 @@ export class CandleMirror implements Part<CandleEvent> {
   #now = 0;
 
   constructor(series: Series) {
-    this.#fold = new CandleFold(series, Infinity, () => this.#clock.at(this.#now));
+    this.#fold = new ReaderFold(series, Infinity, () => this.#clock.at(this.#now));
   }
 
   connect(): void {

@@ -16,7 +16,7 @@ import {
   throwError,
 } from "rxjs";
 import { type CandleEvent, isSame } from "../../candles/event.js";
-import { CandleFold } from "../../candles/fold.js";
+import { ReaderFold } from "../../candles/reader-fold.js";
 import type { Candle, Series, WeekStart } from "../../contract/model.js";
 import type { PairSource } from "../../source.js";
 import { type Intervals, intervalsOf } from "../../timeframe.js";
@@ -70,7 +70,7 @@ export class Feed {
   readonly #intervals: Intervals;
   readonly #listeners = new Map<string, Listener>();
   /** Nobody is told when something was due. */
-  readonly #fold: CandleFold;
+  readonly #fold: ReaderFold;
   /** Undefined while nobody needs it. */
   #stream: Subscription | undefined;
   /** The oldest candle that the stream has told of. */
@@ -90,7 +90,7 @@ export class Feed {
     this.#series = series;
     this.#context = context;
     this.#intervals = intervalsOf(series.timeframe, context.weekStart);
-    this.#fold = new CandleFold(series, KEEP, () => 0);
+    this.#fold = new ReaderFold(series, KEEP, () => 0);
   }
 
   /** The candles of a period, in another macrotask. Whoever takes them has them: later ticks follow from that. */
