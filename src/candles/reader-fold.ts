@@ -139,10 +139,11 @@ export class ReaderFold {
     if (known === undefined || isOlder(stamp, known.stamp)) return undefined;
     const { due = known.due, live = true, observedAt, received = observedAt, revision = 0 } = end;
     this.#version += 1;
-    const { candle, status } = known;
-    const last = { candle, status, revision: Math.max(revision, known.revision + 1), due, live };
-    const told = { ...last, observedAt, received, stamp, version: this.#version };
-    const row = { ...told, isRemoved: true, before: undefined };
+    const row: Row = {
+      ...known,
+      ...{ revision: Math.max(revision, known.revision + 1), due, live, observedAt, received, stamp },
+      ...{ version: this.#version, isRemoved: true, before: undefined },
+    };
     this.#rows.splice(this.#indexOf(timestamp), 1);
     this.went(row);
     return this.#told("removed", row);
@@ -188,12 +189,9 @@ export class ReaderFold {
 
   #set(seen: Required<Seen>, revision: number, before: FoldRow | undefined): Row {
     this.#version += 1;
-    const { candle, status, due, live, observedAt, received, stamp } = seen;
-    const told = { candle, status, revision, due, live, observedAt, received, stamp };
-    const row = { ...told, isRemoved: false, version: this.#version, before };
-    const at = this.#indexOf(candle.timestamp);
-    const isKnown = this.#rows[at]?.candle.timestamp === candle.timestamp;
-    this.#rows.splice(at, isKnown ? 1 : 0, row);
+    const row = { ...seen, revision, isRemoved: false, version: this.#version, before };
+    const { timestamp } = seen.candle;
+    this.#rows.splice(this.#indexOf(timestamp), this.get(timestamp) === undefined ? 0 : 1, row);
     this.#forget();
     return row;
   }

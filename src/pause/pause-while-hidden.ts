@@ -82,16 +82,24 @@ export function pauseWhileHidden(source: PairSource, options: PauseOptions = {})
       );
     });
   };
-  const resumptions = new Resumptions();
+  /** What is told of each series, so that a status begins where the candles do and needs no history of its own. */
+  const running = new Set<readonly [key: string, told: ToldCandles]>();
+  const startOf = (watch: CandleWatch): Pick<WatchOptions, "since"> => {
+    const since = [...running].find(([key]) => key === keyOf(watch))?.[1].start;
+    return since === undefined ? {} : { since };
+  };
   return Object.freeze<PairSource>({
     candles: (asked) => {
       source.candles(asked);
       const watch = checkWatch(asked);
       return defer(() => {
         const told = new ToldCandles(watch, scheduler);
-        const leave = resumptions.enter(watch, told);
+        const entry = [keyOf(watch), told] as const;
+        running.add(entry);
         const follow = () => followCandles(source, asked, watch, told, scheduler);
-        return whileSeen(() => follow().pipe(finalize(() => told.pause()))).pipe(finalize(leave));
+        return whileSeen(() => follow().pipe(finalize(() => told.pause()))).pipe(
+          finalize(() => running.delete(entry)),
+        );
       });
     },
     snipers: (asked) => {
@@ -104,8 +112,7 @@ export function pauseWhileHidden(source: PairSource, options: PauseOptions = {})
       const watch = isCandleWatch(asked) ? checkWatch(asked) : undefined;
       return defer(() => {
         let covered: Coverage = {};
-        const start = () => watch && resumptions.startOf(watch);
-        return whileSeen(() => source.status({ ...asked, ...start() })).pipe(
+        return whileSeen(() => source.status({ ...asked, ...(watch && startOf(watch)) })).pipe(
           map((status) => {
             const now = joined(covered, status);
             if (now.state === "live") covered = now;
@@ -117,26 +124,6 @@ export function pauseWhileHidden(source: PairSource, options: PauseOptions = {})
     },
     history: (query, callOptions) => source.history(query, callOptions),
   });
-}
-
-/** What is told of each series, so that a status begins where the candles do and needs no history of its own. */
-class Resumptions {
-  readonly #told = new Map<string, Set<ToldCandles>>();
-
-  enter(watch: CandleWatch, told: ToldCandles): () => void {
-    const key = keyOf(watch);
-    const all = this.#told.get(key) ?? new Set();
-    this.#told.set(key, all.add(told));
-    return () => {
-      all.delete(told);
-      if (all.size === 0) this.#told.delete(key);
-    };
-  }
-
-  startOf(watch: CandleWatch): Pick<WatchOptions, "since"> {
-    const [told] = this.#told.get(keyOf(watch)) ?? [];
-    return told?.start === undefined ? {} : { since: told.start };
-  }
 }
 
 function keyOf({ pollKey, since, fillGaps }: CandleWatch): string {

@@ -15,8 +15,8 @@ export class ToldCandles {
   /** Of what was told before a pause, that which is as old as this, or older, is not in doubt. */
   #sure = Infinity;
   #observedAt = 0;
-  /** Where the stream began that runs now; absent while it is paused. */
-  #run: { readonly start: number | undefined } | undefined;
+  #isRunning = false;
+  #start: number | undefined;
 
   constructor(watch: CandleWatch, scheduler: SchedulerLike) {
     this.#watch = watch;
@@ -38,7 +38,7 @@ export class ToldCandles {
 
   /** Where the stream has begun that runs now, or will after the pause; `undefined`: as its options say. */
   get start(): number | undefined {
-    return this.#run === undefined ? this.since : this.#run.start;
+    return this.#isRunning ? this.#start : this.since;
   }
 
   /** Whether there are candles that the stream has not told again. */
@@ -48,14 +48,15 @@ export class ToldCandles {
 
   /** Notes that the stream begins, at `start`, and what comes before it with `since`, where that is told. */
   begin(start = this.since): void {
-    this.#run = { start };
+    this.#isRunning = true;
+    this.#start = start;
     this.#sure = this.since ?? Infinity;
     this.#fold.doubt();
   }
 
   /** Notes that the stream has been left. */
   pause(): void {
-    this.#run = undefined;
+    this.#isRunning = false;
   }
 
   /** What the subscriber is to be told for an event of the stream. */
@@ -65,7 +66,7 @@ export class ToldCandles {
     this.#observedAt = observedAt;
     // Nothing becomes final where one before it may be absent by mistake.
     const isFinal = status === "final" && type !== "removed";
-    const gone = isFinal ? this.#removeBefore(timestamp) : [];
+    const gone = isFinal ? this.settle(timestamp) : [];
     const known = this.#fold.get(timestamp);
     // Told as closed already, it is due as final; the stream counts from when it should have been closed.
     const due = (isFirstClose: boolean) => dueAt(this.#watch.rules, timestamp, status, isFirstClose);
@@ -77,13 +78,10 @@ export class ToldCandles {
 
   /** Every interval before that instant has been looked at twice: what was not told again by now is gone. */
   settle(coveredUntil: number): readonly CandleEvent[] {
-    this.#observedAt = Math.max(this.#observedAt, coveredUntil);
-    return this.#removeBefore(this.#watch.rules.intervals.start(coveredUntil));
-  }
-
-  #removeBefore(until: number): readonly CandleEvent[] {
-    const gone = this.#fold.settle({ from: this.#sure, until }, this.#observedAt, false);
-    if (until > this.#sure) this.#sure = until;
+    const until = this.#watch.rules.intervals.start(coveredUntil);
+    const observedAt = Math.max(this.#observedAt, coveredUntil);
+    const gone = this.#fold.settle({ from: this.#sure, until }, observedAt, false);
+    this.#sure = Math.max(this.#sure, until);
     return gone;
   }
 }
