@@ -27,7 +27,6 @@ export default defineConfig([
       "!src/contract/store.ts",
       "!src/adapters/store/audit-finding.ts",
       "!src/adapters/nats/activity.ts",
-      "!src/adapters/sse/feed.ts",
     ],
     format: "esm",
     outDir: "dist/esm",

@@ -37,7 +37,6 @@ const ELSEWHERE = ["test/{browser,package,repository,simulation}/**", LONG, PROG
 /** Units that replace a module, which others would then get, too. */
 const REPLACES_MODULES = [
   "test/adapters/nats/{histories,schedulers}.test.ts",
-  "test/adapters/sse/{receiver,refusal.parser}.test.ts",
   "test/errors.test.ts",
   "test/examples/store-file.test.ts",
   "test/service/listen.missing.test.ts",

@@ -23,7 +23,6 @@ export type {
   ThrottledActivity,
 } from "./client/activity.js";
 export { createClient } from "./client/client.js";
-export type { ClientStore } from "./client/client-store.js";
 export type { CallOptions, Client, Priority } from "./client/core.js";
 export type { ClientOptions } from "./client/options.js";
 export type { FetchLike } from "./client/send/transport.js";
@@ -45,14 +44,6 @@ export type {
   WeekStart,
 } from "./contract/model.js";
 export { TIMEFRAMES } from "./contract/model.js";
-export type {
-  CandleStore,
-  Known,
-  Span,
-  StoredCandles,
-  StoreKey,
-  StoreRange,
-} from "./contract/store.js";
 export { type Cost, type CostEstimate, type CostOptions, estimateCost } from "./cost.js";
 export type { AnyPairstreamError, PairstreamErrorName } from "./errors.js";
 export {

@@ -1,155 +1,23 @@
-import type { Candle, Series } from "../contract/model.js";
-import { type CandleEvent, type CandleStatus, frozenEvent, isSame, laterOf } from "./event.js";
-import { toldAt } from "./lateness.js";
+import { type FoldRow, ReaderFold } from "./reader-fold.js";
 
-/**
- * Where a word about a candle stands among all words about it: the run of its source, and its place in that. An older word than
- * the last one counts for nothing.
- */
-export type Stamp = readonly [epoch: number, at: number];
-
-/** A candle as a source tells it. */
-export interface Seen {
-  readonly candle: Candle;
-  readonly status: CandleStatus;
-  /** As the source counts; what follows from here on never counts back. */
-  readonly revision: number;
-  /** When it was due with this status, by the clock of the fold. */
-  readonly due: number;
-  /** Whether it was in time when the source told it. */
-  readonly live: boolean;
-  readonly observedAt: number;
-  /** When the source got it, by the same clock as `due`. */
-  readonly received: number;
-  readonly stamp: Stamp;
-}
-
-/** What a fold holds of a candle, or held of one that is gone. */
-export interface FoldRow extends Seen {
-  readonly isRemoved: boolean;
-  /** The version of the fold with which this came. */
-  readonly version: number;
-  /** The end of its last life, where it had one. */
-  readonly before: FoldRow | undefined;
-}
-
-type Row = FoldRow & { stamp: Stamp };
-
-/** Which candles: those that begin in `[from, until)`. */
-export interface Between {
-  readonly from?: number;
-  readonly until?: number;
-}
-
-/**
- * What was told of a series, held against what is known now. It tells the difference, as an event that follows on those before
- * it. What is the same again, or older than what is held, is no difference.
- *
- * A status never goes back. A source that begins anew may differ in any candle: one that was final then is `updated`, too.
- */
-export class CandleFold {
-  readonly #series: Series;
-  readonly #now: () => number;
-  #keep: number;
-  /** Ascending. */
-  readonly #rows: Row[] = [];
+/** The same for many readers, each of whom may be away: it tells what has changed since any version. */
+export class CandleFold extends ReaderFold {
   /** The candles that are gone, in the order in which they went. */
-  readonly #gone = new Map<number, Row>();
-  #after = -Infinity;
-  #version = 0;
+  readonly #gone = new Map<number, FoldRow>();
   /** Of what went with a later version, all is held. */
   #goneSince = 0;
-  #epoch = 0;
   /** The last answer of `since`, as many who keep up ask for the same. */
   #changes: { readonly now: number; readonly since: number; readonly rows: readonly FoldRow[] } | undefined;
-
-  /** `keep`: the most candles that it holds; older ones are forgotten. `now`: the clock by which events are late. */
-  constructor(series: Series, keep: number, now: () => number) {
-    this.#series = series;
-    this.#keep = keep;
-    this.#now = now;
-  }
-
-  /** How many changes there were. */
-  get version(): number {
-    return this.#version;
-  }
-
-  /** The newest candle that was forgotten: of it, and of what is older, nothing is told. */
-  get after(): number {
-    return this.#after;
-  }
-
-  get newest(): FoldRow | undefined {
-    return this.#rows.at(-1);
-  }
-
-  /** The candles from an instant on, ascending. */
-  rows(from = -Infinity): readonly FoldRow[] {
-    return this.#rows.slice(this.#indexOf(from));
-  }
-
-  /** Notes that a source begins anew; gives the epoch of its words. What it does not tell again, `settle` removes. */
-  doubt(): number {
-    this.#epoch += 1;
-    return this.#epoch;
-  }
-
-  take(seen: Seen): CandleEvent | undefined {
-    const { timestamp } = seen.candle;
-    if (timestamp <= this.#after) return undefined;
-    const known = this.#get(timestamp);
-    const gone = this.#gone.get(timestamp);
-    if (isOlder(seen.stamp, (known ?? gone)?.stamp)) return undefined;
-    if (known === undefined) {
-      this.#gone.delete(timestamp);
-      return this.#told("new", this.#set(seen, seen.revision, gone));
-    }
-    const status = laterOf(known.status, seen.status);
-    if (status === known.status && isSame(known.candle, seen.candle)) {
-      known.stamp = seen.stamp;
-      return undefined;
-    }
-    const revision = Math.max(seen.revision, known.revision + 1);
-    return this.#told(known.candle, this.#set({ ...seen, status }, revision, known.before));
-  }
-
-  /** What the source says of the end of a candle: all but the candle, which is as last known. */
-  remove(
-    timestamp: number,
-    end: Pick<Seen, "stamp" | "observedAt"> & Partial<Seen>,
-  ): CandleEvent | undefined {
-    const known = this.#get(timestamp);
-    if (known === undefined || isOlder(end.stamp, known.stamp)) return undefined;
-    const { due = known.due, live = true, observedAt, received = observedAt, stamp, revision = 0 } = end;
-    this.#version += 1;
-    const { candle, status } = known;
-    const last = { candle, status, revision: Math.max(revision, known.revision + 1), due, live };
-    const told = { ...last, observedAt, received, stamp, version: this.#version };
-    const row = { ...told, isRemoved: true, before: undefined };
-    this.#rows.splice(this.#indexOf(timestamp), 1);
-    this.#gone.set(timestamp, row);
-    this.#forget();
-    return this.#told("removed", row);
-  }
-
-  /** Removes what the source has not told since it began anew, ascending. */
-  settle({ from = -Infinity, until = Infinity }: Between, observedAt: number): CandleEvent[] {
-    const stamp: Stamp = [this.#epoch, -Infinity];
-    const unseen = this.#rows.filter(({ candle: { timestamp }, stamp: [epoch] }) => {
-      return epoch < this.#epoch && timestamp >= from && timestamp < until;
-    });
-    return unseen.flatMap(({ candle }) => this.remove(candle.timestamp, { stamp, observedAt }) ?? []);
-  }
 
   /**
    * What has changed since a version, ascending: each candle once, and before it the end of its last life if that is as new.
    * `undefined` for a version that is to come, or from before what is known of removals.
    */
   since(version: number, from = -Infinity): readonly FoldRow[] | undefined {
-    if (version > this.#version || version < this.#goneSince) return undefined;
-    if (this.#changes?.now !== this.#version || this.#changes.since !== version) {
-      this.#changes = { now: this.#version, since: version, rows: this.#changedSince(version) };
+    const { version: now } = this;
+    if (version > now || version < this.#goneSince) return undefined;
+    if (this.#changes?.now !== now || this.#changes.since !== version) {
+      this.#changes = { now, since: version, rows: this.#changedSince(version) };
     }
     return this.#changes.rows.filter(({ candle }) => candle.timestamp >= from);
   }
@@ -157,69 +25,26 @@ export class CandleFold {
   #changedSince(version: number): readonly FoldRow[] {
     const isNew = (row: FoldRow | undefined): row is FoldRow => row !== undefined && row.version > version;
     const gone = [...this.#gone.values()].filter(isNew);
-    const there = this.#rows.filter(isNew).flatMap((row) => (isNew(row.before) ? [row.before, row] : [row]));
+    const there = this.rows()
+      .filter(isNew)
+      .flatMap((row) => (isNew(row.before) ? [row.before, row] : [row]));
     return [...gone, ...there].sort((a, b) => a.candle.timestamp - b.candle.timestamp);
   }
 
-  /** Changes how many candles are kept. */
-  resize(keep: number): void {
-    this.#keep = keep;
-    this.#forget();
+  protected override gone(timestamp: number): FoldRow | undefined {
+    return this.#gone.get(timestamp);
   }
 
-  /** The same for one whose source begins anew further back: it takes again what it has forgotten. */
-  widen(keep: number): void {
-    this.#after = -Infinity;
-    this.resize(keep);
+  protected override came(timestamp: number): void {
+    this.#gone.delete(timestamp);
   }
 
-  #set(seen: Seen, revision: number, before: FoldRow | undefined): Row {
-    this.#version += 1;
-    const { candle, status, due, live, observedAt, received, stamp } = seen;
-    const told = { candle, status, revision, due, live, observedAt, received, stamp };
-    const row = { ...told, isRemoved: false, version: this.#version, before };
-    const at = this.#indexOf(candle.timestamp);
-    const isKnown = this.#rows[at]?.candle.timestamp === candle.timestamp;
-    this.#rows.splice(at, isKnown ? 1 : 0, row);
-    this.#forget();
-    return row;
-  }
-
-  #forget(): void {
-    const surplus = this.#rows.length - this.#keep;
-    if (surplus > 0) this.#after = this.#rows.splice(0, surplus).at(-1)!.candle.timestamp;
+  protected override went(row: FoldRow): void {
+    this.#gone.set(row.candle.timestamp, row);
     for (const [timestamp, { version }] of this.#gone) {
-      if (this.#gone.size <= this.#keep) return;
+      if (this.#gone.size <= this.keep) return;
       this.#gone.delete(timestamp);
       this.#goneSince = version;
     }
   }
-
-  #told(change: "new" | "removed" | Candle, row: FoldRow): CandleEvent {
-    const { candle, status, revision, due, live, observedAt } = row;
-    const { lateBy, isInTime } = toldAt(this.#now(), due, candle.timestamp, this.#series.timeframe);
-    return frozenEvent(change, candle, status, revision, live && isInTime, lateBy, observedAt, this.#series);
-  }
-
-  #get(timestamp: number): Row | undefined {
-    const row = this.#rows[this.#indexOf(timestamp)];
-    return row?.candle.timestamp === timestamp ? row : undefined;
-  }
-
-  /** The index at which a timestamp is or belongs. It tries the end first, because nearly all of them are there. */
-  #indexOf(timestamp: number): number {
-    let high = this.#rows.length;
-    if (high === 0 || this.#rows[high - 1]!.candle.timestamp < timestamp) return high;
-    let low = 0;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#rows[middle]!.candle.timestamp < timestamp) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-}
-
-function isOlder([epoch, at]: Stamp, known: Stamp | undefined): boolean {
-  return known !== undefined && (epoch < known[0] || (epoch === known[0] && at < known[1]));
 }

@@ -69,3 +69,12 @@ function distanceBetween(a: string, b: string): number {
   }
   return row[b.length]!;
 }
+
+/** Throws an `InvalidInputError` for a source that lacks a method. */
+export function checkSource(source: unknown, methods: readonly string[]): void {
+  const missing = methods.find(
+    (name) => typeof (source as Record<string, unknown> | null)?.[name] !== "function",
+  );
+  if (missing === undefined) return;
+  throw new InvalidInputError("source", "a source, such as clientSource(client)", `has no method ${missing}`);
+}

@@ -1,12 +1,12 @@
 import type { SchedulerLike } from "rxjs";
 import {
-  concatMap,
+  concat,
   defer,
   EMPTY,
-  expand,
   finalize,
   from,
   map,
+  mergeAll,
   type Observable,
   retry,
   throwError,
@@ -17,18 +17,16 @@ import { dueAt, lateness } from "../candles/lateness.js";
 import type { CandleWatch } from "../candles/options.js";
 import { GapFiller } from "../candles/view/gap-filler.js";
 import type { Candle } from "../contract/model.js";
-import { InvalidInputError, PairstreamError, RateLimitError } from "../errors.js";
+import { InvalidInputError, PairstreamError } from "../errors.js";
 import { isFatal, isNotFound } from "../poll/fatal.js";
 import { MissingPair } from "../poll/missing.js";
+import { waitAfter } from "../poll/wait-after.js";
 import type { PairSource } from "../source.js";
 import type { Span } from "../spans.js";
 
 /** How many intervals one piece has; as many are left to the stream. */
 const PIECE = 1_000;
-/** How long to wait after a failure, in ms: at first, and at most; and how long the other side may ask for. */
-const FIRST_WAIT = 5_000;
-const LONGEST_WAIT = 60_000;
-const LONGEST_HINT = 3_600_000;
+const WAITS = { first: 5_000, longest: 60_000, longestHint: 3_600_000 };
 
 /**
  * Where a stream begins after a pause that is too long for it, as a gateway gives no stream from so far back; `undefined`
@@ -54,36 +52,33 @@ export function missedCandles(
   const { intervals } = rules;
   const read = (span: Span) => {
     const missing = new MissingPair(whenMissing, scheduler.now());
+    const delay = (error: unknown, failures: number) => {
+      const wait = nextWait(error, failures, missing, scheduler.now());
+      return wait === undefined ? throwError(() => error) : timer(wait, scheduler);
+    };
     return defer(() => {
       const abort = new AbortController();
       const candles = source.history({ ...series, ...span, weekStart }, { signal: abort.signal });
       return from(candles).pipe(finalize(() => abort.abort()));
-    }).pipe(
-      retry({
-        delay: (error, failures) => {
-          const wait = waitAfter(error, failures, missing, scheduler.now());
-          return wait === undefined ? throwError(() => error) : timer(wait, scheduler);
-        },
-      }),
-      map((candles) => ({ span, candles })),
-    );
+    }).pipe(retry({ delay }));
   };
-  const piece = (begin: number) => {
+  const filler = fillGaps ? new GapFiller(intervals) : undefined;
+  const pieces = (begin: number): Observable<readonly Candle[]> => {
     if (begin >= end) return EMPTY;
-    return read({ from: begin, to: Math.min(end, intervals.shift(begin, PIECE)) });
-  };
-  return defer(() => {
-    const filler = fillGaps ? new GapFiller(intervals) : undefined;
-    return piece(start).pipe(
-      expand(({ span }) => piece(span.to)),
-      concatMap(({ span, candles }) => (filler === undefined ? candles : filled(filler, span, candles))),
-      map((candle) => {
-        const now = scheduler.now();
-        const lateBy = lateness(now, dueAt(rules, candle.timestamp, "final", true));
-        return frozenEvent("new", candle, "final", 0, false, lateBy, now, series);
-      }),
+    const span = { from: begin, to: Math.min(end, intervals.shift(begin, PIECE)) };
+    return concat(
+      read(span).pipe(map((candles) => (filler === undefined ? candles : filled(filler, span, candles)))),
+      defer(() => pieces(span.to)),
     );
-  });
+  };
+  return pieces(start).pipe(
+    mergeAll(),
+    map((candle) => {
+      const now = scheduler.now();
+      const lateBy = lateness(now, dueAt(rules, candle.timestamp, "final", true));
+      return frozenEvent("new", candle, "final", 0, false, lateBy, now, series);
+    }),
+  );
 }
 
 function filled(filler: GapFiller, { from, to }: Span, candles: readonly Candle[]): readonly Candle[] {
@@ -93,14 +88,10 @@ function filled(filler: GapFiller, { from, to }: Span, candles: readonly Candle[
 }
 
 /** How long to wait after so many failures in a row, in ms; `undefined` where no other attempt can help. */
-function waitAfter(error: unknown, failures: number, missing: MissingPair, now: number): number | undefined {
+function nextWait(error: unknown, failures: number, missing: MissingPair, now: number): number | undefined {
   if (!(error instanceof PairstreamError) || error instanceof InvalidInputError || isFatal(error, true))
     return undefined;
-  if (isNotFound(error)) {
-    missing.miss(now);
-    return missing.isOver ? undefined : missing.asksAgainAt(now, now) - now;
-  }
-  const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** (failures - 1));
-  const hint = error instanceof RateLimitError ? (error.retryAfter ?? 0) : 0;
-  return Math.max(wait, Math.min(hint, LONGEST_HINT));
+  if (!isNotFound(error)) return waitAfter(error, failures, WAITS);
+  missing.miss(now);
+  return missing.isOver ? undefined : missing.asksAgainAt(now, now) - now;
 }

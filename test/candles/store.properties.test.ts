@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { candleStore, memoryStore } from "pairstream/store";
 import { expect, it } from "vitest";
-import { type CandleEvent, type CandleStore, fetchCandles, watchCandles } from "../../src/index.js";
+import type { CandleStore } from "../../src/adapters/store/index.js";
+import { type CandleEvent, fetchCandles, watchCandles } from "../../src/index.js";
 import { withFaults } from "../../src/service/index.js";
 import { at, MINUTES, World } from "../world.js";
 import { bearableFaults } from "./bearable-faults.js";

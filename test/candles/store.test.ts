@@ -1,8 +1,8 @@
 import { memoryStore } from "pairstream/store";
 import { describe, expect, it } from "vitest";
+import type { CandleStore } from "../../src/adapters/store/index.js";
 import {
   type CandleEvent,
-  type CandleStore,
   fetchCandles,
   type Series,
   type WatchOptions,

@@ -1,12 +1,7 @@
 import { candleStore, memoryStore } from "pairstream/store";
 import { describe, expect, it } from "vitest";
-import {
-  type CandleStore,
-  createClient,
-  recordExchanges,
-  replayExchanges,
-  watchCandles,
-} from "../../src/index.js";
+import type { CandleStore } from "../../src/adapters/store/index.js";
+import { createClient, recordExchanges, replayExchanges, watchCandles } from "../../src/index.js";
 import { at, KEY, MINUTES, type World, withRows } from "../world.js";
 import {
   ALL,

@@ -1,12 +1,11 @@
 import { expect } from "vitest";
 import { candleStore } from "../../src/adapters/store/candle-store.js";
+import type { CandleStore, StoreKey } from "../../src/adapters/store/index.js";
 import {
   type Candle,
   type CandleEvent,
-  type CandleStore,
   fetchCandles,
   type StoreActivity,
-  type StoreKey,
   type WatchOptions,
   watchCandles,
 } from "../../src/index.js";

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { ROOT, run } from "./commands.js";
 
-const SSE = ["eventsource-parser"];
 const SERVICE = ["hono", "@hono/node-server"];
 const STORE = ["idb"];
 const REACT = ["react"];
@@ -16,11 +15,11 @@ const NATS = ["@nats-io/transport-node", "@nats-io/jetstream"];
 const FOLDERS = {
   root: [],
   service: SERVICE,
-  sse: SSE,
+  sse: [],
   nats: [...NATS, "@types/node"],
   react: REACT,
   otel: OTEL,
-  all: [...SERVICE, ...SSE, ...STORE, ...REACT, ...OTEL, ...NATS, "@types/node", "typescript"],
+  all: [...SERVICE, ...STORE, ...REACT, ...OTEL, ...NATS, "@types/node", "typescript"],
 } satisfies Record<string, readonly string[]>;
 
 /** The other TypeScript that the types are tried with; the first is the project's own. */

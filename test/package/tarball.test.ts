@@ -10,7 +10,6 @@ const installed = join(folders.root, "node_modules/pairstream");
 /** Sources that hold no code. */
 const TYPES_ALONE = [
   "adapters/nats/activity.ts",
-  "adapters/sse/feed.ts",
   "adapters/store/audit-finding.ts",
   "contract/store.ts",
   "indicators/rows.ts",

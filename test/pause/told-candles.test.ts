@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type CandleStatus, frozenEvent } from "../../src/candles/event.js";
 import { checkWatch } from "../../src/candles/options.js";
+import { VirtualClock } from "../../src/index.js";
 import { ToldCandles } from "../../src/pause/told-candles.js";
 import { at, MINUTES } from "../world.js";
 
@@ -9,13 +10,15 @@ const MINUTE = 60_000;
 
 function event(what: "new" | "removed", minute: number, status: CandleStatus, close = 1, lateBy = 0) {
   const candle = { timestamp: NOON + minute * MINUTE, open: 1, high: 9, low: 1, close, volume: 1, swaps: 1 };
-  return frozenEvent(what, candle, status, 0, false, lateBy, NOON + 10 * MINUTE, MINUTES);
+  // An open candle was true within its interval.
+  const observedAt = status === "open" ? candle.timestamp : NOON + 10 * MINUTE;
+  return frozenEvent(what, candle, status, 0, false, lateBy, observedAt, MINUTES);
 }
 
 function paused(...events: ReturnType<typeof event>[]): ToldCandles {
-  const told = new ToldCandles(checkWatch(MINUTES));
+  const told = new ToldCandles(checkWatch(MINUTES), new VirtualClock(NOON + 10 * MINUTE));
   for (const each of events) expect(told.take(each)).toEqual([each]);
-  told.resume();
+  told.begin();
   return told;
 }
 
@@ -49,6 +52,21 @@ describe("what was told before a pause", () => {
     const told = paused();
     expect(told.since).toBeUndefined();
     const first = event("new", 1, "open");
-    expect(told.take(first)[0]).toBe(first);
+    expect(told.take(first)).toEqual([first]);
+  });
+
+  it("is corrected where it was final, and differs now", () => {
+    const [change] = paused(event("new", 1, "final"), event("new", 2, "final")).take(
+      event("new", 2, "final", 7),
+    );
+    expect(change).toMatchObject({ type: "updated", status: "final", revision: 1, previous: { close: 1 } });
+  });
+
+  it("goes where it was final, and two looks have not shown it again", () => {
+    const told = paused(event("new", 1, "final"), event("new", 2, "final"));
+    expect(told.settle(NOON + 3 * MINUTE)).toMatchObject([
+      { type: "removed", status: "final", live: false, candle: { timestamp: NOON + 2 * MINUTE } },
+    ]);
+    expect(told.since).toBe(NOON + MINUTE);
   });
 });

@@ -18,7 +18,6 @@ const ONLY: Record<string, string[]> = {
 };
 const PACKAGES = ["rxjs", "zod", "cross-fetch"];
 const PACKAGES_OF: Record<string, string[]> = {
-  "adapters/sse": ["eventsource-parser"],
   "adapters/nats": ["@nats-io/transport-node", "@nats-io/jetstream"],
   "adapters/lightweight-charts": ["lightweight-charts"],
   "adapters/store": ["idb"],

@@ -5,30 +5,35 @@ import type { Follow } from "./shared-store.js";
 /** The status before the stream has told its own. */
 export const STARTING: FeedStatus = Object.freeze({ state: "starting", failures: 0 });
 
-/** What was thrown, as an error. */
-export function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
-}
+/** A stream for each field of a state, of what makes it: of several in a frame the last one is called. */
+type Fields<S> = { readonly [name in keyof S]?: Observable<() => S[name]> };
 
-/** Follows streams of changes of a state, which tell what it becomes; the first of them that fails ends all. */
-export function followChanges<S extends { readonly error: Error | undefined }>(
+/** Follows a stream for each field of a state; the first of them that fails ends all. */
+export function followFields<S extends { readonly error: Error | undefined }>(
   empty: S,
-  streams: readonly Observable<(state: S) => Partial<S>>[],
+  fields: Fields<S>,
 ): Follow<S> {
   return (publish, fail) => {
     let state = empty;
-    const all = new Subscription();
-    const become = (change: Partial<S>) => {
-      state = Object.freeze({ ...state, ...change });
-      publish(() => state);
+    const changed = new Map<string, () => unknown>();
+    const make = () => {
+      const changes = Array.from(changed, ([name, now]) => [name, now()] as const);
+      changed.clear();
+      state = Object.freeze({ ...state, ...Object.fromEntries(changes) });
+      return state;
     };
+    const become = (name: string, now: () => unknown) => {
+      changed.set(name, now);
+      publish(make);
+    };
+    const all = new Subscription();
     const end = (thrown: unknown) => {
       all.unsubscribe();
       fail();
-      become({ error: asError(thrown) } as Partial<S>);
+      become("error", () => (thrown instanceof Error ? thrown : new Error(String(thrown))));
     };
-    for (const stream of streams) {
-      if (!all.closed) all.add(stream.subscribe({ next: (change) => become(change(state)), error: end }));
+    for (const [name, stream] of Object.entries<Observable<() => unknown> | undefined>(fields)) {
+      if (!all.closed) all.add(stream?.subscribe({ next: (now) => become(name, now), error: end }));
     }
     return all;
   };

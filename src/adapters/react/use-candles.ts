@@ -1,5 +1,5 @@
 import { useMemo, useSyncExternalStore } from "react";
-import { defer, type Observable, Subscription } from "rxjs";
+import { defer, filter, map, type Observable } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
 import type { WatchOptions } from "../../candles/options.js";
 import { checkNumber } from "../../contract/input.js";
@@ -10,7 +10,7 @@ import { EventWindow } from "../../operators/latest.js";
 import type { PairSource } from "../../source.js";
 import { candleFeed } from "./candle-feed.js";
 import { type Follow, type Lease, lease, storesOf } from "./shared-store.js";
-import { asError, STARTING } from "./stream-state.js";
+import { followFields, STARTING } from "./stream-state.js";
 import { valueKey } from "./value-key.js";
 
 /** How a component sees the candles. */
@@ -87,7 +87,8 @@ export function useCandles<E extends CandleEvent = CandleEvent>(
   return useSyncExternalStore(store.subscribe, store.snapshot, store.empty);
 }
 
-function candlesLease<E extends CandleEvent>(
+/** What `useCandles` shows. Throws an `InvalidInputError`. */
+export function candlesLease<E extends CandleEvent>(
   source: PairSource,
   options: Series & WatchOptions,
   view: CandlesView<E>,
@@ -101,44 +102,17 @@ function candlesLease<E extends CandleEvent>(
   const follow: Follow<CandlesState<E>> = (publish, fail) => {
     const feed = candleFeed(source, values, candles, status);
     const events = pipe === undefined ? (feed.events as Observable<E>) : defer(() => pipe(feed.events));
-    return followCandles(events, feed.status, new EventWindow<E>(count), publish, fail);
+    const window = new EventWindow<E>(count);
+    const fields = {
+      events: events.pipe(
+        filter((event) => window.apply(event)),
+        map(() => () => window.events()),
+      ),
+      status: feed.status.pipe(map((told) => () => told)),
+    };
+    return followFields<CandlesState<E>>(EMPTY, fields)(publish, fail);
   };
   // Nobody can tell whether two functions do the same, so that a store with a `pipe` is its component's own.
   const stores = pipe === undefined ? storesOf<CandlesState<E>>(source) : new Map();
   return lease(stores, `candles ${valueKey([options, key, count])}`, EMPTY, follow);
-}
-
-function followCandles<E extends CandleEvent>(
-  events: Observable<E>,
-  statuses: Observable<FeedStatus>,
-  window: EventWindow<E>,
-  publish: (make: () => CandlesState<E>) => void,
-  fail: () => void,
-): Subscription {
-  let [state, hasChanged]: [CandlesState<E>, boolean] = [EMPTY, false];
-  let [status, error]: [FeedStatus, Error | undefined] = [STARTING, undefined];
-  const make = () => {
-    state = Object.freeze({ events: hasChanged ? window.events() : state.events, status, error });
-    hasChanged = false;
-    return state;
-  };
-  const all = new Subscription();
-  const end = (thrown: unknown) => {
-    error ??= asError(thrown);
-    all.unsubscribe();
-    fail();
-    publish(make);
-  };
-  const take = (event: E) => {
-    if (!window.apply(event)) return;
-    hasChanged = true;
-    publish(make);
-  };
-  const hear = (told: FeedStatus) => {
-    status = told;
-    publish(make);
-  };
-  all.add(events.subscribe({ next: take, error: end }));
-  if (!all.closed) all.add(statuses.subscribe({ next: hear, error: end }));
-  return all;
 }

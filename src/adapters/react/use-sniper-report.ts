@@ -6,7 +6,7 @@ import type { SniperLook } from "../../snipers/look.js";
 import type { SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
 import { type Lease, lease, storesOf } from "./shared-store.js";
-import { followChanges, STARTING } from "./stream-state.js";
+import { followFields, STARTING } from "./stream-state.js";
 import { valueKey } from "./value-key.js";
 
 /** The last look at the snipers of a pair, as of the last frame; frozen. */
@@ -52,13 +52,13 @@ function reportLease(source: PairSource, options: SniperWatch): Lease<SniperRepo
   refuseKnown(options, "in a hook, which shows all that is there");
   // Both check the options, and do nothing else until they are subscribed to.
   const [looks, statuses] = [source.sniperReport(options), source.status(options)];
-  const follow = followChanges(EMPTY, [
-    looks.pipe(map((look) => () => ({ look }))),
-    statuses.pipe(
+  const follow = followFields<SniperReportState>(EMPTY, {
+    look: looks.pipe(map((look) => () => look)),
+    status: statuses.pipe(
       map(({ coveredFrom, coveredUntil, ...status }): SniperReportState["status"] => Object.freeze(status)),
       distinctUntilChanged(isSameStatus),
-      map((status) => () => ({ status })),
+      map((status) => () => status),
     ),
-  ]);
+  });
   return lease(storesOf<SniperReportState>(source), `report ${valueKey(options)}`, EMPTY, follow);
 }

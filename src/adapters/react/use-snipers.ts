@@ -2,12 +2,12 @@ import { useMemo, useSyncExternalStore } from "react";
 import { map } from "rxjs";
 import type { SniperReport } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
-import { applySniperEvent, emptyReport } from "../../snipers/event.js";
+import { emptyReport } from "../../snipers/event.js";
 import { refuseKnown } from "../../snipers/known.js";
 import type { SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
 import { type Lease, lease, storesOf } from "./shared-store.js";
-import { followChanges, STARTING } from "./stream-state.js";
+import { followFields, STARTING } from "./stream-state.js";
 import { valueKey } from "./value-key.js";
 
 /** The snipers of a pair as of the last frame; frozen. */
@@ -50,12 +50,16 @@ export function useSnipers(source: PairSource, options: SniperWatch): SnipersSta
 function snipersLease(source: PairSource, options: SniperWatch): Lease<SnipersState> {
   refuseKnown(options, "in a hook, which shows all that is there");
   // Both check the options, and do nothing else until they are subscribed to.
-  const [events, statuses] = [source.snipers(options), source.status(options)];
-  const follow = followChanges(EMPTY, [
-    events.pipe(
-      map((event) => ({ report }) => ({ report: applySniperEvent(report, event) })),
+  const [looks, statuses] = [source.sniperReport(options), source.status(options)];
+  const follow = followFields<SnipersState>(EMPTY, {
+    report: looks.pipe(
+      map(
+        ({ report: { result } }) =>
+          () =>
+            Object.freeze({ ...emptyReport, result }),
+      ),
     ),
-    statuses.pipe(map((status) => () => ({ status }))),
-  ]);
+    status: statuses.pipe(map((status) => () => status)),
+  });
   return lease(storesOf<SnipersState>(source), `snipers ${valueKey(options)}`, EMPTY, follow);
 }

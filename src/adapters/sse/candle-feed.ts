@@ -1,14 +1,11 @@
-import { merge, type SchedulerLike, Subscription, tap } from "rxjs";
+import { merge, Subscription, tap } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
-import { CandleFold, type FoldRow } from "../../candles/fold.js";
-import { dueOf } from "../../candles/lateness.js";
+import { CandleFold } from "../../candles/fold.js";
 import { checkWatch, type WatchOptions } from "../../candles/options.js";
+import type { FoldRow } from "../../candles/reader-fold.js";
 import type { Series } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
-import type { PairSource } from "../../source.js";
-import { toWireError } from "../wire/error.js";
-import { HeardClock } from "../wire/heard-clock.js";
-import type { Feed, Viewer } from "./feed.js";
+import { Feed, type FeedOptions, type Viewer } from "./feed.js";
 import {
   covers,
   furtherReach,
@@ -18,21 +15,16 @@ import {
   startOf,
   type Told,
 } from "./reach.js";
-import { StatusTexts } from "./status-texts.js";
 import { writeCandle, writeMessage, writeStatus } from "./wire.js";
 
 /** How many candles are kept: twice the history, and at least and at most so many. */
 const KEPT = { least: 1_000, most: 100_000 };
 
-export interface CandleFeedOptions {
-  readonly source: PairSource;
+interface CandleFeedOptions extends FeedOptions {
   /** What to watch; each viewer has a `since` of its own. */
   readonly options: Series & Omit<WatchOptions, "since">;
   /** The most candles of a history. */
   readonly most: number;
-  readonly scheduler: SchedulerLike;
-  /** Called after every change. */
-  onChange(): void;
 }
 
 /** One subscription to the source, from its history on. */
@@ -54,22 +46,19 @@ interface Run {
  * The candles of a series, for viewers who begin anywhere. One who asks for more history than there is makes the source begin
  * anew, further back; what that tells again is nothing new to the others.
  */
-export class CandleFeed implements Feed {
+export class CandleFeed extends Feed {
   readonly #options: CandleFeedOptions;
   readonly #rules: ReachRules;
   readonly #fold: CandleFold;
-  readonly #clock = new HeardClock();
   readonly #texts = new WeakMap<FoldRow, string>();
-  readonly #statuses = new StatusTexts();
   /** The last run that has told its history, and the last one of all. */
   #settled: Run | undefined;
   #latest: Run | undefined;
   #keep = 0;
   #observedAt = 0;
-  #order = 0;
-  #ending: string | undefined;
 
   constructor(options: CandleFeedOptions) {
+    super(options);
     const { rules, fillGaps, series } = checkWatch(options.options);
     this.#options = options;
     this.#rules = { intervals: rules.intervals, fillGaps, most: options.most };
@@ -81,17 +70,9 @@ export class CandleFeed implements Feed {
     return this.#fold.version;
   }
 
-  get now(): number | null {
-    return this.#clock.told(this.#options.scheduler.now());
-  }
-
-  get ending(): string | undefined {
-    return this.#ending;
-  }
-
   want({ since, cameAt }: Viewer): void {
     const latest = this.#latest;
-    if (this.#ending !== undefined || (latest !== undefined && this.#covers(latest, since, cameAt))) return;
+    if (this.ending !== undefined || (latest !== undefined && this.#covers(latest, since, cameAt))) return;
     const now = this.#nowAt(cameAt);
     // The first one gets what it would get of the source itself.
     const reach = latest && furtherReach(latest.reach, since, latest.isSettled, now, this.#rules);
@@ -113,10 +94,10 @@ export class CandleFeed implements Feed {
   status({ since }: Viewer, start: number | undefined): string | undefined {
     const { status, reach } = (start === undefined ? this.#latest : this.#settled) ?? {};
     if (status === undefined) return undefined;
-    if (start === undefined) return this.#statuses.of("waiting", status);
+    if (start === undefined) return this.statusText("waiting", status);
     const { coveredFrom = start, coveredUntil = start } = status;
     const isOwn = since === undefined || JSON.stringify(since) === JSON.stringify(reach);
-    if (isOwn || coveredFrom >= start) return this.#statuses.of("status", status);
+    if (isOwn || coveredFrom >= start) return this.statusText("status", status);
     // What the stream covers for others this viewer does not get.
     return writeStatus("status", { ...status, coveredFrom: Math.min(start, coveredUntil) });
   }
@@ -132,14 +113,9 @@ export class CandleFeed implements Feed {
     return this.#fold.since(version, start)?.map((row) => this.#textOf(row));
   }
 
-  close(): void {
-    this.#latest?.streams.unsubscribe();
-    this.#settled?.streams.unsubscribe();
-  }
-
   /** The service's clock as far as it is known, when the channel's own showed that. */
   #nowAt(own: number): number {
-    const now = this.#clock.at(own);
+    const now = this.clock.at(own);
     return Number.isFinite(now) ? now : own;
   }
 
@@ -154,7 +130,7 @@ export class CandleFeed implements Feed {
   }
 
   #run(reach: Since, now: number): void {
-    const { source, options, onChange } = this.#options;
+    const { source, options } = this.#options;
     if (this.#latest !== this.#settled) this.#latest?.streams.unsubscribe();
     const kept = 2 * intervalsBack(reach, now, this.#rules);
     this.#keep = Math.max(this.#keep, Math.min(Math.max(KEPT.least, kept), KEPT.most));
@@ -178,37 +154,20 @@ export class CandleFeed implements Feed {
       source.candles(watched).pipe(tap((event) => this.#takeCandle(run, event))),
       source.status(watched).pipe(tap((status) => this.#takeStatus(run, status))),
     );
-    const end = (text: string) => {
-      this.#ending = text;
-      this.close();
-      onChange();
-    };
-    streams.add(
-      told.subscribe({
-        next: onChange,
-        error: (error: unknown) => end(writeMessage("error", toWireError(error))),
-        complete: () => {
-          if (run !== this.#latest) return;
-          this.#settle(run, Infinity);
-          end(writeMessage("complete", {}));
-        },
-      }),
-    );
+    this.follow(streams, told, () => {
+      if (run !== this.#latest) return false;
+      this.#settle(run, Infinity);
+      return true;
+    });
   }
 
   #takeCandle(run: Run, event: CandleEvent): void {
-    const { type, candle, status, revision, live, lateBy, observedAt } = event;
+    const { candle, status, live, lateBy, observedAt } = event;
     const now = this.#options.scheduler.now();
-    this.#clock.hear(observedAt, now);
+    this.clock.hear(observedAt, now);
     this.#observedAt = observedAt;
-    const received = this.#clock.at(now);
-    this.#order += 1;
-    const stamp = [run.epoch, this.#order] as const;
-    const due = dueOf(event, received);
-    const seen = { candle, status, revision, live, due, received, observedAt, stamp };
     run.first = Math.min(run.first, candle.timestamp);
-    if (type === "removed") this.#fold.remove(candle.timestamp, seen);
-    else this.#fold.take(seen);
+    this.#fold.apply(event, this.clock.at(now), run.epoch);
     // After a history, a close may be live although the running candle is still to come.
     if (live && (status === "open" || lateBy === 0)) this.#settle(run, candle.timestamp);
   }

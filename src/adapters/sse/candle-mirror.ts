@@ -1,5 +1,5 @@
 import type { CandleEvent } from "../../candles/event.js";
-import { CandleFold } from "../../candles/fold.js";
+import { ReaderFold } from "../../candles/reader-fold.js";
 import type { Series } from "../../contract/model.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import type { Part } from "./mirror.js";
@@ -10,7 +10,7 @@ const ROOM = 2;
 
 /** A series as the subscriber of a receiver knows it, across connections. */
 export class CandleMirror implements Part<CandleEvent> {
-  readonly #fold: CandleFold;
+  readonly #fold: ReaderFold;
   /** The part of a snapshot that has come so far. */
   #snapshot: (DataOf<"snapshot"> & { readonly rows: DataOf<"candle">[] }) | undefined;
   /** Whether a whole state was told. */
@@ -21,11 +21,9 @@ export class CandleMirror implements Part<CandleEvent> {
   #clock = new HeardClock();
   /** The receiver's own clock. */
   #now = 0;
-  #epoch = 0;
-  #order = 0;
 
   constructor(series: Series) {
-    this.#fold = new CandleFold(series, Infinity, () => this.#clock.at(this.#now));
+    this.#fold = new ReaderFold(series, Infinity, () => this.#clock.at(this.#now));
   }
 
   connect(): void {
@@ -67,11 +65,9 @@ export class CandleMirror implements Part<CandleEvent> {
 
   #apply(row: DataOf<"candle">): CandleEvent[] {
     const { candle, isRemoved, status, revision, due, received, observedAt } = row;
-    this.#order += 1;
-    const stamp = [this.#epoch, this.#order] as const;
     const isNews = this.#isTold || this.#connectedAt === null || received > this.#connectedAt;
     const live = row.live && isNews;
-    const seen = { candle, status, revision, live, due, received, observedAt, stamp };
+    const seen = { candle, status, revision, live, due, received, observedAt };
     const event = isRemoved ? this.#fold.remove(candle.timestamp, seen) : this.#fold.take(seen);
     return event === undefined ? [] : [event];
   }
@@ -88,7 +84,7 @@ export class CandleMirror implements Part<CandleEvent> {
     // All candles of the channel have to find room beside those that are known already.
     this.#fold.resize(keep);
     this.#fold.resize(ROOM * keep);
-    this.#epoch = this.#fold.doubt();
+    this.#fold.doubt();
     const isMeeting = (this.#fold.newest?.candle.timestamp ?? -Infinity) >= from - 1;
     const doubtful = isMeeting ? from : -Infinity;
     const events = rows.flatMap((row) => [

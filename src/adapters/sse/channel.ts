@@ -1,5 +1,5 @@
-import type { SchedulerLike } from "rxjs";
-import { Connections } from "./connections.js";
+import type { SchedulerLike, Subscription } from "rxjs";
+import { Connection } from "./connection.js";
 import type { Feed, Viewer } from "./feed.js";
 import { Outlet, readId } from "./outlet.js";
 
@@ -23,6 +23,8 @@ export interface ResponseTerms {
 
 /** After how many heartbeats one who does not read is left. */
 const PATIENCE = 8;
+/** After how many heartbeats that are due and have not come the timers stand still. */
+const MOST_MISSED = 2.5;
 
 /**
  * One stream for any number of viewers, as server-sent events. Each gets the present state, then what changes of it. One who
@@ -32,24 +34,37 @@ export class Channel {
   readonly #id = globalThis.crypto.randomUUID();
   readonly #options: ChannelOptions;
   readonly #feed: Feed;
-  readonly #connections: Connections;
   /** Node loses the abort of a request that nobody holds (nodejs/node#55428): each is held until its answer has ended. */
-  readonly #answered = new Set<Request>();
+  readonly #open = new Map<Connection, Request>();
+  readonly #heartbeats: Subscription;
+  #beatAt: number;
 
   constructor(options: ChannelOptions) {
     const { scheduler, heartbeat } = options;
     this.#options = options;
-    this.#connections = new Connections(scheduler, { heartbeat, patience: PATIENCE });
     this.#feed = options.feed(() => {
-      this.#connections.flush();
-      if (this.#feed.ending !== undefined) this.#connections.stopHeartbeats();
+      for (const connection of this.#open.keys()) connection.flush();
+      if (this.#feed.ending !== undefined) this.#heartbeats.unsubscribe();
     });
-    this.#connections.startHeartbeats();
+    this.#beatAt = scheduler.now();
+    const beat = () => {
+      this.#beatAt = scheduler.now();
+      for (const connection of this.#open.keys()) connection.beat();
+    };
+    // From one timer, however receivers come and go: so they stop with the streams' timers, where a platform ends these.
+    this.#heartbeats = scheduler.schedule(function () {
+      beat();
+      this.schedule(undefined, heartbeat);
+    }, heartbeat);
   }
 
-  /** Whether its timers stand still, so that it tells nothing. */
+  /**
+   * Whether heartbeats have failed to come, for longer than a receiver waits for one. Then the streams, which were started
+   * together with them, tell nothing either.
+   */
   get standsStill(): boolean {
-    return this.#connections.standsStill;
+    const { scheduler, heartbeat } = this.#options;
+    return !this.#heartbeats.closed && scheduler.now() - this.#beatAt > MOST_MISSED * heartbeat;
   }
 
   respond(request: Request, { since, retry, onLeave }: ResponseTerms): Response {
@@ -59,11 +74,12 @@ export class Channel {
     // What was good enough for it then still is.
     if (resumed?.channel !== this.#id) this.#feed.want(viewer);
     const outlet = new Outlet(this.#feed, { channel: this.#id, heartbeat, viewer, resumed });
-    this.#answered.add(request);
-    const connection = this.#connections.open(outlet, retry, () => {
-      this.#answered.delete(request);
+    const connection = new Connection(outlet, { retry, patience: PATIENCE }, (left) => {
+      this.#open.delete(left);
       onLeave();
     });
+    // The channel may have ended already, so that the response ends at once.
+    if (connection.isOpen) this.#open.set(connection, request);
     const { signal } = request;
     if (signal?.aborted) connection.close();
     else signal?.addEventListener("abort", () => connection.close(), { once: true });
@@ -72,7 +88,8 @@ export class Channel {
 
   close(): void {
     this.#feed.close();
-    this.#connections.close();
+    this.#heartbeats.unsubscribe();
+    for (const connection of this.#open.keys()) connection.close();
   }
 }
 

@@ -1,4 +1,10 @@
+import { type Observable, type SchedulerLike, Subscription } from "rxjs";
 import type { CandleWatch } from "../../candles/options.js";
+import type { FeedStatus } from "../../feed-status.js";
+import type { PairSource } from "../../source.js";
+import { toWireError } from "../wire/error.js";
+import { HeardClock } from "../wire/heard-clock.js";
+import { writeMessage, writeStatus } from "./wire.js";
 
 /** Who watches a channel, as its feed sees it. */
 export interface Viewer {
@@ -10,24 +16,80 @@ export interface Viewer {
   isWaiting: boolean;
 }
 
+export interface FeedOptions {
+  readonly source: PairSource;
+  readonly scheduler: SchedulerLike;
+  /** Called after every change. */
+  onChange(): void;
+}
+
 /** What a channel has to tell: a state of which each viewer gets a part, and what changes of it, by version. */
-export interface Feed {
+export abstract class Feed {
+  /** The service's clock. */
+  protected readonly clock = new HeardClock();
+  readonly #options: FeedOptions;
+  readonly #streams = new Subscription();
+  /** The messages of statuses, each written once for all who get it. */
+  readonly #statuses = {
+    status: new WeakMap<FeedStatus, string>(),
+    waiting: new WeakMap<FeedStatus, string>(),
+  };
+  #ending: string | undefined;
+
+  constructor(options: FeedOptions) {
+    this.#options = options;
+  }
+
   /** Grows with every change. */
-  readonly version: number;
-  /** The service's clock; `null` while nothing was heard of it. */
-  readonly now: number | null;
-  /** The last message; absent while the sources go on. */
-  readonly ending: string | undefined;
+  abstract readonly version: number;
   /** Subscribes to the sources, or to more of them, so that a viewer can get what it asks for. */
-  want(viewer: Viewer): void;
+  abstract want(viewer: Viewer): void;
   /** Where the viewer's state begins; `undefined` until all of it is known. */
-  startFor(viewer: Viewer): number | undefined;
+  abstract startFor(viewer: Viewer): number | undefined;
   /** The status for a viewer whose state begins at `start`; `undefined`: of what is still being read for it. */
-  status(viewer: Viewer, start: number | undefined): string | undefined;
+  abstract status(viewer: Viewer, start: number | undefined): string | undefined;
   /** The messages of the whole state from `start` on. */
-  snapshot(start: number): readonly string[];
+  abstract snapshot(start: number): readonly string[];
   /** The messages of what has changed since a version; `undefined` where that is not known any more. */
-  since(version: number, start: number): readonly string[] | undefined;
+  abstract since(version: number, start: number): readonly string[] | undefined;
+
+  /** The service's clock; `null` while nothing was heard of it. */
+  get now(): number | null {
+    return this.clock.told(this.#options.scheduler.now());
+  }
+
+  /** The last message; absent while the sources go on. */
+  get ending(): string | undefined {
+    return this.#ending;
+  }
+
   /** Leaves the sources. */
-  close(): void;
+  close(): void {
+    this.#streams.unsubscribe();
+  }
+
+  /** Follows a source as `streams`; its failure is the end. `complete`: gives whether its end is. */
+  protected follow(streams: Subscription, told: Observable<unknown>, complete = () => true): void {
+    const end = (text: string) => {
+      this.#ending = text;
+      this.close();
+      this.#options.onChange();
+    };
+    this.#streams.add(streams);
+    streams.add(
+      told.subscribe({
+        next: () => this.#options.onChange(),
+        error: (error: unknown) => end(writeMessage("error", toWireError(error))),
+        complete: () => {
+          if (complete()) end(writeMessage("complete", {}));
+        },
+      }),
+    );
+  }
+
+  protected statusText(name: "status" | "waiting", status: FeedStatus): string {
+    const text = this.#statuses[name].get(status) ?? writeStatus(name, status);
+    this.#statuses[name].set(status, text);
+    return text;
+  }
 }

@@ -2,19 +2,15 @@ import * as z from "zod/mini";
 import { type CheckedHistory, checkHistory, type HistoryQuery } from "../../candles/history.js";
 import type { CallOptions } from "../../client/core.js";
 import type { Candle, Series } from "../../contract/model.js";
-import { shortened } from "../../contract/quote.js";
 import { listOf } from "../../contract/schemas.js";
-import { ContractError, NetworkError, PairstreamError, TimeoutError } from "../../errors.js";
+import { ContractError } from "../../errors.js";
 import { candle } from "../wire/model.js";
 import { readWire } from "../wire/read.js";
+import { Answer } from "./answer.js";
 import type { ReceiverOptions } from "./options.js";
-import { errorOfRefusal, LONGEST_REFUSAL } from "./refusal.js";
-import { SilenceWatch } from "./silence.js";
 
-/** The longest answer that is read, in bytes. */
+/** The longest answer that is read, in characters. */
 const LONGEST_ANSWER = 16 * 1024 * 1024;
-/** How much of a transport's message an error holds, in characters. */
-const LONGEST_REASON = 300;
 /** How long silence is borne, in ms: a gateway may have to read for as long. */
 const SILENCE = 60_000;
 
@@ -28,30 +24,23 @@ export async function readGatewayHistory(
 ): Promise<readonly Candle[]> {
   const checked = checkHistory(query, access.scheduler.now());
   signal.throwIfAborted();
-  const { origin, pathname } = new URL(access.url);
-  const address = origin + pathname;
-  const watch = new SilenceWatch(access.scheduler, access.silence ?? SILENCE, signal, (limit) => {
-    return new TimeoutError(`${address} has sent nothing for ${limit} ms`, limit);
-  });
+  const options = { ...access, url: `${access.url}?${queryOf(checked, query)}` };
+  const answer = new Answer(options, access.silence ?? SILENCE, signal);
   try {
-    const asked = access.fetch(`${access.url}?${queryOf(checked, query)}`, {
-      headers: { ...access.headers, accept: "application/json" },
-      signal: watch.signal,
-    });
-    const response = await watch.race(Promise.resolve(asked));
-    watch.hear();
-    if (response.status !== 200)
-      throw errorOfRefusal(response, await textOf(response, LONGEST_REFUSAL, watch), address);
-    const { candles } = readWire(history, await textOf(response, LONGEST_ANSWER, watch));
+    await answer.open({ accept: "application/json" });
+    let text = "";
+    for (let piece = await answer.read(); piece !== undefined; piece = await answer.read()) {
+      text += piece;
+      if (text.length > LONGEST_ANSWER)
+        throw new ContractError([], `longer than ${LONGEST_ANSWER} characters`);
+    }
+    const { candles } = readWire(history, text);
     checkCandles(candles, checked);
     return candles;
-  } catch (cause) {
-    const error = watch.signal.aborted ? watch.signal.reason : cause;
-    if (error instanceof PairstreamError || signal.aborted) throw error;
-    const reason = error instanceof Error ? `: ${shortened(error.message, LONGEST_REASON)}` : "";
-    throw new NetworkError(`${address} could not be reached${reason}`, { cause: error });
+  } catch (thrown) {
+    throw signal.aborted ? signal.reason : answer.errorOf(thrown);
   } finally {
-    watch.end();
+    answer.close();
   }
 }
 
@@ -81,24 +70,4 @@ function checkCandles(candles: readonly Candle[], { intervals, range, count }: C
     }
     reached = intervals.end(timestamp);
   }
-}
-
-/** Reads a body up to so many bytes; a longer one breaks the contract before it is parsed. */
-async function textOf({ body }: Response, longest: number, watch: SilenceWatch): Promise<string> {
-  const reader = body?.getReader();
-  const decoder = new TextDecoder();
-  let text = "";
-  try {
-    for (let length = 0; reader !== undefined; ) {
-      const { done, value } = await watch.race(reader.read());
-      if (done) break;
-      watch.hear();
-      length += value.byteLength;
-      if (length > longest) throw new ContractError([], `longer than ${longest} bytes`);
-      text += decoder.decode(value, { stream: true });
-    }
-  } finally {
-    reader?.cancel().catch(() => {});
-  }
-  return text + decoder.decode();
 }

@@ -1,23 +1,16 @@
 import { concatAll, defer, finalize, from, type Observable } from "rxjs";
 import { sleepUntil } from "../../client/timers.js";
-import {
-  ContractError,
-  HttpError,
-  InvalidInputError,
-  PairstreamError,
-  RateLimitError,
-} from "../../errors.js";
+import { ContractError, HttpError, InvalidInputError, PairstreamError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
-import { type CreateParser, Link } from "./link.js";
+import { waitAfter } from "../../poll/wait-after.js";
+import { Link } from "./link.js";
 import { Mirror, type Part } from "./mirror.js";
 import type { ReceiverOptions } from "./options.js";
 
-/** The shortest, the first and the longest wait before a connection is tried again, in ms. */
+/** The shortest and the first wait before a connection is tried again, in ms. */
 const SHORTEST_WAIT = 100;
 const FIRST_WAIT = 1_000;
-const LONGEST_WAIT = 30_000;
-/** The longest wait that a gateway can ask for, in ms. */
-const LONGEST_HINT = 300_000;
+const WAITS = { longest: 30_000, longestHint: 300_000 };
 
 /**
  * What a gateway's channel tells: the present state, then the changes, and its status. Each event is consistent with those
@@ -39,15 +32,16 @@ async function* receive<E>(
   signal: AbortSignal,
 ): AsyncGenerator<readonly (E | FeedStatus)[]> {
   const { scheduler } = options;
-  const createParser = await loadParser();
   const mirror = new Mirror(part);
+  // Who is left in the same turn asks for nothing, as a status does whose candles are watched right after it.
+  await undefined;
   let hasOpened = false;
   let firstWait = FIRST_WAIT;
   /** How many connections in a row did not last. */
   let brief = 0;
   for (let failures = 0; !signal.aborted; ) {
     const begun = scheduler.now();
-    const link = new Link({ ...options, createParser, lastEventId: mirror.lastEventId }, signal);
+    const link = new Link(options, mirror.lastEventId, signal);
     mirror.connect();
     let read = await link.read();
     try {
@@ -70,7 +64,7 @@ async function* receive<E>(
     firstWait = Math.max(SHORTEST_WAIT, link.retry ?? firstWait);
     // A gateway that asks for a short wait may hang up each time right after its answer.
     brief = firstWait < FIRST_WAIT && scheduler.now() - begun < FIRST_WAIT ? brief + 1 : 0;
-    const wait = waitAfter(read, Math.max(failures, brief), firstWait);
+    const wait = waitAfter(read, Math.max(failures, brief), { first: firstWait, ...WAITS });
     await sleepUntil(scheduler, scheduler.now() + wait, signal).catch(() => {});
   }
 }
@@ -85,20 +79,4 @@ function endsReceiver(error: PairstreamError, hasOpened: boolean): boolean {
   const { status } = error;
   if (status >= 500 || [408, 425, 429].includes(status)) return false;
   return !hasOpened || (status >= 400 && status !== 404);
-}
-
-/** How long to wait after so many failures in a row, in ms. */
-function waitAfter(error: PairstreamError, failures: number, firstWait: number): number {
-  const wait = Math.min(firstWait * 2 ** (failures - 1), LONGEST_WAIT);
-  const hint = error instanceof RateLimitError ? (error.retryAfter ?? 0) : 0;
-  return Math.max(wait, Math.min(hint, LONGEST_HINT));
-}
-
-async function loadParser(): Promise<CreateParser> {
-  try {
-    return (await import("eventsource-parser")).createParser;
-  } catch (cause) {
-    const message = "gatewaySource needs the package eventsource-parser: npm install eventsource-parser";
-    throw new PairstreamError(message, { cause });
-  }
 }

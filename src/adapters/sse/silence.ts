@@ -45,18 +45,9 @@ export class SilenceWatch {
     this.#arm();
   }
 
-  /**
-   * Settles as the promise does, or rejects when the signal aborts, whichever comes first, because not every source
-   * obeys a signal.
-   */
+  /** Settles as the promise does, or rejects when the signal aborts, as not every source obeys a signal. */
   race<T>(promise: Promise<T>): Promise<T> {
-    const { signal } = this.#controller;
-    return new Promise<T>((resolve, reject) => {
-      const leave = () => reject(signal.reason);
-      if (signal.aborted) leave();
-      else signal.addEventListener("abort", leave, { once: true });
-      promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
-    });
+    return raced(promise, this.#controller.signal);
   }
 
   /** Ends the watch, and releases everything that its signal holds. */
@@ -75,4 +66,14 @@ export class SilenceWatch {
       else this.#arm();
     });
   }
+}
+
+/** Settles as the promise does, or rejects with the signal's reason once that aborts, whichever comes first. */
+export function raced<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const leave = () => reject(signal.reason);
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+  });
 }

@@ -1,62 +1,42 @@
-import { merge, type SchedulerLike, Subscription, tap } from "rxjs";
+import { merge, Subscription, tap } from "rxjs";
 import type { Sniper } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { SniperFold, type SniperNews } from "../../snipers/fold.js";
 import type { SniperWatch } from "../../snipers/watch.js";
-import type { PairSource } from "../../source.js";
-import { toWireError } from "../wire/error.js";
-import { HeardClock } from "../wire/heard-clock.js";
-import type { Feed, Viewer } from "./feed.js";
-import { StatusTexts } from "./status-texts.js";
+import { Feed, type FeedOptions, type Viewer } from "./feed.js";
 import { writeMessage, writeWallet } from "./wire.js";
 
-export interface SniperFeedOptions {
-  readonly source: PairSource;
+interface SniperFeedOptions extends FeedOptions {
   readonly options: SniperWatch;
-  readonly scheduler: SchedulerLike;
-  /** Called after every change. */
-  onChange(): void;
 }
 
 /** The looks at the snipers of a pair, for viewers who all get the same. */
-export class SniperFeed implements Feed {
+export class SniperFeed extends Feed {
   readonly #options: SniperFeedOptions;
   readonly #fold: SniperFold;
-  readonly #clock = new HeardClock();
   readonly #texts = new WeakMap<Sniper, string>();
-  #streams: Subscription | undefined;
-  readonly #statuses = new StatusTexts();
+  #isFollowed = false;
   #status: FeedStatus | undefined;
   /** When the last report was made; a look tells only of one that has changed something. */
   #reportedAt = -Infinity;
-  #ending: string | undefined;
 
   constructor(options: SniperFeedOptions) {
-    const { pairAddress } = options.options;
+    super(options);
     this.#options = options;
-    this.#fold = new SniperFold({ pairAddress });
+    this.#fold = new SniperFold({ pairAddress: options.options.pairAddress });
   }
 
   get version(): number {
     return this.#fold.version;
   }
 
-  get now(): number | null {
-    return this.#clock.told(this.#options.scheduler.now());
-  }
-
-  get ending(): string | undefined {
-    return this.#ending;
-  }
-
   want(): void {
-    if (this.#streams !== undefined) return;
-    const { source, options, scheduler, onChange } = this.#options;
-    const streams = new Subscription();
-    this.#streams = streams;
+    if (this.#isFollowed) return;
+    this.#isFollowed = true;
+    const { source, options, scheduler } = this.#options;
     const looks = source.sniperReport(options).pipe(
       tap((look) => {
-        this.#clock.hear(look.observedAt, scheduler.now());
+        this.clock.hear(look.observedAt, scheduler.now());
         this.#fold.take(look);
       }),
     );
@@ -66,18 +46,7 @@ export class SniperFeed implements Feed {
         this.#status = status;
       }),
     );
-    const end = (text: string) => {
-      this.#ending = text;
-      streams.unsubscribe();
-      onChange();
-    };
-    streams.add(
-      merge(looks, statuses).subscribe({
-        next: onChange,
-        error: (error: unknown) => end(writeMessage("error", toWireError(error))),
-        complete: () => end(writeMessage("complete", {})),
-      }),
-    );
+    this.follow(new Subscription(), merge(looks, statuses));
   }
 
   startFor(): number | undefined {
@@ -85,7 +54,7 @@ export class SniperFeed implements Feed {
   }
 
   status(_: Viewer, start: number | undefined): string | undefined {
-    return this.#status && this.#statuses.of(start === undefined ? "waiting" : "status", this.#status);
+    return this.#status && this.statusText(start === undefined ? "waiting" : "status", this.#status);
   }
 
   snapshot(): readonly string[] {
@@ -99,10 +68,6 @@ export class SniperFeed implements Feed {
   since(version: number): readonly string[] | undefined {
     const news = this.#fold.since(version);
     return version === this.version ? [] : news && this.#textsOf(news);
-  }
-
-  close(): void {
-    this.#streams?.unsubscribe();
   }
 
   #textsOf({ wallets, head, observedAt }: SniperNews): readonly string[] {

@@ -10,7 +10,7 @@ import {
 } from "rxjs";
 import { checkSeries, checkWeekStart, show } from "../../contract/input.js";
 import type { Candle, Series, WeekStart } from "../../contract/model.js";
-import { checkNames, namesOf } from "../../contract/names.js";
+import { checkNames, checkSource, namesOf } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import type { PairSource } from "../../source.js";
 import { decimalsOf } from "../price-decimals.js";
@@ -129,14 +129,7 @@ const MOST_DECIMALS = 22;
  * ```
  */
 export function createDatafeed(source: PairSource, options: DatafeedOptions): Datafeed {
-  for (const method of ["candles", "status", "history"] as const) {
-    if (typeof source?.[method] === "function") continue;
-    throw new InvalidInputError(
-      "source",
-      "a PairSource, such as clientSource or gatewaySource returns",
-      "is not a PairSource",
-    );
-  }
+  checkSource(source, ["candles", "status", "history"]);
   checkNames(options, NAMES);
   const symbols = checkSymbols(options.symbols);
   const weekStart = checkWeekStart(options.weekStart);

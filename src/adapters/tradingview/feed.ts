@@ -15,10 +15,9 @@ import {
   takeWhile,
   throwError,
 } from "rxjs";
-import type { CandleEvent } from "../../candles/event.js";
-import { isSame } from "../../candles/event.js";
+import { type CandleEvent, isSame } from "../../candles/event.js";
+import { ReaderFold } from "../../candles/reader-fold.js";
 import type { Candle, Series, WeekStart } from "../../contract/model.js";
-import { EventWindow } from "../../operators/latest.js";
 import type { PairSource } from "../../source.js";
 import { type Intervals, intervalsOf } from "../../timeframe.js";
 import type { PeriodParams } from "./library.js";
@@ -49,32 +48,38 @@ export interface FeedContext {
   hear(event: CandleEvent): void;
 }
 
+/** What the library has of a series, as far as that can be told by ticks. */
+interface Given {
+  /** The newest bar that it has ever been given since its last beginning: what is older is a "time violation". */
+  readonly last: number;
+  /** That bar; absent where it has gone since. */
+  readonly candle: Candle | undefined;
+  /** Whether an older bar has changed since. */
+  readonly isStale: boolean;
+}
+
 /**
- * One symbol in one resolution: the fold of its events, and how far the library, which has one cache for it, knows that
- * fold.
+ * One symbol in one resolution: the fold of its events, and what the library, which has one cache for it, has of that.
  *
- * What has changed is found by comparing the two, once for all events of one instant. So it does not matter when the
- * library subscribes, nor whether it leaves and comes back with the bars that it had.
+ * The fold outlives its stream. So it does not matter when the library subscribes, nor whether it leaves and comes back with
+ * the bars that it had: of a stream that begins anew the fold tells what differs.
  */
 export class Feed {
   readonly #series: Series;
   readonly #context: FeedContext;
   readonly #intervals: Intervals;
   readonly #listeners = new Map<string, Listener>();
+  /** Nobody is told when something was due. */
+  readonly #fold: ReaderFold;
   /** Undefined while nobody needs it. */
   #stream: Subscription | undefined;
-  #fold = new EventWindow<CandleEvent>(KEEP);
   /** The oldest candle that the stream has told of. */
   #from = Infinity;
   /** Emits once the stream has told its history. */
   #ready = new ReplaySubject<void>(1);
   #isReady = false;
-  /** The candles of the fold as the library knows them; undefined until it has got an answer. */
-  #held: readonly Candle[] | undefined;
-  /** The newest bar that the library has ever been given since its last beginning: what is older is a "time violation". */
-  #last = -Infinity;
-  /** Whether the stream was left since, so that candles may be missing between what the library has and the fold. */
-  #wasLeft = false;
+  /** Undefined until the library has got an answer. */
+  #given: Given | undefined;
   /** How many answers are being read. */
   #reading = 0;
   /** Runs while an answer waits for its subscription. */
@@ -85,6 +90,7 @@ export class Feed {
     this.#series = series;
     this.#context = context;
     this.#intervals = intervalsOf(series.timeframe, context.weekStart);
+    this.#fold = new ReaderFold(series, KEEP, () => 0);
   }
 
   /** The candles of a period, in another macrotask. Whoever takes them has them: later ticks follow from that. */
@@ -111,14 +117,13 @@ export class Feed {
     this.#leaveSoon();
   }
 
-  /** Where the fold begins; `Infinity` where there is no candle. */
-  #floorOf(rows: readonly Candle[]): number {
-    const left = Math.min(this.#fold.leftUntil + 1, rows[0]?.timestamp ?? Infinity);
-    return Math.max(this.#from, left);
+  /** Where what the stream has told begins; `Infinity` where there is no candle. */
+  get #floor(): number {
+    return Math.max(this.#from, this.#fold.after + 1);
   }
 
-  #rows(): readonly Candle[] {
-    return this.#fold.events().map(({ candle }) => candle);
+  #rows(from = -Infinity): readonly Candle[] {
+    return this.#fold.rows(Math.max(this.#floor, from)).map(({ candle }) => candle);
   }
 
   #open(): void {
@@ -127,7 +132,9 @@ export class Feed {
     const options = { ...this.#series, weekStart, since: { candles: SINCE } };
     const stream = new Subscription();
     this.#stream = stream;
-    this.#fold = new EventWindow(KEEP);
+    const newest = this.#fold.newest?.candle.timestamp ?? -Infinity;
+    this.#fold.doubt();
+    this.#fold.widen(KEEP);
     this.#from = Infinity;
     this.#ready = new ReplaySubject(1);
     const error = (reason: unknown) => {
@@ -140,18 +147,25 @@ export class Feed {
     };
     const next = (event: CandleEvent) => {
       this.#context.hear(event);
-      const { timestamp } = event.candle;
-      if (this.#fold.apply(event) && event.type !== "removed") this.#from = Math.min(this.#from, timestamp);
+      if (event.type !== "removed") this.#from = Math.min(this.#from, event.candle.timestamp);
+      this.#note(this.#fold.apply(event, 0));
       this.#tellSoon();
     };
     stream.add(defer(() => source.candles(options)).subscribe({ next, error }));
     if (stream.closed) return;
     const statuses = defer(() => source.status(options)).pipe(
-      filter(({ state }) => state !== "starting"),
+      // One that has read nothing yet may have lost its gateway.
+      filter(({ state, coveredUntil }) => {
+        return state === "live" || (state === "stalled" && coveredUntil !== undefined);
+      }),
       take(1),
       observeOn(scheduler),
     );
     const start = () => {
+      // What it does not reach any more is not known: candles may be missing in between.
+      const from = this.#from <= newest ? this.#from : -Infinity;
+      for (const gone of this.#fold.settle({ from }, 0)) this.#note(gone);
+      if (this.#given !== undefined && this.#given.last < this.#from) this.#stale();
       this.#isReady = true;
       this.#ready.next();
       this.#tellSoon();
@@ -165,9 +179,7 @@ export class Feed {
     this.#isReady = false;
     this.#telling?.unsubscribe();
     this.#telling = undefined;
-    this.#fold = new EventWindow(KEEP);
-    this.#held = this.#held?.slice(-REMEMBERED);
-    this.#wasLeft = true;
+    this.#fold.resize(REMEMBERED);
   }
 
   #leaveSoon(): void {
@@ -197,16 +209,16 @@ export class Feed {
       const stream = this.#stream;
       const isBefore = ({ timestamp }: Candle) => timestamp < end;
       const known = this.#rows().filter(isBefore).length;
-      const floor = this.#floorOf(this.#rows());
+      const floor = this.#floor;
       return this.#past(period, Math.min(end, floor), known).pipe(
         mergeMap((past) => {
           const rows = this.#rows();
-          const floorNow = this.#floorOf(rows);
+          const floorNow = this.#floor;
           // Meanwhile the fold has forgotten what was to follow the past, or the stream has failed.
           if (floorNow > floor || this.#stream !== stream) return this.#present(period, end);
           const older = past.filter(({ timestamp }) => timestamp < floorNow);
           const candles = within([...older, ...rows.filter(isBefore)], period);
-          this.#hold(period, candles, rows, end);
+          this.#give(period, candles);
           return of(candles);
         }),
       );
@@ -214,19 +226,11 @@ export class Feed {
   }
 
   /** Notes what the library has from now on: it begins anew with an answer, or adds it to what it had. */
-  #hold(
-    { firstDataRequest }: PeriodParams,
-    answer: readonly Candle[],
-    rows: readonly Candle[],
-    end: number,
-  ): void {
-    const newest = answer.at(-1)?.timestamp ?? -Infinity;
-    const held = firstDataRequest ? undefined : this.#held;
-    if (held === undefined) this.#wasLeft = false;
-    const last = held === undefined ? -Infinity : this.#last;
-    const added = rows.filter(({ timestamp }) => timestamp > last && timestamp < end);
-    this.#held = [...(held ?? []), ...added];
-    this.#last = Math.max(last, newest);
+  #give({ firstDataRequest }: PeriodParams, answer: readonly Candle[]): void {
+    const candle = answer.at(-1);
+    const last = candle?.timestamp ?? -Infinity;
+    if (firstDataRequest || this.#given === undefined) this.#given = { last, candle, isStale: false };
+    else if (last > this.#given.last) this.#given = { ...this.#given, last, candle };
     if (this.#listeners.size > 0) return;
     this.#claim?.unsubscribe();
     this.#claim = this.#context.scheduler.schedule(() => {
@@ -266,33 +270,36 @@ export class Feed {
     });
   }
 
+  /** Notes a change that no tick can tell. */
+  #note(event: CandleEvent | undefined): void {
+    const given = this.#given;
+    if (event === undefined || given === undefined || event.candle.timestamp > given.last) return;
+    const isLast = event.candle.timestamp === given.last;
+    if (isLast && event.type === "removed") this.#given = { ...given, candle: undefined };
+    const isTick = isLast && event.type !== "removed";
+    if (!isTick && !(event.type === "updated" && isSame(event.previous, event.candle))) this.#stale();
+  }
+
+  #stale(): void {
+    this.#given = this.#given && { ...this.#given, isStale: true };
+  }
+
   /** Tells the library what has changed since it was last told. */
   #tell(): void {
-    const held = this.#held;
-    const last = this.#last;
-    if (!this.#isReady || held === undefined || this.#listeners.size === 0) return;
-    const rows = this.#rows();
-    const floor = this.#floorOf(rows);
-    const older = (candles: readonly Candle[]) =>
-      candles.filter(({ timestamp }) => timestamp >= floor && timestamp < last);
-    const isLast = ({ timestamp }: Candle) => timestamp === last;
-    const newest = held.find(isLast);
-    const isGone = newest !== undefined && last >= floor && !rows.some(isLast);
-    // While nobody followed, so much has come that the stream begins later.
-    const isTorn = this.#wasLeft && last < floor && rows.length > 0;
-    const hasChanged = isGone || isTorn || !areSame(older(held), older(rows));
-    const ticks = rows.filter(
-      (row) => row.timestamp > last || (isLast(row) && (newest === undefined || !isSame(row, newest))),
-    );
-    this.#held = rows;
-    this.#last = Math.max(last, rows.at(-1)?.timestamp ?? last);
-    this.#wasLeft = false;
+    const given = this.#given;
+    if (!this.#isReady || given === undefined || this.#listeners.size === 0) return;
+    const { last, candle, isStale } = given;
+    const ticks = this.#rows(last).filter((row) => {
+      return row.timestamp > last || candle === undefined || !isSame(row, candle);
+    });
+    const newest = ticks.at(-1) ?? candle;
+    this.#given = { last: newest?.timestamp ?? last, candle: newest, isStale: false };
     for (const [guid, listener] of [...this.#listeners]) {
       // It may have left meanwhile. What it throws is reported as RxJS does, and stops no other one.
       const isThere = () => this.#listeners.get(guid) === listener;
       const told = from(ticks).pipe(takeWhile(isThere));
       told.subscribe((candle) => listener.onTick(candle));
-      if (hasChanged && isThere()) of(listener).subscribe((one) => one.onReset());
+      if (isStale && isThere()) of(listener).subscribe((one) => one.onReset());
     }
   }
 }
@@ -302,11 +309,4 @@ function within(candles: readonly Candle[], { from, countBack }: PeriodParams): 
   const start = from * 1_000;
   const inside = candles.filter(({ timestamp }) => timestamp >= start).length;
   return candles.slice(-Math.max(1, countBack, inside));
-}
-
-function areSame(a: readonly Candle[], b: readonly Candle[]): boolean {
-  return (
-    a.length === b.length &&
-    a.every((one, at) => one === b[at] || (one.timestamp === b[at]!.timestamp && isSame(one, b[at]!)))
-  );
 }

@@ -82,7 +82,7 @@ async function importingText(text: string, ...key: string[]) {
     stdin: { contents: text, loader: "ts", resolveDir: root },
     outfile: route,
     bundle: true,
-    external: ["rxjs", "zod", "cross-fetch", "hono", "@hono/*", "eventsource-parser"],
+    external: ["rxjs", "zod", "cross-fetch", "hono", "@hono/*"],
     platform: "node",
     format: "esm",
     target: "node20",

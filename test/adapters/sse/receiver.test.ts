@@ -36,7 +36,6 @@ import {
 import { eventOf } from "./told-market.js";
 
 afterEach(() => {
-  vi.doUnmock("eventsource-parser");
   vi.unstubAllGlobals();
 });
 

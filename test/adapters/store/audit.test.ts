@@ -1,6 +1,7 @@
 import { auditCandles, auditCost, type Finding, memoryStore } from "pairstream/store";
 import { describe, expect, it } from "vitest";
-import { type Candle, type CandleStore, InvalidInputError, PairstreamError } from "../../../src/index.js";
+import type { CandleStore } from "../../../src/adapters/store/index.js";
+import { type Candle, InvalidInputError, PairstreamError } from "../../../src/index.js";
 import { answered, at, MINUTES, time, tradedCandle, World, withRows } from "../../world.js";
 import {
   audited,

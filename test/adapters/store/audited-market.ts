@@ -1,12 +1,7 @@
 import { auditCandles, type Finding, memoryStore } from "pairstream/store";
 import { expect } from "vitest";
-import {
-  type Candle,
-  type ClientStore,
-  fetchCandles,
-  type PairstreamError,
-  type StoreKey,
-} from "../../../src/index.js";
+import type { ClientStore, StoreKey } from "../../../src/adapters/store/index.js";
+import { type Candle, fetchCandles, type PairstreamError } from "../../../src/index.js";
 import { at, MINUTES, time, World } from "../../world.js";
 
 export const MINUTE = 60_000;

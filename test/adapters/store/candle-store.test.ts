@@ -1,6 +1,7 @@
 import { candleStore, memoryStore } from "pairstream/store";
 import { describe, expect, it } from "vitest";
-import { type CandleStore, createClient } from "../../../src/index.js";
+import type { CandleStore } from "../../../src/adapters/store/index.js";
+import { createClient } from "../../../src/index.js";
 import {
   ALL,
   begin,

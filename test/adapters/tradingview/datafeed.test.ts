@@ -1,4 +1,4 @@
-import { gatewaySource } from "pairstream/sse";
+import { type GatewayFetch, gatewaySource } from "pairstream/sse";
 import { beforeAll, describe, expect, it } from "vitest";
 import { answered, at } from "../../world.js";
 import { ADDRESS, Stage } from "../sse/gateway/stage.js";
@@ -130,4 +130,22 @@ describe.each(Object.entries(MARKETS))("bars of %s", (_, sourceOf) => {
     expect(chart.answers[0]!.bars).toHaveLength(10);
     expect(chart.reasons).toEqual([]);
   });
+});
+
+it("waits for a gateway that cannot be reached, and does not take it for a pair without candles", async () => {
+  const world = market();
+  const stage = new Stage({ allow: () => true }, world);
+  let isDown = true;
+  const fetch: GatewayFetch = async (url, init) => {
+    if (isDown) throw new TypeError("fetch failed");
+    return stage.fetch(url, init);
+  };
+  const chart = new Chart(gatewaySource(ADDRESS, { fetch, scheduler: world.clock }), world.clock);
+  expect(await chart.bars()).toBeUndefined();
+  await chart.pass(MINUTE);
+  isDown = false;
+  await chart.pass(MINUTE);
+  expect(chart.answers).toHaveLength(1);
+  expect(chart.answers[0]!.bars).toHaveLength(10);
+  expect(chart.reasons).toEqual([]);
 });

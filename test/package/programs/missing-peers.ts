@@ -2,7 +2,6 @@
 import { PairstreamError } from "pairstream";
 import { publishCandles, watchPublishedCandles } from "pairstream/nats";
 import { createPairService, listen, simulatedMarket } from "pairstream/service";
-import { gatewaySource } from "pairstream/sse";
 import { indexedDbStore } from "pairstream/store";
 import { EMPTY, firstValueFrom } from "rxjs";
 
@@ -11,7 +10,6 @@ const connection = { subscribe() {}, request() {}, isClosed: () => false } as ne
 
 const uses: Record<string, () => Promise<unknown>> = {
   listen: () => listen(createPairService({ source: simulatedMarket({ seed: 1 }) }), { port: 0 }),
-  gatewaySource: () => firstValueFrom(gatewaySource("https://gateway.test/").candles(series)),
   publishCandles: () => firstValueFrom(publishCandles(connection, EMPTY)),
   watchPublishedCandles: () => firstValueFrom(watchPublishedCandles(connection, series)),
   indexedDbStore: () => indexedDbStore("candles"),

@@ -1,8 +1,10 @@
+import { mergeMap, Subject } from "rxjs";
 import { BoundedMap } from "../../../bounded-map.js";
 import { type CheckedHistory, checkHistory, type HistoryQuery } from "../../../candles/history.js";
 import { checkWatch } from "../../../candles/options.js";
 import { windowStart } from "../../../candles/rules.js";
 import type { Series } from "../../../contract/model.js";
+import { raced } from "../silence.js";
 import type { Behind } from "./behind.js";
 import type { Fixed } from "./options.js";
 
@@ -29,7 +31,7 @@ interface Reading {
 export class Histories {
   readonly #behind: Behind;
   readonly #fixed: Fixed;
-  readonly #turns = new Turns(AT_ONCE);
+  readonly #turns = new Subject<() => Promise<void>>();
   readonly #reading = new Map<string, Reading>();
   readonly #kept = new BoundedMap<string, HistoryText>(KEPT);
 
@@ -37,6 +39,7 @@ export class Histories {
   constructor(behind: Behind, fixed: Fixed) {
     this.#fixed = fixed;
     this.#behind = behind;
+    this.#turns.pipe(mergeMap((read) => read(), AT_ONCE)).subscribe();
   }
 
   /** Rejects as `readHistory` does, and with a `RateLimitError` where the budget is spent. */
@@ -63,7 +66,9 @@ export class Histories {
 
   #begin(key: string, query: Series & HistoryQuery, checked: CheckedHistory): Reading {
     const abort = new AbortController();
-    const result = this.#read(query, checked, abort.signal);
+    const result = new Promise<HistoryText>((resolve, reject) => {
+      this.#turns.next(() => this.#read(query, checked, abort.signal).then(resolve, reject));
+    });
     result.then(
       (history) => {
         if (!history.isFinal || history.text.length > LONGEST_KEPT || this.#behind.hasStore) return;
@@ -81,66 +86,11 @@ export class Histories {
     { series, weekStart, range }: CheckedHistory,
     signal: AbortSignal,
   ): Promise<HistoryText> {
-    const end = await this.#turns.take(signal);
-    try {
-      const provenAt = this.#behind.asked();
-      const candles = await this.#behind.read(query, signal);
-      const { rules } = checkWatch({ ...series, weekStart, ...this.#fixed.candles });
-      const finalUntil = windowStart(rules, provenAt());
-      return { text: JSON.stringify({ candles }), isFinal: range.to <= finalUntil };
-    } finally {
-      end();
-    }
-  }
-}
-
-/** Lets so many through at once, and the others in the order in which they came. */
-class Turns {
-  #free: number;
-  readonly #waiting = new Set<() => void>();
-
-  constructor(most: number) {
-    this.#free = most;
-  }
-
-  /** Gives the function that ends the turn; rejects with the signal's reason once that aborts. */
-  async take(signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    if (this.#free > 0) this.#free -= 1;
-    else {
-      let come = () => {};
-      const turn = new Promise<void>((resolve) => {
-        come = resolve;
-      });
-      this.#waiting.add(come);
-      try {
-        await raced(turn, signal);
-      } catch (error) {
-        // Where the turn had come at that very moment, it is passed on.
-        if (!this.#waiting.delete(come)) this.#end();
-        throw error;
-      }
-    }
-    return () => this.#end();
+    const provenAt = this.#behind.asked();
+    const candles = await this.#behind.read(query, signal);
+    const { rules } = checkWatch({ ...series, weekStart, ...this.#fixed.candles });
+    const finalUntil = windowStart(rules, provenAt());
+    return { text: JSON.stringify({ candles }), isFinal: range.to <= finalUntil };
   }
-
-  #end(): void {
-    const [next] = this.#waiting;
-    if (next === undefined) {
-      this.#free += 1;
-      return;
-    }
-    this.#waiting.delete(next);
-    next();
-  }
-}
-
-/** Settles as the promise does, or rejects with the signal's reason once that aborts, whichever comes first. */
-export function raced<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const leave = () => reject(signal.reason);
-    if (signal.aborted) leave();
-    else signal.addEventListener("abort", leave, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
-  });
 }

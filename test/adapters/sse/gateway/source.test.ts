@@ -339,7 +339,7 @@ describe("history", () => {
       {},
       { name: "InvalidInputError", parameter: "count" },
     ],
-    ["a body without end", 503, "x".repeat(1_000_000), {}, { name: "ContractError" }],
+    ["a body without end", 503, "x".repeat(1_000_000), {}, { name: "HttpError", status: 503 }],
   ])("rejects with a typed error for %s", async (_, status, body, headers, error) => {
     const { stage, history } = answering(body, { status, headers });
     await expect(stage.settled(history)).rejects.toMatchObject(error);

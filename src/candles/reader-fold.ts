@@ -1,0 +1,226 @@
+import type { Candle, Series } from "../contract/model.js";
+import { type CandleEvent, type CandleStatus, frozenEvent, isSame, laterOf } from "./event.js";
+import { dueOf, toldAt } from "./lateness.js";
+
+/**
+ * Where a word about a candle stands among all words about it: the run of its source, and its place in that. An older word than
+ * the last one counts for nothing.
+ */
+export type Stamp = readonly [epoch: number, at: number];
+
+/** A candle as a source tells it. */
+export interface Seen {
+  readonly candle: Candle;
+  readonly status: CandleStatus;
+  /** As the source counts; what follows from here on never counts back. */
+  readonly revision: number;
+  /** When it was due with this status, by the clock of the fold. */
+  readonly due: number;
+  /** Whether it was in time when the source told it. */
+  readonly live: boolean;
+  readonly observedAt: number;
+  /** When the source got it, by the same clock as `due`. */
+  readonly received: number;
+  /** Default: after all that has come before. */
+  readonly stamp?: Stamp;
+}
+
+/** What a fold holds of a candle, or held of one that is gone. */
+export interface FoldRow extends Required<Seen> {
+  readonly isRemoved: boolean;
+  /** The version of the fold with which this came. */
+  readonly version: number;
+  /** The end of its last life, where it had one. */
+  readonly before: FoldRow | undefined;
+}
+
+export type Row = FoldRow & { /** Follows each word. */ stamp: Stamp };
+
+/** Which candles: those that begin in `[from, until)`. */
+export interface Between {
+  readonly from?: number;
+  readonly until?: number;
+}
+
+/**
+ * What was told of a series, held against what is known now. It tells the difference, as an event that follows on those before
+ * it. What is the same again, or older than what is held, is no difference.
+ *
+ * A status never goes back. A source that begins anew may differ in any candle: one that was final then is `updated`, too.
+ */
+export class ReaderFold {
+  readonly #series: Series;
+  readonly #now: () => number;
+  #keep: number;
+  /** Ascending. */
+  readonly #rows: Row[] = [];
+  #after = -Infinity;
+  #version = 0;
+  #epoch = 0;
+  /** How many words have come without a stamp. */
+  #order = 0;
+
+  /** `keep`: the most candles that it holds; older ones are forgotten. `now`: the clock by which events are late. */
+  constructor(series: Series, keep: number, now: () => number) {
+    this.#series = series;
+    this.#keep = keep;
+    this.#now = now;
+  }
+
+  /** The most candles that it holds. */
+  protected get keep(): number {
+    return this.#keep;
+  }
+
+  /** How many changes there were. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The newest candle that was forgotten: of it, and of what is older, nothing is told. */
+  get after(): number {
+    return this.#after;
+  }
+
+  get newest(): FoldRow | undefined {
+    return this.#rows.at(-1);
+  }
+
+  get(timestamp: number): Row | undefined {
+    const row = this.#rows[this.#indexOf(timestamp)];
+    return row?.candle.timestamp === timestamp ? row : undefined;
+  }
+
+  /** The candles from an instant on, ascending. */
+  rows(from = -Infinity): readonly FoldRow[] {
+    return this.#rows.slice(this.#indexOf(from));
+  }
+
+  /** Notes that a source begins anew; gives the epoch of its words. What it does not tell again, `settle` removes. */
+  doubt(): number {
+    this.#epoch += 1;
+    return this.#epoch;
+  }
+
+  /**
+   * An event of another stream, which came at `received` by the clock of the fold. `epoch`: that of its source, where it is
+   * not the newest.
+   */
+  apply(event: CandleEvent, received: number, epoch = this.#epoch): CandleEvent | undefined {
+    const { type, candle, status, revision, live, observedAt } = event;
+    const stamp = this.#next(epoch);
+    const seen = { candle, status, revision, due: dueOf(event, received), live, observedAt, received, stamp };
+    return type === "removed" ? this.remove(candle.timestamp, seen) : this.take(seen);
+  }
+
+  take({ stamp = this.#next(), ...seen }: Seen): CandleEvent | undefined {
+    const { timestamp } = seen.candle;
+    if (timestamp <= this.#after) return undefined;
+    const known = this.get(timestamp);
+    const gone = this.gone(timestamp);
+    if (isOlder(stamp, (known ?? gone)?.stamp)) return undefined;
+    if (known === undefined) {
+      this.came(timestamp);
+      return this.#told("new", this.#set({ ...seen, stamp }, seen.revision, gone));
+    }
+    const status = laterOf(known.status, seen.status);
+    if (status === known.status && isSame(known.candle, seen.candle)) {
+      known.stamp = stamp;
+      return undefined;
+    }
+    const revision = Math.max(seen.revision, known.revision + 1);
+    return this.#told(known.candle, this.#set({ ...seen, status, stamp }, revision, known.before));
+  }
+
+  /** What the source says of the end of a candle: all but the candle, which is as last known. */
+  remove(timestamp: number, end: Pick<Seen, "observedAt"> & Partial<Seen>): CandleEvent | undefined {
+    const known = this.get(timestamp);
+    const { stamp = this.#next() } = end;
+    if (known === undefined || isOlder(stamp, known.stamp)) return undefined;
+    const { due = known.due, live = true, observedAt, received = observedAt, revision = 0 } = end;
+    this.#version += 1;
+    const row: Row = {
+      ...known,
+      ...{ revision: Math.max(revision, known.revision + 1), due, live, observedAt, received, stamp },
+      ...{ version: this.#version, isRemoved: true, before: undefined },
+    };
+    this.#rows.splice(this.#indexOf(timestamp), 1);
+    this.went(row);
+    return this.#told("removed", row);
+  }
+
+  /** The candles that the source has not told since it began anew, ascending. */
+  unseen({ from = -Infinity, until = Infinity }: Between): readonly FoldRow[] {
+    const rows = this.#rows.slice(this.#indexOf(from), this.#indexOf(until));
+    return rows.filter(({ stamp: [epoch] }) => epoch < this.#epoch);
+  }
+
+  /** Removes these. `live`: whether the end of a candle may be in time. */
+  settle(between: Between, observedAt: number, live = true): CandleEvent[] {
+    const end = { stamp: [this.#epoch, -Infinity] as const, observedAt, live };
+    return this.unseen(between).flatMap(({ candle }) => this.remove(candle.timestamp, end) ?? []);
+  }
+
+  /** Changes how many candles are kept. */
+  resize(keep: number): void {
+    this.#keep = keep;
+    this.#forget();
+  }
+
+  /** The same for one whose source begins anew further back: it takes again what it has forgotten. */
+  widen(keep: number): void {
+    this.#after = -Infinity;
+    this.resize(keep);
+  }
+
+  /** The end of a candle that is gone, where that is remembered. */
+  protected gone(_timestamp: number): FoldRow | undefined {
+    return undefined;
+  }
+
+  /** Notes that a candle has come, or gone. */
+  protected came(_timestamp: number): void {}
+  protected went(_row: FoldRow): void {}
+
+  #next(epoch = this.#epoch): Stamp {
+    this.#order += 1;
+    return [epoch, this.#order];
+  }
+
+  #set(seen: Required<Seen>, revision: number, before: FoldRow | undefined): Row {
+    this.#version += 1;
+    const row = { ...seen, revision, isRemoved: false, version: this.#version, before };
+    const { timestamp } = seen.candle;
+    this.#rows.splice(this.#indexOf(timestamp), this.get(timestamp) === undefined ? 0 : 1, row);
+    this.#forget();
+    return row;
+  }
+
+  #forget(): void {
+    const surplus = this.#rows.length - this.#keep;
+    if (surplus > 0) this.#after = this.#rows.splice(0, surplus).at(-1)!.candle.timestamp;
+  }
+
+  #told(change: "new" | "removed" | Candle, row: FoldRow): CandleEvent {
+    const { candle, status, revision, due, live, observedAt } = row;
+    const { lateBy, isInTime } = toldAt(this.#now(), due, candle.timestamp, this.#series.timeframe);
+    return frozenEvent(change, candle, status, revision, live && isInTime, lateBy, observedAt, this.#series);
+  }
+
+  /** The index at which a timestamp is or belongs. It tries the end first, because nearly all of them are there. */
+  #indexOf(timestamp: number): number {
+    let high = this.#rows.length;
+    if (high === 0 || this.#rows[high - 1]!.candle.timestamp < timestamp) return high;
+    let low = 0;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#rows[middle]!.candle.timestamp < timestamp) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function isOlder([epoch, at]: Stamp, known: Stamp | undefined): boolean {
+  return known !== undefined && (epoch < known[0] || (epoch === known[0] && at < known[1]));
+}
