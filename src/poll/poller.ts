@@ -78,8 +78,8 @@ export class Poller<State> implements RunningPoll {
   #feed: FeedUpdate<State> = UNASKED;
   #slot: Slot;
   #observedAt = -Infinity;
-  /** The last closing that was asked for: what no answer has proven by then is left to later ones. */
-  #closedAt = -Infinity;
+  /** The last closing that was asked for, by that epoch's clock: what no answer has proven by then is left to later ones. */
+  #closed = { at: -Infinity, epoch: 0 };
   /** When the last answer came that shows no such pair, by the scheduler, while the poll waits because of it. */
   #missedAt: number | undefined;
   /** Whether the slot was asked for before, and that failed. */
@@ -164,7 +164,8 @@ export class Poller<State> implements RunningPoll {
       this.#timer?.unsubscribe();
     }
     if (this.#subscriber.closed) return;
-    if (failure === undefined && this.#slot.kind === "close") this.#closedAt = this.#slot.at;
+    const { epoch } = this.#core.serviceClock();
+    if (failure === undefined && this.#slot.kind === "close") this.#closed = { at: this.#slot.at, epoch };
     const next = failure === undefined ? this.#nextSlot() : this.#slotAfterFailure(failure);
     this.#isRetry = next.at === this.#slot.at;
     this.#slot = next;
@@ -266,9 +267,11 @@ export class Poller<State> implements RunningPoll {
 
   /** The first closing that no answer has proven, or the first refresh, after the present slot. */
   #slotAfter(): Slot {
-    const now = earliestTime(this.#core.serviceClock(), this.#core.scheduler.now());
+    const clock = this.#core.serviceClock();
+    const now = earliestTime(clock, this.#core.scheduler.now());
     const { at, kind } = this.#slot;
-    const closed = kind === "close" ? at : this.#closedAt;
+    const before = this.#closed.epoch === clock.epoch ? this.#closed.at : -Infinity;
+    const closed = kind === "close" ? at : before;
     const proven = Math.max(this.#known(this.#observedAt), this.#known(closed));
     const stretch = this.#core.spending.pollThrottle();
     const next = nextSlot(this.#poll.schedule, proven, Math.max(this.#known(at), now), stretch);

@@ -226,6 +226,30 @@ it.each([-60_000, -9_000_000])(
   },
 );
 
+it("a machine's clock that is set ahead, and found out just before a close, leaves out no close", async () => {
+  const lates = await Promise.all(
+    Array.from({ length: 16 }, async (_, step) => {
+      let set = 0;
+      const world = new World({
+        start: at("12:00:10"),
+        hasDate: true,
+        schedulerOf: (clock) => ({ now: () => clock.now() + set, schedule: clock.schedule.bind(clock) }),
+      });
+      world.swapsEvery(10_000, at("11:00:00"), at("13:00:00"));
+      let closedAt = Infinity;
+      watchCandles(world.client, { ...MINUTES, every: 7_809 }).subscribe(({ status, candle }) => {
+        if (status === "closed" && candle.timestamp === at("12:05:00")) closedAt = world.clock.now();
+      });
+      await world.clock.advanceTo(at("12:05:47"));
+      set = 20_000 + step * 500;
+      await world.clock.advanceTo(at("12:07:30"));
+      return closedAt - at("12:06:01");
+    }),
+  );
+  expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
+  expect(Math.max(...lates)).toBeLessThan(3_000);
+});
+
 describe.each([
   ["has been read", "12:05:30"],
   ["has never been read", "12:00:00"],

@@ -86,7 +86,8 @@ export async function readBackward(
     const inRange = page.candles.filter(({ timestamp }) => timestamp >= from);
     const start = Math.min(inRange[0]?.timestamp ?? to, page.broken[0] ?? to);
     const isSilent = start === to;
-    const part = { ...page, from: isSilent ? from : start, bornAt: to };
+    // An answer that is cut there lacks the first candle of the part after it, too.
+    const part = { ...page, from: isSilent ? from : start, bornAt: to, isAscending: false };
     const before = { ...book, finalUntil: part.from, coveredFrom: part.from, coveredUntil: part.from };
     const judgement = await judgedWithLosses(pages, rules, before, part, query, options);
     const { doubt, isGone } = judgement;

@@ -1,3 +1,4 @@
+import { FASTEST_DRIFT } from "../../client/service-clock.js";
 import type { CandleRules } from "../rules.js";
 import type { Page } from "./pages.js";
 
@@ -8,8 +9,9 @@ const LONGEST_LAG = 5_000;
 /** After so many answers that hold it a broken row is given up. */
 const BROKEN_READS = 3;
 
+/** Whether two answers were made so far apart. Each says when at least: as clocks drift, that is a little less apart. */
 export function isApart(at: number, before: number, by = APART): boolean {
-  return at >= before + by;
+  return at >= before + by * (1 - FASTEST_DRIFT);
 }
 
 /**

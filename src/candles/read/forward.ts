@@ -1,7 +1,6 @@
 import { type ClientCore, serviceNow } from "../../client/core.js";
 import { sleepUntil } from "../../client/timers.js";
 import type { Candle } from "../../contract/model.js";
-import type { Intervals } from "../../timeframe.js";
 import type { CandleRules } from "../rules.js";
 import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
@@ -72,7 +71,6 @@ export async function* readForward(
       }
     }
     onAnswer?.(page.at);
-    if (page.isAscending) page = upToLastRow(page, from, intervals);
     const judgement = await judgedWithLosses(pages, rules, book, page, query, options);
     const { changes, doubt, isGone } = judgement;
     book = judgement.book;
@@ -96,10 +94,4 @@ export async function* readForward(
     stale = hasGone ? 0 : stale + 1;
     if (stale > 0) await pause(pauseAfterStale(stale));
   }
-}
-
-/** An answer without the silence behind its last row: the next one tells whether that was cut off. */
-function upToLastRow(page: Page, from: number, intervals: Intervals): Page {
-  const last = Math.max(page.candles.at(-1)?.timestamp ?? from, page.broken.at(-1) ?? from);
-  return last > from ? { ...page, to: Math.min(page.to, intervals.end(last)) } : page;
 }

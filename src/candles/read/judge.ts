@@ -53,7 +53,7 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
   const isSecond = book.silence !== undefined && isApart(at, book.silence.at);
   const confirmedUntil = isSecond ? Math.max(book.finalUntil, book.silence!.until) : book.finalUntil;
   const isConfirmed = confirmedUntil >= silenceEnd;
-  const reach = isConfirmed ? to : confirmedUntil;
+  const reach = isConfirmed ? toldUntil(rules, book, page) : confirmedUntil;
 
   const comparison = new Comparison(rules, book, page, {
     isWhole,
@@ -162,6 +162,19 @@ function anchorsAfter(
 function silenceEndOf({ finalUntil }: CandleBook, { candles, broken, bornAt, to }: Page): number {
   const first = Math.min(candles[0]?.timestamp ?? to, broken[0] ?? to);
   return first < finalUntil || first <= (bornAt ?? finalUntil) ? finalUntil : first;
+}
+
+/**
+ * Until where an answer tells what is final. A service that tells of the oldest candles first leaves out the newest of an answer
+ * that it cuts: the silence after its last row is one only once another answer begins with it.
+ */
+function toldUntil(
+  { intervals }: CandleRules,
+  { finalUntil }: CandleBook,
+  { isAscending, candles, broken, to }: Page,
+): number {
+  const last = Math.max(candles.at(-1)?.timestamp ?? 0, broken.at(-1) ?? 0);
+  return isAscending && last >= finalUntil ? Math.min(to, intervals.end(last)) : to;
 }
 
 /** The broken rows of intervals that are not final: those that are final are not asked for again. */

@@ -98,7 +98,6 @@ export class SeriesPages {
     const isKnown = wanted.anchors.length > 0;
     const { at, pause } = this.#searched;
     if (!isKnown && Math.abs(page.at - at) < pause) return undefined;
-    if (!isKnown) this.#searched = { at: page.at, pause: Math.min(2 * pause, SEARCH_PAUSE.last) };
     const start = this.#startOf(wanted);
     const until = Math.max(page.to, wanted.searchUntil ?? page.to, wanted.anchors.at(-1) ?? page.to);
     // Nothing has happened yet in what is still to come.
@@ -111,6 +110,7 @@ export class SeriesPages {
     await this.beginning.seek(sought, options);
     const bornAt = this.beginning.start;
     if (bornAt !== undefined && page.to <= bornAt) return { ...page, bornAt };
+    if (!isKnown) this.#searched = { at: page.at, pause: Math.min(2 * pause, SEARCH_PAUSE.last) };
     return this.#startOf(wanted) === start ? undefined : this.ask(wanted, options);
   }
 

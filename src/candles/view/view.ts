@@ -81,7 +81,7 @@ export class CandleView {
     const changes = this.#follow(state);
     if (this.#held === undefined) return this.#present(changes, received);
     // What closes while the history is read is none of it.
-    if (isFirst) this.#historyUntil = state.book.observedAt;
+    if (isFirst) this.#historyUntil = received;
     for (const change of changes) hold(this.#held, change);
     return [];
   }

@@ -146,6 +146,15 @@ describe("a range that is read on", () => {
 });
 
 describe("a silence at the beginning of a range", () => {
+  it("before a pair was created hides none of its candles, where the end moves there meanwhile", async () => {
+    const createdAt = minute(2_000) + 20_000;
+    const { forward } = archive({ times: run(2_000, 10), strictBefore: minute(2_000), createdAt });
+    let asked = 0;
+    const parts: FinalPart[] = [];
+    for await (const part of forward(minute(0), () => minute(asked++ === 0 ? 900 : 2_010))) parts.push(part);
+    expect(timesOf(parts)).toEqual(run(2_000, 10));
+  });
+
   it("costs one more request, and that is all", async () => {
     const { got, asked } = await partsOf({ times: run(500, 100), createdAt: null }, minute(100), minute(600));
     expect(got).toEqual(run(500, 100));

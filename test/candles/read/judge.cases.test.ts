@@ -138,6 +138,20 @@ describe("one answer about a book", () => {
     expect(book.coveredFrom / MINUTE - noon).toBe(2);
   });
 
+  it("that ascends, and ends with a silence, may be cut there: what follows its last row is final with the next one", () => {
+    const see = judging();
+    const cut = { ...ANCHORS, ...minutes({ 0: 1, 1: 1, 2: 5 }) };
+    const ascending = { isAscending: true };
+    expect(see(10, 30, cut, ascending, 11)).toMatchObject({
+      lines: ["updated 0=1 final r3", "updated 1=1 final r2", "updated 2=5 final r4"],
+      marks: [3, 10],
+      doubt: undefined,
+    });
+    const whole = { ...cut, ...minutes({ 4: 1 }) };
+    expect(see(11, 30, whole, ascending, 12)).toMatchObject({ lines: ["new 4=1 final r0"], marks: [5, 11] });
+    expect(see(12, 30, whole, ascending, 13)).toMatchObject({ lines: [], marks: [10, 12], doubt: undefined });
+  });
+
   it("that begins with a silence closes what it shows; a second one makes the silence final", () => {
     const see = judging(emptyBook(noon * MINUTE));
     const prices = minutes({ 3: 1, 4: 1 });

@@ -355,6 +355,17 @@ describe("with a history", () => {
     ]);
   });
 
+  it("counts for history what had closed when its subscriber came, though an outage has hidden that", () => {
+    const look = states();
+    const view = new CandleView(watchOf(RULES, { since: 0 }), { start: 0, hasHistory: true });
+    lines(view.take({ ...look(7, 30, { 7: 1 }), received: 8 * MINUTE + 6_000 }));
+    lines(view.take(look(8, 8, { 7: 1, 8: 1 })));
+    expect(lines(view.take({ type: "history-end", received: 8 * MINUTE + 10_000 }))).toEqual([
+      "new 7=1 closed r1",
+      "new 8=1 open r0",
+    ]);
+  });
+
   it("fills the gap between it and the book", () => {
     const look = states();
     const view = new CandleView(watchOf(RULES, { since: 0, fillGaps: true }), { start: 0, hasHistory: true });

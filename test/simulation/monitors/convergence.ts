@@ -84,9 +84,9 @@ class Comparison {
     const { feed } = this.#plan;
     this.#intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
     const session = sessionOf(log, stay);
-    const own = context.looksAt(feed);
     // Whether there is anything in a range says nothing of a candle.
-    this.#polls = own.filter((look) => !look.isHistory && look.order > session && !isProbe(look));
+    const own = context.looksAt(feed).filter((look) => !isProbe(look));
+    this.#polls = own.filter((look) => !look.isHistory && look.order > session);
     this.#looks =
       log.store === undefined
         ? own.filter((look) => look.order > (look.isHistory ? stay.joinedOrder : session))
@@ -262,7 +262,10 @@ class Comparison {
       const own = known.get(timestamp);
       const has = own === undefined || isFlat(own.candle) ? undefined : own.candle;
       const wanted = truth.get(timestamp);
-      if (isAs(has, wanted) || truths.some((other) => isAs(has, other.get(timestamp)))) continue;
+      if (isAs(has, wanted)) continue;
+      const isGoing = has !== undefined && wanted === undefined && this.#isGoing(timestamp, polls);
+      if (isGoing) doubted = Math.min(doubted, timestamp);
+      if (truths.some((other) => isAs(has, other.get(timestamp)))) continue;
       const isOpenEnded = own !== undefined && own.status !== "final";
       const mayChange =
         isOpenEnded || timestamp >= windowFrom || look.answeredAt < finality.leaves(timestamp);
@@ -271,8 +274,7 @@ class Comparison {
         : wasAnswered(looks, timestamp, has, finality);
       if (!mayChange && has === undefined && isUntold) continue;
       if (isKnown) {
-        const isGoing = has !== undefined && wanted === undefined && this.#isGoing(timestamp, polls);
-        if (mayChange || isGoing) doubted = Math.min(doubted, timestamp);
+        if (mayChange) doubted = Math.min(doubted, timestamp);
         continue;
       }
       const text = (candle: Candle | undefined) =>
@@ -328,7 +330,7 @@ class Comparison {
     const grace = this.#context.graceOf(feed);
     let last = calmSince;
     for (const at of [...this.#polls.map(({ received }) => received), left]) {
-      if (at <= calmSince) continue;
+      if (at <= calmSince || at > left) continue;
       const most = last === calmSince ? grace : Math.min(grace, 2 * feed.period + LATE);
       if (at - last > most && !this.#context.isThrottled(at) && !this.#isStretched())
         this.#context.breach(

@@ -1,6 +1,6 @@
 import { intervalsOf } from "../calendar.js";
 import type { FeedPlan } from "../plan.js";
-import { askedBy, asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
+import { type Asked, askedBy, asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { NEWEST_END } from "./evidence.js";
 import { describe } from "./lives.js";
@@ -99,6 +99,8 @@ const watchSecondLooks = (polls: readonly Look[], feed: FeedPlan, log: RunLog, c
     const look = polls[at]!;
     const next = polls[at + 1];
     if (look.hasUnidentifiedRow || before.hasUnidentifiedRow) continue;
+    // What only this copy of the answer before has lost on its way is left to the next slot.
+    if (look.old > 0 && look.answeredAt === before.answeredAt && look.faults.includes("dropped")) continue;
     // A candle of an interval that still runs, or has just ended: whatever the window, it is watched.
     const lost = [...before.rows.keys()].some(
       (timestamp) =>
@@ -144,9 +146,10 @@ const watchSecondLooks = (polls: readonly Look[], feed: FeedPlan, log: RunLog, c
   }
 };
 
-/** Whether a look began soon after another one, even if its first attempts failed. */
-function wasAskedAtOnce(look: Look, before: Look, { exchanges }: RunLog): boolean {
-  const begun = exchanges.find(({ url, sent }) => url === look.url && sent >= before.received);
+/** Whether a look began soon after another one, even if its first attempts failed, maybe with an earlier end. */
+function wasAskedAtOnce({ asked }: Look, before: Look, { exchanges }: RunLog): boolean {
+  const isOfIt = ({ series, from }: Asked) => series === asked.series && from === asked.from;
+  const begun = exchanges.find(({ url, sent }) => sent >= before.received && isOfIt(askedBy(url)));
   return begun !== undefined && begun.sent - before.received <= SECOND_LOOK;
 }
 

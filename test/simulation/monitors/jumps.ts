@@ -11,8 +11,9 @@ export const watchJumps: Monitor = ({ told, activities }, context) => {
     // The answer by which it jumps is told of right after.
     const heard = told.slice(0, order + 1).filter(({ headers }) => headers.date !== undefined);
     const recent = heard.slice(-RECENT);
-    const first = recent[0]?.sent ?? at;
-    if (recent.some(hasFalseDate) || context.clockWasSet(Math.min(first, at), at)) continue;
+    // A copy was made by the machine's clock as it was then.
+    const first = Math.min(at, ...recent.map(({ sent, old }) => sent - old));
+    if (recent.some(hasFalseDate) || context.clockWasSet(first, at)) continue;
     context.breach(11, `takes the service's clock for one that has jumped by ${value.offset} ms`, at);
     return;
   }

@@ -13,8 +13,8 @@ const FEED = { series: SERIES, every: "close", settle: 0, revisionWindow: 2, wee
 const DUE = START + 60_000;
 const DELAY = 9_000;
 
-/** The breaches of a close, the first that its subscriber gets, which was seen at `observedAt`. */
-async function breachesOf(observedAt: number, priority: string): Promise<number> {
+/** The breaches of a close, the first that its subscriber gets, which was seen at `observedAt`; the answer was so `old` by then. */
+async function breachesOf(observedAt: number, priority: string, old = 0): Promise<number> {
   let breaches = 0;
   const at = DUE + 100 + DELAY;
   const candle = { timestamp: START, open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 };
@@ -26,7 +26,7 @@ async function breachesOf(observedAt: number, priority: string): Promise<number>
     joined: START - 3_000_000,
     events: [{ at, order: 1, value: { ...value, series: SERIES } as CandleEvent }],
   } as unknown as StayLog;
-  const answer = { sent: DUE + 50, received: at, priority } as Exchange;
+  const answer = { sent: DUE + 50, received: at, priority, old } as Exchange;
   const world = { start: START, latency: { base: 50, spread: 0, spike: 0 } };
   const log = { plan: { world, healthyFrom: 0 }, told: [answer], stays: [stay] } as unknown as RunLog;
   const context: Partial<Context> = {
@@ -46,6 +46,7 @@ async function breachesOf(observedAt: number, priority: string): Promise<number>
 
 it("takes what comes with the poll's answer that has shown it for late by that answer's time", async () => {
   expect(await breachesOf(DUE + 100, "close")).toBe(0);
+  expect(await breachesOf(DUE - 3_700, "close", 3_800)).toBe(0);
 });
 
 it("takes what a history hands over for late by when it comes", async () => {

@@ -72,7 +72,9 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     const isFresh = isClose(late(observedAt), 0.001);
     const now = context.serviceClock(at);
     const slack =
-      (context.mayBeMachine(order) ? MACHINES : GUESS) + context.toleranceAt(order) + longestWay(log, at);
+      (context.mayBeMachine(order) ? MACHINES : GUESS + hidden) +
+      context.toleranceAt(order) +
+      longestWay(log, at);
     if (isJoining || isPast) {
       const isKnown = context.isTrusted(order) && context.knowsTime(order) && order > 0;
       const isHere = isClose(late(now), slack);
@@ -126,7 +128,8 @@ function longestWay(log: RunLog, at: number): number {
 function comesWith({ at, order, value }: Seen<CandleEvent>, { told }: RunLog, context: Context): boolean {
   const answer = told[order - 1];
   if (answer?.received !== at || answer.priority === "history") return false;
-  return value.observedAt >= context.serviceClock(answer.sent) - context.toleranceAt(order) - DATE_ERROR;
+  const madeAt = context.serviceClock(answer.sent) - answer.old;
+  return value.observedAt >= madeAt - context.toleranceAt(order) - DATE_ERROR;
 }
 
 /** Whether a candle was due before its subscriber came. */

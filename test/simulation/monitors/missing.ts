@@ -1,3 +1,4 @@
+import { ContractError } from "../../../src/index.js";
 import { presencesOf } from "../economy/spans.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy } from "../reads.js";
@@ -20,17 +21,23 @@ export const watchMissing: Monitor = (log, context) => {
     for (const { from, until } of presencesOf(stays)) {
       const own = stays.filter(({ joined }) => joined >= from && joined <= until);
       const answers = answersTo(log, key).filter(({ sent }) => sent >= from && sent <= until);
-      for (const stay of own) checkEnd(stay, answers, context, isShared(key));
+      for (const stay of own) checkEnd(log, stay, answers, context, isShared(key));
       if (!isShared(key)) checkPace(log, own, answers, until, context);
     }
   }
 };
 
-function checkEnd(stay: StayLog, answers: readonly Exchange[], context: Context, isMixed: boolean) {
+function checkEnd(
+  log: RunLog,
+  stay: StayLog,
+  answers: readonly Exchange[],
+  context: Context,
+  isMixed: boolean,
+) {
   const { ended, joinedOrder, plan, id } = stay;
   const end = ended?.order ?? stay.leftOrder ?? Number.POSITIVE_INFINITY;
   const own = answers.filter(({ told }) => told!.order >= joinedOrder && told!.order < end);
-  const lost = own.filter(isLost);
+  const lost = own.filter((answer) => isLost(answer) || isUnreadable(log, answer));
   const first = lost[0]?.received ?? Number.POSITIVE_INFINITY;
   const breach = (what: string, at: number) => context.breach(8, `${plan.kind} ${id} ${what}`, at);
   const wasSet = (at: number) => context.clockWasSet(Math.min(first, at), at);
@@ -120,6 +127,13 @@ export function waits({ plan }: StayLog): boolean {
 
 function isLost({ status }: Exchange): boolean {
   return status === 404;
+}
+
+/** Whether nothing of an answer could be read, when it was asked for the last time: that shows no such pair either. */
+function isUnreadable({ plan }: RunLog, { attempt = 1, told }: Exchange): boolean {
+  const { retry } = plan.world.client;
+  const attempts = retry === false ? 1 : (retry?.attempts ?? 3);
+  return attempt >= attempts && told!.error instanceof ContractError;
 }
 
 /** What a stream asks for again and again. */

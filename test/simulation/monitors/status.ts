@@ -1,4 +1,4 @@
-import type { FeedStatus } from "../../../src/index.js";
+import { type FeedStatus, QuotaExceededError } from "../../../src/index.js";
 import { intervalsOf } from "../calendar.js";
 import { slotsAbout } from "../check.js";
 import { type Span, spansWithin, withoutSpan } from "../coverage.js";
@@ -66,12 +66,16 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
     if (until <= calmFrom) continue;
     const at = Math.max(from, calmFrom);
     if (isHeldBack(log, context, from, until)) continue;
+    // What a quota leaves to its next period is late until then, and says so.
+    const { lastError } = value;
+    const resetsAt = lastError instanceof QuotaExceededError ? (lastError.resetsAt ?? 0) : 0;
+    if (context.serviceClock(until) <= resetsAt + 2 * (UNTOLD + roundTrip(log))) continue;
     if (from >= calmFrom && until - from <= 2 * roundTrip(log)) {
       flaps += 1;
       if (flaps <= MOST_FLAPS) continue;
     }
     if (plan.kind === "status") {
-      if (value.state === "starting" && isReading(log, plan.feed, at)) continue;
+      if (value.state === "starting" && isReading(log, plan.feed, at, until)) continue;
       if (isShort(log, from, until, plan.feed, context)) continue;
       // What a row that breaks holds is not known, until the next poll.
       const last = context
@@ -137,15 +141,22 @@ function isHeldBack(log: RunLog, context: Context, from: number, until: number):
 
 /** A history is being read while its requests follow each other so closely, ms. */
 const READING = 2_000;
+/** After one that failed its next request comes within so long, ms. */
+const LONGEST_WAIT = 60_000;
 
-function isReading({ exchanges }: RunLog, { series }: FeedPlan, at: number): boolean {
-  return exchanges.some(
-    ({ url, priority, sent, received }) =>
+function isReading({ exchanges }: RunLog, { series }: FeedPlan, at: number, until: number): boolean {
+  const own = exchanges.filter(
+    ({ url, priority, sent }) =>
       priority === "history" &&
       sent <= at + READING &&
-      (received ?? Number.POSITIVE_INFINITY) >= at - READING &&
       askedBy(url).series === `${series.pairAddress} ${series.timeframe} ${series.currency}`,
   );
+  const last = own.at(-1);
+  if (last === undefined) return false;
+  const { received = Number.POSITIVE_INFINITY, faults, told } = last;
+  const hasFailed = faults.length > 0 || told?.isGood === false;
+  const ended = Math.max(...own.map((one) => one.received ?? Number.POSITIVE_INFINITY));
+  return ended >= at - READING || (hasFailed && until - received <= LONGEST_WAIT + READING);
 }
 
 /** So much of the service's clock no `Date` tells, ms. */
@@ -167,6 +178,8 @@ function isShort(log: RunLog, from: number, until: number, feed: FeedPlan, conte
 
 /** A poll that is due is asked for, and answered, so much later than it is known to be due, ms. */
 const ON_TIME = 1_200;
+/** It is late no sooner than so long after it was due, ms. */
+const PATIENCE = 2_000;
 
 /** Not live when the newest due poll has gone unanswered past its slot, nor after one that failed for good. */
 function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Context) {
@@ -192,6 +205,7 @@ function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Cont
       if (!context.knowsTime(last.order)) continue;
       // A slot that a look has run past is skipped.
       if (due.at <= context.serviceClock(from)) continue;
+      if (context.serviceClock(moment) - context.toleranceAt(last.order) <= due.at + PATIENCE) continue;
       if (!context.isTrusted(good.find((look) => look.received >= moment)?.order ?? last.order + 1)) continue;
       context.breach(
         6,
