@@ -235,7 +235,10 @@ export class FeedRun {
       return [{ last, known: { ...(this.#readable(last, text) ?? UNREADABLE), sequence } }];
     });
     const open = records.filter(({ last, known }) => last !== STATUS && !isOver(known));
-    const first = Math.min(from === -Infinity ? Infinity : from, ...open.map(({ last }) => timestampOf(last)));
+    const first = Math.min(
+      from === -Infinity ? Infinity : from,
+      ...open.map(({ last }) => timestampOf(last)),
+    );
     for (const { last, known } of records) {
       this.#newestEpoch = Math.max(this.#newestEpoch, known.epoch);
       if (last === STATUS) this.#writer.learn(last, known);
