@@ -142,7 +142,6 @@ describe("the doors together", () => {
     const told = {
       listen: "listen needs the packages hono and @hono/node-server: npm install hono @hono/node-server",
       gatewaySource: "gatewaySource needs the package eventsource-parser: npm install eventsource-parser",
-      publishCandles: nats,
       watchPublishedCandles: nats,
       indexedDbStore: "indexedDbStore needs the package idb: npm install idb",
     };

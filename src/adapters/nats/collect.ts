@@ -2,7 +2,6 @@ import { Observable } from "rxjs";
 import { checkWatch } from "../../candles/options.js";
 import { type Client, coreOf } from "../../client/core.js";
 import { checkNumber } from "../../contract/input.js";
-import { checkNames } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { refuseKnown } from "../../snipers/known.js";
 import { checkSniperWatch } from "../../snipers/watch.js";
@@ -32,11 +31,11 @@ const COLLECT_NAMES = ["replicas", "retention", "group", "lease", "signal"];
  * on where it stopped.
  *
  * ```marbles
- * another collector                   ----x--------y-
- * collect(connection, client, feeds)  (lb)-----c---(sd)
+ * another collector                   ----x----------
+ * collect(connection, client, feeds)  (lb)(ds)-------
  *
- * x: begins     y: leads, as this one has lost its lease
- * l: leading    b: started    c: trouble    s: standing-by    d: stopped
+ * x: takes the lease over
+ * l: leading    b: started    d: stopped    s: standing-by
  * ```
  *
  * A new leader asks for nothing until no request of an earlier one counts any more: for one window of the client's

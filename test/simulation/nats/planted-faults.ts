@@ -64,7 +64,8 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     monitor: "agreement",
     file: "adapters/nats/feed-run.ts",
     find: "const first = Math.min(",
-    replace: "const first = open.length > 0 ? Math.max(...open.map(({ last }) => timestampOf(last))) : Math.min(",
+    replace:
+      "const first = open.length > 0 ? Math.max(...open.map(({ last }) => timestampOf(last))) : Math.min(",
     seeds: [34],
   },
   {
