@@ -10,6 +10,7 @@ import {
   feedKindOf,
   type Told,
 } from "./feed-kinds.js";
+import { CLOCKS_APART } from "./gaps.js";
 import { OtherVersion, readStatusMessage, type StatusRecord, statusBody } from "./message.js";
 import { readSnapshot } from "./snapshot.js";
 import { carriedStatus, failedStatus, takenOverStatus } from "./statuses.js";
@@ -34,9 +35,6 @@ export interface RunEvents {
   /** It goes on in spite of it. */
   trouble(error: unknown): void;
 }
-
-/** How far the server's clock may be from the service's, in ms: so much earlier messages are read again. */
-export const CLOCKS_APART = 60_000;
 
 /** What is stored and may still change. */
 interface OpenRecord {

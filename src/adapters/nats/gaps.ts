@@ -1,5 +1,8 @@
 import type { Stamped } from "./message.js";
 
+/** How far the server's clock may be from the service's, in ms: so much earlier messages are read again. */
+export const CLOCKS_APART = 60_000;
+
 /** Up to where a reader has heard of a feed: of which run, and up to which of its messages. */
 export type Heard = Pick<Stamped, "epoch" | "number">;
 

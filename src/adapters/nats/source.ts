@@ -7,7 +7,7 @@ import { type FeedStatus, isCandleWatch } from "../../feed-status.js";
 import { refuseKnown } from "../../snipers/known.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
-import { CLOCKS_APART } from "./feed-run.js";
+import { CLOCKS_APART } from "./gaps.js";
 import { readCandleMessage, readStatusMessage, type StatusRecord } from "./message.js";
 import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type NatsOptions, type NatsSettings } from "./options.js";
