@@ -43,7 +43,7 @@ export interface NatsSourceOptions extends NatsOptions {
  * import { createGateway } from "pairstream/sse";
  *
  * const connection = await connect({ servers: "127.0.0.1:4222", maxReconnectAttempts: -1 });
- * const gateway = createGateway(natsSource(connection));
+ * const gateway = createGateway(natsSource(connection), { allow: () => true });
  * console.log(typeof gateway.fetch);
  * ```
  */
