@@ -1,5 +1,5 @@
 // Polls a service once for any number of bots, and publishes what it finds over NATS: `npm run example:collector`.
-// Several of them stand in for each other, and share the work and the limit of the key.
+// Several of them stand in for each other: one leads, and works with the whole limit of the key.
 import { Command, Option } from "commander";
 import { type Client, type ClientOptions, createClient } from "pairstream";
 import { type CollectorActivity, collect } from "pairstream/nats";
@@ -70,9 +70,7 @@ async function publish(given: CollectorGiven, stored: Pick<ClientOptions, "store
 function lineOf(activity: CollectorActivity): string {
   const { type, at } = activity;
   const about = {
-    ...("held" in activity ? { slots: activity.held.join() || "none" } : {}),
     ...("feed" in activity ? { feed: activity.feed } : {}),
-    ...("subject" in activity ? { subject: activity.subject } : {}),
     ...("error" in activity ? { error: String(activity.error) } : {}),
   };
   return `${dateAndTime(at)} ${type} ${Object.values(about).join(" ")}`;

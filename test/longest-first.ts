@@ -59,7 +59,6 @@ export const LONGEST: readonly string[] = [
   "candles/pairs-left",
   "adapters/store/stored-series",
   "candles/witness",
-  "adapters/nats/losses",
 ].map((name) => `test/${name}.test.ts`);
 
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -16,10 +16,10 @@ interface Load {
 }
 
 const EVEN: Load = {
-  name: "`publishCandles`, 1,000 events a second, evenly",
+  name: "a stream of 1,000 events a second, evenly",
   source: { kind: "even", perSecond: 1_000 },
 };
-const FLOOD: Load = { name: "`publishCandles`, as fast as it is stored", source: { kind: "flood" } };
+const FLOOD: Load = { name: "a stream of events, as fast as it is stored", source: { kind: "flood" } };
 const POLLED: Load = {
   name: "`collect`, all series polled at once, every second",
   source: { kind: "polled", every: 1_000 },

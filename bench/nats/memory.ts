@@ -1,6 +1,7 @@
 import type { CandleEvent } from "pairstream";
-import { publishCandles } from "pairstream/nats";
-import { from, lastValueFrom } from "rxjs";
+import { Lanes } from "../../src/adapters/nats/lanes.js";
+import { candleSubjects } from "../../src/adapters/nats/subjects.js";
+import { HandPublisher } from "../../test/adapters/nats/hand-publisher.js";
 import { connectTo, startServer } from "../../test/adapters/nats/servers.js";
 
 const MINUTE = 60_000;
@@ -19,10 +20,20 @@ export async function measureMemory(print: (line: string) => void): Promise<void
   const server = await startServer();
   const connection = await connectTo([server]);
   try {
+    const lanes = new Lanes(256);
+    const publishers = new Map<string, HandPublisher>();
+    for (const { series } of finals(0)) {
+      if (publishers.has(series.pairAddress)) break;
+      const feed = candleSubjects("pairstream", series);
+      const publisher = await HandPublisher.open(connection, feed, 1, { lanes });
+      publisher.status();
+      publishers.set(series.pairAddress, publisher);
+    }
     let before = await server.memory();
     print(`| 0 | ${(before / 1e6).toFixed(0)} MB | |`);
     for (let step = 0; step < STEPS; step++) {
-      await lastValueFrom(publishCandles(connection, from(finals(step))));
+      for (const event of finals(step)) publishers.get(event.series.pairAddress)!.candle(event);
+      await Promise.all(Array.from(publishers.values(), (one) => one.whenStored()));
       const memory = await server.memory();
       const each = ((memory - before) / (PAIRS * CANDLES)).toFixed(0);
       print(`| ${(step + 1) * PAIRS * CANDLES} | ${(memory / 1e6).toFixed(0)} MB | ${each} |`);

@@ -1,8 +1,11 @@
 // One of the processes of bench/nats/load.ts: the collector, or one of the subscribers.
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { type CandleEvent, createClient, type Series } from "pairstream";
-import { collect, publishCandles, watchPublishedCandles } from "pairstream/nats";
-import { interval, map, mergeMap, type Observable, range, Subject } from "rxjs";
+import { collect, watchPublishedCandles } from "pairstream/nats";
+import { interval, map, mergeMap, type Observable, range } from "rxjs";
+import { Lanes } from "../../src/adapters/nats/lanes.js";
+import { candleSubjects } from "../../src/adapters/nats/subjects.js";
+import { HandPublisher } from "../../test/adapters/nats/hand-publisher.js";
 import { liquidService, now } from "./service.js";
 
 /** How the collector comes to its events. */
@@ -68,7 +71,7 @@ function subscribe(connection: NatsConnection): void {
     });
 }
 
-function startCollector(connection: NatsConnection, source: Source): void {
+async function startCollector(connection: NatsConnection, source: Source): Promise<void> {
   if (source.kind === "polled") {
     const client = createClient({
       baseUrl: "https://service.test",
@@ -80,11 +83,12 @@ function startCollector(connection: NatsConnection, source: Source): void {
       ...seriesOf(at),
       every: source.every,
     }));
-    collect(connection, client, watches, { rateLimit: false }).subscribe();
+    collect(connection, client, watches).subscribe();
   } else if (source.kind === "even") {
-    publishCandles(connection, evenly(source.perSecond)).subscribe();
+    const publish = await publishing(connection);
+    evenly(source.perSecond).subscribe((event) => void publish(event));
   } else {
-    flood(connection);
+    void flood(await publishing(connection));
   }
   answer("ready");
 }
@@ -121,19 +125,31 @@ function evenly(perSecond: number): Observable<CandleEvent> {
   );
 }
 
-function flood(connection: NatsConnection): void {
-  const events = new Subject<CandleEvent>();
-  let stored = 0;
-  const round = () => {
-    for (let number = 0; number < order.series; number += 1) events.next(eventOf(number));
+/** Publishes events of all series; resolves once one is stored. */
+async function publishing(connection: NatsConnection): Promise<(event: CandleEvent) => Promise<void>> {
+  const lanes = new Lanes(256);
+  const publishers = new Map<string, HandPublisher>();
+  for (let number = 0; number < order.series; number += 1) {
+    const series = seriesOf(number);
+    const publisher = await HandPublisher.open(connection, candleSubjects("pairstream", series), 1, {
+      lanes,
+    });
+    publisher.status();
+    publishers.set(series.pairAddress, publisher);
+  }
+  return async (event) => {
+    const publisher = publishers.get(event.series.pairAddress)!;
+    publisher.candle(event);
+    await publisher.whenStored();
   };
-  publishCandles(connection, events).subscribe(({ type }) => {
-    if (type === "stored") stored += 1;
-    if (stored % order.series === 0) setImmediate(round);
-  });
-  round();
+}
+
+async function flood(publish: (event: CandleEvent) => Promise<void>): Promise<void> {
+  for (;;) {
+    await Promise.all(Array.from({ length: order.series }, (_, number) => publish(eventOf(number))));
+  }
 }
 
 const connection = await connect({ servers: order.server, maxReconnectAttempts: -1 });
 if (order.source === undefined) subscribe(connection);
-else startCollector(connection, order.source);
+else await startCollector(connection, order.source);

@@ -45,7 +45,7 @@ export async function measureVolume(print: (line: string) => void): Promise<void
       const series = { network: "mainnet", currency: "usd", ...watch } as const;
       const feeds = pairs.map((pairAddress) => ({ ...series, pairAddress }));
       const stream = `volume-${number}`;
-      const collecting = collect(connection, client, feeds, { name: stream, rateLimit: false }).subscribe();
+      const collecting = collect(connection, client, feeds, { name: stream }).subscribe();
       await new Promise((resolve) => setTimeout(resolve, SECONDS * 1_000));
       collecting.unsubscribe();
       const { state } = await manager.streams.info(stream);

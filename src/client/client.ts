@@ -77,6 +77,7 @@ export function createClient(options: ClientOptions): Client {
   const core: ClientCore = {
     ...means,
     retry: settings.retry,
+    rateLimit: settings.rateLimit,
     parts: sender.parts,
     serviceClock: () => sender.clock,
     send: (ask) => sender.send(ask),

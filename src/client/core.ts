@@ -5,7 +5,7 @@ import { InvalidInputError, type PairstreamError } from "../errors.js";
 import type { ClientActivity } from "./activity.js";
 import type { ServingStore } from "./client-store.js";
 import type { KnownPairs } from "./known-pairs.js";
-import type { Budget, Priority } from "./limits/budget.js";
+import type { Budget, Priority, RateLimit } from "./limits/budget.js";
 import type { Spending } from "./limits/spending.js";
 import type { Metering, PolledFeed } from "./metering.js";
 import { type ServiceClock, serviceTime } from "./service-clock.js";
@@ -158,6 +158,8 @@ export interface ClientCore {
   readonly retry: RetryRules;
   /** ms for one attempt. */
   readonly timeout: number;
+  /** The limit of the key; absent where there is none. */
+  readonly rateLimit: RateLimit | undefined;
   /** What is known of the service's clock now. Every answer teaches it, errors included. */
   serviceClock(): ServiceClock;
   /** Asks, within the rate limit and with retries; rejects with the last error, or at once with `signal.reason`. */

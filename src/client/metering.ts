@@ -19,8 +19,8 @@ export interface RunningPoll {
 /** A collector that works with the client. */
 export interface RunningCollector {
   readonly group: string;
-  /** How many slots it holds and may work on now. */
-  readonly slots: number;
+  /** Whether it leads its group, and may work now. */
+  readonly isLeading: boolean;
 }
 
 interface KnownCandle {
@@ -45,8 +45,8 @@ export type Told =
       readonly group: string;
     }
   | {
-      /** A collector has taken a slot over, or has given one up. */
-      readonly type: "slot";
+      /** A collector has taken the lease of its group over, or has given it up. */
+      readonly type: "lease";
       readonly group: string;
       readonly change: "taken" | "given-up";
     }
@@ -54,10 +54,10 @@ export type Told =
       /** What became of a message of a collector. */
       readonly type: "message";
       readonly group: string;
-      readonly outcome: "stored" | "superseded" | "retried";
+      readonly outcome: "stored" | "retried";
     }
   | {
-      /** The streams or the leases of a collector could not be reached, or one of its feeds has failed for good. */
+      /** The streams or the lease of a collector could not be reached, or one of its feeds has failed for good. */
       readonly type: "trouble";
       readonly group: string;
       readonly what: "connection" | "feed";

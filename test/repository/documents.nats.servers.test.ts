@@ -1,18 +1,18 @@
+import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { filter, map, type Observable, ReplaySubject, Subject, type Subscription } from "rxjs";
+import { map, type Observable, type Subscription } from "rxjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   collect,
-  type Publication,
-  publishCandles,
-  publishFeedStatus,
-  publishSnipers,
   watchPublishedCandles,
   watchPublishedFeedStatus,
   watchPublishedSnipers,
 } from "../../src/adapters/nats/index.js";
-import { type CandleEvent, createClient, type FeedStatus, type SniperEvent } from "../../src/index.js";
+import { candleSubjects, type FeedSubjects, sniperSubjects } from "../../src/adapters/nats/subjects.js";
+import { applySniperEvent, createClient, emptyReport } from "../../src/index.js";
 import { createPairService, simulatedMarket } from "../../src/service/index.js";
+import { addressOf } from "../../src/snipers/event.js";
+import { HandPublisher } from "../adapters/nats/hand-publisher.js";
 import { connectTo, hasServer, type NatsServer, startServer, until } from "../adapters/nats/servers.js";
 import { type Diagram, diagramOf, type Happening, nameOf, namesBelow } from "../documents/marbles.js";
 import { eventOf, eventText, sniperEventOf, sniperText, statusOf, statusText } from "../documents/texts.js";
@@ -55,36 +55,6 @@ async function play(
   return { seen, expected };
 }
 
-/** What is stored, and as what; on a busy machine a server may be asked again before it has answered. */
-const stored = (publications: Observable<Publication>) =>
-  publications.pipe(
-    filter((publication) => publication.type !== "retried"),
-    map(({ type, sequence }) => `${type} as ${sequence}`),
-  );
-
-/** Publishes one event after the other, and waits until each is stored. */
-class Publisher<T> {
-  readonly #events = new Subject<T>();
-  readonly #running: Subscription;
-  #stored = 0;
-
-  constructor(publish: (events: Observable<T>) => Observable<Publication>) {
-    this.#running = stored(publish(this.#events)).subscribe(() => {
-      this.#stored += 1;
-    });
-  }
-
-  async tell(event: T): Promise<void> {
-    const before = this.#stored;
-    this.#events.next(event);
-    await until("what is published", () => this.#stored > before);
-  }
-
-  die(): void {
-    this.#running.unsubscribe();
-  }
-}
-
 /** What a test has of the server. */
 interface Place {
   readonly connection: NatsConnection;
@@ -92,92 +62,83 @@ interface Place {
   readonly name: string;
 }
 
-/** Plays the diagram of a call that publishes what the line `label` tells. */
-function publishing<T>(
-  label: string,
-  read: (text: string) => T,
-  publish: (place: Place, events: Observable<T>) => Observable<Publication>,
-) {
-  return (place: Place, call: string) => {
-    const events = new ReplaySubject<T>();
-    const results = stored(publish(place, events));
-    const give = (_: string, what: string) => (what === "|" ? events.complete() : events.next(read(what)));
-    return play(diagramOf(call, [label]), call, results, give);
-  };
-}
-
-/** Plays the diagram of a call that watches what publishers tell, each under a newer lease than the one before. */
-function watching<T>(
+/** Plays the diagram of a call that watches what collectors tell, each in a later run than the one before. */
+function watching(
   labels: readonly string[],
-  read: (text: string) => T,
-  publish: (place: Place, events: Observable<T>, epoch: number) => Observable<Publication>,
+  feedOf: (name: string) => FeedSubjects,
+  teller: () => (publisher: HandPublisher, what: string) => void,
   watch: (place: Place) => Observable<string>,
 ) {
   return async (place: Place, call: string) => {
-    const publishers = labels.map((_, epoch) => new Publisher<T>((events) => publish(place, events, epoch)));
-    const give = (label: string, what: string) => {
-      const publisher = publishers[labels.indexOf(label)]!;
-      return what === "dies" ? publisher.die() : publisher.tell(read(what));
+    const { connection, name } = place;
+    const tell = teller();
+    const publishers = new Map<string, HandPublisher>();
+    const give = async (label: string, what: string) => {
+      const epoch = labels.indexOf(label) + 1;
+      const publisher =
+        publishers.get(label) ?? (await HandPublisher.open(connection, feedOf(name), epoch, { name }));
+      if (what === "dies") return publisher.die();
+      // Nothing is told of a run before its first status.
+      if (!publishers.has(label) && !call.startsWith("watchPublishedFeedStatus")) publisher.status();
+      publishers.set(label, publisher);
+      tell(publisher, what);
+      await publisher.whenStored();
     };
     const played = await play(diagramOf(call, labels), call, watch(place), give);
-    for (const publisher of publishers) publisher.die();
+    for (const publisher of publishers.values()) publisher.die();
     return played;
   };
 }
 
-/** Plays the diagram of a collector that shares its work with another one. */
+/** Plays the diagram of a collector whose lease is lost to another one. */
 function collecting({ connection, name }: Place, call: string) {
   const begin = () => {
     const source = simulatedMarket({ seed: 1, pairs: [PAIR], createdAt: Date.now() - 60_000 });
     const { fetch } = createPairService({ source });
     const client = createClient({ baseUrl: "http://localhost", apiKey: "any", fetch });
-    return collect(connection, client, [MINUTES], { name });
+    return collect(connection, client, [MINUTES], { name, lease: 2_000 });
   };
-  let other: Subscription | undefined;
-  const give = (_: string, what: string) => {
-    if (what === "begins") other = begin().subscribe();
-    else other?.unsubscribe();
+  const others: Subscription[] = [];
+  const give = async (_: string, what: string) => {
+    if (what === "begins") others.push(begin().subscribe());
+    else {
+      const bucket = await new Kvm(connection).open(`${name}-leases`);
+      const lease = (await bucket.get("default"))!.json<object>();
+      await bucket.put("default", JSON.stringify({ ...lease, holder: "another", term: Date.now() + 60_000 }));
+    }
   };
-  const results = begin().pipe(
-    map((activity) => (activity.type === "slots" ? `holds ${activity.held.length} slots` : activity.type)),
-  );
-  return play(diagramOf(call, ["another collector"]), call, results, give);
+  const results = begin().pipe(map(({ type }) => type));
+  return play(diagramOf(call, ["another collector"]), call, results, give).finally(() => {
+    for (const other of others) other.unsubscribe();
+  });
 }
 
 const CALLS: Record<string, (place: Place, call: string) => Promise<Played>> = {
-  "publishCandles(connection, events)": publishing<CandleEvent>(
-    "events",
-    eventOf,
-    ({ connection, name }, events) => publishCandles(connection, events, { name }),
-  ),
-  "publishSnipers(connection, events)": publishing<SniperEvent>(
-    "events",
-    sniperEventOf,
-    ({ connection, name }, events) => publishSnipers(connection, events, { name }),
-  ),
-  "publishFeedStatus(connection, feed, statuses)": publishing<FeedStatus>(
-    "statuses",
-    statusOf,
-    ({ connection, name }, statuses) => publishFeedStatus(connection, MINUTES, statuses, { name }),
-  ),
-  "watchPublishedCandles(connection, series)": watching<CandleEvent>(
+  "watchPublishedCandles(connection, series)": watching(
     ["first publisher", "second publisher"],
-    eventOf,
-    ({ connection, name }, events, epoch) => publishCandles(connection, events, { name, epoch }),
+    (name) => candleSubjects(name, MINUTES),
+    () => (publisher, what) => publisher.candle(eventOf(what)),
     ({ connection, name }) => watchPublishedCandles(connection, MINUTES, { name }).pipe(map(eventText)),
   ),
-  "watchPublishedSnipers(connection, query)": watching<SniperEvent>(
+  "watchPublishedSnipers(connection, query)": watching(
     ["publisher"],
-    sniperEventOf,
-    ({ connection, name }, events) => publishSnipers(connection, events, { name }),
+    (name) => sniperSubjects(name, { pairAddress: PAIR }),
+    () => {
+      let report = emptyReport;
+      return (publisher, what) => {
+        const event = sniperEventOf(what);
+        report = applySniperEvent(report, event);
+        const isThere = report.result.some(({ walletAddress }) => walletAddress === addressOf(event));
+        publisher.look(report, event.observedAt, isThere ? [] : [addressOf(event)]);
+      };
+    },
     ({ connection, name }) =>
       watchPublishedSnipers(connection, { pairAddress: PAIR }, { name }).pipe(map(sniperText)),
   ),
-  "watchPublishedFeedStatus(connection, feed)": watching<FeedStatus>(
+  "watchPublishedFeedStatus(connection, feed)": watching(
     ["first publisher", "second publisher"],
-    statusOf,
-    ({ connection, name }, statuses, epoch) =>
-      publishFeedStatus(connection, MINUTES, statuses, { name, epoch }),
+    (name) => candleSubjects(name, MINUTES),
+    () => (publisher, what) => publisher.status(statusOf(what)),
     ({ connection, name }) =>
       watchPublishedFeedStatus(connection, MINUTES, { name, heartbeat: 250 }).pipe(map(statusText)),
   ),

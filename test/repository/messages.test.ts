@@ -82,7 +82,7 @@ describe("the allowed values of an option in ms", () => {
 
   it("are looked at", () => {
     expect(checks.map(([option]) => option)).toEqual(
-      expect.arrayContaining(["timeout", "per", "settle", "maxAge", "heartbeat", "linger", "latency"]),
+      expect.arrayContaining(["timeout", "lease", "settle", "maxAge", "heartbeat", "linger", "latency"]),
     );
     expect(rules.map(([option]) => option)).toEqual(expect.arrayContaining(["baseDelay", "maxDelay", "per"]));
     expect(() => new VirtualClock(Number.NaN)).toThrow("allowed: a number of ms since the epoch");

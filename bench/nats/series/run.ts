@@ -138,7 +138,6 @@ function startCollector(): Collector {
   const watches = pairs.map((pairAddress) => ({ ...seriesOf(pairAddress), since: { candles: 10 } }));
   running.add(
     collect(connection.asConnection, client, watches, {
-      rateLimit: limit,
       signal: stopping.signal,
     }).subscribe(({ type }) => {
       if (type === "started") count.begun += 1;

@@ -1,25 +1,23 @@
 /** What a collector does, for logs and metrics. */
 export type CollectorActivity =
   | {
-      /** The collector's slots have changed. */
-      readonly type: "slots";
+      /** The collector leads its group from now on, or stands by. */
+      readonly type: "leading" | "standing-by";
       /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
-      /** The numbers of its slots, starting at 0. */
-      readonly held: readonly number[];
     }
   | {
-      /** The collector has begun to work on a feed, or has left it to others. */
+      /** The collector has begun to work on a feed, or has left it. */
       readonly type: "started" | "stopped";
       /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
       /** What the subjects of the feed begin with. */
       readonly feed: string;
-      /** The epoch of the lease under which it works: a whole number, higher for each later holder. */
+      /** The run of the feed: a whole number, higher for each later one. */
       readonly epoch: number;
     }
   | {
-      /** A feed has failed for good, because no retry can help. It stays failed as long as this collector has it. */
+      /** A feed has failed for good, because no retry can help. It stays failed as long as this collector leads. */
       readonly type: "failed";
       /** When, by the client's scheduler, ms since the epoch. */
       readonly at: number;
@@ -29,17 +27,9 @@ export type CollectorActivity =
       readonly error: unknown;
     }
   | {
-      /** A newer message was already stored, and stays. */
-      readonly type: "superseded";
-      /** When, by the client's scheduler, ms since the epoch. */
-      readonly at: number;
-      /** The subject of the message. */
-      readonly subject: string;
-    }
-  | {
       /**
-       * A stream or the leases could not be reached, a message could not be stored, or a lease that is too short for so
-       * many collectors ran out. The collector tries again.
+       * A stream or the lease could not be reached, a message could not be stored or read, or another collector has told
+       * more of a feed. The collector goes on.
        */
       readonly type: "trouble";
       /** When, by the client's scheduler, ms since the epoch. */

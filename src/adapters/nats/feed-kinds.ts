@@ -1,26 +1,33 @@
-import { map, type Observable, type SchedulerLike, tap } from "rxjs";
-import type { CandleEvent } from "../../candles/event.js";
+import { map, type Observable, type SchedulerLike } from "rxjs";
 import { dueOf } from "../../candles/lateness.js";
 import { checkWatch, type WatchOptions } from "../../candles/options.js";
 import { watchCandles } from "../../candles/watch.js";
 import { type Client, coreOf } from "../../client/core.js";
 import { serviceTime } from "../../client/service-clock.js";
-import type { Series, Sniper } from "../../contract/model.js";
+import type { Series } from "../../contract/model.js";
 import { type FeedStatus, watchFeedStatus } from "../../feed-status.js";
-import { addressOf, type SniperEvent } from "../../snipers/event.js";
-import { checkSniperWatch, type SniperWatch, watchSnipers } from "../../snipers/watch.js";
-import { foldWallet } from "../wire/wallets.js";
-import { candleBody, readCandleMessage, readWalletMessage, walletBody } from "./message.js";
-import type { Publisher } from "./publisher.js";
+import { addressOf } from "../../snipers/event.js";
+import { watchSniperReport } from "../../snipers/report.js";
+import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
+import {
+  candleBody,
+  type FeedRules,
+  readCandleMessage,
+  readStatusMessage,
+  readWalletMessage,
+  type StatusRecord,
+  walletBody,
+} from "./message.js";
 import { coveredFromStatus, keptStatus } from "./statuses.js";
-import { type FeedSubjects, isCandleToken, walletToken } from "./subjects.js";
+import { isCandleToken, STATUS, walletToken } from "./subjects.js";
+import type { Known, Offer, ReadStored } from "./writer.js";
 
 /** The options for `watchCandles` or `watchSnipers`. */
 export type CollectedWatch = (Series & WatchOptions) | SniperWatch;
 
 /** The means to ask the service. */
 export interface AskingMeans {
-  /** A client that keeps within the collector's share of the rate limit. */
+  /** A client that asks for nothing while another collector may. */
   readonly client: Client;
   readonly scheduler: SchedulerLike;
   /** How long the stream keeps a message, in ms; 0 means forever. */
@@ -29,30 +36,37 @@ export interface AskingMeans {
 
 /** The parts in which feeds of candles and feeds of snipers differ. */
 export interface FeedKind {
-  /**
-   * The message to store if the candle or wallet of a message is gone; `undefined` if nothing can follow that message, or
-   * if it is about neither. `last`: the last part of its subject.
-   */
-  removalOf(last: string, text: string): string | undefined;
+  readonly rules: FeedRules;
+  /** Whether this version knows what a subject holds, by its last part. */
+  isKnown(last: string): boolean;
+  /** Where the candle of a subject begins; `Infinity` for a wallet. */
+  timestampOf(last: string): number;
+  /** Whether nothing that is known can follow a stored message. */
+  isOver(known: Pick<Known, "body" | "isRemoval">): boolean;
+  readonly read: ReadStored;
+  /** The message that says that what a stored one is about is gone. */
+  removalOf(last: string, known: Known): Pick<Offer, "body" | "more">;
+  /** From which instant on what is stored may still change; -Infinity: all of it. */
+  changeableFrom(status: StatusRecord | undefined): number;
   /** The instant that a reading must have reached, if it is not late. */
   dueUntil(): number;
   /** The status, limited to what is still kept now. */
   kept(status: FeedStatus): FeedStatus;
-  /** Goes on after the stored messages: offers what comes, and tells the last parts of the subjects. */
-  follow(start: FeedStart): {
-    readonly offered: Observable<string>;
-    readonly statuses: Observable<FeedStatus>;
-  };
+  /** Tells what is so from an instant on; -Infinity: as the watch says. */
+  follow(from: number): Following;
 }
 
-interface FeedStart {
-  readonly feed: FeedSubjects;
-  readonly publisher: Publisher;
-  readonly epoch: number;
-  /** The last parts of the subjects on which further messages may follow. */
-  readonly open: readonly string[];
-  /** The last status of the feed. */
-  readonly before: FeedStatus | undefined;
+export interface Following {
+  readonly offers: Observable<Told>;
+  readonly statuses: Observable<FeedStatus>;
+  /** From which instant on all is told; `Infinity` while that is not known. */
+  from(): number;
+}
+
+/** What has changed at once: messages by the last parts of their subjects, and the look at snipers that they are of. */
+export interface Told {
+  readonly offers: readonly (readonly [last: string, offer: Offer])[];
+  readonly look?: StatusRecord["look"];
 }
 
 export function feedKindOf(watch: CollectedWatch, means: AskingMeans): FeedKind {
@@ -60,103 +74,109 @@ export function feedKindOf(watch: CollectedWatch, means: AskingMeans): FeedKind 
 }
 
 function candleKind(watch: Series & WatchOptions, { client, retention, scheduler }: AskingMeans): FeedKind {
-  const { rules } = checkWatch(watch);
-  const { intervals } = rules;
+  const { rules, every, weekStart } = checkWatch(watch);
+  const { intervals, settle, revisionWindow } = rules;
   const core = coreOf(client);
   const now = () => serviceTime(core.serviceClock(), scheduler.now());
   return {
-    removalOf: (last, text) => {
-      if (!isCandleToken(last)) return undefined;
-      const { candle, status, isRemoved } = readCandleMessage(text);
-      return isRemoved || status === "final" ? undefined : candleBody({ candle, status, isRemoved: true });
+    rules: { every, settle, revisionWindow, weekStart },
+    isKnown: isCandleToken,
+    timestampOf: Number,
+    isOver: ({ body, isRemoval }) => isRemoval || JSON.parse(body).status === "final",
+    read: (last, text) => {
+      if (last === STATUS) return readKnownStatus(text);
+      const record = readCandleMessage(text);
+      const { epoch, revision, observedAt, due, isLate, isRemoved } = record;
+      const more = timing(due, isLate);
+      return { epoch, revision, observedAt, body: candleBody(record), isRemoval: isRemoved, more };
     },
-    dueUntil: () => intervals.start(now() - rules.settle),
+    removalOf: (_last, { body, more }) => {
+      const { candle, status } = JSON.parse(body);
+      return { body: candleBody({ candle, status, isRemoved: true }), more };
+    },
+    changeableFrom: (status) => {
+      if (status === undefined) return -Infinity;
+      const { openFrom = Infinity, status: told } = status;
+      const { coveredUntil } = told;
+      // Intervals without a candle may still get one while they are in the revision window.
+      const window = coveredUntil === undefined ? Infinity : intervals.shift(coveredUntil, -revisionWindow);
+      const from = Math.min(openFrom, window);
+      return from === Infinity ? -Infinity : from;
+    },
+    dueUntil: () => intervals.start(now() - settle),
     kept: (status) => keptStatus(status, intervals, { retention, now: now() }),
-    follow: ({ feed, publisher, epoch, open, before }) => {
-      // The intervals that may still change: those of stored candles, and those without a candle that were in the
-      // revision window when the covered range was told.
-      const changeable = open.map(Number);
-      if (before?.coveredUntil !== undefined) {
-        changeable.push(intervals.shift(before.coveredUntil, -rules.revisionWindow));
-      }
-      const options = changeable.length === 0 ? watch : { ...watch, since: Math.min(...changeable) };
+    follow: (start) => {
+      const options = start === -Infinity ? watch : { ...watch, since: start };
       const { since } = checkWatch(options);
-      // The poll knows intervals before those that are offered, because it reads the whole revision window.
-      let offeredFrom = typeof since === "number" ? since : Infinity;
-      return {
-        offered: watchCandles(client, options).pipe(
-          tap((event) => {
-            offeredFrom = Math.min(offeredFrom, event.candle.timestamp);
-            offerCandle(publisher, feed, event, epoch);
-          }),
-          map(({ candle }) => String(candle.timestamp)),
-        ),
-        statuses: watchFeedStatus(client, options).pipe(
-          map((status) => coveredFromStatus(status, offeredFrom)),
-        ),
-      };
+      // The poll knows intervals before those that are told, because it reads the whole revision window.
+      let from = typeof since === "number" ? since : Infinity;
+      const offers = watchCandles(client, options).pipe(
+        map((event): Told => {
+          const { type, candle, status, observedAt, live } = event;
+          from = Math.min(from, candle.timestamp);
+          const isRemoval = type === "removed";
+          const offer = {
+            body: candleBody({ candle, status, isRemoved: isRemoval }),
+            observedAt,
+            isRemoval,
+            isLast: status === "final" && !isRemoval,
+            more: timing(dueOf(event, observedAt), !live),
+          };
+          return { offers: [[String(candle.timestamp), offer]] };
+        }),
+      );
+      const statuses = watchFeedStatus(client, options).pipe(
+        map((status) => coveredFromStatus(status, from)),
+      );
+      return { offers, statuses, from: () => from };
     },
   };
 }
+
+const timing = (due: number, isLate: boolean) => ({ due, ...(isLate ? { late: true } : {}) });
 
 function sniperKind(watch: SniperWatch, { client, scheduler }: AskingMeans): FeedKind {
   const { every } = checkSniperWatch(watch);
   const core = coreOf(client);
   return {
-    removalOf: (_last, text) => {
-      const message = readWalletMessage(text);
-      if (message === undefined || message.isRemoved) return undefined;
-      return walletBody({ wallet: message.wallet, isRemoved: true });
+    rules: { every },
+    isKnown: () => true,
+    timestampOf: () => Infinity,
+    isOver: ({ isRemoval }) => isRemoval,
+    read: (last, text) => {
+      if (last === STATUS) return readKnownStatus(text);
+      const record = readWalletMessage(text);
+      const { epoch, revision, observedAt, wallet } = record;
+      return { epoch, revision, observedAt, body: walletBody(record), isRemoval: wallet === null };
     },
+    removalOf: (_last, { body }) => {
+      const { walletAddress } = JSON.parse(body);
+      return { body: walletBody({ walletAddress, wallet: null }) };
+    },
+    changeableFrom: () => -Infinity,
     dueUntil: () => serviceTime(core.serviceClock(), scheduler.now()) - every,
     kept: (status) => status,
-    follow: ({ feed, publisher, epoch }) => {
-      const wallets = new Map<string, Sniper>();
-      return {
-        offered: watchSnipers(client, watch).pipe(
-          tap((event) => offerSniper(publisher, feed, wallets, event, epoch)),
-          map((event) => walletToken(addressOf(event))),
-        ),
-        statuses: watchFeedStatus(client, watch),
-      };
+    follow: () => {
+      const offers = watchSniperReport(client, watch).pipe(
+        map(({ report, events, initial, observedAt }): Told => {
+          const { result, ...head } = report;
+          const wallets = new Map(result.map((wallet) => [wallet.walletAddress, wallet]));
+          const changed = initial ? wallets.keys() : new Set(events.map(addressOf));
+          const told = Array.from(changed, (walletAddress) => {
+            const wallet = wallets.get(walletAddress) ?? null;
+            const body = walletBody({ walletAddress, wallet });
+            const offer = { body, observedAt, isRemoval: wallet === null, isLast: false };
+            return [walletToken(walletAddress), offer] as const;
+          });
+          return { offers: told, look: { head, observedAt } };
+        }),
+      );
+      return { offers, statuses: watchFeedStatus(client, watch), from: () => -Infinity };
     },
   };
 }
 
-/** Stores the present state of an event's candle. */
-export function offerCandle(
-  publisher: Publisher,
-  { key }: FeedSubjects,
-  event: CandleEvent,
-  epoch: number,
-): void {
-  const { type, candle, status, observedAt } = event;
-  const isRemoval = type === "removed";
-  const body = candleBody({ candle, status, isRemoved: isRemoval });
-  const isLast = status === "final" && !isRemoval;
-  const isBeginning = type === "new" && event.live && status === "open";
-  const timing = { due: dueOf(event, observedAt), isLate: !event.live };
-  const proposal = { body, isRemoval, epoch, observedAt, isBeginning, ...timing };
-  publisher.offer(`${key}.${candle.timestamp}`, proposal, isLast);
-}
-
-/** Stores the state of an event's wallet after the event. `known` holds the wallets of the pair, and is updated. */
-export function offerSniper(
-  publisher: Publisher,
-  { key }: FeedSubjects,
-  known: Map<string, Sniper>,
-  event: SniperEvent,
-  epoch: number,
-): void {
-  const address = addressOf(event);
-  const before = known.get(address);
-  const wallet = foldWallet(before, event);
-  if (wallet === undefined) known.delete(address);
-  else known.set(address, wallet);
-  const told = wallet ?? before;
-  if (told === undefined) return;
-  const isRemoval = wallet === undefined;
-  const body = walletBody({ wallet: told, isRemoved: isRemoval });
-  const proposal = { body, isRemoval, epoch, observedAt: event.observedAt };
-  publisher.offer(`${key}.${walletToken(address)}`, proposal, false);
+function readKnownStatus(text: string): Omit<Known, "sequence"> {
+  const { epoch, revision, observedAt } = readStatusMessage(text);
+  return { epoch, revision, observedAt, body: "", isRemoval: false };
 }

@@ -1,166 +1,263 @@
-import { defer, from, Observable, type SchedulerLike, Subscription, switchMap } from "rxjs";
-import { type ConsumerSignal, consume, type StreamSignal } from "./consumer.js";
-import { Histories, type HistoryReader } from "./histories.js";
-import { type NatsConnection, SharedOnConnection } from "./nats.js";
+import type { Msg } from "@nats-io/transport-node";
+import { Observable, Subscription } from "rxjs";
+import { ContractError } from "../../errors.js";
+import { warnProcess } from "../../warning.js";
+import { CLOCKS_APART, caughtUp, type Heard, hear, isBehind, NOTHING_HEARD } from "./gaps.js";
+import { OtherVersion, readStatusMessage, type Stamped, type StatusRecord } from "./message.js";
+import type { NatsConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
-import { Store } from "./store.js";
-import { type FeedSubjects, isStatus, messagesOf, STATUS, splitSubject } from "./subjects.js";
+import { type Pulse, pulseOf } from "./pulse.js";
+import { readSnapshot } from "./snapshot.js";
+import { asPairstreamError, closedError, failureOver, persist, Store } from "./store.js";
+import { type FeedSubjects, lastOf, messagesOf, STATUS } from "./subjects.js";
 
-/** Which part of a feed is read: all of it, or only its status. */
-export type FeedPart = "all" | "status";
+/** What the reader of a feed is told. Messages come in any order, and some more than once. */
+export type FeedSignal<M> =
+  /** `time`: when it was stored, by the server's clock, if it was read and not heard. */
+  | { readonly type: "message"; readonly record: M; readonly time?: number }
+  /** `isWhole`: all messages of its run before it have come. `isFresh`: it was heard, and not read. */
+  | {
+      readonly type: "status";
+      readonly record: StatusRecord;
+      readonly isWhole: boolean;
+      readonly isFresh: boolean;
+    }
+  /** All that is stored has come. */
+  | { readonly type: "read" }
+  /** Whether the collector that has told the last status answers. */
+  | { readonly type: "alive"; readonly isAlive: boolean };
 
-/**
- * The stored messages of a feed, and the ones that are stored from now on. They come in any order, and messages that
- * are new in between may come twice.
- *
- * All readers with one scheduler on a connection share two consumers at most for the new messages of a stream: servers of
- * version 2.9 compare every message with every consumer of its stream, one after another. The first one gives the feeds
- * that are asked for when it begins, if it can have a filter for each. Feeds that are asked for later come by another
- * one, which gives the whole stream: a consumer whose filters change would have to be made again, and read again what
- * may be missing. Stored messages are read by short-lived consumers.
- */
-export function readFeed(
+/** What a reader wants of a feed. */
+export interface ReadPlan<M> {
+  /** Reads a message; `undefined` for one of a kind that this version does not know. Absent: only the status is wanted. */
+  readonly parse?: (last: string, text: string) => M | undefined;
+  /** From which instant on candles are wanted, each time that they are read; -Infinity: all. */
+  since(status: StatusRecord | undefined): number;
+  /** Whether what was read is less than is wanted, and `since` now tells of an earlier instant. */
+  isShort?(): boolean;
+  /** Time between two questions to the collector, in ms. */
+  readonly heartbeat: number;
+}
+
+/** Kind of the warning that a message cannot be read. */
+const UNREADABLE = "NATS_MESSAGE";
+
+/** The messages of a feed: what is stored, and then what is stored from now on, without a gap. */
+export function readFeed<M extends Stamped>(
   connection: NatsConnection,
-  { scheduler }: NatsSettings,
+  settings: NatsSettings,
   feed: FeedSubjects,
-  part: FeedPart,
-): Observable<StreamSignal> {
-  return defer(() => from(readersOf(connection, feed.stream, scheduler))).pipe(
-    switchMap((readers) => readers.read(feed.key, part)),
-  );
-}
-
-const streams = new SharedOnConnection<Promise<StreamReaders>>();
-
-function readersOf(
-  connection: NatsConnection,
-  stream: string,
-  scheduler: SchedulerLike,
-): Promise<StreamReaders> {
-  const known = streams.of(connection, scheduler);
-  const readers =
-    known.get(stream) ?? Store.open(connection).then((store) => new StreamReaders(store, stream, scheduler));
-  known.set(stream, readers);
-  return readers;
-}
-
-interface FeedReader extends HistoryReader {
-  /** From here on, every message will come. */
-  attached(): void;
-}
-
-/** All readers of a stream with one scheduler on a connection. */
-class StreamReaders {
-  readonly #store: Store;
-  readonly #stream: string;
-  readonly #scheduler: SchedulerLike;
-  readonly #histories: Histories;
-  readonly #tails = new Set<Tail>();
-
-  constructor(store: Store, stream: string, scheduler: SchedulerLike) {
-    this.#store = store;
-    this.#stream = stream;
-    this.#scheduler = scheduler;
-    this.#histories = new Histories(store, stream, scheduler);
-  }
-
-  read(key: string, part: FeedPart): Observable<StreamSignal> {
-    return new Observable((subscriber) => {
-      let history = Subscription.EMPTY;
-      const reader: FeedReader = {
-        key,
-        filter: part === "status" ? `${key}.${STATUS}` : messagesOf(key),
-        attached: () => {
-          history = this.#histories.read(reader);
-        },
-        next: (signal) => {
-          const isOther = part === "status" && signal.type === "message" && !isStatus(signal.subject);
-          if (!isOther) subscriber.next(signal);
-        },
-        error: (error) => subscriber.error(error),
-      };
-      const tail = this.#tailOf(key);
-      tail.enter(reader);
-      return () => {
-        history.unsubscribe();
-        tail.leave(reader);
-        if (tail.isEmpty) this.#tails.delete(tail);
-      };
+  plan: ReadPlan<M>,
+): Observable<FeedSignal<M>> {
+  return new Observable((subscriber) => {
+    const reader = new FeedReader<M>({ connection, settings, feed, plan }, (signal) =>
+      subscriber.next(signal),
+    );
+    subscriber.add(() => reader.stop());
+    reader.start().catch((error) => {
+      if (!subscriber.closed) subscriber.error(failureOver(connection, `${feed.key} cannot be read`, error));
     });
+  });
+}
+
+interface Reading<M> {
+  readonly connection: NatsConnection;
+  readonly settings: NatsSettings;
+  readonly feed: FeedSubjects;
+  readonly plan: ReadPlan<M>;
+}
+
+class FeedReader<M extends Stamped> {
+  readonly #of: Reading<M>;
+  readonly #tell: (signal: FeedSignal<M>) => void;
+  readonly #abort = new AbortController();
+  readonly #listening = new Subscription();
+  #store: Store | undefined;
+  #heard: Heard = NOTHING_HEARD;
+  /** By how much epochs count as later than they say, since the lease was lost with what was stored. */
+  #shift = 0;
+  #isReading = false;
+  /** Whether something was missing since the reading under way began. */
+  #isAgain = false;
+  #publisher: string | undefined;
+  #pulse = Subscription.EMPTY;
+  /** Up to where the feed was stored when its collector was asked last. */
+  #told: Heard = NOTHING_HEARD;
+  /** Subjects of which a message could not be read, as each is reported once. */
+  readonly #reported = new Set<string>();
+  #fail: (error: unknown) => void = () => {};
+
+  constructor(reading: Reading<M>, tell: (signal: FeedSignal<M>) => void) {
+    this.#of = reading;
+    this.#tell = tell;
   }
 
-  #tailOf(key: string): Tail {
-    for (const tail of this.#tails) if (tail.gives(key)) return tail;
-    const mostFilters = this.#tails.size === 0 ? this.#store.mostFilters : 0;
-    const consumeOf = (filter: readonly string[] | undefined) => {
-      const plan = { stream: this.#stream, from: "now", scheduler: this.#scheduler } as const;
-      return consume(this.#store, filter === undefined ? plan : { ...plan, filter });
+  /** Reads until it is stopped. Rejects with what ends it. */
+  async start(): Promise<void> {
+    const failure = new Promise<never>((_, reject) => {
+      this.#fail = reject;
+    });
+    failure.catch(() => {});
+    const { connection, feed, plan } = this.#of;
+    this.#store = await Store.open(connection);
+    if (this.#abort.signal.aborted) return;
+    const wanted = plan.parse === undefined ? STATUS : "*";
+    const inner = connection.subscribe(`${feed.toldKey}.${wanted}`, {
+      callback: (error, message) => {
+        if (this.#listening.closed) return;
+        if (error === null) this.#hear(message);
+        else this.#fail(asPairstreamError(`${feed.toldKey} cannot be heard`, error));
+      },
+    });
+    this.#listening.add(() => inner.unsubscribe());
+    this.#listening.add(this.#mindConnection());
+    this.#read();
+    return failure;
+  }
+
+  stop(): void {
+    this.#abort.abort();
+    this.#listening.unsubscribe();
+    this.#pulse.unsubscribe();
+  }
+
+  #mindConnection(): Subscription {
+    const { connection } = this.#of;
+    const statuses = connection.status();
+    const follow = async () => {
+      if (!connection.isClosed()) {
+        // What was told while it was away has not come.
+        for await (const { type } of statuses) if (type === "reconnect") this.#read();
+      }
+      if (!this.#abort.signal.aborted) this.#fail(closedError(await connection.closed()));
     };
-    const tail = new Tail(consumeOf, mostFilters);
-    this.#tails.add(tail);
-    return tail;
+    void follow();
+    return new Subscription(() => (statuses as { stop?(): void }).stop?.());
   }
-}
 
-/** The new messages of some feeds of a stream, or of all, for everybody who reads them. */
-class Tail {
-  readonly #readers = new Map<string, Set<FeedReader>>();
-  /** The feeds whose messages come. `undefined`: those of everybody who asks, until it begins, or all. */
-  #feeds: ReadonlySet<string> | undefined;
-  #following = Subscription.EMPTY;
-  #isAttached = false;
+  #hear(message: Msg): void {
+    const last = lastOf(message.subject);
+    const parsed = this.#parsed(last, message.string());
+    if (parsed === undefined) return;
+    const { record, status } = parsed;
+    const { heard, isGap, isEarlier } = hear(this.#heard, record ?? status!);
+    this.#heard = heard;
+    const isStatusAlone = this.#of.plan.parse === undefined;
+    // A status is stored over one of a later run only where that is gone.
+    if (isEarlier ? status !== undefined : isGap && !isStatusAlone) this.#read();
+    if (record !== undefined) this.#tell({ type: "message", record });
+    else if (!isEarlier) this.#tellStatus(status!, true);
+  }
 
-  constructor(
-    consumeOf: (filter: readonly string[] | undefined) => Observable<ConsumerSignal>,
-    mostFilters: number,
-  ) {
-    // All who ask in one go are there by then.
-    void Promise.resolve().then(() => {
-      if (this.isEmpty) return;
-      if (this.#readers.size <= mostFilters) this.#feeds = new Set(this.#readers.keys());
-      this.#follow(consumeOf(this.#feeds && [...this.#feeds].map(messagesOf)));
+  #tellStatus(record: StatusRecord, isFresh: boolean): void {
+    this.#listenTo(record.publisher);
+    this.#tell({ type: "status", record, isWhole: !this.#isReading, isFresh });
+  }
+
+  /** Reads what is stored, unless it does so already: then once more. */
+  #read(): void {
+    this.#isAgain = true;
+    if (this.#isReading) return;
+    this.#isReading = true;
+    const readAll = async () => {
+      while (this.#isAgain) {
+        this.#isAgain = false;
+        await this.#readOnce();
+      }
+      this.#isReading = false;
+      this.#tell({ type: "read" });
+    };
+    readAll().catch((error) => {
+      if (!this.#abort.signal.aborted) this.#fail(error);
     });
   }
 
-  get isEmpty(): boolean {
-    return this.#readers.size === 0;
+  async #readOnce(): Promise<void> {
+    const { feed, plan, settings } = this.#of;
+    const store = this.#store!;
+    const waiting = { scheduler: settings.scheduler, signal: this.#abort.signal };
+    let status = await this.#readStatus();
+    let newest: Heard | undefined = status;
+    while (plan.parse !== undefined) {
+      const since = plan.since(status) - CLOCKS_APART;
+      const filter = messagesOf(feed.key);
+      const rows = await readSnapshot(store, { ...waiting, stream: feed.stream, filter, since });
+      for (const { subject, text, time } of rows.values()) {
+        const { record, status: other } = this.#parsed(lastOf(subject), text) ?? {};
+        const place = record ?? other;
+        if (place !== undefined && (newest === undefined || isBehind(newest, place))) newest = place;
+        if (other !== undefined && (status === undefined || isBehind(status, other))) status = other;
+        if (record !== undefined) this.#tell({ type: "message", record, time });
+      }
+      if (plan.isShort?.() !== true) break;
+    }
+    if (newest !== undefined) this.#heard = caughtUp(this.#heard, newest);
+    if (status !== undefined && status.epoch >= this.#heard.epoch) this.#tellStatus(status, false);
   }
 
-  gives(key: string): boolean {
-    return this.#feeds === undefined || this.#feeds.has(key);
+  /** The stored status. If it is of an earlier run than what was heard, that is gone, and all that comes counts as later. */
+  async #readStatus(): Promise<StatusRecord | undefined> {
+    const { feed, settings } = this.#of;
+    const store = this.#store!;
+    const { epoch } = this.#heard;
+    const waiting = { scheduler: settings.scheduler, signal: this.#abort.signal };
+    const told = await persist(store, waiting, () => store.last(feed.stream, `${feed.key}.${STATUS}`));
+    this.#abort.signal.throwIfAborted();
+    const status = told && this.#parsed(STATUS, told.text)?.status;
+    if (status === undefined || status.epoch >= epoch) return status;
+    const shift = epoch + 1 - status.epoch;
+    this.#shift += shift;
+    this.#heard = NOTHING_HEARD;
+    return { ...status, epoch: status.epoch + shift };
   }
 
-  enter(reader: FeedReader): void {
-    const readers = this.#readers.get(reader.key) ?? new Set();
-    this.#readers.set(reader.key, readers.add(reader));
-    if (this.#isAttached) reader.attached();
+  /** Asks the collector that has told the last status whether it is alive, and what it has stored. */
+  #listenTo(publisher: string): void {
+    if (publisher === this.#publisher) return;
+    this.#publisher = publisher;
+    this.#pulse.unsubscribe();
+    const { connection, settings, feed, plan } = this.#of;
+    const { name, scheduler } = settings;
+    const asking = { name, publisher, feed, every: plan.heartbeat, scheduler };
+    this.#pulse = pulseOf(connection, asking).subscribe((pulse) => this.#takePulse(pulse));
   }
 
-  leave(reader: FeedReader): void {
-    const readers = this.#readers.get(reader.key);
-    readers?.delete(reader);
-    if (readers?.size === 0) this.#readers.delete(reader.key);
-    if (this.isEmpty) this.#following.unsubscribe();
+  #takePulse(pulse: Pulse): void {
+    this.#tell({ type: "alive", isAlive: pulse !== "dead" });
+    if (pulse === "dead") {
+      // Another collector may have told of itself meanwhile.
+      if (!this.#isReading) void this.#look();
+      return;
+    }
+    // What has just been stored may still be on its way.
+    if (isBehind(this.#heard, this.#told)) this.#read();
+    this.#told = { ...pulse, epoch: pulse.epoch + this.#shift };
   }
 
-  #follow(coming: Observable<ConsumerSignal>): void {
-    this.#following = coming.subscribe({
-      next: (signal) => {
-        if (signal.type === "message") {
-          const readers = this.#readers.get(splitSubject(signal.subject).key);
-          if (readers !== undefined) for (const reader of [...readers]) reader.next(signal);
-        } else if (signal.type === "attached") {
-          this.#isAttached = true;
-          for (const reader of this.#all()) reader.attached();
-        }
-      },
-      error: (error) => {
-        for (const reader of this.#all()) reader.error(error);
-      },
-    });
+  async #look(): Promise<void> {
+    const { feed } = this.#of;
+    const told = await this.#store!.last(feed.stream, `${feed.key}.${STATUS}`).catch(() => undefined);
+    const status = told && !this.#abort.signal.aborted && this.#parsed(STATUS, told.text)?.status;
+    if (!status) return;
+    if (isBehind(this.#heard, status) || status.epoch < this.#heard.epoch) this.#read();
   }
 
-  #all(): FeedReader[] {
-    return [...this.#readers.values()].flatMap((readers) => [...readers]);
+  /** A message that cannot be read is reported, and passed over. Where another version tells how the feed stands, it ends. */
+  #parsed(last: string, text: string): { readonly record?: M; readonly status?: StatusRecord } | undefined {
+    const { feed, plan } = this.#of;
+    const shifted = <R extends Stamped>(record: R): R => ({ ...record, epoch: record.epoch + this.#shift });
+    try {
+      if (last === STATUS) return { status: shifted(readStatusMessage(text)) };
+      const record = plan.parse?.(last, text);
+      return record && { record: shifted(record) };
+    } catch (error) {
+      if (!(error instanceof ContractError)) throw error;
+      if (error instanceof OtherVersion && last === STATUS) this.#fail(error);
+      else if (!this.#reported.has(last)) {
+        this.#reported.add(last);
+        warnProcess(`A message on ${feed.key}.${last} is passed over: ${error.issue}`, UNREADABLE);
+      }
+      return undefined;
+    }
   }
 }

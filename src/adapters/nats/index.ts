@@ -1,5 +1,5 @@
 /**
- * The streams over NATS: collectors share the polling of one key, and any number of programs on any number of
+ * The streams over NATS: collectors stand in for one another, and any number of programs on any number of
  * machines watch what they publish.
  *
  * @module pairstream/nats
@@ -9,14 +9,7 @@ export type { CollectorActivity } from "./activity.js";
 export { type CollectOptions, collect } from "./collect.js";
 export type { CollectedWatch } from "./feed-kinds.js";
 export type { NatsOptions, StreamOptions } from "./options.js";
-export {
-  type PublishOptions,
-  type PublishSnipersOptions,
-  publishCandles,
-  publishFeedStatus,
-  publishSnipers,
-} from "./publish.js";
-export type { Publication } from "./publisher.js";
+export { type NatsSourceOptions, natsSource } from "./source.js";
 export {
   type PublishedCandlesOptions,
   type PublishedStatusOptions,

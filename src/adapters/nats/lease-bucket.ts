@@ -1,13 +1,14 @@
-import { type LeaseTable, readTable } from "./leases.js";
+import type { Subscription } from "rxjs";
+import { type Lease, readLease } from "./lease.js";
 import type { NatsSettings } from "./options.js";
 import type { Store } from "./store.js";
-import type { StreamSubjects } from "./subjects.js";
+import { leaseBucket, type StreamSubjects } from "./subjects.js";
 
-/** A lease table as it was read. */
-export interface ReadLeases {
-  /** Absent if there is none yet. */
-  readonly table: LeaseTable | undefined;
-  /** The revision to name when the table is written. */
+/** A lease as it was read. */
+interface ReadLease {
+  /** Absent if there is none. */
+  readonly lease: Lease | undefined;
+  /** The revision to name when it is written. */
   readonly revision: number;
 }
 
@@ -15,8 +16,8 @@ export interface ReadLeases {
 const BUCKET = { discard: "new", allow_rollup_hdrs: true } as const;
 
 /**
- * The leases of a group of collectors, stored as one value of a bucket: the last message on a subject of its stream. It
- * is read from the leader of the stream, never from a replica that lags behind.
+ * The lease of a group of collectors, one value of a bucket: the last message on a subject of its stream. It is read from the
+ * leader of the stream, never from a replica that lags behind.
  */
 export class LeaseBucket {
   readonly #store: Store;
@@ -25,15 +26,15 @@ export class LeaseBucket {
   readonly #subject: string;
   #isOpen = false;
 
-  constructor(store: Store, settings: NatsSettings, key: string) {
-    const name = `${settings.name}-leases`;
+  constructor(store: Store, settings: NatsSettings, group: string) {
+    const bucket = leaseBucket(settings.name);
     this.#store = store;
     this.#settings = { ...settings, retention: undefined };
-    this.#bucket = { stream: `KV_${name}`, subjects: `$KV.${name}.>` };
-    this.#subject = `$KV.${name}.${key}`;
+    this.#bucket = bucket;
+    this.#subject = `${bucket.key}.${group}`;
   }
 
-  async read(): Promise<ReadLeases> {
+  async read(): Promise<ReadLease> {
     if (!this.#isOpen) await this.#store.ensureStream(this.#bucket, this.#settings, BUCKET);
     this.#isOpen = true;
     const value = await this.#store.last(this.#bucket.stream, this.#subject).catch((error) => {
@@ -41,19 +42,31 @@ export class LeaseBucket {
       if (this.#store.isStreamGone(error)) this.#isOpen = false;
       throw error;
     });
-    if (value === undefined) return { table: undefined, revision: 0 };
+    if (value === undefined) return { lease: undefined, revision: 0 };
     const { sequence, text } = value;
     // A value that was deleted leaves a message without content.
-    return { table: text === "" ? undefined : readTable(text), revision: sequence };
+    return { lease: text === "" ? undefined : readLease(text), revision: sequence };
   }
 
-  /** Writes the table, unless somebody else has written it since it was read. Resolves with whether it was written. */
-  async write(table: LeaseTable, revision: number): Promise<boolean> {
+  /**
+   * Writes the lease, unless somebody else has written it since it was read. Resolves with its revision, or with
+   * `undefined` if it was not written.
+   */
+  async write(lease: Lease, revision: number): Promise<number | undefined> {
     try {
-      return (await this.#store.publish(this.#subject, JSON.stringify(table), revision)) !== undefined;
+      return await this.#store.publish(this.#subject, JSON.stringify(lease), revision);
     } catch (error) {
-      if (this.#store.isBeingStored(error)) return false;
+      if (this.#store.isBeingStored(error)) return undefined;
       throw error;
     }
+  }
+
+  /** Calls back when a holder leaves, as far as that is heard. */
+  watch(left: () => void): Pick<Subscription, "unsubscribe"> {
+    return this.#store.connection.subscribe(this.#subject, {
+      callback: (error, message) => {
+        if (error === null && message.string().includes('"holder":null')) left();
+      },
+    });
   }
 }

@@ -1,5 +1,4 @@
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { SchedulerLike } from "rxjs";
 import { PairstreamError } from "../../errors.js";
 
 export type { NatsConnection };
@@ -33,18 +32,5 @@ async function load() {
   } catch (cause) {
     const names = "@nats-io/transport-node @nats-io/jetstream";
     throw new PairstreamError(`pairstream/nats needs the NATS client: npm install ${names}`, { cause });
-  }
-}
-
-/** What is shared by all who use one connection and one scheduler, by a key. */
-export class SharedOnConnection<T> {
-  readonly #shared = new WeakMap<NatsConnection, WeakMap<SchedulerLike, Map<string, T>>>();
-
-  of(connection: NatsConnection, scheduler: SchedulerLike): Map<string, T> {
-    const onConnection = this.#shared.get(connection) ?? new WeakMap<SchedulerLike, Map<string, T>>();
-    this.#shared.set(connection, onConnection);
-    const shared = onConnection.get(scheduler) ?? new Map<string, T>();
-    onConnection.set(scheduler, shared);
-    return shared;
   }
 }

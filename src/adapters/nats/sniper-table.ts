@@ -1,67 +1,58 @@
-import type { SniperEvent } from "../../snipers/event.js";
-import { walletChanges } from "../wire/wallets.js";
-import { REREAD } from "./consumer.js";
+import type { SniperQuery } from "../../contract/model.js";
+import { SniperFold } from "../../snipers/fold.js";
+import type { SniperLook } from "../../snipers/look.js";
+import type { FeedSignal } from "./feed-reader.js";
+import { isBehind } from "./gaps.js";
 import type { StatusRecord, WalletRecord } from "./message.js";
-import { SeenFeed } from "./records.js";
 
-/** A message about a wallet, and when it was stored. */
-export interface PlacedWallet extends WalletRecord {
-  readonly time: number;
-}
-
-/**
- * What one subscriber knows of the published snipers of a pair. The stored wallets come first, then the changes.
- * Messages may come in any order, and more than once.
- */
+/** What one subscriber knows of the published snipers of a pair: look by look, as their collector has told them. */
 export class SniperTable {
-  readonly #pairAddress: string;
-  /** Wallets by address. Removed ones are included as long as a message about them may come again. */
-  readonly #seen = new SeenFeed<string, PlacedWallet>();
+  readonly #fold: SniperFold;
+  /** The newest message about each wallet. */
+  readonly #wallets = new Map<string, WalletRecord>();
+  /** The wallets of a look that has not come to its end. */
+  readonly #changed = new Set<string>();
+  #status: StatusRecord | undefined;
 
-  constructor(pairAddress: string) {
-    this.#pairAddress = pairAddress;
+  constructor(query: SniperQuery) {
+    this.#fold = new SniperFold(query);
   }
 
-  /** Takes a message about a wallet. */
-  wallet(message: PlacedWallet): readonly SniperEvent[] {
-    const { newest } = this.#seen;
-    const { walletAddress } = message.wallet;
-    const known = newest.get(walletAddress);
-    if (!this.#seen.counts(message, known)) return [];
-    newest.set(walletAddress, message);
-    if (this.#seen.isReading) return [];
-    for (const [address, { isRemoved, time }] of newest) {
-      if (isRemoved && time < message.time - 2 * REREAD) newest.delete(address);
+  take(signal: FeedSignal<WalletRecord>): readonly SniperLook[] {
+    switch (signal.type) {
+      case "message": {
+        const { record } = signal;
+        const { walletAddress } = record;
+        const known = this.#wallets.get(walletAddress);
+        if (known !== undefined && !isBehind(known, record)) return [];
+        this.#wallets.set(walletAddress, record);
+        this.#changed.add(walletAddress);
+        return [];
+      }
+      case "status":
+        if (this.#status === undefined || isBehind(this.#status, signal.record)) this.#status = signal.record;
+        return signal.isWhole ? this.#look() : [];
+      case "read":
+        return this.#look();
+      default:
+        return [];
     }
-    return this.#changes(known === undefined ? [] : [known], [message], message.observedAt, false);
   }
 
-  /** Takes a message about the status of the pair's snipers. */
-  status(message: StatusRecord & { readonly time: number }): readonly SniperEvent[] {
-    if (!this.#seen.status(message) || this.#seen.isReading) return [];
-    const { newest } = this.#seen;
-    const stale = [...newest.values()].filter((known) => this.#seen.isOutdated(known));
-    for (const { wallet } of stale) newest.delete(wallet.walletAddress);
-    return stale.length === 0 ? [] : this.#changes(stale, [], message.observedAt, false);
-  }
-
-  /** Notes that all stored messages have come. */
-  caughtUp(): readonly SniperEvent[] {
-    if (!this.#seen.caughtUp()) return [];
-    const present = [...this.#seen.newest.values()];
-    const observedAt = Math.max(0, ...present.map((message) => message.observedAt));
-    return this.#changes([], present, observedAt, true);
-  }
-
-  #changes(
-    known: readonly PlacedWallet[],
-    now: readonly PlacedWallet[],
-    observedAt: number,
-    initial: boolean,
-  ): readonly SniperEvent[] {
-    const walletsOf = (messages: readonly PlacedWallet[]) =>
-      messages.filter(({ isRemoved }) => !isRemoved).map(({ wallet }) => wallet);
-    const told = { pairAddress: this.#pairAddress, observedAt, initial };
-    return walletChanges(walletsOf(known), walletsOf(now), told).events;
+  #look(): readonly SniperLook[] {
+    if (this.#status?.look === undefined) return [];
+    const { epoch, isTold, look } = this.#status;
+    for (const [address, { epoch: of, wallet }] of this.#wallets) {
+      // What a later run has not told again is gone.
+      const isOutdated = isTold && of < epoch;
+      if (isOutdated) this.#changed.add(address);
+      if (isOutdated || wallet === null) this.#wallets.delete(address);
+    }
+    const wallets = Array.from(this.#changed, (address) => {
+      return [address, this.#wallets.get(address)?.wallet ?? null] as const;
+    });
+    this.#changed.clear();
+    const told = this.#fold.amend({ wallets, ...look }, false);
+    return told === undefined ? [] : [told];
   }
 }

@@ -1,7 +1,7 @@
 import { type NetworkError, PairstreamError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { Intervals } from "../../timeframe.js";
-import { makeStatus } from "./message.js";
+import { makeStatus } from "../wire/status.js";
 
 /**
  * The status of a feed that a collector has taken over, made from the status before and the status of the collector's
@@ -76,7 +76,7 @@ export function failedStatus(last: FeedStatus | undefined, error: unknown): Feed
 export interface Heard {
   readonly status: FeedStatus | undefined;
   readonly publisher: string | undefined;
-  /** Whether the status has come since this subscriber began to listen. */
+  /** Whether a status has come since this subscriber began to listen. */
   readonly isFresh: boolean;
   /** Whether the publisher answers; `undefined` until that is known. */
   readonly isAlive: boolean | undefined;

@@ -8,6 +8,7 @@ import type {
 import type { SchedulerLike } from "rxjs";
 import { sleepUntil } from "../../client/timers.js";
 import { NetworkError, PairstreamError } from "../../errors.js";
+import { Lanes } from "./lanes.js";
 import { type NatsConnection, type NatsLibrary, natsLibrary } from "./nats.js";
 import type { NatsSettings } from "./options.js";
 import type { StreamSubjects } from "./subjects.js";
@@ -41,8 +42,6 @@ const LASTING: ReadonlySet<number> = new Set([10_052, 10_074]);
 const BEING_STORED = 10_164;
 const TOO_MANY = 10_167;
 
-/** How many filters a consumer is given at most. The server compares a message with them one after another. */
-const MOST_FILTERS = 32;
 /** How long the servers may take to answer, in ms. A request to a server that has just died is lost, and sent again. */
 const TIMEOUT = 1_000;
 /** How long the servers may take to set something up, in ms, because a cluster has to agree on it first. */
@@ -103,15 +102,27 @@ export function asPairstreamError(what: string, cause: unknown): PairstreamError
   return new PairstreamError(`${what}: ${reason}`, { cause });
 }
 
+const READERS_AT_ONCE = 32;
+const STORES = /* @__PURE__ */ new WeakMap<NatsConnection, Promise<Store>>();
+
 /** JetStream over one connection. */
 export class Store {
   readonly connection: NatsConnection;
+  /** How many snapshots are read at once, as servers create consumers slowly. */
+  readonly readers = new Lanes(READERS_AT_ONCE);
   readonly library: NatsLibrary;
   readonly #client: JetStreamClient;
   readonly #manager: JetStreamManager;
   readonly #setup: JetStreamManager;
 
-  static async open(connection: NatsConnection): Promise<Store> {
+  /** That of a connection, which all share who use the connection. */
+  static open(connection: NatsConnection): Promise<Store> {
+    const known = STORES.get(connection) ?? Store.#make(connection);
+    STORES.set(connection, known);
+    return known;
+  }
+
+  static async #make(connection: NatsConnection): Promise<Store> {
     const library = await natsLibrary();
     const managerOf = (timeout: number) => library.jetstreamManager(connection, { checkAPI: false, timeout });
     return new Store(connection, library, await managerOf(TIMEOUT), await managerOf(SETUP_TIMEOUT));
@@ -146,7 +157,7 @@ export class Store {
    * `more`: what else a new one is set up with.
    */
   async ensureStream(
-    { stream, subjects }: StreamSubjects,
+    { stream, subjects, told }: StreamSubjects,
     settings: NatsSettings,
     more: Partial<StreamConfig> = { discard: "old" },
   ): Promise<number> {
@@ -163,6 +174,7 @@ export class Store {
         storage: "file",
         retention: "limits",
         max_msgs_per_subject: 1,
+        ...(told === undefined ? {} : { republish: { src: subjects, dest: told } }),
         ...more,
         ...asked,
       });
@@ -172,6 +184,10 @@ export class Store {
     if (config.max_msgs_per_subject !== 1 || !config.subjects.includes(subjects)) {
       const problem = `exists, but is not set to keep one message for each subject of ${subjects}`;
       throw new PairstreamError(`The stream ${stream} ${problem}: edit the stream, or choose another name`);
+    }
+    if (told !== undefined && config.republish?.dest !== told) {
+      const problem = `exists, but does not republish what it keeps to ${told}`;
+      throw new PairstreamError(`The stream ${stream} ${problem}: delete the stream, or choose another name`);
     }
     const isAsAsked =
       (asked.num_replicas ?? config.num_replicas) === config.num_replicas &&
@@ -238,15 +254,10 @@ export class Store {
     }
   }
 
-  /** How many filters a consumer can have: several from version 2.10 on. */
-  get mostFilters(): number {
-    return this.#isFrom(10, 0) ? MOST_FILTERS : 1;
-  }
-
   /** What is wrong with leases that so many nodes keep: older ones store all messages that expect the same at once. */
   troubleWith(replicas = 1): PairstreamError | undefined {
     if (replicas === 1 || this.#isFrom(9, 21)) return undefined;
-    const problem = `are of version ${this.#version}: in a cluster, two collectors may get the same slot`;
+    const problem = `are of version ${this.#version}: in a cluster, two collectors may get the same lease`;
     return new PairstreamError(`The servers ${problem}. Those from 2.9.21 on give it to one`);
   }
 
@@ -294,6 +305,11 @@ export class Store {
   /** Whether another message on the same subject was being stored. */
   isBeingStored(error: unknown): boolean {
     return this.#codeOf(error) === BEING_STORED;
+  }
+
+  /** Whether nobody listens on the subject of a question. */
+  isUnanswered(error: unknown): boolean {
+    return error instanceof Error && (error.name === "NoResponders" || this.isUnanswered(error.cause));
   }
 
   /** A new inbox, with the prefix that the connection is allowed to use. */

@@ -5,12 +5,16 @@ import { ContractError } from "../../errors.js";
 export interface StreamSubjects {
   readonly stream: string;
   readonly subjects: string;
+  /** The subjects on which the servers tell what is stored, if they do. */
+  readonly told?: string;
 }
 
 /** Where the messages of one published feed go: one subject for each candle or wallet, and one for the status. */
 export interface FeedSubjects extends StreamSubjects {
   /** The prefix of the subjects of all its messages, without the dot that follows. */
   readonly key: string;
+  /** The same of the subjects on which they are told once they are stored. */
+  readonly toldKey: string;
 }
 
 /**
@@ -24,23 +28,27 @@ export function messagesOf(key: string): string {
 /** The last part of the subject of a feed's status. */
 export const STATUS = "status";
 
-/** `NAME.candles`, for the candles of all series. */
-export function allCandleSubjects(name: string): FeedSubjects {
-  const key = `${name}.candles`;
-  return { key, stream: name, subjects: `${key}.>` };
+/** The stream of the candles of all series. */
+function allCandles(name: string): StreamSubjects {
+  return { stream: name, subjects: `${name}.candles.>`, told: `${name}.told.candles.>` };
 }
 
-/** `NAME.snipers`, for the snipers of all pairs. */
-export function allSniperSubjects(name: string): FeedSubjects {
-  const key = `${name}.snipers`;
-  return { key, stream: `${name}-snipers`, subjects: `${key}.>` };
+/** The stream of the snipers of all pairs. */
+function allSnipers(name: string): StreamSubjects {
+  return { stream: `${name}-snipers`, subjects: `${name}.snipers.>`, told: `${name}.told.snipers.>` };
+}
+
+/** The bucket of the leases of all groups. */
+export function leaseBucket(name: string): StreamSubjects & { readonly key: string } {
+  const bucket = `${name}-leases`;
+  return { stream: `KV_${bucket}`, subjects: `$KV.${bucket}.>`, key: `$KV.${bucket}` };
 }
 
 /** `NAME.candles.NETWORK.PAIR.TIMEFRAME.CURRENCY`; its candles follow by timestamp. */
 export function candleSubjects(name: string, series: Series): FeedSubjects {
   const { network, pairAddress, timeframe, currency } = series;
-  const all = allCandleSubjects(name);
-  return { ...all, key: `${all.key}.${network}.${token(pairAddress)}.${timeframe}.${currency}` };
+  const place = `candles.${network}.${token(pairAddress)}.${timeframe}.${currency}`;
+  return { ...allCandles(name), key: `${name}.${place}`, toldKey: `${name}.told.${place}` };
 }
 
 /** `NAME.snipers.PAIR.BLOCKS`, with `default` where the service chooses the blocks; its wallets follow by address. */
@@ -48,13 +56,18 @@ export function sniperSubjects(
   name: string,
   { pairAddress, blocksAfterCreation }: SniperQuery,
 ): FeedSubjects {
-  const all = allSniperSubjects(name);
-  return { ...all, key: `${all.key}.${token(pairAddress)}.${blocksAfterCreation ?? "default"}` };
+  const place = `snipers.${token(pairAddress)}.${blocksAfterCreation ?? "default"}`;
+  return { ...allSnipers(name), key: `${name}.${place}`, toldKey: `${name}.told.${place}` };
 }
 
-/** The subject on which a publisher answers whether it is alive. No stream keeps its messages. */
+/** The subject on which a collector answers whether it works on a feed. No stream keeps its messages. */
 export function aliveSubject(name: string, publisher: string): string {
   return `${name}.alive.${token(publisher)}`;
+}
+
+/** The subject on which the collector that leads a group answers. No stream keeps its messages. */
+export function leadsSubject(name: string, group: string): string {
+  return `${name}.leads.${group}`;
 }
 
 /** NATS ends a connection on which a subject is longer than a few kilobytes. */
@@ -68,20 +81,14 @@ export function walletToken(address: string): string {
   return address === STATUS ? `%${hex(address)}${address.slice(1)}` : token(address);
 }
 
-/** Whether a message on this subject is the status of a feed. */
-export function isStatus(subject: string): boolean {
-  return splitSubject(subject).last === STATUS;
-}
-
 /** Whether the last part of a subject of a series names a candle. Later versions may keep more beside the candles. */
 export function isCandleToken(last: string): boolean {
   return /^\d+$/.test(last);
 }
 
-/** Splits a subject into its feed and its last part. */
-export function splitSubject(subject: string): { readonly key: string; readonly last: string } {
-  const dot = subject.lastIndexOf(".");
-  return { key: subject.slice(0, dot), last: subject.slice(dot + 1) };
+/** The last part of a subject. */
+export function lastOf(subject: string): string {
+  return subject.slice(subject.lastIndexOf(".") + 1);
 }
 
 /**
@@ -94,12 +101,4 @@ export function token(text: string): string {
 
 function hex(text: string): string {
   return text.charCodeAt(0).toString(16).padStart(4, "0");
-}
-
-/** Spreads feeds over slots, the same way in every process. */
-export function slotOf(key: string, slots: number): number {
-  // FNV-1a, of 32 bits.
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < key.length; at++) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
-  return (hash >>> 0) % slots;
 }

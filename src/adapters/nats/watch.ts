@@ -3,12 +3,14 @@ import {
   connect,
   defer,
   distinctUntilChanged,
+  filter,
   map,
   merge,
+  mergeMap,
   type Observable,
   scan,
   startWith,
-  switchMap,
+  takeUntil,
   timer,
 } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
@@ -23,25 +25,19 @@ import type { DateLike, Series, SniperQuery, WeekStart } from "../../contract/mo
 import { NetworkError } from "../../errors.js";
 import { type FeedStatus, isSameStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/event.js";
+import type { SniperLook } from "../../snipers/look.js";
 import { intervalsOf } from "../../timeframe.js";
 import { CandleTable, type TableStart } from "./candle-table.js";
-import type { StreamSignal } from "./consumer.js";
-import { readFeed } from "./feed-reader.js";
-import { signsOfLife } from "./liveness.js";
-import { readCandleMessage, readStatusMessage, readWalletMessage, type StatusRecord } from "./message.js";
+import { type FeedSignal, readFeed } from "./feed-reader.js";
+import { readCandleMessage, readWalletMessage, type StatusRecord } from "./message.js";
 import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type NatsOptions, type NatsSettings } from "./options.js";
-import { SeenFeed } from "./records.js";
 import { SniperTable } from "./sniper-table.js";
 import { type Heard, heardStatus, nothingHeard } from "./statuses.js";
-import {
-  candleSubjects,
-  type FeedSubjects,
-  isCandleToken,
-  STATUS,
-  sniperSubjects,
-  splitSubject,
-} from "./subjects.js";
+import { candleSubjects, type FeedSubjects, isCandleToken, sniperSubjects } from "./subjects.js";
+
+/** Time between two questions to a collector, in ms. */
+const HEARTBEAT = 5_000;
 
 /** Options for watching the published candles of a series. */
 export interface PublishedCandlesOptions extends NatsOptions {
@@ -72,7 +68,7 @@ export interface PublishedStatusOptions extends NatsOptions {
  * Two things differ, because a reader that is slow or was away gets only the newest version of each candle: a revision
  * may grow by more than one, and statuses may be skipped. Reconnections and failing servers only delay. The
  * stream fails with a `NetworkError` once the connection is closed for good, and with a `ContractError` if another
- * version publishes. Throws an `InvalidInputError` at the call.
+ * version tells how the feed stands. A message that cannot be read is passed over, with a warning of the process. Throws an `InvalidInputError` at the call.
  *
  * ```marbles
  * first publisher                            a-b-x-----
@@ -109,9 +105,13 @@ export function watchPublishedCandles(
   const feed = candleSubjects(settings.name, checked);
   return defer(() => {
     const table = new CandleTable(checked, intervals, since, () => settings.scheduler.now());
-    const take = (last: string, text: string, time: number) =>
-      isCandleToken(last) ? table.candle({ ...readCandleMessage(text), time }) : [];
-    return eventsOf(connection, settings, feed, table, take);
+    const signals = readFeed(connection, settings, feed, {
+      parse: (last, text) => (isCandleToken(last) ? readCandleMessage(text) : undefined),
+      since: (status) => table.since(status),
+      isShort: () => table.isShort(),
+      heartbeat: HEARTBEAT,
+    });
+    return signals.pipe(concatMap((signal) => table.take(signal)));
   });
 }
 
@@ -156,41 +156,27 @@ export function watchPublishedSnipers(
   options: NatsOptions = {},
 ): Observable<SniperEvent> {
   checkConnection(connection);
-  const checked = checkSniperQuery(query);
   const settings = checkNatsOptions(options, ["scheduler"]);
-  const feed = sniperSubjects(settings.name, checked);
-  return defer(() => {
-    const table = new SniperTable(checked.pairAddress);
-    return eventsOf(connection, settings, feed, table, (_last, text, time) => {
-      const message = readWalletMessage(text);
-      return message === undefined ? [] : table.wallet({ ...message, time });
-    });
-  });
+  return looksOf(connection, checkSniperQuery(query), settings).pipe(mergeMap(({ events }) => events));
 }
 
-/**
- * The events that a table makes of the messages of a feed. `take`: passes it a message that is no status, with the last
- * part of its subject.
- */
-function eventsOf<E>(
+/** Each look at the published snipers of a pair that has changed something. */
+export function looksOf(
   connection: NatsConnection,
+  query: SniperQuery,
   settings: NatsSettings,
-  feed: FeedSubjects,
-  table: {
-    status(message: StatusRecord & { readonly time: number }): readonly E[];
-    caughtUp(now: number): readonly E[];
-  },
-  take: (last: string, text: string, time: number) => readonly E[],
-): Observable<E> {
-  return readFeed(connection, settings, feed, "all").pipe(
-    concatMap((signal) => {
-      if (signal.type === "caught-up") return table.caughtUp(settings.scheduler.now());
-      const { last } = splitSubject(signal.subject);
-      const text = signal.text();
-      if (last !== STATUS) return take(last, text, signal.time);
-      return table.status({ ...readStatusMessage(text), time: signal.time });
-    }),
-  );
+): Observable<SniperLook> {
+  const feed = sniperSubjects(settings.name, query);
+  return defer(() => {
+    const table = new SniperTable(query);
+    const parse = (_last: string, text: string) => readWalletMessage(text);
+    const signals = readFeed(connection, settings, feed, {
+      parse,
+      since: () => -Infinity,
+      heartbeat: HEARTBEAT,
+    });
+    return signals.pipe(concatMap((signal) => table.take(signal)));
+  });
 }
 
 /**
@@ -228,40 +214,48 @@ export function watchPublishedFeedStatus(
 ): Observable<FeedStatus> {
   checkConnection(connection);
   const settings = checkNatsOptions(options, ["scheduler", "heartbeat"]);
-  const { name, scheduler } = settings;
-  const every = checkNumber("heartbeat", options.heartbeat ?? 5_000, { min: 250, unit: "ms" });
-  const subjects = subjectsOf(name, feed);
+  const heartbeat = checkNumber("heartbeat", options.heartbeat ?? HEARTBEAT, { min: 250, unit: "ms" });
+  const subjects = subjectsOf(settings.name, feed);
   return defer(() => {
-    const heard = new StatusListener();
     const silence = new NetworkError("The publisher of this feed does not answer");
     const absence = new NetworkError("Nobody publishes this feed");
-    const records = readFeed(connection, settings, subjects, "status").pipe(
-      map((signal) => heard.take(signal)),
-    );
-    const lifeOf = (publisher: string | undefined): Observable<Partial<Heard>> => {
-      const life =
-        publisher === undefined
-          ? timer(2.25 * every, scheduler).pipe(map(() => false))
-          : signsOfLife(connection, { name, publisher, every, scheduler });
-      return life.pipe(map((isAlive) => ({ publisher, isAlive })));
-    };
-    return records.pipe(
+    return signalsOfStatus(connection, settings, subjects, heartbeat).pipe(
+      connect((told) => {
+        const nobody = timer(2.25 * heartbeat, settings.scheduler).pipe(
+          takeUntil(told.pipe(filter(({ type }) => type === "status"))),
+          map(() => ({ isAlive: false })),
+        );
+        return merge(told.pipe(map(newsOf)), nobody);
+      }),
       startWith<Partial<Heard>>({}),
-      connect((told) =>
-        merge(
-          told,
-          told.pipe(
-            map(() => heard.publisher),
-            distinctUntilChanged(),
-            switchMap(lifeOf),
-          ),
-        ),
-      ),
-      scan((known, news) => ({ ...known, ...news }), nothingHeard),
+      scan(heardAfter, nothingHeard),
       map((known) => heardStatus(known, known.publisher === undefined ? absence : silence)),
       distinctUntilChanged(isSameStatus),
     );
   });
+}
+
+/** What a subscriber hears of how a feed stands. */
+export function signalsOfStatus(
+  connection: NatsConnection,
+  settings: NatsSettings,
+  feed: FeedSubjects,
+  heartbeat = HEARTBEAT,
+): Observable<FeedSignal<StatusRecord>> {
+  return readFeed<StatusRecord>(connection, settings, feed, { since: () => -Infinity, heartbeat });
+}
+
+function newsOf(signal: FeedSignal<StatusRecord>): Partial<Heard> {
+  if (signal.type === "alive") return { isAlive: signal.isAlive };
+  if (signal.type !== "status") return {};
+  const { record, isFresh } = signal;
+  return { status: record.status, publisher: record.publisher, ...(isFresh ? { isFresh } : {}) };
+}
+
+/** Of another publisher it is not known yet whether it is alive. */
+function heardAfter(known: Heard, news: Partial<Heard>): Heard {
+  const isOther = news.publisher !== undefined && news.publisher !== known.publisher;
+  return { ...known, ...(isOther ? { isAlive: undefined } : {}), ...news };
 }
 
 /** Checks a series or a sniper query, and gives the subjects of its feed. */
@@ -270,23 +264,4 @@ export function subjectsOf(name: string, feed: Series | SniperQuery): FeedSubjec
   return isSeries
     ? candleSubjects(name, checkSeries(feed as Series))
     : sniperSubjects(name, checkSniperQuery(feed));
-}
-
-/** Keeps the content of a feed's last status message. */
-class StatusListener {
-  publisher: string | undefined;
-  readonly #seen = new SeenFeed<never, never>();
-
-  take(signal: StreamSignal): Partial<Heard> {
-    if (signal.type === "caught-up") {
-      this.#seen.caughtUp();
-      return {};
-    }
-    const message = { ...readStatusMessage(signal.text()), time: signal.time };
-    if (!this.#seen.status(message)) return {};
-    const { status, publisher } = message;
-    const isOther = publisher !== this.publisher;
-    this.publisher = publisher;
-    return { status, publisher, isFresh: !this.#seen.isReading, ...(isOther ? { isAlive: undefined } : {}) };
-  }
 }

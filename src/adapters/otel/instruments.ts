@@ -53,11 +53,11 @@ export function instrumentsOf(meter: Meter) {
       LATENESS_BOUNDS,
       "Time from when a candle was due to close until it was seen closed.",
     ),
-    slots: meter.createObservableUpDownCounter("pairstream.collector.slots", {
-      unit: "{slot}",
-      description: "Slots that the collectors of this client hold.",
+    leading: meter.createObservableUpDownCounter("pairstream.collector.leading", {
+      unit: "{collector}",
+      description: "Collectors of this client that lead their group.",
     }),
-    handOvers: counter("pairstream.collector.handovers", "{slot}", "Slots taken over or given up."),
+    handOvers: counter("pairstream.collector.handovers", "{lease}", "Leases taken over or given up."),
     messages: counter("pairstream.collector.messages", "{message}", "Messages of collectors, by outcome."),
     troubles: counter("pairstream.collector.troubles", "{trouble}", "Troubles of collectors."),
   };

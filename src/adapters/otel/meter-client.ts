@@ -84,7 +84,7 @@ class Recorder {
   readonly #isByPair: boolean;
   readonly #server: Attributes;
   readonly #feeds = new PresentCounts();
-  readonly #slots = new PresentCounts();
+  readonly #leading = new PresentCounts();
 
   constructor(core: ClientCore, instruments: Instruments, attributes: Attributes, isByPair: boolean) {
     this.#core = core;
@@ -118,7 +118,7 @@ class Recorder {
     for (const change of ["taken", "given-up"]) {
       handOvers.add(0, { ...attributes, "pairstream.handover.change": change });
     }
-    for (const outcome of ["stored", "superseded", "retried"]) {
+    for (const outcome of ["stored", "retried"]) {
       messages.add(0, { ...attributes, "pairstream.message.outcome": outcome });
     }
     for (const what of ["connection", "feed"]) {
@@ -177,7 +177,7 @@ class Recorder {
     }
     const attributes = { ...this.#attributes, "pairstream.collector.group": told.group };
     if (told.type === "collector") this.#beginGroup(told.group);
-    else if (told.type === "slot")
+    else if (told.type === "lease")
       handOvers.add(1, { ...attributes, "pairstream.handover.change": told.change });
     else if (told.type === "message")
       messages.add(1, { ...attributes, "pairstream.message.outcome": told.outcome });
@@ -208,12 +208,12 @@ class Recorder {
       }
       for (const [count, attributes] of this.#feeds) result.observe(count, attributes);
     },
-    slots: (result) => {
-      this.#slots.clear();
-      for (const { group, slots } of this.#core.metering.collectors) {
-        this.#slots.add({ ...this.#attributes, "pairstream.collector.group": group }, slots);
+    leading: (result) => {
+      this.#leading.clear();
+      for (const { group, isLeading } of this.#core.metering.collectors) {
+        this.#leading.add({ ...this.#attributes, "pairstream.collector.group": group }, isLeading ? 1 : 0);
       }
-      for (const [count, attributes] of this.#slots) result.observe(count, attributes);
+      for (const [count, attributes] of this.#leading) result.observe(count, attributes);
     },
   } satisfies Partial<Record<keyof Instruments, ObservableCallback>>;
 

@@ -21,8 +21,6 @@ const SETTLES_AFTER = 1_000;
 
 /** What all collectors of a test may ask together. */
 export const LIMIT = { requests: 30, per: 1_000 } as const;
-/** Into how many parts they cut it, and their work. */
-export const SLOTS = 6;
 
 /** Several swaps a second for each pair, at prices that a number of each makes up. */
 export function busyMarket(pairs: readonly string[], createdAt: number): SwapSource {

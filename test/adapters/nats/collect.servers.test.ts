@@ -10,7 +10,7 @@ import {
   watchPublishedCandles,
   watchPublishedFeedStatus,
 } from "../../../src/adapters/nats/index.js";
-import { emptyTable, type LeaseTable } from "../../../src/adapters/nats/leases.js";
+import type { Lease } from "../../../src/adapters/nats/lease.js";
 import {
   createClient,
   emptyReport,
@@ -47,11 +47,6 @@ describe("collect", () => {
     ["replicas", { replicas: 6 }],
     ["retention", { retention: 999 }],
     ["lease", { lease: 999 }],
-    ["slots", { slots: 0 }],
-    ["slots", { slots: 11, rateLimit: { requests: 10, per: 1_000 } }],
-    ["rateLimit", { rateLimit: null as never }],
-    ["rateLimit.requests", { rateLimit: { requests: 0, per: 1_000 } }],
-    ["rateLimit.per", { rateLimit: { requests: 1, per: 0 } }],
     ["signal", { signal: {} as AbortSignal }],
   ])("refuses a wrong %s at the call", (parameter, options) => {
     refused(options).toThrow(expect.objectContaining({ name: "InvalidInputError", parameter }));
@@ -105,10 +100,10 @@ describe.skipIf(!hasServer)("collectors", () => {
     over = connection,
   ) {
     const told: CollectorActivity[] = [];
-    const collector = { told, held: () => told.findLast(({ type }) => type === "slots"), ended: "" };
+    const last = () => told.findLast(({ type }) => type === "leading" || type === "standing-by");
+    const collector = { told, leads: () => last()?.type === "leading", ended: "" };
     const collecting = collect(over, client, watches, {
       name,
-      rateLimit: false,
       ...options,
     });
     running.push(
@@ -124,38 +119,30 @@ describe.skipIf(!hasServer)("collectors", () => {
     );
     return collector;
   }
-  async function leases(): Promise<LeaseTable> {
+  async function lease(): Promise<Lease> {
     const bucket = await new Kvm(connection).open(`${name}-leases`);
     return (await bucket.get("default"))!.json();
   }
-  const collectorsInTable = async () => Object.keys((await leases()).beats).length;
-  const slotsOf = ({ held }: ReturnType<typeof start>) => {
-    const activity = held();
-    return activity?.type === "slots" ? activity.held.length : 0;
-  };
 
-  it("take over from one that is told to leave, which ends once its slots are free", async () => {
+  it("take over from one that is told to leave, which ends once the others know", async () => {
     const stopping = new AbortController();
-    const rules = { slots: 4, lease: 4_000 };
-    const first = start({ ...rules, signal: stopping.signal });
-    await until("the first has all", () => slotsOf(first) === 4);
-    const second = start(rules);
-    await until("both have two", () => slotsOf(first) === 2 && slotsOf(second) === 2);
+    const first = start({ signal: stopping.signal });
+    await until("the first leads", () => first.leads());
+    const second = start();
+    await until("the second stands by", () => second.told.some(({ type }) => type === "standing-by"));
+    const left = performance.now();
     stopping.abort();
     await until("the first has ended", () => first.ended);
     expect(first.ended).toBe("completed");
-    expect(await collectorsInTable()).toBe(1);
-    await until("the second has all", () => slotsOf(second) === 4);
+    await until("the second leads", () => second.leads());
+    // Long before it would have looked at the lease again.
+    expect(performance.now() - left).toBeLessThan(1_500);
     const started = first.told.filter(({ type }) => type === "started").length;
     expect(first.told.filter(({ type }) => type === "stopped")).toHaveLength(started);
+    expect(await lease()).toMatchObject({ term: expect.any(Number), isQuiet: false });
   });
 
-  it("leave nothing in the leases where they are told to leave while their first write is on its way", async () => {
-    const stopping = new AbortController();
-    const earlier = start({ signal: stopping.signal });
-    await until("there is a table", () => slotsOf(earlier) > 0);
-    stopping.abort();
-    await until("it is empty", () => earlier.ended);
+  it("leave no lease behind where they are told to leave while their first write is on its way", async () => {
     let isSent = false;
     let letThrough = () => {};
     const delayed = new Promise<void>((resolve) => {
@@ -177,7 +164,7 @@ describe.skipIf(!hasServer)("collectors", () => {
     letThrough();
     await until("its end", () => late.ended);
     expect(late.ended).toBe("completed");
-    expect(await collectorsInTable()).toBe(0);
+    expect((await lease()).holder).toBeNull();
   });
 
   it("leave it to their client to say why nothing comes", async () => {
@@ -206,57 +193,62 @@ describe.skipIf(!hasServer)("collectors", () => {
   });
 
   it("do not go by two sets of rules at a time", async () => {
-    const first = start({ slots: 4, lease: 4_000 });
-    await until("the first has all", () => slotsOf(first) === 4);
-    const second = start({ slots: 5, lease: 4_000 });
+    const first = start({ lease: 4_000 });
+    await until("the first leads", () => first.leads());
+    const second = start({ lease: 5_000 });
     await until("the second gives up", () => second.ended);
     expect(second.ended).toContain("different rules");
-    expect(slotsOf(first)).toBe(4);
+    expect(first.leads()).toBe(true);
   });
 
   it.each([
-    ["called so by one who left", [], true, true],
-    ["not called so by one who left", [], false, false],
-    ["those of one that has died", ["dead"], true, false],
-  ])(
-    "take the slots of other rules for quiet only where they are: %s",
-    async (_, alive, wasQuiet, isQuiet) => {
-      const limit = { requests: 40, per: 1_000, timeout: 10_000 };
-      const { slots, ...table } = emptyTable({ slots: 5, lease: 1_000, limit });
-      const left = slots.map((slot) => ({ ...slot, isQuiet: wasQuiet }));
-      const beats = Object.fromEntries(alive.map((id) => [id, 1]));
-      const bucket = await new Kvm(connection).create(`${name}-leases`, { history: 1 });
-      await bucket.put("default", JSON.stringify({ ...table, beats, slots: left }));
-      const collector = start({ slots: 4, lease: 1_000, rateLimit: { requests: 40, per: 1_000 } });
-      await until("it has all", () => slotsOf(collector) === 4);
-      const taken = await leases();
-      expect(taken.slots.map((slot) => slot.isQuiet)).toEqual(Array(4).fill(isQuiet));
-    },
-  );
-
-  it.each([
-    ["the table", async () => (await new Kvm(connection).open(`${name}-leases`)).purge("default")],
+    ["the lease", async () => (await new Kvm(connection).open(`${name}-leases`)).purge("default")],
     ["its bucket", async () => (await jetstreamManager(connection)).streams.delete(`KV_${name}-leases`)],
-  ])("go on with the slots they have where somebody deletes %s", async (_, destroy) => {
-    const rules = { slots: 4, lease: 4_000, rateLimit: { requests: 40, per: 1_000 } };
-    const both = [start(rules), start(rules)];
-    await until("both have two", () => both.every((one) => slotsOf(one) === 2));
-    const renewedSince = async (earlier: LeaseTable, ms: number) => {
-      const { beats } = earlier;
-      let table = earlier;
-      await until("both have renewed their leases", async () => {
-        table = await leases();
-        return Object.keys(beats).every((id) => table.beats[id]! > beats[id]! + ms);
-      });
-      return table;
-    };
-    const before = await renewedSince(await leases(), 0);
+  ])("go on to lead where somebody deletes %s", async (_, destroy) => {
+    const both = [start({ lease: 4_000 }), start({ lease: 4_000 })];
+    await until("one leads", () => both.some((one) => one.leads()));
+    await until("the other stands by", () => both.some((one) => one.told.length === 1));
+    const before = await lease();
     const told = both.map((one) => one.told.filter(({ type }) => type !== "trouble"));
     await destroy();
-    const after = await renewedSince(before, rules.lease / 2);
-    const holders = ({ slots }: LeaseTable) => slots.map(({ holder, epoch }) => ({ holder, epoch }));
-    expect(holders(after)).toEqual(holders(before));
+    await until("the lease is there again", async () => (await lease()).beat > before.beat);
+    expect(await lease()).toMatchObject({ holder: before.holder, term: before.term });
     expect(both.map((one) => one.told.filter(({ type }) => type !== "trouble"))).toEqual(told);
+  });
+
+  it("begin a feed anew whose stored messages are gone, with its history", async () => {
+    const [series] = feeds;
+    const collector = start({}, [series!]);
+    const manager = await jetstreamManager(connection);
+    const count = async () => (await manager.streams.info(name)).state.messages;
+    await until("a history", async () => (await count()) > 10);
+    await manager.streams.purge(name);
+    await until("it begins anew", () => collector.told.some(({ type }) => type === "stopped"));
+    await until("its history is there again", async () => (await count()) > 10);
+  });
+
+  it("pass over a stored message that nobody can read, as readers do, and write over it", async () => {
+    const [series] = feeds;
+    const collector = start({}, [series!]);
+    const subject = `${name}.candles.mainnet.${series!.pairAddress}.1s.usd`;
+    await until("it is told of", () => collector.told.some(({ type }) => type === "started"));
+    let covered = 0;
+    running.push(
+      watchPublishedFeedStatus(connection, series!, { name, heartbeat: 400 }).subscribe((status) => {
+        covered = status.coveredUntil ?? 0;
+      }),
+    );
+    await until("it covers something", () => covered > 0);
+    const manager = await jetstreamManager(connection);
+    for (const last of ["status", "1000"]) await manager.jetstream().publish(`${subject}.${last}`, "poison");
+    const before = covered;
+    await until("it goes on", () => covered > before);
+    const late: string[] = [];
+    running.push(
+      watchPublishedCandles(connection, series!, { name, since: 0 }).subscribe(({ type }) => late.push(type)),
+    );
+    await until("who comes later hears of it, too", () => late.length > 3);
+    expect(collector.ended).toBe("");
   });
 
   it("tell of what keeps them from beginning", async () => {
@@ -264,7 +256,7 @@ describe.skipIf(!hasServer)("collectors", () => {
     const collector = start();
     await until("the trouble", () => collector.told.some(({ type }) => type === "trouble"));
     server.thaw();
-    await until("it works", () => slotsOf(collector) > 0);
+    await until("it works", () => collector.leads());
   });
 
   it("end where what they need cannot be had", async () => {
@@ -275,15 +267,15 @@ describe.skipIf(!hasServer)("collectors", () => {
 
   it("make the stream again that was deleted while nobody worked on it", async () => {
     const stopping = new AbortController();
-    const rules = { slots: 1, lease: 2_000 };
+    const rules = { lease: 2_000 };
     const first = start({ ...rules, signal: stopping.signal });
-    await until("the first works", () => slotsOf(first) === 1);
+    await until("the first works", () => first.leads());
     const second = start(rules);
-    await until("the second stands by", async () => (await collectorsInTable()) === 2);
+    await until("the second stands by", () => second.told.length > 0);
     const manager = await jetstreamManager(connection);
     stopping.abort();
     await manager.streams.delete(name);
-    await until("the second works", () => slotsOf(second) === 1);
+    await until("the second works", () => second.leads());
     const [series] = feeds;
     const event = await firstValueFrom(watchPublishedCandles(connection, series!, { name, since: 0 }));
     expect(event.type).toBe("new");

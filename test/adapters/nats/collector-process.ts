@@ -2,7 +2,7 @@
 import { connect } from "@nats-io/transport-node";
 import { collect } from "../../../src/adapters/nats/index.js";
 import { createClient, type FetchLike } from "../../../src/index.js";
-import { LIMIT, SLOTS, seriesOf, WATCH } from "./busy-service.js";
+import { LIMIT, seriesOf, WATCH } from "./busy-service.js";
 import type { CollectorOrder } from "./rig.js";
 
 const { servers, baseUrl, pairs, replicas, lease }: CollectorOrder = JSON.parse(process.argv[2]!);
@@ -28,7 +28,7 @@ const dated: FetchLike = (url, init) => {
 };
 const client = createClient({ baseUrl, apiKey: "test", fetch: dated, rateLimit: LIMIT });
 const watches = pairs.map((pair) => ({ ...seriesOf(pair), ...WATCH, since: { candles: 10 } }));
-collect(connection, client, watches, { rateLimit: LIMIT, lease, slots: SLOTS, replicas }).subscribe({
+collect(connection, client, watches, { lease, replicas }).subscribe({
   next: (activity) => {
     tell("error" in activity ? { ...activity, error: String(activity.error) } : activity);
   },

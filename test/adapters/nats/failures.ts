@@ -17,7 +17,7 @@ export const ON_ONE_SERVER: readonly Failure[] = [
     name: "the collectors are started twice",
     async play(stage) {
       for (const number of [0, 1]) stage.startCollector(number);
-      await stage.collectorsShare(4);
+      await stage.oneLeads(4);
       await stage.allAgree();
       return undefined;
     },
@@ -25,10 +25,11 @@ export const ON_ONE_SERVER: readonly Failure[] = [
   {
     name: "collectors are killed",
     async play(stage) {
-      const [first, second] = stage.collectors;
-      await Promise.all([stage.killCollector(first!), stage.killCollector(second!)]);
+      const leader = await stage.oneLeads(4);
+      const other = stage.collectors.find((one) => one !== leader)!;
+      await Promise.all([stage.killCollector(leader), stage.killCollector(other)]);
       await until("feeds read stalled", () => stage.followers.some(({ state }) => state === "stalled"));
-      await stage.collectorsShare(2);
+      await stage.oneLeads(2);
       await stage.allAgree();
       return undefined;
     },
@@ -36,13 +37,13 @@ export const ON_ONE_SERVER: readonly Failure[] = [
   {
     name: "a collector sleeps past its lease",
     async play(stage) {
-      const [sleeper, other] = stage.collectors;
-      const all = sleeper!.held.length + other!.held.length;
-      sleeper!.freeze();
-      await until("the other one has all slots", () => other!.held.length === all);
+      const sleeper = await stage.oneLeads(2);
+      const other = stage.collectors.find((one) => one !== sleeper)!;
+      sleeper.freeze();
+      await until("the other one leads", () => other.isLeading);
       await stage.allGoOn();
-      sleeper!.thaw();
-      await stage.collectorsShare(2);
+      sleeper.thaw();
+      await until("it stands by", () => sleeper.isLeading === false);
       await stage.allAgree();
       return undefined;
     },
@@ -110,16 +111,17 @@ export const ON_A_CLUSTER: readonly Failure[] = [
     },
   },
   {
-    name: "a node is cut off, with a collector and a subscriber",
+    name: "a node is cut off, with the leader and a subscriber",
     async play(stage) {
-      const node = await until("the node of a collector", () => stage.serverOf(stage.collectors[0]!));
+      const leader = await stage.oneLeads(2);
+      const node = await until("the node of the leader", () => stage.serverOf(leader));
       const isOnNode = (_: unknown, at: number) => stage.serverOf(stage.connections[at]!) === node;
       const cutOff = stage.followers.filter(isOnNode);
       node.freeze();
       await until("its followers have noticed", () => cutOff.every(({ state }) => state === "stalled"));
       await stage.allGoOn();
       node.thaw();
-      await stage.collectorsShare(2);
+      await stage.oneLeads(2);
       await stage.allAgree();
       return undefined;
     },

@@ -61,9 +61,10 @@ export class CollectorProcess {
     return this.#errors;
   }
 
-  /** The slots that it holds, as told last. */
-  get held(): readonly number[] {
-    return this.activity.findLast((activity) => activity.type === "slots")?.held ?? [];
+  /** Whether it leads its group or stands by, as told last; `undefined`: it has told nothing yet. */
+  get isLeading(): boolean | undefined {
+    const told = this.activity.findLast(({ type }) => type === "leading" || type === "standing-by");
+    return told && told.type === "leading";
   }
 
   freeze(): void {

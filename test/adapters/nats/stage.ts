@@ -1,17 +1,16 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { type BusyService, LIMIT, openBusyService, SLOTS, seriesOf } from "./busy-service.js";
+import { type BusyService, LIMIT, openBusyService, seriesOf } from "./busy-service.js";
 import { CollectorProcess, Follower, openWay } from "./rig.js";
 import { connectTo, type NatsServer, startCluster, startServer, until } from "./servers.js";
 
 /** How long a cluster may take to choose its leaders, in ms: 28 s have been seen. */
 const ELECTED_WITHIN = 90_000;
 /**
- * How long processes may take to start and to share their work, in ms. It only ends a run that hangs: beside other
+ * How long processes may take to start and to find their leader, in ms. It only ends a run that hangs: beside other
  * programs each of four needs seconds to start, and counts as dead where it gets no processor for most of its lease.
  */
-const SHARED_WITHIN = 90_000;
-/** Each in a slot of its own, as two would want more requests than the part of the limit that one slot is worth. */
+const LED_WITHIN = 90_000;
 const PAIRS = ["one", "two", "three", "seven"];
 
 /** What the failures are played on: servers, a service, two collectors of one group, and a follower of every series. */
@@ -32,7 +31,7 @@ export class Stage {
     const stage = new Stage(servers, way, await openBusyService(PAIRS), lease);
     try {
       for (const number of [0, 1]) stage.startCollector(number);
-      await stage.collectorsShare(2);
+      await stage.oneLeads(2);
       const since = thisSecond();
       for (const [number, pair] of PAIRS.entries()) {
         await stage.follow(pair, since, number === 0 && !isCluster ? [way] : stage.serversFrom(number));
@@ -94,21 +93,20 @@ export class Stage {
     await collector.kill();
   }
 
-  /** Waits until so many collectors have all slots between them. */
-  async collectorsShare(count: number): Promise<void> {
-    await until(
-      `${count} collectors share the slots`,
+  /** Waits until one of so many collectors leads, and the others stand by; gives the one that leads. */
+  async oneLeads(count: number): Promise<CollectorProcess> {
+    return until(
+      `one of ${count} collectors leads`,
       () => {
-        const shares = this.collectors.map(({ held }) => held).filter(({ length }) => length > 0);
-        const slots = shares.flat();
-        if (shares.length === count && slots.length === SLOTS && new Set(slots).size === SLOTS) return true;
-        const told = this.collectors.map((one) => {
-          const taken = one.activity.filter(({ type }) => type === "slots").length;
-          return `[${one.held}] after ${taken} changes, at ${one.getServer() || "no server yet"}`;
-        });
-        throw new Error(`they hold ${told.join("; ")}`);
+        const told = this.collectors.filter(({ isLeading }) => isLeading !== undefined);
+        const leaders = told.filter(({ isLeading }) => isLeading);
+        if (told.length === count && leaders.length === 1) return leaders[0];
+        const states = this.collectors.map(
+          (one) => `${one.isLeading} at ${one.getServer() || "no server yet"}`,
+        );
+        throw new Error(states.join("; "));
       },
-      SHARED_WITHIN,
+      LED_WITHIN,
     );
   }
 

@@ -45,7 +45,7 @@ async function troublesOn(version: Version, replicas: number) {
   const told: CollectorActivity[] = [];
   const collecting = collect(connection, client, [{ pairAddress: pairs[0]! }], { replicas });
   const running = collecting.subscribe((activity) => told.push(activity));
-  await subject.until(() => told.some(({ type }) => type === "slots"));
+  await subject.until(() => told.some(({ type }) => type === "leading"));
   running.unsubscribe();
   return told.flatMap((activity) => (activity.type === "trouble" ? [String(activity.error)] : []));
 }
@@ -57,7 +57,7 @@ it.each(
   [V2_9_21, V2_10, V2_15, { major: 3, minor: 0, micro: 0 }].map(
     (version) => [nameOf(version), version] as const,
   ),
-)("collectors trust the leases of a cluster of version %s", async (_, version) => {
+)("collectors trust the lease of a cluster of version %s", async (_, version) => {
   expect(await troublesOn(version, 3)).toEqual([]);
 });
 

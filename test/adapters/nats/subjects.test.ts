@@ -2,12 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   aliveSubject,
-  allCandleSubjects,
-  allSniperSubjects,
   candleSubjects,
-  slotOf,
+  lastOf,
+  leadsSubject,
+  leaseBucket,
   sniperSubjects,
-  splitSubject,
   token,
   walletToken,
 } from "../../../src/adapters/nats/subjects.js";
@@ -20,20 +19,22 @@ describe("subjects", () => {
       key: "pairstream.candles.mainnet.83v8iPy.1min.usd",
       stream: "pairstream",
       subjects: "pairstream.candles.>",
+      told: "pairstream.told.candles.>",
+      toldKey: "pairstream.told.candles.mainnet.83v8iPy.1min.usd",
     });
     expect(sniperSubjects("pairstream", { pairAddress: "83v8iPy" })).toEqual({
       key: "pairstream.snipers.83v8iPy.default",
       stream: "pairstream-snipers",
       subjects: "pairstream.snipers.>",
+      told: "pairstream.told.snipers.>",
+      toldKey: "pairstream.told.snipers.83v8iPy.default",
     });
     expect(sniperSubjects("bots", { pairAddress: "83v8iPy", blocksAfterCreation: 0 }).key).toBe(
       "bots.snipers.83v8iPy.0",
     );
-    expect([allCandleSubjects("bots").key, allSniperSubjects("bots").key]).toEqual([
-      "bots.candles",
-      "bots.snipers",
-    ]);
     expect(aliveSubject("pairstream", "abc")).toBe("pairstream.alive.abc");
+    expect(leadsSubject("pairstream", "default")).toBe("pairstream.leads.default");
+    expect(leaseBucket("bots")).toMatchObject({ stream: "KV_bots-leases", key: "$KV.bots-leases" });
   });
 
   it("keep an address with dots in its place", () => {
@@ -42,11 +43,8 @@ describe("subjects", () => {
     );
   });
 
-  it("are split into the feed and the last part", () => {
-    expect(splitSubject("pairstream.candles.mainnet.83v8iPy.1min.usd.60000")).toEqual({
-      key: "pairstream.candles.mainnet.83v8iPy.1min.usd",
-      last: "60000",
-    });
+  it("end with what they are about", () => {
+    expect(lastOf("pairstream.candles.mainnet.83v8iPy.1min.usd.60000")).toBe("60000");
   });
 });
 
@@ -79,23 +77,5 @@ describe("a part of a subject", () => {
     expect(() => walletToken("w".repeat(257))).toThrow(
       expect.objectContaining({ name: "ContractError", path: ["walletAddress"] }),
     );
-  });
-});
-
-describe("slots", () => {
-  it("are the same in every process", () => {
-    expect(["a", "b", "pairstream.candles.mainnet.83v8iPy.1min.usd"].map((key) => slotOf(key, 16))).toEqual([
-      12, 5, 13,
-    ]);
-  });
-
-  it("get about the same work", () => {
-    const counts = Array<number>(16).fill(0);
-    for (let pair = 0; pair < 16_000; pair++) {
-      const slot = slotOf(candleSubjects("pairstream", { ...SERIES, pairAddress: `pair${pair}` }).key, 16);
-      counts[slot]! += 1;
-    }
-    expect(Math.min(...counts)).toBeGreaterThan(850);
-    expect(Math.max(...counts)).toBeLessThan(1_150);
   });
 });

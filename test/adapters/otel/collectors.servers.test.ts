@@ -35,7 +35,7 @@ describe.skipIf(!hasServer)("a metered client of a collector", () => {
     const client = createClient({ baseUrl: "https://service.test", apiKey: "key", fetch, rateLimit: false });
     const { reader, meter } = openMeter();
     running.push(meterClient(client, meter));
-    const collecting = collect(connection, client, feeds, { name, rateLimit: false, slots: 4, ...options });
+    const collecting = collect(connection, client, feeds, { name, ...options });
     running.push(collecting.subscribe({ error: () => {} }));
     /** The counts of one metric whose attributes all have these values. */
     const count = async (metric: string, of: Record<string, string> = {}) => {
@@ -49,23 +49,20 @@ describe.skipIf(!hasServer)("a metered client of a collector", () => {
     return { reader, count };
   }
 
-  it("shows slots, hand-overs and messages, and the polls of the collector", async () => {
+  it("shows who leads, hand-overs and messages, and the polls of the collector", async () => {
     const stopping = new AbortController();
     const first = start("metered", { lease: 4_000, signal: stopping.signal });
-    const slots = "pairstream.collector.slots";
-    await until("the first has all", async () => (await first.count(slots)) === 4);
+    const leading = "pairstream.collector.leading";
+    await until("the first leads", async () => (await first.count(leading)) === 1);
     const second = start("metered", { lease: 4_000 });
-    await until("the second has its part", async () => (await second.count(slots)) === 2);
-    await until("the first has two", async () => (await first.count(slots)) === 2);
     const handOvers = "pairstream.collector.handovers";
-    expect(await first.count(handOvers, { "pairstream.handover.change": "taken" })).toBe(4);
-    expect(await first.count(handOvers, { "pairstream.handover.change": "given-up" })).toBe(2);
+    expect(await first.count(handOvers, { "pairstream.handover.change": "taken" })).toBe(1);
     stopping.abort();
-    await until("the second has all", async () => (await second.count(slots)) === 4);
-    expect(await first.count(slots)).toBe(0);
+    await until("the second leads", async () => (await second.count(leading)) === 1);
+    expect(await first.count(leading)).toBe(0);
     expect(await second.reader.points("pairstream.collector.troubles")).toHaveLength(2);
-    expect(await first.count(handOvers, { "pairstream.handover.change": "given-up" })).toBe(4);
-    expect(await second.count(handOvers, { "pairstream.handover.change": "taken" })).toBe(4);
+    expect(await first.count(handOvers, { "pairstream.handover.change": "given-up" })).toBe(1);
+    expect(await second.count(handOvers, { "pairstream.handover.change": "taken" })).toBe(1);
     const messages = "pairstream.collector.messages";
     await until(
       "messages",
@@ -78,16 +75,16 @@ describe.skipIf(!hasServer)("a metered client of a collector", () => {
     });
   });
 
-  it("shows no slots once a collector may not act, as NATS is out of reach, and then those it has again", async () => {
+  it("shows that a collector leads no more once its lease has run out, as NATS is out of reach", async () => {
     const { count } = start("out-of-reach", { lease: 2_000 });
-    const slots = "pairstream.collector.slots";
-    await until("it has all", async () => (await count(slots)) === 4);
+    const leading = "pairstream.collector.leading";
+    await until("it leads", async () => (await count(leading)) === 1);
     server.freeze();
-    await until("its leases have run out", async () => (await count(slots)) === 0);
+    await until("its lease has run out", async () => (await count(leading)) === 0);
     const troubles = { "pairstream.trouble.kind": "connection" };
     await until("trouble", async () => (await count("pairstream.collector.troubles", troubles)) > 0);
     server.thaw();
-    await until("it has all again", async () => (await count(slots)) === 4);
+    await until("it leads again", async () => (await count(leading)) === 1);
   });
 
   it("counts feeds that fail for good", async () => {

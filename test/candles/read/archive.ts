@@ -132,7 +132,7 @@ export function archive(habits: Habits, now = NOW) {
       }
     }
   };
-  const core: Omit<ClientCore, "spending" | "timeout" | "parts" | "metering"> = {
+  const core: Omit<ClientCore, "spending" | "timeout" | "rateLimit" | "parts" | "metering"> = {
     service: "http://archive",
     scheduler: clock,
     retry: { attempts: 1, baseDelay: 1, maxDelay: 1 },

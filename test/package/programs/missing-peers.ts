@@ -1,16 +1,15 @@
 // Uses every door where none of the optional peers is installed, and tells what each of them says.
 import { PairstreamError } from "pairstream";
-import { publishCandles, watchPublishedCandles } from "pairstream/nats";
+import { watchPublishedCandles } from "pairstream/nats";
 import { createPairService, listen, simulatedMarket } from "pairstream/service";
 import { indexedDbStore } from "pairstream/store";
-import { EMPTY, firstValueFrom } from "rxjs";
+import { firstValueFrom } from "rxjs";
 
 const series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" } as const;
 const connection = { subscribe() {}, request() {}, isClosed: () => false } as never;
 
 const uses: Record<string, () => Promise<unknown>> = {
   listen: () => listen(createPairService({ source: simulatedMarket({ seed: 1 }) }), { port: 0 }),
-  publishCandles: () => firstValueFrom(publishCandles(connection, EMPTY)),
   watchPublishedCandles: () => firstValueFrom(watchPublishedCandles(connection, series)),
   indexedDbStore: () => indexedDbStore("candles"),
 };

@@ -1,27 +1,53 @@
-// Publishes candles on the NATS server at an address, and reads them there.
+// Collects candles on the NATS server at an address, and reads them there.
 import { connect } from "@nats-io/transport-node";
-import { replayCandles } from "pairstream";
-import { publishCandles, watchPublishedCandles } from "pairstream/nats";
+import { createClient, type FetchLike } from "pairstream";
+import { collect, watchPublishedCandles } from "pairstream/nats";
 import { lastValueFrom, map, take, toArray } from "rxjs";
+
+const MINUTE = 60_000;
+const BEGAN = Math.floor(Date.now() / MINUTE) * MINUTE - 3 * MINUTE;
+
+/** A service whose last three minutes closed at 1, 2 and 3. */
+const fetch: FetchLike = async (url) => {
+  const asked = new URL(url).searchParams;
+  const [from, to] = ["fromDate", "toDate"].map((name) => Number(asked.get(name)) * 1_000);
+  const result = [1, 2, 3]
+    .map((price, at) => ({ price, start: BEGAN + at * MINUTE }))
+    .filter(({ start }) => start >= from! && start <= to!)
+    .reverse()
+    .map(({ price, start }) => {
+      const prices = { open: price, high: price, low: price, close: price };
+      return { timestamp: new Date(start).toISOString(), ...prices, volume: 1, swaps: 1 };
+    });
+  const body = {
+    pairAddress: "pair",
+    timeframe: "1min",
+    currency: "usd",
+    page: 1,
+    cursor: null,
+    tokenAddress: "t",
+    result,
+  };
+  const date = new Date().toUTCString();
+  const headers = { get: (name: string) => (/^date$/i.test(name) ? date : null) };
+  return { status: 200, headers, text: async () => JSON.stringify(body) };
+};
 
 async function main(): Promise<number[]> {
   const [, file, servers] = process.argv;
   // Each format of this program has streams of its own.
   const name = file!.slice(-3);
   const series = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" } as const;
-  const candles = [1, 2, 3].map((price, at) => {
-    const prices = { open: price, high: price, low: price, close: price };
-    return { timestamp: at * 60_000, ...prices, volume: 1, swaps: 1 };
-  });
   const connection = await connect({ servers: servers! });
-  const publishing = publishCandles(connection, replayCandles(candles, series), { name });
-  await lastValueFrom(publishing, { defaultValue: undefined });
-  const published = watchPublishedCandles(connection, series, { name, since: 0 }).pipe(
+  const client = createClient({ baseUrl: "https://service.test", apiKey: "key", fetch, rateLimit: false });
+  const collecting = collect(connection, client, [{ ...series, since: BEGAN }], { name }).subscribe();
+  const published = watchPublishedCandles(connection, series, { name, since: BEGAN }).pipe(
     map(({ candle }) => candle.close),
-    take(candles.length),
+    take(3),
     toArray(),
   );
   const closings = await lastValueFrom(published);
+  collecting.unsubscribe();
   await connection.close();
   return closings;
 }

@@ -21,12 +21,18 @@ export async function run({ root, service, sse, rxjs }) {
   };
 }
 
-/** Publishes and reads candles where there is a server. */
+/** Collects and reads candles where there is a server. */
 export async function publish({ root, nats, rxjs, connect }, servers, name) {
   const connection = await connect({ servers });
-  const candles = root.replayCandles(threeCandles(), SERIES);
-  await rxjs.lastValueFrom(nats.publishCandles(connection, candles, { name }), { defaultValue: undefined });
-  const published = nats.watchPublishedCandles(connection, SERIES, { name, since: 0 });
+  const began = Math.floor(Date.now() / 60_000) * 60_000 - 3 * 60_000;
+  const client = root.createClient({
+    baseUrl: "https://service.test",
+    apiKey: "key",
+    fetch: threeMinutes(began),
+    rateLimit: false,
+  });
+  const collecting = nats.collect(connection, client, [{ ...SERIES, since: began }], { name }).subscribe();
+  const published = nats.watchPublishedCandles(connection, SERIES, { name, since: began });
   const closings = await rxjs.lastValueFrom(
     published.pipe(
       rxjs.map(({ candle }) => candle.close),
@@ -34,17 +40,31 @@ export async function publish({ root, nats, rxjs, connect }, servers, name) {
       rxjs.toArray(),
     ),
   );
+  collecting.unsubscribe();
   await connection.close();
   return closings;
 }
 
 const SERIES = { network: "mainnet", pairAddress: "pair", timeframe: "1min", currency: "usd" };
 
-function threeCandles() {
-  return [1, 2, 3].map((price, at) => {
-    const prices = { open: price, high: price, low: price, close: price };
-    return { timestamp: at * 60_000, ...prices, volume: 1, swaps: 1 };
-  });
+/** A service whose last three minutes closed at 1, 2 and 3. */
+function threeMinutes(began) {
+  return async (url) => {
+    const asked = new URL(url).searchParams;
+    const [from, to] = ["fromDate", "toDate"].map((name) => Number(asked.get(name)) * 1_000);
+    const result = [1, 2, 3]
+      .map((price, at) => ({ price, start: began + at * 60_000 }))
+      .filter(({ start }) => start >= from && start <= to)
+      .reverse()
+      .map(({ price, start }) => {
+        const prices = { open: price, high: price, low: price, close: price };
+        return { timestamp: new Date(start).toISOString(), ...prices, volume: 1, swaps: 1 };
+      });
+    const body = { ...SERIES, page: 1, cursor: null, tokenAddress: "token", result };
+    const date = new Date().toUTCString();
+    const headers = { get: (name) => (/^date$/i.test(name) ? date : null) };
+    return { status: 200, headers, text: async () => JSON.stringify(body) };
+  };
 }
 
 async function trade(root, { demoService, withFaults }) {

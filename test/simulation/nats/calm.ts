@@ -1,4 +1,4 @@
-import { drawNatsPlan, leastLease, type NatsPlan, sleepOverLoss } from "./plan.js";
+import { drawNatsPlan, type NatsPlan, sleepOverLoss } from "./plan.js";
 
 /** A world of three series of `1s`, in which nothing goes wrong. */
 export const calm = (more: Partial<NatsPlan>): NatsPlan => ({
@@ -12,7 +12,7 @@ export const calm = (more: Partial<NatsPlan>): NatsPlan => ({
   market: { swaps: undefined, settlesAfter: 1_000, late: 0.2, forks: 0.3, revisionWindow: 2 },
   others: undefined,
   lease: 4_000,
-  slots: 6,
+  isTight: false,
   limit: { requests: 60, per: 1_000 },
   retention: undefined,
   subscribers: [],
@@ -29,16 +29,3 @@ export function asleepOverLoss(seed: number): NatsPlan {
 /** Collectors that begin at the same moment. */
 export const onTime = (count: number) =>
   Array.from({ length: count }, () => ({ offset: 0, drift: 0, from: 20 }));
-
-/** So many collectors in step, each with a series or more, and the least lease that docs/nats.md asks for. */
-export function inStep(count: number): NatsPlan {
-  const latency = { servers: 13, service: 20, spread: 1 };
-  return calm({
-    collectors: onTime(count),
-    latency,
-    lease: Math.max(1_000, Math.ceil(1.5 * leastLease(count, latency))),
-    pairs: Array.from({ length: count }, (_, at) => `pair${at}`),
-    slots: count,
-    limit: { requests: 10 * count, per: 1_000 },
-  });
-}

@@ -1,5 +1,5 @@
 import { isPairstreamError } from "../../../src/index.js";
-import { calmStretches, isRefused, isShort, takenWithin } from "./health.js";
+import { calmStretches, isRefused, takenWithin } from "./health.js";
 import { watchAgreement, watchFinals, watchHearing, watchHistories, watchStored } from "./known-candles.js";
 import type { Arrival, CollectorLife, NatsBreach, NatsLog, Tell } from "./run-log.js";
 
@@ -179,7 +179,7 @@ function watchCovered({ uncovered, truth }: NatsLog, tell: Tell): void {
 function watchTakeovers(log: NatsLog, tell: Tell): void {
   const { plan, arrivals } = log;
   const bound = takenWithin(plan);
-  const steady = isShort(plan) ? bound : 2 * plan.interval + plan.timeout;
+  const steady = 2 * plan.interval + plan.timeout;
   for (const { calm, until } of calmStretches(log)) {
     if (until <= calm + bound) continue;
     for (const pair of plan.pairs) {

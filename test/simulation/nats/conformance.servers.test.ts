@@ -1,14 +1,20 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ConsumerPlan, type ConsumerSignal, consume } from "../../../src/adapters/nats/consumer.js";
+import type { Lease } from "../../../src/adapters/nats/lease.js";
 import { LeaseBucket } from "../../../src/adapters/nats/lease-bucket.js";
-import { emptyTable } from "../../../src/adapters/nats/leases.js";
+import { VERSION } from "../../../src/adapters/nats/message.js";
+import { readSnapshot } from "../../../src/adapters/nats/snapshot.js";
 import { Store } from "../../../src/adapters/nats/store.js";
 import { hasServer, type NatsServer, startCluster, startServer } from "../../adapters/nats/servers.js";
 import { ofServers } from "./conformance-servers.js";
 import { ofModel, type Subject } from "./conformance-subject.js";
 import { isFrom, nameOf, VERSIONS, versionOf } from "./versions.js";
+
+const LEASE: Lease = {
+  ...{ version: VERSION, rules: { lease: 1_000, limit: null }, holder: "a", term: 1, beat: 1 },
+  isQuiet: false,
+};
 
 function cases(subjectOf: () => Subject): void {
   let subject: Subject;
@@ -30,21 +36,14 @@ function cases(subjectOf: () => Subject): void {
   const put = (last: string, text: string, expected: number) =>
     subject.settled(store.publish(at(last), text, expected));
   const last = (of: string) => subject.settled(store.last(name, at(of)));
-  /** Follows a plan; what is told is named shortly. */
-  const follow = (plan: Pick<ConsumerPlan, "filter" | "from">) => {
-    const told: string[] = [];
-    const show = (signal: ConsumerSignal) => {
-      if (signal.type === "attached") return `attached ${signal.stored}`;
-      return signal.type === "message"
-        ? `${signal.sequence} ${signal.subject} ${signal.text()}`
-        : signal.type;
-    };
-    const following = consume(store, { ...plan, stream: name, scheduler: subject.scheduler }).subscribe(
-      (signal) => told.push(show(signal)),
-    );
-    /** What was told without `attached`, which may come before the first messages or after them. */
-    const messages = () => told.filter((one) => !one.startsWith("attached"));
-    return { told, messages, following };
+  /** What a snapshot gives, shortly, in the order of the stream. */
+  const snapshot = async (of: string, since = -Infinity) => {
+    const { signal } = new AbortController();
+    const plan = { stream: name, filter: at(of), since, scheduler: subject.scheduler, signal };
+    const read = [...(await subject.settled(readSnapshot(store, plan))).values()];
+    return read
+      .sort((a, b) => a.sequence - b.sequence)
+      .map((one) => `${one.sequence} ${one.subject} ${one.text}`);
   };
 
   it("keeps the last message of a subject, and numbers all of a stream in one row", async () => {
@@ -75,45 +74,52 @@ function cases(subjectOf: () => Subject): void {
     await connection.close();
   });
 
-  it("gives the last of each subject, then what is stored from now on", async () => {
+  it("gives the last of each subject, or what was stored since an instant", async () => {
     await open();
+    expect(await snapshot("a.>")).toEqual([]);
     for (const [at, text] of ["one", "two", "three"].entries()) await put("a.1", text, at);
     await put("a.2", "four", 0);
     await put("b.1", "five", 0);
-    const { told, messages, following } = follow({ from: "stored", filter: at("a.>") });
-    await subject.until(() => told.includes("caught-up"));
-    await put("b.1", "six", 5);
-    await put("a.2", "seven", 4);
-    await subject.until(() => told.length === 5);
-    expect(told).toContain("attached 2");
-    expect(messages()).toEqual([
-      `3 ${at("a.1")} three`,
-      `4 ${at("a.2")} four`,
-      "caught-up",
-      `7 ${at("a.2")} seven`,
-    ]);
-    following.unsubscribe();
+    expect(await snapshot("a.>")).toEqual([`3 ${at("a.1")} three`, `4 ${at("a.2")} four`]);
+    const { time } = (await last("a.2"))!;
+    await subject.pass(20);
+    await put("a.3", "six", 0);
+    expect(await snapshot("a.*", time + 10)).toEqual([`6 ${at("a.3")} six`]);
+    expect(await snapshot("a.*", time + 60_000)).toEqual([]);
     await connection.close();
   });
 
-  it("gives what is stored from a sequence on, and what is new alone", async () => {
-    await open();
-    for (const [at, text] of ["one", "two", "three"].entries()) await put(`a.${at}`, text, 0);
-    const fromTwo = follow({ from: 2 });
-    const fromNow = follow({ from: "now" });
-    await subject.until(() => fromNow.told.length === 2 && fromTwo.told.length === 4);
-    await put("a.9", "four", 0);
-    await subject.until(() => fromNow.told.length === 3 && fromTwo.told.length === 5);
-    expect(fromTwo.told).toContain("attached 2");
-    expect(fromTwo.messages()).toEqual([
-      `2 ${at("a.1")} two`,
-      `3 ${at("a.2")} three`,
-      "caught-up",
-      `4 ${at("a.9")} four`,
-    ]);
-    expect(fromNow.told).toEqual(["attached 0", "caught-up", `4 ${at("a.9")} four`]);
-    fromTwo.following.unsubscribe();
-    fromNow.following.unsubscribe();
+  it("tells what is stored on other subjects, and all who listen of what is sent", async () => {
+    subject = subjectOf();
+    number += 1;
+    name = `case-${number}`;
+    connection = await subject.connect();
+    store = await subject.settled(Store.open(connection));
+    const told: string[] = [];
+    const sent: string[] = [];
+    connection.subscribe(`${name}.told.candles.a.*`, {
+      callback: (_, message) => {
+        const place = ["Nats-Sequence", "Nats-Last-Sequence"].map((header) => message.headers?.get(header));
+        told.push(`${message.subject} ${message.string()} ${place}`);
+      },
+    });
+    connection.subscribe(at("a.*"), {
+      callback: (_, message) => {
+        sent.push(message.string());
+      },
+    });
+    const told2 = `${name}.told.candles.>`;
+    await subject.settled(store.ensureStream({ ...subjects(), told: told2 }, settings()));
+    await put("a.1", "one", 0);
+    await put("a.1", "two", 1);
+    await put("a.1", "wrong", 1);
+    await put("b.1", "other", 0);
+    await subject.until(() => told.length === 2 && sent.length === 3);
+    expect(told).toEqual([`${name}.told.candles.a.1 one 1,0`, `${name}.told.candles.a.1 two 2,1`]);
+    expect(sent).toEqual(["one", "two", "wrong"]);
+    await subject.settled(store.ensureStream({ ...subjects(), told: told2 }, settings()));
+    const other = store.ensureStream({ ...subjects(), told: `${name}.other.>` }, settings());
+    await expect(subject.settled(other)).rejects.toThrow(/does not republish/);
     await connection.close();
   });
 
@@ -123,25 +129,8 @@ function cases(subjectOf: () => Subject): void {
     await subject.settled(
       Promise.all(texts.map((text, at) => store.publish(`${name}.candles.a.${at}`, text, 0))),
     );
-    const { told, messages, following } = follow({ from: "stored", filter: at("a.>") });
-    // From version 2.10 on the answer that attaches it may come after all messages.
-    await subject.until(() => told.length === 302);
-    expect(told).toContain("caught-up");
-    expect(
-      messages()
-        .slice(0, -1)
-        .map((one) => Number(one.split(" ")[0])),
-    ).toEqual(texts.map((_, at) => at + 1));
-    following.unsubscribe();
-    await connection.close();
-  });
-
-  it("says caught-up of a stream without messages", async () => {
-    await open();
-    const { told, following } = follow({ from: "stored", filter: ">" });
-    await subject.until(() => told.length === 2);
-    expect(told).toEqual(["attached 0", "caught-up"]);
-    following.unsubscribe();
+    const sequences = (await snapshot("a.>")).map((one) => Number(one.split(" ")[0]));
+    expect(sequences).toEqual(texts.map((_, at) => at + 1));
     await connection.close();
   });
 
@@ -192,18 +181,17 @@ function cases(subjectOf: () => Subject): void {
     await open();
     const bucket = new LeaseBucket(store, settings(), "group");
     const other = new LeaseBucket(store, settings(), "group");
-    const table = emptyTable({ slots: 2, lease: 1_000, limit: null });
     const [first, second] = [await subject.settled(bucket.read()), await subject.settled(other.read())];
     expect([first, second]).toEqual([
-      { table: undefined, revision: 0 },
-      { table: undefined, revision: 0 },
+      { lease: undefined, revision: 0 },
+      { lease: undefined, revision: 0 },
     ]);
-    expect(await subject.settled(bucket.write(table, first.revision))).toBe(true);
-    expect(await subject.settled(other.write(table, second.revision))).toBe(false);
+    expect(await subject.settled(bucket.write(LEASE, first.revision))).toBe(1);
+    expect(await subject.settled(other.write(LEASE, second.revision))).toBeUndefined();
     const read = await subject.settled(other.read());
-    expect(read).toEqual({ table, revision: 1 });
-    expect(await subject.settled(other.write(table, 1))).toBe(true);
-    expect(await subject.settled(bucket.write(table, 1))).toBe(false);
+    expect(read).toEqual({ lease: LEASE, revision: 1 });
+    expect(await subject.settled(other.write(LEASE, 1))).toBe(2);
+    expect(await subject.settled(bucket.write(LEASE, 1))).toBeUndefined();
     await connection.close();
   });
 
@@ -211,35 +199,12 @@ function cases(subjectOf: () => Subject): void {
     await open();
     const bucket = new LeaseBucket(store, settings(), "group");
     await subject.settled(bucket.read());
-    const table = emptyTable({ slots: 2, lease: 1_000, limit: null });
-    await subject.settled(bucket.write(table, 0));
+    await subject.settled(bucket.write(LEASE, 0));
     const gone = connection.request(`$JS.API.STREAM.DELETE.KV_${name}-leases`, "", { timeout: 5_000 });
     await subject.settled(gone);
     const error = await subject.settled(bucket.read()).catch((failure) => failure);
     expect(store.isPassing(error)).toBe(true);
-    expect(await subject.settled(bucket.read())).toEqual({ table: undefined, revision: 0 });
-    await connection.close();
-  });
-
-  it("goes on after a consumer was lost, with what was stored meanwhile", async () => {
-    await open();
-    const { told, following } = follow({ from: "now" });
-    await subject.until(() => told.length === 2);
-    await put("a.1", "one", 0);
-    await subject.until(() => told.length === 3);
-    const list = await subject.settled(
-      connection.request(`$JS.API.STREAM.INFO.${name}`, "", { timeout: 5_000 }),
-    );
-    expect((list.json() as { state: object }).state).toMatchObject({
-      consumer_count: 1,
-      last_seq: 1,
-      messages: 1,
-    });
-    await subject.settled(connection.request(`$JS.API.STREAM.DELETE.${name}`, "", { timeout: 5_000 }));
-    await subject.settled(store.ensureStream(subjects(), settings()));
-    await put("a.2", "two", 0);
-    await subject.until(() => told.some((one) => one.endsWith("two")));
-    following.unsubscribe();
+    expect(await subject.settled(bucket.read())).toEqual({ lease: undefined, revision: 0 });
     await connection.close();
   });
 
@@ -258,47 +223,13 @@ function cases(subjectOf: () => Subject): void {
     await Promise.all([connection.close(), other.close()]);
   });
 
-  it("gives the subjects of several filters alone from version 2.10 on, and all of them before", async () => {
+  it("makes a consumer of a name once, and deletes it by its name", async () => {
     await open();
     await put("a.1", "one", 0);
-    const { told, messages, following } = follow({ from: "now", filter: [at("a.>"), at("b.>")] });
-    await subject.until(() => told.length === 2);
-    await put("a.2", "two", 0);
-    await put("c.1", "three", 0);
-    await put("b.1", "four", 0);
-    const isAll = !isFrom(versionOf(connection), 10);
-    const seen = [`2 ${at("a.2")} two`, ...(isAll ? [`3 ${at("c.1")} three`] : []), `4 ${at("b.1")} four`];
-    await subject.until(() => told.length === 2 + seen.length);
-    // A new consumer reads again what came in the last minute.
-    await subject.settled(subject.reconnect(connection));
-    await put("c.1", "five", 3);
-    await put("a.1", "six", 1);
-    await subject.until(() => told.at(-1)!.endsWith("six"));
-    const again = [
-      `1 ${at("a.1")} one`,
-      ...seen,
-      ...(isAll ? [`5 ${at("c.1")} five`] : []),
-      `6 ${at("a.1")} six`,
-    ];
-    expect(messages().slice(0, 1 + seen.length)).toEqual(["caught-up", ...seen]);
-    expect(new Set(messages())).toEqual(new Set(["caught-up", ...again]));
-    following.unsubscribe();
-    await connection.close();
-  });
-
-  it.each([
-    ["one filter", false],
-    ["several filters", true],
-  ])("makes a consumer of a name once, and deletes it by its name, with %s", async (_, isSeveral) => {
-    await open();
-    await put("a.1", "one", 0);
-    const filters = [at("a.>"), at("b.>")];
-    // Servers before 2.10 know only one.
-    const canSeveral = isSeveral && isFrom(versionOf(connection), 10);
     const config = {
       name: "chosen",
-      deliver_policy: canSeveral ? "new" : "last_per_subject",
-      ...(canSeveral ? { filter_subjects: filters } : { filter_subject: filters[0]! }),
+      deliver_policy: "last_per_subject",
+      filter_subject: at("a.>"),
       ack_policy: "none",
       deliver_subject: store.inbox(),
       idle_heartbeat: 2e9,
@@ -327,33 +258,6 @@ function cases(subjectOf: () => Subject): void {
     // From now on it is another one.
     expect(Date.parse((await add()).created)).toBeGreaterThan(Date.parse(made.created));
     expect(await remove()).toBe(true);
-    await connection.close();
-  });
-
-  it("takes filters of one kind, none of which holds another, from version 2.10 on, and knows only one before", async () => {
-    await open();
-    const given = {
-      deliver_policy: "new",
-      ack_policy: "none",
-      idle_heartbeat: 2e9,
-      inactive_threshold: 30e9,
-    };
-    const ask = async (filters: object) => {
-      const config = { ...given, deliver_subject: store.inbox(), ...filters };
-      const text = JSON.stringify({ stream_name: name, config });
-      const asking = connection.request(`$JS.API.CONSUMER.CREATE.${name}`, text, { timeout: 5_000 });
-      const answer: { error?: { err_code: number } } = (await subject.settled(asking)).json();
-      return answer.error?.err_code;
-    };
-    const [a, b] = [at("a.>"), at("b.>")];
-    const told = [
-      await ask({ filter_subjects: [a, b] }),
-      await ask({ filter_subject: a, filter_subjects: [b] }),
-      await ask({ filter_subjects: [a, at("a.1")] }),
-    ];
-    expect(told).toEqual(
-      isFrom(versionOf(connection), 10) ? [undefined, 10_136, 10_138] : [undefined, undefined, undefined],
-    );
     await connection.close();
   });
 }
@@ -439,12 +343,11 @@ function casesOfNodes(subjectOf: () => Subject): void {
     const { subject, settings, stores, expectWinners, close } = await open();
     const buckets = stores.map((one) => new LeaseBucket(one, settings, "group"));
     for (const bucket of buckets) await subject.settled(bucket.read());
-    const table = emptyTable({ slots: 2, lease: 1_000, limit: null });
     const counts: number[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const { revision } = await subject.settled(buckets[0]!.read());
-      const written = await subject.settled(Promise.all(buckets.map((one) => one.write(table, revision))));
-      counts.push(written.filter((isWritten) => isWritten).length);
+      const written = await subject.settled(Promise.all(buckets.map((one) => one.write(LEASE, revision))));
+      counts.push(written.filter((revision) => revision !== undefined).length);
     }
     expectWinners(counts);
     await close();

@@ -20,13 +20,14 @@ export function dialectOf(others: OthersPlan): Dialect {
 
 const isStored = (subject: string) =>
   subject.startsWith(`${NAME}.candles.`) || subject.startsWith(`$KV.${NAME}-leases.`);
+const isTold = (subject: string) => isStored(subject) || subject.startsWith(`${NAME}.told.`);
 
 /** A version that says more than ours in every message, and stores messages of a kind that ours does not know. */
 const ADDING: Dialect = {
   out: (packet) => {
     const { subject, text } = packet;
-    // The answer of one that is asked whether it lives says nothing yet.
-    if (subject.startsWith("_INBOX.") && text === "") return [{ ...packet, text: '{"load":0.5}' }];
+    const isPulse = subject.startsWith("_INBOX.") && text.startsWith('{"epoch"');
+    if (isPulse) return [{ ...packet, text: JSON.stringify(withMore(JSON.parse(text))) }];
     if (!isStored(subject)) return [packet];
     const said = { ...packet, text: JSON.stringify(withMore(JSON.parse(text))) };
     if (!subject.endsWith(".status")) return [said];
@@ -37,11 +38,11 @@ const ADDING: Dialect = {
   in: (packet) => packet,
 };
 
-/** The same value, with another field in each object but in those whose keys are names. */
+/** The same value, with another field in each object. */
 function withMore(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withMore);
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([key, of]) => [key, key === "beats" ? of : withMore(of)]);
+  const entries = Object.entries(value).map(([key, of]) => [key, withMore(of)]);
   return { newer: { note: 1 }, ...Object.fromEntries(entries) };
 }
 
@@ -58,7 +59,7 @@ function versioned(by: number): Dialect {
     },
     in: (packet) => {
       const { subject, text } = packet;
-      if (isStored(subject)) return { ...packet, text: shifted(text, -by) };
+      if (isTold(subject)) return { ...packet, text: shifted(text, -by) };
       if (!text.startsWith('{"message":')) return packet;
       const { message, ...more } = JSON.parse(text);
       if (!isStored(message.subject)) return packet;

@@ -1,5 +1,5 @@
 import { NEWEST_END } from "../monitors/evidence.js";
-import { isOther, leastLease, type Whom } from "./plan.js";
+import { isOther, type Whom } from "./plan.js";
 import type { NatsLog } from "./run-log.js";
 
 /**
@@ -12,7 +12,7 @@ const SLIPPED_BY = 20_000;
 export function isRefused({ plan, lives }: NatsLog, whom: Whom): boolean {
   if (plan.others?.kind !== "version") return false;
   const begun = lives.flatMap(({ collector, activities }) => {
-    const first = activities.find(({ activity }) => activity.type === "slots" && activity.held.length > 0);
+    const first = activities.find(({ activity }) => activity.type === "leading");
     return first === undefined ? [] : [{ collector, at: first.at }];
   });
   const [first] = begun.sort((a, b) => a.at - b.at);
@@ -20,10 +20,10 @@ export function isRefused({ plan, lives }: NatsLog, whom: Whom): boolean {
 }
 
 /** How long nothing may come of a series that is well. Where all that the key allows is asked for, closings wait at times. */
-export function patienceOf({ interval, timeout, limit, slots, market }: NatsLog["plan"]): number {
+export function patienceOf({ interval, timeout, isTight, market }: NatsLog["plan"]): number {
   // What has gone at the newest end holds up for so long what follows.
   const doubt = market.forks > 0 ? Math.max(NEWEST_END, interval) : 0;
-  return 2 * interval + timeout + doubt + (limit.requests === 2 * slots ? SLIPPED_BY : 0);
+  return 2 * interval + timeout + doubt + (isTight ? SLIPPED_BY : 0);
 }
 
 /** How long after trouble every series is asked for again, in ms: as docs/scaling.md says, and the tries of a start. */
@@ -31,11 +31,6 @@ export function takenWithin({ lease: usual, limit, timeout, interval, others }: 
   const reached = 5_000;
   const lease = Math.max(usual, others?.kind === "rules" ? others.lease : 0);
   return lease * (3 / 4 + 1 / 8 + 1 / 8) + timeout + limit.per + reached + interval;
-}
-
-/** With a lease that is shorter than docs/nats.md asks for, slots are lost at times, and taken again. */
-export function isShort({ lease, collectors, latency }: NatsLog["plan"]): boolean {
-  return lease < 1.5 * leastLease(collectors.length, latency);
 }
 
 /** The stretches of time in which a collector is there, nothing goes wrong and no collector begins. */

@@ -1,4 +1,4 @@
-import type { MsgHdrs } from "@nats-io/transport-node";
+import { headers, type MsgHdrs } from "@nats-io/transport-node";
 import type { SchedulerLike } from "rxjs";
 import { type Kept, KeptMessages, matches } from "./kept.js";
 import { Consumer, type ConsumerConfig } from "./push-consumer.js";
@@ -36,6 +36,8 @@ interface StreamConfig {
   readonly num_replicas: number;
   readonly duplicate_window: number;
   readonly allow_direct: boolean;
+  /** Where what is stored is told, on the subjects of the stream behind another beginning. */
+  readonly republish?: { readonly src: string; readonly dest: string };
 }
 
 /** An answer of the API that says what is wrong. */
@@ -271,8 +273,22 @@ class Stream {
     if (this.config.max_msgs_per_subject === 1 && last !== undefined) this.messages.remove(last);
     this.messages.add(kept);
     this.#ground.noteStored(kept, last);
+    this.#republish(kept, last);
     for (const consumer of this.consumers.values()) if (!this.#isBehind(consumer)) consumer.stored(kept);
     return { stream: this.config.name, seq: kept.sequence };
+  }
+
+  #republish({ subject, text, sequence }: Kept, last: Kept | undefined): void {
+    const { republish, name } = this.config;
+    if (republish === undefined) return;
+    const [from, to] = [republish.src, republish.dest].map((pattern) => pattern.replace(/>$/, ""));
+    const told = subject.replace(from!, to!);
+    const said = headers();
+    said.set("Nats-Stream", name);
+    said.set("Nats-Subject", subject);
+    said.set("Nats-Sequence", String(sequence));
+    said.set("Nats-Last-Sequence", String(last?.sequence ?? 0));
+    this.#ground.send(told, { subject: told, text, headers: said });
   }
 
   /** The last message on the subjects that fit a pattern. */

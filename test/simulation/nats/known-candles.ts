@@ -1,6 +1,6 @@
 import type { Candle, CandleEvent } from "../../../src/index.js";
 import { isTrue } from "../truth.js";
-import { calmStretches, isRefused, isShort, patienceOf, takenWithin } from "./health.js";
+import { calmStretches, isRefused, patienceOf, takenWithin } from "./health.js";
 import type { NatsLog, SubscriberLog, Tell } from "./run-log.js";
 
 /**
@@ -81,7 +81,9 @@ export function watchHistories({ plan, subscribers, truth }: NatsLog, tell: Tell
       statuses.findLast(({ at, status }) => at <= first.at && status.coveredUntil !== undefined)?.status ??
       {};
     const running = Math.max(...serviceClocksAt(plan, first.at)) - plan.interval;
-    const there = [...truth.get(plan.pairs[subscriber.series]!)!.keys()]
+    // What was there then counts, too, where it has gone since.
+    const told = events.filter(({ at }) => at === first.at).map(({ event }) => event.candle.timestamp);
+    const there = [...new Set([...truth.get(plan.pairs[subscriber.series]!)!.keys(), ...told])]
       .filter((timestamp) => timestamp >= coveredFrom && timestamp <= running)
       .sort((a, b) => a - b);
     if (there.length < since.candles + MAY_CHANGE) continue;
@@ -99,7 +101,7 @@ export function watchHistories({ plan, subscribers, truth }: NatsLog, tell: Tell
 export function watchHearing(log: NatsLog, tell: Tell): void {
   const { plan, ends } = log;
   const bound = takenWithin(plan) + patienceOf(plan);
-  const patience = isShort(plan) ? bound : patienceOf(plan);
+  const patience = patienceOf(plan);
   for (const subscriber of log.subscribers) {
     const { number, joined, left = ends, events, statuses } = subscriber;
     if (isRefused(log, { subscriber: number })) continue;

@@ -1,4 +1,3 @@
-import { slotOf } from "../../../src/adapters/nats/subjects.js";
 import type { Timeframe } from "../../../src/index.js";
 import { Draw } from "../draw.js";
 
@@ -97,7 +96,8 @@ export interface NatsPlan {
   readonly interval: number;
   readonly market: MarketPlan;
   readonly lease: number;
-  readonly slots: number;
+  /** Whether every request that the key allows is made. */
+  readonly isTight: boolean;
   readonly limit: { readonly requests: number; readonly per: number };
   readonly timeout: number;
   readonly retention: number | undefined;
@@ -127,8 +127,6 @@ export function isOther({ others }: Pick<NatsPlan, "others">, whom: Whom): boole
 
 /** What the name of everything begins with. */
 export const NAME = "p";
-const keyOf = (plan: Pick<NatsPlan, "timeframe">, pair: string) =>
-  `${NAME}.candles.mainnet.${pair}.${plan.timeframe}.usd`;
 
 /** The plan of a seed, of a world that lives for so many seconds. */
 export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
@@ -139,19 +137,13 @@ export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
   const isQuick = size <= 12;
   const timeframe = isQuick ? "1s" : "10s";
   const interval = isQuick ? SECOND : 10 * SECOND;
-  const leaseAtLeast = draw.scaled(1_000, 8_000);
-  const slots = draw.whole(collectors, 16);
+  const lease = draw.scaled(1_000, 8_000);
   const every = draw.chance(0.5) ? "close" : interval / 2;
-  // In a tight world every request that the key allows is made.
-  const isTight = size <= slots && draw.chance(0.4);
-  const pairs = isTight
-    ? pairsApart(draw.fork("pairs"), size, slots, timeframe)
-    : Array.from({ length: size }, (_, at) => `pair${at}x${draw.whole(1e6, 9e6)}`);
-  const crowd = Array.from({ length: slots }, () => 0);
-  for (const pair of pairs) crowd[slotOf(keyOf({ timeframe }, pair), slots)]! += 1;
+  const isTight = isQuick && draw.chance(0.4);
+  const pairs = Array.from({ length: size }, (_, at) => `pair${at}x${draw.whole(1e6, 9e6)}`);
   const per = draw.pick([1_000, 2_000]);
-  const demand = (Math.max(...crowd) * per) / (every === "close" ? interval : every);
-  const requests = slots * (isTight ? 2 : Math.ceil(2 * demand) + 1);
+  const demand = (size * per) / (every === "close" ? interval : every);
+  const requests = isTight ? 2 * size : Math.ceil(2 * demand) + 4;
   const length = (seconds > 0 ? seconds : draw.whole(70, 150)) * SECOND;
   const start = Date.UTC(2026, 0, 1) + draw.whole(0, HOUR);
   const timeout = draw.whole(1_500, 4_000);
@@ -162,7 +154,6 @@ export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
     service: draw.scaled(2, 100),
     spread: draw.scaled(1, 50),
   };
-  const lease = Math.max(leaseAtLeast, leastLease(collectors, latency));
   const healthyFrom = Math.round(length - 30 * SECOND - 2 * lease - 2 * interval);
   const machine = (of: Draw): MachinePlan => ({
     offset: of.pick([0, of.whole(-900, 900), of.whole(-HOUR, HOUR)]),
@@ -182,7 +173,7 @@ export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
     // A silent pair is asked for a second time where an answer proves nothing: a tight limit has no room for that.
     market: drawMarket(draw.fork("market"), interval, isTight),
     lease,
-    slots,
+    isTight,
     limit: { requests, per: isTight ? 1_000 : per },
     timeout,
     retention,
@@ -210,15 +201,6 @@ export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
     // Where the leases are lost, the version that comes first is another one, and both have refused one another then.
     !(others?.kind === "version" && "what" in fault && fault.what === "leases");
   return { ...plan, others, faults: drawFaults(faults, plan).filter(isBearable) };
-}
-
-/**
- * The least lease that is played: two thirds of what docs/nats.md asks for. Collectors renew one after another, so with a
- * shorter one they lose slots to one another where nothing goes wrong.
- */
-export function leastLease(collectors: number, { servers, spread }: NatsPlan["latency"]): number {
-  const roundTrip = 2 * (servers + SPREAD_OF_SERVERS * spread);
-  return Math.ceil(8 * collectors * roundTrip);
 }
 
 function drawOthers(
@@ -251,17 +233,6 @@ function drawMarket(draw: Draw, interval: number, isTight: boolean): MarketPlan 
     forks: draw.between(0.05, 0.4),
     revisionWindow,
   };
-}
-
-/** Names of pairs of which no two have the same slot. */
-function pairsApart(draw: Draw, size: number, slots: number, timeframe: Timeframe): string[] {
-  const taken = new Map<number, string>();
-  while (taken.size < size) {
-    const pair = `pair${taken.size}x${draw.whole(1e6, 9e6)}`;
-    const slot = slotOf(keyOf({ timeframe }, pair), slots);
-    if (!taken.has(slot)) taken.set(slot, pair);
-  }
-  return [...taken.values()];
 }
 
 const KINDS: Readonly<Record<Exclude<NatsFault["kind"], "server behind">, number>> = {

@@ -293,9 +293,7 @@ class NatsWorld {
     const hasOtherRules = others?.kind === "rules" && isOther(plan, { collector });
     const subscription = collect(connection.asConnection, client, watches, {
       name: NAME,
-      rateLimit: plan.limit,
       lease: hasOtherRules ? others.lease : plan.lease,
-      slots: plan.slots,
       signal: stopping.signal,
       ...(plan.retention === undefined ? {} : { retention: plan.retention }),
     }).subscribe({

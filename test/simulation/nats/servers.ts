@@ -80,6 +80,8 @@ export class Servers implements Ground {
     if (this.jetstream.takes(subject)) {
       if (!this.hasLeader) return;
       this.noteTaken(packet);
+      // Who listens to a subject of a stream hears of it, stored or not.
+      if (!subject.startsWith("$JS.")) this.send(subject, { ...packet, reply: undefined });
       this.jetstream.take(packet, (answer) => {
         if (reply !== undefined) this.send(reply, { subject: reply, text: JSON.stringify(answer) });
       });

@@ -1,19 +1,11 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { type HistoryQuery, readHistory } from "../../../candles/history.js";
-import {
-  type BudgetPart,
-  type Client,
-  type ClientCore,
-  clientOf,
-  coreOf,
-  type Starter,
-  serviceNow,
-} from "../../../client/core.js";
-import { walkOf } from "../../../client/send/walk.js";
+import { type BudgetPart, type Client, coreOf, type Starter, serviceNow } from "../../../client/core.js";
 import { serviceTime } from "../../../client/service-clock.js";
 import type { Candle, Series } from "../../../contract/model.js";
 import { RateLimitError } from "../../../errors.js";
 import { clientSource, type PairSource } from "../../../source.js";
+import { clientWithin } from "../../wire/client-within.js";
 
 const MINUTE = 60_000;
 /** How far the clock of this machine may be ahead of the service's, in ms, where nothing tells that. */
@@ -41,7 +33,7 @@ export function isSource(source: Client | PairSource): source is PairSource {
 export function behindClient(client: Client, requests: number): Behind {
   const core = coreOf(client);
   const { scheduler } = core;
-  const limited = within(client, new MinuteLimit(requests, () => scheduler.now()));
+  const limited = clientWithin(client, new MinuteLimit(requests, () => scheduler.now()));
   return {
     source: clientSource(client),
     scheduler,
@@ -77,17 +69,6 @@ export function behindSource(
     },
     hasStore: false,
   };
-}
-
-/** The same client, all of whose requests also count in a part of its budget. */
-function within(client: Client, part: BudgetPart): Client {
-  const whole = coreOf(client);
-  const core: ClientCore = {
-    ...whole,
-    send: (ask) => whole.send({ ...ask, within: part }),
-    walk: (walk) => walkOf(core.send, walk),
-  };
-  return clientOf({ ...client }, core);
 }
 
 /** The gateway's own limit, whose words may go out. */

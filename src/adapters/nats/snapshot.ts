@@ -1,0 +1,195 @@
+import type { Msg } from "@nats-io/transport-node";
+import { type SchedulerLike, Subscription } from "rxjs";
+import { callAfter, sleepUntil } from "../../client/timers.js";
+import { asPairstreamError, failureOver, type Store, type StoredMessage } from "./store.js";
+
+/** What to read of a stream: the last message of each subject. */
+export interface SnapshotPlan {
+  readonly stream: string;
+  readonly filter: string;
+  /** What was stored before this instant of the server's clock need not come, in ms since the epoch; -Infinity: all comes. */
+  readonly since: number;
+  readonly scheduler: SchedulerLike;
+  readonly signal: AbortSignal;
+  /** Called with the reason for each new attempt. */
+  readonly onTrouble?: ((error: unknown) => void) | undefined;
+}
+
+/** How often the server sends a heartbeat when there are no messages, in ms. If two are missing, a consumer is lost. */
+const HEARTBEAT = 2_000;
+const LONGEST_SILENCE = 2.5 * HEARTBEAT;
+/**
+ * How long a consumer may lack a message that the leader of its stream has, in ms. A follower stores each message a
+ * moment later, but one that has just come back may lack many.
+ */
+const BEHIND = 500;
+/** How long a server keeps a consumer that nobody listens to, in ms. */
+const ABANDONED_AFTER = 30_000;
+/** The waits before it is read again, in ms. */
+const FIRST_RETRY = 50;
+const LONGEST_RETRY = 1_000;
+
+/**
+ * What is stored, by subject. Reads it again as often as needed. Rejects with a `PairstreamError` if no retry can help, and with
+ * the signal's reason if that aborts.
+ */
+export async function readSnapshot(
+  store: Store,
+  plan: SnapshotPlan,
+): Promise<ReadonlyMap<string, StoredMessage>> {
+  const { scheduler, signal, stream } = plan;
+  await store.readers.turn();
+  try {
+    for (let failures = 0; ; failures += 1) {
+      signal.throwIfAborted();
+      const begun = scheduler.now();
+      try {
+        const read = await attempt(store, plan);
+        if (read !== undefined) return read;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (store.connection.isClosed()) throw failureOver(store.connection, "It", error);
+        if (!store.isPassing(error)) throw asPairstreamError(`The stream ${stream} cannot be read`, error);
+        plan.onTrouble?.(error);
+      }
+      // The time that the attempt took counts as part of the wait.
+      const wait = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** Math.min(failures, 10));
+      await sleepUntil(scheduler, Math.min(begun, scheduler.now()) + wait, signal);
+    }
+  } finally {
+    store.readers.leave();
+  }
+}
+
+/** `undefined` if not all has come. */
+async function attempt(
+  store: Store,
+  { stream, filter, since, scheduler, signal }: SnapshotPlan,
+): Promise<ReadonlyMap<string, StoredMessage> | undefined> {
+  const newest = await store.last(stream, filter);
+  if (newest === undefined || newest.time < since) return new Map();
+  const name = store.library.nuid.next();
+  const reading = new Reading(store, newest, scheduler);
+  const leave = () => reading.end(undefined);
+  signal.addEventListener("abort", leave);
+  try {
+    const isWhole = since === -Infinity;
+    const start = isWhole ? {} : { opt_start_time: new Date(Math.max(0, since)).toISOString() };
+    const { pending } = await store.addConsumer(stream, {
+      ...start,
+      name,
+      deliver_policy: isWhole ? "last_per_subject" : "by_start_time",
+      filter_subject: filter,
+      ack_policy: "none",
+      max_deliver: 1,
+      deliver_subject: reading.inbox,
+      flow_control: true,
+      idle_heartbeat: store.library.nanos(HEARTBEAT),
+      inactive_threshold: store.library.nanos(ABANDONED_AFTER),
+      mem_storage: true,
+      num_replicas: 1,
+    });
+    reading.expect(pending);
+    return await reading.whole;
+  } finally {
+    signal.removeEventListener("abort", leave);
+    reading.end(undefined);
+    if (!store.connection.isClosed()) store.removeConsumer(stream, name);
+  }
+}
+
+/** What one consumer brings, until that is all there was when it was created. */
+class Reading {
+  readonly inbox: string;
+  /** Resolves with `undefined` if something is missing. */
+  readonly whole: Promise<ReadonlyMap<string, StoredMessage> | undefined>;
+  readonly #store: Store;
+  readonly #newest: StoredMessage;
+  readonly #scheduler: SchedulerLike;
+  readonly #read = new Map<string, StoredMessage>();
+  readonly #listening = new Subscription();
+  #resolve: (read: ReadonlyMap<string, StoredMessage> | undefined) => void = () => {};
+  #reject: (error: unknown) => void = () => {};
+  #delivered = 0;
+  #expected = Infinity;
+  #patience = Subscription.EMPTY;
+
+  constructor(store: Store, newest: StoredMessage, scheduler: SchedulerLike) {
+    this.#store = store;
+    this.#newest = newest;
+    this.#scheduler = scheduler;
+    this.inbox = store.inbox();
+    this.whole = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.whole.catch(() => {});
+    const inner = store.connection.subscribe(this.inbox, {
+      callback: (error, message) => {
+        if (error !== null) this.#reject(error);
+        else if (!this.#listening.closed) this.#take(message);
+      },
+    });
+    this.#listening.add(() => inner.unsubscribe());
+  }
+
+  /** The consumer is there, and has so many messages. */
+  expect(pending: number): void {
+    this.#expected = pending;
+    this.#check();
+  }
+
+  end(read: ReadonlyMap<string, StoredMessage> | undefined): void {
+    this.#patience.unsubscribe();
+    this.#listening.unsubscribe();
+    this.#resolve(read);
+  }
+
+  #take(message: Msg): void {
+    const { headers, subject, reply } = message;
+    if (headers?.code === 100) {
+      // It is a flow control request, which asks to confirm that everything before it was read, or a heartbeat, which
+      // may carry such a request, and tells how many messages were sent: the last of them may be lost.
+      const stalled = headers.get("Nats-Consumer-Stalled");
+      const sent = Number(headers.get("Nats-Last-Consumer") || this.#delivered);
+      if (reply) message.respond();
+      else if (stalled !== "") this.#store.connection.publish(stalled);
+      else if (sent !== this.#delivered) this.end(undefined);
+      if (this.#delivered < this.#expected && !this.#listening.closed) this.#wait(LONGEST_SILENCE);
+      return;
+    }
+    const place = readPlace(reply);
+    if (place === undefined) return;
+    this.#delivered += 1;
+    if (place.delivery !== this.#delivered) {
+      this.end(undefined);
+      return;
+    }
+    const { sequence, time } = place;
+    this.#read.set(subject, { subject, sequence, time, text: message.string() });
+    this.#check();
+  }
+
+  #check(): void {
+    if (this.#delivered < this.#expected) this.#wait(LONGEST_SILENCE);
+    else if ((this.#read.get(this.#newest.subject)?.time ?? 0) >= this.#newest.time) this.end(this.#read);
+    else this.#wait(BEHIND);
+  }
+
+  #wait(patience: number): void {
+    this.#patience.unsubscribe();
+    this.#patience = callAfter(this.#scheduler, this.#scheduler.now(), patience, () => this.end(undefined));
+  }
+}
+
+/** The place of a message in the stream and among what was delivered, and when it was stored, by its reply subject. */
+function readPlace(reply: string | undefined) {
+  const parts = reply?.split(".") ?? [];
+  if (parts[0] !== "$JS" || parts[1] !== "ACK") return undefined;
+  // Newer servers put a domain and an account before the stream name, and a random part at the end.
+  const first = parts.length === 9 ? 4 : 6;
+  const [, sequence, delivery, nanoseconds = ""] = parts.slice(first);
+  // As one number, nanoseconds lose what tells two milliseconds apart.
+  const time = Number(nanoseconds.slice(0, -6)) + Number(nanoseconds.slice(-6)) / 1e6;
+  return { sequence: Number(sequence), delivery: Number(delivery), time };
+}

@@ -1,0 +1,112 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import { asyncScheduler } from "rxjs";
+import { Lanes } from "../../../src/adapters/nats/lanes.js";
+import {
+  candleBody,
+  readCandleMessage,
+  readStatusMessage,
+  readWalletMessage,
+  type StatusRecord,
+  statusBody,
+  walletBody,
+} from "../../../src/adapters/nats/message.js";
+import { Store } from "../../../src/adapters/nats/store.js";
+import { aliveSubject, type FeedSubjects, STATUS, walletToken } from "../../../src/adapters/nats/subjects.js";
+import { Writer } from "../../../src/adapters/nats/writer.js";
+import type { CandleEvent, FeedStatus, SniperReport } from "../../../src/index.js";
+
+const STARTING: FeedStatus = { state: "starting", failures: 0 };
+
+/** One run of a feed, whose messages a test makes up. */
+export class HandPublisher {
+  readonly #writer: Writer;
+  readonly #id: string;
+  readonly #stop: () => void;
+  #look: StatusRecord["look"];
+
+  static async open(
+    connection: NatsConnection,
+    feed: FeedSubjects,
+    epoch: number,
+    { lanes = new Lanes(256), name = "pairstream" } = {},
+  ): Promise<HandPublisher> {
+    const store = await Store.open(connection);
+    const settings = { name, scheduler: asyncScheduler, replicas: undefined, retention: undefined };
+    const ensureStream = () => store.ensureStream(feed, settings);
+    await ensureStream();
+    const means = {
+      ...{ store, scheduler: asyncScheduler, lanes, ensureStream, mayWrite: () => true },
+      tell: () => {},
+    };
+    const fail = (error: unknown) => {
+      throw error;
+    };
+    const read = (last: string, text: string) => {
+      const place = last === STATUS ? readStatusMessage(text) : anyMessage(text);
+      return { ...place, body: "", isRemoval: false };
+    };
+    const writer = new Writer(means, { fail, lost: () => {}, outranked: () => {} }, { feed, epoch, read });
+    const known = await store.last(feed.stream, `${feed.key}.${STATUS}`);
+    if (known !== undefined) writer.learn(STATUS, { ...read(STATUS, known.text), sequence: known.sequence });
+    return new HandPublisher(connection, writer, epoch, name, store.library.nuid.next());
+  }
+
+  private constructor(connection: NatsConnection, writer: Writer, epoch: number, name: string, id: string) {
+    this.#writer = writer;
+    this.#id = id;
+    const answering = connection.subscribe(aliveSubject(name, id), {
+      callback: (_, message) => {
+        message.respond(JSON.stringify({ epoch, number: writer.stored }));
+      },
+    });
+    this.#stop = () => {
+      answering.unsubscribe();
+      writer.stop();
+    };
+  }
+
+  candle({ type, candle, status, live, observedAt }: CandleEvent): void {
+    const isRemoval = type === "removed";
+    const more = { due: observedAt, ...(live ? {} : { late: true }) };
+    const body = candleBody({ candle, status, isRemoved: isRemoval });
+    const isLast = status === "final" && !isRemoval;
+    this.#writer.offer(String(candle.timestamp), { body, observedAt, isRemoval, isLast, more });
+  }
+
+  look({ result, ...head }: SniperReport, observedAt: number, gone: readonly string[] = []): void {
+    for (const wallet of result) this.#wallet(wallet.walletAddress, wallet, observedAt);
+    for (const address of gone) this.#wallet(address, null, observedAt);
+    this.#look = { head, observedAt };
+    this.status({ state: "live", coveredUntil: observedAt, failures: 0 });
+  }
+
+  #wallet(walletAddress: string, wallet: SniperReport["result"][number] | null, observedAt: number): void {
+    const body = walletBody({ walletAddress, wallet });
+    this.#writer.offer(walletToken(walletAddress), {
+      ...{ body, observedAt, isRemoval: wallet === null, isLast: false },
+    });
+  }
+
+  status(status: FeedStatus = STARTING): void {
+    const rules = { every: 60_000 };
+    const of = { publisher: this.#id, isTold: false, from: undefined, openFrom: undefined, rules };
+    this.#writer.offerStatus(() => statusBody({ ...of, look: this.#look, status }));
+  }
+
+  /** Resolves once all is stored. */
+  async whenStored(): Promise<void> {
+    await new Promise<void>((resolve) => this.#writer.whenIdle(resolve));
+  }
+
+  die(): void {
+    this.#stop();
+  }
+}
+
+function anyMessage(text: string) {
+  try {
+    return readCandleMessage(text);
+  } catch {
+    return readWalletMessage(text);
+  }
+}

@@ -1,0 +1,80 @@
+import type { NatsConnection } from "@nats-io/transport-node";
+import { firstValueFrom, Subscription } from "rxjs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { collect, natsSource } from "../../../src/adapters/nats/index.js";
+import { applyCandleEvent, type Candle, clientSource, createClient } from "../../../src/index.js";
+import { createPairService, simulatedMarket } from "../../../src/service/index.js";
+import { seriesOf, WATCH } from "./busy-service.js";
+import { connectTo, hasServer, type NatsServer, startServer, until } from "./servers.js";
+
+const market = simulatedMarket({ seed: 7, createdAt: Date.now() - 3_600_000, pairs: 1 });
+const pairAddress = market.pairs[0]!;
+const series = { ...seriesOf(pairAddress), timeframe: "1min" } as const;
+
+describe.skipIf(!hasServer)("a source over NATS", () => {
+  let server: NatsServer;
+  let connection: NatsConnection;
+  const running = new Subscription();
+  const { fetch } = createPairService({ source: market });
+  const client = createClient({ baseUrl: "https://service.test", apiKey: "key", fetch, rateLimit: false });
+
+  beforeAll(async () => {
+    server = await startServer();
+    connection = await connectTo([server]);
+    const watch = { ...series, settle: WATCH.settle, every: 1_000, since: { candles: 20 } };
+    running.add(collect(connection, client, [watch, { pairAddress, every: 1_000 }]).subscribe());
+    const source = natsSource(connection);
+    await until("it is live", async () => {
+      return (await firstValueFrom(source.status(series))).state !== undefined;
+    });
+  });
+  afterAll(async () => {
+    running.unsubscribe();
+    await connection?.close();
+    await server?.remove();
+  });
+
+  it("gives what the client's source gives", async () => {
+    const [ours, theirs] = [natsSource(connection), clientSource(client)];
+    const candles = new Map<number, Candle>();
+    const states: string[] = [];
+    const following = ours.candles({ ...series, since: { candles: 10 } }).subscribe((event) => {
+      applyCandleEvent(candles, event);
+    });
+    following.add(ours.status(series).subscribe(({ state }) => states.push(state)));
+    await until("a history", () => candles.size >= 10 && states.includes("live"));
+    const history = await ours.history({ ...series, count: 8 });
+    expect(history).toEqual(await theirs.history({ ...series, count: 8 }));
+    const look = await firstValueFrom(ours.sniperReport({ pairAddress }));
+    expect(look.initial).toBe(true);
+    const wanted = await firstValueFrom(theirs.sniperReport({ pairAddress }));
+    expect(look.report.result.map(({ walletAddress }) => walletAddress)).toEqual(
+      wanted.report.result.map(({ walletAddress }) => walletAddress),
+    );
+    following.unsubscribe();
+  });
+
+  it("refuses options that the collector has fixed in another way, and those that nobody has over NATS", async () => {
+    const source = natsSource(connection);
+    await expect(firstValueFrom(source.candles({ ...series, settle: 7 }))).rejects.toMatchObject({
+      name: "InvalidInputError",
+      parameter: "settle",
+      allowed: "100, as the collector has it",
+    });
+    const refused = (parameter: string) => expect.objectContaining({ name: "InvalidInputError", parameter });
+    expect(() => source.candles({ ...series, fillGaps: true })).toThrow(refused("fillGaps"));
+    const asked = { pairAddress, missingPace: 1_000, whenMissing: "wait" } as const;
+    expect(() => source.snipers(asked)).toThrow(refused("missingPace"));
+    expect(() => natsSource(connection, { history: {} as never })).toThrow(refused("history"));
+  });
+
+  it("reads a range that is not published from another source, or refuses it", async () => {
+    const older = { ...series, from: Date.now() - 3_500_000, to: Date.now() - 3_000_000 };
+    await expect(natsSource(connection).history(older)).rejects.toMatchObject({
+      name: "InvalidInputError",
+      parameter: "from",
+    });
+    const source = natsSource(connection, { history: clientSource(client) });
+    expect((await source.history(older)).length).toBeGreaterThan(0);
+  });
+});
