@@ -1,6 +1,5 @@
 import type { CandleEvent } from "../../candles/event.js";
-import { CandleFold } from "../../candles/fold.js";
-import type { Seen, Stamp } from "../../candles/reader-fold.js";
+import { ReaderFold, type Seen, type Stamp } from "../../candles/reader-fold.js";
 import type { Series } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
 import { HeardClock } from "../wire/heard-clock.js";
@@ -24,7 +23,7 @@ export class CandleTable {
   readonly #intervals: Intervals;
   readonly #since: TableStart;
   readonly #now: () => number;
-  readonly #fold: CandleFold;
+  readonly #fold: ReaderFold;
   /** What was read and heard so far, until all that is stored has come. */
   #read: Map<number, CandleRecord> | undefined = new Map();
   #status: StatusRecord | undefined;
@@ -46,7 +45,7 @@ export class CandleTable {
     this.#since = since;
     this.#now = now;
     const clock = () => (this.#hasHeard ? this.#clock : this.#stored).at(now());
-    this.#fold = new CandleFold(series, Infinity, clock);
+    this.#fold = new ReaderFold(series, Infinity, clock);
   }
 
   /** From which instant on candles have to be read. */
