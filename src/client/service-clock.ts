@@ -95,7 +95,7 @@ const LONGEST_TRIP = 60_000;
 /** Bounds no wider than a round trip and this, in ms, are narrow enough. */
 const NARROW = 20;
 /** Clocks of computers drift by no more, ms per ms. */
-export const FASTEST_DRIFT = 1e-4;
+const FASTEST_DRIFT = 1e-4;
 /** What is proven so much too late, in ms, is worth a wait for the next second. */
 const LATE = 100;
 

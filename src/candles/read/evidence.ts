@@ -1,4 +1,3 @@
-import { FASTEST_DRIFT } from "../../client/service-clock.js";
 import type { CandleRules } from "../rules.js";
 import type { Page } from "./pages.js";
 
@@ -9,9 +8,8 @@ const LONGEST_LAG = 5_000;
 /** After so many answers that hold it a broken row is given up. */
 const BROKEN_READS = 3;
 
-/** Whether two answers were made so far apart. Each says when at least: as clocks drift, a second may seem a little less. */
 export function isApart(at: number, before: number, by = APART): boolean {
-  return at >= before + by - APART * FASTEST_DRIFT;
+  return at >= before + by;
 }
 
 /**

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { lacksAllTwice, withoutAnchors } from "../../../src/candles/read/book.js";
 import { pauseFor } from "../../../src/candles/read/judge.js";
-import { intervalsOf } from "../../../src/timeframe.js";
 import { MINUTE } from "../minute-candles.js";
 import { observe } from "./observed-book.js";
 
@@ -82,15 +81,6 @@ describe("a silence at the beginning of an answer", () => {
     expect([seen.finalUntil, seen.covered]).toEqual([0, [0, 0]]);
     expect(seen.doubt(9, 2, {})).toBeUndefined();
     expect([seen.finalUntil, seen.covered]).toEqual([7, [0, 9]]);
-  });
-
-  it("is confirmed by polls a second apart, of which it is known but for what clocks drift", () => {
-    const seen = observe({ intervals: intervalsOf("1s"), settle: 0, revisionWindow: 0 }, []);
-    const until = [1.1, 2.0999, 3.0998, 4.0997].map((at) => {
-      seen.take(seen.look(0, at, {}));
-      return seen.book.finalUntil;
-    });
-    expect(until).toEqual([0, 1_000, 2_000, 3_000]);
   });
 
   it("before a first row holds back what is final, and no closing", () => {
