@@ -1,4 +1,4 @@
-import { ContractError } from "../../../src/index.js";
+import type { PairstreamError } from "../../../src/index.js";
 import { presencesOf } from "../economy/spans.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy } from "../reads.js";
@@ -133,7 +133,7 @@ function isLost({ status }: Exchange): boolean {
 function isUnreadable({ plan }: RunLog, { attempt = 1, told }: Exchange): boolean {
   const { retry } = plan.world.client;
   const attempts = retry === false ? 1 : (retry?.attempts ?? 3);
-  return attempt >= attempts && told!.error instanceof ContractError;
+  return attempt >= attempts && (told!.error as PairstreamError | undefined)?.name === "ContractError";
 }
 
 /** What a stream asks for again and again. */

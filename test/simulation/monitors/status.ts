@@ -1,4 +1,4 @@
-import { type FeedStatus, QuotaExceededError } from "../../../src/index.js";
+import type { FeedStatus, QuotaExceededError } from "../../../src/index.js";
 import { intervalsOf } from "../calendar.js";
 import { slotsAbout } from "../check.js";
 import { type Span, spansWithin, withoutSpan } from "../coverage.js";
@@ -68,7 +68,8 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
     if (isHeldBack(log, context, from, until)) continue;
     // What a quota leaves to its next period is late until then, and says so.
     const { lastError } = value;
-    const resetsAt = lastError instanceof QuotaExceededError ? (lastError.resetsAt ?? 0) : 0;
+    const isSpent = lastError?.name === "QuotaExceededError";
+    const resetsAt = isSpent ? ((lastError as QuotaExceededError).resetsAt ?? 0) : 0;
     if (context.serviceClock(until) <= resetsAt + 2 * (UNTOLD + roundTrip(log))) continue;
     if (from >= calmFrom && until - from <= 2 * roundTrip(log)) {
       flaps += 1;
