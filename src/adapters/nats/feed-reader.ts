@@ -83,7 +83,7 @@ class FeedReader<M extends Stamped> {
   #pulse = Subscription.EMPTY;
   /** Up to where the feed was stored when its collector was asked last. */
   #told: Heard = NOTHING_HEARD;
-  /** Subjects of which a message could not be read, as each is reported once. */
+  /** What could not be read, by subject, as each is reported once; all of another version are one. */
   readonly #reported = new Set<string>();
   #fail: (error: unknown) => void = () => {};
 
@@ -253,8 +253,9 @@ class FeedReader<M extends Stamped> {
     } catch (error) {
       if (!(error instanceof ContractError)) throw error;
       if (error instanceof OtherVersion && last === STATUS) this.#fail(error);
-      else if (!this.#reported.has(last)) {
-        this.#reported.add(last);
+      const what = error instanceof OtherVersion ? "version" : last;
+      if (!this.#reported.has(what)) {
+        this.#reported.add(what);
         warnProcess(`A message on ${feed.key}.${last} is passed over: ${error.issue}`, UNREADABLE);
       }
       return undefined;

@@ -100,10 +100,11 @@ export interface StatusRecord extends Stamped {
 
 /** What a message says, without its stamp. Equal bodies have equal contents. */
 export function candleBody({
-  candle: { timestamp, open, high, low, close, volume, swaps },
+  candle: whole,
   status,
   isRemoved,
 }: Pick<CandleRecord, "candle" | "status" | "isRemoved">): string {
+  const { timestamp, open, high, low, close, volume, swaps } = whole;
   return JSON.stringify({
     candle: { timestamp, open, high, low, close, volume, swaps },
     status,

@@ -1,4 +1,4 @@
-import { drawNatsPlan, type NatsPlan, sleepOverLoss } from "./plan.js";
+import { drawNatsPlan, type NatsPlan } from "./plan.js";
 
 /** A world of three series of `1s`, in which nothing goes wrong. */
 export const calm = (more: Partial<NatsPlan>): NatsPlan => ({
@@ -20,12 +20,15 @@ export const calm = (more: Partial<NatsPlan>): NatsPlan => ({
   ...more,
 });
 
-/** The world of a seed in which a collector sleeps past its lease, and wakes up just after all leases were lost. */
-export function asleepOverLoss(seed: number): NatsPlan {
-  const plan = drawNatsPlan(seed);
-  return { ...plan, faults: sleepOverLoss({ collector: 0, lease: plan.lease, at: 20_000, wakesAfter: 30 }) };
-}
-
 /** Collectors that begin at the same moment. */
 export const onTime = (count: number) =>
   Array.from({ length: count }, () => ({ offset: 0, drift: 0, from: 20 }));
+
+/** A world in which all is purged while messages are lost. */
+export function purgedInLoss(seed: number): NatsPlan {
+  const faults = [
+    { kind: "messages", from: 10_000, until: 30_000, how: "lost", rate: 0.2 },
+    { kind: "purge", from: 20_000, until: 20_000, what: "candles" },
+  ] as const;
+  return calm({ seed, collectors: onTime(1), faults, length: 60_000, healthyFrom: 30_000 });
+}

@@ -271,7 +271,7 @@ function drawFaults(draw: Draw, plan: Omit<NatsPlan, "faults">): NatsFault[] {
 }
 
 /** A collector sleeps past its lease, and wakes up soon after all leases were lost. */
-export function sleepOverLoss({
+function sleepOverLoss({
   collector,
   lease,
   at,

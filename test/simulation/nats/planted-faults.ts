@@ -1,5 +1,5 @@
 import type { PlantedFault } from "../planted-faults.js";
-import { asleepOverLoss } from "./calm.js";
+import { purgedInLoss } from "./calm.js";
 import type { NatsPlan } from "./plan.js";
 
 export interface PlantedNatsFault extends PlantedFault {
@@ -22,9 +22,9 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
   {
     name: "goes on after its lease has run out",
     monitor: "holders",
-    file: "adapters/nats/gate.ts",
-    find: "return this.#now() < this.#actsUntil;",
-    replace: "return this.#now() < this.#actsUntil || this.#actsUntil > 0;",
+    file: "adapters/nats/lease.ts",
+    find: "renew: 1 / 8, act: 1 / 2,",
+    replace: "renew: 1 / 8, act: 2,",
     seeds: [270, 10],
   },
   {
@@ -52,14 +52,6 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     seeds: [34, 55],
   },
   {
-    name: "takes a lease that was lost for a free one",
-    monitor: "holders",
-    file: "adapters/nats/lease.ts",
-    find: "const isFirst = !seen.hasMoved && !isLed;",
-    replace: "const isFirst = !isLed;",
-    seeds: [10],
-  },
-  {
     name: "reads on from the newest candle that may still change, and not from the oldest",
     monitor: "agreement",
     file: "adapters/nats/feed-run.ts",
@@ -69,77 +61,12 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     seeds: [34],
   },
   {
-    name: "takes a lost lease for its own whose time has run out",
-    monitor: "windows",
-    file: "adapters/nats/lease.ts",
-    find: "lease === undefined ? mayAct :",
-    replace: "lease === undefined ? mayAct || true :",
-    plan: asleepOverLoss(4),
-    seeds: [],
-  },
-  {
-    name: "does not read again what it has missed",
-    monitor: "agreement",
-    file: "adapters/nats/gaps.ts",
-    find: "const isGap = number > before + 1;",
-    replace: "const isGap = false;",
-    seeds: [32],
-  },
-  {
-    name: "takes what a server has that is behind for all that is stored",
-    monitor: "agreement",
-    file: "adapters/nats/snapshot.ts",
-    find: "else if ((this.#read.get(this.#newest.subject)?.time ?? 0) >= this.#newest.time) this.end(this.#read);",
-    replace: "else if (this.#delivered >= 0) this.end(this.#read);",
-    seeds: [15133],
-  },
-  {
-    name: "takes a part of what is stored for all of it",
-    monitor: "agreement",
-    file: "adapters/nats/snapshot.ts",
-    find: "if (place.delivery !== this.#delivered) {",
-    replace: "if (place.delivery < this.#delivered) {",
-    seeds: [32],
-  },
-  {
-    name: "does not listen anew once its connection is back",
-    monitor: "agreement",
-    file: "adapters/nats/feed-reader.ts",
-    find: 'if (type === "reconnect") this.#read();',
-    replace: 'if (type === "disconnect") this.#read();',
-    seeds: [42],
-  },
-  {
-    name: "counts as covered what it has not stored after a lost stream",
-    monitor: "covered",
-    file: "adapters/nats/writer.ts",
-    find: "const body = this.#hasBegun ? this.#makeStatus!() : this.#makeFirst!();",
-    replace: "const body = this.#makeStatus!();",
-    seeds: [802],
-  },
-  {
     name: "counts as covered what a purge has taken",
     monitor: "agreement",
     file: "adapters/nats/writer.ts",
     find: "if (known !== undefined || isForgotten) return this.#events.lost();",
     replace: "if (isForgotten) return this.#events.lost();\n        known = undefined;",
     seeds: [42],
-  },
-  {
-    name: "stays under an epoch that others are beyond",
-    monitor: "stored",
-    file: "adapters/nats/feed-run.ts",
-    find: "if (this.#newestEpoch > this.#epoch) this.#events.outranked(this.#newestEpoch);",
-    replace: "if (this.#newestEpoch > 1e300) this.#events.outranked(this.#newestEpoch);",
-    seeds: [20392],
-  },
-  {
-    name: "waits for the epoch of a lease that is lost with its stream",
-    monitor: "agreement",
-    file: "adapters/nats/feed-reader.ts",
-    find: "if (status === undefined || status.epoch >= epoch) return status;",
-    replace: "if (status === undefined || epoch > -2) return status;",
-    seeds: [2823],
   },
   {
     name: "stores without the sequence that it expects",
@@ -166,22 +93,6 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     seeds: [62],
   },
   {
-    name: "gives up a message that is not acknowledged",
-    monitor: "agreement",
-    file: "adapters/nats/writer.ts",
-    find: "else if (!this.#waiting.has(last)) this.#waiting.set(last, offer);",
-    replace: "",
-    seeds: [23],
-  },
-  {
-    name: "leaves what an earlier holder has left",
-    monitor: "stored",
-    file: "adapters/nats/feed-run.ts",
-    find: 'if (own.state === "live") this.#removeMissing(own);',
-    replace: "",
-    seeds: [736],
-  },
-  {
     name: "takes a message of another version for one of its own",
     monitor: "versions",
     file: "adapters/nats/message.ts",
@@ -196,22 +107,6 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     find: "version: z.literal(VERSION)",
     replace: "version: z.int() as never",
     seeds: [568],
-  },
-  {
-    name: "ends at a kind of message that it does not know",
-    monitor: "ends",
-    file: "adapters/nats/feed-reader.ts",
-    find: "if (!(error instanceof ContractError)) throw error;",
-    replace: "throw error;",
-    seeds: [3],
-  },
-  {
-    name: "goes on with a feed that it has given up",
-    monitor: "holders",
-    file: "adapters/nats/feed-run.ts",
-    find: "this.#abort.abort();\n    this.#following.unsubscribe();",
-    replace: "this.#abort.abort();",
-    seeds: [2, 1],
   },
   {
     name: "keeps every message of a candle",
@@ -247,11 +142,11 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     seeds: [1, 4],
   },
   {
-    name: "tells one who subscribes before anything is published of nothing",
+    name: "tells readers of nothing that comes",
     monitor: "hearing",
-    file: "adapters/nats/candle-table.ts",
-    find: "return this.#isCaughtUp && this.#isKnown() ?",
-    replace: "return this.#isCaughtUp && this.#isKnown() && this.#read.size > 1 ?",
+    file: "adapters/nats/feed-reader.ts",
+    find: 'if (record !== undefined) this.#tell({ type: "message", record });',
+    replace: "if (record !== undefined) return;",
     seeds: [7, 9],
   },
   {
@@ -261,5 +156,14 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     find: "older[Math.max(0, older.length - since.candles)]",
     replace: "older[Math.max(0, older.length - since.candles + 1)]",
     seeds: [185],
+  },
+  {
+    name: "counts as covered what it has not stored after a lost stream",
+    monitor: "covered",
+    file: "adapters/nats/writer.ts",
+    find: "const body = this.#hasBegun ? this.#makeStatus!() : this.#makeFirst!();",
+    replace: "const body = this.#makeStatus!();",
+    plan: purgedInLoss(3),
+    seeds: [],
   },
 ];
