@@ -36,8 +36,9 @@ describe.skipIf(!hasServer)("a collector and a bot over NATS", () => {
     await bot.line((line) => line === "The feed is live");
     await bot.line((line) => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d closed at \d/.test(line));
     const second = run("examples/collector.ts", [...elsewhere, "--store", store], key);
-    await second.line((line) => line.includes(" started pairstream."));
+    await second.line((line) => line.includes(" standing-by"));
     first.child.kill("SIGINT");
+    await second.line((line) => line.includes(" started pairstream."));
     expect(await first.ended).toBe(0);
     expect(first.errors()).toBe("");
     expect(await bot.ended).toBe(0);
@@ -60,7 +61,7 @@ describe.skipIf(!hasServer)("a collector and a bot over NATS", () => {
     const address = `http://127.0.0.1:${port}/metrics`;
     const scraped = async () => (await fetch(address)).text();
     await until("polls", async () => /^pairstream_feeds\{.*kind="candles".*\} \d+$/m.test(await scraped()));
-    expect(await scraped()).toMatch(/^pairstream_collector_slots\{.*group="default".*\} 16$/m);
+    expect(await scraped()).toMatch(/^pairstream_collector_leading\{.*group="default".*\} 1$/m);
     const { origin } = new URL(address);
     const health = async () => (await fetch(`${origin}/health`)).json();
     await until("is well", async () => (await health()).feeds.starting === 0);
