@@ -41,12 +41,13 @@ function checkEnd(
   const first = lost[0]?.received ?? Number.POSITIVE_INFINITY;
   const breach = (what: string, at: number) => context.breach(8, `${plan.kind} ${id} ${what}`, at);
   const wasSet = (at: number) => context.clockWasSet(Math.min(first, at), at);
-  if (ended?.isError && (ended.value as { status?: number }).status === 404) {
+  const { status, name } = (ended?.isError ? ended.value : {}) as { status?: number; name?: string };
+  if (ended !== undefined && (status === 404 || name === "ContractError")) {
     if (waits(stay)) breach("does not wait", ended.at);
     const isEnough = lost.length >= ENOUGH.answers && ended.at - first >= ENOUGH.time - 1;
     if (!isEnough && !wasSet(ended.at)) breach(`gives up after ${lost.length} answers`, ended.at);
     if (stay.events.length > 0 || stay.statuses.some(({ value }) => value.state !== "starting"))
-      breach("ends with a 404 although it had begun", ended.at);
+      breach(`ends with ${status ?? name} although it had begun`, ended.at);
     return;
   }
   // Others ask for the same report.
