@@ -38,7 +38,7 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
     { name: "a process that loads nothing", work: loading([]), isFloor: true },
   ];
   const timed = await sideBySide(contestants, rounds, elapsedTime);
-  const about = circumstances(["rxjs", "cross-fetch", "zod"], command);
+  const about = circumstances(["rxjs"], command);
   const { ratio } = timed.find(({ name }) => name === FLOOR)!;
   return {
     goals: [ratioGoal('a cold `import "pairstream"` on Node', ratio, { most: MOST }, FLOOR)],
