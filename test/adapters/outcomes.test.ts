@@ -15,7 +15,7 @@ import { candlesLease } from "../../src/adapters/react/use-candles.js";
 import { isSame } from "../../src/candles/event.js";
 import { FakePage } from "../pause/page.js";
 import { MINUTES, PAIR, type World } from "../world.js";
-import { ADDRESS, MINUTE, market, START } from "./sse/gateway/stage.js";
+import { ADDRESS, Cable, MINUTE, market, START } from "./sse/gateway/stage.js";
 import { Library } from "./tradingview/library.js";
 
 const NOON = START - 10_000;
@@ -52,22 +52,16 @@ function replaceable(world: World): { source: PairSource; restart(): void } {
 function gatewayOf(world: World) {
   let gateway: Gateway = createGateway(world.client, { allow: [MINUTES] });
   let isDown = false;
-  const open = new Set<AbortController>();
+  const cable = new Cable();
   const fetch: GatewayFetch = async (url, init) => {
     if (isDown) throw new TypeError("fetch failed");
-    const response = await gateway.fetch(new Request(url, init));
-    const controller = new AbortController();
-    open.add(controller);
-    const { readable, writable } = new TransformStream();
-    response.body?.pipeTo(writable, { signal: controller.signal }).catch(() => {});
-    return new Response(readable, response);
+    return cable.through(await gateway.fetch(new Request(url, init)));
   };
   return {
     source: gatewaySource(ADDRESS, { fetch, scheduler: world.clock }),
     leave() {
       isDown = true;
-      for (const controller of open) controller.abort(new Error("cut"));
-      open.clear();
+      cable.cut();
     },
     comeBack() {
       isDown = false;

@@ -9,6 +9,7 @@ import { type FeedStatus, watchFeedStatus } from "../../feed-status.js";
 import { addressOf } from "../../snipers/event.js";
 import { watchSniperReport } from "../../snipers/report.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
+import { walletText } from "../wire/model.js";
 import {
   candleBody,
   type FeedRules,
@@ -16,7 +17,6 @@ import {
   readStatusMessage,
   readWalletMessage,
   type StatusRecord,
-  walletBody,
 } from "./message.js";
 import { coveredFromStatus, keptStatus } from "./statuses.js";
 import { isCandleToken, STATUS, walletToken } from "./subjects.js";
@@ -147,11 +147,17 @@ function sniperKind(watch: SniperWatch, { client, scheduler }: AskingMeans): Fee
       if (last === STATUS) return readKnownStatus(text);
       const record = readWalletMessage(text);
       const { epoch, revision, observedAt, wallet } = record;
-      return { epoch, revision, observedAt, body: walletBody(record), isRemoval: wallet === null };
+      return {
+        epoch,
+        revision,
+        observedAt,
+        body: walletText(record.walletAddress, record.wallet),
+        isRemoval: wallet === null,
+      };
     },
     removalOf: (_last, { body }) => {
       const { walletAddress } = JSON.parse(body);
-      return { body: walletBody({ walletAddress, wallet: null }) };
+      return { body: walletText(walletAddress, null) };
     },
     changeableFrom: () => -Infinity,
     dueUntil: () => serviceTime(core.serviceClock(), scheduler.now()) - every,
@@ -164,7 +170,7 @@ function sniperKind(watch: SniperWatch, { client, scheduler }: AskingMeans): Fee
           const changed = initial ? wallets.keys() : new Set(events.map(addressOf));
           const told = Array.from(changed, (walletAddress) => {
             const wallet = wallets.get(walletAddress) ?? null;
-            const body = walletBody({ walletAddress, wallet });
+            const body = walletText(walletAddress, wallet);
             const offer = { body, observedAt, isRemoval: wallet === null, isLast: false };
             return [walletToken(walletAddress), offer] as const;
           });

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { CandleStatus } from "../../candles/event.js";
-import { type Candle, SNIPER_TOTALS, type Sniper } from "../../contract/model.js";
+import type { Candle, Sniper } from "../../contract/model.js";
 import { name } from "../../contract/schemas.js";
 import { ContractError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
@@ -111,26 +111,6 @@ export function candleBody({
     ...(isRemoved ? { removed: true } : {}),
   });
 }
-
-/** The same for a wallet. Its transactions are sorted by time already. */
-export function walletBody({
-  walletAddress,
-  wallet: known,
-}: Pick<WalletRecord, "walletAddress" | "wallet">): string {
-  return JSON.stringify({ walletAddress, wallet: known }, WALLET_FIELDS);
-}
-
-/** The names of all fields that are sent about a wallet, at any depth, in their order. */
-const WALLET_FIELDS = [
-  "walletAddress",
-  "wallet",
-  "snipedTransactions",
-  "sellTransactions",
-  "transactionHash",
-  "transactionTimestamp",
-  "blocksAfterCreation",
-  ...SNIPER_TOTALS,
-];
 
 export function statusBody({ status, isTold, ...more }: Omit<StatusRecord, keyof Stamped>): string {
   return JSON.stringify({ ...more, ...(isTold ? { told: true } : {}), status: toWireStatus(status) });

@@ -1,7 +1,8 @@
 import { type AnyPairstreamError, ContractError, PairstreamError } from "../../errors.js";
 import { type FeedStatus, isSameStatus } from "../../feed-status.js";
 import { fromWireError } from "../wire/error.js";
-import { type ChannelMessage, type DataOf, readMessage, readStatus } from "./wire.js";
+import { fromWireStatus } from "../wire/status.js";
+import { type ChannelMessage, type DataOf, readMessage } from "./wire.js";
 
 /** A message, as the parser of the protocol gives it. */
 export interface ParsedMessage {
@@ -115,7 +116,7 @@ export class Mirror<E> {
     const events = this.#part.take(message, now);
     switch (name) {
       case "waiting": {
-        const waiting = readStatus(message.data);
+        const waiting = fromWireStatus(message.data);
         if (waiting.state === "starting") return this.#tell(waiting);
         // One that is through with its history would have told what is covered.
         const { coveredFrom, coveredUntil, ...trouble } = waiting;
@@ -125,7 +126,7 @@ export class Mirror<E> {
         this.#isReady = false;
         return events;
       case "status":
-        this.#status = readStatus(message.data);
+        this.#status = fromWireStatus(message.data);
         this.#isStatusNew = true;
         return this.#isReady ? this.#tell(this.#status) : [];
       case "ready": {

@@ -1,25 +1,18 @@
 import * as z from "zod/mini";
-import { type Series, SNIPER_TOTALS, type Sniper } from "../../contract/model.js";
+import type { Series, Sniper } from "../../contract/model.js";
 import { shortened } from "../../contract/quote.js";
 import { name as text } from "../../contract/schemas.js";
 import { ContractError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
-import { fromWireError, toWireError, wireError } from "../wire/error.js";
-import { candle, reportHead, wallet } from "../wire/model.js";
+import { wireError } from "../wire/error.js";
+import { candle, reportHead, wallet, walletText } from "../wire/model.js";
 import { readWire } from "../wire/read.js";
+import { toWireStatus, wireStatus } from "../wire/status.js";
 
 /** Raised with every change that an older receiver would misread. */
 export const WIRE_VERSION = 3;
 
 const count = z.int().check(z.nonnegative());
-
-const status = z.object({
-  state: z.enum(["starting", "live", "stalled"]),
-  coveredFrom: z.optional(z.number()),
-  coveredUntil: z.optional(z.number()),
-  failures: count,
-  lastError: z.optional(wireError),
-});
 
 /** The data of every message, by the name of its event. */
 const SCHEMAS = {
@@ -57,9 +50,9 @@ const SCHEMAS = {
   wallet: z.object({ walletAddress: text, wallet: z.nullable(wallet) }),
   /** Ends the wallets of a look at the snipers of a pair. */
   look: z.object({ head: reportHead, observedAt: z.number() }),
-  status,
+  status: wireStatus,
   /** The same, while the state that the receiver is to get is still being read. */
-  waiting: status,
+  waiting: wireStatus,
   /** The receiver now has the channel's state. */
   ready: z.object({}),
   /** The last message of a channel whose source has failed. */
@@ -109,34 +102,9 @@ export function seriesKeyOf({ network, pairAddress, timeframe, currency }: Serie
 }
 
 export function writeWallet(walletAddress: string, wallet: Sniper | null): string {
-  return write("wallet", JSON.stringify({ walletAddress, wallet }, WALLET_FIELDS));
+  return write("wallet", walletText(walletAddress, wallet));
 }
 
-/** The names of all fields that are sent about a wallet, at any depth. */
-const WALLET_FIELDS = [
-  "walletAddress",
-  "wallet",
-  "snipedTransactions",
-  "sellTransactions",
-  "transactionHash",
-  "transactionTimestamp",
-  "blocksAfterCreation",
-  ...SNIPER_TOTALS,
-];
-
-export function writeStatus(name: "status" | "waiting", told: FeedStatus): string {
-  const { state, coveredFrom, coveredUntil, failures, lastError } = told;
-  const trouble = lastError === undefined ? {} : { lastError: toWireError(lastError) };
-  return writeMessage(name, { state, coveredFrom, coveredUntil, failures, ...trouble });
-}
-
-export function readStatus(data: DataOf<"status">): FeedStatus {
-  const { state, coveredFrom, coveredUntil, failures, lastError } = data;
-  return Object.freeze({
-    state,
-    ...(coveredFrom === undefined ? {} : { coveredFrom }),
-    ...(coveredUntil === undefined ? {} : { coveredUntil }),
-    failures,
-    ...(lastError === undefined ? {} : { lastError: fromWireError(lastError) }),
-  });
+export function writeStatus(name: "status" | "waiting", status: FeedStatus): string {
+  return writeMessage(name, toWireStatus(status));
 }

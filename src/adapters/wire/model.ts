@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { SNIPER_TOTALS, type SniperTotal } from "../../contract/model.js";
+import { SNIPER_TOTALS, type Sniper, type SniperTotal } from "../../contract/model.js";
 import { frozen, listOf, name } from "../../contract/schemas.js";
 
 /** A `Candle` between two processes. A candle made by an operator may exceed the contract's bounds. */
@@ -44,3 +44,20 @@ export const wallet = frozen(
     ...totals,
   }),
 );
+
+/** The names of all fields that are sent about a wallet, at any depth, in their order. */
+const WALLET_FIELDS = [
+  "walletAddress",
+  "wallet",
+  "snipedTransactions",
+  "sellTransactions",
+  "transactionHash",
+  "transactionTimestamp",
+  "blocksAfterCreation",
+  ...SNIPER_TOTALS,
+];
+
+/** A wallet as text, without any other fields of its objects; `null` for one that is gone. */
+export function walletText(walletAddress: string, sniper: Sniper | null): string {
+  return JSON.stringify({ walletAddress, wallet: sniper }, WALLET_FIELDS);
+}

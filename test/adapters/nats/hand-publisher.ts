@@ -8,11 +8,11 @@ import {
   readWalletMessage,
   type StatusRecord,
   statusBody,
-  walletBody,
 } from "../../../src/adapters/nats/message.js";
 import { Store } from "../../../src/adapters/nats/store.js";
 import { aliveSubject, type FeedSubjects, STATUS, walletToken } from "../../../src/adapters/nats/subjects.js";
 import { Writer } from "../../../src/adapters/nats/writer.js";
+import { walletText } from "../../../src/adapters/wire/model.js";
 import type { CandleEvent, FeedStatus, SniperReport } from "../../../src/index.js";
 
 const STARTING: FeedStatus = { state: "starting", failures: 0 };
@@ -81,7 +81,7 @@ export class HandPublisher {
   }
 
   #wallet(walletAddress: string, wallet: SniperReport["result"][number] | null, observedAt: number): void {
-    const body = walletBody({ walletAddress, wallet });
+    const body = walletText(walletAddress, wallet);
     this.#writer.offer(walletToken(walletAddress), {
       ...{ body, observedAt, isRemoval: wallet === null, isLast: false },
     });

@@ -7,9 +7,9 @@ import {
   readStatusMessage,
   readWalletMessage,
   statusBody,
-  walletBody,
   writeMessage,
 } from "../../../src/adapters/nats/message.js";
+import { walletText } from "../../../src/adapters/wire/model.js";
 import { HttpError, NetworkError, RateLimitError, TimeoutError } from "../../../src/index.js";
 import { walletOf } from "./wallets.js";
 
@@ -64,15 +64,13 @@ describe("a message", () => {
     ["a wallet", WALLET],
     ["a wallet that is gone", null],
   ])("about %s is read as it was written", (_, wallet) => {
-    const body = walletBody({ walletAddress: "wallet", wallet });
+    const body = walletText("wallet", wallet);
     expect(readWalletMessage(message(body))).toMatchObject({ ...STAMP, walletAddress: "wallet", wallet });
   });
 
   it("about a wallet holds nothing but its fields", () => {
     const more = { ...WALLET, note: "more" };
-    expect(walletBody({ walletAddress: "wallet", wallet: more })).toBe(
-      walletBody({ walletAddress: "wallet", wallet: WALLET }),
-    );
+    expect(walletText("wallet", more)).toBe(walletText("wallet", WALLET));
   });
 
   it.each([
@@ -92,7 +90,7 @@ describe("a message", () => {
   it("is read where a later version says more, in any order", () => {
     const texts = [
       [readCandleMessage, candleText],
-      [readWalletMessage, message(walletBody({ walletAddress: "wallet", wallet: WALLET }))],
+      [readWalletMessage, message(walletText("wallet", WALLET))],
       [readStatusMessage, message(statusBody({ ...STATUS, status: live }))],
       [readPulse, '{"epoch":1,"number":2}'],
     ] as const;

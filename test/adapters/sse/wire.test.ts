@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   readMessage,
-  readStatus,
   writeCandle,
   writeMessage,
   writeStatus,
   writeWallet,
 } from "../../../src/adapters/sse/wire.js";
 import { fromWireError, toWireError } from "../../../src/adapters/wire/error.js";
+import { fromWireStatus } from "../../../src/adapters/wire/status.js";
 import { isPrintable } from "../../../src/contract/quote.js";
 import {
   AuthenticationError,
@@ -224,7 +224,7 @@ describe("an error on the wire", () => {
   });
 
   it("is absent where a status has none", () => {
-    const status = readStatus({ state: "live", failures: 0 });
+    const status = fromWireStatus({ state: "live", failures: 0 });
     expect(Object.keys(status)).toEqual(["state", "failures"]);
     expect(Object.isFrozen(status)).toBe(true);
   });

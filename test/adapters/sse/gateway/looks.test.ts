@@ -10,7 +10,7 @@ import { type GatewayFetch, gatewaySource } from "pairstream/sse";
 import { describe, expect, it } from "vitest";
 import { FakePage } from "../../../pause/page.js";
 import { PAIR, World, withRows } from "../../../world.js";
-import { ADDRESS, BORN, MINUTE, START, Stage } from "./stage.js";
+import { ADDRESS, BORN, Cable, MINUTE, START, Stage } from "./stage.js";
 
 const WALLETS = ["ann", "bob", "cid"];
 
@@ -157,20 +157,11 @@ describe("the looks of a gateway", () => {
         async (happenings, gaps) => {
           const page = new FakePage();
           const stage = new Stage({}, launched());
-          const open = new Set<AbortController>();
-          const cut = () => {
-            for (const controller of open) controller.abort(new Error("cut"));
-            open.clear();
-          };
+          const cable = new Cable();
           let gateway = stage.gateway;
           const fetch: GatewayFetch = async (url, init) => {
             stage.addresses.push(url);
-            const response = await gateway.fetch(new Request(url, init));
-            const controller = new AbortController();
-            open.add(controller);
-            const { readable, writable } = new TransformStream();
-            response.body?.pipeTo(writable, { signal: controller.signal }).catch(() => {});
-            return new Response(readable, response);
+            return cable.through(await gateway.fetch(new Request(url, init)));
           };
           const scheduler = stage.clock;
           const served = gatewaySource(ADDRESS, { fetch, scheduler });
@@ -183,7 +174,7 @@ describe("the looks of a gateway", () => {
               if (what === "hide") {
                 page.hide();
                 scheduler.schedule(() => page.show(), MINUTE);
-              } else cut();
+              } else cable.cut();
               if (what === "restart") gateway = new Stage({}, stage.world).gateway;
             }, at);
           }

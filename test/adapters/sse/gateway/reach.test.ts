@@ -2,7 +2,7 @@ import { gatewaySource } from "pairstream/sse";
 import { describe, expect, it } from "vitest";
 import { MINUTES } from "../../../world.js";
 import { messagesIn, names, type Reading } from "../gateway.js";
-import { ADDRESS, MINUTE, QUERY, START, Stage } from "./stage.js";
+import { ADDRESS, Cable, MINUTE, QUERY, START, Stage } from "./stage.js";
 
 const CANDLES = `/candles?${QUERY}`;
 
@@ -90,17 +90,12 @@ describe("a viewer who comes back", () => {
   it("goes on where its candles begin, also where that is further back than a history may be", async () => {
     const stage = new Stage({ maxCandles: 30 });
     let gateway = stage.gateway;
-    const open = new Set<AbortController>();
+    const cable = new Cable();
     const source = gatewaySource(ADDRESS, {
       scheduler: stage.clock,
       fetch: async (url, init) => {
         stage.addresses.push(url);
-        const response = await gateway.fetch(new Request(url, init));
-        const controller = new AbortController();
-        open.add(controller);
-        const { readable, writable } = new TransformStream();
-        response.body?.pipeTo(writable, { signal: controller.signal }).catch(() => {});
-        return new Response(readable, response);
+        return cable.through(await gateway.fetch(new Request(url, init)));
       },
     });
     const events: string[] = [];
@@ -113,7 +108,7 @@ describe("a viewer who comes back", () => {
     await stage.pass(50 * MINUTE);
     // Another gateway, an hour after the start: the history that was asked for is too long for it by now.
     gateway = new Stage({ maxCandles: 30 }, stage.world).gateway;
-    for (const controller of open) controller.abort(new Error("cut"));
+    cable.cut();
     await stage.pass(MINUTE);
     expect(errors).toEqual([]);
     expect(events.filter((type) => type === "removed")).toEqual([]);

@@ -22,6 +22,25 @@ export function market(options: Partial<ConstructorParameters<typeof World>[0]> 
   return world;
 }
 
+/** Connections to gateways that can be cut, all at once. */
+export class Cable {
+  readonly #open = new Set<AbortController>();
+
+  /** The response, until it is cut. */
+  through(response: Response): Response {
+    const controller = new AbortController();
+    this.#open.add(controller);
+    const { readable, writable } = new TransformStream();
+    response.body?.pipeTo(writable, { signal: controller.signal }).catch(() => {});
+    return new Response(readable, response);
+  }
+
+  cut(): void {
+    for (const controller of this.#open) controller.abort(new Error("cut"));
+    this.#open.clear();
+  }
+}
+
 /** Lets in whoever watches one series, or the snipers of its pair, or looks what runs. */
 const allow: GatewayOptions["allow"] = (_, { type, options }: { type: string; options?: Partial<Series> }) =>
   type === "status" ||
