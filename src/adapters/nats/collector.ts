@@ -215,12 +215,12 @@ export class Collector implements RunningCollector {
     const { bucket, id } = this.#opened!;
     for (let writes = 0; writes < WRITES_AT_ONCE; writes++) {
       const { lease, revision } = this.#written ?? (await bucket.read());
-      const isLed = lease === undefined && this.#seen.shown === undefined && (await this.#isLed());
+      const isLed = lease === undefined && !this.#seen.hasMoved && (await this.#isLed());
       if (this.#stop.signal.aborted) return;
       const now = this.#now();
-      this.#seen = sight(this.#seen, lease, now, rules);
+      this.#seen = sight(this.#seen, lease, isLed, now, rules);
       const { mayAct, setBacks } = this.#gate;
-      const self = { id, rules, held: this.#held, mayAct, leastTerm: this.#leastTerm, isLed };
+      const self = { id, rules, held: this.#held, mayAct, leastTerm: this.#leastTerm };
       const move = nextMove(lease, this.#seen, self, now);
       if (move === "wait" || move.isTaken) this.#giveUp();
       if (move === "wait") return this.#standBy();

@@ -41,19 +41,25 @@ export interface Sighting {
   /** What it showed last, and since when. */
   readonly shown: string | undefined;
   readonly since: number;
-  /** Whether it has changed since it was first seen: somebody lives. */
+  /** Whether somebody lives: it has changed since it was first seen, or somebody leads without one. */
   readonly hasMoved: boolean;
 }
 
 export const UNSEEN: Sighting = { readAt: -Infinity, shown: undefined, since: -Infinity, hasMoved: false };
 
 /**
- * Notes the lease as it was read at `now`.
+ * Notes the lease as it was read at `now`. `isLed`: where there is none, whether somebody leads all the same, or may.
  *
  * While it could not be read, its holder could not show a sign of life, so that time does not count. The same holds if the
  * clock was set back.
  */
-export function sight(seen: Sighting, lease: Lease | undefined, now: number, rules: GroupRules): Sighting {
+export function sight(
+  seen: Sighting,
+  lease: Lease | undefined,
+  isLed: boolean,
+  now: number,
+  rules: GroupRules,
+): Sighting {
   const shown = lease === undefined ? "none" : `${lease.holder} ${lease.term} ${lease.beat}`;
   const gap = now - seen.readAt;
   const isInterrupted = gap < 0 || gap > (rules.lease * PARTS.dead) / 2;
@@ -62,7 +68,7 @@ export function sight(seen: Sighting, lease: Lease | undefined, now: number, rul
     readAt: now,
     shown,
     since: isSame && !isInterrupted ? seen.since : now,
-    hasMoved: seen.hasMoved || (seen.shown !== undefined && !isSame),
+    hasMoved: seen.hasMoved || isLed || (seen.shown !== undefined && !isSame),
   };
 }
 
@@ -75,8 +81,6 @@ export interface Self {
   readonly mayAct: boolean;
   /** A new lease has no term below this. */
   readonly leastTerm: number;
-  /** Where there is no lease, and this collector has seen none: whether somebody leads all the same, or may. */
-  readonly isLed: boolean;
 }
 
 /** What a collector does next: it waits, or it writes a lease. `isTaken`: that is one which it did not hold before. */
@@ -91,7 +95,7 @@ export type LeaseMove =
 export function nextMove(
   lease: Lease | undefined,
   seen: Sighting,
-  { id, rules, held, mayAct, leastTerm, isLed }: Self,
+  { id, rules, held, mayAct, leastTerm }: Self,
   now: number,
 ): LeaseMove {
   const beat = Math.max((lease?.beat ?? 0) + 1, Math.floor(now));
@@ -105,9 +109,8 @@ export function nextMove(
   const take = (isQuiet: boolean) => ({ lease: { ...own, term }, isTaken: true, isQuiet });
   const isOver = now - seen.since >= (lease?.rules ?? rules).lease * PARTS.dead;
   if (lease === undefined) {
-    // Whoever has seen one before takes its holder for alive.
-    const isFirst = !seen.hasMoved && !isLed;
-    return isFirst || isOver ? take(isFirst) : "wait";
+    // Whoever has seen one before, or hears a leader, takes its holder for alive.
+    return !seen.hasMoved || isOver ? take(!seen.hasMoved) : "wait";
   }
   if (lease.holder === null) return take(lease.isQuiet);
   if (lease.holder === id || isOver) return take(false);

@@ -21,20 +21,21 @@ const lease = (more: Partial<Lease> = {}): Lease => ({
   ...more,
 });
 const self = (more: Partial<Self> = {}): Self => ({
-  ...{ id: "me", rules: RULES, held: undefined, mayAct: false, leastTerm: 0, isLed: false },
+  ...{ id: "me", rules: RULES, held: undefined, mayAct: false, leastTerm: 0 },
   ...more,
 });
-/** The move after the lease was shown at some instants of one's own clock. */
+/** The move after the lease was shown at some instants of one's own clock, or that somebody leads without one. */
 function moveAfter(
-  shown: readonly (readonly [at: number, lease: Lease | undefined])[],
+  shown: readonly (readonly [at: number, lease: Lease | "led" | undefined])[],
   me = self(),
 ): LeaseMove {
   let seen = UNSEEN;
   let now = 0;
   let last: Lease | undefined;
   for (const [at, one] of shown) {
-    [now, last] = [at, one];
-    seen = sight(seen, one, at, RULES);
+    now = at;
+    last = one === "led" ? undefined : one;
+    seen = sight(seen, last, one === "led", at, RULES);
   }
   return nextMove(last, seen, me, now);
 }
@@ -42,7 +43,13 @@ function moveAfter(
 describe("the lease of a group", () => {
   it("is taken at once where there is none, and by nobody who hears a leader, or has seen one", () => {
     expect(moveAfter([[10, undefined]])).toMatchObject({ isTaken: true, isQuiet: true });
-    expect(moveAfter([[10, undefined]], self({ isLed: true }))).toBe("wait");
+    expect(moveAfter([[10, "led"]])).toBe("wait");
+    expect(
+      moveAfter([
+        [10, "led"],
+        [1_000, undefined],
+      ]),
+    ).toBe("wait");
     expect(
       moveAfter([
         [10, lease()],
@@ -155,12 +162,11 @@ describe("the lease of a group", () => {
           if (asleep[0] <= time && time < asleep[0] + asleep[1]) continue;
           const state = states[at]!;
           const now = 2e6 + time + offset;
-          state.seen = sight(state.seen, stored, now, RULES);
+          state.seen = sight(state.seen, stored, false, now, RULES);
           const me = self({
             id: `c${at}`,
             held: state.held,
             mayAct: time < state.until,
-            isLed: stored !== undefined,
           });
           const move = nextMove(stored, state.seen, me, now);
           if (move === "wait") {
