@@ -11,7 +11,6 @@ import {
   map,
   merge,
   type Observable,
-  ReplaySubject,
   take,
   takeUntil,
   tap,
@@ -19,7 +18,7 @@ import {
 import { dateAndTime } from "./live/text.js";
 import { connectTo, demo, type Given, serversOption, timeframeOption } from "./nats/place.js";
 import { parseArguments, toNumber } from "./terminal/command-line.js";
-import { onSignal, runProgram } from "./terminal/program.js";
+import { runProgram, untilStopped } from "./terminal/program.js";
 
 interface BotGiven extends Given {
   readonly pair: string;
@@ -37,9 +36,7 @@ const command = new Command("npm run example:bot-on-nats --")
       .default(Number.POSITIVE_INFINITY, "go on until Ctrl-C"),
   );
 
-const stopped = new ReplaySubject<void>(1);
-onSignal(() => stopped.next());
-process.stdout.on("error", () => stopped.next());
+const stopped = untilStopped();
 
 await runProgram(async (args) => {
   const given = parseArguments<BotGiven>(command, args);

@@ -21,7 +21,6 @@ import {
   ignoreElements,
   lastValueFrom,
   merge,
-  ReplaySubject,
   takeUntil,
   tap,
   timer,
@@ -32,12 +31,10 @@ import { stateFile } from "./bot/state-file.js";
 import { decideOrders, TREND_CANDLES } from "./bot/strategy.js";
 import { keyOf, paperBroker, Trader } from "./bot/trader.js";
 import { KEY } from "./terminal/command-line.js";
-import { onSignal, runProgram } from "./terminal/program.js";
+import { runProgram, untilStopped } from "./terminal/program.js";
 import { storeTrouble, withStore } from "./terminal/store-file.js";
 
-const stopped = new ReplaySubject<void>(1);
-onSignal(() => stopped.next());
-process.stdout.on("error", () => stopped.next());
+const stopped = untilStopped();
 const log = ndjsonLog((line) => process.stdout.write(line), Date.now);
 
 await runProgram(async (args) => {

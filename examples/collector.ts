@@ -7,7 +7,7 @@ import { lastValueFrom, tap } from "rxjs";
 import { dateAndTime } from "./live/text.js";
 import { metricsOption, withMetrics } from "./nats/metrics.js";
 import { connectTo, demo, type Given, serversOption, timeframeOption } from "./nats/place.js";
-import { KEY, parseArguments, toNumber, UsageError } from "./terminal/command-line.js";
+import { KEY, parseArguments, remotePairs, toNumber, UsageError } from "./terminal/command-line.js";
 import { onSignal, runProgram } from "./terminal/program.js";
 import { storeOption, storeTrouble, withStore } from "./terminal/store-file.js";
 
@@ -80,9 +80,6 @@ function placeOf(
   { baseUrl, pair }: CollectorGiven,
   stored: Pick<ClientOptions, "store">,
 ): { client: Client; pairs: readonly string[] } {
-  if (baseUrl === undefined) return { client: createClient(demo.clientOptions), pairs: demo.pairs };
-  const apiKey = process.env[KEY];
-  if (!apiKey) throw new UsageError(`a remote service needs a key: set ${KEY} in the environment`);
-  if (pair === undefined) throw new UsageError("a remote service needs --pair, the addresses of its pairs");
-  return { client: createClient({ baseUrl, apiKey, ...stored }), pairs: pair };
+  const { pairs, clientOptions } = remotePairs({ baseUrl, pair }, process.env[KEY]) ?? demo;
+  return { client: createClient({ ...clientOptions, ...stored }), pairs };
 }

@@ -22,7 +22,6 @@ import {
   map,
   merge,
   mergeMap,
-  ReplaySubject,
   skip,
   skipUntil,
   takeUntil,
@@ -31,7 +30,7 @@ import {
 } from "rxjs";
 import { dateAndTime, prices } from "./live/text.js";
 import { parseArguments, toNumber } from "./terminal/command-line.js";
-import { onSignal, runProgram } from "./terminal/program.js";
+import { runProgram, untilStopped } from "./terminal/program.js";
 
 interface Given {
   seed: number;
@@ -60,9 +59,7 @@ const NAMES = ["close", "fast", "slow"];
 /** That of `RSI` and of its values. */
 const STRENGTH_WIDTH = 5;
 
-const stopped = new ReplaySubject<void>(1);
-onSignal(() => stopped.next());
-process.stdout.on("error", () => stopped.next());
+const stopped = untilStopped();
 
 await runProgram(async (args) => {
   const { seed, timeframe, candles } = parseArguments<Given>(command, args);

@@ -2,7 +2,7 @@
 import chalk from "chalk";
 import type { ClientOptions } from "pairstream";
 import type { Strategy } from "pairstream/backtest";
-import { lastValueFrom, ReplaySubject, takeUntil, tap } from "rxjs";
+import { lastValueFrom, takeUntil, tap } from "rxjs";
 import { loadStrategy } from "./backtest/strategy-file.js";
 import { clientOf, linesOf } from "./live/follow.js";
 import { type LiveOptions, readOptions } from "./live/options.js";
@@ -10,16 +10,14 @@ import { openPage } from "./live/page.js";
 import { type OpenPlace, openPlace } from "./live/place.js";
 import { Tally } from "./live/tally.js";
 import { shortened } from "./live/text.js";
-import { onSignal, runProgram } from "./terminal/program.js";
+import { runProgram, untilStopped } from "./terminal/program.js";
 import { storeTrouble, withStore } from "./terminal/store-file.js";
 
 /** Told once, for who has not read docs/candles.md. */
 const LEGEND =
   "A candle is open while its interval runs, closed once that is over, and final when nothing changes it any more";
 
-const stopped = new ReplaySubject<void>(1);
-onSignal(() => stopped.next());
-for (const stream of [process.stdout, process.stderr]) stream.on("error", () => stopped.next());
+const stopped = untilStopped();
 
 await runProgram(async (args) => {
   const options = readOptions(args, process.env);

@@ -55,11 +55,11 @@ const CALENDAR = { from: 0, to: 146_097 * DAY };
  * it is. A sparse series needs fewer pages from a given instant. For a given number of candles it needs a few more, because
  * these reach further back.
  *
- * Not counted: retries; catching up after an outage; up to two more requests of a slot whose answer leaves a doubt; about
- * ten more of a stream while the client learns the service's clock; the search for a pair that is silent when the stream
- * starts, and for the beginning of one of which no sniper report tells it, as on devnet; `fetchCandles`; direct calls. A `store` makes histories cheaper. The real cost can also be lower: a poll is skipped while
- * another one of the same stream is under way, a `quota` skips more, and an unknown pair is polled rarely (see
- * `whenMissing`).
+ * Not counted: retries; catching up after an outage; up to two more requests of a slot whose answer leaves a doubt;
+ * about ten more of a stream while the client learns the service's clock; the search for a pair that is silent when the
+ * stream starts, and for the beginning of one of which no sniper report tells it, as on devnet; `fetchCandles`; direct
+ * calls. A `store` makes histories cheaper. The real cost can also be lower: a poll is skipped while another one of the
+ * same stream is under way, a `quota` skips more, and an unknown pair is polled rarely (see `whenMissing`).
  *
  * Throws an `InvalidInputError` for options that `watchCandles` or `watchSnipers` would refuse, and if `subscriptions`
  * is not a list of such options.

@@ -36,7 +36,8 @@ export class PairstreamError extends Error {
   override readonly name: PairstreamErrorName = "PairstreamError";
 
   static {
-    Object.defineProperty(PairstreamError.prototype, BRAND, { value: true });
+    // biome-ignore lint/complexity/noThisInStatic: by its name the class would be built as `_PairstreamError`, as Node prints it.
+    Object.defineProperty(this.prototype, BRAND, { value: true });
   }
 }
 

@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import type { Timeframe } from "pairstream";
 import { demoService } from "pairstream/service";
-import { KEY, parseArguments, toNumber, toShare, UsageError } from "../terminal/command-line.js";
+import { forOption, KEY, parseArguments, remotePairs, toNumber, toShare } from "../terminal/command-line.js";
 import { storeOption } from "../terminal/store-file.js";
 
 export interface BotOptions {
@@ -61,19 +61,12 @@ const command = () =>
       new Option("--state <file>", "the file of what a restart must not forget").default("bot-state.json"),
     )
     .addOption(storeOption("; the simulated market has other pairs every day"))
-    .addOption(
-      new Option("--for <seconds>", "how long to run")
-        .argParser(toNumber)
-        .default(Number.POSITIVE_INFINITY, "go on until Ctrl-C"),
-    );
+    .addOption(forOption());
 
 /** Reads the arguments that follow the program's name; throws a `UsageError` or `HelpShown`. */
 export function readOptions(args: readonly string[], apiKey: string | undefined, now: number): BotOptions {
   const { baseUrl, pair, ...options } = parseArguments<Given>(command(), args);
-  if (baseUrl === undefined) return { ...options, ...demoOf(now) };
-  if (!apiKey) throw new UsageError(`a remote service needs a key: set ${KEY} in the environment`);
-  if (pair === undefined) throw new UsageError("a remote service needs --pair, the addresses of its pairs");
-  return { ...options, pairs: pair, clientOptions: { baseUrl, apiKey } };
+  return { ...options, ...(remotePairs({ baseUrl, pair }, apiKey) ?? demoOf(now)) };
 }
 
 /** A market that is the same all day, with two days behind it; tomorrow's has other pairs. */

@@ -4,10 +4,12 @@ import {
   type CandleEvent,
   emptyReport,
   type FeedStatus,
+  holdingOf,
   type Series,
   type Sniper,
   type SniperEvent,
   type SniperReport,
+  summarizeSnipers,
 } from "pairstream";
 import type { PaperEvent } from "pairstream/backtest";
 import { paperLine } from "./paper.js";
@@ -157,13 +159,15 @@ const SNIPER_COLOUR = chalk.magenta;
 const LISTED = 5;
 
 /** Those who hold most are worth knowing: what they have can still be sold. */
-function standings({ result }: SniperReport, column: () => string): string[] {
-  const sum = (total: "totalSnipedUsd" | "totalSoldUsd" | "currentBalanceUsdValue") =>
-    dollars(result.reduce((all, sniper) => all + Math.abs(sniper[total] ?? 0), 0));
-  const held = (sniper: Sniper) => sniper.currentBalanceUsdValue ?? 0;
-  const holders = result.filter((sniper) => held(sniper) > 0).sort((a, b) => held(b) - held(a));
+function standings(report: SniperReport, column: () => string): string[] {
+  const { wallets, holding: count, snipedUsd, soldUsd, heldUsd } = summarizeSnipers(report);
+  const held = (sniper: Sniper) => {
+    const { usd, isSoldOut } = holdingOf(sniper);
+    return isSoldOut ? 0 : (usd ?? 0);
+  };
+  const holders = report.result.filter((sniper) => held(sniper) > 0).sort((a, b) => held(b) - held(a));
   const line = (text: string) => `${column()} ${SNIPER_COLOUR(`snipers ${text}`)}`;
-  if (result.length === 0) return [line("none so far")];
+  if (wallets === 0) return [line("none so far")];
   const listed = holders.slice(0, LISTED);
   const rest = holders.length - LISTED;
   const widths = [(sniper: Sniper) => holding(sniper).length, (sniper: Sniper) => selling(sniper).length].map(
@@ -171,15 +175,15 @@ function standings({ result }: SniperReport, column: () => string): string[] {
   );
   return [
     line(
-      `${result.length} so far: sniped for ${sum("totalSnipedUsd")}, sold for ${sum("totalSoldUsd")}; ` +
-        `${holders.length} still hold ${sum("currentBalanceUsdValue")}`,
+      `${wallets} so far: sniped for ${dollars(snipedUsd)}, sold for ${dollars(soldUsd)}; ` +
+        `${count} still hold ${dollars(heldUsd)}`,
     ),
     ...listed.map((sniper) => line(`${shortened(sniper.walletAddress)} ${standing(sniper, widths)}`)),
     ...(rest > 0 ? [line(`and ${rest} who hold less`)] : []),
   ];
 }
 
-const holding = ({ currentBalanceUsdValue }: Sniper) => `holds ${dollars(currentBalanceUsdValue)},`;
+const holding = (sniper: Sniper) => `holds ${dollars(holdingOf(sniper).usd)},`;
 const selling = ({ totalSoldUsd, totalSellTransactions }: Sniper) =>
   `sold ${dollars(Math.abs(totalSoldUsd ?? 0))} in ${totalSellTransactions ?? "?"},`;
 

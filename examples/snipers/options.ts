@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { demoService } from "pairstream/service";
-import { KEY, parseArguments, toNumber, UsageError } from "../terminal/command-line.js";
+import { forOption, KEY, parseArguments, remotePairs, toNumber } from "../terminal/command-line.js";
 
 export interface SnipersOptions {
   readonly pairs: readonly string[];
@@ -71,11 +71,7 @@ const command = () =>
       ).argParser(toUrl),
     )
     .option("--json", "print one JSON object a line, and nothing else on stdout")
-    .addOption(
-      new Option("--for <seconds>", "how long to run")
-        .argParser(toNumber)
-        .default(Number.POSITIVE_INFINITY, "go on until Ctrl-C"),
-    )
+    .addOption(forOption())
     .addHelpText(
       "after",
       [
@@ -95,14 +91,9 @@ export function readOptions(
   now: number,
 ): SnipersOptions {
   const { baseUrl, pair, ...options } = parseArguments<Given>(command(), args);
-  if (baseUrl === undefined) {
-    if (pair !== undefined)
-      throw new UsageError("--pair needs --base-url; the simulated market has its own pairs");
-    return { every: LOCAL_EVERY, ...options, ...demoOf(now), isRemote: false };
-  }
-  if (!apiKey) throw new UsageError(`a remote service needs a key: set ${KEY} in the environment`);
-  if (pair === undefined) throw new UsageError("a remote service needs --pair, the addresses of its pairs");
-  return { ...options, pairs: [...new Set(pair)], clientOptions: { baseUrl, apiKey }, isRemote: true };
+  const remote = remotePairs({ baseUrl, pair }, apiKey);
+  if (remote !== undefined) return { ...options, ...remote, isRemote: true };
+  return { every: LOCAL_EVERY, ...options, ...demoOf(now), isRemote: false };
 }
 
 /** A market that is the same for a quarter of an hour, so that a restart goes on with it; young, as snipers are busy then. */

@@ -47,6 +47,27 @@ export function remotePair(
   return { kind: "remote", baseUrl, apiKey, pair };
 }
 
+/** Those that are asked for; `undefined` where no service is. Throws a `UsageError` for pairs or a service alone. */
+export function remotePairs(
+  { baseUrl, pair }: { baseUrl: string | undefined; pair: readonly string[] | undefined },
+  apiKey: string | undefined,
+) {
+  if (baseUrl === undefined) {
+    if (pair === undefined) return undefined;
+    throw new UsageError("--pair needs --base-url: the simulated market has pairs of its own");
+  }
+  if (!apiKey) throw new UsageError(`a remote service needs a key: set ${KEY} in the environment`);
+  if (pair === undefined) throw new UsageError("a remote service needs --pair, the addresses of its pairs");
+  return { pairs: [...new Set(pair)], clientOptions: { baseUrl, apiKey } };
+}
+
+/** For programs that go on until they are stopped. */
+export function forOption(): Option {
+  return new Option("--for <seconds>", "how long to run")
+    .argParser(toNumber)
+    .default(Number.POSITIVE_INFINITY, "go on until Ctrl-C");
+}
+
 /** Reads the arguments that follow the program's name; throws a `UsageError` or `HelpShown`. */
 export function parseArguments<Given extends object>(command: Command, args: readonly string[]): Given {
   command

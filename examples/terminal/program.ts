@@ -1,4 +1,5 @@
 import { InvalidInputError } from "pairstream";
+import { type Observable, ReplaySubject } from "rxjs";
 import { HelpShown, UsageError } from "./command-line.js";
 
 /** Ends a program with 0, with 2 where the options cannot be taken, and else with 1; an error is one line. */
@@ -21,4 +22,12 @@ export async function runProgram(main: (args: readonly string[]) => Promise<void
 /** Calls back at Ctrl-C and SIGTERM, each time: npm passes on a Ctrl-C that the terminal has sent already. */
 export function onSignal(stop: (signal: "SIGINT" | "SIGTERM") => void): void {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop(signal));
+}
+
+/** Emits once the program is to end: at Ctrl-C and SIGTERM, and when nobody reads what it prints. */
+export function untilStopped(): Observable<void> {
+  const stopped = new ReplaySubject<void>(1);
+  onSignal(() => stopped.next());
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => stopped.next());
+  return stopped;
 }

@@ -63,7 +63,10 @@ export interface OrderBase {
         /** No candle that ends later fills the order, ms since the epoch. */
         readonly until: number;
       };
-  /** The order waits until the order of this `id` is filled, at least in part. If that one is cancelled without a fill, so is this one. */
+  /**
+   * The order waits until the order of this `id` is filled, at least in part. If that one is cancelled without a fill,
+   * so is this one.
+   */
   readonly after?: string;
   /**
    * One cancels the other: the first fill of an order cancels all others of its group. Orders that only reduce wait for

@@ -47,9 +47,9 @@ export interface Performance {
 }
 
 /**
- * The statistics of an account. Money is in its currency. A daily return is the value of the account after 24 hours, divided
- * by its value before them, minus 1; the days count from the start, and the last one once half of it is covered. A year has 365 days, because markets on chain never
- * close.
+ * The statistics of an account. Money is in its currency. A daily return is the value of the account after 24 hours,
+ * divided by its value before them, minus 1; the days count from the start, and the last one once half of it is
+ * covered. A year has 365 days, because markets on chain never close.
  */
 export interface Statistics {
   /** The start, ms since the epoch. */

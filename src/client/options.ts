@@ -12,7 +12,10 @@ import { type FetchLike, keepAliveFetch, SESSION, type SessionFetch } from "./se
 
 /** What `createClient` takes. */
 export interface ClientOptions {
-  /** The address of the service: `https:`, without credentials, query or fragment; a path prefix is allowed. Plain `http:` only on loopback. */
+  /**
+   * The address of the service: `https:`, without credentials, query or fragment; a path prefix is allowed. Plain
+   * `http:` only on loopback.
+   */
   baseUrl: string | URL;
   /** Allows plain `http:` to other hosts, which shows the key to everyone on the network; default `false`. */
   insecure?: boolean;

@@ -1,10 +1,10 @@
 import type { SchedulerLike, Subscription } from "rxjs";
 
 /**
- * The longest delay of one timer, in ms. A timer beyond 2^31 − 1 fires at once. Timers also stand still while a machine
- * sleeps, so a long one would be late by that time.
+ * A longer wait is made of timers of so many ms: one beyond 2^31 − 1 would fire at once, and as timers stand still
+ * while a machine sleeps, a long one would be late by that time.
  */
-const LONGEST_DELAY = 600_000;
+const LONGEST_TIMER = 600_000;
 /** If a timer fires more than this too early, in ms, the clock was set back. */
 const LARGEST_EARLINESS = 1_000;
 
@@ -16,7 +16,7 @@ const LARGEST_EARLINESS = 1_000;
 export function callAt(scheduler: SchedulerLike, instant: number, work: () => void): Subscription {
   let target = instant;
   let armedAt = scheduler.now();
-  const delay = () => Math.min(Math.max(0, target - armedAt), LONGEST_DELAY);
+  const delay = () => Math.min(Math.max(0, target - armedAt), LONGEST_TIMER);
   return scheduler.schedule(function () {
     const now = scheduler.now();
     const early = armedAt + delay() - now;

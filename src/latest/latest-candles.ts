@@ -51,13 +51,15 @@ const MOST_CANDLES = 1_000;
  * The newest candles of a series, the running one included: for a route, a command or a job, where nothing runs between two
  * questions. A bot and a chart want `watchCandles`.
  *
- * It gives what is known where that is no older than `maxAge`: an answer that was kept, or the candles of a stream that runs on
- * this client, together with those of its store, if they reach back far enough. Else it asks: one request, or a few where they fill more than a page, or the service does
- * not tell of the newest candles first, shows nothing at all, or its clock is not known yet. Who asks the same meanwhile shares that.
- * A failure is told for a second to whoever asks the same. At most 1,000 answers are kept a client. A candle counts as closed a second
- * after its end. One answer is believed as it is: a stream asks twice before it takes a candle for gone.
+ * It gives what is known where that is no older than `maxAge`: an answer that was kept, or the candles of a stream that
+ * runs on this client, together with those of its store, if they reach back far enough. Else it asks: one request, or a
+ * few where they fill more than a page, or the service does not tell of the newest candles first, shows nothing at all,
+ * or its clock is not known yet. Who asks the same meanwhile shares that. A failure is told for a second to whoever
+ * asks the same. At most 1,000 answers are kept a client. A candle counts as closed a second after its end. One answer
+ * is believed as it is: a stream asks twice before it takes a candle for gone.
  *
- * Of a gateway it takes the state of its stream. `age` counts from the question there, and `observedAt` may be that of the last change.
+ * Of a gateway it takes the state of its stream. `age` counts from the question there, and `observedAt` may be that of
+ * the last change.
  *
  * Rejects with an `InvalidInputError` before any request, with another `PairstreamError` when the client's `retry` is exhausted, also
  * for a row that breaks the contract, and with the signal's reason when the signal aborts.

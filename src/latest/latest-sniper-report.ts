@@ -28,10 +28,10 @@ interface LookAnswer extends Answer {
 /**
  * The snipers of a pair as they are now: for a route, a command or a job. A program that follows them wants `watchSniperReport`.
  *
- * It gives what is known where that is no older than `maxAge`: an answer that was kept, or the last report of a stream that runs on this
- * client. Else it asks, with one request, which all who ask the same meanwhile share. A failure is told for a second to whoever asks
- * the same. At most 1,000 answers are kept a client, those of `latestCandles` among them. Of a gateway it takes the first look of
- * its stream; `age` counts from the question there.
+ * It gives what is known where that is no older than `maxAge`: an answer that was kept, or the last report of a stream
+ * that runs on this client. Else it asks, with one request, which all who ask the same meanwhile share. A failure is
+ * told for a second to whoever asks the same. At most 1,000 answers are kept a client, those of `latestCandles` among
+ * them. Of a gateway it takes the first look of its stream; `age` counts from the question there.
  *
  * Rejects with an `InvalidInputError` before any request, with another `PairstreamError` when the client's `retry` is exhausted, also
  * for a row that breaks the contract, and with the signal's reason when the signal aborts.

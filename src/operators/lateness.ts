@@ -43,7 +43,10 @@ export class Lateness {
     return this.coming(cause, timeframe, Math.max(0, this.receivedAt(cause) - due));
   }
 
-  /** For a close, at `end`, that follows from it that all before `until` is known: that was found out as the last close is. */
+  /**
+   * For the close of an interval that ends at `end` and is closed by a silence that lasts until `until`: such a silence is
+   * found out when the interval that ends at `until` closes.
+   */
   covered(timeframe: AnyTimeframe, end: number, until: number): Coming {
     const observedAt = until + this.dueAfter.closed;
     return this.coming({ observedAt }, timeframe, until - end);

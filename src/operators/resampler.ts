@@ -95,8 +95,8 @@ export class Resampler {
   }
 
   /**
-   * The events that follow from it that all intervals before an instant are known: those without a candle hold none, and
-   * buckets that end there close. Nothing else tells when that was, so it counts as told when the last of them closed.
+   * The events that follow once all intervals before an instant are known, those without a candle included: buckets that
+   * end by then close. They count as told when the interval that ends at that instant closed, as nothing tells it better.
    */
   cover(until: number): readonly CandleEvent[] {
     this.coveredUntil = Math.max(this.coveredUntil, until);

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { LATEST_INSTANT } from "../contract/input.js";
 import { parserError, withoutMark } from "../contract/json.js";
 import { contractError } from "../contract/schemas.js";
 import { InvalidInputError } from "../errors.js";
@@ -19,8 +20,6 @@ export const KEPT_HEADERS = [
 
 /** How many nested causes of a failure are recorded. */
 export const DEEPEST_CAUSE = 3;
-/** The last instant on a tape: the end of year 9999. */
-const LATEST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 /** How many requests may have been under way when a recording ended. They have no line. */
 const MOST_WITHOUT_LINE = 10_000;
 /** The beginning of every line. A line that was cut off still has it. */

@@ -1,4 +1,4 @@
-// The door of the service in bundles for browsers and workers, by conditions in package.json: it imports no server.
+// What `pairstream/service` is in bundles for browsers and workers, by conditions in package.json: it imports no server.
 
 export * from "./everywhere.js";
 export { listen } from "./listen.browser.js";

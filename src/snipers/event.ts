@@ -67,7 +67,16 @@ export function addressOf(event: SniperEvent): string {
   }
 }
 
-/** An empty report: the start of the fold. */
+/**
+ * A report without wallets: the start of the fold, and a `known` of which all that follows is news.
+ *
+ * ```ts
+ * import { type Client, emptyReport, watchSnipers } from "pairstream";
+ *
+ * const news = (client: Client, pairAddress: string) =>
+ *   watchSnipers(client, { pairAddress, known: { pairAddress, report: emptyReport } });
+ * ```
+ */
 export const emptyReport: SniperReport = Object.freeze({
   blockNumber: null,
   blockTimestamp: null,

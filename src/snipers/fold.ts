@@ -15,7 +15,10 @@ export interface SniperNews {
 /** How many wallets that are gone are remembered. */
 const MOST_GONE = 1_000;
 
-/** What was told of the snipers of a pair, held against what is known now, as `CandleFold` has it. It tells the difference as a look. */
+/**
+ * What was told of the snipers of a pair, held against what is known now, as `CandleFold` has it. It tells the
+ * difference as a look.
+ */
 export class SniperFold {
   readonly #query: SniperQueried;
   #told: ToldLook | undefined;

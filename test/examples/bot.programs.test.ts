@@ -143,6 +143,7 @@ describe("the bot's program", () => {
     expect(program.errors()).toMatch(/^error: .*state\.json does not hold the state of this bot.*\n$/);
     expect(readFileSync(state, "utf8")).toBe("[1]");
     await expectRefusal(run(EXAMPLE, ["--base-url", "https://example.com"]), /needs a key/);
+    await expectRefusal(run(EXAMPLE, ["--pair", "one"]), /--pair needs --base-url/);
     await expectRefusal(run(EXAMPLE, ["--store", folder]), /cannot be used as a store/);
   });
 });

@@ -85,12 +85,13 @@ describe.skipIf(!hasServer)("a collector and a bot over NATS", () => {
   it("say in one line what they cannot do", async () => {
     const refused = [
       run("examples/collector.ts", [...shared, "--base-url", "https://service.test"]),
+      run("examples/collector.ts", [...shared, "--pair", "one"]),
       run("examples/collector.ts", [...shared, "--store", "candles.db"]),
       run("examples/collector.ts", [...shared, "--metrics", "70000"]),
       run("examples/bot-on-nats.ts", [...shared, "--pair", ""]),
       run("examples/bot-on-nats.ts", ["--servers", "127.0.0.1:1"]),
     ];
-    expect(await Promise.all(refused.map(({ ended }) => ended))).toEqual([2, 2, 2, 2, 1]);
+    expect(await Promise.all(refused.map(({ ended }) => ended))).toEqual([2, 2, 2, 2, 2, 1]);
     for (const { errors } of refused) expect(errors()).toMatch(/^error: .+\n$/);
   });
 });

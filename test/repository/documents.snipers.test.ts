@@ -103,7 +103,7 @@ describe("the guide to snipers", () => {
     world.swap(at("13:00:01"), 10, { ...common, side: "buy" });
     world.swap(at("13:00:02"), 10, { ...common, side: "sell" });
     await world.clock.advanceTo(at("13:00:08"));
-    expect(looks).toMatchObject([{ initial: true, trades: [{ side: "snipe" }, { side: "sell" }] }]);
+    expect(looks).toMatchObject([{ initial: false, trades: [{ side: "snipe" }, { side: "sell" }] }]);
   });
 
   it("takes 60 requests an hour a pair, and none more for summaries, alerts and further subscribers", async () => {

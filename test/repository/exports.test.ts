@@ -1,6 +1,8 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path/posix";
+import { runInNewContext } from "node:vm";
 import { CompilerState, Extractor, ExtractorConfig, ExtractorLogLevel } from "@microsoft/api-extractor";
+import { build } from "esbuild";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { root } from "../documents/files.js";
@@ -177,6 +179,17 @@ describe("what the doors export", () => {
     const values = namesOf(path).filter(({ kind }) => ["class", "const", "function"].includes(kind));
     const door: object = await import(join(root, `${path}.ts`));
     expect(Object.keys(door).sort()).toEqual(values.map(({ name }) => name).sort());
+  });
+
+  it("has its errors under their own names in ES modules: Node prints those of their classes", async () => {
+    const { outputFiles } = await build({
+      ...{ entryPoints: [join(root, "src/errors.ts")], bundle: true, write: false, target: "es2022" },
+      ...{ format: "iife", globalName: "errors" },
+    });
+    const errors: Record<string, unknown> = runInNewContext(`${outputFiles[0]!.text}; errors`);
+    const built = Object.entries(errors).filter(([name]) => name.endsWith("Error") && !name.startsWith("is"));
+    expect(built.length).toBeGreaterThan(8);
+    expect(built.map(([, error]) => (error as { name: string }).name)).toEqual(built.map(([name]) => name));
   });
 
   it("is for await using, whatever has a close", () => {

@@ -1,6 +1,6 @@
 /**
  * From the lowest up: a unit (`NAME.ts` or the folder `NAME/`, of adapters each folder) imports only from rows above its
- * own, so that no door needs another one.
+ * own, so that no entry point needs another one.
  */
 const ORDER = [
   ["errors", "bounded-map", "closing", "spans", "warning"],

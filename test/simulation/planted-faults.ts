@@ -211,7 +211,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "sets a timer for a month",
     file: "client/timers.ts",
-    find: "Math.min(Math.max(0, target - armedAt), LONGEST_DELAY)",
+    find: "Math.min(Math.max(0, target - armedAt), LONGEST_TIMER)",
     replace: "Math.max(0, target - armedAt)",
     seeds: [158, 235, 81],
   },

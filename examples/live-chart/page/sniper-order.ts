@@ -1,4 +1,4 @@
-import type { Sniper, SniperReport, SniperTransaction } from "pairstream";
+import { holdingOf, type Sniper, type SniperReport, type SniperTransaction } from "pairstream";
 import type { SortOrder } from "../../page/sorted-headings.js";
 
 /** By what the table of snipers can be sorted. */
@@ -28,7 +28,7 @@ export function lastSwapOf({ snipedTransactions, sellTransactions }: Sniper): nu
 
 const KEYS: Readonly<Record<Exclude<Column, "wallet">, (sniper: Sniper) => number | null>> = {
   last: lastSwapOf,
-  holds: ({ currentBalanceUsdValue }) => currentBalanceUsdValue,
+  holds: (sniper) => holdingOf(sniper).usd,
   sold: ({ totalSoldUsd }) => totalSoldUsd,
   profit: ({ realizedProfitUsd }) => realizedProfitUsd,
   percent: profitPercent,

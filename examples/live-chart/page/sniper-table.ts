@@ -1,4 +1,4 @@
-import type { Sniper, SniperEvent, SniperReport } from "pairstream";
+import { holdingOf, type Sniper, type SniperEvent, type SniperReport } from "pairstream";
 import { dollarText, instantText, percentText, shortened, type Zone } from "../../page/figures.js";
 import { sortByHeadings } from "../../page/sorted-headings.js";
 import {
@@ -65,7 +65,7 @@ export class SniperTable {
   }
 
   #row(sniper: Sniper, now: number, zone: Zone): HTMLTableRowElement {
-    const { walletAddress, currentBalanceUsdValue, totalSoldUsd, realizedProfitUsd } = sniper;
+    const { walletAddress, totalSoldUsd, realizedProfitUsd } = sniper;
     const row = this.#rows.get(walletAddress) ?? emptyRow(walletAddress);
     this.#rows.set(walletAddress, row);
     const last = lastSwapOf(sniper);
@@ -73,7 +73,7 @@ export class SniperTable {
     const cells = [
       shortened(walletAddress),
       last === null ? "–" : instantText(last, now, zone),
-      dollarText(currentBalanceUsdValue),
+      dollarText(holdingOf(sniper).usd),
       dollarText(totalSoldUsd),
       dollarText(realizedProfitUsd, { signed: true }),
       percentText(profitPercent(sniper)),

@@ -3,7 +3,7 @@ import type { ResponseActivity } from "../../client/activity.js";
 import type { PolledFeed } from "../../client/metering.js";
 import type { PairstreamError } from "../../errors.js";
 
-/** Every attribute that this door sets by itself. */
+/** Every attribute that this entry point sets by itself. */
 export const ATTRIBUTE_NAMES: readonly string[] = [
   "http.request.method",
   "http.response.status_code",

@@ -3,7 +3,7 @@ import type { Meter } from "@opentelemetry/api";
 /** The bounds that the semantic conventions recommend for durations of HTTP requests, in s. */
 const DURATION_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 /** In bytes: from an answer without rows to the largest body that a client reads. */
-const SIZE_BOUNDS = [256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 33_554_432];
+const SIZE_BOUNDS = [256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 8_388_608];
 /** In s: from a poll in time to an outage of an hour. */
 const LATENESS_BOUNDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3_600];
 

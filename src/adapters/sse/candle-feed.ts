@@ -62,7 +62,7 @@ export class CandleFeed extends Feed {
     const { rules, fillGaps, series } = checkWatch(options.options);
     this.#options = options;
     this.#rules = { intervals: rules.intervals, fillGaps, most: options.most };
-    // Nobody is told here: who is has a clock of its own.
+    // The clock stands still: how late events are is worked out by each viewer, with a clock of its own.
     this.#fold = new CandleFold(series, KEPT.least, () => 0);
   }
 

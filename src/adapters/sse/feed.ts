@@ -68,7 +68,7 @@ export abstract class Feed {
     this.#streams.unsubscribe();
   }
 
-  /** Follows a source as `streams`; its failure is the end. `complete`: gives whether its end is. */
+  /** Follows a source as `streams`. If it fails, the channel ends, and if it completes, where `complete` says so. */
   protected follow(streams: Subscription, told: Observable<unknown>, complete = () => true): void {
     const end = (text: string) => {
       this.#ending = text;

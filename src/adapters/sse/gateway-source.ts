@@ -43,10 +43,11 @@ import { SniperMirror } from "./sniper-mirror.js";
  *
  * `url` is the address of the gateway, without query; in a page it may be relative. Each subscription has its own
  * connection, but a status shares that of candles or snipers with the same options. Looks at snipers are those of the
- * gateway's client; `snipers` tells what these change. A lost connection is opened again, after 1 s to
- * 5 s, and twice as long each time, up to half a minute. An option that the gateway refuses is an `InvalidInputError`, which names it. Another refusal
- * is an `HttpError`, a `RateLimitError` or an `AuthenticationError`: its message is the gateway's sentence, its `body` the
- * gateway's JSON. An error of the service behind it has its own class, and no body. Throws an `InvalidInputError` at the call for an option that no gateway takes.
+ * gateway's client; `snipers` tells what these change. A lost connection is opened again, after 1 s to 5 s, and twice
+ * as long each time, up to half a minute. An option that the gateway refuses is an `InvalidInputError`, which names it.
+ * Another refusal is an `HttpError`, a `RateLimitError` or an `AuthenticationError`: its message is the gateway's
+ * sentence, its `body` the gateway's JSON. An error of the service behind it has its own class, and no body. Throws an
+ * `InvalidInputError` at the call for an option that no gateway takes.
  *
  * ```ts
  * import { ema, withIndicators } from "pairstream";

@@ -4,7 +4,7 @@ import { fromWireError } from "../wire/error.js";
 import { fromWireStatus } from "../wire/status.js";
 import { type ChannelMessage, type DataOf, readMessage } from "./wire.js";
 
-/** A message, as the parser of the protocol gives it. */
+/** A server-sent event, as `EventReader` gives it. */
 export interface ParsedMessage {
   readonly id?: string | undefined;
   readonly event?: string | undefined;

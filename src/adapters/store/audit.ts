@@ -23,7 +23,7 @@ import { OutlierRule } from "./audit-outliers.js";
 import { type Audited, checkAudited } from "./audited.js";
 import { withinLimit } from "./keeping/store-limit.js";
 import { storeRules } from "./keeping/stored-past.js";
-import { storeKeyOf } from "./known.js";
+import { storeKeyOf } from "./key.js";
 
 /** What to read again. */
 export interface AuditRange {

@@ -5,7 +5,8 @@ import type { Span } from "../../contract/store.js";
 import { PairstreamError } from "../../errors.js";
 import { spansWithin, withoutSpan, withSpan } from "../../spans.js";
 import { candleStore } from "./candle-store.js";
-import { candleOf, checkKnown, checkStoreRange, valuesOf } from "./known.js";
+import { valuesOf } from "./key.js";
+import { candleOf, checkKnown, checkStoreRange } from "./known.js";
 
 /** The schema below; a database of a later one cannot be opened. */
 const VERSION = 1;

@@ -1,37 +1,8 @@
 import { show } from "../../contract/input.js";
-import type { Candle, Series, Timeframe, WeekStart } from "../../contract/model.js";
-import type { Known, StoreKey, StoreRange } from "../../contract/store.js";
+import type { Candle } from "../../contract/model.js";
+import type { Known, StoreRange } from "../../contract/store.js";
 import { InvalidInputError } from "../../errors.js";
 import { contradictionIn } from "./keeping/contradiction.js";
-
-/** What makes a key, in the order in which they are written. */
-export const KEY_FIELDS = [
-  "service",
-  "network",
-  "pairAddress",
-  "timeframe",
-  "currency",
-  "weekStart",
-] as const;
-
-/** The key of a series at a service. Where weeks begin means nothing to other timeframes. */
-export function storeKeyOf(
-  service: string,
-  { network, pairAddress, timeframe, currency }: Series<Timeframe>,
-  weekStart: WeekStart,
-): StoreKey {
-  const week = timeframe === "1w" ? weekStart : "monday";
-  return Object.freeze({ service, network, pairAddress, timeframe, currency, weekStart: week });
-}
-
-/** The values of a key, in the order of `KEY_FIELDS`; throws an `InvalidInputError` for what is none. */
-export function valuesOf(key: StoreKey): string[] {
-  return KEY_FIELDS.map((field) => {
-    const value: unknown = key?.[field];
-    if (typeof value === "string") return value;
-    throw new InvalidInputError(`key.${field}`, "a string", `is ${show(value)}`);
-  });
-}
 
 /** Refuses to write what contradicts itself. */
 export function checkKnown(known: Known): void {

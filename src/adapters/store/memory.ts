@@ -3,7 +3,8 @@ import type { Candle } from "../../contract/model.js";
 import type { Span } from "../../contract/store.js";
 import { spansWithin, withoutSpan, withSpan } from "../../spans.js";
 import { candleStore } from "./candle-store.js";
-import { candleOf, checkKnown, checkStoreRange, placeOf, valuesOf } from "./known.js";
+import { valuesOf } from "./key.js";
+import { candleOf, checkKnown, checkStoreRange, placeOf } from "./known.js";
 
 interface Shelf {
   /** Ascending. */

@@ -5,7 +5,8 @@ import type { Known, Span, StoredCandles, StoreRange } from "../../contract/stor
 import { InvalidInputError, PairstreamError } from "../../errors.js";
 import { spansWithin } from "../../spans.js";
 import { candleStore } from "./candle-store.js";
-import { candleOf, checkKnown, checkStoreRange, valuesOf } from "./known.js";
+import { valuesOf } from "./key.js";
+import { candleOf, checkKnown, checkStoreRange } from "./known.js";
 
 /** The methods of a driver that the store uses: `node:sqlite`, `better-sqlite3`, `bun:sqlite` and `libsql` have them. */
 export interface SqliteDatabase {

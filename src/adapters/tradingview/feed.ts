@@ -69,7 +69,7 @@ export class Feed {
   readonly #context: FeedContext;
   readonly #intervals: Intervals;
   readonly #listeners = new Map<string, Listener>();
-  /** Nobody is told when something was due. */
+  /** Its clock stands still, as bars do not say how late they are. */
   readonly #fold: ReaderFold;
   /** Undefined while nobody needs it. */
   #stream: Subscription | undefined;

@@ -35,8 +35,9 @@ export interface NoAnswer {
 }
 
 /**
- * Asks once, at once; that is at `now`. `key` gives the key where that is a function's. The attempt ends with the first of these: the whole body, a failure, the timeout
- * (even if `fetch` ignores its signal), or the caller's signal, with whose reason the result rejects.
+ * Asks once, at once; that is at `now`. `key` gives the key where that is a function's. The attempt ends with the first
+ * of these: the whole body, a failure, the timeout (even if `fetch` ignores its signal), or the caller's signal, with
+ * whose reason the result rejects.
  */
 export function attempt(
   { fetch, baseUrl, apiKey, scheduler, timeout }: Settings,

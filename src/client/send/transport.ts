@@ -17,7 +17,10 @@ export type FetchLike = (
   text(): Promise<string>;
 }>;
 
-/** The largest body that is read, in bytes: of nothing but brackets it takes a second to parse. A page of 1,000 candles has about 200,000. */
+/**
+ * The largest body that is read, in bytes: of nothing but brackets it takes a second to parse. A page of 1,000 candles
+ * has about 200,000.
+ */
 export const MAX_BODY = 8 * 1024 * 1024;
 
 /** What a request's `init` carries under `SESSION`, for a `fetch` that records or replays. */

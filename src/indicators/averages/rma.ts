@@ -13,8 +13,8 @@ import type { SourceOptions } from "../source.js";
  * ```
  *
  * In the unit of the source; `undefined` for the first `n − 1` candles; exactly the price in a flat market. Old candles
- * fade but never drop out: feed it about `8 · n` candles before you rely on a value. Defaults: `n` 14, `source` the close. Throws an `InvalidInputError` unless
- * `n` is a whole number from 1 to 100,000 and the source is valid.
+ * fade but never drop out: feed it about `8 · n` candles before you rely on a value. Defaults: `n` 14, `source` the
+ * close. Throws an `InvalidInputError` unless `n` is a whole number from 1 to 100,000 and the source is valid.
  *
  * ```ts
  * import { rma } from "pairstream";

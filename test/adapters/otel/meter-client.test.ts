@@ -16,6 +16,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type MeterOptions, meterClient } from "../../../src/adapters/otel/index.js";
 import { memoryStore } from "../../../src/adapters/store/index.js";
+import { MAX_BODY } from "../../../src/client/send/transport.js";
 import { createClient, watchCandles, watchSnipers } from "../../../src/index.js";
 import { answered, at, KEY, MINUTES, PAIR, World } from "../../world.js";
 import { openMeter } from "./reader.js";
@@ -54,7 +55,10 @@ describe("meterClient", () => {
     expect(await reader.points(METRIC_HTTP_CLIENT_REQUEST_DURATION)).toEqual([
       [attributes, { count: 1, sum: 0.05 }],
     ]);
-    expect((await reader.read()).get(METRIC_HTTP_CLIENT_RESPONSE_BODY_SIZE)!.descriptor.unit).toBe("By");
+    const sizes = (await reader.read()).get(METRIC_HTTP_CLIENT_RESPONSE_BODY_SIZE)!;
+    expect(sizes.descriptor.unit).toBe("By");
+    const [body] = sizes.dataPoints as unknown as [{ value: Histogram }];
+    expect(body.value.buckets.boundaries.at(-1)).toBe(MAX_BODY);
     const [[, size]] = (await reader.points(METRIC_HTTP_CLIENT_RESPONSE_BODY_SIZE)) as [
       [object, { count: number; sum: number }],
     ];

@@ -36,11 +36,12 @@ describe("the snipers of the page", () => {
   it("are sorted by any column, in both directions, what is not known last", () => {
     const amount = fc.option(fc.integer({ min: -5, max: 5 }));
     const snipers = fc.uniqueArray(
-      fc
-        .tuple(fc.string({ minLength: 1 }), amount, amount, amount)
-        .map(([wallet, holds, sold, profit]) =>
-          sniper(wallet, { currentBalanceUsdValue: holds, totalSoldUsd: sold, realizedProfitUsd: profit }),
-        ),
+      fc.tuple(fc.string({ minLength: 1 }), amount, amount, amount).map(([wallet, holds, sold, profit]) =>
+        sniper(wallet, {
+          ...{ currentBalance: holds && Math.abs(holds), currentBalanceUsdValue: holds && Math.abs(holds) },
+          ...{ totalSoldUsd: sold, realizedProfitUsd: profit },
+        }),
+      ),
       { selector: ({ walletAddress }) => walletAddress },
     );
     const keys = {
@@ -63,6 +64,13 @@ describe("the snipers of the page", () => {
         },
       ),
     );
+  });
+
+  it("hold no token that they have sold, whatever its sign", () => {
+    const sold = { totalTokensSniped: 100, totalTokensSold: -60, currentBalance: 160 };
+    const most = sniper("most", { ...sold, currentBalanceUsdValue: 320 });
+    const more = sniper("more", { currentBalance: 50, currentBalanceUsdValue: 100 });
+    expect(ordered([most, more], { column: "holds", descending: true })).toEqual([more, most]);
   });
 
   it("are sorted the other way round by a second click, and numbers begin with the largest", () => {

@@ -33,8 +33,8 @@ const KEPT_FOR = 86_400;
 const PREFLIGHT = 600;
 
 /**
- * Serves the streams of a client, or of another gateway, to pages and other programs, so that the key stays on your server. It is a handler of
- * web-standard requests, for Hono, Next, Bun, Deno, Workers, and for Node with an adapter.
+ * Serves the streams of a client, or of another gateway, to pages and other programs, so that the key stays on your
+ * server. It is a handler of web-standard requests, for Hono, Next, Bun, Deno, Workers, and for Node with an adapter.
  *
  * All viewers of the same stream with the same options share one channel, whatever their `since`. It begins with
  * the first viewer, and ends `linger` ms after the last one, so nothing is polled when nobody watches. Channels are of the

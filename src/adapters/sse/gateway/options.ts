@@ -36,9 +36,10 @@ export type Wanted =
 /** What a gateway serves, to whom, and its limits. */
 export interface GatewayOptions {
   /**
-   * The series that the gateway serves, with the snipers of their pairs and with all timeframes that are made of them; or a rule that is called for every valid request.
-   * If the rule throws, rejects, or takes more than 10 s, the request is refused. `/status`, which lists what all viewers
-   * watch, is for those whom a rule lets in: with a list it is for nobody.
+   * The series that the gateway serves, with the snipers of their pairs and with all timeframes that are made of them;
+   * or a rule that is called for every valid request. If the rule throws, rejects, or takes more than 10 s, the request
+   * is refused. `/status`, which lists what all viewers watch, is for those whom a rule lets in: with a list it is for
+   * nobody.
    */
   allow: Iterable<Series> | ((request: Request, wanted: Wanted) => boolean | Promise<boolean>);
   /** How many requests may be open at once, 1 to 1,000,000; default 1,000. Further requests get 503. */

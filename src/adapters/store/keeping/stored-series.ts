@@ -15,7 +15,7 @@ import type {
 import { type AnyPairstreamError, PairstreamError } from "../../../errors.js";
 import { spansWithin, withSpan } from "../../../spans.js";
 import { type Intervals, intervalsOf } from "../../../timeframe.js";
-import { storeKeyOf } from "../known.js";
+import { storeKeyOf } from "../key.js";
 import { contradictionIn } from "./contradiction.js";
 import { withinLimit } from "./store-limit.js";
 
