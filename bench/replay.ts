@@ -32,7 +32,7 @@ const PEER = "tardis-dev";
 const PEER_VERSION = "13.35.3";
 
 const LEAST_PER_SECOND = 2.5e6;
-const MOST_LOOPS = 2.5;
+const MOST_LOOPS = 2.2;
 const LEAST_PEERS = 4;
 
 /** A short stretch, on which everything is compiled before it is timed. */

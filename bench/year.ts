@@ -18,7 +18,7 @@ const MINUTE = 60_000;
 const DAY = 24 * 60;
 const YEAR = 365 * DAY;
 const START = Date.UTC(2026, 0, 1, 12);
-const MOST = 1.6;
+const MOST = 2;
 /** What is timed of a year; by then every cache is full. */
 const SAMPLE = YEAR / 12;
 /** It takes long, and little of what disturbs a moment is left in it. */
