@@ -1,10 +1,14 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { bundled, playedOnce } from "./bundle.js";
+import { HOURS, SUITE } from "./every-promise.js";
+import { unknownOf } from "./known.js";
 import type { PlantedFault } from "./planted-faults.js";
+import type { Breach } from "./run-log.js";
 
-const HOURS = 0.4;
 /** Tried where none of a fault's own seeds catches it any more. */
 const FALLBACK = Array.from({ length: 200 }, (_, at) => at + 1);
+
+const nameOf = ({ promise, monitor }: Breach) => `${promise} ${monitor}`;
 
 /** Plants some faults, and has the simulation catch each of them. */
 export function describePlantedFaults(faults: readonly PlantedFault[]): void {
@@ -20,11 +24,10 @@ export function describePlantedFaults(faults: readonly PlantedFault[]): void {
       for (const seed of [...fault.seeds, ...FALLBACK]) {
         const { breaches } = await broken(seed, hours);
         if (breaches.length === 0) continue;
-        // What a seed breaks as it is tells nothing.
-        const asItIs = (await sound(seed, hours)).breaches.map(
-          ({ promise, monitor }) => `${promise} ${monitor}`,
-        );
-        if (breaches.some(({ promise, monitor }) => !asItIs.includes(`${promise} ${monitor}`))) return;
+        // What a seed breaks as it is tells nothing. Of those that the suite plays it is known.
+        const isPlayed = seed <= SUITE && hours === HOURS;
+        const asItIs = isPlayed ? [] : (await sound(seed, hours)).breaches.map(nameOf);
+        if (unknownOf({ seed, hours, breaches }).some((breach) => !asItIs.includes(nameOf(breach)))) return;
       }
       expect.unreachable("no seed catches it");
     });

@@ -91,7 +91,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "poll/poller.ts",
     find: "if (again !== undefined) return Math.ceil(now + again);",
     replace: "if (again !== undefined) return undefined;",
-    seeds: [75, 1],
+    seeds: [24, 75, 1],
   },
   {
     name: "gives a candle twice where two parts of a history meet",
@@ -235,7 +235,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "poll/shared-poll.ts",
     find: "if (running !== undefined) return running;",
     replace: "",
-    seeds: [2, 5],
+    seeds: [3, 2, 5],
   },
   {
     name: "polls for each way to write one schedule",
@@ -443,7 +443,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "client/service-clock.ts",
     find: "if (target % 1_000 === 0 && isAlone) return",
     replace: "if (isAlone) return",
-    seeds: [75, 24],
+    seeds: [24, 75],
   },
   {
     name: "takes any number of rows",
@@ -492,7 +492,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "adapters/store/keeping/stored-past.ts",
     find: "const LEAST_WINDOW = 2;",
     replace: "const LEAST_WINDOW = 0;",
-    seeds: [4, 6, 9],
+    seeds: [13, 4, 6, 9],
   },
   {
     name: "covers in the store what has not become final",

@@ -33,7 +33,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     file: "adapters/nats/lease.ts",
     find: "return isQuiet ? limit.per : limit.timeout + limit.per;",
     replace: "return 0;",
-    seeds: [71],
+    seeds: [1, 71],
   },
   {
     name: "takes the leader for dead by its own clock",
@@ -82,7 +82,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     file: "adapters/nats/collector.ts",
     find: "this.#epoch = Math.max(this.#epoch + 1, this.#held! * EPOCHS_A_TERM);",
     replace: "this.#epoch = 1;",
-    seeds: [62],
+    seeds: [1, 62],
   },
   {
     name: "begins revisions anew",
@@ -147,7 +147,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     file: "adapters/nats/feed-reader.ts",
     find: 'if (record !== undefined) this.#tell({ type: "message", record });',
     replace: "if (record !== undefined) return;",
-    seeds: [7, 9],
+    seeds: [15, 14],
   },
   {
     name: "gives one candle of the past less than it was asked for",

@@ -104,7 +104,7 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
     file: "candles/read/evidence.ts",
     find: "const BROKEN_READS = 3;",
     replace: "const BROKEN_READS = 2;",
-    seeds: [62],
+    seeds: [8, 62],
   },
   {
     name: "gives a candle's row up that was broken once",

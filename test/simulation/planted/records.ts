@@ -60,7 +60,7 @@ export const RECORDS_FAULTS: readonly PlantedFault[] = [
     file: "adapters/store/keeping/stored-series.ts",
     find: "candles: [...candles, ...known.candles] };",
     replace: "candles: [...candles.filter((_, at) => at !== 1), ...known.candles] };",
-    seeds: [4, 9],
+    seeds: [9, 4],
   },
 ];
 
