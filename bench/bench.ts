@@ -7,6 +7,8 @@ export interface Bench {
   check(): readonly string[] | Promise<readonly string[]>;
   /** Times the contestants side by side. */
   measure(options: MeasureOptions): Report | Promise<Report>;
+  /** Makes a short stretch of what this package does here ready, for a profiler to look into. */
+  prepared?(): () => unknown;
 }
 
 export interface MeasureOptions {

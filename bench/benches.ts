@@ -16,6 +16,7 @@ export const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   closes: async () => (await import("./closes.js")).closes,
   store: async () => (await import("./store.js")).store,
   freshness: async () => (await import("./freshness.js")).freshness,
+  profile: async () => (await import("./profile.js")).profile,
   import: async () => (await import("./import.js")).coldImport,
   download: async () => (await import("./download.js")).download,
 };

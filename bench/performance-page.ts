@@ -16,7 +16,7 @@ machine and its command. Results are compared first: who gives wrong ones is mar
 benches of single parts are in \`bench/goals.md\` of the repository.`;
 
 /** The benches of single parts, and of loads that few users have. */
-const OF_PARTS: readonly string[] = ["page", "hostile", "year", "poll", "scale", "closes"];
+const OF_PARTS: readonly string[] = ["page", "hostile", "year", "poll", "scale", "closes", "profile"];
 
 const GOALS = `# Goals
 

@@ -164,6 +164,10 @@ export const pipe: Bench = {
     return [];
   },
   measure,
+  prepared: () => {
+    const events = liveEvents(CANDLES);
+    return () => keepEvents(events, ours);
+  },
 };
 
 /** Throws where ours gives other events, or values, than the peer. */

@@ -32,7 +32,7 @@ const PEER = "tardis-dev";
 const PEER_VERSION = "13.35.3";
 
 const LEAST_PER_SECOND = 2.5e6;
-const MOST_LOOPS = 2.5;
+const MOST_LOOPS = 2.2;
 const LEAST_PEERS = 4;
 
 /** A short stretch, on which everything is compiled before it is timed. */
@@ -78,7 +78,14 @@ interface Contestant {
 }
 
 /** A year of minutes through events, an EMA and an RSI: ours, a loop that builds the same events, and a peer. */
-export const replay: Bench = { check, measure };
+export const replay: Bench = {
+  check,
+  measure,
+  prepared: () => {
+    const { candles } = marketOfLength(STRETCH);
+    return () => keepingResults((take) => pipeEvents(candles, ({ values }) => take(values)));
+  },
+};
 
 function check(): readonly string[] {
   const { candles } = marketOfLength(STRETCH);

@@ -1,4 +1,4 @@
-import { defer, filter, finalize, from, map, merge, type OperatorFunction, Subject } from "rxjs";
+import { filter, from, map, Observable, type OperatorFunction } from "rxjs";
 
 /** Takes one value after another, and returns what follows from each. */
 export interface Reducer<In, Out> {
@@ -17,30 +17,29 @@ export function throughReducer<In, Out extends object>(
   makeReducer: () => Reducer<In, Out>,
 ): OperatorFunction<In, Out> {
   return (source) =>
-    defer(() => {
+    new Observable((subscriber) => {
       const reducer = makeReducer();
-      // Nearly always there is one result. It goes out directly; only results before the last go through the queue.
-      const earlier = new Subject<Out>();
       /** Results that still have to be emitted. A value that a subscriber sends back meanwhile waits behind them. */
       let untold: Out[] | undefined;
       const tellAllButLast = (results: readonly Out[]): Out => {
         untold = [...results];
-        for (let at = 0; at < untold.length - 1; at += 1) earlier.next(untold[at]!);
+        for (let at = 0; at < untold.length - 1; at += 1) subscriber.next(untold[at]!);
         const last = untold.at(-1)!;
         untold = undefined;
         return last;
       };
+      // Nearly always there is one result, and it goes out by the pipe. Those before it go out past the pipe.
       const lastOf = (value: In): Out | undefined => {
         const results = reducer.apply(value);
         if (untold === undefined) return results.length > 1 ? tellAllButLast(results) : results[0];
         untold.push(...results);
         return undefined;
       };
-      const lasts = from(source).pipe(
-        map(lastOf),
-        filter((result) => result !== undefined),
-        finalize(() => earlier.complete()),
-      );
-      return merge(earlier, lasts);
+      return from(source)
+        .pipe(
+          map(lastOf),
+          filter((result) => result !== undefined),
+        )
+        .subscribe(subscriber);
     });
 }
