@@ -52,8 +52,8 @@ export interface Measured {
   readonly liveAfter: number;
   /** The most requests that the service has seen in any window of the limit. */
   readonly worstWindow: number;
-  /** Bytes a series on the heap: of the collectors together, and of the subscriber. */
-  readonly heap: { readonly collectors: number; readonly subscriber: number };
+  /** Bytes a series on the heap: of the one collector that is left, and of the subscriber. */
+  readonly heap: { readonly collector: number; readonly subscriber: number };
 }
 
 const order: Order = JSON.parse(process.argv[2]!);
@@ -112,6 +112,7 @@ const fetchFromAfar: FetchLike = (url, init) =>
   });
 
 interface Collector {
+  readonly isLeading: boolean;
   /** It goes as a process does that is killed. */
   die(): void;
   /** It hands its work over. */
@@ -128,6 +129,7 @@ function startCollector(): Collector {
     rateLimit: limit,
     scheduler: clock,
   });
+  let isLeading = false;
   const running = new Subscription();
   running.add(
     client.activity.subscribe((activity) => {
@@ -141,9 +143,13 @@ function startCollector(): Collector {
       signal: stopping.signal,
     }).subscribe(({ type }) => {
       if (type === "started") count.begun += 1;
+      if (type === "leading" || type === "standing-by") isLeading = type === "leading";
     }),
   );
   return {
+    get isLeading() {
+      return isLeading;
+    },
     die: () => {
       connection.drop();
       running.unsubscribe();
@@ -232,13 +238,21 @@ async function heapUsed(): Promise<number> {
 await natsLibrary();
 watchForLive();
 const collectors = Array.from({ length: order.collectors }, startCollector);
+/** The one that leads, which is then none of them any more. */
+const leader = () => {
+  const [one] = collectors.splice(
+    collectors.findIndex(({ isLeading }) => isLeading),
+    1,
+  );
+  return one!;
+};
 const subscriber = subscribe();
 const parts = [await measure("start"), await measure("steady")];
 // At the worst moment: as a minute ends.
 const AT_THE_END = 10_000;
-clock.schedule(() => collectors.pop()?.die(), AT_THE_END);
+clock.schedule(() => leader().die(), AT_THE_END);
 parts.push(await measure("death"));
-clock.schedule(() => collectors.pop()?.leave(), AT_THE_END);
+clock.schedule(() => leader().leave(), AT_THE_END);
 parts.push(await measure("departure"));
 const worst = worstWindow();
 arrivals.length = 0;
@@ -248,7 +262,7 @@ const withoutSubscriber = await heapUsed();
 for (const collector of collectors.splice(0)) collector.leave();
 const bare = await heapUsed();
 const heap = {
-  collectors: (withoutSubscriber - bare) / order.series,
+  collector: (withoutSubscriber - bare) / order.series,
   subscriber: (full - withoutSubscriber) / order.series,
 };
 process.send!({ parts, liveAfter, worstWindow: worst, heap } satisfies Measured);
