@@ -1,9 +1,10 @@
 import * as z from "zod/mini";
-import { checkWatch } from "../../candles/options.js";
+import { checkWatch, WATCH_NAMES } from "../../candles/options.js";
+import { SERIES_NAMES } from "../../contract/names.js";
 import { ContractError, InvalidInputError } from "../../errors.js";
 import { refuseKnown } from "../../snipers/known.js";
-import { checkSniperWatch } from "../../snipers/watch.js";
-import { readWire } from "../wire/read.js";
+import { checkSniperWatch, SNIPER_WATCH_NAMES } from "../../snipers/watch.js";
+import { checkWire, readWire } from "../wire/read.js";
 import type { CollectedWatch } from "./feed-kinds.js";
 import { VERSION } from "./message.js";
 import { candleSubjects, type FeedSubjects, sniperSubjects } from "./subjects.js";
@@ -32,6 +33,13 @@ export function checkFeed(name: string, watch: CollectedWatch): CollectedFeed {
 const version = z.literal(VERSION);
 const watch = z.looseObject({});
 const value = z.object({ version, feeds: z.array(watch) });
+/** The options that this version knows: what a later one has added is left out. */
+const known = z.object({
+  ...Object.fromEntries(
+    [...SERIES_NAMES, ...WATCH_NAMES, ...SNIPER_WATCH_NAMES].map((name) => [name, z.optional(z.unknown())]),
+  ),
+  since: z.optional(z.union([z.object({ candles: z.number() }), z.unknown()])),
+});
 const request = z.object({ version, add: z.optional(watch), remove: z.optional(z.string()) });
 const answer = z.object({ version, changed: z.boolean(), refusal: z.optional(z.string()) });
 
@@ -49,7 +57,7 @@ export function readAsked(
   const feeds = new Map<string, CollectedFeed>();
   for (const one of readWire(value, text).feeds) {
     try {
-      const checked = checkFeed(name, one as unknown as CollectedWatch);
+      const checked = checkFeed(name, checkWire(known, one) as unknown as CollectedWatch);
       feeds.set(checked.feed.key, checked);
     } catch (error) {
       if (!(error instanceof InvalidInputError)) throw error;

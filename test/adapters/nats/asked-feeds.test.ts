@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AskedFeeds } from "../../../src/adapters/nats/asked-feeds.js";
 import { checkFeed, readAnswer, writeRequest } from "../../../src/adapters/nats/feed-requests.js";
 import type { LeaseBucket } from "../../../src/adapters/nats/lease-bucket.js";
+import { VERSION } from "../../../src/adapters/nats/message.js";
 import { seriesOf } from "./busy-service.js";
 
 /** One value, written by compare-and-set, that takes its time. */
@@ -24,7 +25,10 @@ class FakeBucket {
   }
 }
 
-function leaderOf(bucket: FakeBucket, { listed = [] as readonly string[], isLeading = () => true } = {}) {
+function leaderOf(
+  bucket: FakeBucket,
+  { listed = [], isLeading = () => true }: { listed?: readonly string[]; isLeading?: () => boolean } = {},
+) {
   const equipped: string[] = [];
   const troubles: unknown[] = [];
   const asked = new AskedFeeds({
@@ -99,6 +103,23 @@ describe("the feeds that a group was asked for", () => {
     const { add, remove } = leaderOf(new FakeBucket(), { listed: ["a"] });
     expect(await add("a")).toEqual({ changed: false });
     expect(await remove("a")).toMatchObject({ refusal: expect.stringContaining("stands in the list") });
+  });
+
+  it("are read without the options that only a later version knows", async () => {
+    const bucket = new FakeBucket();
+    const { asked, troubles } = leaderOf(bucket);
+    const since = { candles: 5, newer: 1 };
+    const feeds = [
+      { ...seriesOf("a"), since, newer: 1 },
+      { pairAddress: "b", newer: 1 },
+    ];
+    bucket.text = JSON.stringify({ version: VERSION, feeds, newer: 1 });
+    await asked.learn();
+    expect(troubles).toEqual([]);
+    expect([...asked.feeds.values()].map(({ watch }) => watch)).toEqual([
+      { ...seriesOf("a"), since: { candles: 5 } },
+      { pairAddress: "b" },
+    ]);
   });
 
   it("are written again where they were lost, and stay as they were where nobody can read them", async () => {

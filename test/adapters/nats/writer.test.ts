@@ -42,7 +42,7 @@ class FakeStream {
   }
 }
 
-function stage({ lanes = 256, mayWrite = () => true } = {}) {
+function stage({ lanes = 256, mayWrite = () => true }: { lanes?: number; mayWrite?: () => boolean } = {}) {
   const clock = new VirtualClock(0);
   const stream = new FakeStream();
   const told: string[] = [];
