@@ -100,5 +100,6 @@ async function measure(order: Order): Promise<Measured> {
   });
   failed.catch(() => {});
   const [measured] = await Promise.race([once(child, "message"), failed]);
+  child.disconnect();
   return measured;
 }

@@ -265,5 +265,6 @@ const heap = {
   collector: (withoutSubscriber - bare) / order.series,
   subscriber: (full - withoutSubscriber) / order.series,
 };
+// It ends once the other side has read that.
+process.once("disconnect", () => process.exit());
 process.send!({ parts, liveAfter, worstWindow: worst, heap } satisfies Measured);
-process.disconnect();
