@@ -128,6 +128,7 @@ function startCollector(): Collector {
     fetch: fetchFromAfar,
     rateLimit: limit,
     scheduler: clock,
+    warn: false,
   });
   let isLeading = false;
   const running = new Subscription();
