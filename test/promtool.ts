@@ -19,7 +19,8 @@ function canRun(): boolean {
 /** Resolves where it ends well; otherwise rejects with all that it says against its input. */
 export async function promtool(args: readonly string[], input = ""): Promise<void> {
   const running = promisify(execFile)(PROGRAM, args, { cwd: root });
-  running.child.stdin!.end(input);
+  // A command that reads nothing may have ended by then.
+  running.child.stdin!.on("error", () => {}).end(input);
   await running.catch(({ message, stdout }: Error & { stdout: string }) => {
     throw new Error(`${message}\n${stdout}`);
   });

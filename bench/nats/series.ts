@@ -6,12 +6,13 @@ import type { Measured, Order, Part, Purpose } from "./series/run.js";
 
 /** The largest plan that is known of: 200 requests a second, counted over four seconds. */
 const LIMIT = { requests: 800, per: 4_000 } as const;
-const COLLECTORS = 7;
+/** One leads; it dies, and the next one leaves. */
+const COLLECTORS = 3;
 /** Of one request for candles. */
 const UNITS = 150;
 const DAY = 86_400_000;
 /** Bytes of a real server, as `-- memory` and `-- volume` measure them: in memory for a kept message, on disk for each. */
-const SERVER = { memory: 370, disk: 380 } as const;
+const SERVER = { memory: 370, disk: 420 } as const;
 /** The largest number of series that is worked out from what was measured. */
 const MOST = 100_000;
 const PURPOSES: readonly Purpose[] = ["closings", "first polls", "histories", "searches"];
@@ -29,7 +30,7 @@ export async function measureSeries(series: number, print: (line: string) => voi
     print(`- all series live after ${seconds(liveAfter)}`);
     print(`- at most ${worstWindow} of ${LIMIT.requests} requests in any ${LIMIT.per} ms`);
     print(
-      `- on the heap, a series: ${kilobytes(heap.collectors)} of the collectors, ${kilobytes(heap.subscriber)} of the subscriber\n`,
+      `- on the heap, a series: ${kilobytes(heap.collector)} of the collector that leads, ${kilobytes(heap.subscriber)} of the subscriber\n`,
     );
     tellOnPaper(series, measured, print);
   }
@@ -39,7 +40,7 @@ export async function measureSeries(series: number, print: (line: string) => voi
 function tellOnPaper(series: number, { parts, heap }: Measured, print: (line: string) => void): void {
   const steady = parts.find(({ name }) => name === "steady")!;
   print(
-    "| series | keys | requests/s | units a day | messages/s | added to the streams a day | memory of the servers for that | written to disk a day | heap of all collectors | processor, all in all |",
+    "| series | keys | requests/s | units a day | messages/s | added to the streams a day | memory of the servers for that | written to disk a day | heap of all leaders | processor, all in all |",
   );
   print(`|${" --: |".repeat(10)}`);
   for (const groups of new Set([1, Math.ceil(MOST / series)])) {
@@ -55,7 +56,7 @@ function tellOnPaper(series: number, { parts, heap }: Measured, print: (line: st
       daily(steady.added).toExponential(2),
       gigabytes(daily(steady.added) * SERVER.memory),
       gigabytes(daily(steady.messages) * SERVER.disk),
-      gigabytes(groups * series * heap.collectors),
+      gigabytes(groups * series * heap.collector),
       `${((100 * groups * steady.cpu) / time).toFixed(0)} % of a core`,
     ];
     print(`| ${cells.join(" | ")} |`);
@@ -99,5 +100,6 @@ async function measure(order: Order): Promise<Measured> {
   });
   failed.catch(() => {});
   const [measured] = await Promise.race([once(child, "message"), failed]);
+  child.disconnect();
   return measured;
 }

@@ -51,7 +51,7 @@ export interface CheckedSniperWatch {
 
 const DEFAULT_EVERY = 60_000;
 const PACE = { min: 250, unit: "ms" };
-const SNIPER_WATCH_NAMES = [
+export const SNIPER_WATCH_NAMES = [
   ...SNIPER_NAMES,
   ...namesOf<Omit<SniperWatch, keyof SniperQuery>>({
     every: true,

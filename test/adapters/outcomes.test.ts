@@ -3,17 +3,21 @@ import {
   applyCandleEvent,
   type Candle,
   type CandleEvent,
+  type Client,
   clientSource,
   type PairSource,
   pauseWhileHidden,
 } from "pairstream";
+import { collect, natsSource } from "pairstream/nats";
 import { createGateway, type Gateway, type GatewayFetch, gatewaySource } from "pairstream/sse";
 import { createDatafeed } from "pairstream/tradingview";
 import { defer } from "rxjs";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { natsLibrary } from "../../src/adapters/nats/nats.js";
 import { candlesLease } from "../../src/adapters/react/use-candles.js";
 import { isSame } from "../../src/candles/event.js";
 import { FakePage } from "../pause/page.js";
+import { ModelConnection, Servers } from "../simulation/nats/servers.js";
 import { MINUTES, PAIR, type World } from "../world.js";
 import { ADDRESS, Cable, MINUTE, market, START } from "./sse/gateway/stage.js";
 import { Library } from "./tradingview/library.js";
@@ -83,11 +87,42 @@ function follow(source: PairSource) {
   return { events, shown: () => [...held.values()].sort((a, b) => a.timestamp - b.timestamp) };
 }
 
+/** Collectors and a stream before a world, and a connection to NATS, which can be cut. */
+function natsOf(world: World) {
+  const { clock } = world;
+  const servers = new Servers(clock);
+  const wire = { up: (arrive: () => void) => arrive(), down: (arrive: () => void) => arrive() };
+  let connections = 0;
+  const connect = () => {
+    connections += 1;
+    return new ModelConnection(servers, wire, clock, connections);
+  };
+  const collecting = (client: Client) =>
+    collect(connect().asConnection, client, [{ ...MINUTES, since: SINCE }]).subscribe();
+  let collector = collecting(world.client);
+  const connection = connect();
+  return {
+    source: natsSource(connection.asConnection, { scheduler: clock }),
+    leave: () => connection.disconnect(),
+    comeBack: () => connection.reconnect(),
+    restart() {
+      collector.unsubscribe();
+      // What it has told is lost, too.
+      for (const stream of servers.jetstream.streams.values()) stream.purge();
+      collector = collecting(world.another());
+    },
+  };
+}
+
 /** By relay, as docs/candles.md has it. */
 const RELAYS: Record<string, (world: World) => Reader> = {
   "`gatewaySource`": (world) => {
     const gateway = gatewayOf(world);
     return { ...gateway, ...follow(gateway.source) };
+  },
+  "`natsSource`": (world) => {
+    const nats = natsOf(world);
+    return { ...nats, ...follow(nats.source) };
   },
   "`pauseWhileHidden`": (world) => {
     const page = new FakePage();
@@ -267,6 +302,9 @@ const CASES: Record<string, [ms: number, Parameters<typeof outcomeOf>[3], (outco
   ],
 };
 
+// What is imported when it is needed takes turns of the event loop, the first time.
+beforeAll(() => natsLibrary());
+
 describe.each(Object.entries(RELAYS))(
   "what a reader through %s is told of what it has missed",
   (_, readerOf) => {
@@ -286,8 +324,12 @@ describe.each(Object.entries(RELAYS))(
   },
 );
 
-it("stands in docs/candles.md: each case, and each relay", () => {
-  const docs = readFileSync(new URL("../../docs/candles.md", import.meta.url), "utf8");
-  for (const name of Object.keys(CASES)) expect(docs).toContain(`| ${name} `);
-  for (const name of Object.keys(RELAYS)) expect(docs).toContain(`| [${name}](`);
+it("stands in the documents: each case, and each relay", () => {
+  const read = (name: string) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), "utf8");
+  const [candles, nats] = [read("candles"), read("nats")];
+  for (const name of Object.keys(CASES)) {
+    expect(candles).toContain(`| ${name} `);
+    expect(nats).toContain(`| ${name} `);
+  }
+  for (const name of Object.keys(RELAYS)) expect(candles).toContain(`| [${name}](`);
 });

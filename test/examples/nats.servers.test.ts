@@ -9,6 +9,7 @@ import { freePort } from "./ports.js";
 import { endAll, run } from "./program.js";
 
 const PAIR = "one";
+const OTHER = "two";
 
 describe.skipIf(!hasServer)("a collector and a bot over NATS", () => {
   let server: NatsServer;
@@ -17,7 +18,7 @@ describe.skipIf(!hasServer)("a collector and a bot over NATS", () => {
 
   beforeAll(async () => {
     server = await startServer();
-    market = await openBusyService([PAIR]);
+    market = await openBusyService([PAIR, OTHER]);
     shared = ["--servers", server.url, "--timeframe", "1s"];
   });
   afterEach(endAll);
@@ -54,6 +55,25 @@ describe.skipIf(!hasServer)("a collector and a bot over NATS", () => {
     kept.close();
   });
 
+  it("take up a pair that those that run are asked for, and leave it", async () => {
+    const elsewhere = [...shared, "--base-url", market.url, "--pair", PAIR];
+    const collector = run("examples/collector.ts", elsewhere, { PAIRSTREAM_API_KEY: "test" });
+    await collector.line((line) => line.includes(" leading"));
+    const asks = async (...action: string[]) => {
+      const asking = run("examples/collector.ts", [...action, ...shared]);
+      expect(await asking.ended).toBe(0);
+      return asking.lines;
+    };
+    expect(await asks("add", OTHER)).toEqual(["two is collected"]);
+    expect(await asks("add", OTHER)).toEqual(["two was collected already"]);
+    await collector.line((line) => line.includes(" started pairstream.candles.mainnet.two."));
+    expect(await asks("remove", OTHER)).toEqual(["two is left"]);
+    await collector.line((line) => line.includes(" stopped pairstream.candles.mainnet.two."));
+    collector.child.kill("SIGINT");
+    expect(await collector.ended).toBe(0);
+    expect(collector.errors()).toBe("");
+  });
+
   it("serve the collector's metrics and health where a port is named, and end with it", async () => {
     const port = await freePort();
     const collector = run("examples/collector.ts", [...shared, "--metrics", String(port)]);
@@ -88,10 +108,12 @@ describe.skipIf(!hasServer)("a collector and a bot over NATS", () => {
       run("examples/collector.ts", [...shared, "--pair", "one"]),
       run("examples/collector.ts", [...shared, "--store", "candles.db"]),
       run("examples/collector.ts", [...shared, "--metrics", "70000"]),
+      run("examples/collector.ts", [...shared, "add"]),
+      run("examples/collector.ts", [...shared, "drop", "two"]),
       run("examples/bot-on-nats.ts", [...shared, "--pair", ""]),
       run("examples/bot-on-nats.ts", ["--servers", "127.0.0.1:1"]),
     ];
-    expect(await Promise.all(refused.map(({ ended }) => ended))).toEqual([2, 2, 2, 2, 2, 1]);
+    expect(await Promise.all(refused.map(({ ended }) => ended))).toEqual([2, 2, 2, 2, 2, 2, 2, 1]);
     for (const { errors } of refused) expect(errors()).toMatch(/^error: .+\n$/);
   });
 });

@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { Counter, Histogram, Meter, ObservableGauge } from "@opentelemetry/api";
 import { PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { describe, expect, it } from "vitest";
@@ -6,11 +8,18 @@ import { instrumentsOf } from "../../src/adapters/otel/instruments.js";
 import { openMeter } from "../adapters/otel/reader.js";
 import { markdownBlocks } from "../documents/blocks.js";
 import { read } from "../documents/files.js";
+import { temporaryFolder } from "../examples/files.js";
 import { hasPromtool, promtool } from "../promtool.js";
 
 const GUIDE = read("docs/operations.md");
 const ALERTS = read("examples/nats/alerts.yml");
 const ALERT_TESTS = read("examples/nats/alerts.test.yml");
+const BOARD = JSON.parse(read("etc/board.json")) as {
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets?: readonly { readonly expr: string }[];
+  }[];
+};
 
 interface Made {
   readonly kind: string;
@@ -42,9 +51,11 @@ function seriesOf({ kind, name }: Made): readonly string[] {
 
 const alertNames = [...ALERTS.matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
 
-/** The queries of the guide and the alerts. */
+/** The queries of the guide by their questions, those of the board by their titles, and all, with those of the alerts. */
+const asked = [...GUIDE.matchAll(/^\| ([^|]+\?) +\| `([^`]+)` +\|$/gm)].map(([, ...row]) => row);
+const shown = BOARD.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr]));
 const queries = [
-  ...[...GUIDE.matchAll(/^\| [^|]+\? +\| `([^`]+)` +\|$/gm)].map(([, query]) => query!),
+  ...[...asked, ...shown].map(([, query]) => query!),
   ...[...ALERTS.matchAll(/^ +expr: (.+)$/gm)].map(([, query]) => query!),
 ];
 
@@ -58,7 +69,7 @@ describe("the guide to operations", () => {
   });
 
   it("asks for series and labels that there are, and tests the alerts with them", () => {
-    expect(queries).toHaveLength(26);
+    expect(queries).toHaveLength(44);
     const tested = [...ALERT_TESTS.matchAll(/series: '?([a-z_]+(\{[^}]+\})?)/g)].map(([, series]) => series!);
     const series = new Set([...allInstruments().flatMap(seriesOf), "up"]);
     const labels = new Set([...ATTRIBUTE_NAMES.map(labelOf), "le", "instance", "job"]);
@@ -73,14 +84,20 @@ describe("the guide to operations", () => {
   });
 
   it("shows the alerts that the Prometheus of compose.yaml loads, and says what to do about each", () => {
-    const [shown] = markdownBlocks("docs/operations.md", GUIDE).filter(({ language }) => language === "yaml");
-    expect(`${shown!.code}\n`).toBe(ALERTS);
+    const [block] = markdownBlocks("docs/operations.md", GUIDE).filter(({ language }) => language === "yaml");
+    expect(`${block!.code}\n`).toBe(ALERTS);
     const [, table = ""] = GUIDE.split("## What to do\n");
     expect(alertNames.filter((name) => !table.includes(`| \`${name}\``))).toEqual([]);
     // The configuration names the alerts as a file beside it.
     for (const file of ["prometheus.yml", "alerts.yml"]) {
       expect(read("compose.yaml")).toContain(`./examples/nats/${file}:/etc/prometheus/${file}:ro`);
     }
+  });
+
+  it("has a board that answers each of its questions", () => {
+    expect(shown).toEqual(expect.arrayContaining(asked));
+    expect(asked).toHaveLength(10);
+    expect(GUIDE).toContain("etc/board.json");
   });
 
   it("has a test of each alert, for its fault", () => {
@@ -93,6 +110,16 @@ describe.skipIf(!hasPromtool)("Prometheus", () => {
   it("takes the configuration and the alerts as they are", async () => {
     await promtool(["check", "config", "--lint=all", "--lint-fatal", "examples/nats/prometheus.yml"]);
     await promtool(["check", "rules", "--lint=all", "--lint-fatal", "examples/nats/alerts.yml"]);
+  });
+
+  it("can read each query of the board", async () => {
+    const rules = shown.map(
+      ([, expr], at) => `      - record: shown:${at}\n        expr: ${JSON.stringify(expr)}`,
+    );
+    const text = ["groups:", "  - name: board", "    rules:", ...rules].join("\n");
+    const file = join(await temporaryFolder(), "board.yml");
+    await writeFile(file, `${text}\n`);
+    await promtool(["check", "rules", "--lint=all", "--lint-fatal", file]);
   });
 
   it("fires each alert for its fault, and none in health", async () => {

@@ -52,8 +52,8 @@ export interface Measured {
   readonly liveAfter: number;
   /** The most requests that the service has seen in any window of the limit. */
   readonly worstWindow: number;
-  /** Bytes a series on the heap: of the collectors together, and of the subscriber. */
-  readonly heap: { readonly collectors: number; readonly subscriber: number };
+  /** Bytes a series on the heap: of the one collector that is left, and of the subscriber. */
+  readonly heap: { readonly collector: number; readonly subscriber: number };
 }
 
 const order: Order = JSON.parse(process.argv[2]!);
@@ -112,6 +112,7 @@ const fetchFromAfar: FetchLike = (url, init) =>
   });
 
 interface Collector {
+  readonly isLeading: boolean;
   /** It goes as a process does that is killed. */
   die(): void;
   /** It hands its work over. */
@@ -127,7 +128,9 @@ function startCollector(): Collector {
     fetch: fetchFromAfar,
     rateLimit: limit,
     scheduler: clock,
+    warn: false,
   });
+  let isLeading = false;
   const running = new Subscription();
   running.add(
     client.activity.subscribe((activity) => {
@@ -141,9 +144,13 @@ function startCollector(): Collector {
       signal: stopping.signal,
     }).subscribe(({ type }) => {
       if (type === "started") count.begun += 1;
+      if (type === "leading" || type === "standing-by") isLeading = type === "leading";
     }),
   );
   return {
+    get isLeading() {
+      return isLeading;
+    },
     die: () => {
       connection.drop();
       running.unsubscribe();
@@ -232,13 +239,21 @@ async function heapUsed(): Promise<number> {
 await natsLibrary();
 watchForLive();
 const collectors = Array.from({ length: order.collectors }, startCollector);
+/** The one that leads, which is then none of them any more. */
+const leader = () => {
+  const [one] = collectors.splice(
+    collectors.findIndex(({ isLeading }) => isLeading),
+    1,
+  );
+  return one!;
+};
 const subscriber = subscribe();
 const parts = [await measure("start"), await measure("steady")];
 // At the worst moment: as a minute ends.
 const AT_THE_END = 10_000;
-clock.schedule(() => collectors.pop()?.die(), AT_THE_END);
+clock.schedule(() => leader().die(), AT_THE_END);
 parts.push(await measure("death"));
-clock.schedule(() => collectors.pop()?.leave(), AT_THE_END);
+clock.schedule(() => leader().leave(), AT_THE_END);
 parts.push(await measure("departure"));
 const worst = worstWindow();
 arrivals.length = 0;
@@ -248,8 +263,9 @@ const withoutSubscriber = await heapUsed();
 for (const collector of collectors.splice(0)) collector.leave();
 const bare = await heapUsed();
 const heap = {
-  collectors: (withoutSubscriber - bare) / order.series,
+  collector: (withoutSubscriber - bare) / order.series,
   subscriber: (full - withoutSubscriber) / order.series,
 };
+// It ends once the other side has read that.
+process.once("disconnect", () => process.exit());
 process.send!({ parts, liveAfter, worstWindow: worst, heap } satisfies Measured);
-process.disconnect();

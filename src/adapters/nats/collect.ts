@@ -1,16 +1,13 @@
 import { Observable } from "rxjs";
-import { checkWatch } from "../../candles/options.js";
 import { type Client, coreOf } from "../../client/core.js";
 import { checkNumber } from "../../contract/input.js";
 import { InvalidInputError } from "../../errors.js";
-import { refuseKnown } from "../../snipers/known.js";
-import { checkSniperWatch } from "../../snipers/watch.js";
 import type { CollectorActivity } from "./activity.js";
-import { type CollectedFeed, Collector } from "./collector.js";
+import { Collector } from "./collector.js";
 import type { CollectedWatch } from "./feed-kinds.js";
+import { type CollectedFeed, checkFeed } from "./feed-requests.js";
 import type { NatsConnection } from "./nats.js";
-import { checkConnection, checkNatsOptions, type StreamOptions } from "./options.js";
-import { candleSubjects, type FeedSubjects, sniperSubjects } from "./subjects.js";
+import { checkConnection, checkGroup, checkNatsOptions, type StreamOptions } from "./options.js";
 
 /** How collectors stand in for one another. All collectors of a group need the same options, except `signal`. */
 export interface CollectOptions extends Omit<StreamOptions, "scheduler"> {
@@ -22,7 +19,6 @@ export interface CollectOptions extends Omit<StreamOptions, "scheduler"> {
   signal?: AbortSignal;
 }
 
-const GROUP = /^[A-Za-z0-9_-]{1,32}$/;
 const COLLECT_NAMES = ["replicas", "retention", "group", "lease", "signal"];
 
 /**
@@ -43,8 +39,9 @@ const COLLECT_NAMES = ["replicas", "retention", "group", "lease", "signal"];
  * sum never exceeds the key's limit. All clients need the same `rateLimit` and `timeout`. Direct calls of a client are
  * counted, but do not wait for the lease. A `quota` belongs to one client, so give each client its part.
  *
- * `feeds`: options of `watchCandles` and `watchSnipers`, the same list for all collectors. `since` counts only for a
- * series of which nothing is stored yet. `fillGaps` is refused, because only the service's own candles are collected. All
+ * `feeds`: options of `watchCandles` and `watchSnipers`, the same list for all collectors. `addFeed` and
+ * `removeFeed` change what a running group collects besides, so the list may be empty. `since` counts only for a series of which
+ * nothing is stored yet. `fillGaps` is refused, because only the service's own candles are collected. All
  * timers use the client's scheduler.
  *
  * The stream fails with a `PairstreamError` if others of the group follow different rules or a stream is set up
@@ -73,10 +70,8 @@ export function collect(
   checkConnection(connection);
   const { scheduler, timeout, rateLimit } = coreOf(client);
   const settings = { ...checkNatsOptions(options, COLLECT_NAMES), scheduler };
-  const { group = "default", signal } = options;
-  if (typeof group !== "string" || !GROUP.test(group)) {
-    throw new InvalidInputError("group", "1 to 32 letters, digits, _ or -", "is not such a text");
-  }
+  const { signal } = options;
+  const group = checkGroup(options.group);
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
     throw new InvalidInputError("signal", "an AbortSignal", "is not an AbortSignal");
   }
@@ -102,34 +97,19 @@ export function collect(
 
 /** Feeds by the key of their subjects. */
 function checkFeeds(name: string, feeds: readonly CollectedWatch[]) {
-  if (!Array.isArray(feeds) || feeds.length === 0) {
+  if (!Array.isArray(feeds)) {
     throw new InvalidInputError(
       "feeds",
-      "a list of at least one feed, with the options of watchCandles or watchSnipers",
+      "a list of feeds, each with the options of watchCandles or watchSnipers",
       "is not such a list",
     );
   }
   const checked = new Map<string, CollectedFeed>();
   for (const watch of feeds as readonly CollectedWatch[]) {
-    const feed = checkFeed(name, watch);
-    if (checked.has(feed.key)) {
-      throw new InvalidInputError("feeds", "each feed once", `holds ${feed.key} twice`);
-    }
-    checked.set(feed.key, { feed, watch });
+    const one = checkFeed(name, watch);
+    const { key } = one.feed;
+    if (checked.has(key)) throw new InvalidInputError("feeds", "each feed once", `holds ${key} twice`);
+    checked.set(key, one);
   }
   return checked;
-}
-
-function checkFeed(name: string, watch: CollectedWatch): FeedSubjects {
-  const isSnipers = typeof watch === "object" && watch !== null && !("timeframe" in watch);
-  if (isSnipers) {
-    refuseKnown(watch, "in a feed of a collector");
-    return sniperSubjects(name, checkSniperWatch(watch).query);
-  }
-  const { series, fillGaps } = checkWatch(watch);
-  if (fillGaps) {
-    const allowed = "false, because collectors publish the service's own candles";
-    throw new InvalidInputError("fillGaps", allowed, "is true");
-  }
-  return candleSubjects(name, series);
 }

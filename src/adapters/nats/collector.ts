@@ -1,10 +1,12 @@
+import type { Msg } from "@nats-io/transport-node";
 import { type Subscriber, Subscription } from "rxjs";
 import { type Client, coreOf } from "../../client/core.js";
 import type { Metering, RunningCollector, Told } from "../../client/metering.js";
 import { callAfter } from "../../client/timers.js";
 import { PairstreamError } from "../../errors.js";
 import type { CollectorActivity } from "./activity.js";
-import type { CollectedWatch } from "./feed-kinds.js";
+import { AskedFeeds } from "./asked-feeds.js";
+import type { CollectedFeed } from "./feed-requests.js";
 import { type CollectingMeans, FeedRun } from "./feed-run.js";
 import { Gate } from "./gate.js";
 import { Lanes, MESSAGES_AT_ONCE } from "./lanes.js";
@@ -23,13 +25,7 @@ import { LeaseBucket } from "./lease-bucket.js";
 import type { NatsConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
 import { failureOver, persist, Store } from "./store.js";
-import { aliveSubject, type FeedSubjects, leadsSubject } from "./subjects.js";
-
-/** A feed that a group collects. */
-export interface CollectedFeed {
-  readonly feed: FeedSubjects;
-  readonly watch: CollectedWatch;
-}
+import { aliveSubject, type FeedSubjects, feedsSubject, leadsSubject } from "./subjects.js";
 
 /** The checked options of a collector. */
 export interface CollectorSetup {
@@ -38,6 +34,7 @@ export interface CollectorSetup {
   readonly settings: NatsSettings;
   readonly group: string;
   readonly rules: GroupRules;
+  /** The feeds of the list, by the key of their subjects. */
   readonly feeds: ReadonlyMap<string, CollectedFeed>;
 }
 
@@ -54,15 +51,17 @@ export class Collector implements RunningCollector {
   readonly #subscriber: Subscriber<CollectorActivity>;
   readonly #metering: Metering;
   readonly #gate: Gate;
+  readonly #lanes = new Lanes(MESSAGES_AT_ONCE);
   readonly #running = new Subscription();
   readonly #stop = new AbortController();
-  readonly #feeds: Map<string, CollectedFeed>;
   /** What the feeds of one stream share, by stream. */
   readonly #means = new Map<string, CollectingMeans>();
   /** What runs while this collector leads, by feed. */
   readonly #runs = new Map<string, { readonly run: FeedRun; readonly epoch: number }>();
   /** What there is once the streams are open. `id`: the name in the lease, and for readers who ask whether it lives. */
-  #opened: { readonly store: Store; readonly id: string; readonly bucket: LeaseBucket } | undefined;
+  #opened:
+    | { readonly store: Store; readonly id: string; readonly bucket: LeaseBucket; readonly asked: AskedFeeds }
+    | undefined;
   #timer = Subscription.EMPTY;
   /** The look at the lease that is under way, or was last. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -79,12 +78,11 @@ export class Collector implements RunningCollector {
   #leadership = new Subscription();
 
   constructor(setup: CollectorSetup, subscriber: Subscriber<CollectorActivity>) {
-    const { client, feeds } = setup;
+    const { client } = setup;
     this.#setup = setup;
     this.#subscriber = subscriber;
     this.#metering = coreOf(client).metering;
     this.#gate = new Gate(client);
-    this.#feeds = new Map(feeds);
   }
 
   get group(): string {
@@ -127,34 +125,24 @@ export class Collector implements RunningCollector {
   }
 
   async #open(): Promise<void> {
-    const { connection, settings, group } = this.#setup;
+    const { connection, settings, group, feeds } = this.#setup;
     const store = await Store.open(connection);
     const id = store.library.nuid.next();
-    const lanes = new Lanes(MESSAGES_AT_ONCE);
-    for (const { feed } of this.#feeds.values()) {
-      const ensureStream = () => store.ensureStream(feed, settings);
-      const retention = await this.#persist(store, ensureStream);
-      this.#means.set(feed.stream, {
-        store,
-        scheduler: settings.scheduler,
-        client: this.#gate.client,
-        publisher: id,
-        lanes,
-        retention,
-        ensureStream,
-        mayWrite: () => this.#gate.mayAct,
-        tell: (outcome, error) => {
-          this.#meter((of) => ({ type: "message", group: of, outcome }));
-          if (outcome === "retried") this.#tellTrouble(error);
-        },
-      });
-    }
+    for (const { feed } of feeds.values()) await this.#equip(feed, store, id);
     if (this.#stop.signal.aborted) return;
     const trouble = store.troubleWith(settings.replicas);
     if (trouble !== undefined) this.#tellTrouble(trouble);
     const bucket = new LeaseBucket(store, settings, group);
-    this.#opened = { store, id, bucket };
-    this.#running.add(this.#answer(aliveSubject(settings.name, id)));
+    const asked = new AskedFeeds({
+      bucket,
+      name: settings.name,
+      listed: feeds,
+      equip: (feed) => this.#equip(feed, store, id),
+      isLeading: () => this.isLeading,
+      trouble: (error) => this.#tellTrouble(error),
+    });
+    this.#opened = { store, id, bucket, asked };
+    this.#running.add(this.#answer(aliveSubject(settings.name, id), (key) => this.#pulse(key)));
     const watching = bucket.watch(() => {
       // Those who stand by look at the lease at once.
       this.#isLeft = true;
@@ -163,22 +151,51 @@ export class Collector implements RunningCollector {
     this.#running.add(() => watching.unsubscribe());
   }
 
+  /** Sets up what the feeds of a stream need, if it is not there yet. */
+  async #equip(feed: FeedSubjects, store: Store, id: string): Promise<void> {
+    if (this.#means.has(feed.stream)) return;
+    const { settings } = this.#setup;
+    const ensureStream = () => store.ensureStream(feed, settings);
+    const retention = await this.#persist(store, ensureStream);
+    this.#means.set(feed.stream, {
+      store,
+      scheduler: settings.scheduler,
+      client: this.#gate.client,
+      publisher: id,
+      lanes: this.#lanes,
+      retention,
+      ensureStream,
+      mayWrite: () => this.#gate.mayAct,
+      tell: (outcome, error) => {
+        this.#meter((group) => ({ type: "message", group, outcome }));
+        if (outcome === "retried") this.#tellTrouble(error);
+      },
+    });
+  }
+
   #persist<T>(store: Store, ask: () => Promise<T>): Promise<T> {
     const { scheduler } = this.#setup.settings;
     const onTrouble = (error: unknown) => this.#tellTrouble(error);
     return persist(store, { scheduler, signal: this.#stop.signal, onTrouble }, ask);
   }
 
-  /** Answers whoever asks up to where a feed is stored: nothing for one that it does not work on. */
-  #answer(subject: string): Subscription {
+  #answer(subject: string, answerTo: (question: string) => string | Promise<string>): Subscription {
+    const answer = async (message: Msg) => {
+      message.respond(await answerTo(message.string()));
+    };
     const answering = this.#setup.connection.subscribe(subject, {
       callback: (error, message) => {
-        if (error !== null) return;
-        const pulse = this.isLeading ? this.#runs.get(message.string())?.run.pulse : undefined;
-        message.respond(pulse === undefined ? "" : JSON.stringify(pulse));
+        // Where the connection is closed, nobody can be told.
+        if (error === null) answer(message).catch(() => {});
       },
     });
     return new Subscription(() => answering.unsubscribe());
+  }
+
+  /** Up to where a feed is stored: nothing for one that it does not work on. */
+  #pulse(key: string): string {
+    const pulse = this.isLeading ? this.#runs.get(key)?.run.pulse : undefined;
+    return pulse === undefined ? "" : JSON.stringify(pulse);
   }
 
   /** Looks at the lease again and again, and renews it while it leads. */
@@ -257,10 +274,38 @@ export class Collector implements RunningCollector {
       this.#isLeading = true;
       this.#meter((group) => ({ type: "lease", group, change: "taken" }));
       this.#tell({ type: "leading", at: this.#now() });
-      this.#leadership = this.#answer(leadsSubject(name, this.group));
+      this.#leadership = this.#answer(leadsSubject(name, this.group), () => "");
+      this.#leadership.add(this.#answer(feedsSubject(name, this.group), (asked) => this.#change(asked)));
     }
     for (const { run } of this.#runs.values()) run.resume();
-    for (const key of this.#feeds.keys()) if (!this.#runs.has(key)) this.#begin(key);
+    this.#keepUp();
+    const { asked } = this.#opened!;
+    const learned = () => this.isLeading && this.#keepUp();
+    asked.learn().then(learned, (error) => this.#stop.signal.aborted || this.#tellTrouble(error));
+  }
+
+  /** Works on what is wanted now, and leaves what is not. */
+  #keepUp(): void {
+    for (const [key, { run }] of this.#runs) {
+      if (this.#wanted(key) !== undefined) continue;
+      run.retire(() => {
+        if (this.#runs.get(key)?.run === run) this.#end(key);
+      });
+    }
+    for (const feeds of [this.#setup.feeds, this.#opened!.asked.feeds])
+      for (const key of feeds.keys()) if (!this.#runs.has(key)) this.#begin(key);
+  }
+
+  /** A feed that is wanted; the options of the list count before those that were asked for. */
+  #wanted(key: string): CollectedFeed | undefined {
+    return this.#setup.feeds.get(key) ?? this.#opened!.asked.feeds.get(key);
+  }
+
+  /** Takes up and leaves feeds for whoever asks for it. */
+  async #change(request: string): Promise<string> {
+    const answer = await this.#opened!.asked.answer(request);
+    if (this.isLeading) this.#keepUp();
+    return answer;
   }
 
   /** Ends the work on all feeds. The lease may still be its own. */
@@ -287,7 +332,7 @@ export class Collector implements RunningCollector {
   }
 
   #begin(key: string): void {
-    const { feed, watch } = this.#feeds.get(key)!;
+    const { feed, watch } = this.#wanted(key)!;
     this.#epoch = Math.max(this.#epoch + 1, this.#held! * EPOCHS_A_TERM);
     const epoch = this.#epoch;
     const run: FeedRun = new FeedRun({ feed, watch }, this.#means.get(feed.stream)!, epoch, {
@@ -297,7 +342,7 @@ export class Collector implements RunningCollector {
       },
       again: () => {
         this.#end(key);
-        this.#begin(key);
+        if (this.#wanted(key) !== undefined) this.#begin(key);
       },
       outranked: (later) => this.#outranked(key, later),
       trouble: (error) => this.#tellTrouble(error),

@@ -1,12 +1,13 @@
 import type { Msg } from "@nats-io/transport-node";
 import { Observable, Subscription } from "rxjs";
+import { callAfter } from "../../client/timers.js";
 import { ContractError } from "../../errors.js";
 import { warnProcess } from "../../warning.js";
 import { CLOCKS_APART, caughtUp, type Heard, hear, isBehind, NOTHING_HEARD } from "./gaps.js";
 import { OtherVersion, readStatusMessage, type Stamped, type StatusRecord } from "./message.js";
 import type { NatsConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
-import { type Pulse, pulseOf } from "./pulse.js";
+import { MISSED_AFTER, type Pulse, pulseOf } from "./pulse.js";
 import { readSnapshot } from "./snapshot.js";
 import { asPairstreamError, closedError, failureOver, persist, Store } from "./store.js";
 import { type FeedSubjects, lastOf, messagesOf, STATUS } from "./subjects.js";
@@ -39,8 +40,9 @@ export interface ReadPlan<M> {
   readonly heartbeat: number;
 }
 
-/** Kind of the warning that a message cannot be read. */
+/** Kinds of warnings: a message cannot be read, and nobody publishes what is read. */
 const UNREADABLE = "NATS_MESSAGE";
+const UNPUBLISHED = "NATS_UNPUBLISHED";
 
 /** The messages of a feed: what is stored, and then what is stored from now on, without a gap. */
 export function readFeed<M extends Stamped>(
@@ -111,6 +113,7 @@ class FeedReader<M extends Stamped> {
     });
     this.#listening.add(() => inner.unsubscribe());
     this.#listening.add(this.#mindConnection());
+    this.#missPublisher();
     this.#read();
     return failure;
   }
@@ -170,6 +173,17 @@ class FeedReader<M extends Stamped> {
     readAll().catch((error) => {
       if (!this.#abort.signal.aborted) this.#fail(error);
     });
+  }
+
+  /** Warns, once, if nobody has told of the feed by the time that a collector would have been missed. */
+  #missPublisher(): void {
+    const { settings, feed, plan } = this.#of;
+    if (plan.parse === undefined) return;
+    const { scheduler } = settings;
+    const missing = callAfter(scheduler, scheduler.now(), MISSED_AFTER * plan.heartbeat, () => {
+      if (this.#publisher === undefined) warnProcess(`Nobody publishes ${feed.key} so far`, UNPUBLISHED);
+    });
+    this.#listening.add(missing);
   }
 
   async #readOnce(): Promise<void> {

@@ -1,5 +1,5 @@
 import { Subscription } from "rxjs";
-import { ContractError } from "../../errors.js";
+import { ContractError, PairstreamError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { makeStatus } from "../wire/status.js";
 import {
@@ -65,6 +65,8 @@ export class FeedRun {
   /** Whether all was told since this run began. */
   #hasTold = false;
   #look: StatusRecord["look"];
+  /** Called once it has ended, if nobody wants it any more. */
+  #retired: (() => void) | undefined;
 
   constructor(
     { feed, watch }: { readonly feed: FeedSubjects; readonly watch: CollectedWatch },
@@ -111,6 +113,13 @@ export class FeedRun {
     this.#abort.abort();
     this.#following.unsubscribe();
     this.#writer.stop();
+  }
+
+  /** Ends because nobody wants it any more: tells the readers so, and then calls back. */
+  retire(done: () => void): void {
+    if (this.#retired !== undefined) return;
+    this.#retired = done;
+    this.#fail(new PairstreamError("The collectors were told to leave this feed"));
   }
 
   #follow({ status, from }: { readonly status: StatusRecord | undefined; readonly from: number }): void {
@@ -188,16 +197,17 @@ export class FeedRun {
   #fail(error: unknown): void {
     const isSecond = this.#following.closed;
     this.#following.unsubscribe();
-    const failed = () => {
+    const ended = () => {
       this.stop();
-      this.#events.failed(error);
+      if (this.#retired !== undefined) this.#retired();
+      else this.#events.failed(error);
     };
     if (isSecond || this.#status === undefined) {
-      failed();
+      ended();
       return;
     }
     this.#tellStatus(failedStatus(this.#status, error));
-    this.#writer.whenIdle(failed);
+    this.#writer.whenIdle(ended);
   }
 
   /** Reads the stored messages that can still change. */

@@ -6,6 +6,7 @@
  */
 
 export type { CollectorActivity } from "./activity.js";
+export { addFeed, type FeedRequestOptions, removeFeed } from "./ask.js";
 export { type CollectOptions, collect } from "./collect.js";
 export type { CollectedWatch } from "./feed-kinds.js";
 export type { NatsOptions, StreamOptions } from "./options.js";

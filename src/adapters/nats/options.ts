@@ -52,6 +52,11 @@ export function checkNatsOptions(options: StreamOptions, more: readonly string[]
   return { name, scheduler, replicas, retention };
 }
 
+export function checkGroup(group = "default"): string {
+  if (typeof group === "string" && NAME.test(group)) return group;
+  throw new InvalidInputError("group", "1 to 32 letters, digits, _ or -", "is not such a text");
+}
+
 export function checkConnection(connection: NatsConnection): NatsConnection {
   const { subscribe, request, isClosed } = connection ?? {};
   if ([subscribe, request, isClosed].every((method) => typeof method === "function")) return connection;

@@ -7,6 +7,8 @@ import { aliveSubject, type FeedSubjects } from "./subjects.js";
 
 /** After so many unanswered questions in a row, the collector of a feed counts as dead. */
 const QUESTIONS = 2;
+/** A collector that hangs is noticed after at most so many times `every`. */
+export const MISSED_AFTER = 2.25;
 
 /** What a collector says when it is asked: up to where the feed is stored, or `"dead"` if it does not answer, or works on it no more. */
 export type Pulse = Heard | "dead";

@@ -7,7 +7,8 @@ import type {
 } from "@nats-io/jetstream";
 import type { SchedulerLike } from "rxjs";
 import { sleepUntil } from "../../client/timers.js";
-import { NetworkError, PairstreamError } from "../../errors.js";
+import { type NetworkError, PairstreamError } from "../../errors.js";
+import { PlainNetworkError } from "../wire/error.js";
 import { Lanes } from "./lanes.js";
 import { type NatsConnection, type NatsLibrary, natsLibrary } from "./nats.js";
 import type { NatsSettings } from "./options.js";
@@ -92,7 +93,7 @@ export function failureOver(connection: NatsConnection, what: string, cause: unk
 }
 
 export function closedError(cause: unknown): NetworkError {
-  return new NetworkError("The NATS connection was closed", cause ? { cause } : {});
+  return new PlainNetworkError("The NATS connection was closed", cause ? { cause } : {});
 }
 
 /** The failure as an error of this library. */

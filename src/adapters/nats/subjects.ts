@@ -70,6 +70,11 @@ export function leadsSubject(name: string, group: string): string {
   return `${name}.leads.${group}`;
 }
 
+/** The subject on which the leader of a group is asked to collect more, or less. No stream keeps its messages. */
+export function feedsSubject(name: string, group: string): string {
+  return `${name}.feeds.${group}`;
+}
+
 /** NATS ends a connection on which a subject is longer than a few kilobytes. */
 const LONGEST_ADDRESS = 256;
 

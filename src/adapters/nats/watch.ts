@@ -22,16 +22,17 @@ import {
   toInstant,
 } from "../../contract/input.js";
 import type { DateLike, Series, SniperQuery, WeekStart } from "../../contract/model.js";
-import { NetworkError } from "../../errors.js";
 import { type FeedStatus, isSameStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/event.js";
 import type { SniperLook } from "../../snipers/look.js";
 import { intervalsOf } from "../../timeframe.js";
+import { PlainNetworkError } from "../wire/error.js";
 import { CandleTable, type TableStart } from "./candle-table.js";
 import { type FeedSignal, readFeed } from "./feed-reader.js";
 import { readCandleMessage, readWalletMessage, type StatusRecord } from "./message.js";
 import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type NatsOptions, type NatsSettings } from "./options.js";
+import { MISSED_AFTER } from "./pulse.js";
 import { SniperTable } from "./sniper-table.js";
 import { type Heard, heardStatus, nothingHeard } from "./statuses.js";
 import { candleSubjects, type FeedSubjects, isCandleToken, sniperSubjects } from "./subjects.js";
@@ -68,7 +69,8 @@ export interface PublishedStatusOptions extends NatsOptions {
  * Two things differ, because a reader that is slow or was away gets only the newest version of each candle: a revision
  * may grow by more than one, and statuses may be skipped. Reconnections and failing servers only delay. The
  * stream fails with a `NetworkError` once the connection is closed for good, and with a `ContractError` if another
- * version tells how the feed stands. A message that cannot be read is passed over, with a warning of the process. Throws an `InvalidInputError` at the call.
+ * version tells how the feed stands. A message that cannot be read is passed over, with a warning of the process, and so is a series that
+ * nobody publishes. Throws an `InvalidInputError` at the call.
  *
  * ```marbles
  * first publisher                            a-b-x-----
@@ -217,11 +219,11 @@ export function watchPublishedFeedStatus(
   const heartbeat = checkNumber("heartbeat", options.heartbeat ?? HEARTBEAT, { min: 250, unit: "ms" });
   const subjects = subjectsOf(settings.name, feed);
   return defer(() => {
-    const silence = new NetworkError("The publisher of this feed does not answer");
-    const absence = new NetworkError("Nobody publishes this feed");
+    const silence = new PlainNetworkError("The publisher of this feed does not answer");
+    const absence = new PlainNetworkError("Nobody publishes this feed");
     return signalsOfStatus(connection, settings, subjects, heartbeat).pipe(
       connect((told) => {
-        const nobody = timer(2.25 * heartbeat, settings.scheduler).pipe(
+        const nobody = timer(MISSED_AFTER * heartbeat, settings.scheduler).pipe(
           takeUntil(told.pipe(filter(({ type }) => type === "status"))),
           map(() => ({ isAlive: false })),
         );

@@ -29,17 +29,20 @@ export const wireError = z.object({
 });
 export type WireError = z.output<typeof wireError>;
 
+/** A `NetworkError` in the words of this library alone, which may leave the process. */
+export class PlainNetworkError extends NetworkError {}
+
 /**
  * The parts of an error that may leave the process.
  *
  * What a service, a gateway or a transport has said may hold anything, such as a key, a host, or what a plan costs: of an answer
- * only the status is sent. Messages of foreign errors are not sent either.
+ * only the status is sent. Messages of foreign errors are not sent either, nor those that are made of one.
  */
 export function toWireError(error: unknown): WireError {
-  if (!(error instanceof PairstreamError)) {
-    return { name: "PairstreamError", message: "The source of the stream failed" };
-  }
+  const isForeign = !(error instanceof PairstreamError) || (isPlain(error) && error.cause !== undefined);
+  if (isForeign) return { name: "PairstreamError", message: "The source of the stream failed" };
   const { name, message } = error;
+  if (error instanceof PlainNetworkError) return { name, message };
   if (error instanceof NetworkError) return { name, message: "The service could not be reached" };
   if (error instanceof HttpError) {
     const { status } = error;
@@ -63,6 +66,11 @@ export function toWireError(error: unknown): WireError {
     return { name, message, parameter: error.parameter, allowed: error.allowed };
   }
   return { name, message };
+}
+
+/** Whether it is of no narrower class. */
+function isPlain({ name }: PairstreamError): boolean {
+  return name === "PairstreamError";
 }
 
 /** An error of the same class, with the same name, message and fields. Its stack begins here. */

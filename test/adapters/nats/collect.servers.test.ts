@@ -54,7 +54,7 @@ describe("collect", () => {
 
   it("refuses what is no list of feeds, each of them once, at the call", () => {
     const [feed] = feeds;
-    for (const watches of [[], [feed!, { ...feed, since: 0 }], {} as never]) {
+    for (const watches of [[feed!, { ...feed, since: 0 }], {} as never]) {
       refused({}, watches).toThrow(expect.objectContaining({ parameter: "feeds" }));
     }
     refused({}, [{ ...feed, fillGaps: true }]).toThrow(expect.objectContaining({ parameter: "fillGaps" }));

@@ -9,12 +9,13 @@ import {
   type StatusRecord,
   statusBody,
 } from "../../../src/adapters/nats/message.js";
-import { Store } from "../../../src/adapters/nats/store.js";
+import { persist, Store } from "../../../src/adapters/nats/store.js";
 import { aliveSubject, type FeedSubjects, STATUS, walletToken } from "../../../src/adapters/nats/subjects.js";
 import { Writer } from "../../../src/adapters/nats/writer.js";
 import { walletText } from "../../../src/adapters/wire/model.js";
 import type { CandleEvent, FeedStatus, SniperReport } from "../../../src/index.js";
 
+const FOR_EVER = { scheduler: asyncScheduler, signal: new AbortController().signal };
 const STARTING: FeedStatus = { state: "starting", failures: 0 };
 
 /** One run of a feed, whose messages a test makes up. */
@@ -33,7 +34,7 @@ export class HandPublisher {
     const store = await Store.open(connection);
     const settings = { name, scheduler: asyncScheduler, replicas: undefined, retention: undefined };
     const ensureStream = () => store.ensureStream(feed, settings);
-    await ensureStream();
+    await persist(store, FOR_EVER, ensureStream);
     const means = {
       ...{ store, scheduler: asyncScheduler, lanes, ensureStream, mayWrite: () => true },
       tell: () => {},
@@ -46,7 +47,7 @@ export class HandPublisher {
       return { ...place, body: "", isRemoval: false };
     };
     const writer = new Writer(means, { fail, lost: () => {}, outranked: () => {} }, { feed, epoch, read });
-    const known = await store.last(feed.stream, `${feed.key}.${STATUS}`);
+    const known = await persist(store, FOR_EVER, () => store.last(feed.stream, `${feed.key}.${STATUS}`));
     if (known !== undefined) writer.learn(STATUS, { ...read(STATUS, known.text), sequence: known.sequence });
     return new HandPublisher(connection, writer, epoch, name, store.library.nuid.next());
   }

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, connect as openSocket, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { Subscription } from "rxjs";
+import type { Observable, Subscription } from "rxjs";
 import {
   type CollectorActivity,
   watchPublishedCandles,
@@ -11,7 +11,7 @@ import {
 } from "../../../src/adapters/nats/index.js";
 import type { Candle, CandleEvent, FeedStatus, Series } from "../../../src/index.js";
 import { type BusyService, breachOf } from "./busy-service.js";
-import { type NatsServer, until } from "./servers.js";
+import { until } from "./servers.js";
 
 /** What a collector in a process of its own is told. */
 export interface CollectorOrder {
@@ -94,13 +94,25 @@ export class Follower {
   readonly #following: Subscription;
   #error: unknown;
 
-  constructor(connection: NatsConnection, series: Series, since: number, name = "pairstream") {
+  /** One that reads from NATS. */
+  static over(connection: NatsConnection, series: Series, since: number): Follower {
+    const candles = watchPublishedCandles(connection, series, { since });
+    const statuses = watchPublishedFeedStatus(connection, series, { heartbeat: 400 });
+    return new Follower(candles, statuses, series, since);
+  }
+
+  constructor(
+    candles: Observable<CandleEvent>,
+    statuses: Observable<FeedStatus>,
+    series: Series,
+    since: number,
+  ) {
     this.#series = series;
     this.#since = since;
     const error = (failure: unknown) => {
       this.#error = failure;
     };
-    this.#following = watchPublishedCandles(connection, series, { since, name }).subscribe({
+    this.#following = candles.subscribe({
       next: (event) => {
         this.events += 1;
         this.cameAt.push(performance.now());
@@ -109,12 +121,7 @@ export class Follower {
       },
       error,
     });
-    this.#following.add(
-      watchPublishedFeedStatus(connection, series, { heartbeat: 400, name }).subscribe({
-        next: (status) => this.statuses.push(status),
-        error,
-      }),
-    );
+    this.#following.add(statuses.subscribe({ next: (status) => this.statuses.push(status), error }));
   }
 
   get state(): FeedStatus["state"] | undefined {
@@ -173,8 +180,8 @@ function differenceOf(
   return `swaps known/true of ${truth.size} candles: ${told.sort().slice(0, 8).join(", ")}`;
 }
 
-/** A way to a server that can be cut, and stopped up. */
-export async function openWay(server: NatsServer) {
+/** A way to a server, by the port that it has when somebody connects, that can be cut, and stopped up. */
+export async function openWay(server: { readonly port: number }) {
   const sockets = new Set<Socket>();
   const pairs = new Map<Socket, Socket>();
   let isCut = false;

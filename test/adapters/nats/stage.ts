@@ -117,7 +117,7 @@ export class Stage {
     addresses: readonly { readonly url: string }[],
   ): Promise<Follower> {
     const connection = await connectTo(addresses, { noRandomize: true });
-    const follower = new Follower(connection, seriesOf(pair), since);
+    const follower = Follower.over(connection, seriesOf(pair), since);
     this.connections.push(connection);
     this.followers.push(follower);
     return follower;

@@ -7,7 +7,7 @@ import {
   writeStatus,
   writeWallet,
 } from "../../../src/adapters/sse/wire.js";
-import { fromWireError, toWireError } from "../../../src/adapters/wire/error.js";
+import { fromWireError, PlainNetworkError, toWireError } from "../../../src/adapters/wire/error.js";
 import { fromWireStatus } from "../../../src/adapters/wire/status.js";
 import { isPrintable } from "../../../src/contract/quote.js";
 import {
@@ -184,6 +184,7 @@ describe("an error on the wire", () => {
       new RateLimitError("“hush”: GET /x", "hush", 7),
       new QuotaExceededError("“hush”: GET /x", "hush", 9),
       new ContractError(["a"], 'not JSON, but "<b>hush"', { said: "hush" }),
+      new PairstreamError("JetStream refused: hush", { cause }),
       new TypeError("hush"),
       "hush",
     ].map((error) => toWireError(error));
@@ -203,7 +204,13 @@ describe("an error on the wire", () => {
       },
       { name: "PairstreamError", message: "The source of the stream failed" },
       { name: "PairstreamError", message: "The source of the stream failed" },
+      { name: "PairstreamError", message: "The source of the stream failed" },
     ]);
+  });
+
+  it("says what could not be reached where this library says it in words of its own", () => {
+    const sent = toWireError(new PlainNetworkError("The NATS connection was closed", { cause: "hush" }));
+    expect(sent).toEqual({ name: "NetworkError", message: "The NATS connection was closed" });
   });
 
   it("of a name that is not known is a plain one", () => {

@@ -203,8 +203,10 @@ function watchMemory({ plan, ends, left, most, lives }: NatsLog, tell: Tell): vo
   if (left.consumers > 0) tell(`${left.consumers} consumers are left`, ends);
   if (left.waiting > 0) tell(`${left.waiting} questions are left`, ends);
   const candles = plan.pairs.length * (plan.length / plan.interval + 40);
-  // A status and a message that only another version knows for each pair, and the leases.
-  if (most.messages > candles + 2 * plan.pairs.length + 1) tell(`${most.messages} messages are kept`, ends);
+  const asked = plan.faults.some(({ kind }) => kind === "asked") ? 1 : 0;
+  // A status and a message that only another version knows for each pair, the leases, and what was asked for.
+  if (most.messages > candles + 2 * plan.pairs.length + 1 + asked)
+    tell(`${most.messages} messages are kept`, ends);
   // A collector reads with 32 at once. Those of the dead, and those whose deletion is lost, end within half a minute.
   const readers = 40 * lives.length + 60 * plan.subscribers.length;
   // One whose creation comes once more after its deletion does so, too.

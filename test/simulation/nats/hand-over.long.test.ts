@@ -58,31 +58,31 @@ it("a leader that leaves, is killed, sleeps or is cut off is replaced within the
     {
       "asleep": {
         "asks": [
-          22.4,
+          20.5,
           23.9,
         ],
         "leads": [
-          11.3,
+          9.4,
           12.9,
         ],
       },
       "cutOff": {
         "asks": [
-          22.4,
+          20.5,
           23.9,
         ],
         "leads": [
-          11.3,
+          9.4,
           12.9,
         ],
       },
       "killed": {
         "asks": [
-          22.4,
+          20.5,
           23.9,
         ],
         "leads": [
-          11.3,
+          9.4,
           12.9,
         ],
       },

@@ -56,6 +56,11 @@ export type NatsFault = { readonly from: number; readonly until: number } & (
   | { readonly kind: "service's clock set"; readonly by: number }
   | { readonly kind: "service down"; readonly rate: number }
   | { readonly kind: "purge" | "deleted"; readonly what: "candles" | "leases" }
+  /**
+   * A series stands in no list, but is asked for from an instant on, again and again, or until it is taken up;
+   * `until` is when it has to be there.
+   */
+  | { readonly kind: "asked"; readonly series: number; readonly askedFrom: number; readonly isOnce?: boolean }
 );
 
 /** How much the service has to tell, and for how long that changes. */
@@ -200,7 +205,20 @@ export function drawNatsPlan(seed: number, seconds = 0): NatsPlan {
   const isBearable = (fault: NatsFault) =>
     // Where the leases are lost, the version that comes first is another one, and both have refused one another then.
     !(others?.kind === "version" && "what" in fault && fault.what === "leases");
-  return { ...plan, others, faults: drawFaults(faults, plan).filter(isBearable) };
+  const drawn = drawFaults(faults, plan).filter(isBearable);
+  return { ...plan, others, faults: [...drawn, ...drawAsked(draw.fork("asked"), { ...plan, others })] };
+}
+
+/** How long a series that is asked for may take until it is there, in ms. */
+const ASKED_WITHIN = 10_000;
+
+function drawAsked(draw: Draw, { pairs, others, healthyFrom }: Omit<NatsPlan, "faults">): NatsFault[] {
+  // Another version refuses whoever asks.
+  const isRefused = others?.kind === "version";
+  if (!draw.chance(0.2) || isRefused || healthyFrom < 2 * ASKED_WITHIN) return [];
+  const askedFrom = draw.whole(0, healthyFrom - ASKED_WITHIN);
+  const series = draw.whole(0, pairs.length - 1);
+  return [{ kind: "asked", from: 0, until: askedFrom + ASKED_WITHIN, series, askedFrom }];
 }
 
 function drawOthers(
@@ -235,7 +253,7 @@ function drawMarket(draw: Draw, interval: number, isTight: boolean): MarketPlan 
   };
 }
 
-const KINDS: Readonly<Record<Exclude<NatsFault["kind"], "server behind">, number>> = {
+const KINDS: Readonly<Record<Exclude<NatsFault["kind"], "server behind" | "asked">, number>> = {
   cut: 6,
   pause: 5,
   crash: 6,

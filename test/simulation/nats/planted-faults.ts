@@ -1,5 +1,5 @@
 import type { PlantedFault } from "../planted-faults.js";
-import { purgedInLoss } from "./calm.js";
+import { askedBeforeTakeover, purgedInLoss, readBehind, takenBackMeanwhile, unanswered } from "./calm.js";
 import type { NatsPlan } from "./plan.js";
 
 export interface PlantedNatsFault extends PlantedFault {
@@ -163,7 +163,43 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     file: "adapters/nats/writer.ts",
     find: "const body = this.#hasBegun ? this.#makeStatus!() : this.#makeFirst!();",
     replace: "const body = this.#makeStatus!();",
-    plan: purgedInLoss(3),
+    plan: purgedInLoss(5),
+    seeds: [],
+  },
+  {
+    name: "gives up a message that is not acknowledged",
+    monitor: "agreement",
+    file: "adapters/nats/writer.ts",
+    find: "else if (!this.#waiting.has(last)) this.#waiting.set(last, offer);",
+    replace: "",
+    plan: unanswered(1),
+    seeds: [],
+  },
+  {
+    name: "leaves what an earlier run has left",
+    monitor: "stored",
+    file: "adapters/nats/feed-run.ts",
+    find: 'if (own.state === "live") this.#removeMissing(own);',
+    replace: "",
+    plan: takenBackMeanwhile(1),
+    seeds: [],
+  },
+  {
+    name: "knows nothing of what the leader before it was asked for",
+    monitor: "stored",
+    file: "adapters/nats/collector.ts",
+    find: "asked.learn().then(learned,",
+    replace: "Promise.resolve(asked).then(learned,",
+    plan: askedBeforeTakeover(1),
+    seeds: [],
+  },
+  {
+    name: "takes what a server has that is behind for all that is stored",
+    monitor: "agreement",
+    file: "adapters/nats/snapshot.ts",
+    find: "(this.#read.get(this.#newest.subject)?.time ?? 0) >= this.#newest.time",
+    replace: "this.#newest.time > 0",
+    plan: readBehind(1),
     seeds: [],
   },
 ];

@@ -1,6 +1,7 @@
 import { nuid } from "@nats-io/transport-node";
 import type { Subscription } from "rxjs";
 import {
+  addFeed,
   collect,
   watchPublishedCandles,
   watchPublishedFeedStatus,
@@ -25,6 +26,10 @@ import { ModelConnection, Servers } from "./servers.js";
 import { StoredWatch, unknownBefore } from "./stored.js";
 import { strikes, Way } from "./way.js";
 import { KEY, WorldService } from "./world-service.js";
+
+/** The number of the connection of who asks for feeds, and how long it waits before it asks again, in ms. */
+const ASKER = 1_000_000;
+const ASKED_EVERY = 2_000;
 
 /** Plays a plan to its end, and a minute more after everybody has left. */
 export async function playNats(plan: NatsPlan): Promise<NatsLog> {
@@ -191,6 +196,9 @@ class NatsWorld {
       case "deleted":
         strike(() => jetstream.drop(stream));
         return;
+      case "asked":
+        this.#at(fault.askedFrom, () => this.#ask(fault.series, fault.isOnce));
+        return;
       case "crash":
         strike(() => {});
         this.#at(fault.until, () => {
@@ -281,13 +289,11 @@ class NatsWorld {
       scheduler: node,
       warn: false,
     });
-    const watches = plan.pairs.map((pair) => ({
-      ...this.#seriesOf(pair),
-      settle: 100,
-      revisionWindow: plan.market.revisionWindow,
-      every: plan.every,
-      since: { candles: 10 },
-    }));
+    const isAsked = (series: number) =>
+      plan.faults.some((fault) => fault.kind === "asked" && fault.series === series);
+    const watches = [...plan.pairs.keys()]
+      .filter((series) => !isAsked(series))
+      .map((series) => this.#watchOf(series));
     const stopping = new AbortController();
     const { others } = plan;
     const hasOtherRules = others?.kind === "rules" && isOther(plan, { collector });
@@ -345,6 +351,32 @@ class NatsWorld {
           else this.#clock.schedule(() => void answer(), way.serviceLatency);
         });
       });
+  }
+
+  /** What collectors watch of a series. */
+  #watchOf(series: number) {
+    const { pairs, market, every } = this.#plan;
+    const { revisionWindow } = market;
+    return { ...this.#seriesOf(pairs[series]!), settle: 100, revisionWindow, every, since: { candles: 10 } };
+  }
+
+  /** Asks for a series, again and again, as what was asked for is lost with the leases, or once. */
+  #ask(series: number, isOnce = false): void {
+    const way = (arrive: () => void) => void this.#clock.schedule(arrive, 1);
+    const { asConnection } = new ModelConnection(this.#servers, { up: way, down: way }, this.#clock, ASKER);
+    let isOver = false;
+    this.#leaving.push(() => {
+      isOver = true;
+    });
+    const ask = async () => {
+      if (isOver) return;
+      // Whoever leads may not reach the servers at the moment.
+      const isNew = await addFeed(asConnection, this.#watchOf(series), { name: NAME }).catch(() => false);
+      if (isNew) this.#count("asked");
+      isOver ||= isNew && isOnce;
+      this.#clock.schedule(() => void ask(), ASKED_EVERY);
+    };
+    void ask();
   }
 
   #seriesOf(pairAddress: string): Series {

@@ -98,13 +98,13 @@ type Listener = (error: Error | null, message: Msg) => void;
 /** Who listens, found by subject without a look at all who listen to another one. */
 class Listeners {
   readonly #bySubject = new Map<string, Set<Listener>>();
-  /** Those of them that are patterns, of which there are few. */
+  /** Those of them that are patterns, of which there are few, but for those that leave the last part alone open. */
   readonly #patterns = new Set<string>();
 
   add(subject: string, listener: Listener): void {
     const listeners = this.#bySubject.get(subject) ?? new Set();
     this.#bySubject.set(subject, listeners.add(listener));
-    if (/[*>]/.test(subject)) this.#patterns.add(subject);
+    if (/[*>]./.test(subject) || subject.endsWith(">")) this.#patterns.add(subject);
   }
 
   remove(subject: string, listener: Listener): void {
@@ -121,17 +121,19 @@ class Listeners {
   }
 
   has(subject: string): boolean {
-    if (this.#bySubject.has(subject)) return true;
+    if (this.#bySubject.has(subject) || this.#bySubject.has(openOf(subject))) return true;
     for (const pattern of this.#patterns) if (matches(pattern, subject)) return true;
     return false;
   }
 
   of(subject: string): Listener[] {
-    const exact = this.#bySubject.get(subject) ?? [];
     const fitting = [...this.#patterns].filter((pattern) => pattern !== subject && matches(pattern, subject));
-    return [...exact, ...fitting.flatMap((pattern) => [...this.#bySubject.get(pattern)!])];
+    return [subject, openOf(subject), ...fitting].flatMap((each) => [...(this.#bySubject.get(each) ?? [])]);
   }
 }
+
+/** The pattern of a subject that leaves its last part open. */
+const openOf = (subject: string) => `${subject.slice(0, subject.lastIndexOf(".") + 1)}*`;
 
 interface Waiting {
   resolve(message: Msg): void;

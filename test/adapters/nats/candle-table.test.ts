@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import { CandleTable, type TableStart } from "../../../src/adapters/nats/candle-table.js";
+import type { FeedSignal } from "../../../src/adapters/nats/feed-reader.js";
+import type { CandleRecord, StatusRecord } from "../../../src/adapters/nats/message.js";
+import { intervalsOf } from "../../../src/timeframe.js";
+import { MINUTES } from "../../world.js";
+
+const MINUTE = 60_000;
+const NOON = Date.UTC(2026, 0, 1, 12);
+/** The reader's own clock, which nobody has set. */
+const now = () => 5;
+
+/** A candle that begins so many minutes after noon, told by a run at its place in it. */
+function candle(
+  [epoch, number]: readonly [number, number],
+  minute: number,
+  close: number,
+  more: Partial<CandleRecord> = {},
+): FeedSignal<CandleRecord> {
+  const timestamp = NOON + minute * MINUTE;
+  const record: CandleRecord = {
+    ...{ epoch, number, observedAt: timestamp + MINUTE, revision: number, due: timestamp + MINUTE },
+    candle: { timestamp, open: 1, high: 9, low: 1, close, volume: 1, swaps: 1 },
+    ...{ status: "final", isRemoved: false, isLate: false },
+    ...more,
+  };
+  return { type: "message", record };
+}
+
+function status(
+  [epoch, number]: readonly [number, number],
+  {
+    covered = [0, 3],
+    ...more
+  }: Partial<StatusRecord> & { covered?: readonly [from: number, until: number] } = {},
+): FeedSignal<CandleRecord> {
+  const [from, until] = covered.map((minute) => NOON + minute * MINUTE) as [number, number];
+  const record: StatusRecord = {
+    ...{ epoch, number, observedAt: 0, revision: 0, publisher: "me", rules: { every: MINUTE } },
+    ...{ isTold: true, from, openFrom: undefined, look: undefined },
+    status: { state: "live", coveredFrom: from, coveredUntil: until, failures: 0 },
+    ...more,
+  };
+  return { type: "status", record, isWhole: true, isFresh: true };
+}
+const READ = { type: "read" } as const;
+
+function reader(since: TableStart) {
+  const table = new CandleTable(MINUTES, intervalsOf("1min"), since, now);
+  const told = (...signals: readonly FeedSignal<CandleRecord>[]) =>
+    signals.flatMap((signal) =>
+      table.take(signal).map(({ type, candle: of, status: its, live }) => {
+        return `${type} ${(of.timestamp - NOON) / MINUTE} = ${of.close} ${its}${live && type !== "removed" ? " live" : ""}`;
+      }),
+    );
+  return { table, told };
+}
+
+describe("the table of a published series", () => {
+  it("begins with the history that was asked for, ascending, none of it live, and goes on from there", () => {
+    const { told } = reader({ candles: 2 });
+    expect(told(candle([1, 3], 2, 5), candle([1, 2], 1, 4), candle([1, 1], 0, 3), status([1, 4]))).toEqual(
+      [],
+    );
+    expect(told(READ)).toEqual(["new 1 = 4 final", "new 2 = 5 final"]);
+    expect(told(candle([1, 5], 0, 7))).toEqual([]);
+    expect(told(candle([1, 6], 3, 6, { status: "open" }))).toEqual(["new 3 = 6 open live"]);
+  });
+
+  it("begins with the running interval, or where it is told to", () => {
+    const running = reader(undefined);
+    running.told(
+      candle([1, 1], 2, 5),
+      candle([1, 2], 3, 6, { status: "open", observedAt: NOON + 3 * MINUTE }),
+    );
+    expect(running.told(status([1, 3]), READ)).toEqual(["new 3 = 6 open live"]);
+    const instant = reader(NOON + 2 * MINUTE);
+    expect(instant.told(candle([1, 1], 1, 5), candle([1, 2], 2, 6), READ)).toEqual(["new 2 = 6 final"]);
+  });
+
+  it("waits for somebody to tell of the series where only that says where it begins", () => {
+    const { told } = reader({ candles: 2 });
+    expect(told(READ)).toEqual([]);
+    expect(told(candle([1, 1], 2, 5), status([1, 2]))).toEqual(["new 2 = 5 final"]);
+  });
+
+  it("takes the newer one of two messages, in any order", () => {
+    const { told } = reader(NOON);
+    told(candle([1, 4], 0, 4), candle([1, 2], 0, 2), READ);
+    expect(told(candle([1, 3], 0, 3), candle([0, 9], 0, 9))).toEqual([]);
+    expect(told(candle([2, 1], 0, 8))).toEqual(["updated 0 = 8 final live"]);
+  });
+
+  it("tells a removal, and takes for gone what a later run has not told again once that has told all", () => {
+    const { told } = reader(NOON);
+    told(candle([1, 1], 0, 1), candle([1, 2], 1, 1), candle([1, 3], 2, 1), status([1, 4]), READ);
+    expect(told(candle([1, 5], 2, 1, { isRemoved: true }))).toEqual(["removed 2 = 1 final"]);
+    expect(told(status([2, 1], { isTold: false }), candle([2, 2], 0, 1))).toEqual([]);
+    expect(told(status([2, 3]))).toEqual(["removed 1 = 1 final"]);
+    // What the earlier run still sends is outdated.
+    expect(told(candle([1, 9], 1, 7))).toEqual([]);
+  });
+
+  it("leaves alone what a later run cannot know, before where it tells of all", () => {
+    const { told } = reader(NOON);
+    told(candle([1, 1], 0, 1), candle([1, 2], 1, 1), status([1, 3]), READ);
+    expect(told(status([2, 1], { from: NOON + 2 * MINUTE }))).toEqual([]);
+  });
+
+  it("takes back what was not final before a hole in what is covered", () => {
+    const { told } = reader(NOON);
+    told(
+      candle([1, 1], 0, 1),
+      candle([1, 2], 1, 1, { status: "closed" }),
+      status([1, 3], { covered: [0, 2] }),
+      READ,
+    );
+    expect(told(status([2, 1], { covered: [60, 61], from: NOON + 60 * MINUTE }))).toEqual([
+      "removed 1 = 1 closed",
+    ]);
+  });
+
+  it("reads further back until there are as many candles as were asked for, or no more", () => {
+    const { table, told } = reader({ candles: 3 });
+    const record = (status([1, 9], { covered: [-100, 3] }) as { record: StatusRecord }).record;
+    expect(table.since(undefined)).toBe(-Infinity);
+    expect(table.since(record)).toBe(NOON - MINUTE);
+    told(candle([1, 1], 2, 1), { type: "status", record, isWhole: false, isFresh: false });
+    expect([table.isShort(), table.since(record)]).toEqual([true, NOON - 5 * MINUTE]);
+    told(candle([1, 2], -2, 1), candle([1, 3], -3, 1));
+    expect(table.isShort()).toBe(false);
+    const young = reader({ candles: 3 });
+    young.told(candle([1, 1], 2, 1), status([1, 2], { covered: [0, 3] }));
+    expect(young.table.isShort()).toBe(false);
+  });
+
+  it("reads on from the first candle that can still change, or the newest", () => {
+    const { table, told } = reader(NOON);
+    told(candle([1, 1], 0, 1), candle([1, 2], 1, 1), status([1, 3]), READ);
+    expect(table.since(undefined)).toBe(NOON + MINUTE);
+    told(candle([1, 4], 2, 1, { status: "closed" }), candle([1, 5], 3, 1, { status: "open" }));
+    expect(table.since(undefined)).toBe(NOON + 2 * MINUTE);
+  });
+});
