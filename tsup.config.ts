@@ -1,3 +1,4 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { defineConfig, type Options } from "tsup";
 
 const doors = {
@@ -52,6 +53,12 @@ export default defineConfig([
     outDir: "dist/cjs",
     // One copy of every class for all doors, or `instanceof` would fail between them.
     splitting: true,
+    // Without it classes lose their names, and so do errors that nobody catches. With it modules lose their directives.
+    treeshake: true,
+    onSuccess: async () => {
+      const file = "dist/cjs/react.cjs";
+      await writeFile(file, `"use client";\n${await readFile(file, "utf8")}`);
+    },
   },
   { entry: doors, format: ["esm", "cjs"], outDir: "dist/types", dts: { only: true }, clean: true },
 ]);

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join, normalize, relative } from "node:path/posix";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
@@ -188,8 +189,20 @@ describe("the tarball", () => {
 
 describe("the hooks", () => {
   it("say to servers that they are for pages", () => {
-    const text = readFileSync(join(installed, "dist/esm/adapters/react/index.js"), "utf8");
-    expect(text).toMatch(/^"use client";/);
+    for (const file of ["dist/esm/adapters/react/index.js", "dist/cjs/react.cjs"]) {
+      expect(readFileSync(join(installed, file), "utf8"), file).toMatch(/^"use client";/);
+    }
+  });
+});
+
+describe("the classes", () => {
+  it("have their own names in CommonJS: Node prints them where nobody has caught an error", () => {
+    const root: object = createRequire(import.meta.url)(join(installed, "dist/cjs/index.cjs"));
+    const classes = Object.entries(root).filter(([, value]) => String(value).startsWith("class "));
+    expect(classes.length).toBeGreaterThan(8);
+    expect(classes.map(([, value]) => (value as { name: string }).name)).toEqual(
+      classes.map(([name]) => name),
+    );
   });
 });
 
