@@ -83,6 +83,13 @@ describe("a silence at the beginning of an answer", () => {
     expect([seen.finalUntil, seen.covered]).toEqual([7, [0, 9]]);
   });
 
+  it("counts where what is certain of the service's clock has faded a little in that second", () => {
+    const seen = observe({}, []);
+    expect(seen.doubt(9, 1, {})).toBe("silence");
+    expect(seen.doubt(9, 1.9999, {})).toBeUndefined();
+    expect([seen.finalUntil, seen.covered]).toEqual([7, [0, 9]]);
+  });
+
   it("before a first row holds back what is final, and no closing", () => {
     const seen = observe({}, []);
     expect(seen.see(9, 1, { 5: 1, 8: 1, 9: 1 })).toEqual([
