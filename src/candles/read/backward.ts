@@ -68,7 +68,10 @@ export async function readBackward(
     const { stride } = walk;
     const from = startOfRange(intervals, stride, to, earliest());
     const { anchors } = book;
-    const page = await pages.read({ from, to, anchors, searchUntil: to, ...limitOf(stride) }, options);
+    const page = await pages.read(
+      { from, to, anchors, searchUntil: to, ...limitOf(stride, missing) },
+      options,
+    );
     if (page === undefined) {
       walk.stride = strideAfter(stride, page);
       continue;
