@@ -25,6 +25,11 @@ export function isGone({ intervals }: CandleRules, page: Page, timestamp: number
   return isApart(at, missedAt, mayLag ? lag : APART);
 }
 
+/** Whether what answers have lacked since `missedAt` is asked for again soon: whatever takes longer waits for the regular answers. */
+export function mayShowSoon(missedAt: number, at: number): boolean {
+  return at < missedAt + 2 * APART;
+}
+
 /** Whether an answer shows no row after an interval. */
 export function showsNothingAfter({ candles, broken }: Page, timestamp: number): boolean {
   return timestamp > Math.max(candles.at(-1)?.timestamp ?? 0, broken.at(-1) ?? 0);

@@ -41,6 +41,15 @@ describe("the known candles that an answer has to show", () => {
     expect([seen.anchors, seen.covered]).toEqual([[-3], [0, 5]]);
   });
 
+  it("are asked for again for two seconds where nothing newer shows, and after that by the regular polls", () => {
+    const seen = observe();
+    seen.see(9, 1, { 2: 1, 5: 1, 6: 1 });
+    const doubts = [11, 12, 12.9, 13, 40].map((second) => seen.doubt(9, second, {}, { lacking: [6] }));
+    expect(doubts).toEqual(["rows", "rows", "rows", "lag", "lag"]);
+    expect(seen.doubt(10, 11, {}, { lacking: [6] })).toBeUndefined();
+    expect(seen.anchors).toEqual([-1, 2, 5]);
+  });
+
   it("are in doubt each for itself", () => {
     const seen = observe({}, [-3, -2, -1]);
     seen.doubt(5, 1, { 4: 1 }, { lacking: [-2] });
