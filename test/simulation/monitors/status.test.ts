@@ -6,7 +6,7 @@ import type { Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { recoveryOf } from "./health.js";
 import type { Context } from "./monitor.js";
-import { watchStatuses } from "./status.js";
+import { lostIn, watchStatuses } from "./status.js";
 
 const START = Date.UTC(2024, 0, 1);
 /** When the back-off after all trouble has passed, ms. */
@@ -130,4 +130,20 @@ it("wants no status that stays live after a poll whose last attempt has failed",
   const stays = ["6: status 1 of 1min stays live after a poll that failed"];
   expect(await breachesOf({ stalledFor: 1, end: "live", told: [{ ...failed, attempt: 3 }] })).toEqual(stays);
   expect(await breachesOf({ stalledFor: 1, end: "live", told: [{ ...failed, attempt: 2 }] })).toEqual([]);
+});
+
+it("takes a candle for one that could not be known once any two answers about it were made a second apart", () => {
+  const swap = { timestamp: START + 5_000, side: "buy", tokenAmount: 1, usdAmount: 1, nativeAmount: 1 };
+  const pair = { tokenAddress: null, createdAt: START, swaps: () => [swap] };
+  const world = { weekStart: "monday", quirks: {}, network: "mainnet", createdAt: START };
+  const log = { plan: { world }, source: { pair: () => pair } } as unknown as RunLog;
+  const [span, asOf] = [{ from: START, to: START + 60_000 }, START + 70_000];
+  const readAt = (madeAt: number) => ({
+    look: { madeAt, asOf, asked: span, rows: new Map(), broken: new Set() } as unknown as Look,
+    span,
+  });
+  const lost = (...made: number[]) => lostIn(made.map(readAt), log, FEED);
+  expect(lost(0)).toBe(START);
+  expect(lost(0, 130)).toBe(START);
+  expect(lost(0, 130, 1_100)).toBeUndefined();
 });

@@ -317,7 +317,7 @@ function checkCoverage(stay: StayLog, feed: FeedPlan, log: RunLog, context: Cont
 }
 
 /** The first candle that the service had, and that answers lack in such a way that it shows. */
-function lostIn(
+export function lostIn(
   reads: readonly { readonly look: Look; readonly span: Span }[],
   log: RunLog,
   feed: FeedPlan,
@@ -337,7 +337,7 @@ function lostIn(
       const about = reads.filter((read) => timestamp >= read.span.from && timestamp < read.span.to);
       // Beside other rows it cannot be told from a silence; where there are none, two answers that were made apart say so.
       if (about.some((read) => read.look.rows.size > 0)) continue;
-      if (about.some((read) => isAnotherAnswer(read.look, look))) continue;
+      if (about.some((one) => about.some((other) => isAnotherAnswer(one.look, other.look)))) continue;
       return timestamp;
     }
   }
