@@ -88,6 +88,10 @@ async function breachesOf({
     answersOf: () => [],
     bornAt: () => 0,
     isThrottled: () => false,
+    newestDue: () => undefined,
+    sleptWithin: () => false,
+    clockWasSet: () => false,
+    toleranceAt: () => 0,
   };
   await watchStatuses(log, context as Context);
   return breaches;
@@ -117,6 +121,19 @@ it("lets a feed begin late while a cache repeats an answer of its history, for a
   expect(await breachesOf({ ...begun, looks: [{ ...copy, old: 0 }] })).toEqual(starting);
   expect(await breachesOf({ ...begun, looks: [copy], stalledFor: 16_000 })).toEqual(starting);
   expect(await breachesOf({ ...begun, state: "stalled", looks: [copy] })).toEqual(STALLED);
+});
+
+it("lets a feed stall until a second answer lacks what the one before has shown", async () => {
+  const [first, second] = [new Map([[START, []]]), new Map([[START + 60_000, []]])];
+  const stalledAt = START + CALM + 60_000;
+  const look = { isHistory: false, asked: { from: START, to: stalledAt }, broken: new Set<number>() };
+  const before = { ...look, rows: new Map([...first, ...second]), received: stalledAt - 1_000 };
+  const lacking = { ...look, rows: second, received: stalledAt, answeredAt: stalledAt };
+  const stallsFor = (stalledFor: number, looks: readonly object[]) =>
+    breachesOf({ stalledFor, end: "live", looks: looks as readonly Partial<Look>[] });
+  expect(await stallsFor(30_000, [before, lacking])).toEqual([]);
+  expect(await stallsFor(32_000, [before, lacking])).toEqual(STALLED);
+  expect(await stallsFor(30_000, [before, { ...lacking, rows: before.rows }])).toEqual(STALLED);
 });
 
 it("wants no status that stays live after a poll whose last attempt has failed", async () => {

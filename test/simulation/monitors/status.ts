@@ -3,11 +3,11 @@ import { intervalsOf } from "../calendar.js";
 import { slotsAbout } from "../check.js";
 import { type Span, spansWithin, withoutSpan } from "../coverage.js";
 import type { FeedPlan } from "../plan.js";
-import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
+import { askedBy, asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import { isAnotherAnswer } from "./deletion.js";
-import { NEWEST_END } from "./evidence.js";
+import { APART, NEWEST_END } from "./evidence.js";
 import { affordsPolls, recoveryOf, roundTrip } from "./health.js";
 import { foundAt, pollKeyOf, waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
@@ -94,6 +94,13 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
       const doubt = Math.max(NEWEST_END, end(now) - now);
       if (lacksNewestEnd(context.looksAt(plan.feed), at, doubt + period) && until - at <= doubt + period)
         continue;
+      // What an answer lacks of the known is in doubt until another one, made a second later, lacks it as well.
+      const [before, newest] = context
+        .looksAt(plan.feed)
+        .filter(({ isHistory, received }) => !isHistory && received <= at)
+        .slice(-2);
+      const isLacking = newest !== undefined && lacksOlder(newest, before!.rows.keys(), newest.answeredAt);
+      if (isLacking && until - at <= APART + period + roundTrip(log)) continue;
       // While a cache gives what it has, the feed is late, and that is true.
       const kept = log.plan.world.cache?.keeps ?? 0;
       const isCopy = ({ old, isHistory, received }: Look) =>
