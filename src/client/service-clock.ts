@@ -237,7 +237,7 @@ export function earliestAnswerTime(clock: ServiceClock, trip: RoundTrip): number
   const { date } = trip;
   if (bounds === undefined || date === undefined) return byBounds;
   // Where the two cannot both be right, the earlier counts.
-  if (byBounds > date + 1_000 || date > trip.received + bounds.high) return Math.min(byBounds, date);
+  if (byBounds >= date + 1_000 || date > trip.received + bounds.high) return Math.min(byBounds, date);
   // With several machines nobody knows which one answered; the bounds hold for all.
   return machines.length > 1 ? byBounds : Math.max(byBounds, date);
 }

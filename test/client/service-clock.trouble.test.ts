@@ -70,6 +70,20 @@ describe("a cache that hides how old its answers are", () => {
   });
 });
 
+it("tells of an answer no time beyond the second of its Date", () => {
+  fc.assert(
+    fc.property(offsets, (offset) => {
+      const known = learned(offset);
+      const date = dateAt(NOW + 60_000 + offset);
+      // One that comes just as a second begins proves that; the next one is sent at once, and a cache answers it.
+      const received = date + 1_000 - offset;
+      const clock = learn(known, { sent: received - TRIP, received, date: date + 1_000 });
+      const copy = { sent: received, received: received + TRIP, date };
+      expect(earliestAnswerTime(learn(clock, copy), copy)).toBeLessThan(date + 1_000);
+    }),
+  );
+});
+
 describe("a clock that is set", () => {
   // One that is set back by less gives Dates that were heard before, as a cache does.
   const steps = fc.oneof(fc.integer({ min: 3_600, max: 1e9 }), fc.integer({ min: -1e9, max: -130_000 }));

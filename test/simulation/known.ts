@@ -24,7 +24,30 @@ const KNOWN_FAULTS: readonly KnownFault[] = [
       "The clocks are one to two seconds apart, the machines answer in turn, and a request takes less than two milliseconds. " +
       "Both Dates of a slot then fit one clock, if that drifts by 100 ppm.",
     sees: "Each close takes two requests, and comes up to a second early by the machine that is behind.",
-    shows: { "9 slots": [1988], "9 economy": [1988] },
+    shows: {
+      "9 slots": [1988],
+      "9 economy": [1988],
+      "4 lives": [1988],
+      "1 lives": [1988],
+      "6 statuses": [1988],
+      "17 store": [1988],
+    },
+  },
+  {
+    name: "a beginning that three answers hide for no reason",
+    reason:
+      "No report tells of the pair. The service answers two thirds of all questions with nothing, and shows from one start on what " +
+      "it does not show from the start before that, a second apart.",
+    sees: "The first candle of the pair is missing from each history that this client reads from then on.",
+    shows: { "5 convergence": [1497] },
+  },
+  {
+    name: "a close that is not live although nothing newer follows at once",
+    reason:
+      "An answer takes three seconds, and tells of less than is closed when it comes. The next one, sent at once, is silent, " +
+      "and has to be confirmed a second later.",
+    sees: "One close of seconds says that it is not in time, and is 2.8 s late.",
+    shows: { "16 lateness": [7010] },
   },
   {
     name: "an answer of several pages is asked for anew as a whole",

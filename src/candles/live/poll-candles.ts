@@ -194,10 +194,10 @@ class LiveCandles {
     return {
       state: { ...shown, endsEarly: page.to < settledUntil(this.#watch.rules, page.at) },
       observedAt: page.at,
-      again: pauseFor(doubt),
+      again: doubt === "lag" ? undefined : pauseFor(doubt),
       isMore,
       isCurrent: !page.isUnfinished && isCurrent(this.#rules, book),
-      error: doubt === "rows" ? notWhole(page) : page.refusal,
+      error: doubt === "rows" || doubt === "lag" ? notWhole(page) : page.refusal,
       hasCandle: this.#hasShown,
     };
   }

@@ -5,7 +5,7 @@ import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "
 import { EARLIEST } from "./beginning.js";
 import { emptyBook } from "./book.js";
 import { type Counted, stillWanted } from "./counted.js";
-import { APART } from "./evidence.js";
+import { APART, isApart } from "./evidence.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
 import { pauseFor } from "./judge.js";
 import { FULL_PAGE, type ReadOptions, type SeriesPages } from "./pages.js";
@@ -68,7 +68,10 @@ export async function readBackward(
     const { stride } = walk;
     const from = startOfRange(intervals, stride, to, earliest());
     const { anchors } = book;
-    const page = await pages.read({ from, to, anchors, searchUntil: to, ...limitOf(stride) }, options);
+    const page = await pages.read(
+      { from, to, anchors, searchUntil: to, ...limitOf(stride, missing) },
+      options,
+    );
     if (page === undefined) {
       walk.stride = strideAfter(stride, page);
       continue;
@@ -116,7 +119,7 @@ export async function readBackward(
     } else if (from > earliest()) {
       await pages.beginning.learnCreation(page.at, options);
       walk.stride = strideOver(stride, from);
-    } else if (silentAt !== undefined && page.at >= silentAt + APART) {
+    } else if (silentAt !== undefined && isApart(page.at, silentAt)) {
       parts.unshift({ from, to, candles: [], ...common });
       return parts;
     } else {

@@ -104,9 +104,9 @@ export class Beginning {
   async seek({ start, end, at, isSilent, known }: Sought, options: ReadOptions): Promise<void> {
     await this.learnCreation(at, options);
     const { createdIn } = this;
-    /** Whether the service has any row from there on to show. */
-    const answers = async (from: number) =>
-      from >= start && from < end && (await this.#ask(from, end, options)).rows > 0;
+    /** Whether the service has any row from there on to show; `to`: another end, where a cache may know the answer to this one. */
+    const answers = async (from: number, to = end) =>
+      from >= start && from < end && (await this.#ask(from, to, options)).rows > 0;
     if (createdIn === undefined) {
       if (isSilent || !(await answers(start))) await this.#find(start, end, known, answers);
       return;
@@ -118,7 +118,7 @@ export class Beginning {
       const from = this.#intervals.shift(createdIn, by);
       if (!(isSilent && from === start) && (await answers(from))) {
         // That a start is hidden counts once it has been so twice.
-        if (hidden === undefined || !(await answers(hidden))) this.#open(from);
+        if (hidden === undefined || !(await answers(hidden, this.#intervals.shift(end, 1)))) this.#open(from);
         return;
       }
       if (from >= start) hidden = from;
@@ -165,7 +165,7 @@ export class Beginning {
     from: number,
     end: number,
     known: number | undefined,
-    answers: (from: number) => Promise<boolean>,
+    answers: (from: number, to?: number) => Promise<boolean>,
   ): Promise<void> {
     const { shift, count } = this.#intervals;
     const before = shift(known ?? end, -1);
@@ -189,8 +189,8 @@ export class Beginning {
       if (await answers(middle)) answered = middle;
       else hidden = middle;
     }
-    // One answer that was empty by chance would cut the series short for good.
-    if (await answers(hidden)) return;
+    // One answer that was empty by chance, and its copies, would cut the series short for good.
+    if (await answers(hidden, shift(end, 1))) return;
     this.#hidden = hidden;
     this.#open(answered);
   }

@@ -3,11 +3,11 @@ import type { CandleStatus } from "../event.js";
 import type { CandleRules } from "../rules.js";
 import { type CandleBook, type CandleChange, type CandleEntry, changeOf, NONE_BROKEN } from "./book.js";
 import {
-  APART,
   type BrokenRow,
   isApart,
   isGone,
   mayBeReadYet,
+  mayShowSoon,
   readAgain,
   showsNothingAfter,
 } from "./evidence.js";
@@ -116,8 +116,7 @@ export class Comparison {
     } else {
       const missed = this.#missedSince(entry);
       this.#holdAt(timestamp);
-      // For two seconds it is asked again soon. Whatever takes longer waits for the regular answers.
-      this.hasDoubt ||= this.#page.at < missed.missedAt + 2 * APART;
+      this.hasDoubt ||= mayShowSoon(missed.missedAt, this.#page.at);
       this.#keep(missed);
     }
   }

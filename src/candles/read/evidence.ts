@@ -3,13 +3,15 @@ import type { Page } from "./pages.js";
 
 /** Two answers count as two if the service made them so far apart, in ms: a cache repeats one answer. */
 export const APART = 1_000;
+/** What is certain of the service's clock fades as clocks drift: answers may seem so much less apart than they are, in ms. */
+const FADED = 0.5;
 /** The newest candle may be missing because a machine lags. It is gone after so long, in ms, or after one interval if that is longer. */
 const LONGEST_LAG = 5_000;
 /** After so many answers that hold it a broken row is given up. */
 const BROKEN_READS = 3;
 
 export function isApart(at: number, before: number, by = APART): boolean {
-  return at >= before + by;
+  return at >= before + by - FADED;
 }
 
 /**
@@ -21,6 +23,11 @@ export function isGone({ intervals }: CandleRules, page: Page, timestamp: number
   const lag = Math.max(LONGEST_LAG, intervals.end(timestamp) - timestamp);
   const mayLag = to > at - lag && showsNothingAfter(page, timestamp);
   return isApart(at, missedAt, mayLag ? lag : APART);
+}
+
+/** Whether what answers have lacked since `missedAt` is asked for again soon: whatever takes longer waits for the regular answers. */
+export function mayShowSoon(missedAt: number, at: number): boolean {
+  return at < missedAt + 2 * APART;
 }
 
 /** Whether an answer shows no row after an interval. */

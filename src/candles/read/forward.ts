@@ -83,7 +83,7 @@ export async function* readForward(
       yield { from, to: book.finalUntil, candles, unreadable, hasUnplaced, observedAt, epoch };
     }
     if (doubt === undefined && !isConfirming) stride = strideAfter(stride, page);
-    if (doubt === "rows" || doubt === "time") {
+    if (doubt !== undefined && doubt !== "silence") {
       asks = isGone ? 0 : hasGone ? 1 : asks + 1;
       if (asks > ASKS) throw notWhole(page);
       await pause(pauseFor(doubt)!);

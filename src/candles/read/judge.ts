@@ -1,16 +1,17 @@
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import { ANCHORS, byAnotherClock, type CandleBook, type CandleChange, dueBy, NONE_LACKING } from "./book.js";
 import { Comparison } from "./comparison.js";
-import { APART, type BrokenRow, isApart, isGone, mayBeReadYet, readAgain } from "./evidence.js";
+import { APART, type BrokenRow, isApart, isGone, mayBeReadYet, mayShowSoon, readAgain } from "./evidence.js";
 import type { Page } from "./pages.js";
 
 /**
  * Why another answer may tell more:
  * - `time`: nobody knows when this one was made, or its range begins after `finalUntil`,
  * - `rows`: something may be missing from it,
+ * - `lag`: it has lacked known candles for a while, as one of a machine that lags does: a poll waits for the next regular one,
  * - `silence`: it begins with a silence, which a second answer has to show as well.
  */
-export type Doubt = "time" | "rows" | "silence";
+export type Doubt = "time" | "rows" | "lag" | "silence";
 
 /** What an answer has told. */
 export interface Judgement {
@@ -88,8 +89,16 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
     ? [Math.max(confirmedUntil, book.coveredUntil), settledEnd]
     : [confirmedUntil, windowFrom];
   const isHeldBack = isWhole && !isConfirmed && rules.intervals.count(reached, due) > 1;
+  const isLag = isSound && !hasDoubt && ![...lacking.values()].some((missedAt) => mayShowSoon(missedAt, at));
+  const rowsOrLag = isLag ? "lag" : "rows";
   const doubt =
-    page.isInDoubt || !isJoined ? "time" : !isWhole || hasDoubt ? "rows" : isHeldBack ? "silence" : undefined;
+    page.isInDoubt || !isJoined
+      ? "time"
+      : !isWhole || hasDoubt
+        ? rowsOrLag
+        : isHeldBack
+          ? "silence"
+          : undefined;
   return {
     book: {
       entries,

@@ -66,9 +66,10 @@ export function isSilent({ candles, broken, lacking, ...page }: Page): boolean {
   return isEmpty && !page.hasUnplaced && !page.isInDoubt && !page.isUnfinished;
 }
 
-/** Of a range that may hold more than a page, no more is read than a few pages. */
-export function limitOf({ length }: Stride): Pick<Wanted, "mostCandles"> {
-  return length > FULL_PAGE ? { mostCandles: MOST_CANDLES } : {};
+/** Of a range that may hold more than a page, no more is read than a few pages; `missing`: how many candles are wanted of it. */
+export function limitOf({ length }: Stride, missing = MOST_CANDLES): Pick<Wanted, "mostCandles"> {
+  if (length <= FULL_PAGE) return {};
+  return { mostCandles: Math.min(MOST_CANDLES, Math.max(AIMED_CANDLES, SPARE * missing)) };
 }
 
 /** The end of the range that begins at `from`, ascending; `opening`: where the series begins, as far as that is known. */

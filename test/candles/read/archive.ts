@@ -34,6 +34,8 @@ export interface Habits {
   readonly strictBefore?: number;
   /** These requests for candles, counted from 0, are answered empty, for no reason. */
   readonly whims?: ReadonlySet<number>;
+  /** For how long, in ms, a cache gives the same answer to the same question, and says how old it is. */
+  readonly keeps?: number;
   /** The answers, counted from 0, of which nobody knows when they were made. */
   readonly doubts?: ReadonlySet<number>;
   /** These, counted likewise, fail. */
@@ -115,15 +117,23 @@ export function archive(habits: Habits, now = NOW) {
     return JSON.stringify({ blockTimestamp: createdAt === null ? null : new Date(createdAt).toISOString() });
   };
   const clock = impatient(new VirtualClock(now));
+  const copies = new Map<string, { text: string; at: number }>();
+  const cached = (route: string) => {
+    const copy = copies.get(route);
+    if (copy !== undefined && clock.now() - copy.at < (habits.keeps ?? 0)) return copy;
+    const made = { text: answer(route), at: clock.now() };
+    copies.set(route, made);
+    return made;
+  };
   const send = async <T>({ route, parse, signal }: Call<T>): Promise<CallResult<T>> => {
     for (let attempt = 1; ; attempt += 1) {
       signal?.throwIfAborted();
-      const text = answer(typeof route === "string" ? route : route(clock.now()));
+      const { text, at } = cached(typeof route === "string" ? route : route(clock.now()));
       try {
         return {
           value: parse(text, beginning),
           sentAt: clock.now(),
-          observedAt: clock.now(),
+          observedAt: at,
           epoch: 0,
           isInDoubt: habits.doubts?.has(asked.pages - 1) ?? false,
         };

@@ -14,6 +14,15 @@ describe("the newest candles of a series", () => {
     expect(asked).toEqual({ pages: Math.ceil(count / FULL_PAGE), reports: 0 });
   });
 
+  it("reads little too much where the market was busier before", async () => {
+    for (const order of ["ascending", "descending"] as const) {
+      const times = [...run(0, 20_000), ...run(20_000, 20, 20)];
+      const { got, asked } = await lastOf({ times, order, pageSize: 100 }, 220, minute(20_400));
+      expect(got).toEqual(times.slice(-220));
+      expect(asked.pages).toBeLessThan(30);
+    }
+  });
+
   it("are found as far back as it takes", async () => {
     const times = [...run(0, 40), ...run(100_000, 10, 1_000)];
     const { got, asked } = await lastOf({ times, createdAt: null }, 30, minute(200_000));

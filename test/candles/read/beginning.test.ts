@@ -138,11 +138,12 @@ describe("a range that starts before the pair's creation", () => {
     }
   });
 
-  it("is not cut short for good by answers that were empty for no reason", async () => {
-    const habits: Habits = { times, strictBefore: createdAt, series: { network: "devnet" } };
-    for (const spell of [1]) {
+  it.each([0, 5_000])(
+    "is not cut short for good by an answer that was empty for no reason, nor by its copies: a cache of %i ms",
+    async (keeps) => {
+      const habits: Habits = { times, strictBefore: createdAt, series: { network: "devnet" }, keeps };
       for (let whim = 0; whim < 20; whim += 1) {
-        const whims = new Set(Array.from({ length: spell }, (_, index) => whim + index));
+        const whims = new Set([whim]);
         const shop = archive({ ...habits, whims });
         // What it finds meanwhile may be short, or fail.
         await partsOf(habits, minute(0), minute(8_000), shop).catch(() => {});
@@ -151,8 +152,8 @@ describe("a range that starts before the pair's creation", () => {
         const { got } = await partsOf(habits, minute(0), minute(8_000), shop);
         expect(got).toEqual(run(5_001, 2_999));
       }
-    }
-  });
+    },
+  );
 
   it("hides nothing of a market that is silent for less than a quarter of its age", async () => {
     const market = fc.record({

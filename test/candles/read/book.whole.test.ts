@@ -41,6 +41,15 @@ describe("the known candles that an answer has to show", () => {
     expect([seen.anchors, seen.covered]).toEqual([[-3], [0, 5]]);
   });
 
+  it("are asked for again for two seconds where nothing newer shows, and after that by the regular polls", () => {
+    const seen = observe();
+    seen.see(9, 1, { 2: 1, 5: 1, 6: 1 });
+    const doubts = [11, 12, 12.9, 13, 40].map((second) => seen.doubt(9, second, {}, { lacking: [6] }));
+    expect(doubts).toEqual(["rows", "rows", "rows", "lag", "lag"]);
+    expect(seen.doubt(10, 11, {}, { lacking: [6] })).toBeUndefined();
+    expect(seen.anchors).toEqual([-1, 2, 5]);
+  });
+
   it("are in doubt each for itself", () => {
     const seen = observe({}, [-3, -2, -1]);
     seen.doubt(5, 1, { 4: 1 }, { lacking: [-2] });
@@ -80,6 +89,13 @@ describe("a silence at the beginning of an answer", () => {
     expect(seen.doubt(9, 1.999, {})).toBe("silence");
     expect([seen.finalUntil, seen.covered]).toEqual([0, [0, 0]]);
     expect(seen.doubt(9, 2, {})).toBeUndefined();
+    expect([seen.finalUntil, seen.covered]).toEqual([7, [0, 9]]);
+  });
+
+  it("counts where what is certain of the service's clock has faded a little in that second", () => {
+    const seen = observe({}, []);
+    expect(seen.doubt(9, 1, {})).toBe("silence");
+    expect(seen.doubt(9, 1.9999, {})).toBeUndefined();
     expect([seen.finalUntil, seen.covered]).toEqual([7, [0, 9]]);
   });
 

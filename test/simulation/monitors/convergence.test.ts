@@ -68,6 +68,11 @@ interface Case {
   readonly left?: number;
   /** Whether it ends there with an error instead. */
   readonly hasFailed?: boolean;
+  /** How many read the same past; default: one. */
+  readonly readers?: number;
+  /** How far the clock of a second machine is ahead, ms, and how well the time is known. */
+  readonly ahead?: number;
+  readonly tolerance?: number;
 }
 
 /** What breaks the promise for one who watches from the first minute on, and whether it was compared. */
@@ -80,6 +85,9 @@ async function judge({
   since = at(0),
   left,
   hasFailed = false,
+  readers = 1,
+  ahead,
+  tolerance = 0,
 }: Case) {
   const breaches: string[] = [];
   let wasPossible: boolean | undefined;
@@ -107,8 +115,10 @@ async function judge({
       SWAPS.map(swap).filter(({ timestamp }) => timestamp >= from && timestamp < to && timestamp <= asOf),
   };
   const latency = { base: 0, spread: 0 };
+  const machines = ahead === undefined ? undefined : { ahead };
+  const world = { start: START, weekStart: "monday", client: {}, quirks: {}, latency, machines };
   const log = {
-    plan: { world: { start: START, weekStart: "monday", client: {}, quirks: {}, latency }, healthyFrom: 0 },
+    plan: { world, healthyFrom: 0 },
     told: [],
     exchanges: asked.map(([minute, isGood], turn) => ({
       url: `http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd&fromDate=${at(minute) / 1_000}`,
@@ -117,7 +127,9 @@ async function judge({
     })),
     activities: [],
     source: { pair: () => pair },
-    stays: [stay],
+    stays: Array.from({ length: readers }, (_, id) =>
+      id === 0 ? stay : { ...stay, id: id + 1, ended: { at: end } },
+    ),
   } as unknown as RunLog;
   const context: Partial<Context> = {
     breach: (promise, what) => breaches.push(`${promise}: ${what}`),
@@ -128,6 +140,7 @@ async function judge({
     foundAt: () => Number.NEGATIVE_INFINITY,
     serviceClock: (instant) => instant,
     clockTolerance: 0,
+    toleranceAt: () => tolerance,
     looksAt: () => polls,
     answersOf: () => polls,
     bornAt: () => Number.NEGATIVE_INFINITY,
@@ -186,6 +199,17 @@ describe("what a subscriber is held to", () => {
     expect(await isHeldTo([-20, false], [-10, true], [-20, true])).toBe(true);
   });
 
+  it("is a history once each of its readers can have been answered", async () => {
+    const isHeldTo = async (...asked: NonNullable<Case["asked"]>) => {
+      const left = at(1) + 40_000;
+      const given = { held: [], looks: [lookAt(1), lookAt(1.5)], asked, left, readers: 2 };
+      const { breaches } = await judge(given);
+      return breaches.some((what) => what.endsWith(lacks(0)));
+    };
+    expect(await isHeldTo([-20, false], [-20, false], [-20, true])).toBe(false);
+    expect(await isHeldTo([-20, false], [-20, false], [-20, true], [-20, true])).toBe(true);
+  });
+
   it("is nothing that only an answer has shown which is cut, stale or struck, or was asked for one row", async () => {
     const probe = { url: "http://localhost/token/devnet/pairs/pair/ohlcv?limit=1" };
     const odd = [{ faults: ["dropped"] }, { old: 5_000 }, { isTimeDoubtful: true }, probe];
@@ -230,6 +254,26 @@ describe("filling", () => {
     expect((await judge({ held: all, fillGaps: true })).breaches).toEqual([]);
     const { breaches } = await judge({ held: all.filter((minute) => minute !== HOLE), fillGaps: true });
     expect(breaches.at(-1)).toBe(notFilled);
+  });
+
+  it("waits until two machines are told apart for answers that lie further apart than their clocks", async () => {
+    const held = all.filter((minute) => minute !== HOLE);
+    const isHeldTo = async (given: Case) =>
+      (await judge({ held, fillGaps: true, looks: [lookAt(9), lookAt(9.02)], ...given })).breaches.includes(
+        notFilled,
+      );
+    expect(await isHeldTo({})).toBe(true);
+    expect(await isHeldTo({ ahead: 900, tolerance: 901 })).toBe(false);
+    expect(await isHeldTo({ ahead: 900, tolerance: 100 })).toBe(true);
+    expect(await isHeldTo({ ahead: 100, tolerance: 101 })).toBe(true);
+  });
+
+  it("waits for a second answer after the first that shows anything, where no report tells of the pair", async () => {
+    const held = all.filter((minute) => minute !== HOLE);
+    const isHeldTo = async (first: Look) =>
+      (await judge({ held, fillGaps: true, looks: [first, lookAt(10)] })).breaches.includes(notFilled);
+    expect(await isHeldTo(lookAt(9))).toBe(true);
+    expect(await isHeldTo(lookAt(9, { rows: new Map() }))).toBe(false);
   });
 
   it("leaves out what could not be read", async () => {

@@ -191,12 +191,21 @@ class Comparison {
         (askedBy(url).series === series || url.includes(`/${pairAddress}/snipers`)),
     );
     let last = first.received;
-    /** When questions have failed, or were struck, that were not answered since: each reader waits for its own. */
-    const failed = new Map<string, number>();
+    // Who reads the same range asks the same.
+    const readers = this.#log.stays.filter(
+      ({ plan, joined, left, ended }) =>
+        plan.kind === "candles" &&
+        plan.feed === this.#plan.feed &&
+        plan.options.since !== undefined &&
+        joined <= this.#end &&
+        (left ?? ended?.at ?? this.#end) >= this.#stay.joined,
+    ).length;
+    /** When questions have failed, or were struck, and how many readers have been answered since: each waits for its own. */
+    const failed = new Map<string, { readonly at: number; readonly answered: number }>();
     const quiet = () => {
       // What a cache gives is asked for again at longer and longer pauses.
       const pause = cache === undefined && quota === undefined ? SHORT_PAUSE : longest;
-      const ends = [...failed.values()].map((at) => this.#waitEnds(at) + longest);
+      const ends = [...failed.values()].map(({ at }) => this.#waitEnds(at) + longest);
       const until = this.#waitEnds(Math.max(this.#waitEnds(last) + pause, ...ends));
       return this.#context.sleptWithin(last, until) ? Number.POSITIVE_INFINITY : until;
     };
@@ -209,8 +218,12 @@ class Comparison {
       last = Math.max(last, answered);
       const question = hasBegun ? `${askedBy(url).kind} ${askedBy(url).from}` : "poll";
       failed.delete("poll");
-      if (told?.isGood === true && faults.length === 0) failed.delete(question);
-      else failed.set(question, answered);
+      const before = failed.get(question);
+      if (told?.isGood !== true || faults.length > 0)
+        failed.set(question, { at: answered, answered: before?.answered ?? 0 });
+      else if (before !== undefined && before.answered + 1 < readers)
+        failed.set(question, { ...before, answered: before.answered + 1 });
+      else failed.delete(question);
     }
     return quiet();
   }
@@ -284,7 +297,7 @@ class Comparison {
         `has ${text(has)} (${own?.status}) at ${new Date(timestamp).toISOString()}, the service ${text(wanted)}`,
       );
     }
-    if (before === undefined || !isPastOver) return isSound;
+    if (before === undefined || !isPastOver || this.#isUncertain(proof, polls)) return isSound;
 
     // What two answers have shown since it left the window is final.
     const due = before.answeredAt - this.#context.clockTolerance - (before.received - before.sent);
@@ -317,6 +330,19 @@ class Comparison {
     return (
       isSilent && ![...known.values()].some(({ candle, status }) => status === "final" && !isFlat(candle))
     );
+  }
+
+  /**
+   * Whether nobody can tell yet that the second of two answers shows a silence again: before machines are told apart whose
+   * clocks differ by more than lies between the two, or where nothing had shown by the first one that a service may hide.
+   */
+  #isUncertain({ look, before }: Proof, polls: readonly Look[]): boolean {
+    const { machines } = this.#log.plan.world;
+    const ahead = machines?.ahead ?? 0;
+    const isToldApart = machines === undefined || this.#context.toleranceAt(look.order) < ahead;
+    if (!isToldApart && look.answeredAt - before!.answeredAt < APART + ahead) return true;
+    const mayHide = this.#plan.feed.series.network !== "mainnet";
+    return mayHide && polls.every(({ order, rows }) => order > before!.order || rows.size === 0);
   }
 
   /** Promise 6: after trouble an answer comes within the longest wait, and from then on within two slots. */

@@ -1,4 +1,5 @@
 import type { PairstreamError } from "../../../src/index.js";
+import { readOf } from "../economy/answers.js";
 import { presencesOf } from "../economy/spans.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy } from "../reads.js";
@@ -110,13 +111,17 @@ function latestFor(stay: StayLog, received: number, missedFor: number): number {
 /** When a feed was there for the first time after its pair had not been known, the last time; the run's clock. */
 export function foundAt(log: RunLog, key: string): number {
   let found = Number.NEGATIVE_INFINITY;
-  let wasLost = false;
+  // Rows of which none can be read, before any can, show no such pair either.
+  let [wasLost, hasCandle] = [false, false];
   for (const answer of answersTo(log, key)) {
-    if (isLost(answer)) wasLost = true;
+    const read = readOf(answer);
+    const isBroken = read?.asked.kind === "ohlcv" && read.rows.size === 0 && read.served > 0;
+    if (isLost(answer) || (isBroken && !hasCandle)) wasLost = true;
     else if (wasLost && answer.told!.isGood) {
       found = answer.received!;
       wasLost = false;
     }
+    hasCandle ||= read !== undefined && read.rows.size > 0;
   }
   return wasLost ? Number.POSITIVE_INFINITY : found;
 }

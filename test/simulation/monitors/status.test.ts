@@ -2,9 +2,11 @@ import { expect, it } from "vitest";
 import type { FeedStatus } from "../../../src/index.js";
 import type { Exchange } from "../exchanges.js";
 import type { FeedPlan } from "../plan.js";
+import type { Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
+import { recoveryOf } from "./health.js";
 import type { Context } from "./monitor.js";
-import { watchStatuses } from "./status.js";
+import { lostIn, watchStatuses } from "./status.js";
 
 const START = Date.UTC(2024, 0, 1);
 /** When the back-off after all trouble has passed, ms. */
@@ -23,6 +25,9 @@ const TRIP = 100;
 /** Two round trips. */
 const LOOK = 4 * TRIP;
 
+/** When one that begins has to be live. */
+const WELL = START + recoveryOf({ plan: { world: { client: {} } } } as RunLog, FEED.period);
+
 interface Case {
   readonly stalledFor: number;
   readonly end: "live" | "left";
@@ -31,16 +36,28 @@ interface Case {
   /** How often, a minute apart. */
   readonly flaps?: number;
   readonly told?: readonly Partial<Exchange>[];
+  /** What it is while it is not live; default: `stalled`. */
+  readonly state?: FeedStatus["state"];
+  readonly looks?: readonly Partial<Look>[];
 }
 
 /** The breaches of a status that is stalled for a while in good health, and live after it or left. */
-async function breachesOf({ stalledFor, end, from = 60_000, flaps = 1, told = [] }: Case): Promise<string[]> {
+async function breachesOf({
+  stalledFor,
+  end,
+  from = 60_000,
+  flaps = 1,
+  told = [],
+  state = "stalled",
+  looks = [],
+}: Case): Promise<string[]> {
   const breaches: string[] = [];
   const stalledAt = START + CALM + from;
   const seen = (at: number, state: FeedStatus["state"]) => ({ at, order: 0, value: { state, failures: 0 } });
-  const statuses = [seen(START, "starting"), seen(START + 1_000, "live")];
-  for (let flap = 0; flap < flaps; flap += 1) {
-    statuses.push(seen(stalledAt + flap * 60_000, "stalled"));
+  const begins = [seen(START, "starting"), seen(WELL + stalledFor, "live")];
+  const statuses = state === "starting" ? begins : [seen(START, "starting"), seen(START + 1_000, "live")];
+  for (let flap = state === "starting" ? flaps : 0; flap < flaps; flap += 1) {
+    statuses.push(seen(stalledAt + flap * 60_000, state));
     if (end === "live") statuses.push(seen(stalledAt + flap * 60_000 + stalledFor, "live"));
   }
   const left = statuses.at(-1)!.at + (end === "live" ? 1_000 : stalledFor);
@@ -67,10 +84,14 @@ async function breachesOf({ stalledFor, end, from = 60_000, flaps = 1, told = []
     breach: (promise, what) => breaches.push(`${promise}: ${what.replace(/( for \d+ ms)?:.*/, "")}`),
     serviceClock: (at) => at,
     clockTolerance: 0,
-    looksAt: () => [],
+    looksAt: () => looks as readonly Look[],
     answersOf: () => [],
     bornAt: () => 0,
     isThrottled: () => false,
+    newestDue: () => undefined,
+    sleptWithin: () => false,
+    clockWasSet: () => false,
+    toleranceAt: () => 0,
   };
   await watchStatuses(log, context as Context);
   return breaches;
@@ -92,6 +113,29 @@ it("lets a status flap once for two round trips where polls are far apart", asyn
   expect(await breachesOf({ ...far, stalledFor: LOOK, flaps: 2 })).toEqual(STALLED);
 });
 
+it("lets a feed begin late while a cache repeats an answer of its history, for as long as that is old", async () => {
+  const begun = { state: "starting", end: "live", stalledFor: 14_000 } as const;
+  const starting = ["6: status 1 of 1min is starting in good health"];
+  const copy = { isHistory: true, received: WELL - 2_000, old: 15_000 };
+  expect(await breachesOf({ ...begun, looks: [copy] })).toEqual([]);
+  expect(await breachesOf({ ...begun, looks: [{ ...copy, old: 0 }] })).toEqual(starting);
+  expect(await breachesOf({ ...begun, looks: [copy], stalledFor: 16_000 })).toEqual(starting);
+  expect(await breachesOf({ ...begun, state: "stalled", looks: [copy] })).toEqual(STALLED);
+});
+
+it("lets a feed stall until a second answer lacks what the one before has shown", async () => {
+  const [first, second] = [new Map([[START, []]]), new Map([[START + 60_000, []]])];
+  const stalledAt = START + CALM + 60_000;
+  const look = { isHistory: false, asked: { from: START, to: stalledAt }, broken: new Set<number>() };
+  const before = { ...look, rows: new Map([...first, ...second]), received: stalledAt - 1_000 };
+  const lacking = { ...look, rows: second, received: stalledAt, answeredAt: stalledAt };
+  const stallsFor = (stalledFor: number, looks: readonly object[]) =>
+    breachesOf({ stalledFor, end: "live", looks: looks as readonly Partial<Look>[] });
+  expect(await stallsFor(30_000, [before, lacking])).toEqual([]);
+  expect(await stallsFor(32_000, [before, lacking])).toEqual(STALLED);
+  expect(await stallsFor(30_000, [before, { ...lacking, rows: before.rows }])).toEqual(STALLED);
+});
+
 it("wants no status that stays live after a poll whose last attempt has failed", async () => {
   const failed = {
     url: "http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd",
@@ -103,4 +147,20 @@ it("wants no status that stays live after a poll whose last attempt has failed",
   const stays = ["6: status 1 of 1min stays live after a poll that failed"];
   expect(await breachesOf({ stalledFor: 1, end: "live", told: [{ ...failed, attempt: 3 }] })).toEqual(stays);
   expect(await breachesOf({ stalledFor: 1, end: "live", told: [{ ...failed, attempt: 2 }] })).toEqual([]);
+});
+
+it("takes a candle for one that could not be known once any two answers about it were made a second apart", () => {
+  const swap = { timestamp: START + 5_000, side: "buy", tokenAmount: 1, usdAmount: 1, nativeAmount: 1 };
+  const pair = { tokenAddress: null, createdAt: START, swaps: () => [swap] };
+  const world = { weekStart: "monday", quirks: {}, network: "mainnet", createdAt: START };
+  const log = { plan: { world }, source: { pair: () => pair } } as unknown as RunLog;
+  const [span, asOf] = [{ from: START, to: START + 60_000 }, START + 70_000];
+  const readAt = (madeAt: number) => ({
+    look: { madeAt, asOf, asked: span, rows: new Map(), broken: new Set() } as unknown as Look,
+    span,
+  });
+  const lost = (...made: number[]) => lostIn(made.map(readAt), log, FEED);
+  expect(lost(0)).toBe(START);
+  expect(lost(0, 130)).toBe(START);
+  expect(lost(0, 130, 1_100)).toBeUndefined();
 });

@@ -3,11 +3,11 @@ import { intervalsOf } from "../calendar.js";
 import { slotsAbout } from "../check.js";
 import { type Span, spansWithin, withoutSpan } from "../coverage.js";
 import type { FeedPlan } from "../plan.js";
-import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
+import { askedBy, asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import { isAnotherAnswer } from "./deletion.js";
-import { NEWEST_END } from "./evidence.js";
+import { APART, NEWEST_END } from "./evidence.js";
 import { affordsPolls, recoveryOf, roundTrip } from "./health.js";
 import { foundAt, pollKeyOf, waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
@@ -77,6 +77,11 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
     }
     if (plan.kind === "status") {
       if (value.state === "starting" && isReading(log, plan.feed, at, until)) continue;
+      // A cache that repeats the last answer of a history is asked again after a pause as long as its copy is old, at most.
+      const past = context
+        .looksAt(plan.feed)
+        .findLast(({ isHistory, received }) => isHistory && received <= at);
+      if (value.state === "starting" && past && until - past.received <= past.old + READING) continue;
       if (isShort(log, from, until, plan.feed, context)) continue;
       // What a row that breaks holds is not known, until the next poll.
       const last = context
@@ -89,6 +94,13 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
       const doubt = Math.max(NEWEST_END, end(now) - now);
       if (lacksNewestEnd(context.looksAt(plan.feed), at, doubt + period) && until - at <= doubt + period)
         continue;
+      // What an answer lacks of the known is in doubt until another one, made a second later, lacks it as well.
+      const [before, newest] = context
+        .looksAt(plan.feed)
+        .filter(({ isHistory, received }) => !isHistory && received <= at)
+        .slice(-2);
+      const isLacking = newest !== undefined && lacksOlder(newest, before!.rows.keys(), newest.answeredAt);
+      if (isLacking && until - at <= APART + period + roundTrip(log)) continue;
       // While a cache gives what it has, the feed is late, and that is true.
       const kept = log.plan.world.cache?.keeps ?? 0;
       const isCopy = ({ old, isHistory, received }: Look) =>
@@ -312,7 +324,7 @@ function checkCoverage(stay: StayLog, feed: FeedPlan, log: RunLog, context: Cont
 }
 
 /** The first candle that the service had, and that answers lack in such a way that it shows. */
-function lostIn(
+export function lostIn(
   reads: readonly { readonly look: Look; readonly span: Span }[],
   log: RunLog,
   feed: FeedPlan,
@@ -332,7 +344,7 @@ function lostIn(
       const about = reads.filter((read) => timestamp >= read.span.from && timestamp < read.span.to);
       // Beside other rows it cannot be told from a silence; where there are none, two answers that were made apart say so.
       if (about.some((read) => read.look.rows.size > 0)) continue;
-      if (about.some((read) => isAnotherAnswer(read.look, look))) continue;
+      if (about.some((one) => about.some((other) => isAnotherAnswer(one.look, other.look)))) continue;
       return timestamp;
     }
   }

@@ -1,0 +1,38 @@
+import { describe, expect, it } from "vitest";
+import type { Exchange } from "../exchanges.js";
+import type { RunLog } from "../run-log.js";
+import { foundAt } from "./missing.js";
+
+const START = Date.UTC(2024, 0, 1);
+const ROW = { open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 };
+const row = (close: unknown) => ({ ...ROW, close, timestamp: new Date(START).toISOString() });
+
+/** An answer to a poll, after so many minutes; `rows`: what its page holds, absent for a 404. */
+function answer(minute: number, rows?: readonly unknown[]): Exchange {
+  return {
+    url: "http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd&fromDate=0&toDate=9",
+    priority: "refresh",
+    status: rows === undefined ? 404 : 200,
+    body: JSON.stringify({ result: rows }),
+    received: minute,
+    told: { order: minute, isGood: rows !== undefined, error: undefined },
+  } as unknown as Exchange;
+}
+
+const found = (...told: Exchange[]) => foundAt({ told } as unknown as RunLog, "pair 1min usd");
+
+describe("a pair that is not known", () => {
+  it("is found with the first page after a 404", () => {
+    expect(found(answer(1, [row(1)]))).toBe(Number.NEGATIVE_INFINITY);
+    expect(found(answer(1), answer(2))).toBe(Number.POSITIVE_INFINITY);
+    expect(found(answer(1), answer(2, []), answer(3, []))).toBe(2);
+  });
+
+  it("is found as well with the first page of which anything can be read", () => {
+    expect(found(answer(1, [row("x")]))).toBe(Number.POSITIVE_INFINITY);
+    expect(found(answer(1, []), answer(2, [row("x")]), answer(3, [row(1)]))).toBe(3);
+    expect(found(answer(1, [row(1)]), answer(2, [row("x")]), answer(3, [row(1)]))).toBe(
+      Number.NEGATIVE_INFINITY,
+    );
+  });
+});
