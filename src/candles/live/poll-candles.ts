@@ -194,7 +194,7 @@ class LiveCandles {
     return {
       state: { ...shown, endsEarly: page.to < settledUntil(this.#watch.rules, page.at) },
       observedAt: page.at,
-      again: doubt === "lag" ? undefined : pauseFor(doubt),
+      again: pauseFor(doubt),
       isMore,
       isCurrent: !page.isUnfinished && isCurrent(this.#rules, book),
       error: doubt === "rows" || doubt === "lag" ? notWhole(page) : page.refusal,

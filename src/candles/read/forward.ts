@@ -5,6 +5,7 @@ import type { CandleRules } from "../rules.js";
 import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
 import { emptyBook, isFinal } from "./book.js";
+import { APART } from "./evidence.js";
 import { pauseFor } from "./judge.js";
 import type { Page, ReadOptions, SeriesPages } from "./pages.js";
 import { endOfRange, FIRST_STRIDE, isSilent, limitOf, strideAfter, strideOver } from "./stride.js";
@@ -86,7 +87,7 @@ export async function* readForward(
     if (doubt !== undefined && doubt !== "silence") {
       asks = isGone ? 0 : hasGone ? 1 : asks + 1;
       if (asks > ASKS) throw notWhole(page);
-      await pause(pauseFor(doubt)!);
+      await pause(pauseFor(doubt) ?? APART);
       continue;
     }
     asks = 0;

@@ -89,16 +89,17 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
     ? [Math.max(confirmedUntil, book.coveredUntil), settledEnd]
     : [confirmedUntil, windowFrom];
   const isHeldBack = isWhole && !isConfirmed && rules.intervals.count(reached, due) > 1;
-  const isLag = isSound && !hasDoubt && ![...lacking.values()].some((missedAt) => mayShowSoon(missedAt, at));
-  const rowsOrLag = isLag ? "lag" : "rows";
+  const isLag = isSound && !mayShowSoon(Math.max(...lacking.values()), at);
   const doubt =
     page.isInDoubt || !isJoined
       ? "time"
-      : !isWhole || hasDoubt
-        ? rowsOrLag
-        : isHeldBack
-          ? "silence"
-          : undefined;
+      : hasDoubt || (!isWhole && !isLag)
+        ? "rows"
+        : !isWhole
+          ? "lag"
+          : isHeldBack
+            ? "silence"
+            : undefined;
   return {
     book: {
       entries,
@@ -118,9 +119,12 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
   };
 }
 
-/** After how many ms to ask again: at once about the time, else when another answer counts as another. */
+/**
+ * After how many ms to ask again: at once about the time, else when another answer counts as another; `undefined` where the
+ * next regular one is soon enough.
+ */
 export function pauseFor(doubt: Doubt | undefined): number | undefined {
-  return doubt && (doubt === "time" ? 0 : APART);
+  return doubt === "time" ? 0 : doubt === "lag" ? undefined : doubt && APART;
 }
 
 /** The anchors that an answer lacks, each with the time of the first answer that lacks it. */
