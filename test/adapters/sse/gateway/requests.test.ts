@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { createClient, InvalidInputError, type Series } from "pairstream";
 import { createGateway, type GatewayOptions } from "pairstream/sse";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { KEY, MINUTES } from "../../../world.js";
 import { ADDRESS, market, QUERY, refusalIn, SNIPERS, Stage } from "./stage.js";
 
@@ -71,7 +71,10 @@ describe("a method", () => {
 });
 
 describe("a page", () => {
-  const stage = new Stage({ origins: [THERE] });
+  let stage: Stage;
+  beforeEach(() => {
+    stage = new Stage({ origins: [THERE] });
+  });
   const asks = (headers: Record<string, string>, method = "GET", path = "/status") =>
     stage.ask(path, { method, headers });
 
