@@ -1,11 +1,10 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { first, firstValueFrom, lastValueFrom, type Subscription, toArray } from "rxjs";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { first, firstValueFrom, lastValueFrom, toArray } from "rxjs";
+import { beforeEach, describe, expect, it } from "vitest";
 import {
   type CollectOptions,
-  type CollectorActivity,
   collect,
   watchPublishedCandles,
   watchPublishedFeedStatus,
@@ -21,7 +20,8 @@ import {
 } from "../../../src/index.js";
 import { createPairService, simulatedMarket } from "../../../src/service/index.js";
 import { seriesOf, WATCH } from "./busy-service.js";
-import { connectTo, hasServer, type NatsServer, startServer, until } from "./servers.js";
+import { runningCollector, serverOfBlock } from "./running.js";
+import { hasServer, type NatsServer, until } from "./servers.js";
 
 const market = simulatedMarket({ seed: 7, createdAt: Date.now() - 3_600_000, pairs: 3 });
 const service = createPairService({ source: market });
@@ -71,26 +71,17 @@ describe("collect", () => {
 });
 
 describe.skipIf(!hasServer)("collectors", () => {
-  let server: NatsServer;
+  const block = serverOfBlock();
+  const { running } = block;
   let connection: NatsConnection;
+  let server: NatsServer;
   let count = 0;
   let name: string;
-  const running: Subscription[] = [];
 
-  beforeAll(async () => {
-    server = await startServer();
-    connection = await connectTo([server]);
-  });
   beforeEach(() => {
+    ({ connection, server } = block);
     count += 1;
     name = `collect-${count}`;
-  });
-  afterEach(() => {
-    for (const one of running.splice(0)) one.unsubscribe();
-  });
-  afterAll(async () => {
-    await connection?.close();
-    await server?.remove();
   });
 
   function start(
@@ -99,26 +90,9 @@ describe.skipIf(!hasServer)("collectors", () => {
     client = clientOf(),
     over = connection,
   ) {
-    const told: CollectorActivity[] = [];
-    const last = () => told.findLast(({ type }) => type === "leading" || type === "standing-by");
-    const collector = { told, leads: () => last()?.type === "leading", ended: "" };
-    const collecting = collect(over, client, watches, {
-      name,
-      ...options,
-    });
-    running.push(
-      collecting.subscribe({
-        next: (activity) => told.push(activity),
-        error: (error) => {
-          collector.ended = String(error);
-        },
-        complete: () => {
-          collector.ended = "completed";
-        },
-      }),
-    );
-    return collector;
+    return runningCollector(collect(over, client, watches, { name, ...options }), running);
   }
+
   async function lease(): Promise<Lease> {
     const bucket = await new Kvm(connection).open(`${name}-leases`);
     return (await bucket.get("default"))!.json();

@@ -1,7 +1,6 @@
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
-import type { Subscription } from "rxjs";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import {
   addFeed,
   type CollectOptions,
@@ -17,7 +16,8 @@ import { feedsSubject } from "../../../src/adapters/nats/subjects.js";
 import { createClient, type FeedStatus, type Series, type SniperQuery } from "../../../src/index.js";
 import { createPairService, simulatedMarket } from "../../../src/service/index.js";
 import { seriesOf, WATCH } from "./busy-service.js";
-import { connectTo, hasServer, type NatsServer, startServer, until } from "./servers.js";
+import { runningCollector, serverOfBlock } from "./running.js";
+import { hasServer, until } from "./servers.js";
 
 const market = simulatedMarket({ seed: 7, createdAt: Date.now() - 3_600_000, pairs: 3 });
 const service = createPairService({ source: market });
@@ -29,49 +29,25 @@ const [listed, other] = market.pairs.map((pair) => ({
 const seriesAsked = seriesOf(market.pairs[1]!);
 
 describe.skipIf(!hasServer)("feeds on demand", () => {
-  let server: NatsServer;
+  const block = serverOfBlock();
+  const { running } = block;
   let connection: NatsConnection;
   let count = 0;
   let name: string;
-  const running: Subscription[] = [];
 
-  beforeAll(async () => {
-    server = await startServer();
-    connection = await connectTo([server]);
-  });
   beforeEach(() => {
+    connection = block.connection;
     count += 1;
     name = `feeds-${count}`;
   });
-  afterEach(() => {
-    for (const one of running.splice(0)) one.unsubscribe();
-  });
-  afterAll(async () => {
-    await connection?.close();
-    await server?.remove();
-  });
 
   function start(options: CollectOptions = {}, feeds: Parameters<typeof collect>[2] = [listed!]) {
-    const told: CollectorActivity[] = [];
     const client = createClient({
       ...{ baseUrl: "https://service.test", apiKey: "key", fetch: service.fetch, rateLimit: false },
       warn: false,
     });
-    const last = () => told.findLast(({ type }) => type === "leading" || type === "standing-by");
-    const collector = { told, leads: () => last()?.type === "leading", ended: "" };
     const collecting = collect(connection, client, feeds, { name, lease: 2_000, ...options });
-    running.push(
-      collecting.subscribe({
-        next: (one) => told.push(one),
-        error: (error) => {
-          collector.ended = String(error);
-        },
-        complete: () => {
-          collector.ended = "completed";
-        },
-      }),
-    );
-    return collector;
+    return runningCollector(collecting, running);
   }
   function read(series: Series) {
     const types: string[] = [];

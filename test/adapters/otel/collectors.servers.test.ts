@@ -1,12 +1,11 @@
-import type { NatsConnection } from "@nats-io/transport-node";
-import type { Subscription } from "rxjs";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { type CollectOptions, collect } from "../../../src/adapters/nats/index.js";
 import { meterClient } from "../../../src/adapters/otel/index.js";
 import { createClient, type FetchLike } from "../../../src/index.js";
 import { createPairService, simulatedMarket } from "../../../src/service/index.js";
 import { seriesOf, WATCH } from "../nats/busy-service.js";
-import { connectTo, hasServer, type NatsServer, startServer, until } from "../nats/servers.js";
+import { serverOfBlock } from "../nats/running.js";
+import { hasServer, until } from "../nats/servers.js";
 import { openMeter } from "./reader.js";
 
 const market = simulatedMarket({ seed: 7, createdAt: Date.now() - 3_600_000, pairs: 3 });
@@ -14,28 +13,14 @@ const service = createPairService({ source: market });
 const feeds = market.pairs.map((pair) => ({ ...seriesOf(pair), ...WATCH, since: { candles: 10 } }));
 
 describe.skipIf(!hasServer)("a metered client of a collector", () => {
-  let server: NatsServer;
-  let connection: NatsConnection;
-  const running: Subscription[] = [];
-
-  beforeAll(async () => {
-    server = await startServer();
-    connection = await connectTo([server]);
-  });
-  afterEach(() => {
-    server.thaw();
-    for (const one of running.splice(0)) one.unsubscribe();
-  });
-  afterAll(async () => {
-    await connection?.close();
-    await server?.remove();
-  });
+  const block = serverOfBlock();
+  const { running } = block;
 
   function start(name: string, options: CollectOptions = {}, fetch: FetchLike = service.fetch) {
     const client = createClient({ baseUrl: "https://service.test", apiKey: "key", fetch, rateLimit: false });
     const { reader, meter } = openMeter();
     running.push(meterClient(client, meter));
-    const collecting = collect(connection, client, feeds, { name, ...options });
+    const collecting = collect(block.connection, client, feeds, { name, ...options });
     running.push(collecting.subscribe({ error: () => {} }));
     /** The counts of one metric whose attributes all have these values. */
     const count = async (metric: string, of: Record<string, string> = {}) => {
@@ -79,11 +64,11 @@ describe.skipIf(!hasServer)("a metered client of a collector", () => {
     const { count } = start("out-of-reach", { lease: 2_000 });
     const leading = "pairstream.collector.leading";
     await until("it leads", async () => (await count(leading)) === 1);
-    server.freeze();
+    block.server.freeze();
     await until("its lease has run out", async () => (await count(leading)) === 0);
     const troubles = { "pairstream.trouble.kind": "connection" };
     await until("trouble", async () => (await count("pairstream.collector.troubles", troubles)) > 0);
-    server.thaw();
+    block.server.thaw();
     await until("it leads again", async () => (await count(leading)) === 1);
   });
 
