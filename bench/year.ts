@@ -7,7 +7,6 @@ import {
   watchCandles,
 } from "pairstream";
 import { createPairService, simulatedMarket } from "pairstream/service";
-import { ohlcvRoute } from "../src/contract/routes.js";
 import type { Bench, MeasureOptions, Report } from "./bench.js";
 import { circumstances, inWords } from "./machine.js";
 import { LeastPoll } from "./poll/least.js";
@@ -59,9 +58,11 @@ async function check(): Promise<readonly string[]> {
   return [];
 }
 
-async function measure({ rounds: asked, command }: MeasureOptions): Promise<Report> {
+async function measure({ rounds: wished, command }: MeasureOptions): Promise<Report> {
   await check();
-  const rounds = Math.min(asked, MOST_ROUNDS);
+  const rounds = Math.min(wished, MOST_ROUNDS);
+  const urls: string[] = [];
+  await watch(SAMPLE, () => {}, urls);
   const work = (run: (minutes: number) => Promise<unknown>) => ({
     calls: SAMPLE,
     run: () => run(SAMPLE),
@@ -70,8 +71,12 @@ async function measure({ rounds: asked, command }: MeasureOptions): Promise<Repo
   const timed = await sideBySide(
     [
       { name: "pairstream", work: work((minutes) => watch(minutes, () => {})) },
-      { name: "timers and the service", work: work(askBare), isFloor: true },
-      { name: "the same, and all that no poll can do without", work: work(pollBare), isFloor: true },
+      { name: "timers and the service", work: work((minutes) => askBare(urls, minutes)), isFloor: true },
+      {
+        name: "the same, and all that no poll can do without",
+        work: work((minutes) => pollBare(urls, minutes)),
+        isFloor: true,
+      },
       { name: "timers alone", work: work(waitBare), isFloor: true },
     ],
     rounds,
@@ -93,7 +98,7 @@ ${YEAR.toLocaleString("en-US")} polls, one a minute for a year, of a simulated m
 
 ${tableOf(timed, "s a year", inUnitsOf(1e9 / YEAR, 2))}
 
-${aboutRounds(rounds)} It is processor time. Timers alone: as many timers fire one after another on a \`VirtualClock\`. With the service: at each of them it is asked for the same candles, and its answer is parsed. No poll can do without a signal, a timeout, a look at the headers, and rows that are checked and held against the book.
+${aboutRounds(rounds)} It is processor time. Timers alone: as many timers fire one after another on a \`VirtualClock\`. With the service: at each of them it gets a request that a watch has sent, letter by letter, and its answer is parsed. No poll can do without a signal, a timeout, a look at the headers, and rows that are checked and held against the book.
 
 ${inWords(about)}`,
     results: { ...about, polls: YEAR, seconds, unit: "ns a poll", timed },
@@ -104,13 +109,18 @@ function serviceOn(clock: VirtualClock): FetchLike {
   return createPairService({ source, clock: () => clock.now() }).fetch;
 }
 
-/** Watches for so many minutes, and says how many requests that took. */
-async function watch(minutes: number, take: (event: CandleEvent) => void): Promise<number> {
+/** Watches for so many minutes, and says how many requests that took; it adds what it has asked for to `urls`. */
+async function watch(
+  minutes: number,
+  take: (event: CandleEvent) => void,
+  urls?: string[],
+): Promise<number> {
   const clock = new VirtualClock(START);
   const ask = serviceOn(clock);
   let requests = 0;
   const fetch: FetchLike = (url, init) => {
     requests += 1;
+    urls?.push(String(url));
     return ask(url, init);
   };
   const client = createClient({ baseUrl: "http://localhost", apiKey: KEY, scheduler: clock, fetch });
@@ -122,38 +132,34 @@ async function watch(minutes: number, take: (event: CandleEvent) => void): Promi
 
 const HEADERS = { accept: "application/json", "X-API-Key": KEY };
 
-/** Asks for the same ranges as a watch does. */
-async function askBare(minutes: number): Promise<void> {
+/** Asks what a watch has asked. */
+async function askBare(urls: readonly string[], minutes: number): Promise<void> {
   const clock = new VirtualClock(START);
   const ask = serviceOn(clock);
-  await each(clock, minutes, async () => {
-    const answer = await ask(urlAt(clock.now()), { headers: HEADERS });
+  await each(clock, minutes, async (minute) => {
+    const answer = await ask(urls[minute]!, { headers: HEADERS });
     JSON.parse(await answer.text());
   });
 }
 
 /** The same, with the parts that no poll can do without. */
-async function pollBare(minutes: number): Promise<void> {
+async function pollBare(urls: readonly string[], minutes: number): Promise<void> {
   const clock = new VirtualClock(START);
   const fetch = serviceOn(clock);
   const least = new LeastPoll({ fetch, clock, headers: HEADERS, series: SERIES, revisionWindow: 2 });
-  await each(clock, minutes, () => least.poll(urlAt(clock.now())));
-}
-
-function urlAt(now: number): string {
-  const running = Math.floor(now / MINUTE) * MINUTE;
-  const range = { from: running - 4 * MINUTE, to: running + 2 * MINUTE, limit: 8 };
-  return `http://localhost${ohlcvRoute({ ...SERIES, ...range })}`;
+  await each(clock, minutes, (minute) => least.poll(urls[minute]!));
 }
 
 async function waitBare(minutes: number): Promise<void> {
   await each(new VirtualClock(START), minutes, () => {});
 }
 
-/** Calls `work` once a minute. */
-async function each(clock: VirtualClock, minutes: number, work: () => unknown): Promise<void> {
+/** Calls `work` once a minute, with how many minutes have been before it. */
+async function each(clock: VirtualClock, minutes: number, work: (minute: number) => unknown): Promise<void> {
+  let minute = 0;
   const timer = clock.schedule(function () {
-    work();
+    work(minute);
+    minute += 1;
     this.schedule(undefined, MINUTE);
   }, MINUTE);
   await clock.advanceBy(minutes * MINUTE);
