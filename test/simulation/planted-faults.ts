@@ -296,19 +296,19 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "ends a walk well at an empty page under a cursor",
     file: "client/send/walk.ts",
-    find: "return { value, cursor: told.cursor, trail: follow(trail, told, mostPages()) };",
+    find: "return { page, cursor: told.cursor, trail: follow(trail, told, mostPages()) };",
     replace:
       "const cursor = told.rows === 0 ? undefined : told.cursor;\n" +
-      "        return { value, cursor, trail: follow(trail, { ...told, cursor }, mostPages()) };",
+      "        return { page, cursor, trail: follow(trail, { ...told, cursor }, mostPages()) };",
     seeds: [327, 509],
   },
   {
     name: "ends a walk well at a cursor that was used",
     file: "client/send/walk.ts",
-    find: "return { value, cursor: told.cursor, trail: follow(trail, told, mostPages()) };",
+    find: "return { page, cursor: told.cursor, trail: follow(trail, told, mostPages()) };",
     replace:
       "const cursor = trail.cursors.includes(told.cursor!) ? undefined : told.cursor;\n" +
-      "        return { value, cursor, trail: follow(trail, { ...told, cursor }, mostPages()) };",
+      "        return { page, cursor, trail: follow(trail, { ...told, cursor }, mostPages()) };",
     seeds: [540, 312],
   },
   {

@@ -140,7 +140,6 @@ class LiveCandles {
     const own = book.anchors === this.#costly ? [] : book.anchors;
     const anchors = withAnchors(own, this.#recorder?.anchors ?? []);
     const shown = book.entries.find(({ candle }) => candle.timestamp >= from)?.candle.timestamp;
-    const common = { from, anchors, shown, searchUntil: present };
     if (intervals.count(from, present) <= FULL_PAGE) {
       const endAt = (now: number) => {
         // A request that goes out a little before its slot asks for what the slot shows: a copy has not been asked that.
@@ -148,10 +147,10 @@ class LiveCandles {
         const end = intervals.end(at > time && at < time + EARLY ? at : time);
         return intervals.count(from, end) <= FULL_PAGE ? end : present;
       };
-      return { ...common, to: present, endAt, isPartial: false };
+      return { from, anchors, shown, searchUntil: present, to: present, endAt, isPartial: false };
     }
     const to = endOfRange(intervals, this.#stride, from, this.#pages.beginning.start, present);
-    return { ...common, to, ...limitOf(this.#stride), isPartial: true };
+    return { from, anchors, shown, searchUntil: present, to, ...limitOf(this.#stride), isPartial: true };
   }
 
   /**
@@ -192,7 +191,11 @@ class LiveCandles {
     const endsEarly = page.to < settledUntil(this.#rules, page.at);
     const isMore = endsEarly && doubt === undefined && book.finalUntil > before.finalUntil;
     return {
-      state: { ...shown, endsEarly: page.to < settledUntil(this.#watch.rules, page.at) },
+      state: {
+        book: shown.book,
+        changes: shown.changes,
+        endsEarly: page.to < settledUntil(this.#watch.rules, page.at),
+      },
       observedAt: page.at,
       again: pauseFor(doubt),
       isMore,

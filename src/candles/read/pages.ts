@@ -153,9 +153,9 @@ export class SeriesPages {
       signal,
       parse: (text, quote) => {
         const most = mostRows(intervals.count(start, end()));
-        const read = readOhlcvBody(text, this.#series, isStart, quote, most);
-        const places = read.refused.map(({ key }) => ({ key: key && intervals.start(key) }));
-        return { ...read, places, served: pageFactsOf(read.page, places) };
+        const { page, refused } = readOhlcvBody(text, this.#series, isStart, quote, most);
+        const places = refused.map(({ key }) => ({ key: key && intervals.start(key) }));
+        return { page, refused, places, served: pageFactsOf(page, places) };
       },
       next: ({ served }) => served,
       mostPages: () => mostPagesOf(intervals, start, end()),

@@ -61,8 +61,8 @@ export function strideOver(stride: Stride, silentTo: number): Stride {
 }
 
 /** Whether an answer shows nothing before the end of its range, and nothing says that it should. */
-export function isSilent({ candles, broken, lacking, ...page }: Page): boolean {
-  const isEmpty = candles.length + broken.length + lacking.size === 0;
+export function isSilent(page: Page): boolean {
+  const isEmpty = page.candles.length + page.broken.length + page.lacking.size === 0;
   return isEmpty && !page.hasUnplaced && !page.isInDoubt && !page.isUnfinished;
 }
 

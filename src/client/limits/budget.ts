@@ -164,9 +164,10 @@ export class Budget {
   }
 
   #first(): Waiter | undefined {
-    for (const queue of Object.values(this.#queues)) {
-      for (const waiter of queue) return waiter;
-    }
+    const { close, refresh, history } = this.#queues;
+    for (const waiter of close) return waiter;
+    for (const waiter of refresh) return waiter;
+    for (const waiter of history) return waiter;
     return undefined;
   }
 

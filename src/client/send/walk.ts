@@ -84,20 +84,20 @@ export async function* walkOf<T>(
   do {
     signal?.throwIfAborted();
     const reached = cursor;
-    const { value: page, ...result } = await send({
+    const { value, sentAt, observedAt, epoch, isInDoubt } = await send({
       route: (now) => route(reached, now),
       priority,
       signal,
       needsClock,
       tell,
       parse: (text, quote) => {
-        const value = parse(text, quote);
-        const told = next(value);
-        return { value, cursor: told.cursor, trail: follow(trail, told, mostPages()) };
+        const page = parse(text, quote);
+        const told = next(page);
+        return { page, cursor: told.cursor, trail: follow(trail, told, mostPages()) };
       },
     });
-    ({ trail, cursor } = page);
-    yield { ...result, value: page.value, cursor };
+    ({ trail, cursor } = value);
+    yield { value: value.page, sentAt, observedAt, epoch, isInDoubt, cursor };
   } while (cursor !== undefined);
 }
 
