@@ -110,11 +110,7 @@ function serviceOn(clock: VirtualClock): FetchLike {
 }
 
 /** Watches for so many minutes, and says how many requests that took; it adds what it has asked for to `urls`. */
-async function watch(
-  minutes: number,
-  take: (event: CandleEvent) => void,
-  urls?: string[],
-): Promise<number> {
+async function watch(minutes: number, take: (event: CandleEvent) => void, urls?: string[]): Promise<number> {
   const clock = new VirtualClock(START);
   const ask = serviceOn(clock);
   let requests = 0;

@@ -89,13 +89,13 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
     ? [Math.max(confirmedUntil, book.coveredUntil), settledEnd]
     : [confirmedUntil, windowFrom];
   const isHeldBack = isWhole && !isConfirmed && rules.intervals.count(reached, due) > 1;
-  const isLag = isSound && !mayShowSoon(Math.max(...lacking.values()), at);
+  const isLag = isSound && !isWhole && !mayShowSoon(Math.max(...lacking.values()), at);
   const doubt =
     page.isInDoubt || !isJoined
       ? "time"
       : hasDoubt || (!isWhole && !isLag)
         ? "rows"
-        : !isWhole
+        : isLag
           ? "lag"
           : isHeldBack
             ? "silence"
@@ -137,6 +137,8 @@ function anchorsLacking(
   return new Map(own.map((anchor) => [anchor, Math.min(before.get(anchor) ?? at, at)]));
 }
 
+const NONE_GONE: ReadonlySet<number> = new Set();
+
 /** Those that are gone: two answers have lacked them, and this one shows another anchor. */
 function anchorsGone(
   rules: CandleRules,
@@ -144,8 +146,8 @@ function anchorsGone(
   page: Page,
   lacking: ReadonlyMap<number, number>,
 ): ReadonlySet<number> {
+  if (lacking.size === 0 || lacking.size === dueBy(anchors, page.at).length) return NONE_GONE;
   const gone = new Set<number>();
-  if (lacking.size === dueBy(anchors, page.at).length) return gone;
   for (const [anchor, missedAt] of lacking) if (isGone(rules, page, anchor, missedAt)) gone.add(anchor);
   return gone;
 }
