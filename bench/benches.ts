@@ -17,6 +17,10 @@ export const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   store: async () => (await import("./store.js")).store,
   freshness: async () => (await import("./freshness.js")).freshness,
   profile: async () => (await import("./profile.js")).profile,
+  hour: async () => (await import("./hour.js")).hour,
   import: async () => (await import("./import.js")).coldImport,
   download: async () => (await import("./download.js")).download,
 };
+
+/** Those that are run by their names alone, as they take hours. */
+export const LONG: readonly string[] = ["hour"];

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { Report } from "./bench.js";
-import { BENCHES } from "./benches.js";
+import { BENCHES, LONG } from "./benches.js";
 import { chartOf } from "./chart.js";
 import { driftsOf, ratiosIn, TOLERANCE } from "./drift.js";
 import { comparisonsOf } from "./expectations.js";
@@ -12,7 +12,7 @@ import { goalPageOf, pageOf, type Saved, sectionsOf } from "./performance-page.j
 
 const USAGE = `npm run bench -- [NAME …] [--results | --check | --save] [--rounds N]
 
-  NAME      which benches: ${Object.keys(BENCHES).join(", ")}; default: all
+  NAME      which benches: ${Object.keys(BENCHES).join(", ")}; default: all but ${LONG.join(", ")}
   --results only compare what the contestants give, time nothing
   --check   compare the ratios with the saved ones: fails where one is ${Math.round(100 * (TOLERANCE - 1))} % worse, twice
   --save    write the tables to docs/performance.md and bench/goals.md, every figure to docs/performance/NAME.json,
@@ -32,7 +32,8 @@ const { values, positionals } = parseArgs({
     help: { type: "boolean", default: false },
   },
 });
-const names = positionals.length === 0 ? Object.keys(BENCHES) : positionals;
+const names =
+  positionals.length === 0 ? Object.keys(BENCHES).filter((name) => !LONG.includes(name)) : positionals;
 const unknown = names.filter((name) => !Object.hasOwn(BENCHES, name));
 const rounds = Number(values.rounds);
 
