@@ -109,7 +109,7 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
     since: checkSince(options.since, intervals.start),
     fillGaps: checkFlag("fillGaps", options.fillGaps),
     whenMissing: checkWhenMissing(options.whenMissing),
-    pollKey: pollPrefixOf(series) + [every, settle, revisionWindow, weeks].join(" "),
+    pollKey: [pollPrefixOf(series), every, settle, revisionWindow, weeks].join(" "),
   };
 }
 

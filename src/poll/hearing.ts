@@ -88,7 +88,7 @@ const NEVER = Infinity;
  * begun is in trouble with its first attempt that fails, or when no answer comes. Later a minute of trouble counts.
  */
 export class Hearing {
-  readonly #parts = new Set<Part>();
+  #parts: readonly Part[] = [];
   /** What was said of the present trouble. */
   #told: "silence" | "failure" | undefined;
   /** Since when good answers show no candle; `NEVER` once one has shown, or that was said. */
@@ -97,13 +97,13 @@ export class Hearing {
 
   join(isPoll: boolean, now: number): Part {
     const part = { isPoll, hasBegun: false, hasAsked: false, waitsSince: now, failure: undefined };
-    this.#parts.add(part);
+    this.#parts = this.#parts.concat(part);
     return part;
   }
 
   /** Its trouble is no longer one of the stream. */
   leave(part: Part): void {
-    this.#parts.delete(part);
+    this.#parts = this.#parts.filter((each) => each !== part);
     if (this.#isWell) this.#told = undefined;
   }
 
@@ -175,9 +175,7 @@ export class Hearing {
 
   get #isWell(): boolean {
     const isSilent = this.#told === "silence";
-    return [...this.#parts].every(
-      ({ failure, hasBegun }) => failure === undefined && (hasBegun || !isSilent),
-    );
+    return this.#parts.every(({ failure, hasBegun }) => failure === undefined && (hasBegun || !isSilent));
   }
 
   #silence({ hasBegun, hasAsked, waitsSince }: Part): Due | undefined {

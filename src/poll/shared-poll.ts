@@ -1,4 +1,4 @@
-import { BehaviorSubject, defer, Observable, share, take, tap } from "rxjs";
+import { BehaviorSubject, defer, finalize, map, Observable, share, take } from "rxjs";
 import type { ClientCore } from "../client/core.js";
 import { MissingPair, type WhenMissing } from "./missing.js";
 import { type FeedUpdate, type Poll, Poller, UNASKED } from "./poller.js";
@@ -33,10 +33,13 @@ export function sharedFeed<State>(
     const view = new MissingPair(whenMissing, core.scheduler.now(), missingPace);
     views.add(view);
     poller?.hurry();
-    const next = ({ lastError }: FeedUpdate<State>) => {
-      if (view.isOver) throw lastError;
-    };
-    return updates.pipe(tap({ next, finalize: () => views.delete(view) }));
+    return updates.pipe(
+      map((update) => {
+        if (view.isOver) throw update.lastError;
+        return update;
+      }),
+      finalize(() => views.delete(view)),
+    );
   });
 }
 

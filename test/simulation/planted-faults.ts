@@ -240,8 +240,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "polls for each way to write one schedule",
     file: "candles/options.ts",
-    find: "(series) + [every, settle",
-    replace: "(series) + [pace, settle",
+    find: "[pollPrefixOf(series), every, settle",
+    replace: "[pollPrefixOf(series), pace, settle",
     seeds: [2, 3],
   },
   {

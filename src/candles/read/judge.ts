@@ -65,7 +65,7 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
     finalEnd: Math.min(windowFrom, reach),
   });
   if (unplaced !== undefined) comparison.keepBroken(undefined, unplaced);
-  const { entries, changes, broken, dropped, hold, hasDoubt } = comparison;
+  const { changes, broken, dropped, hold, hasDoubt } = comparison;
 
   let { finalUntil, coveredFrom, coveredUntil, anchors, silence } = book;
   const isSilentThroughout = silenceEnd >= to;
@@ -102,7 +102,8 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
             : undefined;
   return {
     book: {
-      entries,
+      // An array that has grown has room for seventeen.
+      entries: comparison.entries.slice(),
       anchors,
       lacking: page.isInDoubt ? book.lacking : lacking,
       silence,

@@ -1,4 +1,4 @@
-import { BehaviorSubject } from "rxjs";
+import { BehaviorSubject, noop } from "rxjs";
 import type { ClientCore } from "../../client/core.js";
 import type { AnyPairstreamError } from "../../errors.js";
 import type { CandleWatch } from "../options.js";
@@ -27,8 +27,12 @@ export function historiesOf(core: ClientCore, watch: CandleWatch): Set<HistoryPr
   return (core.shared.get(historyKeyOf(watch)) as Set<HistoryProgress> | undefined) ?? new Set();
 }
 
-/** Adds a history for as long as its subscriber stays; the second value takes it out again. */
-export function enterHistory(core: ClientCore, watch: CandleWatch): [HistoryProgress, () => void] {
+/** Adds a history, where one is wanted, for as long as its subscriber stays; the second value takes it out again. */
+export function enterHistory(
+  core: ClientCore,
+  watch: CandleWatch,
+): [HistoryProgress | undefined, () => void] {
+  if (watch.since === undefined) return [undefined, noop];
   const progress: HistoryProgress = new BehaviorSubject<HistoryState>({ failures: 0 });
   const histories = historiesOf(core, watch);
   core.shared.set(historyKeyOf(watch), histories.add(progress));

@@ -25,7 +25,7 @@ import type { ViewStep } from "./view.js";
 export class HistoryReading {
   readonly #core: ClientCore;
   readonly #watch: CandleWatch;
-  readonly #past: PastReader;
+  readonly #stored: StoredSeries | undefined;
   readonly #report: Report;
   /** Nothing older is shown. */
   readonly start: number;
@@ -40,13 +40,13 @@ export class HistoryReading {
     core: ClientCore,
     watch: CandleWatch,
     stored: StoredSeries | undefined,
-    progress: HistoryProgress,
+    progress: HistoryProgress | undefined,
     { book, running }: { readonly book: CandleBook; readonly running: number },
   ) {
     this.#core = core;
     this.#watch = watch;
     this.#report = new Report(core, progress);
-    this.#past = pastOf(inPatience(core, this.#report), watch, stored);
+    this.#stored = stored;
     const { since } = watch;
     const inBook = book.entries.filter(({ candle }) => candle.timestamp < running);
     const isCounted = typeof since === "object";
@@ -83,7 +83,7 @@ export class HistoryReading {
     };
     const delivered = defer(() => {
       const until = this.#until;
-      this.#report.progress.next({ delivered: { from: Math.min(coveredFrom, until), until }, failures: 0 });
+      this.#report.progress?.next({ delivered: { from: Math.min(coveredFrom, until), until }, failures: 0 });
       return EMPTY;
     });
     if (!this.isNeeded) return delivered;
@@ -103,12 +103,13 @@ export class HistoryReading {
   async *#parts(signal: AbortSignal): AsyncGenerator<FinalPart> {
     const walk: BackwardWalk = { parts: [] };
     const report = this.#report;
+    const past = pastOf(inPatience(this.#core, report), this.#watch, this.#stored);
     const leave = report.join(this.#watch.pollKey);
     let reached: FinalPart | undefined;
     try {
       for (let failures = 0; ; ) {
         try {
-          for await (const part of this.#ask(reached, walk, signal)) {
+          for await (const part of this.#ask(past, reached, walk, signal)) {
             report.well(failures, part.candles.length > 0 || undefined);
             failures = 0;
             reached = part;
@@ -131,6 +132,7 @@ export class HistoryReading {
   }
 
   async *#ask(
+    past: PastReader,
     reached: FinalPart | undefined,
     walk: BackwardWalk,
     signal: AbortSignal,
@@ -145,7 +147,7 @@ export class HistoryReading {
     };
     if (this.#count > 0 && reached === undefined) {
       const query = { ...common, count: this.#count, until: () => this.#until, known: this.#known, walk };
-      yield* await this.#past.newest(query, options);
+      yield* await past.newest(query, options);
       return;
     }
     const newest = reached?.candles.at(-1);
@@ -155,7 +157,7 @@ export class HistoryReading {
       anchors: newest === undefined ? [] : [newest.timestamp],
       until: () => this.#until,
     };
-    yield* this.#past.parts(query, options);
+    yield* past.parts(query, options);
   }
 }
 
@@ -168,7 +170,8 @@ class Report {
 
   constructor(
     readonly core: ClientCore,
-    readonly progress: HistoryProgress,
+    /** Absent where nobody looks. */
+    readonly progress: HistoryProgress | undefined,
   ) {}
 
   /** Begins to tell, as a part of the stream with that poll. What it gives ends that. */
@@ -179,14 +182,14 @@ class Report {
   }
 
   well(failures: number, hasCandle?: true): void {
-    if (failures > 0) this.progress.next({ failures: 0 });
+    if (failures > 0) this.progress?.next({ failures: 0 });
     this.tell?.({ type: "page", hasCandle });
   }
 
   /** Tells of a failure, and waits until it is time to try again. */
   pauseAfter(error: AnyPairstreamError, failures: number, signal: AbortSignal | undefined): Promise<void> {
     const { core, progress } = this;
-    progress.next({ failures, lastError: error });
+    progress?.next({ failures, lastError: error });
     const recovery = safeSendTimeFor(core.serviceClock(), retryAt(core, error, failures));
     this.tell?.({ type: "failure", error, failures, again: Math.max(0, recovery - core.scheduler.now()) });
     return sleepUntil(core.scheduler, recovery, signal);

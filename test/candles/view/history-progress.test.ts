@@ -9,7 +9,7 @@ import {
 import type { ClientCore } from "../../../src/client/core.js";
 
 const WATCHES = ["one", "other"].flatMap((pollKey) =>
-  [undefined, 0, 60_000, { candles: 60_000 }].map((since) => ({ pollKey, since }) as CandleWatch),
+  [0, 60_000, { candles: 60_000 }].map((since) => ({ pollKey, since }) as CandleWatch),
 );
 
 it("knows the histories of each watch until they leave, and then holds nothing", () => {
@@ -23,7 +23,8 @@ it("knows the histories of each watch until they leave, and then holds nothing",
       const there = WATCHES.map((): [HistoryProgress, () => void][] => []);
       for (const { which, goes } of all) {
         const [left] = there[which]!.splice(goes, 1);
-        if (left === undefined) there[which]!.push(enterHistory(core, WATCHES[which]!));
+        if (left === undefined)
+          there[which]!.push(enterHistory(core, WATCHES[which]!) as [HistoryProgress, () => void]);
         else {
           left[1]();
           expect(left[0].isStopped).toBe(true);
@@ -39,4 +40,12 @@ it("knows the histories of each watch until they leave, and then holds nothing",
       }
     }),
   );
+});
+
+it("keeps nothing of a watch that wants no history", () => {
+  const core = { shared: new Map() } as unknown as ClientCore;
+  const [progress, leave] = enterHistory(core, { pollKey: "one" } as CandleWatch);
+  expect(progress).toBeUndefined();
+  expect(core.shared.size).toBe(0);
+  leave();
 });
