@@ -21,45 +21,46 @@ objects take a third, too, and its goal is 5 % away. An object of eight fields t
 and each event has six: objects with room for all fields were hardly faster, and copies of one took four times as long.
 
 **Replay of a year.** A second loop makes both events, that of the candle and that with values, and checks each candle as
-\`replayCandles\` does. On a busy machine it took 1.9 times as long as the first one, and ours 1.9 times as long as the second
-(\`npm run bench -- replay\`). Four times tardis-dev would be 2.4 loops. The rest is RxJS, the state by series and the
-kernels: in a profile no function takes a tenth, and those that make objects take a fifth.
+\`replayCandles\` does. It takes 1.9 times as long as the first one, and ours 1.5 to 1.9 times as long as the second
+(\`npm run bench -- replay\`): the goal of 2.2 loops leaves a sixth of a loop for RxJS, the state by series and the kernels.
+Line by line, \`Object.freeze\` of three objects takes 28 % of a replayed candle, \`Object.isFrozen\` 7 % and RxJS 10 %. The
+first event left unfrozen where an operator alone sees it took 6 to 11 % less, by turns with the plain form. It needs a register
+of streams and their unfrozen twins, and so it was left. Four times tardis-dev would be 2.4 loops.
 
 **A backtest.** The replay and the strategy take a half of its time, orders and fills a fifth, two accounts candle by candle
 a sixth, as the second one is buy and hold, and the statistics 4 % (\`node --cpu-prof\`). With all of its orders left out it
-still takes 1.6 to 2 times the strategy alone (a row of \`npm run bench -- backtest\`): what it does for every candle
-is above the goal of 1.5, and the strategy takes 1.8 times the other replay, which has none. A candle makes 717 bytes of
-objects, beside 440 by the strategy alone; 240 of the rest are of the RxJS \`Subject\` that the events go through. Statistics
-in place took a fifth off their time, and a broker that remembers nothing for candles without orders a tenth off the bytes.
+still takes 1.6 to 2 times the strategy alone (a row of \`npm run bench -- backtest\`), so the goal of 2 leaves next to nothing
+for orders and fills. A candle makes 717 bytes of objects, beside 440 by the strategy alone; 240 of the rest are of the RxJS
+\`Subject\` that the events go through. Statistics in place took a fifth off their time, and a broker that remembers nothing for
+candles without orders a tenth off the bytes.
 
-**The book at a window of two.** A loop that only compares, with the same changes and entries, takes 0.57 of its time. Of
-the rest, the array of changes was the largest part, and now has its own size. Arrays of entries of a known length were
-slower.
+**The book at a window of two.** Before an answer was judged as a whole (what lacks, what is silent, what a second answer has
+to show), the book was 11 times as fast as ccxt's table; since then it is 2.5 to 3.5 times as fast, which is 0.9 µs for an answer
+of four candles, 0.3 % of a poll. What lacks is looked at only where something does: that took 13 % off.
+No line of the rest takes a tenth.
 
-**A year of polls.** Of a poll's time the service takes a third, collection 7 %, its text and rows 9 %, the
-signal of its request 6 %, what an answer teaches about the clock 3 %. The rest are some thirty awaits and short functions,
-none above 4 %. Copies of objects with ten fields and more were expensive: each poll now makes one, or none.
-Timers and the service with a signal, a timeout, a look at the headers and rows that are checked take 1.47 times as long as
-without (\`npm run bench -- year\`). The goal of 1.6 leaves a tenth of that for limits, retries, schedules and events.
+**A year of polls.** Of a poll's time the service takes a third. Timers and the service with a signal, a timeout, a look at the
+headers and rows that are checked take 1.3 to 1.6 times as long as without (\`npm run bench -- year\`). The rest are some thirty
+awaits and short functions, of which none takes 4 %. Copies by spread took 8 % and are gone. A small object in place of the abort
+controller of a poll took 1 to 3 % off, for 80 bytes of download, and was left.
 
 **Looks as async generators.** Two of them, one within the other, took 5 % of a poll, and stayed suspended for each series:
 without them it takes 0.9 kB less. A look now calls a function for each step. The walk along cursors stays one: calls may come at once.
 
-**An unchanged poll.** It takes 1.5 times as long as bare cross-fetch, at 100 candles and at four. Turns of the
-bench's own clock take 1 % of it. A signal, a timeout, a look at the headers, and rows that are checked and held against
-the book make a bare call 1.3 times as long, of the processor's time, too: the goal of 1.2 is below what no poll can do
-without. In a profile of 15,000 polls no function of ours takes 2 %, and \`JSON.parse\` 9 %.
+**An unchanged poll.** Turns of the bench's own clock take 1 % of it. A signal, a timeout, a look at the headers, and rows that
+are checked and held against the book make a bare call 1.1 to 1.35 times as long, of the processor's time, and ours takes 1.3 to
+1.4 times that. In a profile of 15,000 polls no function of ours takes 2 %, and \`JSON.parse\` 9 %.
 
 **No abort signal.** It makes a bare call 1.13 times as long, made by a getter or at once, and every \`fetch\` asks for it.
 An object by the name of the class would do for cross-fetch on Node alone, and a signal used again may keep listeners.
 
 **No second parse of a text that is the same.** \`JSON.parse\` and the check of four rows take 4 % of a poll, and the text
-would be kept for each series, which is 0.9 kB of the 13 that a series may take.
+would be kept for each series, which is 0.9 kB of the 12 that a series may take.
 
 **1,000 polls at one instant.** Bare calls in a row only begin: Node opens their connections after the last one. Where each
 is opened before the next call, as between two timers, they take 1.9 times as long, and with a timer of its own for each
-call and its timeout 2.1 times: the goal of 1.5 is below the floor of timers. Ours took 1.5 times as long as those timers
-(processor time until the last of 300 was sent, eight bursts of each by turns in one process; 500 for the floors).
+call and its timeout 2.1 times. Ours took 1.5 times as long as those timers (processor time until the last of 300 was sent,
+eight bursts of each by turns in one process; 500 for the floors).
 
 **Closings over ways of unequal length.** No clock tells how a round trip is divided: with 20 ms there and 80 back, a
 request goes out 30 ms too late, and with 80 and 20 as much too early (\`npm run bench -- closes\`, "by a perfect clock").
@@ -70,12 +71,12 @@ place of 2.3 %.
 **Closings where \`settle\` is no whole second.** They take 1.0 requests each, with 0.5, 1.234 and 1.999 s and four
 networks. One in ten minutes goes out up to 0.8 s later, so that its \`Date\` checks the clock.
 
-**The download.** Left out, a part of \`createClient\` and \`watchCandles\` saves, in kB: the search for the key in errors 2.6,
-one call with its retries 6.4, the book and its poll 5.0, ranges and their witnesses 3.7, checks of options 3.5, readers of
-answers 2.9, history 2.4, when to poll 2.3, limits 1.6, the service's clock 1.2. The goal of 22 is older than the search. In the
-minified text, all names of properties made short would save 2.8 kB at most, and all words of errors 1.5; nothing in it is
-compiled down. All of the package has the same parts and every operator and indicator; its goal of 33 is less than
-\`createClient\` and \`watchCandles\` take.
+**The download.** Of 94.6 kB minified, which are 36.3 compressed, reading and judging ranges take 21 %, one call with its
+retries and the search for the key 16, checks of options and readers of answers 13, the client with the service's clock 13, when
+to poll and what to warn of 12, each subscriber's view and history 8, limits 6, the live book 4, and the rest 7. Each of them
+keeps a promise of docs/promises.md; nothing in it is compiled down. All names of properties made short would save 2.8 kB at
+most, and all words of errors 1.5. For 26 kB a third of it would have to go, and promises with it. All of the package has the
+same parts and every operator and indicator.
 
 **The download of one indicator.** Of 5.2 kB before compression, sources other than the close take 1.7, the average 1.3,
 errors and checks 1.4, and the kernel 0.8. Without any words for errors it would be 0.11 kB less, half of what is missing:
