@@ -1,6 +1,6 @@
 import { type FoldRow, ReaderFold } from "./reader-fold.js";
 
-/** The same for many readers, each of whom may be away: it tells what has changed since any version. */
+/** The candles of a series for many readers, each of whom may be away: it tells what has changed since any version. */
 export class CandleFold extends ReaderFold {
   /** The candles that are gone, in the order in which they went. */
   readonly #gone = new Map<number, FoldRow>();

@@ -242,8 +242,9 @@ export class Poller<State> implements RunningPoll {
   #take({ state, observedAt, isCurrent, again, error, hasCandle }: Step<State>, isLast: boolean): void {
     if (state === undefined) return;
     const wasLate = this.#feed.isLate;
-    const isBehind =
-      !isCurrent || (wasLate && this.#poll.schedule.nextClose(observedAt!) <= serviceNow(this.#core));
+    // What no answer can prove yet is not missing.
+    const provable = earliestTime(this.#core.serviceClock(), this.#core.scheduler.now());
+    const isBehind = !isCurrent || (wasLate && this.#poll.schedule.nextClose(observedAt!) <= provable);
     const isLate = isLast ? isBehind : wasLate;
     const isSuccess = isLast || again === undefined;
     const { failures, lastError } = isSuccess

@@ -1,4 +1,5 @@
 import { SNIPER_TOTALS, type Sniper, type SniperReport, type SniperTransaction } from "../contract/model.js";
+import { APART } from "../poll/apart.js";
 import { LIST, type Side, type SniperEvent } from "./event.js";
 import { ascending, byHash, inOrder, isSamePlace, isSameTotal } from "./transactions.js";
 
@@ -50,9 +51,6 @@ const SIDES = ["snipe", "sell"] as const;
 const ANNOUNCED = { snipe: "sniped", sell: "sold" } as const;
 const NO_HASHES: ReadonlyMap<string, number> = new Map();
 const NONE_MISSING = { snipe: NO_HASHES, sell: NO_HASHES };
-
-/** Two reports are two only if the service made them so far apart, in ms: a cache gives the same one again. */
-export const APART = 1_000;
 
 /** The book of a pair before its first report. */
 export function emptySniperBook(pairAddress: string): SniperBook {

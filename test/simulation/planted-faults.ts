@@ -351,7 +351,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "asks again at once, and counts copies as two answers",
-    file: "candles/read/evidence.ts",
+    file: "poll/apart.ts",
     find: "export const APART = 1_000;",
     replace: "export const APART = 0;",
     seeds: [1, 19],

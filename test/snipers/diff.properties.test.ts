@@ -7,8 +7,8 @@ import {
   type SniperTotal,
   type SniperTransaction,
 } from "../../src/contract/model.js";
+import { APART } from "../../src/poll/apart.js";
 import {
-  APART,
   emptySniperBook,
   readReport,
   type SniperBook,

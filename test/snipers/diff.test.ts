@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Sniper, SniperReport, SniperTransaction } from "../../src/contract/model.js";
+import { APART } from "../../src/poll/apart.js";
 import {
-  APART,
   emptySniperBook,
   readReport,
   type SniperBook,

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import type { Sniper, SniperReport } from "../../src/contract/model.js";
-import { APART, type SniperRead } from "../../src/snipers/diff.js";
+import { APART } from "../../src/poll/apart.js";
+import type { SniperRead } from "../../src/snipers/diff.js";
 import { emptyReport } from "../../src/snipers/event.js";
 
 /** A swap of a wallet, early if it buys. */

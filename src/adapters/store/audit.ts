@@ -2,7 +2,6 @@ import { concatMap, defer, finalize, from, type Observable, Subscription } from 
 import { type CandleRange, checkCandleRange, readPast } from "../../candles/fetch.js";
 import type { Making } from "../../candles/making.js";
 import { DEFAULT_SETTLE } from "../../candles/options.js";
-import { APART } from "../../candles/read/evidence.js";
 import type { FinalPart } from "../../candles/read/forward.js";
 import { FULL_PAGE } from "../../candles/read/pages.js";
 import { pastOf } from "../../candles/read/past.js";
@@ -16,6 +15,7 @@ import { namesOf } from "../../contract/names.js";
 import type { CandleStore } from "../../contract/store.js";
 import type { Cost } from "../../cost.js";
 import { ContractError } from "../../errors.js";
+import { APART } from "../../poll/apart.js";
 import type { Span } from "../../spans.js";
 import { type BothSides, compareCandles, holesIn, sortedFindings, withServed } from "./audit-compare.js";
 import type { Finding } from "./audit-finding.js";

@@ -1,20 +1,22 @@
 import { ContractError } from "../../errors.js";
+import { APART } from "../../poll/apart.js";
 import type { CandleRules } from "../rules.js";
 import { EARLIEST } from "./beginning.js";
 import { ANCHORS, type CandleBook, lacksAllTwice, withoutAnchors } from "./book.js";
-import { APART, isGone } from "./evidence.js";
+import { isGone } from "./evidence.js";
 import { type Judgement, judge } from "./judge.js";
 import { FULL_PAGE, type Page, type ReadOptions, type SeriesPages } from "./pages.js";
 
-/** How often something is asked again, by a slot or a read, before it is left to the next slot, or fails. */
+/** How often a read asks for something again before it fails. */
 export const ASKS = 2;
 /** How often the pause doubles before something is asked again of which the last answer was too old. */
 const MOST_DOUBLINGS = 6;
 
 /**
- * Judges an answer. Where a second one has lacked all anchors, these are asked for without what follows: they may be gone. A
- * service that shows nothing at all may show it all again: so many final candles do not go at once with all that followed, and
- * a poll waits until it shows something. A history, which has to end, asks for the page before them as well.
+ * Judges an answer. Where two answers have lacked all anchors, these are asked for alone. They are given up if that answer
+ * lacks them, too. What if the service shows nothing at all? A poll with all its anchors waits until it shows something, as so
+ * many final candles do not go at once. A read has to end: it asks for the page before the anchors as well, and gives them up
+ * if something shows there.
  */
 export async function judged(
   pages: SeriesPages,

@@ -1,11 +1,12 @@
 import type { ClientCore } from "../../client/core.js";
 import { sleepUntil } from "../../client/timers.js";
+import { APART } from "../../poll/apart.js";
 import { type CandleRules, windowStart } from "../rules.js";
 import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
 import { emptyBook } from "./book.js";
 import { type Counted, stillWanted } from "./counted.js";
-import { APART, isApart } from "./evidence.js";
+import { isApart } from "./evidence.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
 import { pauseFor } from "./judge.js";
 import { FULL_PAGE, type ReadOptions, type SeriesPages } from "./pages.js";

@@ -1,6 +1,5 @@
 import type { ClientCore, Priority } from "../../client/core.js";
 import type { PairFacts } from "../../client/known-pairs.js";
-import { pageFactsOf } from "../../client/send/walk.js";
 import type { Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody, readSniperBody } from "../../contract/wire.js";
@@ -106,7 +105,7 @@ export class Beginning {
     const { createdIn } = this;
     /** Whether the service has any row from there on to show; `to`: another end, where a cache may know the answer to this one. */
     const answers = async (from: number, to = end) =>
-      from >= start && from < end && (await this.#ask(from, to, options)).rows > 0;
+      from >= start && from < end && (await this.#ask(from, to, options)).hasRows;
     if (createdIn === undefined) {
       if (isSilent || !(await answers(start))) await this.#find(start, end, known, answers);
       return;
@@ -215,10 +214,12 @@ export class Beginning {
         const most = mostRows(this.#intervals.count(start, end));
         const { page, refused } = readOhlcvBody(text, this.#series, () => true, quote, most);
         const shown = page.result.map(({ timestamp }) => timestamp);
-        return { rows: pageFactsOf(page, refused).rows, shown };
+        const places = [...shown, ...refused.map(({ key = start }) => key)];
+        // What a cache shows from beside the range proves nothing of that.
+        return { shown, hasRows: places.some((place) => place >= start && place < end) };
       },
     });
-    if (value.rows > 0) this.noteAnswer(start);
+    if (value.hasRows) this.noteAnswer(start);
     return value;
   }
 }

@@ -1,11 +1,10 @@
+import { APART } from "../../poll/apart.js";
 import type { CandleRules } from "../rules.js";
 import type { Page } from "./pages.js";
 
-/** Two answers count as two if the service made them so far apart, in ms: a cache repeats one answer. */
-export const APART = 1_000;
-/** What is certain of the service's clock fades as clocks drift: answers may seem so much less apart than they are, in ms. */
+/** As clocks drift, what is certain of the service's fades: answers may seem so much less apart than they are, in ms. */
 const FADED = 0.5;
-/** The newest candle may be missing because a machine lags. It is gone after so long, in ms, or after one interval if that is longer. */
+/** The newest candle may be missing as a machine lags: it is gone after so long, in ms, or after an interval if that is longer. */
 const LONGEST_LAG = 5_000;
 /** After so many answers that hold it a broken row is given up. */
 const BROKEN_READS = 3;
@@ -15,8 +14,8 @@ export function isApart(at: number, before: number, by = APART): boolean {
 }
 
 /**
- * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. An answer about the present that
- * shows nothing newer may come from a machine that lags: then that takes longer.
+ * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. That takes longer where the answer
+ * is about the present and shows nothing newer: it may come from a machine that lags.
  */
 export function isGone({ intervals }: CandleRules, page: Page, timestamp: number, missedAt: number): boolean {
   const { at, to } = page;

@@ -1,11 +1,11 @@
 import { type ClientCore, serviceNow } from "../../client/core.js";
 import { sleepUntil } from "../../client/timers.js";
 import type { Candle } from "../../contract/model.js";
+import { APART } from "../../poll/apart.js";
 import type { CandleRules } from "../rules.js";
 import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
 import { emptyBook, isFinal } from "./book.js";
-import { APART } from "./evidence.js";
 import { pauseFor } from "./judge.js";
 import type { Page, ReadOptions, SeriesPages } from "./pages.js";
 import { endOfRange, FIRST_STRIDE, isSilent, limitOf, strideAfter, strideOver } from "./stride.js";

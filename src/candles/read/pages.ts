@@ -54,7 +54,7 @@ export interface Wanted {
   readonly to: number;
   /** Known candles, ascending: the request covers them as well, and a whole answer shows them. */
   readonly anchors: readonly number[];
-  /** The first candle of the range that has been shown before: where a range hides it, one that begins where that did shows it again. */
+  /** The first candle of the range that has been shown before. Where a range hides it, one that begins with it shows it again. */
   readonly shown?: number | undefined;
   /** The end of the range for a request that starts at an instant of the scheduler; it counts where it is later. */
   readonly endAt?: (now: number) => number;

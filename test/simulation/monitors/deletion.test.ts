@@ -106,3 +106,35 @@ it("wants the newest candle missed for an interval before it goes, as an answer 
     await breachesOf([{ ...newest, minutes: [1, 2, LOST] }, lacking, { ...lacking, at: 310_000 }]),
   ).toEqual([]);
 });
+
+it("wants what is missing for the first time asked for again within seconds, but for what a copy of the answer before lacks", async () => {
+  const look = (at: number, minutes: readonly number[], madeAt = at) => ({
+    asked: { from: START, to: START + 10 * MINUTE },
+    isHistory: false,
+    answeredAt: START + madeAt,
+    old: at - madeAt,
+    sent: START + at,
+    received: START + at,
+    rows: new Map(minutes.map((minute) => [START + minute * MINUTE, []])),
+    broken: new Set(),
+  });
+  const breachesAfter = async (lacking: ReturnType<typeof look>) => {
+    const breaches: string[] = [];
+    const before = look(300_000, [LOST, LATER]);
+    const context: Partial<Context> = {
+      breach: (_, what) => breaches.push(what),
+      looksAt: () => [before, lacking, look(310_000, [LOST, LATER])] as unknown as readonly Look[],
+      changeableFrom: () => START,
+      isWatched: () => true,
+      isThrottled: () => false,
+    };
+    const log = { plan: { feeds: [FEED], world: { client: {} } }, stays: [], exchanges: [] };
+    await watchDeletion(log as unknown as RunLog, context as Context);
+    return breaches;
+  };
+  const breach = ["a candle of 1min is missing and is not asked for again"];
+  expect(await breachesAfter(look(302_000, [LATER]))).toEqual(breach);
+  expect(await breachesAfter(look(302_000, []))).toEqual(breach);
+  expect(await breachesAfter(look(302_000, [], 300_000))).toEqual([]);
+  expect(await breachesAfter(look(302_000, [], 301_000))).toEqual(breach);
+});

@@ -100,7 +100,7 @@ const watchSecondLooks = (polls: readonly Look[], feed: FeedPlan, log: RunLog, c
     const next = polls[at + 1];
     if (look.hasUnidentifiedRow || before.hasUnidentifiedRow) continue;
     // What only this copy of the answer before has lost on its way is left to the next slot.
-    if (look.old > 0 && look.answeredAt === before.answeredAt && look.faults.includes("dropped")) continue;
+    if (look.old > 0 && look.answeredAt === before.answeredAt) continue;
     // A candle of an interval that still runs, or has just ended: whatever the window, it is watched.
     const lost = [...before.rows.keys()].some(
       (timestamp) =>

@@ -39,6 +39,7 @@ interface Case {
   /** What it is while it is not live; default: `stalled`. */
   readonly state?: FeedStatus["state"];
   readonly looks?: readonly Partial<Look>[];
+  readonly isThrottled?: Context["isThrottled"];
 }
 
 /** The breaches of a status that is stalled for a while in good health, and live after it or left. */
@@ -50,6 +51,7 @@ async function breachesOf({
   told = [],
   state = "stalled",
   looks = [],
+  isThrottled = () => false,
 }: Case): Promise<string[]> {
   const breaches: string[] = [];
   const stalledAt = START + CALM + from;
@@ -87,7 +89,7 @@ async function breachesOf({
     looksAt: () => looks as readonly Look[],
     answersOf: () => [],
     bornAt: () => 0,
-    isThrottled: () => false,
+    isThrottled,
     newestDue: () => undefined,
     sleptWithin: () => false,
     clockWasSet: () => false,
@@ -147,6 +149,11 @@ it("wants no status that stays live after a poll whose last attempt has failed",
   const stays = ["6: status 1 of 1min stays live after a poll that failed"];
   expect(await breachesOf({ stalledFor: 1, end: "live", told: [{ ...failed, attempt: 3 }] })).toEqual(stays);
   expect(await breachesOf({ stalledFor: 1, end: "live", told: [{ ...failed, attempt: 2 }] })).toEqual([]);
+  // What the rate limit holds back is asked for by the same slot.
+  const isThrottled = (at: number) => at > failed.received && at < failed.received + 3_000;
+  expect(
+    await breachesOf({ stalledFor: 1, end: "live", told: [{ ...failed, attempt: 3 }], isThrottled }),
+  ).toEqual([]);
 });
 
 it("takes a candle for one that could not be known once any two answers about it were made a second apart", () => {

@@ -246,6 +246,8 @@ function checkFailures({ told, plan }: RunLog, stay: StayLog, feed: FeedPlan, co
     const next = polls[at + 1];
     // What is asked for again within a second belongs to the same slot.
     if (next !== undefined && next.sent - received <= SAME_SLOT) continue;
+    // What the client's rate limit holds back is the same slot's still, and no poll has failed.
+    if (context.isThrottled(received + SAME_SLOT)) continue;
     const until = next?.received ?? stay.left ?? received;
     const stays = live.find((time) => time.from <= received && time.until > received && received < until);
     if (stays === undefined) continue;
