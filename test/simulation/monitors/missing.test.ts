@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Exchange } from "../exchanges.js";
 import type { RunLog } from "../run-log.js";
-import { foundAt } from "./missing.js";
+import { foundAt, watchMissing } from "./missing.js";
+import type { Context } from "./monitor.js";
 
 const START = Date.UTC(2024, 0, 1);
 const ROW = { open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 };
@@ -35,4 +36,39 @@ describe("a pair that is not known", () => {
       Number.NEGATIVE_INFINITY,
     );
   });
+
+  it("may be given up after a minute of pages of which nothing can be read, and not before", () => {
+    const broken = [0, 30_000, 60_000].map((at) => ({ ...answer(at, [row("x")]), sent: at }));
+    expect(breaches(60_000, broken)).toEqual([]);
+    expect(breaches(59_000, broken.slice(0, 2))).toEqual(["candles 0 gives up after 2 answers"]);
+    const readable = broken.map((each) => ({ ...each, body: JSON.stringify({ result: [row(1)] }) }));
+    expect(breaches(60_000, readable)).toEqual(["candles 0 gives up after 0 answers"]);
+  });
 });
+
+/** What is said of a stream that ends for want of a pair at `at`. */
+function breaches(at: number, told: readonly Exchange[]): string[] {
+  const found: string[] = [];
+  const options = { pairAddress: "pair", timeframe: "1min", currency: "usd" };
+  const ended = { at, order: at + 1, isError: true, value: { name: "ContractError" } };
+  const stay = {
+    id: 0,
+    plan: { kind: "candles", options },
+    joined: 0,
+    joinedOrder: -1,
+    left: undefined,
+    ended,
+  };
+  const log = {
+    told,
+    exchanges: told,
+    stays: [{ ...stay, events: [], statuses: [] }],
+    plan: { world: { client: { rateLimit: { requests: 1, per: 1e6 } } } },
+  };
+  const context = {
+    breach: (_promise: number, what: string) => found.push(what),
+    clockWasSet: () => false,
+  };
+  watchMissing(log as unknown as RunLog, context as unknown as Context);
+  return found;
+}

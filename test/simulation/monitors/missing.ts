@@ -55,7 +55,9 @@ function checkEnd(
   if (waits(stay) || isMixed) return;
   const enough = lost.slice(ENOUGH.answers - 1).find(({ received }) => received! - first >= ENOUGH.time + 1);
   if (enough === undefined || wasSet(enough.received!)) return;
-  const wasFound = answers.some(({ told }) => told!.isGood && told!.order < enough.told!.order);
+  const wasFound = answers.some(
+    (answer) => answer.told!.isGood && !isBroken(answer) && answer.told!.order < enough.told!.order,
+  );
   if (!wasFound) breach("does not give up", enough.received!);
 }
 
@@ -114,14 +116,12 @@ export function foundAt(log: RunLog, key: string): number {
   // Rows of which none can be read, before any can, show no such pair either.
   let [wasLost, hasCandle] = [false, false];
   for (const answer of answersTo(log, key)) {
-    const read = readOf(answer);
-    const isBroken = read?.asked.kind === "ohlcv" && read.rows.size === 0 && read.served > 0;
-    if (isLost(answer) || (isBroken && !hasCandle)) wasLost = true;
+    if (isLost(answer) || (isBroken(answer) && !hasCandle)) wasLost = true;
     else if (wasLost && answer.told!.isGood) {
       found = answer.received!;
       wasLost = false;
     }
-    hasCandle ||= read !== undefined && read.rows.size > 0;
+    hasCandle ||= (readOf(answer)?.rows.size ?? 0) > 0;
   }
   return wasLost ? Number.POSITIVE_INFINITY : found;
 }
@@ -135,11 +135,18 @@ function isLost({ status }: Exchange): boolean {
   return status === 404;
 }
 
+/** Whether a page has rows, and none that can be read. */
+function isBroken(answer: Exchange): boolean {
+  const read = readOf(answer);
+  return read?.asked.kind === "ohlcv" && read.rows.size === 0 && read.served > 0;
+}
+
 /** Whether nothing of an answer could be read, when it was asked for the last time: that shows no such pair either. */
-function isUnreadable({ plan }: RunLog, { attempt = 1, told }: Exchange): boolean {
+function isUnreadable({ plan }: RunLog, answer: Exchange): boolean {
   const { retry } = plan.world.client;
   const attempts = retry === false ? 1 : (retry?.attempts ?? 3);
-  return attempt >= attempts && (told!.error as PairstreamError | undefined)?.name === "ContractError";
+  const isRefused = (answer.told!.error as PairstreamError | undefined)?.name === "ContractError";
+  return isBroken(answer) || (isRefused && (answer.attempt ?? 1) >= attempts);
 }
 
 /** What a stream asks for again and again. */
