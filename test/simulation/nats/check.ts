@@ -2,6 +2,7 @@ import { isPairstreamError } from "../../../src/index.js";
 import { calmStretches, isRefused, takenWithin } from "./health.js";
 import { watchAgreement, watchFinals, watchHearing, watchHistories, watchStored } from "./known-candles.js";
 import type { Arrival, CollectorLife, NatsBreach, NatsLog, Tell } from "./run-log.js";
+import { holderOf } from "./stored.js";
 
 type Monitor = (log: NatsLog, tell: Tell) => void;
 
@@ -167,11 +168,28 @@ function watchVersions(log: NatsLog, tell: Tell): void {
   }
 }
 
-/** What a status covers is stored, unless the service has taken it back: then nobody has it to store it again. */
-function watchCovered({ uncovered, truth }: NatsLog, tell: Tell): void {
-  for (const { at, subject, gone } of uncovered) {
-    const there = gone.filter((timestamp) => truth.get(subject.split(".")[3]!)?.has(timestamp));
-    if (there.length > 0) tell(`${subject} covers ${there.join(", ")}, which is gone`, at);
+/**
+ * What a status covers is stored, unless the service has taken it back: since it was stored, an answer to the collector that
+ * tells the status has lacked it. Then that one has it not to store it again.
+ */
+function watchCovered({ uncovered, lives }: NatsLog, tell: Tell): void {
+  for (const { at, subject, epoch, gone } of uncovered) {
+    const feed = subject.slice(0, subject.lastIndexOf("."));
+    const shown = holderOf(lives, feed, epoch)?.shown ?? [];
+    const there = gone.filter(({ timestamp, storedAt }) => {
+      const isTakenBack = shown.some(
+        (answer) =>
+          feed.split(".")[3] === answer.pair &&
+          storedAt < answer.at &&
+          answer.at <= at &&
+          answer.from <= timestamp &&
+          timestamp < answer.until &&
+          !answer.timestamps.has(timestamp),
+      );
+      return !isTakenBack;
+    });
+    const names = there.map(({ timestamp }) => timestamp);
+    if (names.length > 0) tell(`${subject} covers ${names.join(", ")}, which is gone`, at);
   }
 }
 
