@@ -29,6 +29,10 @@ it("what the service takes back for a moment after a purge need not be stored un
   expect((await runNatsSeed(2867, { faults: [3], subscribers: [] })).breaches).toEqual([]);
 });
 
+it("a later leader covers what the service had taken back from an earlier one before a purge", async () => {
+  expect((await runNatsSeed(3034, { subscribers: [] })).breaches).toEqual([]);
+});
+
 it("a swap in an interval that began before its pair is the truth, too", async () => {
   expect((await runNatsSeed(4501, { faults: [], subscribers: [] })).breaches).toEqual([]);
 });

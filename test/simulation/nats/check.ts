@@ -2,7 +2,6 @@ import { isPairstreamError } from "../../../src/index.js";
 import { calmStretches, isRefused, takenWithin } from "./health.js";
 import { watchAgreement, watchFinals, watchHearing, watchHistories, watchStored } from "./known-candles.js";
 import type { Arrival, CollectorLife, NatsBreach, NatsLog, Tell } from "./run-log.js";
-import { holderOf } from "./stored.js";
 
 type Monitor = (log: NatsLog, tell: Tell) => void;
 
@@ -169,17 +168,17 @@ function watchVersions(log: NatsLog, tell: Tell): void {
 }
 
 /**
- * What a status covers is stored, unless the service has taken it back: since it was stored, an answer to the collector that
- * tells the status has lacked it. Then that one has it not to store it again.
+ * What a status covers is stored, unless the service has taken it back: since it was stored, an answer to a collector has
+ * lacked it. Then nobody has it to store it again, and a later leader covers what an earlier one has.
  */
 function watchCovered({ uncovered, lives }: NatsLog, tell: Tell): void {
-  for (const { at, subject, epoch, gone } of uncovered) {
-    const feed = subject.slice(0, subject.lastIndexOf("."));
-    const shown = holderOf(lives, feed, epoch)?.shown ?? [];
+  const shown = lives.flatMap((life) => life.shown);
+  for (const { at, subject, gone } of uncovered) {
+    const pair = subject.split(".")[3];
     const there = gone.filter(({ timestamp, storedAt }) => {
       const isTakenBack = shown.some(
         (answer) =>
-          feed.split(".")[3] === answer.pair &&
+          pair === answer.pair &&
           storedAt < answer.at &&
           answer.at <= at &&
           answer.from <= timestamp &&

@@ -16,8 +16,6 @@ export interface Arrival {
 export interface Uncovered {
   readonly at: number;
   readonly subject: string;
-  /** The run that tells it. */
-  readonly epoch: number;
   /** Their timestamps, and when they were stored last. */
   readonly gone: readonly { readonly timestamp: number; readonly storedAt: number }[];
 }

@@ -116,16 +116,13 @@ describe("the watch of what is stored", () => {
 
   it("excuses a status for a candle that the service took back since it was stored, and shows again only later", () => {
     const feed = "p.candles.mainnet.one.1s.usd";
-    const activity = { type: "started", at: 0, feed, epoch: 2 } as const;
-    const life = { collector: 0, life: 0, began: 0, ended: undefined, error: undefined };
     const lacking = { at: 20, pair: "one", from: 0, until: 5_000, timestamps: new Set([2_000]) };
-    const uncovered = [
-      { at: 30, subject: `${feed}.status`, epoch: 2, gone: [{ timestamp: 1_000, storedAt: 10 }] },
-    ];
+    const uncovered = [{ at: 30, subject: `${feed}.status`, gone: [{ timestamp: 1_000, storedAt: 10 }] }];
     const breachesWith = (shown: Shown) => {
-      const lives = [{ ...life, shown: [shown], activities: [{ at: 0, activity }] }];
       const told: string[] = [];
-      MONITORS.covered!({ uncovered, lives } as unknown as NatsLog, (what) => told.push(what));
+      MONITORS.covered!({ uncovered, lives: [{ shown: [shown] }] } as unknown as NatsLog, (what) =>
+        told.push(what),
+      );
       return told.length;
     };
     expect(breachesWith(lacking)).toBe(0);

@@ -80,7 +80,7 @@ export class StoredWatch {
     const gone = unkept.filter(([at]) => at >= unknownBefore);
     if (gone.length === 0) return;
     const told = gone.map(([timestamp, storedAt]) => ({ timestamp, storedAt }));
-    this.uncovered.push({ at: this.#now(), subject, epoch, gone: told });
+    this.uncovered.push({ at: this.#now(), subject, gone: told });
   }
 }
 
@@ -93,22 +93,12 @@ export function unknownBefore(
   lives: readonly CollectorLife[],
   { feed, epoch, now }: { readonly feed: string; readonly epoch: number; readonly now: number },
 ): number {
-  const isExcused = retention !== undefined && holderOf(lives, feed, epoch)?.shown.length === 0;
+  const isOfHolder = ({ activity }: CollectorLife["activities"][number]) =>
+    activity.type === "started" && activity.feed === feed && activity.epoch === epoch;
+  const holder = lives.findLast(({ activities }) => activities.some(isOfHolder));
+  const isExcused = retention !== undefined && holder?.shown.length === 0;
   // What begins later would not be too old by the right clock either.
   return isExcused ? now - retention + interval : Number.NEGATIVE_INFINITY;
-}
-
-/** The collector that has told how a feed stands under an epoch. */
-export function holderOf(
-  lives: readonly CollectorLife[],
-  feed: string,
-  epoch: number,
-): CollectorLife | undefined {
-  return lives.findLast(({ activities }) =>
-    activities.some(
-      ({ activity }) => activity.type === "started" && activity.feed === feed && activity.epoch === epoch,
-    ),
-  );
 }
 
 /** What a stored message says of its place, and of a candle if it is about one. */
