@@ -78,7 +78,6 @@ export function createClient(options: ClientOptions): Client {
     ...means,
     retry: settings.retry,
     rateLimit: settings.rateLimit,
-    parts: sender.parts,
     serviceClock: () => sender.clock,
     send: (ask) => sender.send(ask),
     spending: sender.spending,

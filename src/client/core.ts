@@ -82,8 +82,6 @@ export type Starter = Budget["start"];
 export interface BudgetPart {
   /** Lets requests start within the part, and then within the whole. */
   within(whole: Starter): Starter;
-  /** Counts a request that goes out past the part, such as a direct call, until the function that it returns is called. */
-  count: Budget["count"];
 }
 
 /** What a call has brought, and when. */
@@ -170,8 +168,6 @@ export interface ClientCore {
    * one too many. Only the signal ends a step that is under way.
    */
   walk<T>(walk: Walk<T>): AsyncIterableIterator<WalkStep<T>>;
-  /** The parts of the client's budget that are in use. */
-  readonly parts: Set<BudgetPart>;
   /** What the client has spent, and how to make the rest last. */
   readonly spending: Pick<Spending, "resetsAt" | "join" | "pollThrottle" | "balance">;
   /** Tells the listeners of `activity`, if there are any. */

@@ -83,11 +83,6 @@ export class Gate implements BudgetPart {
     };
   }
 
-  /** The client's own budget counts what goes past the gate, such as direct calls. */
-  count(): () => void {
-    return () => {};
-  }
-
   #opened(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) reject(signal.reason);

@@ -12,11 +12,6 @@ interface ReadText {
   readonly revision: number;
 }
 
-interface ReadLease extends Pick<ReadText, "revision"> {
-  /** Absent if there is none. */
-  readonly lease: Lease | undefined;
-}
-
 /** How the stream of a bucket is set up, besides what all streams have. */
 const BUCKET = { discard: "new", allow_rollup_hdrs: true } as const;
 
@@ -39,7 +34,8 @@ export class LeaseBucket {
     this.#subject = `${bucket.key}.${group}`;
   }
 
-  async read(): Promise<ReadLease> {
+  /** The lease, if there is one, and the revision to name when it is written. */
+  async read(): Promise<{ readonly lease: Lease | undefined; readonly revision: number }> {
     const { text, revision } = await this.#last(this.#subject);
     return { lease: text === "" ? undefined : readLease(text), revision };
   }

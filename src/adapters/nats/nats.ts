@@ -3,7 +3,7 @@ import { PairstreamError } from "../../errors.js";
 
 export type { NatsConnection };
 
-/** The parts of the NATS client that this door uses. */
+/** The NATS client. */
 export type NatsLibrary = Awaited<ReturnType<typeof load>>;
 
 let loaded: Promise<NatsLibrary> | undefined;
@@ -16,19 +16,9 @@ export function natsLibrary(): Promise<NatsLibrary> {
 
 async function load() {
   try {
-    const [
-      { createInbox, nanos, nuid, PermissionViolationError },
-      { jetstream, jetstreamManager, JetStreamApiError },
-    ] = await Promise.all([import("@nats-io/transport-node"), import("@nats-io/jetstream")]);
-    return {
-      createInbox,
-      nanos,
-      nuid,
-      PermissionViolationError,
-      jetstream,
-      jetstreamManager,
-      JetStreamApiError,
-    };
+    const parts = [import("@nats-io/transport-node"), import("@nats-io/jetstream")] as const;
+    const [core, jetstream] = await Promise.all(parts);
+    return { ...core, ...jetstream };
   } catch (cause) {
     const names = "@nats-io/transport-node @nats-io/jetstream";
     throw new PairstreamError(`pairstream/nats needs the NATS client: npm install ${names}`, { cause });

@@ -28,16 +28,6 @@ export function messagesOf(key: string): string {
 /** The last part of the subject of a feed's status. */
 export const STATUS = "status";
 
-/** The stream of the candles of all series. */
-function allCandles(name: string): StreamSubjects {
-  return { stream: name, subjects: `${name}.candles.>`, told: `${name}.told.candles.>` };
-}
-
-/** The stream of the snipers of all pairs. */
-function allSnipers(name: string): StreamSubjects {
-  return { stream: `${name}-snipers`, subjects: `${name}.snipers.>`, told: `${name}.told.snipers.>` };
-}
-
 /** The bucket of the leases of all groups. */
 export function leaseBucket(name: string): StreamSubjects & { readonly key: string } {
   const bucket = `${name}-leases`;
@@ -47,8 +37,7 @@ export function leaseBucket(name: string): StreamSubjects & { readonly key: stri
 /** `NAME.candles.NETWORK.PAIR.TIMEFRAME.CURRENCY`; its candles follow by timestamp. */
 export function candleSubjects(name: string, series: Series): FeedSubjects {
   const { network, pairAddress, timeframe, currency } = series;
-  const place = `candles.${network}.${token(pairAddress)}.${timeframe}.${currency}`;
-  return { ...allCandles(name), key: `${name}.${place}`, toldKey: `${name}.told.${place}` };
+  return feedSubjects(name, name, "candles", `${network}.${token(pairAddress)}.${timeframe}.${currency}`);
 }
 
 /** `NAME.snipers.PAIR.BLOCKS`, with `default` where the service chooses the blocks; its wallets follow by address. */
@@ -56,8 +45,20 @@ export function sniperSubjects(
   name: string,
   { pairAddress, blocksAfterCreation }: SniperQuery,
 ): FeedSubjects {
-  const place = `snipers.${token(pairAddress)}.${blocksAfterCreation ?? "default"}`;
-  return { ...allSnipers(name), key: `${name}.${place}`, toldKey: `${name}.told.${place}` };
+  const place = `${token(pairAddress)}.${blocksAfterCreation ?? "default"}`;
+  return feedSubjects(name, `${name}-snipers`, "snipers", place);
+}
+
+/** A stream keeps all feeds of its kind, each at a place of its own. */
+function feedSubjects(name: string, stream: string, kind: string, place: string): FeedSubjects {
+  const [kept, told] = [`${name}.${kind}`, `${name}.told.${kind}`];
+  return {
+    stream,
+    subjects: `${kept}.>`,
+    told: `${told}.>`,
+    key: `${kept}.${place}`,
+    toldKey: `${told}.${place}`,
+  };
 }
 
 /** The subject on which a collector answers whether it works on a feed. No stream keeps its messages. */

@@ -8,6 +8,7 @@ import type { FeedStatus } from "../../feed-status.js";
 import { Resampler } from "../../operators/resampler.js";
 import { SeriesStates } from "../../operators/series-states.js";
 import { startFrom } from "../../timeframe.js";
+import { startOf } from "./reach.js";
 
 /** Histories that are counted begin with so many candles, or twice, four times … as many, so that channels are few. */
 const LEAST_CANDLES = 100;
@@ -83,7 +84,10 @@ class MadeEvents {
     if (this.#held === undefined) return events;
     const held = [...this.#held.values()].sort((a, b) => a.candle.timestamp - b.candle.timestamp);
     this.#held = undefined;
-    this.#start = this.#firstOf(held, Math.max(this.#observedAt, coveredUntil));
+    const { since, fillGaps, rules } = this.#watch;
+    const candles = held.map(({ candle }) => candle);
+    const now = Math.max(this.#observedAt, coveredUntil);
+    this.#start = startOf(since, candles, now, { intervals: rules.intervals, fillGaps });
     return this.#shown(held.map(asNew));
   }
 
@@ -94,18 +98,6 @@ class MadeEvents {
       else this.#held.set(event.candle.timestamp, event);
     }
     return [];
-  }
-
-  /** Where it begins, as `watchCandles` has it. */
-  #firstOf(held: readonly CandleEvent[], now: number): number {
-    const { since, fillGaps, rules } = this.#watch;
-    if (typeof since === "number") return since;
-    const running = rules.intervals.start(now);
-    if (since === undefined) return running;
-    const counted = held.filter(
-      ({ candle: { timestamp, swaps } }) => timestamp < running && (swaps > 0 || !fillGaps),
-    );
-    return counted.at(-since.candles)?.candle.timestamp ?? -Infinity;
   }
 }
 

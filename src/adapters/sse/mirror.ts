@@ -1,7 +1,7 @@
-import { type AnyPairstreamError, ContractError, PairstreamError } from "../../errors.js";
+import { ContractError, PairstreamError } from "../../errors.js";
 import { type FeedStatus, isSameStatus } from "../../feed-status.js";
 import { fromWireError } from "../wire/error.js";
-import { fromWireStatus } from "../wire/status.js";
+import { fromWireStatus, makeStatus } from "../wire/status.js";
 import { type ChannelMessage, type DataOf, readMessage } from "./wire.js";
 
 /** A server-sent event, as `EventReader` gives it. */
@@ -78,13 +78,7 @@ export class Mirror<E> {
   /** Notes that a connection was lost or could not be made, for the `failures`th time in a row. */
   lose(lastError: PairstreamError, failures: number): FeedStatus {
     const { coveredFrom, coveredUntil } = this.#status ?? STARTING;
-    this.#told = Object.freeze({
-      state: "stalled",
-      ...(coveredFrom === undefined ? {} : { coveredFrom }),
-      ...(coveredUntil === undefined ? {} : { coveredUntil }),
-      failures,
-      lastError: lastError as AnyPairstreamError,
-    });
+    this.#told = makeStatus({ state: "stalled", coveredFrom, coveredUntil, failures, lastError });
     return this.#told;
   }
 

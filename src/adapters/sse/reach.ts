@@ -26,7 +26,12 @@ function counted(
 }
 
 /** Where a viewer's candles begin. `candles`: all that there are, ascending. `now`: when it came. */
-export function startOf(since: Since, candles: readonly Candle[], now: number, rules: ReachRules): number {
+export function startOf(
+  since: Since,
+  candles: readonly Candle[],
+  now: number,
+  rules: Omit<ReachRules, "most">,
+): number {
   if (typeof since === "number") return since;
   const running = rules.intervals.start(now);
   if (since === undefined) return running;

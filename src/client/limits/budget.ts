@@ -117,12 +117,6 @@ export class Budget {
     this.#disarm();
   }
 
-  /** Counts a request that goes out past this budget, until the function that it returns is called. */
-  count(): (at: number) => void {
-    this.#places = entered(this.#places, this.#now());
-    return this.#ending();
-  }
-
   /** Counts a start where one is allowed now, and gives that instant. */
   #enter(): number | undefined {
     const now = this.#now();

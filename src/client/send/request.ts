@@ -7,7 +7,7 @@ import {
   TimeoutError,
 } from "../../errors.js";
 import type { ActivityFeed } from "../activity.js";
-import type { BudgetPart, Call, CallResult, Starter } from "../core.js";
+import type { Call, CallResult, Starter } from "../core.js";
 import { Budget } from "../limits/budget.js";
 import type { CallKind } from "../limits/quota.js";
 import { Spending } from "../limits/spending.js";
@@ -55,8 +55,6 @@ interface Renewal {
 export class Sender {
   readonly #budget: Budget;
   readonly #start: Starter;
-  /** Parts of the budget. Each counts every request that goes out. */
-  readonly parts = new Set<BudgetPart>();
   readonly spending: Spending;
   /** Every answer teaches it. */
   clock: ServiceClock = unknownClock;
@@ -127,7 +125,7 @@ export class Sender {
     end: (at: number) => void,
     refused: number | undefined,
   ): Promise<CallResult<T> | Failure> {
-    const { priority, signal, within } = ask;
+    const { priority, signal } = ask;
     const kind = callKindOf(ask.route);
     const route = typeof ask.route === "string" ? ask.route : ask.route(now);
     // Others may have spent the rest while this call waited for its turn.
@@ -135,10 +133,9 @@ export class Sender {
     const settle = this.spending.charge(kind);
     const turn = this.keys?.next(refused, () => this.#budget.isPaused);
     const { sent, result } = attemptOnce(this.settings, this.redact, route, now, signal, turn?.key);
-    const counts = [...this.parts].filter((part) => part !== within).map((part) => part.count());
     const leave = (at: number) => {
       turn?.end();
-      for (const count of [end, ...counts]) count(at);
+      end(at);
     };
     this.activity.emit(() => ({ type: "request", at: sent, url: route, attempt, priority }));
     ask.tell?.({ type: "sent" });

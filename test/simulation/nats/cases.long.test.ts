@@ -25,6 +25,14 @@ it("what the service has taken back need not be stored again after a purge", asy
   expect((await runNatsSeed(4930, { faults: [3, 4], subscribers: [] })).breaches).toEqual([]);
 });
 
+it("what the service takes back for a moment after a purge need not be stored until it shows it again", async () => {
+  expect((await runNatsSeed(2867, { faults: [3], subscribers: [] })).breaches).toEqual([]);
+});
+
+it("a later leader covers what the service had taken back from an earlier one before a purge", async () => {
+  expect((await runNatsSeed(3034, { subscribers: [] })).breaches).toEqual([]);
+});
+
 it("a swap in an interval that began before its pair is the truth, too", async () => {
   expect((await runNatsSeed(4501, { faults: [], subscribers: [] })).breaches).toEqual([]);
 });

@@ -167,11 +167,28 @@ function watchVersions(log: NatsLog, tell: Tell): void {
   }
 }
 
-/** What a status covers is stored, unless the service has taken it back: then nobody has it to store it again. */
-function watchCovered({ uncovered, truth }: NatsLog, tell: Tell): void {
+/**
+ * What a status covers is stored, unless the service has taken it back: since it was stored, an answer to a collector has
+ * lacked it. Then nobody has it to store it again, and a later leader covers what an earlier one has.
+ */
+function watchCovered({ uncovered, lives }: NatsLog, tell: Tell): void {
+  const shown = lives.flatMap((life) => life.shown);
   for (const { at, subject, gone } of uncovered) {
-    const there = gone.filter((timestamp) => truth.get(subject.split(".")[3]!)?.has(timestamp));
-    if (there.length > 0) tell(`${subject} covers ${there.join(", ")}, which is gone`, at);
+    const pair = subject.split(".")[3];
+    const there = gone.filter(({ timestamp, storedAt }) => {
+      const isTakenBack = shown.some(
+        (answer) =>
+          pair === answer.pair &&
+          storedAt < answer.at &&
+          answer.at <= at &&
+          answer.from <= timestamp &&
+          timestamp < answer.until &&
+          !answer.timestamps.has(timestamp),
+      );
+      return !isTakenBack;
+    });
+    const names = there.map(({ timestamp }) => timestamp);
+    if (names.length > 0) tell(`${subject} covers ${names.join(", ")}, which is gone`, at);
   }
 }
 

@@ -16,8 +16,19 @@ export interface Arrival {
 export interface Uncovered {
   readonly at: number;
   readonly subject: string;
-  /** Their timestamps. */
-  readonly gone: readonly number[];
+  /** Their timestamps, and when they were stored last. */
+  readonly gone: readonly { readonly timestamp: number; readonly storedAt: number }[];
+}
+
+/** What the service has shown a collector of a pair. */
+export interface Shown {
+  /** When it got there, by the world's clock. */
+  readonly at: number;
+  readonly pair: string;
+  /** The range that it is about, by the service's clock, and the candles in it. */
+  readonly from: number;
+  readonly until: number;
+  readonly timestamps: ReadonlySet<number>;
 }
 
 /** One life of a collector. */
@@ -27,8 +38,8 @@ export interface CollectorLife {
   readonly began: number;
   /** When it died or had left. */
   ended: number | undefined;
-  /** Whether the service has answered it. */
-  hasAnswer: boolean;
+  /** What the service has answered it. */
+  readonly shown: Shown[];
   readonly activities: { readonly at: number; readonly activity: CollectorActivity }[];
   error: unknown;
 }

@@ -21,7 +21,7 @@ import {
   type SubscriberPlan,
   type Whom,
 } from "./plan.js";
-import type { Arrival, CollectorLife, NatsLog, SubscriberLog } from "./run-log.js";
+import type { Arrival, CollectorLife, NatsLog, Shown, SubscriberLog } from "./run-log.js";
 import { ModelConnection, Servers } from "./servers.js";
 import { StoredWatch, unknownBefore } from "./stored.js";
 import { strikes, Way } from "./way.js";
@@ -263,7 +263,7 @@ class NatsWorld {
     if (this.#running.has(collector)) return;
     const began = this.#clock.now();
     if (began < plan.start + plan.collectors[collector]!.from) return;
-    const open = { ended: undefined, hasAnswer: false, error: undefined };
+    const open = { ended: undefined, shown: [], error: undefined };
     const log: CollectorLife = { collector, life, began, activities: [], ...open };
     this.#lives.push(log);
     const crash = plan.faults.find(
@@ -341,7 +341,7 @@ class NatsWorld {
           const status = isDown ? 503 : answered.status;
           const { headers } = answered;
           const take = () => {
-            log.hasAnswer = true;
+            log.shown.push(shownBy(url, text, pair, this.#clock.now()));
             resolve({ status, headers, text: async () => text });
           };
           this.#clock.schedule(() => node.arrive(take), way.serviceLatency);
@@ -434,4 +434,14 @@ class NatsWorld {
       });
     }
   }
+}
+
+/** What an answer shows: nothing of what is before its oldest candle, if it has a cursor or is an error. */
+function shownBy(url: string, text: string, pair: string, at: number): Shown {
+  const asked = new URL(url).searchParams;
+  const { result, cursor } = JSON.parse(text) as { result?: { timestamp: string }[]; cursor?: string };
+  const timestamps = new Set(result?.map(({ timestamp }) => Date.parse(timestamp)));
+  const [from, until] = ["fromDate", "toDate"].map((name) => Number(asked.get(name)) * 1_000);
+  const oldest = Math.min(until!, ...timestamps);
+  return { at, pair, from: cursor || !result ? oldest : from!, until: until!, timestamps };
 }

@@ -1,7 +1,9 @@
 import { headers } from "@nats-io/transport-node";
 import { beforeEach, describe, expect, it } from "vitest";
+import { MONITORS } from "./check.js";
 import { KeptMessages } from "./kept.js";
 import { drawNatsPlan } from "./plan.js";
+import type { NatsLog, Shown } from "./run-log.js";
 import { StoredWatch, unknownBefore } from "./stored.js";
 
 const SUBJECT = "p.candles.mainnet.one.1s.usd.1000";
@@ -86,12 +88,13 @@ describe("the watch of what is stored", () => {
   it("excuses only what grew too old by the time of a service that has not answered the holder yet", () => {
     const activity = { type: "started", at: 0, feed: "f", epoch: 2 } as const;
     const open = { ended: undefined, error: undefined, activities: [{ at: 0, activity }] };
-    const life = { collector: 0, life: 0, began: 0, hasAnswer: false, ...open };
+    const life = { collector: 0, life: 0, began: 0, shown: [], ...open };
+    const shown = { at: 0, pair: "one", from: 0, until: 1, timestamps: new Set<number>() };
     const plan = { ...drawNatsPlan(1), retention: 20_000, interval: 1_000 };
     const of = { feed: "f", epoch: 2, now: 50_500 };
     expect(unknownBefore(plan, [life], of)).toBe(31_500);
     const none = Number.NEGATIVE_INFINITY;
-    expect(unknownBefore(plan, [{ ...life, hasAnswer: true }], of)).toBe(none);
+    expect(unknownBefore(plan, [{ ...life, shown: [shown] }], of)).toBe(none);
     expect(unknownBefore(plan, [life], { ...of, epoch: 3 })).toBe(none);
     expect(unknownBefore({ ...plan, retention: undefined }, [life], of)).toBe(none);
     const lenient = new StoredWatch(
@@ -109,5 +112,29 @@ describe("the watch of what is stored", () => {
     expect(lenient.uncovered).toEqual([]);
     tell(3);
     expect(lenient.uncovered).toHaveLength(1);
+  });
+
+  it("excuses a status for a candle that the service took back since it was stored, and shows again only later", () => {
+    const feed = "p.candles.mainnet.one.1s.usd";
+    const lacking = { at: 20, pair: "one", from: 0, until: 5_000, timestamps: new Set([2_000]) };
+    const uncovered = [{ at: 30, subject: `${feed}.status`, gone: [{ timestamp: 1_000, storedAt: 10 }] }];
+    const breachesWith = (shown: Shown) => {
+      const told: string[] = [];
+      MONITORS.covered!({ uncovered, lives: [{ shown: [shown] }] } as unknown as NatsLog, (what) =>
+        told.push(what),
+      );
+      return told.length;
+    };
+    expect(breachesWith(lacking)).toBe(0);
+    for (const other of [
+      { at: 9 },
+      { at: 31 },
+      { pair: "two" },
+      { from: 2_000 },
+      { until: 1_000 },
+      { timestamps: new Set([1_000]) },
+    ]) {
+      expect(breachesWith({ ...lacking, ...other })).toBe(1);
+    }
   });
 });

@@ -19,8 +19,8 @@ export class StoredWatch {
   readonly #now: () => number;
   readonly #kept: () => KeptMessages | undefined;
   readonly #unknownBefore: (feed: string, epoch: number) => number;
-  /** The candles that were stored and not removed, by feed: what their subjects begin with. */
-  readonly #candles = new Map<string, Set<number>>();
+  /** The candles that were stored and not removed, and when, by feed: what their subjects begin with. */
+  readonly #candles = new Map<string, Map<number, number>>();
 
   /**
    * `kept`: what the stream of the candles keeps. `unknownBefore`: the interval before which whoever tells how a feed
@@ -64,22 +64,23 @@ export class StoredWatch {
     const feed = subject.slice(0, subject.lastIndexOf(".") + 1);
     const last = subject.slice(feed.length);
     const { removed, status, epoch } = JSON.parse(text);
-    const candles = this.#candles.get(feed) ?? new Set();
+    const candles = this.#candles.get(feed) ?? new Map<number, number>();
     this.#candles.set(feed, candles);
     if (last !== "status") {
       if (removed === true) candles.delete(Number(last));
-      else candles.add(Number(last));
+      else candles.set(Number(last), this.#now());
       return;
     }
     const { coveredFrom, coveredUntil } = status;
     const unkept = [...candles].filter(
-      (at) => coveredFrom <= at && at < coveredUntil && this.#kept()?.last(`${feed}${at}`) === undefined,
+      ([at]) => coveredFrom <= at && at < coveredUntil && this.#kept()?.last(`${feed}${at}`) === undefined,
     );
     if (unkept.length === 0) return;
     const unknownBefore = this.#unknownBefore(feed.slice(0, -1), epoch);
-    const gone = unkept.filter((at) => at >= unknownBefore);
+    const gone = unkept.filter(([at]) => at >= unknownBefore);
     if (gone.length === 0) return;
-    this.uncovered.push({ at: this.#now(), subject, gone: gone.sort() });
+    const told = gone.map(([timestamp, storedAt]) => ({ timestamp, storedAt }));
+    this.uncovered.push({ at: this.#now(), subject, gone: told });
   }
 }
 
@@ -95,7 +96,7 @@ export function unknownBefore(
   const isOfHolder = ({ activity }: CollectorLife["activities"][number]) =>
     activity.type === "started" && activity.feed === feed && activity.epoch === epoch;
   const holder = lives.findLast(({ activities }) => activities.some(isOfHolder));
-  const isExcused = retention !== undefined && holder?.hasAnswer === false;
+  const isExcused = retention !== undefined && holder?.shown.length === 0;
   // What begins later would not be too old by the right clock either.
   return isExcused ? now - retention + interval : Number.NEGATIVE_INFINITY;
 }

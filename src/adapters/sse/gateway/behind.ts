@@ -105,8 +105,4 @@ class MinuteLimit implements BudgetPart {
     }
     this.#begun = [...this.#begun, now];
   }
-
-  count(): () => void {
-    return () => {};
-  }
 }
