@@ -3,7 +3,8 @@ import { callAt } from "../timers.js";
 import { type Allowance, ended, entered, noPlaces, opensAt, setBack } from "./places.js";
 
 /** Who goes first when the rate limit lets only some go; the first named goes first. */
-export type Priority = "close" | "refresh" | "history";
+const PRIORITIES = ["close", "refresh", "history"] as const;
+export type Priority = (typeof PRIORITIES)[number];
 
 /** Requests have to wait: until when, why, and how many. */
 export interface Throttling {
@@ -40,11 +41,7 @@ export class Budget {
   readonly #limit: ChangingLimit | undefined;
   readonly #report: (throttling: Throttling) => void;
   /** In the order in which they are served. */
-  readonly #queues: Readonly<Record<Priority, Set<Waiter>>> = {
-    close: new Set(),
-    refresh: new Set(),
-    history: new Set(),
-  };
+  readonly #queues = PRIORITIES.map(() => new Set<Waiter>());
   #places = noPlaces;
   #pausedUntil = -Infinity;
   #latest = -Infinity;
@@ -72,7 +69,7 @@ export class Budget {
     const now = this.#first() === undefined ? this.#enter() : undefined;
     if (now !== undefined) return this.#follow(now, begin);
     return new Promise((resolve, reject) => {
-      const queue = this.#queues[priority];
+      const queue = this.#queues[PRIORITIES.indexOf(priority)]!;
       const leave = () => {
         // By this call a recorded session notes when somebody leaves.
         this.#scheduler.now();
@@ -158,10 +155,9 @@ export class Budget {
   }
 
   #first(): Waiter | undefined {
-    const { close, refresh, history } = this.#queues;
-    for (const waiter of close) return waiter;
-    for (const waiter of refresh) return waiter;
-    for (const waiter of history) return waiter;
+    for (const queue of this.#queues) {
+      for (const waiter of queue) return waiter;
+    }
     return undefined;
   }
 
@@ -198,7 +194,7 @@ export class Budget {
   #reportWait(until: number | undefined, reason: Throttling["reason"]): void {
     if (this.#reported === until) return;
     this.#reported = until;
-    const waiting = Object.values(this.#queues).reduce((sum, queue) => sum + queue.size, 0);
+    const waiting = this.#queues.reduce((sum, queue) => sum + queue.size, 0);
     this.#report({ ...(until === undefined ? {} : { until }), reason, waiting });
   }
 }
