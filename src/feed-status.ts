@@ -163,8 +163,7 @@ function historyOf(
   );
 }
 
-/** The range that a status covers. */
-export type Coverage = Pick<FeedStatus, "coveredFrom" | "coveredUntil">;
+type Coverage = Pick<FeedStatus, "coveredFrom" | "coveredUntil">;
 
 function statusOf(update: FeedUpdate<unknown>, isReading: boolean, coverage: Coverage): FeedStatus {
   const { state, isLate, failures, lastError } = update;
@@ -183,14 +182,4 @@ export function isSameStatus(a: FeedStatus, b: FeedStatus): boolean {
     a.lastError?.name === b.lastError?.name &&
     a.lastError?.message === b.lastError?.message
   );
-}
-
-/** The status of a stream that has begun anew: what was covered before still is, where the two meet. */
-export function joinedStatus(
-  { coveredFrom: first, coveredUntil: until }: Coverage,
-  now: FeedStatus,
-): FeedStatus {
-  const { coveredFrom } = now;
-  if (first === undefined || until === undefined || coveredFrom === undefined) return now;
-  return first < coveredFrom && coveredFrom <= until ? Object.freeze({ ...now, coveredFrom: first }) : now;
 }

@@ -22,7 +22,7 @@ import { type CandleWatch, checkWatch, type WatchOptions } from "../candles/opti
 import { checkNumber, LONGEST_DELAY } from "../contract/input.js";
 import type { Series } from "../contract/model.js";
 import { checkNames, checkSource } from "../contract/names.js";
-import { type Coverage, isCandleWatch, isSameStatus, joinedStatus } from "../feed-status.js";
+import { type FeedStatus, isCandleWatch, isSameStatus } from "../feed-status.js";
 import { SniperFold } from "../snipers/fold.js";
 import { refuseKnown } from "../snipers/known.js";
 import { checkSniperWatch, type SniperWatch } from "../snipers/watch.js";
@@ -114,7 +114,7 @@ export function pauseWhileHidden(source: PairSource, options: PauseOptions = {})
         let covered: Coverage = {};
         return whileSeen(() => source.status({ ...asked, ...(watch && startOf(watch)) })).pipe(
           map((status) => {
-            const now = joinedStatus(covered, status);
+            const now = joined(covered, status);
             if (now.state === "live") covered = now;
             return now;
           }),
@@ -163,4 +163,13 @@ function followCandles(
     missed,
     defer(() => resumed(watch.fillGaps ? told.since : start)),
   );
+}
+
+type Coverage = Pick<FeedStatus, "coveredFrom" | "coveredUntil">;
+
+/** A status after a pause: what was covered before it still is, where the two meet. */
+function joined({ coveredFrom: first, coveredUntil: until }: Coverage, now: FeedStatus): FeedStatus {
+  const { coveredFrom } = now;
+  if (first === undefined || until === undefined || coveredFrom === undefined) return now;
+  return first < coveredFrom && coveredFrom <= until ? Object.freeze({ ...now, coveredFrom: first }) : now;
 }

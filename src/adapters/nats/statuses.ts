@@ -1,5 +1,5 @@
 import { type NetworkError, PairstreamError } from "../../errors.js";
-import { type FeedStatus, joinedStatus } from "../../feed-status.js";
+import type { FeedStatus } from "../../feed-status.js";
 import type { Intervals } from "../../timeframe.js";
 import { makeStatus } from "../wire/status.js";
 
@@ -17,7 +17,10 @@ export function carriedStatus(before: FeedStatus | undefined, own: FeedStatus): 
     if (before === undefined) return makeStatus({ state, failures, lastError });
     return failures === 0 ? before : makeStatus({ ...before, state: "stalled", failures, lastError });
   }
-  return before === undefined ? own : joinedStatus(before, own);
+  if (before === undefined) return own;
+  const { coveredFrom, coveredUntil = -Infinity } = before;
+  const joins = own.coveredFrom !== undefined && coveredFrom !== undefined && own.coveredFrom <= coveredUntil;
+  return joins ? makeStatus({ ...own, coveredFrom: Math.min(coveredFrom, own.coveredFrom!) }) : own;
 }
 
 /** The status of a feed at the moment of a takeover. It is stalled if answers have been due since the last status. */
