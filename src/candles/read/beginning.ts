@@ -198,13 +198,14 @@ export class Beginning {
   async candleBefore(end: number, options: ReadOptions): Promise<number | undefined> {
     const start = this.start ?? this.#intervals.start(EARLIEST);
     if (start >= end) return undefined;
-    const { shown } = await this.#ask(start, end, options, 2);
+    const { shown } = await this.#ask(start, end, options, 3);
     const [first, second] = shown.filter((timestamp) => timestamp < end);
     const isCandle = first !== undefined && this.#intervals.start(first) === first;
     return isCandle && first >= (second ?? first) ? first : undefined;
   }
 
-  async #ask(start: number, end: number, { priority, signal, tell }: ReadOptions, limit = 1) {
+  /** Asks for a row more than it needs: the newest may be that of an end which belongs to the range. */
+  async #ask(start: number, end: number, { priority, signal, tell }: ReadOptions, limit = 2) {
     const { value } = await this.#core.send({
       route: ohlcvRoute({ ...this.#series, from: start, to: end, limit }),
       priority,
@@ -215,8 +216,9 @@ export class Beginning {
         const { page, refused } = readOhlcvBody(text, this.#series, () => true, quote, most);
         const shown = page.result.map(({ timestamp }) => timestamp);
         const places = [...shown, ...refused.map(({ key = start }) => key)];
-        // What a cache shows from beside the range proves nothing of that.
-        return { shown, hasRows: places.some((place) => place >= start && place < end) };
+        // What a cache shows from beside the range proves nothing of that. The range may cut its first candle.
+        const first = this.#intervals.start(start);
+        return { shown, hasRows: places.some((place) => place >= first && place < end) };
       },
     });
     if (value.hasRows) this.noteAnswer(start);

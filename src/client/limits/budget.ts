@@ -3,8 +3,8 @@ import { callAt } from "../timers.js";
 import { type Allowance, ended, entered, noPlaces, opensAt, setBack } from "./places.js";
 
 /** Who goes first when the rate limit lets only some go; the first named goes first. */
-const PRIORITIES = ["close", "refresh", "history"] as const;
-export type Priority = (typeof PRIORITIES)[number];
+export type Priority = "close" | "refresh" | "history";
+const PRIORITIES: readonly Priority[] = ["close", "refresh", "history"];
 
 /** Requests have to wait: until when, why, and how many. */
 export interface Throttling {
