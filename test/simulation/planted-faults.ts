@@ -347,7 +347,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "candles/read/judge.ts",
     find: "const gone = anchorsGone(rules, book, page, lacking);",
     replace: "const gone = new Set(lacking.keys());",
-    seeds: [1280],
+    seeds: [1339],
   },
   {
     name: "asks again at once, and counts copies as two answers",

@@ -1,6 +1,5 @@
 import type { ClientCore, Priority } from "../../client/core.js";
 import type { PairFacts } from "../../client/known-pairs.js";
-import { pageFactsOf } from "../../client/send/walk.js";
 import type { Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody, readSniperBody } from "../../contract/wire.js";
@@ -106,7 +105,7 @@ export class Beginning {
     const { createdIn } = this;
     /** Whether the service has any row from there on to show; `to`: another end, where a cache may know the answer to this one. */
     const answers = async (from: number, to = end) =>
-      from >= start && from < end && (await this.#ask(from, to, options)).rows > 0;
+      from >= start && from < end && (await this.#ask(from, to, options)).hasRows;
     if (createdIn === undefined) {
       if (isSilent || !(await answers(start))) await this.#find(start, end, known, answers);
       return;
@@ -199,13 +198,14 @@ export class Beginning {
   async candleBefore(end: number, options: ReadOptions): Promise<number | undefined> {
     const start = this.start ?? this.#intervals.start(EARLIEST);
     if (start >= end) return undefined;
-    const { shown } = await this.#ask(start, end, options, 2);
+    const { shown } = await this.#ask(start, end, options, 3);
     const [first, second] = shown.filter((timestamp) => timestamp < end);
     const isCandle = first !== undefined && this.#intervals.start(first) === first;
     return isCandle && first >= (second ?? first) ? first : undefined;
   }
 
-  async #ask(start: number, end: number, { priority, signal, tell }: ReadOptions, limit = 1) {
+  /** Asks for a row more than it needs: the newest may be that of an end which belongs to the range. */
+  async #ask(start: number, end: number, { priority, signal, tell }: ReadOptions, limit = 2) {
     const { value } = await this.#core.send({
       route: ohlcvRoute({ ...this.#series, from: start, to: end, limit }),
       priority,
@@ -215,10 +215,13 @@ export class Beginning {
         const most = mostRows(this.#intervals.count(start, end));
         const { page, refused } = readOhlcvBody(text, this.#series, () => true, quote, most);
         const shown = page.result.map(({ timestamp }) => timestamp);
-        return { rows: pageFactsOf(page, refused).rows, shown };
+        const places = [...shown, ...refused.map(({ key = start }) => key)];
+        // What a cache shows from beside the range proves nothing of that. The range may cut its first candle.
+        const first = this.#intervals.start(start);
+        return { shown, hasRows: places.some((place) => place >= first && place < end) };
       },
     });
-    if (value.rows > 0) this.noteAnswer(start);
+    if (value.hasRows) this.noteAnswer(start);
     return value;
   }
 }

@@ -155,6 +155,15 @@ describe("a range that starts before the pair's creation", () => {
     },
   );
 
+  it("is not where a cache shows what lies after the range that it is asked for", async () => {
+    const all = [minute(100), minute(200)];
+    const habits: Habits = { times: all, series: { network: "devnet" }, keeps: 60_000, ignoresEnd: true };
+    const shop = archive(habits);
+    await partsOf(habits, minute(197), minute(203), shop);
+    await partsOf(habits, minute(191), minute(197), shop);
+    expect((await partsOf(habits, minute(50), minute(203), shop)).got).toEqual(all);
+  });
+
   it("hides nothing of a market that is silent for less than a quarter of its age", async () => {
     const market = fc.record({
       born: fc.integer({ min: 10, max: 300_000 }),

@@ -8,7 +8,7 @@ const FAR = 2_000;
 
 /** Whether a request asks only whether there is anything in its range. */
 export function isProbe({ url }: Pick<Exchange, "url">): boolean {
-  return /[?&]limit=1(&|$)/.test(url);
+  return /[?&]limit=2(&|$)/.test(url);
 }
 
 /** An answer that the client took, and what it asked for; `undefined` for all others. */

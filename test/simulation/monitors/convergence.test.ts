@@ -211,7 +211,7 @@ describe("what a subscriber is held to", () => {
   });
 
   it("is nothing that only an answer has shown which is cut, stale or struck, or was asked for one row", async () => {
-    const probe = { url: "http://localhost/token/devnet/pairs/pair/ohlcv?limit=1" };
+    const probe = { url: "http://localhost/token/devnet/pairs/pair/ohlcv?limit=2" };
     const odd = [{ faults: ["dropped"] }, { old: 5_000 }, { isTimeDoubtful: true }, probe];
     for (const given of odd)
       expect((await judge({ held: [], looks: [lookAt(1, given), lookAt(9, given)] })).wasPossible).toBe(

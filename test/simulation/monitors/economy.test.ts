@@ -159,7 +159,7 @@ describe("a poll", () => {
   it("may look for the beginning of a pair that shows no candle, and of no other", async () => {
     const watch = [watching(31 * MINUTE)];
     const looks = [look(JOINED + 1), ...closings(30)];
-    const probe = (at: number): Asked => ({ ...looks[at]!, at: looks[at]!.at + 1_000, limit: 1 });
+    const probe = (at: number): Asked => ({ ...looks[at]!, at: looks[at]!.at + 1_000, limit: 2 });
     const probed = looks.flatMap((asked, at) =>
       [14, 15, 16, 17].includes(at) ? [asked, probe(at)] : [asked],
     );
@@ -169,7 +169,7 @@ describe("a poll", () => {
       expect.stringMatching(/^9: sends 22 requests for 18 closings of 1min/),
     );
     const twice = silent.flatMap((asked) =>
-      asked.limit === 1 ? [asked] : [asked, { ...asked, at: asked.at + 500 }],
+      asked.limit === 2 ? [asked] : [asked, { ...asked, at: asked.at + 500 }],
     );
     expect(await breachesOf(watch, twice)).toContainEqual(expect.stringMatching(/closings of 1min/));
   });
