@@ -27,7 +27,7 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
   service.disconnect();
   const about = circumstances(["rxjs", "@hono/node-server"], command);
   return {
-    goals: goalsOf(figures[0]),
+    goals: goalsOf(figures[0], minutes),
     markdown: `${pageOf(figures, minutes)}\n\n${inWords(about)}`,
     results: { ...about, unit: "ms, MB", series: SERIES, minutes, figures },
   };
@@ -77,8 +77,8 @@ function summedUp(by: string, minutes: readonly Minute[]): Figure {
   };
 }
 
-function goalsOf({ requests, failures, live, delay, heap }: Figure): GoalResult[] {
-  const of = `${SERIES.toLocaleString("en-US")} series of minutes for an hour`;
+function goalsOf({ requests, failures, live, delay, heap }: Figure, minutes: number): GoalResult[] {
+  const of = `${SERIES.toLocaleString("en-US")} series of minutes for ${minutes} minutes`;
   const growth = heap[1] / heap[0];
   return [
     {

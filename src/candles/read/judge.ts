@@ -103,7 +103,7 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
             : undefined;
   return {
     book: {
-      // An array that has grown has room for seventeen.
+      // An array that has grown has room for seventeen, and each series keeps one.
       entries: comparison.entries.slice(),
       anchors,
       lacking: page.isInDoubt ? book.lacking : lacking,

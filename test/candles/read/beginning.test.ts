@@ -155,9 +155,10 @@ describe("a range that starts before the pair's creation", () => {
     },
   );
 
-  it("is not where a cache shows what lies after the range that it is asked for", async () => {
+  it.each(bounds)("is not where a cache shows what lies after what it is asked for: %o", async (bound) => {
     const all = [minute(100), minute(200)];
-    const habits: Habits = { times: all, series: { network: "devnet" }, keeps: 60_000, ignoresEnd: true };
+    const series = { network: "devnet" } as const;
+    const habits: Habits = { times: all, series, ...bound, keeps: 60_000, ignoresEnd: true };
     const shop = archive(habits);
     await partsOf(habits, minute(197), minute(203), shop);
     await partsOf(habits, minute(191), minute(197), shop);
