@@ -9,27 +9,30 @@ const SERIES = 10_000;
 const MOST_MINUTES = 60;
 /** Minutes of a round, so that as many as are usual make an hour. */
 const A_ROUND = 2;
+/** Bare calls keep nothing from one minute to the next, so that a few minutes show all of them. */
+const MOST_BARE_MINUTES = 10;
 
 /** `live`: of the closes; `delay`: of the event loop, in ms; `growth`: of the heap, from the first tenth to the last. */
 const GOALS = { requests: 1.005, live: 0.97, delay: 50, growth: 1.05 };
 
-/** An hour of minutes of 10,000 series in one process, then as long by bare calls. */
+/** An hour of minutes of 10,000 series in one process, then some minutes of it by bare calls. */
 export const hour: Bench = { check: () => [], measure };
 
 async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
   const minutes = Math.min(MOST_MINUTES, A_ROUND * rounds);
   const [{ url }, service] = await start<{ url: string }>("./service.ts");
-  const of = async (by: FleetOptions["by"]) => {
-    const options: FleetOptions = { url, count: SERIES, minutes, by };
+  const bareMinutes = Math.min(MOST_BARE_MINUTES, minutes);
+  const of = async (by: FleetOptions["by"], during: number) => {
+    const options: FleetOptions = { url, count: SERIES, minutes: during, by };
     return summedUp(by, (await ask<{ minutes: readonly Minute[] }>("./fleet.ts", options)).minutes);
   };
-  const figures = [await of("watchCandles"), await of("bare calls")] as const;
+  const figures = [await of("watchCandles", minutes), await of("bare calls", bareMinutes)] as const;
   service.disconnect();
   const about = circumstances(["rxjs", "@hono/node-server"], command);
   return {
     goals: goalsOf(figures[0], minutes),
-    markdown: `${pageOf(figures, minutes)}\n\n${inWords(about)}`,
-    results: { ...about, unit: "ms, MB", series: SERIES, minutes, figures },
+    markdown: `${pageOf(figures, minutes, bareMinutes)}\n\n${inWords(about)}`,
+    results: { ...about, unit: "ms, MB", series: SERIES, minutes, bareMinutes, figures },
   };
 }
 
@@ -109,7 +112,7 @@ function goalsOf({ requests, failures, live, delay, heap }: Figure, minutes: num
   ];
 }
 
-function pageOf(figures: readonly Figure[], minutes: number): string {
+function pageOf(figures: readonly Figure[], minutes: number, bareMinutes: number): string {
   const lines = figures.map((each) =>
     row([
       each.by,
@@ -126,8 +129,9 @@ function pageOf(figures: readonly Figure[], minutes: number): string {
   return `## An hour
 
 ${SERIES.toLocaleString("en-US")} series of minutes at \`every: "close"\` in one process, for ${minutes} minutes, with \`rateLimit: false\`, so that all
-are asked for at one instant. The service is in another process of the same machine. Then as many bare calls follow, each
-behind a timer of its own that is due at the same instant: cross-fetch with kept connections, a timeout, and \`JSON.parse\`.
+are asked for at one instant. The service is in another process of the same machine. Then as many bare calls follow for
+${bareMinutes} minutes, each behind a timer of its own that is due at the same instant: cross-fetch with kept connections, a
+timeout, and \`JSON.parse\`.
 
 | by | requests a closed candle | requests that failed | closed candles there | in time | last one there, ms | event loop's delay, p99, ms | CPU a request, ms | heap, MB |
 |---|---:|---:|---:|---:|---:|---:|---:|---:|
