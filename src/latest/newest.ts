@@ -1,5 +1,5 @@
 import { Beginning, EARLIEST, type ReadOptions } from "../candles/read/beginning.js";
-import { keepFuller, MAX_LIMIT } from "../candles/read/pages.js";
+import { MAX_LIMIT, onePerInterval } from "../candles/read/pages.js";
 import { type ClientCore, serviceNow } from "../client/core.js";
 import { mostPagesOf, pageFactsOf } from "../client/send/walk.js";
 import type { Candle, Series, Timeframe } from "../contract/model.js";
@@ -80,23 +80,18 @@ async function walkBack(
     mostPages: () => mostPagesOf(intervals, from, to),
     needsClock: true,
   });
-  const found = new Map<number, Candle>();
-  const order: number[] = [];
+  const found: Candle[] = [];
   let first: Pick<Newest, "observedAt" | "epoch"> | undefined;
   for await (const { value, cursor, observedAt, epoch } of walk) {
     first ??= { observedAt, epoch };
-    for (const candle of value.rows) {
-      keepFuller(found, candle);
-      order.push(candle.timestamp);
-    }
+    found.push(...value.rows);
     if (cursor === undefined) break;
-    if (order.length > 1 && isAscending(order)) return undefined;
-    if (order.length > 1 && found.size >= count) break;
+    if (found.length > 1 && isAscending(found)) return undefined;
+    if (found.length > 1 && onePerInterval(found).length >= count) break;
   }
-  const candles = [...found.values()].sort((a, b) => a.timestamp - b.timestamp);
-  return { candles: candles.slice(-count), ...first! };
+  return { candles: onePerInterval(found).slice(-count), ...first! };
 }
 
-function isAscending(order: readonly number[]): boolean {
-  return order.every((timestamp, at) => at === 0 || timestamp >= order[at - 1]!);
+function isAscending(rows: readonly Candle[]): boolean {
+  return rows.every(({ timestamp }, at) => at === 0 || timestamp >= rows[at - 1]!.timestamp);
 }

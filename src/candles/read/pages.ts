@@ -133,7 +133,7 @@ export class SeriesPages {
     const isIn = (timestamp: number) => timestamp >= from && timestamp < to;
     const isWanted = (place: number | undefined) => place === undefined || isIn(place);
     const isStart = (instant: number) => intervals.start(instant) === instant;
-    const candles = new Map<number, Candle>();
+    const rows: Candle[] = [];
     const broken = new Set<number>();
     let hasUnplaced = false;
     let refusal: AnyPairstreamError | undefined;
@@ -169,7 +169,7 @@ export class SeriesPages {
         for (const candle of value.page.result) {
           isAscending &&= candle.timestamp >= last;
           last = candle.timestamp;
-          keepFuller(candles, candle);
+          rows.push(candle);
         }
         for (const { key } of value.places) {
           if (key === undefined) hasUnplaced = true;
@@ -178,29 +178,31 @@ export class SeriesPages {
         // What lies beside the range is not asked for.
         refusal ??= value.refused.find((_, at) => isWanted(value.places[at]!.key))?.error;
         if (value.served.rows > 0) this.beginning.noteAnswer(start);
-        if (cursor !== undefined && candles.size >= mostCandles) return undefined;
+        if (cursor !== undefined && rows.length >= mostCandles) return undefined;
       }
     } catch (error) {
       if (first === undefined || !(error instanceof ContractError) || error.path[0] !== "cursor") throw error;
       isUnfinished = true;
       refusal ??= error;
     }
-    const isEmpty = candles.size === 0 && broken.size === 0 && !hasUnplaced;
+    const isEmpty = rows.length === 0 && broken.size === 0 && !hasUnplaced;
     if (isEmpty && (wanted.shown ?? anchors[0]) !== undefined) this.beginning.noteHidden(start);
-    const shown = [...candles.values()].sort((a, b) => a.timestamp - b.timestamp);
-    const isThere = (timestamp: number) => candles.has(timestamp) || broken.has(timestamp);
+    const candles = onePerInterval(rows);
+    if (broken.size > 0) for (const { timestamp } of candles) broken.delete(timestamp);
+    const isThere = (start: number) =>
+      broken.has(start) || candles.some(({ timestamp }) => timestamp === start);
     return {
       from,
       to,
       ...first!,
       isInDoubt,
-      candles: shown.filter(({ timestamp }) => timestamp < to),
+      candles: candles.filter(({ timestamp }) => timestamp < to),
       // A row without a place may be that of any of them.
       lacking: new Set(anchors.filter((timestamp) => !hasUnplaced && !isThere(timestamp))),
-      broken: [...broken].filter((start) => isIn(start) && !candles.has(start)).sort((a, b) => a - b),
+      broken: [...broken].filter(isIn).sort((a, b) => a - b),
       hasUnplaced,
       isUnfinished,
-      isAscending: isAscending && candles.size > 1,
+      isAscending: isAscending && candles.length > 1,
       refusal,
       isEmpty,
       mayHide: !this.beginning.isReached(start),
@@ -209,12 +211,17 @@ export class SeriesPages {
   }
 }
 
-/** One candle an interval: of several, the one with the most swaps. */
-export function keepFuller(candles: Map<number, Candle>, candle: Candle): void {
-  const other = candles.get(candle.timestamp);
-  const isFuller =
-    other === undefined ||
-    candle.swaps > other.swaps ||
-    (candle.swaps === other.swaps && candle.volume > other.volume);
-  if (isFuller) candles.set(candle.timestamp, candle);
+/** Candles in ascending order, one an interval: of several, the one with the most swaps. */
+export function onePerInterval(rows: readonly Candle[]): Candle[] {
+  const kept: Candle[] = [];
+  for (const candle of [...rows].sort((a, b) => a.timestamp - b.timestamp)) {
+    const last = kept.at(-1);
+    if (last?.timestamp !== candle.timestamp) kept.push(candle);
+    else if (isFuller(candle, last)) kept[kept.length - 1] = candle;
+  }
+  return kept;
+}
+
+function isFuller(candle: Candle, other: Candle): boolean {
+  return candle.swaps > other.swaps || (candle.swaps === other.swaps && candle.volume > other.volume);
 }
