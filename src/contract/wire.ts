@@ -147,7 +147,8 @@ function readCandle(row: unknown): Candle | Flaw {
   const { timestamp: text, open, high, low, close, volume, trades, swaps = trades } = row as WireCandle;
   const timestamp = instantOf(text);
   // A zero stands for nothing, whatever field it is in; a text may well say 1970.
-  if (timestamp === undefined || (timestamp === 0 && numberOf(text) === 0)) return flawAt("timestamp", NO_INSTANT);
+  if (timestamp === undefined || (timestamp === 0 && numberOf(text) === 0))
+    return flawAt("timestamp", NO_INSTANT);
   let candle: WireCandle = { timestamp, open, high, low, close, volume, swaps };
   let field = wrongFieldOf(candle);
   if (field !== undefined) {

@@ -51,7 +51,6 @@ export class Comparison {
     const { candles, broken } = page;
     const { entries, finalUntil } = book;
     const troubled = troubledIntervals(book, page);
-    const isBroken = (start: number) => broken.includes(start);
     let [entryIndex, candleIndex, troubleIndex] = [0, 0, 0];
     while (candleIndex < candles.length && candles[candleIndex]!.timestamp < finalUntil) candleIndex += 1;
     // A longer interval that is not final keeps its final candles.
@@ -62,11 +61,9 @@ export class Comparison {
       const candle = candles[candleIndex];
       const entry = entries[entryIndex];
       const trouble = troubled[troubleIndex];
-      const start = Math.min(
-        candle?.timestamp ?? Infinity,
-        entry?.candle.timestamp ?? Infinity,
-        trouble ?? Infinity,
-      );
+      let start = trouble ?? Infinity;
+      if (candle !== undefined && candle.timestamp < start) start = candle.timestamp;
+      if (entry !== undefined && entry.candle.timestamp < start) start = entry.candle.timestamp;
       if (start === Infinity) return;
       const known = entry?.candle.timestamp === start ? entry : undefined;
       if (known !== undefined) entryIndex += 1;
@@ -74,7 +71,7 @@ export class Comparison {
       if (candle?.timestamp === start) {
         candleIndex += 1;
         this.#show(candle, known);
-      } else if (isBroken(start)) this.#cannotRead(start, known, book.broken.get(start));
+      } else if (broken.includes(start)) this.#cannotRead(start, known, book.broken.get(start));
       else if (known !== undefined) this.#miss(known);
       else this.#missBroken(start, book.broken.get(start)!);
     }

@@ -160,15 +160,18 @@ function anchorsAfter(
   gone: ReadonlySet<number>,
   finalUntil: number,
 ): readonly number[] {
+  const newest = anchors.at(-1) ?? 0;
   const finals: number[] = [];
-  for (const { timestamp } of candles) {
-    if (timestamp >= finalUntil) break;
+  for (let index = candles.length - 1; index >= 0 && finals.length < ANCHORS; index -= 1) {
+    const { timestamp } = candles[index]!;
+    if (timestamp <= newest) break;
     // Its interval was final without it: it was never told, and no answer has to show it.
     const wasSilent = timestamp >= coveredFrom && timestamp < before;
-    if (timestamp > (anchors.at(-1) ?? 0) && !wasSilent) finals.push(timestamp);
+    if (timestamp < finalUntil && !wasSilent) finals.unshift(timestamp);
   }
   if (finals.length === 0 && gone.size === 0) return anchors;
-  return [...anchors.filter((anchor) => !gone.has(anchor)), ...finals].slice(-ANCHORS);
+  const kept = gone.size === 0 ? anchors : anchors.filter((anchor) => !gone.has(anchor));
+  return kept.concat(finals).slice(-ANCHORS);
 }
 
 /**
@@ -190,8 +193,9 @@ function toldUntil(
   { finalUntil }: CandleBook,
   { isAscending, candles, broken, to }: Page,
 ): number {
+  if (isAscending !== true) return to;
   const last = Math.max(candles.at(-1)?.timestamp ?? 0, broken.at(-1) ?? 0);
-  return isAscending && last >= finalUntil ? Math.min(to, intervals.end(last)) : to;
+  return last >= finalUntil ? Math.min(to, intervals.end(last)) : to;
 }
 
 /** The broken rows of intervals that are not final: those that are final are not asked for again. */

@@ -187,22 +187,22 @@ export class SeriesPages {
     }
     const isEmpty = rows.length === 0 && broken.size === 0 && !hasUnplaced;
     if (isEmpty && (wanted.shown ?? anchors[0]) !== undefined) this.beginning.noteHidden(start);
-    const candles = onePerInterval(rows);
-    if (broken.size > 0) for (const { timestamp } of candles) broken.delete(timestamp);
+    const shown = onePerInterval(rows);
+    if (broken.size > 0) for (const { timestamp } of shown) broken.delete(timestamp);
     const isThere = (start: number) =>
-      broken.has(start) || candles.some(({ timestamp }) => timestamp === start);
+      broken.has(start) || shown.some(({ timestamp }) => timestamp === start);
     return {
       from,
       to,
       ...first!,
       isInDoubt,
-      candles: candles.filter(({ timestamp }) => timestamp < to),
+      candles: shown.filter(({ timestamp }) => timestamp < to),
       // A row without a place may be that of any of them.
       lacking: new Set(anchors.filter((timestamp) => !hasUnplaced && !isThere(timestamp))),
       broken: [...broken].filter(isIn).sort((a, b) => a - b),
       hasUnplaced,
       isUnfinished,
-      isAscending: isAscending && candles.length > 1,
+      isAscending: isAscending && shown.length > 1,
       refusal,
       isEmpty,
       mayHide: !this.beginning.isReached(start),
