@@ -172,7 +172,7 @@ export class CandleView {
   #noteClose({ type, candle: { timestamp }, status }: CandleChange): boolean {
     const wasClosed = this.#closed.has(timestamp);
     if (type !== "removed" && status === "closed") this.#closed.add(timestamp);
-    else this.#closed.delete(timestamp);
+    else if (wasClosed) this.#closed.delete(timestamp);
     return type !== "removed" && status !== "open" && !wasClosed;
   }
 }
