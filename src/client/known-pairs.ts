@@ -8,8 +8,10 @@ const PAIRS_KEPT = 1_000;
 export interface PairFacts {
   /** When it was created, by its sniper report. */
   createdAt: number | undefined;
-  /** The first start from which a range of a timeframe answers. */
-  readonly firstAnswered: { [timeframe in Timeframe]?: number | undefined };
+  /** The first start from which a range of a timeframe answers, and when that was found out, by the scheduler. */
+  readonly firstAnswered: {
+    [timeframe in Timeframe]?: { readonly start: number; readonly at: number } | undefined;
+  };
   /** When its sniper report was last asked for, by the service's clock, and the request that is under way. */
   reportedAt: number;
   report: Promise<void> | undefined;

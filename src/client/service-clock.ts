@@ -96,6 +96,8 @@ const LONGEST_TRIP = 60_000;
 const NARROW = 20;
 /** Clocks of computers drift by no more, ms per ms. */
 const FASTEST_DRIFT = 1e-4;
+/** The last ms of the second that a `Date` names. */
+const LAST_OF_SECOND = 999;
 /** What is proven so much too late, in ms, is worth a wait for the next second. */
 const LATE = 100;
 
@@ -238,8 +240,9 @@ export function earliestAnswerTime(clock: ServiceClock, trip: RoundTrip): number
   if (bounds === undefined || date === undefined) return byBounds;
   // Where the two cannot both be right, the earlier counts.
   if (byBounds >= date + 1_000 || date > trip.received + bounds.high) return Math.min(byBounds, date);
-  // With several machines nobody knows which one answered; the bounds hold for all.
-  return machines.length > 1 ? byBounds : Math.max(byBounds, date);
+  // With several machines nobody knows which one answered; the bounds hold for all. Of one, two answers of one second are less
+  // than a second apart, as one may be a copy of the other.
+  return machines.length > 1 ? byBounds : Math.min(Math.max(byBounds, date), date + LAST_OF_SECOND);
 }
 
 /** The service's time at an instant of the scheduler's, at least. */

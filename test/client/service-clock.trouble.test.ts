@@ -70,6 +70,22 @@ describe("a cache that hides how old its answers are", () => {
   });
 });
 
+it("tells of two answers of one second that they are less than a second apart, as one may be a copy", () => {
+  const pauses = fc.double({ min: 990, max: 1_100, noNaN: true });
+  fc.assert(
+    fc.property(offsets, fc.integer({ min: 0, max: 40 }), pauses, (offset, phase, pause) => {
+      let clock = learned(offset);
+      const sent = dateAt(NOW + 60_000 + offset) - offset - TRIP / 2 + phase;
+      const first = exchange(sent, offset);
+      clock = learn(clock, first);
+      const at = earliestAnswerTime(clock, first);
+      const copy = { sent: sent + pause, received: sent + pause + TRIP, date: first.date };
+      clock = learn(clock, copy);
+      expect(earliestAnswerTime(clock, copy) - at).toBeLessThan(999.5);
+    }),
+  );
+});
+
 it("tells of an answer no time beyond the second of its Date", () => {
   fc.assert(
     fc.property(offsets, (offset) => {

@@ -15,6 +15,8 @@ export interface ReadOptions {
 
 /** The pause before the next sniper report, in ms, if the last one did not tell the creation. */
 const REPORT_PAUSE = 60_000;
+/** For so long, in ms, a new reading believes what an earlier one has found: the service may have shown nothing for a while. */
+const BELIEVED = 60_000;
 /** How many times longer each range of a search is than the one before. */
 const STRIDE = 4;
 /** What is sought for, and what is known of that. */
@@ -48,6 +50,10 @@ export class Beginning {
     this.#series = series;
     this.#intervals = intervals;
     this.#facts = core.pairs.of(series);
+    const { firstAnswered } = this.#facts;
+    const opening = firstAnswered[series.timeframe];
+    if (opening && Math.abs(core.scheduler.now() - opening.at) >= BELIEVED)
+      firstAnswered[series.timeframe] = undefined;
   }
 
   /** The start of the interval in which the pair was created, as its sniper report tells. */
@@ -58,7 +64,7 @@ export class Beginning {
 
   /** The first start that answers, where earlier ones are known to come back empty. */
   get #opening(): number | undefined {
-    return this.#facts.firstAnswered[this.#series.timeframe];
+    return this.#facts.firstAnswered[this.#series.timeframe]?.start;
   }
 
   /** The start of the interval before which there is nothing, or nothing that shows. */
@@ -125,7 +131,7 @@ export class Beginning {
   }
 
   #open(start: number): void {
-    this.#facts.firstAnswered[this.#series.timeframe] = start;
+    this.#facts.firstAnswered[this.#series.timeframe] = { start, at: this.#core.scheduler.now() };
   }
 
   /** Asks the sniper report, which only mainnet has, when the pair was created; `at`: the service's time. */

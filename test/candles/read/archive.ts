@@ -177,7 +177,8 @@ export function archive(habits: Habits, now = NOW) {
       { count, until: () => until, walk: { parts }, skipsRows: true, onDropped },
       options,
     );
-  return { asked, dropped, forward, backward };
+  const wait = (ms: number) => clock.advanceBy(ms);
+  return { asked, dropped, forward, backward, wait };
 }
 
 /** A clock on which whatever is waited for comes at once. */

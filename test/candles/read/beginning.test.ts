@@ -155,6 +155,22 @@ describe("a range that starts before the pair's creation", () => {
     },
   );
 
+  it("cuts no reading a minute after the service has shown nothing for a while", async () => {
+    const all = run(0, 8_000);
+    const habits = { times: all, strictBefore: minute(5_000), series: { network: "devnet" } as const };
+    for (const read of [
+      partsOf,
+      (...[, , until, shop]: Parameters<typeof partsOf>) => lastOf(habits, 8_000, until, shop),
+    ]) {
+      habits.strictBefore = minute(5_000);
+      const shop = archive(habits);
+      expect((await read(habits, minute(0), minute(8_000), shop)).got).toEqual(run(5_000, 3_000));
+      habits.strictBefore = 0;
+      await shop.wait(60_000);
+      expect((await read(habits, minute(0), minute(8_000), shop)).got).toEqual(all);
+    }
+  });
+
   it.each(bounds)("is not where a cache shows what lies after what it is asked for: %o", async (bound) => {
     const all = [minute(100), minute(200)];
     const series = { network: "devnet" } as const;
