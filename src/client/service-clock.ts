@@ -270,8 +270,9 @@ function middle({ low, high }: Bounds): number {
  * When to send a request, by the scheduler, so that its answer comes just after `target` by the service's clock.
  *
  * If a `Date` can prove that the answer came after `target`: for the middle of the bounds while they are wide, as the
- * answer then halves them, and for their low side once they are narrow. Both are half the shortest round trip early. The
- * low bound is that of an answer, which took its way back, so the request still arrives after `target`.
+ * answer then halves them, and for their low side once they are narrow, 20 ms below their high one at least: so far clocks may
+ * drift before it comes too early. Both are half the shortest round trip early. The low bound is that of an answer, which took
+ * its way back, so the request still arrives after `target`.
  *
  * If only the bounds can prove it: safely after. If they are wide, or were not proven for long, the request goes out
  * later still, to arrive as a second begins, where its `Date` narrows them. Of two machines less than a second apart it
@@ -290,7 +291,8 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Infinity
   // For so much of a second an answer may be of either machine, and narrows nothing.
   const shared = isAlone ? 0 : Math.max(0, machine.high + 1_000 - ahead.low);
   const isWide = ({ low, high }: Bounds) => high - low > shared + narrow;
-  const aim = shortestOf(clock) / 2 + (isWide(machine) ? middle(machine) : machine.low);
+  const low = Math.min(machine.low, machine.high - NARROW);
+  const aim = shortestOf(clock) / 2 + (isWide(machine) ? middle(machine) : low);
   if (target % 1_000 === 0 && isAlone) return Math.ceil(target - aim);
   const isOld = machine.low - provenLow(machine, safe) > LATE;
   const isVague = isOld || isWide(machine) || (shared > 0 && isWide(ahead));

@@ -170,6 +170,34 @@ describe("clocks that drift apart by 100 ppm", () => {
       }),
     );
   });
+
+  it.each([1e-4, -1e-4])(
+    "ask twice for at most one closing in 10 ms of drift, over short ways too: %d",
+    (drift) => {
+      const ways = fc.integer({ min: 0, max: 8 });
+      fc.assert(
+        fc.property(offsets, ways, fc.constantFrom(10_000, 60_000), (offset, way, every) => {
+          const ahead = (now: number) => offset + drift * (now - NOW);
+          let clock = learned(offset);
+          let early = 0;
+          const begin = Math.ceil((NOW + offset) / every) * every;
+          for (let target = begin; target < begin + 200 * every; target += every) {
+            let sent = sendTimeFor(clock, target);
+            for (let isProven = false; !isProven; ) {
+              const made = sent + way + ahead(sent + way);
+              const trip = { sent, received: sent + 2 * way + 1, date: dateAt(made) };
+              clock = learn(clock, trip);
+              isProven = earliestAnswerTime(clock, trip) >= target;
+              if (target < begin + 20 * every) break;
+              if (!isProven) early += 1;
+              sent = Math.max(trip.received, safeSendTimeFor(clock, target));
+            }
+          }
+          expect(early).toBeLessThanOrEqual((Math.abs(drift) * 180 * every) / 10);
+        }),
+      );
+    },
+  );
 });
 
 it("is as certain after the machine slept during a request as before it", () => {

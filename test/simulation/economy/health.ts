@@ -18,6 +18,8 @@ export interface Health {
   readonly closings: number;
   /** All but those that an answer made necessary which lacked a candle: that is there no more, or not yet. */
   readonly requests: number;
+  /** How far the service's clock and the client's have drifted apart meanwhile, in ms. */
+  readonly drifted: number;
   readonly until: number;
 }
 
@@ -62,7 +64,9 @@ export function healthOf(log: RunLog): readonly Health[] {
         return index > 0 && lacking.has(own[index - 1]!) && isAgain;
       });
       const excused = new Set([...lacking, ...seconds]).size;
-      list.push({ feed, closings, requests: own.length - excused, until: clock.until(stretch.until) });
+      const requests = own.length - excused;
+      const drifted = Math.abs(log.plan.world.drift) * (stretch.until - stretch.from);
+      list.push({ feed, closings, requests, drifted, until: clock.until(stretch.until) });
     }
   }
   return list;
