@@ -1,7 +1,7 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { checkFlag, checkNumber, LONGEST_DELAY, show } from "../contract/input.js";
 import type { Series } from "../contract/model.js";
-import { checkNames, namesOf } from "../contract/names.js";
+import { checkNames, checkScheduler, namesOf } from "../contract/names.js";
 import { type AnyPairstreamError, InvalidInputError } from "../errors.js";
 import { type ClientStore, SERVE, type ServableStore } from "./client-store.js";
 import type { RetryRules } from "./core.js";
@@ -164,7 +164,7 @@ export function checkOptions(options: ClientOptions): Settings {
     retry: checkRetry(options.retry),
     rateLimit: checkRateLimit(options.rateLimit),
     quota: checkQuota(options.quota),
-    scheduler: checkScheduler(options.scheduler, fetch),
+    scheduler: schedulerOf(options, fetch),
     fetch: fetch ?? keepAliveFetch(),
     store: checkStore(options.store, fetch),
     warn: checkWarn(options.warn, fetch),
@@ -264,16 +264,7 @@ function checkWarn(warn: ClientOptions["warn"], fetch: SessionFetch | undefined)
   return fetch?.[SESSION]?.isReplay ? false : warn;
 }
 
-function checkScheduler(
-  scheduler: SchedulerLike = asyncScheduler,
-  fetch: SessionFetch | undefined,
-): SchedulerLike {
-  if (typeof scheduler?.now === "function" && typeof scheduler.schedule === "function") {
-    return fetch?.[SESSION]?.(scheduler) ?? scheduler;
-  }
-  throw new InvalidInputError(
-    "scheduler",
-    "an RxJS scheduler, with now and schedule",
-    `has no method ${typeof scheduler?.now === "function" ? "schedule" : "now"}`,
-  );
+function schedulerOf({ scheduler = asyncScheduler }: ClientOptions, fetch: SessionFetch | undefined) {
+  checkScheduler(scheduler);
+  return fetch?.[SESSION]?.(scheduler) ?? scheduler;
 }

@@ -72,9 +72,18 @@ function distanceBetween(a: string, b: string): number {
 
 /** Throws an `InvalidInputError` for a source that lacks a method. */
 export function checkSource(source: unknown, methods: readonly string[]): void {
+  checkMethods("source", "a source, such as clientSource(client)", source, methods);
+}
+
+/** Throws an `InvalidInputError` for a scheduler that is none; `undefined` stands for the usual one. */
+export function checkScheduler(scheduler: unknown): void {
+  if (scheduler === undefined) return;
+  checkMethods("scheduler", "an RxJS scheduler, with now and schedule", scheduler, ["now", "schedule"]);
+}
+
+function checkMethods(parameter: string, allowed: string, value: unknown, methods: readonly string[]): void {
   const missing = methods.find(
-    (name) => typeof (source as Record<string, unknown> | null)?.[name] !== "function",
+    (name) => typeof (value as Record<string, unknown> | null)?.[name] !== "function",
   );
-  if (missing === undefined) return;
-  throw new InvalidInputError("source", "a source, such as clientSource(client)", `has no method ${missing}`);
+  if (missing !== undefined) throw new InvalidInputError(parameter, allowed, `has no method ${missing}`);
 }

@@ -21,7 +21,7 @@ import type { CandleEvent } from "../candles/event.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "../candles/options.js";
 import { checkNumber, LONGEST_DELAY } from "../contract/input.js";
 import type { Series } from "../contract/model.js";
-import { checkNames, checkSource } from "../contract/names.js";
+import { checkNames, checkScheduler, checkSource } from "../contract/names.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../feed-status.js";
 import { SniperFold } from "../snipers/fold.js";
 import { refuseKnown } from "../snipers/known.js";
@@ -65,6 +65,7 @@ export function pauseWhileHidden(source: PairSource, options: PauseOptions = {})
   checkNames(options, ["after", "scheduler"]);
   const { after = DEFAULT_AFTER, scheduler = asyncScheduler } = options;
   checkNumber("after", after, { min: 0, max: LONGEST_DELAY, unit: "ms" });
+  checkScheduler(scheduler);
   const whileSeen = <T>(follow: () => Observable<T>): Observable<T> =>
     away(after, scheduler).pipe(
       switchMap((isAway) => (isAway ? NEVER : follow().pipe(materialize()))),

@@ -10,7 +10,7 @@ import {
   type SessionRequest,
   sessionOf,
 } from "../client/send/transport.js";
-import { checkNames } from "../contract/names.js";
+import { checkNames, checkScheduler } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { land, SessionClock } from "./session-clock.js";
 import {
@@ -77,9 +77,7 @@ function checkRecording(fetch: FetchLike, sink: unknown, options: RecordOptions)
   }
   checkNames(options, ["scheduler"]);
   const { scheduler } = options;
-  if (scheduler !== undefined && typeof scheduler?.now !== "function") {
-    throw new InvalidInputError("scheduler", "an RxJS scheduler, with now and schedule", "has no method now");
-  }
+  checkScheduler(scheduler);
   return scheduler;
 }
 

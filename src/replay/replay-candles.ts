@@ -3,7 +3,7 @@ import { type CandleEvent, frozenEvent } from "../candles/event.js";
 import { GapFiller } from "../candles/view/gap-filler.js";
 import { checkFlag, checkSeries, checkWeekStart, LONGEST_DELAY, show } from "../contract/input.js";
 import type { Candle, Series, WeekStart } from "../contract/model.js";
-import { namesOf, SERIES_NAMES } from "../contract/names.js";
+import { checkScheduler, namesOf, SERIES_NAMES } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { type Intervals, intervalsOf } from "../timeframe.js";
 import { candleError, flawOf, frozenCandle } from "./candle-flaw.js";
@@ -130,14 +130,8 @@ function checkPace({ speed, scheduler }: ReplayCandlesOptions): (() => Pace) | u
   if (scheduler === undefined) {
     return speed === undefined ? undefined : () => new Pace(asyncScheduler, speed);
   }
-  if (typeof scheduler?.now === "function" && typeof scheduler.schedule === "function") {
-    return () => new Pace(scheduler, speed);
-  }
-  throw new InvalidInputError(
-    "scheduler",
-    "an RxJS scheduler, with now and schedule",
-    `has no method ${typeof scheduler?.now === "function" ? "schedule" : "now"}`,
-  );
+  checkScheduler(scheduler);
+  return () => new Pace(scheduler, speed);
 }
 
 /** Turns candles into events, one after the other. */

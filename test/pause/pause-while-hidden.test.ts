@@ -281,6 +281,7 @@ describe("pauseWhileHidden, of candles", () => {
   it.each<[PauseOptions, string]>([
     [{ after: -1 }, "after"],
     [{ aftr: 1 } as PauseOptions, "aftr"],
+    [{ scheduler: { now: Date.now } as never }, "scheduler"],
   ])("refuses %o", (options, parameter) => {
     const { client } = new World({ start: START });
     let thrown: unknown;

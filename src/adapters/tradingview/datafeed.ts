@@ -10,7 +10,7 @@ import {
 } from "rxjs";
 import { checkSeries, checkWeekStart, show } from "../../contract/input.js";
 import type { Candle, Series, WeekStart } from "../../contract/model.js";
-import { checkNames, checkSource, namesOf } from "../../contract/names.js";
+import { checkNames, checkScheduler, checkSource, namesOf } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import type { PairSource } from "../../source.js";
 import { decimalsOf } from "../price-decimals.js";
@@ -134,13 +134,7 @@ export function createDatafeed(source: PairSource, options: DatafeedOptions): Da
   const symbols = checkSymbols(options.symbols);
   const weekStart = checkWeekStart(options.weekStart);
   const { scheduler = asyncScheduler } = options;
-  if (typeof scheduler?.now !== "function" || typeof scheduler.schedule !== "function") {
-    throw new InvalidInputError(
-      "scheduler",
-      "an RxJS scheduler, with now and schedule",
-      "is not a scheduler",
-    );
-  }
+  checkScheduler(scheduler);
   const clock = new HeardClock();
   const context: FeedContext = {
     source,

@@ -1,6 +1,6 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { checkChoice, checkNumber, LONGEST_DELAY } from "../../contract/input.js";
-import { checkNames } from "../../contract/names.js";
+import { checkNames, checkScheduler } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { checkSeed, hashText, mix, randomNumbers } from "../random.js";
 import { FAULT_KINDS, type Fault, type FaultKind } from "./kinds.js";
@@ -63,10 +63,7 @@ export function checkFaultOptions(options: FaultOptions) {
   const seed = checkSeed(options);
   checkNames(options, OPTION_NAMES);
   const { scheduler = asyncScheduler, rates, schedule, onFault, until } = options;
-  if (typeof scheduler?.schedule !== "function" || typeof scheduler.now !== "function") {
-    const allowed = "a SchedulerLike of RxJS, such as VirtualClock";
-    throw new InvalidInputError("scheduler", allowed, "has no methods now and schedule");
-  }
+  checkScheduler(scheduler);
   if (rates !== undefined && schedule !== undefined) {
     throw new InvalidInputError("schedule", "either rates or schedule", "is given together with rates");
   }
