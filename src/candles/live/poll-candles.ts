@@ -80,7 +80,9 @@ class LiveCandles {
     if (this.#recorder !== undefined) await this.#recorder.begin(serviceNow(this.#core));
     let book = this.#book ?? emptyBook(this.#beginning());
     const wanted = this.#wanted(book, options.at);
-    const asked = await this.#pages.ask(wanted, options);
+    const answer = await this.#pages.ask(wanted, options);
+    if (answer?.failure !== undefined) throw answer.failure;
+    const asked = answer && answer.from > wanted.from ? undefined : answer;
     const isOver =
       asked !== undefined && isSilent(asked) && wanted.isPartial && asked.to < wanted.searchUntil;
     if (wanted.isPartial)
