@@ -63,13 +63,11 @@ function subscribe(
   };
   const learnFrom = ({ coveredFrom, coveredUntil }: CandleBook) =>
     learn(minutes > 0 ? Math.max(seam, coveredFrom) : coveredFrom, coveredUntil);
-  let isReading = minutes > 0;
   let next = first;
   let newestPast = Number.NEGATIVE_INFINITY;
   const present = () => {
     const { book, changes } = looks[next]!.judgement;
-    // What the book covers counts from when it takes over.
-    if (!isReading) learnFrom(book);
+    learnFrom(book);
     if (next === first) for (const { candle } of book.entries) expected.set(candle.timestamp, candle);
     else {
       for (const { type, candle } of changes) {
@@ -104,8 +102,6 @@ function subscribe(
     from = to;
   }
   if (minutes > 0) events.push(...view.take({ type: "history-end" }));
-  isReading = false;
-  learnFrom(looks[next - 1]!.judgement.book);
   const handedOver = events.length;
   while (next < looks.length) present();
   for (const timestamp of expected.keys()) if (timestamp < start) expected.delete(timestamp);
