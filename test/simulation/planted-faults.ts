@@ -117,8 +117,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "fills what is not covered yet",
     file: "candles/view/gap-filler.ts",
-    find: "timestamp >= step.coveredFrom && timestamp < step.coveredUntil",
-    replace: "timestamp >= step.coveredFrom && timestamp <= step.coveredUntil",
+    find: "timestamp >= from && timestamp < to",
+    replace: "timestamp >= from && timestamp <= to",
     seeds: [128, 116],
   },
   {

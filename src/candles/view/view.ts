@@ -91,15 +91,14 @@ export class CandleView {
 
   /** What a state changes: all that stands where it is the first. */
   #follow(state: CandleState): readonly CandleChange[] {
-    const { book, changes } = state;
+    const { book, changes, covered } = state;
     const before = this.#state?.book;
     const shownFrom = this.#start;
     this.#state = state;
-    const { coveredFrom, coveredUntil } = book;
     // By a clock that ran ahead more was covered than there was.
     if (book.epoch !== before?.epoch)
-      this.#covered = withoutSpan(this.#covered, { from: coveredUntil, to: Infinity });
-    this.#covered = withSpan(this.#covered, { from: coveredFrom, to: coveredUntil });
+      this.#covered = withoutSpan(this.#covered, { from: book.coveredUntil, to: Infinity });
+    this.#covered = covered.reduce(withSpan, this.#covered);
     if (before === undefined) {
       // Candles that became final during the first catch-up are only in `changes`.
       const finals = this.#held === undefined ? changes.filter(isFinal) : [];
