@@ -12,7 +12,7 @@ import type { FinalPart } from "./read/forward.js";
 import { FULL_PAGE, type Page } from "./read/pages.js";
 import { holdSeries, pastOf, type StoredSeries } from "./read/past.js";
 import { windowStart } from "./rules.js";
-import { finalStep, GapFiller } from "./view/gap-filler.js";
+import { type FillStep, finalStep, GapFiller } from "./view/gap-filler.js";
 
 /** How far an answer may lie behind what seems to be the service's now, in ms, and be one of now. */
 const CLOCK_SLACK = 2_000;
@@ -70,7 +70,9 @@ export function fetchCandles(client: Client, query: Series & FetchCandlesOptions
     const { stored, leave } = holdSeries(core, making.served.series, weekStart);
     const filler = isFilled ? new GapFiller(intervals) : undefined;
     return from(readPast(core, making, { stored, range }, abort.signal)).pipe(
-      concatMap((part) => (filler === undefined ? part.candles : filledCandles(filler, part))),
+      concatMap((part) =>
+        filler === undefined ? part.candles : filledCandles(filler, finalStep(intervals, part)),
+      ),
       finalize(() => {
         abort.abort();
         leave();
@@ -142,6 +144,6 @@ export async function* readPast(
   }
 }
 
-function* filledCandles(filler: GapFiller, part: FinalPart): Iterable<Candle> {
-  for (const { candle } of filler.fill(finalStep(part))) yield candle;
+function* filledCandles(filler: GapFiller, step: FillStep): Iterable<Candle> {
+  for (const { candle } of filler.fill(step)) yield candle;
 }

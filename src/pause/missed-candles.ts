@@ -81,10 +81,9 @@ export function missedCandles(
   );
 }
 
-function filled(filler: GapFiller, { from, to }: Span, candles: readonly Candle[]): readonly Candle[] {
+function filled(filler: GapFiller, span: Span, candles: readonly Candle[]): readonly Candle[] {
   const changes = candles.map((candle) => ({ type: "new", candle, status: "final", revision: 0 }) as const);
-  const step = { changes, finalUntil: to, coveredFrom: from, coveredUntil: to };
-  return [...filler.fill(step)].map(({ candle }) => candle);
+  return [...filler.fill({ changes, finalUntil: span.to, covered: [span] })].map(({ candle }) => candle);
 }
 
 /** How long to wait after so many failures in a row, in ms; `undefined` where no other attempt can help. */

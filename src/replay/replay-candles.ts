@@ -163,8 +163,8 @@ class EventMaker {
       return;
     }
     const changes = [{ type: "new", candle, status: "final", revision: 0 }] as const;
-    const covered = { coveredFrom: -Infinity, coveredUntil: observedAt };
-    for (const change of this.#filler.fill({ changes, finalUntil: observedAt, ...covered })) {
+    const covered = [{ from: -Infinity, to: observedAt }];
+    for (const change of this.#filler.fill({ changes, finalUntil: observedAt, covered })) {
       yield change.candle === candle ? event : this.#event(change.candle);
     }
   }

@@ -63,13 +63,13 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "counts what nobody asked for as absent",
     file: "candles/live/poll-candles.ts",
-    find: "const asked = await this.#pages.ask(wanted, options);",
+    find: "const answer = await this.#pages.ask(wanted, options);",
     replace:
       "const running = this.#rules.intervals.start(serviceNow(this.#core));\n" +
       'const asksLess = options.priority !== "close" && running > wanted.from && running < wanted.to;\n' +
       "const short = asksLess ? { ...wanted, from: running, anchors: [] } : wanted;\n" +
-      "const answer = await this.#pages.ask(short, options);\n" +
-      "const asked = answer && { ...answer, from: wanted.from };",
+      "const told = await this.#pages.ask(short, options);\n" +
+      "const answer = told && { ...told, from: wanted.from };",
     seeds: [9, 6],
   },
   {
@@ -117,8 +117,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "fills what is not covered yet",
     file: "candles/view/gap-filler.ts",
-    find: "timestamp >= step.coveredFrom && timestamp < step.coveredUntil",
-    replace: "timestamp >= step.coveredFrom && timestamp <= step.coveredUntil",
+    find: "timestamp >= from && timestamp < to",
+    replace: "timestamp >= from && timestamp <= to",
     seeds: [128, 116],
   },
   {

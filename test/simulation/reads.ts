@@ -181,6 +181,8 @@ export function looksOf(log: RunLog): ReadonlyMap<string, readonly Look[]> {
       // Without rows, or led back to where it was, a walk has no end.
       if (read.served > 0 && !walk.used.has(read.cursor)) walks.set(key + read.cursor, walk);
       walk.used.add(read.cursor);
+      const left = isLeft(read, log) ? leftLookOf(walk.pages, log) : undefined;
+      if (left !== undefined) looks.set(asked.series, [...(looks.get(asked.series) ?? []), left]);
       continue;
     }
     const list = looks.get(asked.series) ?? [];
@@ -188,6 +190,29 @@ export function looksOf(log: RunLog): ReadonlyMap<string, readonly Look[]> {
     list.push(lookOf(walk.pages, log));
   }
   return looks;
+}
+
+/** Whether a walk of the past ends with a page although another one follows: it has failed, or holds enough. */
+function isLeft({ exchange, asked, cursor }: Read, { told }: RunLog): boolean {
+  if (exchange.priority !== "history") return false;
+  for (const next of told.slice(told.indexOf(exchange) + 1)) {
+    const { series, cursor: askedWith } = askedBy(next.url);
+    if (series !== asked.series || next.priority !== exchange.priority || !next.told?.isGood) continue;
+    if (askedWith === cursor) return false;
+    if (readBody(next, askedBy(next.url))?.cursor === cursor) return true;
+  }
+  return true;
+}
+
+/** What a walk says that was left: all on this side of its last row, if a second page has shown which side that is. */
+function leftLookOf(pages: readonly Read[], log: RunLog): Look | undefined {
+  const look = lookOf(pages, log);
+  const ends = [...look.rows.keys(), ...look.broken];
+  if (pages.length < 2 || ends.length === 0) return undefined;
+  const { from, to } = look.asked;
+  const isOldestFirst = log.plan.world.quirks.order === "oldest-first";
+  const told = isOldestFirst ? { from, to: Math.max(...ends) + 1 } : { from: Math.min(...ends), to };
+  return { ...look, asked: { ...look.asked, ...told } };
 }
 
 /** A fault gives copies of answers that are as young as this, ms. */

@@ -9,8 +9,16 @@ import { type Counted, stillWanted } from "./counted.js";
 import { isApart } from "./evidence.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
 import { pauseFor } from "./judge.js";
-import { FULL_PAGE, type ReadOptions, type SeriesPages } from "./pages.js";
-import { limitOf, type Stride, startOfRange, strideAfter, strideOver, strideToFind } from "./stride.js";
+import { FULL_PAGE, type Page, type ReadOptions, type SeriesPages } from "./pages.js";
+import {
+  coveredBy,
+  limitOf,
+  type Stride,
+  startOfRange,
+  strideAfter,
+  strideOver,
+  strideToFind,
+} from "./stride.js";
 
 export interface BackwardOptions extends Counted, Losses {
   /** The end of the newest of them, asked anew until one is found, as the first answer may tell the time. */
@@ -61,22 +69,23 @@ export async function readBackward(
   /** When an answer was made that shows nothing from the earliest start on. */
   let silentAt: number | undefined;
   let [asks, stale] = [0, 0];
+  let page: Page | undefined;
   for (;;) {
     const missing = stillWanted(query, parts, intervals);
     const to = endOf();
     if (missing <= 0 || to <= earliest()) return parts;
+    if (page?.failure !== undefined) throw page.failure;
     walk.stride ??= { length: Math.min(FULL_PAGE, stillWanted(query, [], intervals)) };
-    const { stride } = walk;
-    const from = startOfRange(intervals, stride, to, earliest());
+    const begin = startOfRange(intervals, walk.stride, to, earliest());
     const { anchors } = book;
-    const page = await pages.read(
-      { from, to, anchors, searchUntil: to, ...limitOf(stride, missing) },
-      options,
-    );
-    if (page === undefined) {
-      walk.stride = strideAfter(stride, page);
+    const limit = limitOf(walk.stride, missing);
+    page = await pages.read({ from: begin, to, anchors, searchUntil: to, ...limit }, options);
+    if (page === undefined || page.to < to) {
+      walk.stride = strideAfter(walk.stride, undefined);
       continue;
     }
+    const { from } = page;
+    const stride = coveredBy(walk.stride, intervals, page);
     if (windowStart(rules, page.at) < to) {
       // By the service's clock it ends sooner.
       if (endOf() < to) continue;

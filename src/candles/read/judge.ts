@@ -1,4 +1,5 @@
 import { APART } from "../../poll/apart.js";
+import type { Span } from "../../spans.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import { ANCHORS, byAnotherClock, type CandleBook, type CandleChange, dueBy, NONE_LACKING } from "./book.js";
 import { Comparison } from "./comparison.js";
@@ -19,6 +20,8 @@ export interface Judgement {
   readonly book: CandleBook;
   /** Ascending by timestamp. */
   readonly changes: readonly CandleChange[];
+  /** All that is covered with this answer, ascending: before a row that is given up as well, which starts the book's range anew. */
+  readonly covered: readonly Span[];
   /** Why another answer may soon tell more; absent where the next regular one is soon enough. */
   readonly doubt: Doubt | undefined;
   /** The intervals whose broken rows are given up with this answer; `undefined` stands for a row without an interval. */
@@ -69,13 +72,15 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
   const { changes, broken, dropped, hold, hasDoubt } = comparison;
 
   let { finalUntil, coveredFrom, coveredUntil, anchors, silence } = book;
+  let spans: readonly Span[] = [{ from: coveredFrom, to: coveredUntil }];
   const isSilentThroughout = silenceEnd >= to;
   if (isWhole) {
     finalUntil = Math.max(finalUntil, Math.min(windowFrom, reach, hold));
     anchors = anchorsAfter(book, page, gone, finalUntil);
     if (unplaced === undefined) {
       const knownUntil = Math.min(settledEnd, isSilentThroughout ? reach : to, hold);
-      ({ coveredFrom, coveredUntil } = covered(rules, book, page, { broken, finalUntil }, knownUntil));
+      spans = covered(rules, book, page, { broken, finalUntil }, knownUntil);
+      ({ from: coveredFrom, to: coveredUntil } = spans.at(-1)!);
     }
     if (silenceEnd === book.finalUntil || silenceEnd < finalUntil) silence = undefined;
     else {
@@ -116,6 +121,7 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
       epoch: page.epoch,
     },
     changes,
+    covered: spans,
     doubt,
     dropped,
   };
@@ -208,24 +214,27 @@ function notFinal(
 }
 
 /**
- * The covered range after an answer that tells of every interval until `knownUntil`. A broken row that may become readable ends
- * the range. A row that is given up, with an interval covered after it, or whose interval is final, starts the range after it.
+ * The covered ranges after an answer that tells of every interval until `knownUntil`. A broken row that may become readable ends
+ * the last range. A row that is given up, with an interval covered after it, or whose interval is final, starts another one after it.
  */
 function covered(
   { intervals }: CandleRules,
   before: CandleBook,
-  { from }: Page,
+  page: Page,
   { broken, finalUntil }: Pick<CandleBook, "broken" | "finalUntil">,
   knownUntil: number,
-): Pick<CandleBook, "coveredFrom" | "coveredUntil"> {
+): readonly Span[] {
   const advances = knownUntil > before.coveredUntil;
   let end = Math.max(before.coveredUntil, knownUntil);
-  let start = advances && from > before.coveredUntil ? from : before.coveredFrom;
-  for (const [interval, row] of broken) {
-    if (interval === undefined || interval < start || interval >= end) continue;
+  let from = advances && page.from > before.coveredUntil ? page.from : before.coveredFrom;
+  const spans: Span[] = [];
+  for (const [interval, row] of [...broken].sort(([a = 0], [b = 0]) => a - b)) {
+    if (interval === undefined || interval < from || interval >= end) continue;
     const isGivenUp = !mayBeReadYet(row) && intervals.end(interval) < end;
-    if (interval < finalUntil || isGivenUp) start = Math.max(start, intervals.end(interval));
-    else end = Math.min(end, interval);
+    if (interval < finalUntil || isGivenUp) {
+      if (from < interval) spans.push({ from, to: interval });
+      from = intervals.end(interval);
+    } else end = Math.min(end, interval);
   }
-  return { coveredFrom: Math.min(start, end), coveredUntil: end };
+  return [...spans, { from: Math.min(from, end), to: end }];
 }

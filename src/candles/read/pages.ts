@@ -1,9 +1,10 @@
-import type { ClientCore } from "../../client/core.js";
+import type { ClientCore, PageFacts } from "../../client/core.js";
 import { mostPagesOf, pageFactsOf } from "../../client/send/walk.js";
 import type { Candle, Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute } from "../../contract/routes.js";
+import type { Span } from "../../contract/store.js";
 import { mostRows, readOhlcvBody } from "../../contract/wire.js";
-import { type AnyPairstreamError, ContractError } from "../../errors.js";
+import { type AnyPairstreamError, ContractError, PairstreamError } from "../../errors.js";
 import type { Intervals } from "../../timeframe.js";
 import { Beginning, type ReadOptions } from "./beginning.js";
 
@@ -39,6 +40,8 @@ export interface Page {
   readonly isUnfinished?: boolean;
   /** Whether its rows ascend: a service that cuts such an answer leaves out its newest. */
   readonly isAscending?: boolean;
+  /** Why it tells only of a part of its range, where pages of that failed. */
+  readonly failure?: PairstreamError | undefined;
   /** What is wrong with one of the broken rows, or with a cursor. */
   readonly refusal: AnyPairstreamError | undefined;
   /** Whether it shows no row at all, and whether that may hide what it has. */
@@ -58,7 +61,10 @@ export interface Wanted {
   readonly shown?: number | undefined;
   /** The end of the range for a request that starts at an instant of the scheduler; it counts where it is later. */
   readonly endAt?: (now: number) => number;
-  /** Gives up, with `undefined`, once it has so many candles and more pages follow; default: never. */
+  /**
+   * For a walk: the answer ends once it has so many candles, or where a page fails after others. It is about what its pages
+   * tell of, from the end of the range on or from its beginning on; `undefined` where none knows which. Default: all is read.
+   */
   readonly mostCandles?: number;
   /** Up to where the series is searched for where the range shows nothing; default: its end. */
   readonly searchUntil?: number;
@@ -125,7 +131,8 @@ export class SeriesPages {
 
   /** What the service shows of a range. */
   async ask(wanted: Wanted, { priority, signal, tell }: ReadOptions): Promise<Page | undefined> {
-    const { from, anchors, endAt, mostCandles = Infinity } = wanted;
+    const { anchors, endAt, mostCandles } = wanted;
+    let { from } = wanted;
     const intervals = this.#intervals;
     const start = this.#startOf(wanted);
     let { to } = wanted;
@@ -142,6 +149,9 @@ export class SeriesPages {
     let isUnfinished = false;
     let isAscending = true;
     let last = -Infinity;
+    const read: PageFacts[] = [];
+    let isCut = false;
+    let failure: PairstreamError | undefined;
     const walk = this.#core.walk({
       route: (cursor, now) => {
         // A request may wait for the rate limit until its range has no end in the present any more.
@@ -178,12 +188,22 @@ export class SeriesPages {
         // What lies beside the range is not asked for.
         refusal ??= value.refused.find((_, at) => isWanted(value.places[at]!.key))?.error;
         if (value.served.rows > 0) this.beginning.noteAnswer(start);
-        if (cursor !== undefined && rows.length >= mostCandles) return undefined;
+        read.push(value.served);
+        isCut = cursor !== undefined && rows.length >= (mostCandles ?? Infinity);
+        if (isCut) break;
       }
     } catch (error) {
-      if (first === undefined || !(error instanceof ContractError) || error.path[0] !== "cursor") throw error;
-      isUnfinished = true;
-      refusal ??= error;
+      if (first === undefined || !(error instanceof PairstreamError)) throw error;
+      if (error instanceof ContractError && error.path[0] === "cursor") {
+        isUnfinished = true;
+        refusal ??= error;
+      } else failure = error;
+    }
+    if (isCut || failure !== undefined) {
+      const told = mostCandles === undefined ? undefined : toldOf(intervals, { from, to }, read);
+      if (told !== undefined) ({ from, to } = told);
+      else if (failure !== undefined) throw failure;
+      else return undefined;
     }
     const isEmpty = rows.length === 0 && broken.size === 0 && !hasUnplaced;
     if (isEmpty && (wanted.shown ?? anchors[0]) !== undefined) this.beginning.noteHidden(start);
@@ -202,6 +222,7 @@ export class SeriesPages {
       broken: [...broken].filter(isIn).sort((a, b) => a - b),
       hasUnplaced,
       isUnfinished,
+      failure,
       isAscending: isAscending && shown.length > 1,
       refusal,
       isEmpty,
@@ -224,4 +245,21 @@ export function onePerInterval(rows: readonly Candle[]): Candle[] {
 
 function isFuller(candle: Candle, other: Candle): boolean {
   return candle.swaps > other.swaps || (candle.swaps === other.swaps && candle.volume > other.volume);
+}
+
+/**
+ * The part of a range that its first pages tell of: what lies on this side of their last row. Which side that is only shows
+ * with the second of them.
+ */
+function toldOf(intervals: Intervals, { from, to }: Span, pages: readonly PageFacts[]): Span | undefined {
+  const follow = (isNext: (page: PageFacts, before: PageFacts) => boolean) =>
+    pages.length > 1 &&
+    pages.every((page, at) => page.first <= page.last && (at === 0 || isNext(page, pages[at - 1]!)));
+  const end = pages.at(-1)!;
+  const told = follow((page, before) => page.last <= before.first)
+    ? { from: Math.max(from, intervals.start(end.first)), to }
+    : follow((page, before) => page.first >= before.last)
+      ? { from, to: Math.min(to, intervals.end(intervals.start(end.last))) }
+      : { from, to: from };
+  return told.from < told.to ? told : undefined;
 }

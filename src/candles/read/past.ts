@@ -4,9 +4,10 @@ import type { StoredCandles, StoreRange } from "../../contract/store.js";
 import type { Making } from "../making.js";
 import type { CandleRules } from "../rules.js";
 import { type PastReader, readBackward } from "./backward.js";
-import { readForward } from "./forward.js";
+import { type ForwardWalk, readForward } from "./forward.js";
 import { longerPast } from "./longer-past.js";
 import { type Page, type ReadOptions, SeriesPages } from "./pages.js";
+import { FIRST_STRIDE } from "./stride.js";
 
 /** Writes what becomes final in a running poll. */
 export interface Recorder {
@@ -60,8 +61,9 @@ export function holdSeries(
 export function pastOf(core: ClientCore, { served }: Making, stored?: StoredSeries): PastReader {
   const { series, rules } = served;
   const pages = new SeriesPages(core, series, rules.intervals);
+  const walk: ForwardWalk = { stride: FIRST_STRIDE, ends: [] };
   const service: PastReader = {
-    parts: (query, options) => readForward(core, pages, rules, query, options),
+    parts: (query, options) => readForward(core, pages, rules, query, options, walk),
     newest: (query, options) => readBackward(core, pages, rules, query, options),
   };
   const past = stored?.before(service, core, rules) ?? service;

@@ -1,3 +1,4 @@
+import type { Span } from "../../contract/store.js";
 import type { Intervals } from "../../timeframe.js";
 import { FULL_PAGE, type Page, type Wanted } from "./pages.js";
 
@@ -35,6 +36,11 @@ export function strideAfter(stride: Stride, page: Page | undefined): Stride {
   return { length: Math.max(FULL_PAGE, Math.min(fitting, longest)), left: leftAfter(stride) };
 }
 
+/** As far as a range has gone, where its answer is about a part of it. */
+export function coveredBy(stride: Stride, intervals: Intervals, { from, to }: Span): Stride {
+  return { ...stride, length: Math.min(stride.length, intervals.count(from, to)) };
+}
+
 function longestAfter({ length, left }: Stride, growth: number): number {
   return length * (left === undefined ? growth : 1);
 }
@@ -68,7 +74,7 @@ export function isSilent(page: Page): boolean {
 
 /** Of a range that may hold more than a page, no more is read than a few pages; `missing`: how many candles are wanted of it. */
 export function limitOf({ length }: Stride, missing = MOST_CANDLES): Pick<Wanted, "mostCandles"> {
-  if (length <= FULL_PAGE) return {};
+  if (length <= FULL_PAGE) return { mostCandles: Infinity };
   return { mostCandles: Math.min(MOST_CANDLES, Math.max(AIMED_CANDLES, SPARE * missing)) };
 }
 

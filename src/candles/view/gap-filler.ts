@@ -1,4 +1,5 @@
 import type { Candle } from "../../contract/model.js";
+import { type Span, withoutSpan } from "../../spans.js";
 import type { Intervals } from "../../timeframe.js";
 import { type CandleStatus, isSame, laterOf } from "../event.js";
 import type { CandleChange } from "../read/book.js";
@@ -9,18 +10,18 @@ export interface FillStep {
   /** Ascending by timestamp. */
   readonly changes: readonly CandleChange[];
   readonly finalUntil: number;
-  readonly coveredFrom: number;
-  readonly coveredUntil: number;
-  /** Intervals in between that are not known all the same. */
-  readonly uncovered?: ReadonlySet<number>;
+  /** The spans whose intervals are all known, ascending. */
+  readonly covered: readonly Span[];
 }
 
 /** What a part of the past has to fill: all of it is final. */
-export function finalStep({ from, to, candles, unreadable }: FinalPart): FillStep {
+export function finalStep(intervals: Intervals, { from, to, candles, unreadable }: FinalPart): FillStep {
   const changes = candles.map((candle): CandleChange => {
     return { type: "new", candle, status: "final", revision: 0 };
   });
-  return { changes, finalUntil: to, coveredFrom: from, coveredUntil: to, uncovered: unreadable };
+  const ofRow = (row: number) => ({ from: row, to: intervals.end(row) });
+  const covered = [...unreadable].map(ofRow).reduce(withoutSpan, [{ from, to }]);
+  return { changes, finalUntil: to, covered };
 }
 
 interface Shown {
@@ -88,7 +89,7 @@ export class GapFiller {
     const isStarted = this.#close !== undefined || this.#shown.size > 0;
     let close = this.#close;
     let timestamp = isStarted ? this.#next : Math.max(this.#next, first);
-    while (timestamp < step.coveredUntil || timestamp <= last) {
+    while (timestamp < (step.covered.at(-1)?.to ?? -Infinity) || timestamp <= last) {
       const wanted = this.#wanted(timestamp, close, step);
       if (!this.#wasGiven(timestamp, wanted)) yield* this.#turn(timestamp, wanted);
       close = wanted?.candle.close ?? close;
@@ -106,8 +107,8 @@ export class GapFiller {
 
   #wanted(timestamp: number, close: number | undefined, step: FillStep): Shown | undefined {
     const before = this.#shown.get(timestamp);
-    const isInside = timestamp >= step.coveredFrom && timestamp < step.coveredUntil;
-    const isKnown = before?.isKnown || (isInside && !step.uncovered?.has(timestamp));
+    const isCovered = step.covered.some(({ from, to }) => timestamp >= from && timestamp < to);
+    const isKnown = before?.isKnown || isCovered;
     const real = this.#real.get(timestamp);
     if (real !== undefined) {
       // Where a flat candle had closed, a real one that turns up is a correction, held open by the book or not.

@@ -1,4 +1,5 @@
 import type { Series } from "../../contract/model.js";
+import { type Span, withoutSpan, withSpan } from "../../spans.js";
 import type { Intervals } from "../../timeframe.js";
 import { type CandleEvent, frozenEvent } from "../event.js";
 import { dueAt, isInTime, lateness } from "../lateness.js";
@@ -60,6 +61,8 @@ export class CandleView {
   #state: CandleState | undefined;
   /** What has happened to the candles since the history began to be read, one entry a candle. */
   #held: Map<number, CandleChange> | undefined;
+  /** What has been covered and not yet presented: a book may cover less later on. */
+  #covered: Span[] = [];
 
   constructor(watch: CandleWatch, options: ViewOptions) {
     this.#series = watch.series;
@@ -88,10 +91,14 @@ export class CandleView {
 
   /** What a state changes: all that stands where it is the first. */
   #follow(state: CandleState): readonly CandleChange[] {
-    const { book, changes } = state;
+    const { book, changes, covered } = state;
     const before = this.#state?.book;
     const shownFrom = this.#start;
     this.#state = state;
+    // By a clock that ran ahead more was covered than there was.
+    if (book.epoch !== before?.epoch)
+      this.#covered = withoutSpan(this.#covered, { from: book.coveredUntil, to: Infinity });
+    this.#covered = covered.reduce(withSpan, this.#covered);
     if (before === undefined) {
       // Candles that became final during the first catch-up are only in `changes`.
       const finals = this.#held === undefined ? changes.filter(isFinal) : [];
@@ -111,7 +118,7 @@ export class CandleView {
     const { observedAt, candles } = part;
     this.#newestPast = candles.at(-1)?.timestamp ?? this.#newestPast;
     const historyUntil = Infinity;
-    return this.#events(finalStep(part), {
+    return this.#events(finalStep(this.#intervals, part), {
       observedAt,
       received: observedAt,
       historyUntil,
@@ -130,13 +137,12 @@ export class CandleView {
     const { book, endsEarly } = this.#state!;
     // The book may go back to what a history has told for good.
     const changes = told.filter(({ candle }) => candle.timestamp > this.#newestPast);
-    const { finalUntil, coveredFrom, coveredUntil, observedAt } = book;
+    const { finalUntil, observedAt } = book;
     const historyUntil = this.#historyUntil;
     this.#historyUntil = -Infinity;
-    return this.#events(
-      { changes, finalUntil, coveredFrom, coveredUntil },
-      { observedAt, received, historyUntil, endsEarly },
-    );
+    const covered = this.#covered;
+    this.#covered = [];
+    return this.#events({ changes, finalUntil, covered }, { observedAt, received, historyUntil, endsEarly });
   }
 
   *#events(step: FillStep, delivery: Delivery): Iterable<CandleEvent> {

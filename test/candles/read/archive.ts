@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { readBackward } from "../../../src/candles/read/backward.js";
-import { type FinalPart, readForward } from "../../../src/candles/read/forward.js";
+import { type BackwardWalk, readBackward } from "../../../src/candles/read/backward.js";
+import { type FinalPart, type ForwardWalk, readForward } from "../../../src/candles/read/forward.js";
 import { SeriesPages } from "../../../src/candles/read/pages.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import type { Call, CallResult, ClientCore } from "../../../src/client/core.js";
@@ -161,20 +161,25 @@ export function archive(habits: Habits, now = NOW) {
   const newPages = () => new SeriesPages(core as ClientCore, series, intervals);
   const dropped: (number | undefined)[] = [];
   const onDropped = (rows: readonly (number | undefined)[]) => void dropped.push(...rows);
-  const forward = (from: number, until: () => number, { skipsRows = true, anchors = [] as number[] } = {}) =>
+  const forward = (
+    from: number,
+    until: () => number,
+    { skipsRows = true, anchors = [] as number[], walk = undefined as ForwardWalk | undefined } = {},
+  ) =>
     readForward(
       core as ClientCore,
       newPages(),
       rules,
       { from, until, anchors, skipsRows, onDropped },
       options,
+      walk,
     );
-  const backward = (count: number, until: number, parts: FinalPart[] = []) =>
+  const backward = (count: number, until: number, walk: BackwardWalk = { parts: [] }) =>
     readBackward(
       core as ClientCore,
       newPages(),
       rules,
-      { count, until: () => until, walk: { parts }, skipsRows: true, onDropped },
+      { count, until: () => until, walk, skipsRows: true, onDropped },
       options,
     );
   const wait = (ms: number) => clock.advanceBy(ms);

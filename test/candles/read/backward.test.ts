@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { FinalPart } from "../../../src/candles/read/forward.js";
+import type { BackwardWalk } from "../../../src/candles/read/backward.js";
 import { FULL_PAGE } from "../../../src/candles/read/pages.js";
 import { NetworkError } from "../../../src/errors.js";
 import { archive, lastOf, minute, run, START, timesOf } from "./archive.js";
@@ -77,10 +77,26 @@ describe("the newest candles of a series", () => {
   it("are read on from where a failure struck", async () => {
     const habits = { times: run(0, 5_000), failures: new Set([1, 3]) };
     const shop = archive(habits);
-    const found: FinalPart[] = [];
+    const walk: BackwardWalk = { parts: [] };
     for (let failures = 0; failures < 2; failures += 1)
-      await expect(shop.backward(3_000, minute(5_000), found)).rejects.toThrow(NetworkError);
-    expect(timesOf(await shop.backward(3_000, minute(5_000), found))).toEqual(run(2_000, 3_000));
+      await expect(shop.backward(3_000, minute(5_000), walk)).rejects.toThrow(NetworkError);
+    expect(timesOf(await shop.backward(3_000, minute(5_000), walk))).toEqual(run(2_000, 3_000));
     expect(shop.asked.pages).toBe(Math.ceil(3_000 / FULL_PAGE) + 2);
+  });
+
+  it("keep what the first pages of an answer have told where a later one fails", async () => {
+    const shop = archive({ times: run(0, 5_000), pageSize: 100, failures: new Set([7]) });
+    const walk: BackwardWalk = { parts: [] };
+    await expect(shop.backward(900, minute(5_000), walk)).rejects.toThrow(NetworkError);
+    expect(timesOf(walk.parts)).toEqual(run(4_300, 700));
+    expect(timesOf(await shop.backward(900, minute(5_000), walk))).toEqual(run(4_100, 900));
+  });
+
+  it("keep what the first pages have told of a range that holds too many", async () => {
+    // Denser the further back it goes.
+    const times = [...run(0, 40_000), ...run(40_000, 20, 400)];
+    const { got, asked } = await lastOf({ times }, 900, minute(48_000));
+    expect(got).toEqual(times.slice(-900));
+    expect(asked.pages).toBeLessThanOrEqual(6);
   });
 });

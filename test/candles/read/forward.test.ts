@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { FinalPart } from "../../../src/candles/read/forward.js";
+import type { FinalPart, ForwardWalk } from "../../../src/candles/read/forward.js";
 import { FULL_PAGE } from "../../../src/candles/read/pages.js";
-import { ContractError } from "../../../src/errors.js";
+import { FIRST_STRIDE } from "../../../src/candles/read/stride.js";
+import { ContractError, NetworkError } from "../../../src/errors.js";
 import {
   archive,
   bounds,
@@ -45,14 +46,14 @@ describe("a range that is read on", () => {
       [100, 200, 1_000].map((pageSize) => ({ order, pageSize })),
     ),
   )(
-    "leaves a range that holds too many candles once, and not again behind each part that holds few: %o",
+    "leaves a range that holds too many candles once, and reads nothing of it again: %o",
     async ({ order, pageSize }) => {
       // Sparse at first, and dense at its end.
       const times = [...run(0, 40, 500), ...run(20_000, 4_000)];
       const { got, asked } = await partsOf({ times, pageSize, order }, minute(0), minute(24_000));
       expect(got).toEqual(times);
-      const [pages, left, parts] = [Math.ceil(4_040 / pageSize), Math.ceil(3_000 / pageSize), 8];
-      expect(asked.pages).toBeLessThanOrEqual(pages + left + parts + CONFIRMED);
+      const [pages, parts] = [Math.ceil(4_040 / pageSize), 8];
+      expect(asked.pages).toBeLessThanOrEqual(pages + parts + CONFIRMED);
     },
   );
 
@@ -139,6 +140,51 @@ describe("a range that is read on", () => {
         expect(got).toEqual(times.filter((time) => time >= from && time < to));
         expect(largest(parts)).toBeLessThan(4_000);
         expect(asked.pages).toBeLessThan(80 + (6 * got.length) / Math.min(habits.pageSize, 900));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe("a walk that fails", () => {
+  const failing = fc.record({
+    pageSize: fc.constantFrom(1_000, 300, 100),
+    order: fc.constantFrom("descending" as const, "ascending" as const, "shuffled" as const),
+    repeats: fc.boolean(),
+    isEager: fc.boolean(),
+    failures: fc.array(fc.nat(60), { maxLength: 12 }).map((list) => new Set(list)),
+  });
+
+  /** Reads a range to its end, on from where each failure struck. */
+  async function readOn(habits: Habits, to: number) {
+    const shop = archive(habits);
+    const walk: ForwardWalk = { stride: FIRST_STRIDE, ends: [] };
+    const parts: FinalPart[] = [];
+    let failures = 0;
+    for (let isOver = false; !isOver; ) {
+      const last = parts.at(-1);
+      const anchors = last?.candles.slice(-1).map(({ timestamp }) => timestamp) ?? [];
+      try {
+        for await (const part of shop.forward(last?.to ?? minute(0), () => to, { anchors, walk }))
+          parts.push(part);
+        isOver = true;
+      } catch (error) {
+        if (!(error instanceof NetworkError)) throw error;
+        failures += 1;
+      }
+    }
+    return { got: timesOf(parts), pages: shop.asked.pages, failures };
+  }
+
+  it("goes on where it stood, with what it has been told: a failure costs a page, and itself", async () => {
+    const times = [...run(0, 60, 300), ...run(18_000, 5_000), ...run(23_000, 30, 100)];
+    await fc.assert(
+      fc.asyncProperty(failing, async (habits) => {
+        const to = minute(26_100);
+        const even = await readOn({ ...habits, times, failures: new Set() }, to);
+        const { got, pages, failures } = await readOn({ times, ...habits }, to);
+        expect(got).toEqual(times);
+        expect(pages).toBeLessThanOrEqual(even.pages + 3 * failures + 8);
       }),
       { numRuns: 60 },
     );

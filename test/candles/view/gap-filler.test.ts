@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isSame } from "../../../src/candles/event.js";
 import { type CandleChange, emptyBook } from "../../../src/candles/read/book.js";
-import { judge } from "../../../src/candles/read/judge.js";
+import { type Judgement, judge } from "../../../src/candles/read/judge.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import { type FillStep, GapFiller } from "../../../src/candles/view/gap-filler.js";
 import type { Candle } from "../../../src/contract/model.js";
+import { type Span, withoutSpan } from "../../../src/spans.js";
 import { intervalsOf } from "../../../src/timeframe.js";
 import {
   filledBatch,
@@ -36,8 +37,14 @@ function watch() {
     const page = pageOf(at * MINUTE + seconds * 1_000, [0, 100], { ...known, ...prices }, more);
     const judgement = judge(rules, book, page);
     book = judgement.book;
-    return [...filler.fill({ changes: judgement.changes, ...book })].map(flatLineOf);
+    return [...filler.fill(stepOf(judgement))].map(flatLineOf);
   };
+}
+
+const span = (from: number, to: number): Span => ({ from: from * MINUTE, to: to * MINUTE });
+
+function stepOf({ changes, book: { finalUntil, coveredFrom, coveredUntil } }: Judgement): FillStep {
+  return { changes, finalUntil, covered: [{ from: coveredFrom, to: coveredUntil }] };
 }
 
 /** Fills steps of final candles, as a history gives them. */
@@ -47,9 +54,8 @@ function history() {
     const changes = pageOf(0, [0, 0], prices).candles.map((candle): CandleChange => {
       return { type: "new", candle, status: "final", revision: 0 };
     });
-    const extent = { finalUntil: to * MINUTE, coveredFrom: from * MINUTE, coveredUntil: to * MINUTE };
-    const step = { changes, ...extent, uncovered: new Set(uncovered.map((at) => at * MINUTE)) };
-    return [...filler.fill(step)].map(flatLineOf);
+    const covered = uncovered.reduce((spans, at) => withoutSpan(spans, span(at, at + 1)), [span(from, to)]);
+    return [...filler.fill({ changes, finalUntil: to * MINUTE, covered })].map(flatLineOf);
   };
 }
 
@@ -134,8 +140,8 @@ describe("flat candles", () => {
   it("take the place of a real candle that goes after its interval was covered, though it is not by then", () => {
     const filler = new GapFiller(MINUTES);
     const see = (coveredUntil: number, changes: readonly CandleChange[]) => {
-      const extent = { finalUntil: 5 * MINUTE, coveredFrom: 0, coveredUntil: coveredUntil * MINUTE };
-      return [...filler.fill({ changes, ...extent })].map(flatLineOf);
+      const covered = [span(0, coveredUntil)];
+      return [...filler.fill({ changes, finalUntil: 5 * MINUTE, covered })].map(flatLineOf);
     };
     const [first, second] = [5, 6].map(
       (minute) => ({ candle: minuteCandle(minute, minute), status: "closed" }) as const,
@@ -191,8 +197,7 @@ describe("flat candles", () => {
     const candle = { ...minuteCandle(0, 5), timestamp: month(0) };
     const flats = filler.fill({
       changes: [{ type: "new", candle, status: "final", revision: 0 }],
-      coveredFrom: month(0),
-      coveredUntil: month(4),
+      covered: [{ from: month(0), to: month(4) }],
       finalUntil: month(3),
     });
     const got = [...flats].map(({ candle: { timestamp }, status }) => [timestamp, status]);
@@ -208,8 +213,7 @@ describe("flat candles", () => {
     const filler = new GapFiller(MINUTES);
     const [, flat] = filler.fill({
       changes: [{ type: "new", candle: { ...minuteCandle(0, 5), close: 3 }, status: "final", revision: 0 }],
-      coveredFrom: 0,
-      coveredUntil: 2 * MINUTE,
+      covered: [span(0, 2)],
       finalUntil: 2 * MINUTE,
     });
     expect(flat!.candle).toEqual({
@@ -260,7 +264,7 @@ it("after every read equals a batch fill over the candles as they stand, in live
         passed = Math.max(passed, finalUntil);
         for (let at = coveredFrom; at < coveredUntil; at += MINUTE) known.add(at);
         let last = Number.NEGATIVE_INFINITY;
-        for (const change of filler.fill({ changes: judgement.changes, ...judgement.book })) {
+        for (const change of filler.fill(stepOf(judgement))) {
           const { timestamp } = change.candle;
           const before = shown.get(timestamp);
           expect(timestamp).toBeGreaterThan(last);
@@ -293,10 +297,9 @@ it("looks at what may still change, and not at what it has given out", () => {
   let asked = 0;
   const counted: FillStep = {
     changes: [],
-    coveredFrom: 0,
-    get coveredUntil() {
+    get covered() {
       asked += 1;
-      return 1_000_000 * MINUTE;
+      return [span(0, 1_000_000)];
     },
     finalUntil: 999_998 * MINUTE,
   };

@@ -3,10 +3,10 @@ import { expect, it } from "vitest";
 import type { CandleEvent } from "../../../src/candles/event.js";
 import { dueAt } from "../../../src/candles/lateness.js";
 import type { CandleWatch } from "../../../src/candles/options.js";
-import type { CandleBook } from "../../../src/candles/read/book.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import { CandleView } from "../../../src/candles/view/view.js";
 import type { Candle } from "../../../src/contract/model.js";
+import type { Span } from "../../../src/spans.js";
 import { filledBatch, MINUTE, MINUTES, partOf, SERIES, standing } from "../minute-candles.js";
 import { type Look, play, scenes, someRules } from "../scenes.js";
 
@@ -61,15 +61,12 @@ function subscribe(
   const learn = (from: number, until: number) => {
     for (let minute = from; minute < until; minute += MINUTE) known.add(minute);
   };
-  const learnFrom = ({ coveredFrom, coveredUntil }: CandleBook) =>
-    learn(minutes > 0 ? Math.max(seam, coveredFrom) : coveredFrom, coveredUntil);
-  let isReading = minutes > 0;
+  const learnFrom = ({ from, to }: Span) => learn(minutes > 0 ? Math.max(seam, from) : from, to);
   let next = first;
   let newestPast = Number.NEGATIVE_INFINITY;
   const present = () => {
-    const { book, changes } = looks[next]!.judgement;
-    // What the book covers counts from when it takes over.
-    if (!isReading) learnFrom(book);
+    const { book, changes, covered } = looks[next]!.judgement;
+    covered.forEach(learnFrom);
     if (next === first) for (const { candle } of book.entries) expected.set(candle.timestamp, candle);
     else {
       for (const { type, candle } of changes) {
@@ -79,7 +76,7 @@ function subscribe(
         else expected.set(candle.timestamp, candle);
       }
     }
-    events.push(...view.take({ type: "state", state: { book, changes, endsEarly: false } }));
+    events.push(...view.take({ type: "state", state: { book, changes, covered, endsEarly: false } }));
     next += 1;
   };
 
@@ -104,8 +101,6 @@ function subscribe(
     from = to;
   }
   if (minutes > 0) events.push(...view.take({ type: "history-end" }));
-  isReading = false;
-  learnFrom(looks[next - 1]!.judgement.book);
   const handedOver = events.length;
   while (next < looks.length) present();
   for (const timestamp of expected.keys()) if (timestamp < start) expected.delete(timestamp);

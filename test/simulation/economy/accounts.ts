@@ -67,7 +67,7 @@ async function settle(log: RunLog): Promise<readonly Account[]> {
     }
     const [walked, history] = open(`ohlcv ${name} history`);
     history.allow("again", CONTRADICTED * forgottenOf(log, name));
-    await allowWalks(log, walks, walked, history);
+    await allowWalks(log, walks, walked, history, polls);
     const pair = name.split(" ")[0]!;
     seriesOf.set(pair, (seriesOf.get(pair) ?? 0) + 1);
   }

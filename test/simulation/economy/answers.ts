@@ -31,6 +31,8 @@ export function isOutdated({ exchange }: Read, { start }: Intervals, settle: num
 /** The candles that answers have shown, until one lacks them. */
 export class Shown {
   readonly #known = new Set<number>();
+  /** What a poll has shown: an answer of a history is held to the newest of that which lies in its range. */
+  readonly #polled = new Set<number>();
   #walk = new Set<number>();
   #hasAny = false;
 
@@ -43,6 +45,11 @@ export class Shown {
     return this.#known.has(timestamp);
   }
 
+  /** Takes in what a poll has shown. */
+  notePolled({ rows }: Read): void {
+    for (const timestamp of rows.keys()) this.#polled.add(timestamp);
+  }
+
   /** Takes in a page; gives whether the range that ends with it lacks a candle that was shown before. */
   lacks({ asked: { from, to, cursor }, rows, broken, hasUnidentifiedRow, cursor: next }: Read): boolean {
     if (cursor === undefined) this.#walk = new Set();
@@ -53,6 +60,12 @@ export class Shown {
         if (timestamp <= from || timestamp >= to || this.#walk.has(timestamp)) continue;
         isLacking = true;
         this.#known.delete(timestamp);
+      }
+      const polled = Math.max(...[...this.#polled].filter((timestamp) => timestamp < to));
+      if (polled > from && !this.#walk.has(polled)) {
+        isLacking = true;
+        // An answer that shows nothing at all does not tell that it is gone.
+        if (this.#walk.size > 0) this.#polled.delete(polled);
       }
     }
     for (const timestamp of rows.keys()) this.#known.add(timestamp);

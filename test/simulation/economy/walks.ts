@@ -40,6 +40,7 @@ export async function allowWalks(
   walks: readonly Walk[],
   exchanges: readonly Exchange[],
   account: Account,
+  polls: readonly Exchange[],
 ): Promise<void> {
   const pageSize = pageSizeOf(log);
   // A probe asks for a full page, in as many parts as the service makes of it.
@@ -56,7 +57,7 @@ export async function allowWalks(
       mayBeCut ||= intervals.end(others.at(-1) ?? first) < span.to;
       // How many candles there are nobody can know before.
       if (intervals.count(span.from, span.to) > pageSize) account.allow("probe", probe);
-      if (others.length >= TOO_MANY) account.allow("parts", Math.ceil(TOO_MANY / pageSize) + PARTS);
+      if (others.length >= TOO_MANY) account.allow("parts", PARTS);
     }
     if (isSilent) account.allow("silence");
     // Whoever gives the oldest first leaves out the newest where an answer is cut.
@@ -66,9 +67,12 @@ export async function allowWalks(
   }
   const shown = new Shown();
   const search = new Search(log, shown);
+  const polled = polls.flatMap((exchange) => readOf(exchange) ?? []);
   for (const exchange of exchanges) {
     const read = readOf(exchange);
     if (read === undefined) continue;
+    const isBefore = (poll: Read) => poll.exchange.told!.order < exchange.told!.order;
+    while (polled[0] !== undefined && isBefore(polled[0])) shown.notePolled(polled.shift()!);
     if (!isTold(log, read)) search.note(read);
     if (shown.lacks(read) || isDoubtful(read) || exchange.old > 0 || isHidden(log, read))
       account.allow("again");

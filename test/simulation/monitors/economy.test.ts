@@ -185,6 +185,20 @@ describe("a read", () => {
     expect(await breachesOf([fetching(from, to)], [...pages, ...again])).toHaveLength(1);
   });
 
+  it("is held to the newest candle that a poll has shown, for as long as answers show nothing at all", async () => {
+    const from = START - 20 * MINUTE;
+    const reader = { kind: "candles", feed: FEED, options: { ...SERIES, since: from } } as WatcherPlan;
+    const watcher = { ...reader, from: JOINED, until: 2 * MINUTE } as WatcherPlan;
+    const empty = Array.from({ length: 6 }, () => ({ ...read(from, START, []), at: START + 3_000 }));
+    const whole = { ...read(from, START), at: START + 4_000 };
+    const [poll, closing] = [look(JOINED), look(MINUTE + 1_000)];
+    expect(await breachesOf([watcher], [poll, ...empty, whole, closing])).toEqual([]);
+    // Nothing says that these lack anything.
+    expect(await breachesOf([watcher], [{ ...poll, rows: [] }, ...empty, whole, closing])).toHaveLength(1);
+    const repeated = Array.from({ length: 6 }, () => whole);
+    expect(await breachesOf([watcher], [poll, ...repeated, closing])).toHaveLength(1);
+  });
+
   it("may not ask for what lies between two ranges far apart", async () => {
     const hours = [START - 4_000 * MINUTE, START - 100 * MINUTE];
     const fetches = hours.map((from) => fetching(from, from + 60 * MINUTE));

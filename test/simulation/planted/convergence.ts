@@ -64,9 +64,9 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   {
     name: "fills a fetch at prices that nobody has paid",
     file: "candles/fetch.ts",
-    find: "for (const { candle } of filler.fill(finalStep(part))) yield candle;",
+    find: "for (const { candle } of filler.fill(step)) yield candle;",
     replace:
-      "for (const { candle } of filler.fill(finalStep(part)))\n" +
+      "for (const { candle } of filler.fill(step))\n" +
       "    yield candle.swaps > 0 ? candle : Object.freeze({ ...candle, low: candle.low / 2 });",
     seeds: [21, 23],
   },

@@ -5,10 +5,10 @@ export const ECONOMY_FAULTS: readonly PlantedFault[] = [
   {
     name: "reads each part of a history twice",
     file: "candles/read/forward.ts",
-    find: "page = await pages.read({ from, to, anchors, searchUntil: end, ...limit }, options);",
+    find: "page = await pages.read({ from, to, anchors, searchUntil: end, ...limitOf(stride) }, options);",
     replace:
-      "await pages.read({ from, to, anchors, searchUntil: end, ...limit }, options).catch(() => {});\n" +
-      "      page = await pages.read({ from, to, anchors, searchUntil: end, ...limit }, options);",
+      "await pages.read({ from, to, anchors, searchUntil: end, ...limitOf(stride) }, options).catch(() => {});\n" +
+      "      page = await pages.read({ from, to, anchors, searchUntil: end, ...limitOf(stride) }, options);",
     seeds: [5],
   },
   {
