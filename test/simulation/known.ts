@@ -65,14 +65,6 @@ const KNOWN_FAULTS: readonly KnownFault[] = [
     shows: { "4 lives": [1098, 2640] },
   },
   {
-    name: "a silence before a broken row that is given up while a history is read",
-    reason:
-      "What is covered begins anew behind the row. One whose history is still being read gets the flat candles of what is " +
-      "covered when that is through.",
-    sees: "With `fillGaps` the silent intervals just before a row that could not be read are not filled.",
-    shows: { "6 convergence": [643, 1560, 3241] },
-  },
-  {
     name: "a clock that drifts as fast as is allowed for, behind a cache",
     reason:
       "A poll comes a millisecond before its close, and is sent again at once. The cache gives the same answer twice more.",

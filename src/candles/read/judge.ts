@@ -20,8 +20,6 @@ export interface Judgement {
   readonly book: CandleBook;
   /** Ascending by timestamp. */
   readonly changes: readonly CandleChange[];
-  /** All that is covered with this answer, ascending: before a row that is given up as well, which starts the book's range anew. */
-  readonly covered: readonly Span[];
   /** Why another answer may soon tell more; absent where the next regular one is soon enough. */
   readonly doubt: Doubt | undefined;
   /** The intervals whose broken rows are given up with this answer; `undefined` stands for a row without an interval. */
@@ -71,16 +69,16 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
   if (unplaced !== undefined) comparison.keepBroken(undefined, unplaced);
   const { changes, broken, dropped, hold, hasDoubt } = comparison;
 
-  let { finalUntil, coveredFrom, coveredUntil, anchors, silence } = book;
-  let spans: readonly Span[] = [{ from: coveredFrom, to: coveredUntil }];
+  let { finalUntil, coveredEarlier, coveredFrom, coveredUntil, anchors, silence } = book;
   const isSilentThroughout = silenceEnd >= to;
   if (isWhole) {
     finalUntil = Math.max(finalUntil, Math.min(windowFrom, reach, hold));
     anchors = anchorsAfter(book, page, gone, finalUntil);
     if (unplaced === undefined) {
       const knownUntil = Math.min(settledEnd, isSilentThroughout ? reach : to, hold);
-      spans = covered(rules, book, page, { broken, finalUntil }, knownUntil);
+      const spans = covered(rules, book, page, { broken, finalUntil }, knownUntil);
       ({ from: coveredFrom, to: coveredUntil } = spans.at(-1)!);
+      coveredEarlier = spans.slice(0, -1);
     }
     if (silenceEnd === book.finalUntil || silenceEnd < finalUntil) silence = undefined;
     else {
@@ -115,13 +113,13 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
       silence,
       broken: notFinal(broken, finalUntil),
       finalUntil,
+      coveredEarlier,
       coveredFrom,
       coveredUntil,
       observedAt: Math.max(at, book.observedAt),
       epoch: page.epoch,
     },
     changes,
-    covered: spans,
     doubt,
     dropped,
   };
@@ -223,7 +221,7 @@ function covered(
   const advances = knownUntil > before.coveredUntil;
   let end = Math.max(before.coveredUntil, knownUntil);
   let from = advances && page.from > before.coveredUntil ? page.from : before.coveredFrom;
-  const spans: Span[] = [];
+  const spans = before.coveredEarlier.filter(({ to }) => to > before.finalUntil);
   for (const [interval, row] of [...broken].sort(([a = 0], [b = 0]) => a - b)) {
     if (interval === undefined || interval < from || interval >= end) continue;
     const isGivenUp = !mayBeReadYet(row) && intervals.end(interval) < end;
