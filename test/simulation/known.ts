@@ -50,13 +50,6 @@ const KNOWN_FAULTS: readonly KnownFault[] = [
     shows: { "16 lateness": [7010] },
   },
   {
-    name: "an answer of several pages is asked for anew as a whole",
-    reason:
-      "The Date of its second page is the first of another machine, so nobody knows when that page was made.",
-    sees: "A download takes its pages twice, once.",
-    shows: { "9 economy": [4237] },
-  },
-  {
     name: "two machines less than a second apart that pull one clock along",
     reason:
       "Answers that contradict the bounds by up to 250 ms are taken for those of the same clock. Where polls come at such parts of " +
