@@ -93,8 +93,8 @@ function subscribe(
   const take = (step: Parameters<CandleView["take"]>[0]) => events.push(...view.take(step));
   looks.slice(first).forEach((look, index) => {
     const isHandedOver = hasHistory && index === Math.min(during, looks.length - first - 1);
-    const { book, changes, covered } = look.judgement;
-    take({ type: "state", state: { book, changes, covered, endsEarly: false } });
+    const { book, changes } = look.judgement;
+    take({ type: "state", state: { book, changes, endsEarly: false } });
     if (!isHandedOver) return;
     // Some of the past that nobody has watched.
     const past = [...truth.values()].filter(({ timestamp }) => timestamp >= start && timestamp < seam);

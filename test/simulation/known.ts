@@ -50,27 +50,12 @@ const KNOWN_FAULTS: readonly KnownFault[] = [
     shows: { "16 lateness": [7010] },
   },
   {
-    name: "an answer of several pages is asked for anew as a whole",
-    reason:
-      "The Date of its second page is the first of another machine, so nobody knows when that page was made.",
-    sees: "A download takes its pages twice, once.",
-    shows: { "9 economy": [4237] },
-  },
-  {
     name: "two machines less than a second apart that pull one clock along",
     reason:
       "Answers that contradict the bounds by up to 250 ms are taken for those of the same clock. Where polls come at such parts of " +
       "a second that none contradicts them by more, the bounds slide from one machine to the other, and back.",
     sees: "Closes come up to 0.6 s early by the machine that is behind, never before the end of the interval by the other one.",
     shows: { "4 lives": [1098, 2640] },
-  },
-  {
-    name: "a silence before a broken row that is given up while a history is read",
-    reason:
-      "What is covered begins anew behind the row. One whose history is still being read gets the flat candles of what is " +
-      "covered when that is through.",
-    sees: "With `fillGaps` the silent intervals just before a row that could not be read are not filled.",
-    shows: { "6 convergence": [643, 1560, 3241] },
   },
   {
     name: "a clock that drifts as fast as is allowed for, behind a cache",

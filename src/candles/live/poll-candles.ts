@@ -5,7 +5,6 @@ import type { Candle, Series, Timeframe } from "../../contract/model.js";
 import type { AskOptions, FeedUpdate, Poll, Step } from "../../poll/poller.js";
 import { candleSchedule } from "../../poll/schedule.js";
 import { sharedFeed } from "../../poll/shared-poll.js";
-import type { Span } from "../../spans.js";
 import type { CandleWatch } from "../options.js";
 import { judged, notWhole } from "../read/asking.js";
 import { type CandleBook, type CandleChange, emptyBook, isCurrent } from "../read/book.js";
@@ -21,8 +20,6 @@ import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 export interface CandleState {
   readonly book: CandleBook;
   readonly changes: readonly CandleChange[];
-  /** All that is covered with this answer, ascending; the last of it is the book's range. */
-  readonly covered: readonly Span[];
   /** Whether the answer ends before the newest interval that has settled, as those do that an outage is caught up with. */
   readonly endsEarly: boolean;
 }
@@ -176,7 +173,7 @@ class LiveCandles {
 
   #take(
     before: CandleBook,
-    { book, changes, covered, doubt, dropped }: Judgement,
+    { book, changes, doubt, dropped }: Judgement,
     page: Page,
     { tell }: AskOptions,
   ): Step<CandleState> {
@@ -199,7 +196,6 @@ class LiveCandles {
       state: {
         book: shown.book,
         changes: shown.changes,
-        covered: frames === undefined ? covered : [spanOf(shown.book)],
         endsEarly: page.to < settledUntil(this.#watch.rules, page.at),
       },
       observedAt: page.at,
@@ -216,10 +212,6 @@ class LiveCandles {
 const MOST_PASSED = 20;
 /** A request goes out at most so much before its slot, in ms: a second, as `Date` tells no more. */
 const EARLY = 1_000;
-
-function spanOf({ coveredFrom, coveredUntil }: CandleBook): Span {
-  return { from: coveredFrom, to: coveredUntil };
-}
 
 function withAnchors(anchors: readonly number[], others: readonly number[]): readonly number[] {
   if (others.every((other) => anchors.includes(other))) return anchors;

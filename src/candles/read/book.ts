@@ -1,4 +1,5 @@
 import type { Candle } from "../../contract/model.js";
+import { type Span, withoutSpan } from "../../spans.js";
 import { type CandleStatus, isSame, laterOf } from "../event.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import { type BrokenRow, isApart } from "./evidence.js";
@@ -34,7 +35,8 @@ export interface CandleBook {
   readonly broken: ReadonlyMap<number | undefined, BrokenRow>;
   /** Every interval before it is final. */
   readonly finalUntil: number;
-  /** An answer that was made once they had settled has told of all intervals in `[coveredFrom, coveredUntil)`. */
+  /** An answer that was made once they had settled has told of all intervals in `[coveredFrom, coveredUntil)`, and in earlier spans. */
+  readonly coveredEarlier: readonly Span[];
   readonly coveredFrom: number;
   readonly coveredUntil: number;
   /** The service's clock, as of the newest answer, and its epoch. */
@@ -56,6 +58,7 @@ export function emptyBook(from: number, anchors: readonly number[] = []): Candle
     lacking: NONE_LACKING,
     broken: NONE_BROKEN,
     finalUntil: from,
+    coveredEarlier: [],
     coveredFrom: from,
     coveredUntil: from,
     observedAt: -Infinity,
@@ -104,6 +107,7 @@ export function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch
     lacking: NONE_LACKING,
     silence: undefined,
     finalUntil: Math.min(book.finalUntil, frames.start(finalAtMost)),
+    coveredEarlier: withoutSpan(book.coveredEarlier, { from: coveredUntil, to: Infinity }),
     coveredFrom: Math.min(coveredFrom, coveredUntil),
     coveredUntil,
     observedAt: -Infinity,

@@ -1,5 +1,4 @@
 import { APART } from "../../poll/apart.js";
-import type { Span } from "../../spans.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import { ANCHORS, byAnotherClock, type CandleBook, type CandleChange, dueBy, NONE_LACKING } from "./book.js";
 import { Comparison } from "./comparison.js";
@@ -20,8 +19,6 @@ export interface Judgement {
   readonly book: CandleBook;
   /** Ascending by timestamp. */
   readonly changes: readonly CandleChange[];
-  /** All that is covered with this answer, ascending: before a row that is given up as well, which starts the book's range anew. */
-  readonly covered: readonly Span[];
   /** Why another answer may soon tell more; absent where the next regular one is soon enough. */
   readonly doubt: Doubt | undefined;
   /** The intervals whose broken rows are given up with this answer; `undefined` stands for a row without an interval. */
@@ -71,16 +68,20 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
   if (unplaced !== undefined) comparison.keepBroken(undefined, unplaced);
   const { changes, broken, dropped, hold, hasDoubt } = comparison;
 
-  let { finalUntil, coveredFrom, coveredUntil, anchors, silence } = book;
-  let spans: readonly Span[] = [{ from: coveredFrom, to: coveredUntil }];
+  let { finalUntil, coveredEarlier, coveredFrom, coveredUntil, anchors, silence } = book;
   const isSilentThroughout = silenceEnd >= to;
   if (isWhole) {
     finalUntil = Math.max(finalUntil, Math.min(windowFrom, reach, hold));
     anchors = anchorsAfter(book, page, gone, finalUntil);
     if (unplaced === undefined) {
       const knownUntil = Math.min(settledEnd, isSilentThroughout ? reach : to, hold);
-      spans = covered(rules, book, page, { broken, finalUntil }, knownUntil);
-      ({ from: coveredFrom, to: coveredUntil } = spans.at(-1)!);
+      ({ coveredEarlier, coveredFrom, coveredUntil } = covered(
+        rules,
+        book,
+        page,
+        { broken, finalUntil },
+        knownUntil,
+      ));
     }
     if (silenceEnd === book.finalUntil || silenceEnd < finalUntil) silence = undefined;
     else {
@@ -115,13 +116,13 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
       silence,
       broken: notFinal(broken, finalUntil),
       finalUntil,
+      coveredEarlier,
       coveredFrom,
       coveredUntil,
       observedAt: Math.max(at, book.observedAt),
       epoch: page.epoch,
     },
     changes,
-    covered: spans,
     doubt,
     dropped,
   };
@@ -223,18 +224,19 @@ function covered(
   page: Page,
   { broken, finalUntil }: Pick<CandleBook, "broken" | "finalUntil">,
   knownUntil: number,
-): readonly Span[] {
+): Pick<CandleBook, "coveredEarlier" | "coveredFrom" | "coveredUntil"> {
   const advances = knownUntil > before.coveredUntil;
   let end = Math.max(before.coveredUntil, knownUntil);
   let from = advances && page.from > before.coveredUntil ? page.from : before.coveredFrom;
-  const spans: Span[] = [];
-  for (const [interval, row] of [...broken].sort(([a = 0], [b = 0]) => a - b)) {
+  const earlier = before.coveredEarlier.filter(({ to }) => to > before.finalUntil);
+  const rows = broken.size === 0 ? [] : [...broken].sort(([a = 0], [b = 0]) => a - b);
+  for (const [interval, row] of rows) {
     if (interval === undefined || interval < from || interval >= end) continue;
     const isGivenUp = !mayBeReadYet(row) && intervals.end(interval) < end;
     if (interval < finalUntil || isGivenUp) {
-      if (from < interval) spans.push({ from, to: interval });
+      if (from < interval) earlier.push({ from, to: interval });
       from = intervals.end(interval);
     } else end = Math.min(end, interval);
   }
-  return [...spans, { from: Math.min(from, end), to: end }];
+  return { coveredEarlier: earlier, coveredFrom: Math.min(from, end), coveredUntil: end };
 }

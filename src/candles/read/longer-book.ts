@@ -48,6 +48,7 @@ export function longerBook(
       entries,
       anchors: book.anchors.filter((anchor) => anchor < finalUntil),
       finalUntil,
+      coveredEarlier: [],
       coveredFrom: Math.min(startFrom(frames, book.coveredFrom), coveredUntil),
       coveredUntil,
     },

@@ -150,7 +150,7 @@ export class SeriesPages {
     let isAscending = true;
     let last = -Infinity;
     const read: PageFacts[] = [];
-    let isCut = false;
+    let told: Span | undefined;
     let failure: PairstreamError | undefined;
     const walk = this.#core.walk({
       route: (cursor, now) => {
@@ -174,6 +174,10 @@ export class SeriesPages {
     });
     try {
       for await (const { value, observedAt, epoch, isInDoubt: isDoubtful, cursor } of walk) {
+        // Of a page nobody may know when it was made: what those before it have told is certain. A poll asks again.
+        if (isDoubtful && mostCandles !== undefined && priority === "history")
+          told = toldOf(intervals, { from, to }, read, value.served);
+        if (told !== undefined) break;
         first ??= { at: observedAt, epoch };
         isInDoubt ||= isDoubtful;
         for (const candle of value.page.result) {
@@ -189,22 +193,23 @@ export class SeriesPages {
         refusal ??= value.refused.find((_, at) => isWanted(value.places[at]!.key))?.error;
         if (value.served.rows > 0) this.beginning.noteAnswer(start);
         read.push(value.served);
-        isCut = cursor !== undefined && rows.length >= (mostCandles ?? Infinity);
-        if (isCut) break;
+        if (cursor === undefined || rows.length < (mostCandles ?? Infinity)) continue;
+        told = toldOf(intervals, { from, to }, read);
+        if (told === undefined) return undefined;
+        break;
       }
     } catch (error) {
       if (first === undefined || !(error instanceof PairstreamError)) throw error;
       if (error instanceof ContractError && error.path[0] === "cursor") {
         isUnfinished = true;
         refusal ??= error;
-      } else failure = error;
+      } else {
+        failure = error;
+        told = mostCandles === undefined ? undefined : toldOf(intervals, { from, to }, read);
+        if (told === undefined) throw error;
+      }
     }
-    if (isCut || failure !== undefined) {
-      const told = mostCandles === undefined ? undefined : toldOf(intervals, { from, to }, read);
-      if (told !== undefined) ({ from, to } = told);
-      else if (failure !== undefined) throw failure;
-      else return undefined;
-    }
+    if (told !== undefined) ({ from, to } = told);
     const isEmpty = rows.length === 0 && broken.size === 0 && !hasUnplaced;
     if (isEmpty && (wanted.shown ?? anchors[0]) !== undefined) this.beginning.noteHidden(start);
     const shown = onePerInterval(rows);
@@ -249,13 +254,19 @@ function isFuller(candle: Candle, other: Candle): boolean {
 
 /**
  * The part of a range that its first pages tell of: what lies on this side of their last row. Which side that is only shows
- * with the second of them.
+ * with the second of them, or the `next` one.
  */
-function toldOf(intervals: Intervals, { from, to }: Span, pages: readonly PageFacts[]): Span | undefined {
+function toldOf(
+  intervals: Intervals,
+  { from, to }: Span,
+  pages: readonly PageFacts[],
+  next?: PageFacts,
+): Span | undefined {
+  const end = pages.at(-1);
+  const all = next === undefined ? pages : [...pages, next];
+  if (end === undefined || all.length < 2) return undefined;
   const follow = (isNext: (page: PageFacts, before: PageFacts) => boolean) =>
-    pages.length > 1 &&
-    pages.every((page, at) => page.first <= page.last && (at === 0 || isNext(page, pages[at - 1]!)));
-  const end = pages.at(-1)!;
+    all.every((page, at) => page.first <= page.last && (at === 0 || isNext(page, all[at - 1]!)));
   const told = follow((page, before) => page.last <= before.first)
     ? { from: Math.max(from, intervals.start(end.first)), to }
     : follow((page, before) => page.first >= before.last)

@@ -91,13 +91,14 @@ export class CandleView {
 
   /** What a state changes: all that stands where it is the first. */
   #follow(state: CandleState): readonly CandleChange[] {
-    const { book, changes, covered } = state;
+    const { book, changes } = state;
     const before = this.#state?.book;
     const shownFrom = this.#start;
     this.#state = state;
     // By a clock that ran ahead more was covered than there was.
     if (book.epoch !== before?.epoch)
       this.#covered = withoutSpan(this.#covered, { from: book.coveredUntil, to: Infinity });
+    const covered = [...book.coveredEarlier, { from: book.coveredFrom, to: book.coveredUntil }];
     this.#covered = covered.reduce(withSpan, this.#covered);
     if (before === undefined) {
       // Candles that became final during the first catch-up are only in `changes`.

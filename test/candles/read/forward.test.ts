@@ -146,6 +146,19 @@ describe("a range that is read on", () => {
   });
 });
 
+describe("a page of which nobody knows when it was made", () => {
+  it.each(["ascending", "descending", "shuffled"] as const)(
+    "takes nothing from those before it: %s",
+    async (order) => {
+      const habits: Habits = { times: run(0, 900), pageSize: 300, order, doubts: new Set([2]) };
+      const { got, asked } = await partsOf(habits, minute(0), minute(900));
+      expect(got).toEqual(run(0, 900));
+      // Both of its pages, that page and what it should have told.
+      expect(asked.pages).toBeLessThanOrEqual(4 + CONFIRMED);
+    },
+  );
+});
+
 describe("a walk that fails", () => {
   const failing = fc.record({
     pageSize: fc.constantFrom(1_000, 300, 100),

@@ -65,8 +65,9 @@ function subscribe(
   let next = first;
   let newestPast = Number.NEGATIVE_INFINITY;
   const present = () => {
-    const { book, changes, covered } = looks[next]!.judgement;
-    covered.forEach(learnFrom);
+    const { book, changes } = looks[next]!.judgement;
+    for (const span of book.coveredEarlier) learnFrom(span);
+    learnFrom({ from: book.coveredFrom, to: book.coveredUntil });
     if (next === first) for (const { candle } of book.entries) expected.set(candle.timestamp, candle);
     else {
       for (const { type, candle } of changes) {
@@ -76,7 +77,7 @@ function subscribe(
         else expected.set(candle.timestamp, candle);
       }
     }
-    events.push(...view.take({ type: "state", state: { book, changes, covered, endsEarly: false } }));
+    events.push(...view.take({ type: "state", state: { book, changes, endsEarly: false } }));
     next += 1;
   };
 

@@ -45,9 +45,9 @@ function states() {
     if (hasJumped) epoch += 1;
     const known = Object.fromEntries(book.anchors.map((anchor) => [anchor / MINUTE, 1]));
     const page = pageOf(at * MINUTE + seconds * 1_000, [0, 100], { ...known, ...prices }, { epoch });
-    const { changes, covered, book: next } = judge(RULES, book, page);
+    const { changes, book: next } = judge(RULES, book, page);
     book = next;
-    return { type: "state", state: { book, changes, covered, endsEarly: false } };
+    return { type: "state", state: { book, changes, endsEarly: false } };
   };
 }
 
@@ -155,9 +155,9 @@ describe("of the closes that one answer tells of", () => {
     return (at: number, seconds: readonly number[]) => {
       const candles = seconds.map((second) => ({ ...minuteCandle(0), timestamp: second * 1_000 }));
       const page = pageOf(at, [0, 1], {}, { to: 10_000, candles });
-      const { changes, covered, book: next } = judge(rules, book, page);
+      const { changes, book: next } = judge(rules, book, page);
       book = next;
-      return [...view.take({ type: "state", state: { book, changes, covered, endsEarly: false } })].map(
+      return [...view.take({ type: "state", state: { book, changes, endsEarly: false } })].map(
         ({ type, candle, status, live }) =>
           `${type} ${candle.timestamp / 1_000} ${status}${live ? " live" : ""}`,
       );
