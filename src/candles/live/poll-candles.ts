@@ -202,7 +202,7 @@ class LiveCandles {
       again: pauseFor(doubt),
       isMore,
       isCurrent: !page.isUnfinished && isCurrent(this.#rules, book),
-      error: doubt === "rows" || doubt === "lag" ? notWhole(page) : page.refusal,
+      error: doubt === "rows" || doubt === "anchors" ? notWhole(page) : page.refusal,
       hasCandle: this.#hasShown,
     };
   }

@@ -9,10 +9,10 @@ import type { Page } from "./pages.js";
  * Why another answer may tell more:
  * - `time`: nobody knows when this one was made, or its range begins after `finalUntil`,
  * - `rows`: something may be missing from it,
- * - `lag`: it has lacked known candles for a while, as one of a machine that lags does: a poll waits for the next regular one,
+ * - `anchors`: it has lacked anchors for a while, as one of a machine that lags does: a poll waits for the next regular one,
  * - `silence`: it begins with a silence, which a second answer has to show as well.
  */
-export type Doubt = "time" | "rows" | "lag" | "silence";
+export type Doubt = "time" | "rows" | "anchors" | "silence";
 
 /** What an answer has told. */
 export interface Judgement {
@@ -28,15 +28,20 @@ export interface Judgement {
 /**
  * What an answer makes of a book.
  *
- * An answer is sound if its time is certain, its range follows on the book, its last page was read, and it has no broken row
- * without an interval. A sound answer is whole if it shows every anchor that is not gone.
+ * A candle is open at first. It closes with the first whole answer that was made `settle` after its interval, and is final with the
+ * first one that finds it outside the revision window (`Comparison.#statusNow`). A status never goes back.
  *
- * What an answer shows exists. What two whole answers lack, made a second apart, is gone; the newest candle may lack for longer.
- * Until then the candle stays as it is, and nothing from there on closes, becomes final or is newly covered. The same holds
- * from a broken row on, while that may become readable.
+ * An answer is sound if its time is certain, its range begins where the book is final or before, its last page was read, and it
+ * has no row without an interval that may become readable. A sound answer is whole if it shows every anchor that is not gone:
+ * anchors are the newest final candles.
  *
- * A silence at the beginning may be a cut: nothing becomes final in it or after it before a second answer has shown it. An
- * answer that is silent throughout covers nothing before that, either.
+ * The values of any answer are taken. Only a whole one closes, finishes or removes candles. A candle is removed once a whole answer
+ * lacks it a second or more after the first answer that does; where no row follows it, after an interval, and after 5 s at least.
+ * Until then it keeps its status, no later candle closes or becomes final, and nothing from there on is newly covered. A broken row
+ * holds them back in the same way, until three answers have held it.
+ *
+ * An answer whose first row comes after `finalUntil` begins with a silence, and that may be a cut. Until a later answer confirms
+ * it, nothing becomes final. If there is no row at all, nothing is covered, either. An answer that shows an anchor was not cut.
  */
 export function judge(rules: CandleRules, before: CandleBook, page: Page): Judgement {
   const isSameClock = before.epoch === undefined || before.epoch === page.epoch;
@@ -47,13 +52,13 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
   const unplaced = page.hasUnplaced ? readAgain(book.broken.get(undefined), at) : undefined;
   const isJoined = page.from <= book.finalUntil;
   const isSound = isJoined && !page.isInDoubt && page.isUnfinished !== true && !mayBeReadYet(unplaced);
-  // What is gone is lacking.
+  // `gone` is a part of `lacking`.
   const isWhole = isSound && lacking.size === gone.size;
   const settledEnd = Math.min(settledUntil(rules, at), to);
   const windowFrom = Math.min(windowStart(rules, at), to);
   const silenceEnd = silenceEndOf(book, page);
-  const isSecond = book.silence !== undefined && isApart(at, book.silence.at);
-  const confirmedUntil = isSecond ? Math.max(book.finalUntil, book.silence!.until) : book.finalUntil;
+  const isLaterAnswer = book.silence !== undefined && isApart(at, book.silence.at);
+  const confirmedUntil = isLaterAnswer ? Math.max(book.finalUntil, book.silence!.until) : book.finalUntil;
   const isConfirmed = confirmedUntil >= silenceEnd;
   const reach = isConfirmed ? toldUntil(rules, book, page) : confirmedUntil;
 
@@ -75,7 +80,7 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
     anchors = anchorsAfter(book, page, gone, finalUntil);
     if (unplaced === undefined) {
       const knownUntil = Math.min(settledEnd, isSilentThroughout ? reach : to, hold);
-      ({ coveredEarlier, coveredFrom, coveredUntil } = covered(
+      ({ coveredEarlier, coveredFrom, coveredUntil } = coveredAfter(
         rules,
         book,
         page,
@@ -85,12 +90,12 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
     }
     if (silenceEnd === book.finalUntil || silenceEnd < finalUntil) silence = undefined;
     else {
-      // The first one waits for its second answer, unless a longer one has shown.
+      // The first silence stays until a later answer, unless a longer one comes.
       const until = Math.min(settledEnd, silenceEnd);
-      if (silence === undefined || isSecond || until > silence.until) silence = { until, at };
+      if (silence === undefined || isLaterAnswer || until > silence.until) silence = { until, at };
     }
   }
-  // What waits for a second answer: to be covered or, where a row follows on the silence, to be final only. Where that is one
+  // A silence that is not confirmed holds back what is covered or, where a row follows it, what is final. Where that is one
   // interval, the answer of the next closing is soon enough.
   const [reached, due] = isSilentThroughout
     ? [Math.max(confirmedUntil, book.coveredUntil), settledEnd]
@@ -100,13 +105,15 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
   const doubt =
     page.isInDoubt || !isJoined
       ? "time"
-      : hasDoubt || (!isWhole && !isLag)
+      : hasDoubt
         ? "rows"
-        : isLag
-          ? "lag"
-          : isHeldBack
+        : isWhole
+          ? isHeldBack
             ? "silence"
-            : undefined;
+            : undefined
+          : isLag
+            ? "anchors"
+            : "rows";
   return {
     book: {
       // An array that has grown has room for seventeen, and each series keeps one.
@@ -133,7 +140,8 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
  * next regular one is soon enough.
  */
 export function pauseFor(doubt: Doubt | undefined): number | undefined {
-  return doubt === "time" ? 0 : doubt === "lag" ? undefined : doubt && APART;
+  if (doubt === "time") return 0;
+  return doubt === "rows" || doubt === "silence" ? APART : undefined;
 }
 
 /** The anchors that an answer lacks, each with the time of the first answer that lacks it. */
@@ -215,10 +223,10 @@ function notFinal(
 }
 
 /**
- * The covered ranges after an answer that tells of every interval until `knownUntil`. A broken row that may become readable ends
- * the last range. A row that is given up, with an interval covered after it, or whose interval is final, starts another one after it.
+ * What is covered after an answer that tells of every interval until `knownUntil`. A broken row that may become readable ends the
+ * last range. One that is final, or is given up and followed by a covered interval, begins another range after it.
  */
-function covered(
+function coveredAfter(
   { intervals }: CandleRules,
   before: CandleBook,
   page: Page,
@@ -232,8 +240,8 @@ function covered(
   const rows = broken.size === 0 ? [] : [...broken].sort(([a = 0], [b = 0]) => a - b);
   for (const [interval, row] of rows) {
     if (interval === undefined || interval < from || interval >= end) continue;
-    const isGivenUp = !mayBeReadYet(row) && intervals.end(interval) < end;
-    if (interval < finalUntil || isGivenUp) {
+    const isPassed = !mayBeReadYet(row) && intervals.end(interval) < end;
+    if (interval < finalUntil || isPassed) {
       if (from < interval) earlier.push({ from, to: interval });
       from = intervals.end(interval);
     } else end = Math.min(end, interval);

@@ -45,7 +45,7 @@ describe("the known candles that an answer has to show", () => {
     const seen = observe();
     seen.see(9, 1, { 2: 1, 5: 1, 6: 1 });
     const doubts = [11, 12, 12.9, 13, 40].map((second) => seen.doubt(9, second, {}, { lacking: [6] }));
-    expect(doubts).toEqual(["rows", "rows", "rows", "lag", "lag"]);
+    expect(doubts).toEqual(["rows", "rows", "rows", "anchors", "anchors"]);
     expect(seen.doubt(10, 11, {}, { lacking: [6] })).toBeUndefined();
     expect(seen.anchors).toEqual([-1, 2, 5]);
   });
