@@ -280,7 +280,11 @@ describe("a sniper body", () => {
 
 describe("a body that is not JSON", () => {
   it.each([
-    ["HTML", golden("proxy-error.txt"), 'not JSON, but "<html> <head><title>502 Bad Gateway</tit…"'],
+    [
+      "HTML",
+      golden("proxy-error.txt"),
+      'not JSON, but "<html> <head><title>502 Bad Gateway</tit…", a web page: is the address right?',
+    ],
     ["cut off", golden("cut-off.txt"), 'not JSON, but "{"cursor":null,"page":1,"pairAddress":"8…"'],
     ["empty", "", "not JSON, but empty"],
     ["a number that JSON has not", "NaN", 'not JSON, but "NaN…"'],

@@ -14,7 +14,8 @@ export function parseJson(body: string, quote: Quote = beginning): unknown {
     return JSON.parse(text);
   } catch (cause) {
     const start = printable(quote(text, SHOWN).replace(/\s+/g, " "));
-    const issue = `not JSON, but ${text === "" ? "empty" : `"${start}…"`}`;
+    const page = /^\s*</.test(text) ? ", a web page: is the address right?" : "";
+    const issue = `not JSON, but ${text === "" ? "empty" : `"${start}…"`}${page}`;
     throw new ContractError([], issue, { cause: parserError(cause) });
   }
 }

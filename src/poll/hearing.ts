@@ -16,7 +16,7 @@ const UNANSWERED = {
 };
 const UNASKED = {
   wait: 60_000,
-  text: "its first request has waited for a minute, for the client's rateLimit or for a pause that a 429 asked for",
+  text: "a request has waited for a minute, for the client's rateLimit or for a pause that a 429 asked for",
 };
 const BLANK = "good answers for a minute, but no swaps seen; is it the pair's address?";
 const ASKS_ON = "it goes on asking";
@@ -73,7 +73,8 @@ export interface Part {
   /** Whether it is the poll, and no history. */
   readonly isPoll: boolean;
   hasBegun: boolean;
-  hasAsked: boolean;
+  /** Whether a request is under way; else it waits for its turn. */
+  isAsking: boolean;
   /** Since when it waits for an answer. */
   waitsSince: number;
   /** The last failure, until all is well. */
@@ -96,7 +97,7 @@ export class Hearing {
   #dropped = { rows: 0, toldAt: NOW, error: undefined as PairstreamError | undefined };
 
   join(isPoll: boolean, now: number): Part {
-    const part = { isPoll, hasBegun: false, hasAsked: false, waitsSince: now, failure: undefined };
+    const part = { isPoll, hasBegun: false, isAsking: false, waitsSince: now, failure: undefined };
     this.#parts = this.#parts.concat(part);
     return part;
   }
@@ -116,10 +117,12 @@ export class Hearing {
       part.failure = { since: failure?.since ?? now, error, failures, next, isLast };
     };
     if (what.type === "sent") {
-      if (!part.hasAsked) part.waitsSince = now;
-      part.hasAsked = true;
-    } else if (what.type === "answer") part.waitsSince = now;
-    else if (what.type === "dropped") {
+      if (!part.isAsking) part.waitsSince = now;
+      part.isAsking = true;
+    } else if (what.type === "answer") {
+      part.waitsSince = now;
+      part.isAsking = false;
+    } else if (what.type === "dropped") {
       const { rows, toldAt } = this.#dropped;
       this.#dropped = { rows: rows + what.rows, toldAt, error: what.error };
     } else if (what.type === "failure") {
@@ -178,13 +181,13 @@ export class Hearing {
     return this.#parts.every(({ failure, hasBegun }) => failure === undefined && (hasBegun || !isSilent));
   }
 
-  #silence({ hasBegun, hasAsked, waitsSince }: Part): Due | undefined {
+  #silence({ hasBegun, isAsking, waitsSince }: Part): Due | undefined {
     if (hasBegun || this.#told !== undefined) return undefined;
-    const { wait, text } = hasAsked ? UNANSWERED : UNASKED;
+    const { wait, text } = isAsking ? UNANSWERED : UNASKED;
     const said = () => {
       this.#told = "silence";
     };
-    return { at: waitsSince + wait, text, failures: Number(hasAsked), said };
+    return { at: waitsSince + wait, text, failures: Number(isAsking), said };
   }
 
   #trouble(part: Part, failure: Failure): Due | undefined {

@@ -99,6 +99,22 @@ describe("a stream that has begun", () => {
 });
 
 describe("a history", () => {
+  it("is read though polls would take all of the rate limit, and is not said to be without an answer", async () => {
+    const world = market({ rateLimit: { requests: 1, per: 1_000 } });
+    const shown: string[] = [];
+    const polls = [250, 300, 350].map((every) =>
+      watchCandles(world.client, { ...MINUTES, every }).subscribe(),
+    );
+    const since = at("11:50:00");
+    const own = watchCandles(world.client, { ...MINUTES, every: 400, since }).subscribe(({ status }) =>
+      shown.push(status),
+    );
+    await world.clock.advanceTo(at("12:01:30"));
+    expect(shown.filter((status) => status === "final").length).toBeGreaterThan(5);
+    expect(world.warnings.map(({ message }) => message)).toEqual([]);
+    for (const each of [own, ...polls]) each.unsubscribe();
+  });
+
   it("in trouble is told of, though the poll is well", async () => {
     const world = market();
     // What is older than half an hour ago.

@@ -2,6 +2,10 @@ import type { SchedulerLike, Subscription } from "rxjs";
 import { callAt } from "../timers.js";
 import { type Allowance, ended, entered, noPlaces, opensAt, setBack } from "./places.js";
 
+/** One start in so many goes to whoever has waited longest, if that is so many ms: else polls could leave a history nothing. */
+const SHARE = 4;
+const LONG_WAIT = 10_000;
+
 /** Who goes first when the rate limit lets only some go; the first named goes first. */
 export type Priority = "close" | "refresh" | "history";
 const PRIORITIES: readonly Priority[] = ["close", "refresh", "history"];
@@ -35,13 +39,15 @@ export type Begin<T> = (now: number, end: (at: number) => void) => Promise<T>;
 /** A request that waits; it is called with the instant at which it may start. */
 type Waiter = (now: number) => void;
 
-/** Lets requests start: within the rate limit, not during a pause, by priority, and first come first served. */
+/** Lets requests start: within the rate limit, not during a pause, by priority, a long wait and first come first served. */
 export class Budget {
   readonly #scheduler: SchedulerLike;
   readonly #limit: ChangingLimit | undefined;
   readonly #report: (throttling: Throttling) => void;
-  /** In the order in which they are served. */
-  readonly #queues = PRIORITIES.map(() => new Set<Waiter>());
+  /** In the order in which they are served, each waiter with when it came. */
+  readonly #queues = PRIORITIES.map(() => new Map<Waiter, number>());
+  /** How many waiters have started. */
+  #served = 0;
   #places = noPlaces;
   #pausedUntil = -Infinity;
   #latest = -Infinity;
@@ -82,7 +88,7 @@ export class Budget {
         signal?.removeEventListener("abort", leave);
         resolve(this.#follow(sent, begin));
       };
-      queue.add(waiter);
+      queue.set(waiter, this.#latest);
       signal?.addEventListener("abort", leave);
       this.serve();
     });
@@ -109,6 +115,7 @@ export class Budget {
         this.#arm(this.#opensAt(this.#now()));
         return;
       }
+      this.#served += 1;
       waiter(now);
     }
     this.#disarm();
@@ -155,10 +162,17 @@ export class Budget {
   }
 
   #first(): Waiter | undefined {
+    let first: Waiter | undefined;
+    let longest: Waiter | undefined;
+    let since = this.#served % SHARE === 0 ? this.#latest - LONG_WAIT : -Infinity;
     for (const queue of this.#queues) {
-      for (const waiter of queue) return waiter;
+      for (const [waiter, came] of queue) {
+        first ??= waiter;
+        if (came <= since) [longest, since] = [waiter, came];
+        break;
+      }
     }
-    return undefined;
+    return longest ?? first;
   }
 
   #now(): number {

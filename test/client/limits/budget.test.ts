@@ -52,6 +52,24 @@ describe("the budget", () => {
     expect(starts.map(({ name }) => name)).toEqual(["first", "c1", "c2", "r1", "r2", "h1", "h2"]);
   });
 
+  it("gives one start in four to whoever has waited longest, once that is ten seconds", async () => {
+    const clock = new VirtualClock();
+    const { starts, ask } = budgetOn(clock, { requests: 1, per: 100 });
+    // Closings alone would take twice what there is.
+    for (let at = 0; at < 30_000; at += 100) {
+      for (let count = 0; count < 2; count += 1) void ask("close", "close");
+      if (at < 200) void ask(`history ${at}`, "history");
+      if (at === 5_000) void ask("refresh", "refresh");
+      await clock.advanceTo(at + 100);
+    }
+    const others = starts.filter(({ name }) => name !== "close");
+    expect(others.map(({ name }) => name)).toEqual(["history 0", "history 100", "refresh"]);
+    expect(others[0]!.at).toBeGreaterThanOrEqual(10_000);
+    expect(others[0]!.at).toBeLessThanOrEqual(10_400);
+    expect(others[1]!.at - others[0]!.at).toBe(400);
+    expect(others[2]!.at).toBeLessThanOrEqual(15_400);
+  });
+
   it("counts a request until it has ended, and for a window after the head of its answer", async () => {
     const clock = new VirtualClock();
     const { starts, ask, told } = budgetOn(clock, { requests: 2, per: 1_000 });
@@ -352,13 +370,13 @@ describe("the budget", () => {
         for (const { from, to } of pauses) {
           expect(starts.filter(({ at }) => from < at && at < to)).toEqual([]);
         }
-        // First come, first served within a class, and no class before a higher one that waited.
+        // First come, first served within a class, and no class before a higher one, unless it has waited for long.
         starts.forEach(({ name, at }, position) => {
           const self = asked[Number(name)]!;
           for (const other of asked) {
             const isAhead =
               PRIORITIES.indexOf(other.priority) < PRIORITIES.indexOf(self.priority)
-                ? other.at < at
+                ? other.at < at && at - self.at < 10_000
                 : other.priority === self.priority && Number(other.name) < Number(self.name);
             if (!isAhead || other.left <= at) continue;
             expect(starts.findIndex((start) => start.name === other.name)).toBeLessThan(position);
