@@ -2,6 +2,7 @@ import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { checkNumber, LONGEST_DELAY } from "../../contract/input.js";
 import { checkNames } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
+import { Outage } from "./outage.js";
 
 /**
  * The part of `fetch` that `gatewaySource` uses. Its responses have bodies that can be read as they arrive. Without
@@ -25,6 +26,12 @@ export interface GatewaySourceOptions {
   silence?: number;
   /** The clock of every timer and every `now()`; default `asyncScheduler`. */
   scheduler?: SchedulerLike;
+  /**
+   * Gets a message when the gateway cannot be reached, and when it is reached again: once a trouble, for all streams of the
+   * source. A stream that was never connected says so at once, another one with the third attempt in a row that fails.
+   * `false`: no messages. Default: a warning of the process, or `console.warn` where there is none.
+   */
+  warn?: ((message: string) => void) | false;
 }
 
 /** The options of a receiver, checked and complete. */
@@ -35,14 +42,19 @@ export interface ReceiverOptions {
   /** `undefined`: it follows from the channel's heartbeat. */
   readonly silence: number | undefined;
   readonly scheduler: SchedulerLike;
+  /** What is said of a gateway that cannot be reached. */
+  readonly outage: Outage;
 }
 
 /** Throws an `InvalidInputError`. */
 export function checkReceiverOptions(url: string | URL, options: GatewaySourceOptions): ReceiverOptions {
   if (typeof options !== "object" || options === null) throw refused("options", "an object", options);
-  checkNames(options, ["fetch", "headers", "silence", "scheduler"]);
-  const { fetch = globalFetch, silence } = options;
+  checkNames(options, ["fetch", "headers", "silence", "scheduler", "warn"]);
+  const { fetch = globalFetch, silence, warn } = options;
   if (typeof fetch !== "function") throw refused("fetch", "a function like the global fetch", fetch);
+  if (warn !== undefined && warn !== false && typeof warn !== "function") {
+    throw refused("warn", "a function, or false", warn);
+  }
   return {
     url: checkUrl(url),
     fetch,
@@ -52,6 +64,7 @@ export function checkReceiverOptions(url: string | URL, options: GatewaySourceOp
         ? undefined
         : checkNumber("silence", silence, { min: 1, max: LONGEST_DELAY, unit: "ms" }),
     scheduler: checkScheduler(options.scheduler),
+    outage: new Outage(warn),
   };
 }
 

@@ -21,7 +21,10 @@ export function receiverOf<E>(checked: ReceiverOptions, makePart: () => Part<E>)
     const abort = new AbortController();
     return from(receive(checked, makePart(), abort.signal)).pipe(
       concatAll(),
-      finalize(() => abort.abort()),
+      finalize(() => {
+        abort.abort();
+        checked.outage.leave(abort.signal);
+      }),
     );
   });
 }
@@ -31,7 +34,7 @@ async function* receive<E>(
   part: Part<E>,
   signal: AbortSignal,
 ): AsyncGenerator<readonly (E | FeedStatus)[]> {
-  const { scheduler } = options;
+  const { scheduler, outage } = options;
   const mirror = new Mirror(part);
   // Who is left in the same turn asks for nothing, as a status does whose candles are watched right after it.
   await undefined;
@@ -53,6 +56,7 @@ async function* receive<E>(
         if (mirror.heartbeat === undefined) continue;
         link.expect(mirror.heartbeat);
         hasOpened = true;
+        outage.hear(signal);
         failures = 0;
       }
     } finally {
@@ -65,6 +69,7 @@ async function* receive<E>(
     // A gateway that asks for a short wait may hang up each time right after its answer.
     brief = firstWait < FIRST_WAIT && scheduler.now() - begun < FIRST_WAIT ? brief + 1 : 0;
     const wait = waitAfter(read, Math.max(failures, brief), { first: firstWait, ...WAITS });
+    if (!signal.aborted) outage.lose(signal, read, failures, hasOpened, wait);
     await sleepUntil(scheduler, scheduler.now() + wait, signal).catch(() => {});
   }
 }

@@ -212,3 +212,49 @@ describe("a connection that breaks", () => {
     expect(candles(seen)[1]!.live).toBe(true);
   });
 });
+
+describe("warn", () => {
+  const down = () => {
+    throw new TypeError("fetch failed");
+  };
+
+  it("says at once that a gateway was never reached, and once that it is", async () => {
+    const gateway = new Gateway();
+    gateway.answer = down;
+    const said: string[] = [];
+    const seen = await gateway.receive({ warn: (message) => said.push(message) });
+    await gateway.pass(60_000);
+    expect(said).toEqual([
+      `${URL_OF_GATEWAY} could not be reached: fetch failed; it tries again in 1 s, and then ever later`,
+    ]);
+    gateway.answer = undefined;
+    await gateway.pass(60_000);
+    expect(said.slice(1)).toEqual(["the gateway is reached again"]);
+    seen.subscription.unsubscribe();
+  });
+
+  it("says nothing of a gateway that starts anew, and of one that stays away with the third attempt", async () => {
+    const gateway = new Gateway();
+    const said: string[] = [];
+    const seen = await gateway.receive({ warn: (message) => said.push(message) });
+    await gateway.cut();
+    await gateway.pass(2_000);
+    expect(said).toEqual([]);
+    gateway.answer = down;
+    await gateway.cut();
+    await gateway.pass(2_000);
+    expect(said).toEqual([]);
+    await gateway.pass(5_000);
+    expect(said).toHaveLength(1);
+    seen.subscription.unsubscribe();
+  });
+
+  it("is refused where it is neither a function nor false, and false says nothing", async () => {
+    const gateway = new Gateway();
+    gateway.answer = down;
+    await expect(gateway.receive({ warn: "console" as never })).rejects.toThrow(/^warn is of type string/);
+    const seen = await gateway.receive({ warn: false });
+    await gateway.pass(60_000);
+    expect(statuses(seen).at(-1)).toMatchObject({ state: "stalled" });
+  });
+});

@@ -1,0 +1,40 @@
+import { warnProcess } from "../../warning.js";
+import type { GatewaySourceOptions } from "./options.js";
+
+/** A connection that was open has failed so often in a row before that is said: a gateway that starts anew is soon back. */
+const LASTING = 3;
+
+/** Says once that a gateway cannot be reached, for all streams of a source, and once that it is well again. */
+export class Outage {
+  readonly #warn: Exclude<GatewaySourceOptions["warn"], false | undefined>;
+  /** The streams that have lost it. */
+  readonly #lost = new Set<object>();
+  #isSaid = false;
+
+  constructor(warn: GatewaySourceOptions["warn"] = (message) => warnProcess(message, "STREAM")) {
+    this.#warn = warn === false ? () => {} : warn;
+  }
+
+  /** A stream has failed, so many times in a row, and tries again after `wait` ms. */
+  lose(stream: object, { message }: Error, failures: number, hasOpened: boolean, wait: number): void {
+    this.#lost.add(stream);
+    if (this.#isSaid || (hasOpened && failures < LASTING)) return;
+    this.#isSaid = true;
+    this.#warn(
+      `${message}; it tries again in ${Math.max(1, Math.round(wait / 1_000))} s, and then ever later`,
+    );
+  }
+
+  /** A stream hears the gateway. */
+  hear(stream: object): void {
+    if (!this.#lost.delete(stream) || this.#lost.size > 0 || !this.#isSaid) return;
+    this.#isSaid = false;
+    this.#warn("the gateway is reached again");
+  }
+
+  /** A stream is over. */
+  leave(stream: object): void {
+    this.#lost.delete(stream);
+    if (this.#lost.size === 0) this.#isSaid = false;
+  }
+}
