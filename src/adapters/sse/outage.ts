@@ -1,17 +1,17 @@
 import { warnProcess } from "../../warning.js";
-import type { GatewaySourceOptions } from "./options.js";
 
 /** A connection that was open has failed so often in a row before that is said: a gateway that starts anew is soon back. */
 const LASTING = 3;
 
 /** Says once that a gateway cannot be reached, for all streams of a source, and once that it is well again. */
 export class Outage {
-  readonly #warn: Exclude<GatewaySourceOptions["warn"], false | undefined>;
+  readonly #warn: (message: string) => void;
   /** The streams that have lost it. */
   readonly #lost = new Set<object>();
   #isSaid = false;
 
-  constructor(warn: GatewaySourceOptions["warn"] = (message) => warnProcess(message, "STREAM")) {
+  /** `warn`: as in the options of the source. */
+  constructor(warn: ((message: string) => void) | false = (message) => warnProcess(message, "STREAM")) {
     this.#warn = warn === false ? () => {} : warn;
   }
 
