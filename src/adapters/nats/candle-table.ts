@@ -15,8 +15,6 @@ export type TableStart = number | { readonly candles: number } | undefined;
 
 /** How many candles are held beside those that can still change: a correction of an older one is not told. */
 const KEPT = 500;
-/** How often the stretch in which candles are looked for is doubled, before all are read. */
-const MOST_DOUBLINGS = 12;
 
 /** What one subscriber knows of a published series. The stored candles come first, as a history, then the changes. */
 export class CandleTable {
@@ -30,7 +28,6 @@ export class CandleTable {
   /** The service's clock, learned from what is heard. Until then it is estimated from the server's clock. */
   readonly #clock = new HeardClock();
   readonly #stored = new HeardClock();
-  #hasHeard = false;
   /** The latest instant of the service's clock in any message. */
   #observedAt = -Infinity;
   #isCaughtUp = false;
@@ -44,8 +41,8 @@ export class CandleTable {
     this.#intervals = intervals;
     this.#since = since;
     this.#now = now;
-    const clock = () => (this.#hasHeard ? this.#clock : this.#stored).at(now());
-    this.#fold = new ReaderFold(series, Infinity, clock);
+    const heardNow = () => this.#clock.told(now()) ?? this.#stored.at(now());
+    this.#fold = new ReaderFold(series, Infinity, heardNow);
   }
 
   /** From which instant on candles have to be read. */
@@ -57,7 +54,7 @@ export class CandleTable {
     }
     if (typeof this.#since === "number") return this.#since;
     const until = status?.status.coveredUntil;
-    if (until === undefined || this.#doublings > MOST_DOUBLINGS) return -Infinity;
+    if (until === undefined) return -Infinity;
     const asked = this.#since === undefined ? 1 : this.#since.candles;
     return this.#intervals.shift(this.#intervals.start(until), -(asked + 1) * 2 ** this.#doublings);
   }
@@ -67,10 +64,10 @@ export class CandleTable {
     if (typeof this.#since !== "object") return false;
     const { candles } = this.#since;
     if (this.#read === undefined || this.#status === undefined) return false;
-    const { coveredFrom = -Infinity } = this.#status.status;
+    const { coveredFrom = 0 } = this.#status.status;
     if (this.since(this.#status) <= coveredFrom) return false;
     const running = this.#intervals.start(this.#observedAt);
-    const older = [...this.#read.values()].filter((row) => !row.isRemoved && row.candle.timestamp < running);
+    const older = [...this.#read.values()].filter((row) => !row.removed && row.candle.timestamp < running);
     if (older.length >= candles) return false;
     this.#doublings += 1;
     return true;
@@ -108,22 +105,18 @@ export class CandleTable {
 
   #takeCandle(record: CandleRecord, isHeard: boolean): readonly CandleEvent[] {
     const { timestamp } = record.candle;
-    if (isHeard) {
-      this.#hasHeard = true;
-      this.#clock.hear(record.observedAt, this.#now());
-    }
+    if (isHeard) this.#clock.hear(record.observedAt, this.#now());
     if (timestamp < this.#start || this.#isOutdated(record)) return [];
-    const { isRemoved } = record;
     const seen = seenOf(record);
-    const event = isRemoved ? this.#fold.remove(timestamp, seen) : this.#fold.take(seen);
+    const event = record.removed ? this.#fold.remove(timestamp, seen) : this.#fold.take(seen);
     return event === undefined ? [] : [event];
   }
 
   /** Whether a later run has told all anew where a candle is, and not this one. */
   #isOutdated({ epoch, candle: { timestamp } }: Pick<CandleRecord, "epoch" | "candle">): boolean {
     if (this.#status === undefined || epoch >= this.#status.epoch) return false;
-    const { isTold, from = Infinity, status } = this.#status;
-    return isTold && timestamp >= from && timestamp < (status.coveredUntil ?? -Infinity);
+    const { told, from = Infinity, status } = this.#status;
+    return told === true && timestamp >= from && timestamp < (status.coveredUntil ?? -Infinity);
   }
 
   #takeStatus(record: StatusRecord): void {
@@ -155,7 +148,7 @@ export class CandleTable {
   /** All that was stored has come. */
   #begin(read: ReadonlyMap<number, CandleRecord>): readonly CandleEvent[] {
     const rows = [...read.values()]
-      .filter((row) => !row.isRemoved && !this.#isOutdated(row))
+      .filter((row) => !row.removed && !this.#isOutdated(row))
       .sort((a, b) => a.candle.timestamp - b.candle.timestamp);
     this.#read = undefined;
     this.#start = this.#startOf(rows);
@@ -163,7 +156,8 @@ export class CandleTable {
     const newest = shown.findLast(({ status }) => status !== "open");
     const events = shown.flatMap((row) => {
       const isHistory = this.#since !== undefined || (row.status !== "open" && row !== newest);
-      return this.#fold.take(seenOf({ ...row, isLate: row.isLate || isHistory })) ?? [];
+      const seen = seenOf(row);
+      return this.#fold.take({ ...seen, live: seen.live && !isHistory }) ?? [];
     });
     this.#settle();
     return events;
@@ -180,7 +174,7 @@ export class CandleTable {
   }
 }
 
-function seenOf({ candle, status, revision, due, isLate, observedAt, epoch, number }: CandleRecord): Seen {
+function seenOf({ candle, status, revision, due, late, observedAt, epoch, number }: CandleRecord): Seen {
   const stamp: Stamp = [epoch, number];
-  return { candle, status, revision, due, live: !isLate, observedAt, received: observedAt, stamp };
+  return { candle, status, revision, due, live: late !== true, observedAt, received: observedAt, stamp };
 }

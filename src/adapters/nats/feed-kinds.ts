@@ -4,23 +4,25 @@ import { checkWatch, type WatchOptions } from "../../candles/options.js";
 import { watchCandles } from "../../candles/watch.js";
 import { type Client, coreOf } from "../../client/core.js";
 import { serviceTime } from "../../client/service-clock.js";
-import type { Series } from "../../contract/model.js";
+import type { Series, Sniper } from "../../contract/model.js";
 import { type FeedStatus, watchFeedStatus } from "../../feed-status.js";
 import { addressOf } from "../../snipers/event.js";
 import { watchSniperReport } from "../../snipers/report.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
 import { walletText } from "../wire/model.js";
 import {
+  type CandleRecord,
   candleBody,
   type FeedRules,
   readCandleMessage,
   readStatusMessage,
   readWalletMessage,
+  type Stamped,
   type StatusRecord,
 } from "./message.js";
 import { coveredFromStatus, keptStatus } from "./statuses.js";
 import { isCandleToken, STATUS, walletToken } from "./subjects.js";
-import type { Known, Offer, ReadStored } from "./writer.js";
+import type { Content, Known, Offer, ReadStored } from "./writer.js";
 
 /** The options for `watchCandles` or `watchSnipers`. */
 export type CollectedWatch = (Series & WatchOptions) | SniperWatch;
@@ -41,11 +43,9 @@ export interface FeedKind {
   isKnown(last: string): boolean;
   /** Where the candle of a subject begins; `Infinity` for a wallet. */
   timestampOf(last: string): number;
-  /** Whether nothing that is known can follow a stored message. */
-  isOver(known: Pick<Known, "body" | "isRemoval">): boolean;
   readonly read: ReadStored;
-  /** The message that says that what a stored one is about is gone. */
-  removalOf(last: string, known: Known): Pick<Offer, "body" | "more">;
+  /** What a message says besides, once what it is about is gone. */
+  readonly removal: object;
   /** From which instant on what is stored may still change; -Infinity: all of it. */
   changeableFrom(status: StatusRecord | undefined): number;
   /** The instant that a reading must have reached, if it is not late. */
@@ -76,24 +76,18 @@ export function feedKindOf(watch: CollectedWatch, means: AskingMeans): FeedKind 
 function candleKind(watch: Series & WatchOptions, { client, retention, scheduler }: AskingMeans): FeedKind {
   const { rules, every, weekStart } = checkWatch(watch);
   const { intervals, settle, revisionWindow } = rules;
-  const core = coreOf(client);
-  const now = () => serviceTime(core.serviceClock(), scheduler.now());
+  const now = () => serviceTime(coreOf(client).serviceClock(), scheduler.now());
   return {
     rules: { every, settle, revisionWindow, weekStart },
     isKnown: isCandleToken,
     timestampOf: Number,
-    isOver: ({ body, isRemoval }) => isRemoval || JSON.parse(body).status === "final",
     read: (last, text) => {
       if (last === STATUS) return readKnownStatus(text);
       const record = readCandleMessage(text);
-      const { epoch, revision, observedAt, due, isLate, isRemoved } = record;
-      const more = timing(due, isLate);
-      return { epoch, revision, observedAt, body: candleBody(record), isRemoval: isRemoved, more };
+      const { epoch, revision, observedAt } = record;
+      return { epoch, revision, observedAt, ...contentOf(record) };
     },
-    removalOf: (_last, { body, more }) => {
-      const { candle, status } = JSON.parse(body);
-      return { body: candleBody({ candle, status, isRemoved: true }), more };
-    },
+    removal: { removed: true },
     changeableFrom: (status) => {
       if (status === undefined) return -Infinity;
       const { openFrom = Infinity, status: told } = status;
@@ -114,15 +108,15 @@ function candleKind(watch: Series & WatchOptions, { client, retention, scheduler
         map((event): Told => {
           const { type, candle, status, observedAt, live } = event;
           from = Math.min(from, candle.timestamp);
-          const isRemoval = type === "removed";
-          const offer = {
-            body: candleBody({ candle, status, isRemoved: isRemoval }),
-            observedAt,
-            isRemoval,
-            isLast: status === "final" && !isRemoval,
-            more: timing(dueOf(event, observedAt), !live),
-          };
-          return { offers: [[String(candle.timestamp), offer]] };
+          const due = dueOf(event, observedAt);
+          const content = contentOf({
+            candle,
+            status,
+            removed: trueIf(type === "removed"),
+            due,
+            late: trueIf(!live),
+          });
+          return { offers: [[String(candle.timestamp), { observedAt, ...content }]] };
         }),
       );
       const statuses = watchFeedStatus(client, options).pipe(
@@ -133,34 +127,29 @@ function candleKind(watch: Series & WatchOptions, { client, retention, scheduler
   };
 }
 
-const timing = (due: number, isLate: boolean) => ({ due, ...(isLate ? { late: true } : {}) });
+const trueIf = (is: boolean) => (is ? true : undefined);
+
+function contentOf({ due, late, ...told }: Omit<CandleRecord, keyof Stamped>): Omit<Content, "observedAt"> {
+  const isRemoval = told.removed === true;
+  const isOver = isRemoval || told.status === "final";
+  return { body: candleBody(told), isRemoval, isOver, more: { due, late } };
+}
 
 function sniperKind(watch: SniperWatch, { client, scheduler }: AskingMeans): FeedKind {
   const { every } = checkSniperWatch(watch);
-  const core = coreOf(client);
   return {
     rules: { every },
     isKnown: () => true,
     timestampOf: () => Infinity,
-    isOver: ({ isRemoval }) => isRemoval,
     read: (last, text) => {
       if (last === STATUS) return readKnownStatus(text);
       const record = readWalletMessage(text);
-      const { epoch, revision, observedAt, wallet } = record;
-      return {
-        epoch,
-        revision,
-        observedAt,
-        body: walletText(record.walletAddress, record.wallet),
-        isRemoval: wallet === null,
-      };
+      const { epoch, revision, observedAt, walletAddress, wallet } = record;
+      return { epoch, revision, observedAt, ...walletContent(walletAddress, wallet) };
     },
-    removalOf: (_last, { body }) => {
-      const { walletAddress } = JSON.parse(body);
-      return { body: walletText(walletAddress, null) };
-    },
+    removal: { wallet: null },
     changeableFrom: () => -Infinity,
-    dueUntil: () => serviceTime(core.serviceClock(), scheduler.now()) - every,
+    dueUntil: () => serviceTime(coreOf(client).serviceClock(), scheduler.now()) - every,
     kept: (status) => status,
     follow: () => {
       const offers = watchSniperReport(client, watch).pipe(
@@ -169,10 +158,8 @@ function sniperKind(watch: SniperWatch, { client, scheduler }: AskingMeans): Fee
           const wallets = new Map(result.map((wallet) => [wallet.walletAddress, wallet]));
           const changed = initial ? wallets.keys() : new Set(events.map(addressOf));
           const told = Array.from(changed, (walletAddress) => {
-            const wallet = wallets.get(walletAddress) ?? null;
-            const body = walletText(walletAddress, wallet);
-            const offer = { body, observedAt, isRemoval: wallet === null, isLast: false };
-            return [walletToken(walletAddress), offer] as const;
+            const content = walletContent(walletAddress, wallets.get(walletAddress) ?? null);
+            return [walletToken(walletAddress), { observedAt, ...content }] as const;
           });
           return { offers: told, look: { head, observedAt } };
         }),
@@ -182,7 +169,12 @@ function sniperKind(watch: SniperWatch, { client, scheduler }: AskingMeans): Fee
   };
 }
 
+function walletContent(walletAddress: string, wallet: Sniper | null): Omit<Content, "observedAt"> {
+  const isGone = wallet === null;
+  return { body: walletText(walletAddress, wallet), isRemoval: isGone, isOver: isGone };
+}
+
 function readKnownStatus(text: string): Omit<Known, "sequence"> {
   const { epoch, revision, observedAt } = readStatusMessage(text);
-  return { epoch, revision, observedAt, body: "", isRemoval: false };
+  return { epoch, revision, observedAt, body: "", isRemoval: false, isOver: false };
 }

@@ -168,21 +168,23 @@ export class FeedRun {
         continue;
       }
       this.#open.delete(last);
-      const removal = this.#kind.removalOf(last, record.known);
-      this.#writer.offer(last, { ...removal, observedAt: coveredUntil, isRemoval: true, isLast: false });
+      const { known } = record;
+      const body = JSON.stringify({ ...JSON.parse(known.body), ...this.#kind.removal });
+      const { more } = known;
+      this.#writer.offer(last, { body, observedAt: coveredUntil, isRemoval: true, isOver: true, more });
     }
   }
 
   #tellStatus(status: FeedStatus, isLook = false): void {
     if (status === this.#status && !isLook) return;
     this.#status = status;
-    const [isTold, look] = [this.#hasTold, this.#look];
+    const [told, look] = [this.#hasTold ? (true as const) : undefined, this.#look];
     this.#writer.offerStatus(() => {
       const from = this.#source?.from() ?? Infinity;
       const open = Math.min(...this.#writer.open.map(this.#kind.timestampOf));
       return statusBody({
         publisher: this.#means.publisher,
-        isTold,
+        told,
         from: Number.isFinite(from) ? from : undefined,
         openFrom: Number.isFinite(open) ? open : undefined,
         rules: this.#kind.rules,
@@ -236,13 +238,13 @@ export class FeedRun {
 
   /** Learns what is stored from an instant on, and what is older but may still change. Gives from where on that is. */
   #learn(messages: readonly StoredMessage[], from: number): number {
-    const { timestampOf, isOver, isKnown } = this.#kind;
+    const { timestampOf, isKnown } = this.#kind;
     const records = messages.flatMap(({ subject, sequence, text }) => {
       const last = lastOf(subject);
       if (last !== STATUS && !isKnown(last)) return [];
       return [{ last, known: { ...(this.#readable(last, text) ?? UNREADABLE), sequence } }];
     });
-    const open = records.filter(({ last, known }) => last !== STATUS && !isOver(known));
+    const open = records.filter(({ last, known }) => last !== STATUS && !known.isOver);
     const first = Math.min(
       from === -Infinity ? Infinity : from,
       ...open.map(({ last }) => timestampOf(last)),
@@ -286,6 +288,7 @@ const UNREADABLE: Omit<Known, "sequence"> = {
   observedAt: 0,
   body: "",
   isRemoval: true,
+  isOver: true,
 };
 
 const STARTING: FeedStatus = makeStatus({ state: "starting", failures: 0 });

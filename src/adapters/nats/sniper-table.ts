@@ -10,8 +10,6 @@ export class SniperTable {
   readonly #fold: SniperFold;
   /** The newest message about each wallet. */
   readonly #wallets = new Map<string, WalletRecord>();
-  /** The wallets of a look that has not come to its end. */
-  readonly #changed = new Set<string>();
   #status: StatusRecord | undefined;
 
   constructor(query: SniperQuery) {
@@ -22,11 +20,8 @@ export class SniperTable {
     switch (signal.type) {
       case "message": {
         const { record } = signal;
-        const { walletAddress } = record;
-        const known = this.#wallets.get(walletAddress);
-        if (known !== undefined && !isBehind(known, record)) return [];
-        this.#wallets.set(walletAddress, record);
-        this.#changed.add(walletAddress);
+        const known = this.#wallets.get(record.walletAddress);
+        if (known === undefined || isBehind(known, record)) this.#wallets.set(record.walletAddress, record);
         return [];
       }
       case "status":
@@ -41,18 +36,13 @@ export class SniperTable {
 
   #look(): readonly SniperLook[] {
     if (this.#status?.look === undefined) return [];
-    const { epoch, isTold, look } = this.#status;
+    const { epoch, told, look } = this.#status;
     for (const [address, { epoch: of, wallet }] of this.#wallets) {
       // What a later run has not told again is gone.
-      const isOutdated = isTold && of < epoch;
-      if (isOutdated) this.#changed.add(address);
-      if (isOutdated || wallet === null) this.#wallets.delete(address);
+      if (wallet === null || (told && of < epoch)) this.#wallets.delete(address);
     }
-    const wallets = Array.from(this.#changed, (address) => {
-      return [address, this.#wallets.get(address)?.wallet ?? null] as const;
-    });
-    this.#changed.clear();
-    const told = this.#fold.amend({ wallets, ...look }, false);
-    return told === undefined ? [] : [told];
+    const wallets = Array.from(this.#wallets, ([address, { wallet }]) => [address, wallet] as const);
+    const changed = this.#fold.amend({ wallets, ...look }, true);
+    return changed === undefined ? [] : [changed];
   }
 }

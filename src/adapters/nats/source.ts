@@ -163,8 +163,8 @@ function candlesIn(
   for (const { subject, text } of rows.values()) {
     const last = lastOf(subject);
     if (!isCandleToken(last) || !(from <= Number(last) && Number(last) < until)) continue;
-    const { candle, isRemoved, status } = readCandleMessage(text);
-    if (!isRemoved && status !== "open") candles.push(candle);
+    const { candle, removed, status } = readCandleMessage(text);
+    if (!removed && status !== "open") candles.push(candle);
   }
   return candles.sort((a, b) => a.timestamp - b.timestamp);
 }

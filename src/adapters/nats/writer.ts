@@ -30,27 +30,26 @@ export interface WriterEvents {
   outranked(epoch: number): void;
 }
 
-/** What is stored on a subject, as far as a writer knows. */
-export interface Known extends Pick<Stamped, "epoch" | "revision" | "observedAt"> {
-  /** The sequence of the message in its stream. */
-  readonly sequence: number;
-  /** What it says. */
-  readonly body: string;
-  readonly isRemoval: boolean;
-  /** Fields beside its content. */
-  readonly more?: object | undefined;
-}
-
-/** A message to store on a subject. */
-export interface Offer {
+/** What a message on a subject says. */
+export interface Content {
   readonly body: string;
   readonly observedAt: number;
   /** Whether it says that a candle or a wallet is gone. */
   readonly isRemoval: boolean;
-  /** Whether nothing will follow on its subject. */
-  readonly isLast: boolean;
+  /** Whether nothing that is known can follow on its subject. */
+  readonly isOver: boolean;
   /** Fields beside its content. */
   readonly more?: object | undefined;
+}
+
+/** What is stored on a subject, as far as a writer knows. */
+export interface Known extends Content, Pick<Stamped, "epoch" | "revision"> {
+  /** The sequence of the message in its stream. */
+  readonly sequence: number;
+}
+
+/** A message to store on a subject. */
+export interface Offer extends Content {
   /** Whether to store it even if the same is stored. */
   readonly isForced?: boolean;
 }
@@ -115,9 +114,9 @@ export class Writer {
     return this.#stored;
   }
 
-  /** The last parts of the subjects on which more may follow, and that hold no removal. */
+  /** The last parts of the subjects on which more may follow, but that of the status. */
   get open(): readonly string[] {
-    return [...this.#known].flatMap(([last, { isRemoval }]) => (isRemoval || last === STATUS ? [] : [last]));
+    return [...this.#known].flatMap(([last, { isOver }]) => (isOver || last === STATUS ? [] : [last]));
   }
 
   learn(last: string, known: Known): void {
@@ -146,7 +145,7 @@ export class Writer {
     return timer(ms, ms, this.#means.scheduler).subscribe(() => {
       for (const last of this.open) {
         if (this.#waiting.has(last) || this.#sending.has(last)) continue;
-        this.offer(last, { ...this.#known.get(last)!, isLast: false, isForced: true });
+        this.offer(last, { ...this.#known.get(last)!, isForced: true });
       }
       if (this.#makeStatus !== undefined) this.offerStatus(this.#makeStatus);
     });
@@ -187,7 +186,7 @@ export class Writer {
     if (before.some((offer) => offer.place <= place) || !this.#enter()) return;
     this.#statusAfter = undefined;
     const body = this.#hasBegun ? this.#makeStatus!() : this.#makeFirst!();
-    this.#begin(STATUS, { body, observedAt: 0, isRemoval: false, isLast: false, isForced: true, place });
+    this.#begin(STATUS, { body, observedAt: 0, isRemoval: false, isOver: false, isForced: true, place });
   }
 
   #enter(): boolean {
@@ -237,8 +236,9 @@ export class Writer {
   }
 
   /** Stores an offer over what is known to be stored. If that was another message, it is read, and replaced if it may be. */
-  async #store(last: string, { body, observedAt, isRemoval, isLast, more, isForced }: Offer): Promise<void> {
+  async #store(last: string, { isForced, ...offer }: Offer): Promise<void> {
     const { store, tell } = this.#means;
+    const { body, observedAt, isRemoval, isOver, more } = offer;
     const subject = `${this.#feed.key}.${last}`;
     for (let known = this.#known.get(last), isForgotten = false; ; ) {
       const isSame = known?.epoch === this.#epoch && known.body === body;
@@ -251,7 +251,7 @@ export class Writer {
       if (this.#isStopped) return;
       if (sequence !== undefined) {
         this.#stored = Math.max(this.#stored, number);
-        this.#known.set(last, { sequence, epoch: this.#epoch, revision, body, isRemoval, observedAt, more });
+        this.#known.set(last, { ...offer, sequence, epoch: this.#epoch, revision });
         tell("stored");
         break;
       }
@@ -272,7 +272,7 @@ export class Writer {
       this.#hasBegun = true;
       if (this.#makeStatus !== this.#makeFirst) this.#statusAfter ??= this.#places;
     }
-    if (isLast || (isRemoval && last !== STATUS)) this.#known.delete(last);
+    if (isOver) this.#known.delete(last);
   }
 }
 

@@ -21,7 +21,7 @@ function candle(
   const record: CandleRecord = {
     ...{ epoch, number, observedAt: timestamp + MINUTE, revision: number, due: timestamp + MINUTE },
     candle: { timestamp, open: 1, high: 9, low: 1, close, volume: 1, swaps: 1 },
-    ...{ status: "final", isRemoved: false, isLate: false },
+    status: "final",
     ...more,
   };
   return { type: "message", record };
@@ -37,7 +37,7 @@ function status(
   const [from, until] = covered.map((minute) => NOON + minute * MINUTE) as [number, number];
   const record: StatusRecord = {
     ...{ epoch, number, observedAt: 0, revision: 0, publisher: "me", rules: { every: MINUTE } },
-    ...{ isTold: true, from, openFrom: undefined, look: undefined },
+    ...{ told: true, from },
     status: { state: "live", coveredFrom: from, coveredUntil: until, failures: 0 },
     ...more,
   };
@@ -94,8 +94,8 @@ describe("the table of a published series", () => {
   it("tells a removal, and takes for gone what a later run has not told again once that has told all", () => {
     const { told } = reader(NOON);
     told(candle([1, 1], 0, 1), candle([1, 2], 1, 1), candle([1, 3], 2, 1), status([1, 4]), READ);
-    expect(told(candle([1, 5], 2, 1, { isRemoved: true }))).toEqual(["removed 2 = 1 final"]);
-    expect(told(status([2, 1], { isTold: false }), candle([2, 2], 0, 1))).toEqual([]);
+    expect(told(candle([1, 5], 2, 1, { removed: true }))).toEqual(["removed 2 = 1 final"]);
+    expect(told(status([2, 1], { told: undefined }), candle([2, 2], 0, 1))).toEqual([]);
     expect(told(status([2, 3]))).toEqual(["removed 1 = 1 final"]);
     // What the earlier run still sends is outdated.
     expect(told(candle([1, 9], 1, 7))).toEqual([]);

@@ -44,7 +44,7 @@ export class HandPublisher {
     };
     const read = (last: string, text: string) => {
       const place = last === STATUS ? readStatusMessage(text) : anyMessage(text);
-      return { ...place, body: "", isRemoval: false };
+      return { ...place, body: "", isRemoval: false, isOver: false };
     };
     const writer = new Writer(means, { fail, lost: () => {}, outranked: () => {} }, { feed, epoch, read });
     const known = await persist(store, FOR_EVER, () => store.last(feed.stream, `${feed.key}.${STATUS}`));
@@ -69,9 +69,9 @@ export class HandPublisher {
   candle({ type, candle, status, live, observedAt }: CandleEvent): void {
     const isRemoval = type === "removed";
     const more = { due: observedAt, ...(live ? {} : { late: true }) };
-    const body = candleBody({ candle, status, isRemoved: isRemoval });
-    const isLast = status === "final" && !isRemoval;
-    this.#writer.offer(String(candle.timestamp), { body, observedAt, isRemoval, isLast, more });
+    const body = candleBody({ candle, status, removed: isRemoval ? true : undefined });
+    const isOver = isRemoval || status === "final";
+    this.#writer.offer(String(candle.timestamp), { body, observedAt, isRemoval, isOver, more });
   }
 
   look({ result, ...head }: SniperReport, observedAt: number, gone: readonly string[] = []): void {
@@ -84,13 +84,13 @@ export class HandPublisher {
   #wallet(walletAddress: string, wallet: SniperReport["result"][number] | null, observedAt: number): void {
     const body = walletText(walletAddress, wallet);
     this.#writer.offer(walletToken(walletAddress), {
-      ...{ body, observedAt, isRemoval: wallet === null, isLast: false },
+      ...{ body, observedAt, isRemoval: wallet === null, isOver: wallet === null },
     });
   }
 
   status(status: FeedStatus = STARTING): void {
     const rules = { every: 60_000 };
-    const of = { publisher: this.#id, isTold: false, from: undefined, openFrom: undefined, rules };
+    const of = { publisher: this.#id, rules };
     this.#writer.offerStatus(() => statusBody({ ...of, look: this.#look, status }));
   }
 

@@ -20,7 +20,7 @@ function wallet(epoch: number, number: number, address: string, sells: number | 
 function status(epoch: number, number: number, more: Partial<StatusRecord> = {}, isWhole = true) {
   const record: StatusRecord = {
     ...{ epoch, number, observedAt: 0, revision: 0, publisher: "me", rules: { every: 60_000 } },
-    ...{ isTold: true, from: undefined, openFrom: undefined, look: { head, observedAt: number } },
+    ...{ told: true, look: { head, observedAt: number } },
     status: { state: "live", failures: 0 },
     ...more,
   };
@@ -79,7 +79,7 @@ describe("the table of published snipers", () => {
   it("takes for gone what a later run has not told again, once that has told all", () => {
     const table = new SniperTable({ pairAddress: "pair" });
     told([wallet(1, 1, "a"), wallet(1, 2, "b"), status(1, 3)], table);
-    expect(told([status(2, 1, { isTold: false }), wallet(2, 2, "a")], table)).toEqual([]);
+    expect(told([status(2, 1, { told: undefined }), wallet(2, 2, "a")], table)).toEqual([]);
     expect(told([status(2, 3)], table)).toEqual(["then wallet-removed b"]);
   });
 });

@@ -69,7 +69,7 @@ function stage({ lanes = 256, mayWrite = () => true }: { lanes?: number; mayWrit
   };
   const offer = (last: string, body: string, more: Partial<Offer> = {}) => {
     const text = JSON.stringify({ body });
-    writer.offer(last, { body: text, observedAt: 0, isRemoval: false, isLast: false, ...more });
+    writer.offer(last, { body: text, observedAt: 0, isRemoval: false, isOver: false, ...more });
   };
   return { clock, stream, told, writer, status, offer };
 }
@@ -129,6 +129,7 @@ describe("the writer of a feed", () => {
       revision: 4,
       body: '{"body":"old"}',
       isRemoval: false,
+      isOver: false,
       observedAt: 0,
     });
     offer("1", "new");
@@ -205,9 +206,9 @@ describe("the writer of a feed", () => {
   it("stores again what may still change before it grows too old, and not what is final or gone", async () => {
     const { clock, stream, status, offer, writer } = stage();
     status();
-    offer("1", "final", { isLast: true });
+    offer("1", "final", { isOver: true });
     offer("2", "open");
-    offer("3", "gone", { isRemoval: true });
+    offer("3", "gone", { isRemoval: true, isOver: true });
     await clock.advanceBy(0);
     expect(writer.open).toEqual(["2"]);
     const refreshing = writer.refreshEvery(1_000);
