@@ -45,6 +45,11 @@ export class CandleTable {
     this.#fold = new ReaderFold(series, Infinity, heardNow);
   }
 
+  /** Whether all that was stored has been told. */
+  get isTold(): boolean {
+    return this.#read === undefined;
+  }
+
   /** From which instant on candles have to be read. */
   since(status: StatusRecord | undefined): number {
     if (this.#read === undefined) {

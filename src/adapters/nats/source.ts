@@ -1,12 +1,27 @@
-import { filter, ignoreElements, merge, mergeMap, type Observable, take, tap } from "rxjs";
+import {
+  BehaviorSubject,
+  combineLatest,
+  defer,
+  distinctUntilChanged,
+  filter,
+  finalize,
+  ignoreElements,
+  map,
+  merge,
+  mergeMap,
+  type Observable,
+  take,
+  tap,
+} from "rxjs";
 import { checkHistory } from "../../candles/history.js";
-import { checkWatch } from "../../candles/options.js";
+import { type CandleWatch, checkWatch } from "../../candles/options.js";
 import type { Candle } from "../../contract/model.js";
 import { InvalidInputError } from "../../errors.js";
-import { type FeedStatus, isCandleWatch } from "../../feed-status.js";
+import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
 import { refuseKnown } from "../../snipers/known.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
+import { makeStatus } from "../wire/status.js";
 import { CLOCKS_APART } from "./gaps.js";
 import { readCandleMessage, readStatusMessage, type StatusRecord } from "./message.js";
 import type { NatsConnection } from "./nats.js";
@@ -14,13 +29,7 @@ import { checkConnection, checkNatsOptions, type NatsOptions, type NatsSettings 
 import { readSnapshot } from "./snapshot.js";
 import { persist, Store } from "./store.js";
 import { candleSubjects, type FeedSubjects, isCandleToken, lastOf, messagesOf, STATUS } from "./subjects.js";
-import {
-  looksOf,
-  signalsOfStatus,
-  subjectsOf,
-  watchPublishedCandles,
-  watchPublishedFeedStatus,
-} from "./watch.js";
+import { candlesOf, looksOf, signalsOfStatus, subjectsOf, watchPublishedFeedStatus } from "./watch.js";
 
 /** Options of a source over NATS. */
 export interface NatsSourceOptions extends NatsOptions {
@@ -34,6 +43,7 @@ export interface NatsSourceOptions extends NatsOptions {
  *
  * What the collector has fixed is refused if it differs: `every`, `settle`, `revisionWindow` and `weekStart` end the stream with an
  * `InvalidInputError` once the collector has told of them. `fillGaps`, `known` and `missingPace` are refused at the call.
+ * Until candles have told what is stored, the status with the same options covers nothing, and is not `live`.
  * `history` reads what the stream holds. An older range comes from `options.history`; without it, it is an
  * `InvalidInputError`. Throws an `InvalidInputError` at the call.
  *
@@ -55,6 +65,8 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
   }
   const settings = checkNatsOptions(named, ["scheduler"]);
   const { name, scheduler } = settings;
+  /** What the streams of candles were asked for that have not told what is stored. */
+  const reading = new BehaviorSubject<readonly { readonly key: string }[]>([]);
   /** The same events; they end once a collector tells that it has fixed an option in another way. */
   const asFixed = <E>(events: Observable<E>, feed: FeedSubjects, asked: object): Observable<E> => {
     const check = signalsOfStatus(connection, settings, feed).pipe(
@@ -79,26 +91,29 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
   };
   return Object.freeze<PairSource>({
     candles: (asked) => {
-      const { series, fillGaps } = checkWatch(asked);
-      if (fillGaps) throw new InvalidInputError("fillGaps", "false over NATS", "is true");
-      const { since, weekStart } = asked;
-      const wanted = {
-        ...{ name, scheduler },
-        ...(since === undefined ? {} : { since }),
-        ...(weekStart === undefined ? {} : { weekStart }),
-      };
-      const events = watchPublishedCandles(connection, series, wanted);
+      const watch = checkWatch(asked);
+      if (watch.fillGaps) throw new InvalidInputError("fillGaps", "false over NATS", "is true");
+      const { series, since, rules } = watch;
+      const { intervals } = rules;
+      const events = defer(() => {
+        const one = { key: keyOf(watch) };
+        const told = () => reading.next(reading.value.filter((other) => other !== one));
+        reading.next([...reading.value, one]);
+        return candlesOf(connection, settings, { series, intervals, since }, told).pipe(finalize(told));
+      });
       return asFixed(events, candleSubjects(name, series), asked);
     },
     snipers: (asked) => looks(asked).pipe(mergeMap(({ events }) => events)),
     sniperReport: looks,
     status: (asked): Observable<FeedStatus> => {
-      const feed = isCandleWatch(asked) ? checkWatch(asked).series : checkSniperWatch(asked).query;
-      return asFixed(
-        watchPublishedFeedStatus(connection, feed, { name, scheduler }),
-        subjectsOf(name, feed),
-        asked,
+      const watch = isCandleWatch(asked) ? checkWatch(asked) : checkSniperWatch(asked);
+      const [feed, key] = "series" in watch ? [watch.series, keyOf(watch)] : [watch.query];
+      const statuses = watchPublishedFeedStatus(connection, feed, { name, scheduler });
+      const told = combineLatest([statuses, reading]).pipe(
+        map(([status, all]) => (all.some((one) => one.key === key) ? untold(status) : status)),
+        distinctUntilChanged(isSameStatus),
       );
+      return asFixed(told, subjectsOf(name, feed), asked);
     },
     history: async (query, callOptions = {}) => {
       const signal = callOptions.signal ?? new AbortController().signal;
@@ -112,6 +127,16 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
       );
     },
   });
+}
+
+/** The same for candles with the same options. */
+function keyOf({ pollKey, since }: CandleWatch): string {
+  return `${pollKey} ${JSON.stringify(since)}`;
+}
+
+/** The status of candles that have not told what is stored: of it nothing is covered. */
+function untold({ state, failures, lastError }: FeedStatus): FeedStatus {
+  return makeStatus({ state: state === "live" ? "starting" : state, failures, lastError });
 }
 
 /** Options that a collector fixes for all who read. */

@@ -4,6 +4,7 @@ import {
   defer,
   distinctUntilChanged,
   filter,
+  from,
   map,
   merge,
   mergeMap,
@@ -11,6 +12,7 @@ import {
   scan,
   startWith,
   takeUntil,
+  tap,
   timer,
 } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
@@ -25,7 +27,7 @@ import type { DateLike, Series, SniperQuery, WeekStart } from "../../contract/mo
 import { type FeedStatus, isSameStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/event.js";
 import type { SniperLook } from "../../snipers/look.js";
-import { intervalsOf } from "../../timeframe.js";
+import { type Intervals, intervalsOf } from "../../timeframe.js";
 import { PlainNetworkError } from "../wire/error.js";
 import { CandleTable, type TableStart } from "./candle-table.js";
 import { type FeedSignal, readFeed } from "./feed-reader.js";
@@ -104,16 +106,31 @@ export function watchPublishedCandles(
   const settings = checkNatsOptions(options, ["scheduler", "since", "weekStart"]);
   const intervals = intervalsOf(checked.timeframe, checkWeekStart(options.weekStart));
   const since = checkTableStart(options.since, intervals.start);
-  const feed = candleSubjects(settings.name, checked);
+  return candlesOf(connection, settings, { series: checked, intervals, since });
+}
+
+/** The same for what is checked. `told`: called once all that is stored was told. */
+export function candlesOf(
+  connection: NatsConnection,
+  settings: NatsSettings,
+  { series, intervals, since }: { series: Series; intervals: Intervals; since: TableStart },
+  told: () => void = () => {},
+): Observable<CandleEvent> {
   return defer(() => {
-    const table = new CandleTable(checked, intervals, since, () => settings.scheduler.now());
-    const signals = readFeed(connection, settings, feed, {
+    const table = new CandleTable(series, intervals, since, () => settings.scheduler.now());
+    const signals = readFeed(connection, settings, candleSubjects(settings.name, series), {
       parse: (last, text) => (isCandleToken(last) ? readCandleMessage(text) : undefined),
       since: (status) => table.since(status),
       isShort: () => table.isShort(),
       heartbeat: HEARTBEAT,
     });
-    return signals.pipe(concatMap((signal) => table.take(signal)));
+    return signals.pipe(
+      concatMap((signal) => {
+        const isFirst = !table.isTold;
+        const events = table.take(signal);
+        return isFirst && table.isTold ? from(events).pipe(tap({ complete: told })) : events;
+      }),
+    );
   });
 }
 

@@ -1,0 +1,76 @@
+import { Subscription } from "rxjs";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { collect, natsSource } from "../../../src/adapters/nats/index.js";
+import { natsLibrary } from "../../../src/adapters/nats/nats.js";
+import { createClient, VirtualClock } from "../../../src/index.js";
+import { demoService } from "../../../src/service/index.js";
+import { ModelConnection, Servers } from "../../simulation/nats/servers.js";
+import { seriesOf } from "./busy-service.js";
+
+const START = Date.UTC(2026, 0, 1);
+/** How long what is stored is on its way, in ms. */
+const SLOW = 2_000;
+
+/** A collector that is live, and the source of a program to which what is stored comes slowly. */
+async function stage() {
+  const clock = new VirtualClock(START);
+  const servers = new Servers(clock);
+  const wire = { up: (arrive: () => void) => arrive(), down: (arrive: () => void) => arrive() };
+  const connect = (number: number) => new ModelConnection(servers, wire, clock, number);
+  const { pairs, clientOptions } = demoService({ clock: () => clock.now() });
+  const client = createClient({ ...clientOptions, scheduler: clock });
+  const series = seriesOf(pairs[0]!);
+  const running = new Subscription();
+  onTestFinished(() => running.unsubscribe());
+  const watch = { ...series, since: { candles: 20 } };
+  running.add(collect(connect(0).asConnection, client, [watch]).subscribe());
+  await clock.advanceBy(60_000);
+  const reader = connect(1);
+  const push = reader.push.bind(reader);
+  reader.push = (to, packet) => {
+    const isStored = packet.reply?.startsWith("$JS.ACK.") === true;
+    clock.schedule(() => push(to, packet), isStored ? SLOW : 0);
+  };
+  return { clock, running, series, source: natsSource(reader.asConnection, { scheduler: clock }) };
+}
+
+beforeAll(() => natsLibrary());
+
+describe("the status of a source over NATS", () => {
+  it.each([
+    ["with a history", { since: { candles: 10 } }, "new"],
+    ["without one", {}, "live and covers"],
+  ])(
+    "covers nothing until the candles with the same options have told what is stored, %s",
+    async (_, more, next) => {
+      const { clock, running, series, source } = await stage();
+      const told: string[] = [];
+      const watch = { ...series, ...more };
+      running.add(source.candles(watch).subscribe(({ type }) => told.push(type)));
+      running.add(
+        source.status(watch).subscribe(({ state, coveredUntil }) => {
+          told.push(coveredUntil === undefined ? state : `${state} and covers`);
+        }),
+      );
+      const other: string[] = [];
+      running.add(source.status({ ...series, since: START }).subscribe(({ state }) => other.push(state)));
+      await clock.advanceBy(SLOW - 100);
+      expect(told).toEqual(["starting"]);
+      expect(other).toContain("live");
+      await clock.advanceBy(3_000);
+      expect(told.slice(0, 2)).toEqual(["starting", next]);
+      expect(told).toContain("live and covers");
+    },
+  );
+
+  it("needs no candles, and waits for none that are left", async () => {
+    const { clock, running, series, source } = await stage();
+    const states: string[] = [];
+    const candles = source.candles(series).subscribe();
+    running.add(source.status(series).subscribe(({ state }) => states.push(state)));
+    await clock.advanceBy(SLOW / 2);
+    expect(states).toEqual(["starting"]);
+    candles.unsubscribe();
+    expect(states.slice(0, 2)).toEqual(["starting", "live"]);
+  });
+});
