@@ -3,7 +3,7 @@ import { checkNames } from "../../contract/names.js";
 import { PairstreamError } from "../../errors.js";
 import { PlainNetworkError } from "../wire/error.js";
 import type { CollectedWatch } from "./feed-kinds.js";
-import { checkFeed, type FeedRequest, readAnswer, writeRequest } from "./feed-requests.js";
+import { checkFeed, type FeedRequest, readAnswer, withVersion } from "./feed-requests.js";
 import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkGroup, checkNatsOptions } from "./options.js";
 import { failureOver, Store } from "./store.js";
@@ -89,7 +89,7 @@ async function ask(
   const whom = `the group ${group} of ${name}`;
   try {
     const subject = feedsSubject(name, group);
-    const { data } = await connection.request(subject, writeRequest(asked), { timeout: ANSWER_TIMEOUT });
+    const { data } = await connection.request(subject, withVersion(asked), { timeout: ANSWER_TIMEOUT });
     const { changed, refusal } = readAnswer(new TextDecoder().decode(data));
     if (refusal !== undefined) throw new PairstreamError(`The leader of ${whom} refuses: ${refusal}`);
     return changed;

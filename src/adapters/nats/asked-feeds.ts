@@ -5,8 +5,7 @@ import {
   type FeedAnswer,
   readAsked,
   readRequest,
-  writeAnswer,
-  writeAsked,
+  withVersion,
 } from "./feed-requests.js";
 import type { LeaseBucket } from "./lease-bucket.js";
 import type { FeedSubjects } from "./subjects.js";
@@ -57,7 +56,7 @@ export class AskedFeeds {
     const refused = (cause: unknown): FeedAnswer => {
       return { changed: false, refusal: cause instanceof Error ? cause.message : String(cause) };
     };
-    return writeAnswer(await this.#inTurn(() => this.#change(request)).catch(refused));
+    return withVersion(await this.#inTurn(() => this.#change(request)).catch(refused));
   }
 
   async #change(request: string): Promise<FeedAnswer> {
@@ -76,7 +75,7 @@ export class AskedFeeds {
       if (isThere === (added !== undefined)) return { changed: false };
       if (added === undefined) feeds.delete(key);
       else feeds.set(key, added);
-      const text = writeAsked(feeds.values());
+      const text = withVersion({ feeds: Array.from(feeds.values(), ({ watch }) => watch) });
       if (!isLeading()) break;
       if ((await bucket.writeAsked(text, revision)) === undefined) continue;
       this.#text = text;

@@ -4,7 +4,7 @@ import type { Series } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import type { FeedSignal } from "./feed-reader.js";
-import { isBehind } from "./gaps.js";
+import { newer } from "./gaps.js";
 import type { CandleRecord, StatusRecord } from "./message.js";
 
 /**
@@ -98,8 +98,7 @@ export class CandleTable {
     const { candle, observedAt } = record;
     this.#observedAt = Math.max(this.#observedAt, observedAt);
     if (time !== undefined) this.#stored.hear(observedAt, time);
-    const known = read.get(candle.timestamp);
-    if (known === undefined || isBehind(known, record)) read.set(candle.timestamp, record);
+    read.set(candle.timestamp, newer(read.get(candle.timestamp), record));
   }
 
   #takeLive(signal: FeedSignal<CandleRecord>): readonly CandleEvent[] {
@@ -125,7 +124,7 @@ export class CandleTable {
   }
 
   #takeStatus(record: StatusRecord): void {
-    if (this.#status === undefined || isBehind(this.#status, record)) this.#status = record;
+    this.#status = newer(this.#status, record);
     this.#observedAt = Math.max(this.#observedAt, record.status.coveredUntil ?? -Infinity);
   }
 

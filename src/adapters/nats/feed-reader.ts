@@ -1,16 +1,16 @@
 import type { Msg } from "@nats-io/transport-node";
-import { Observable, Subscription } from "rxjs";
+import { Observable, type Subscriber, Subscription } from "rxjs";
 import { callAfter } from "../../client/timers.js";
 import { ContractError } from "../../errors.js";
 import { warnProcess } from "../../warning.js";
-import { CLOCKS_APART, caughtUp, type Heard, hear, isBehind, NOTHING_HEARD } from "./gaps.js";
+import { type Heard, isBehind, isGapBefore, NOTHING_HEARD, newer } from "./gaps.js";
 import { OtherVersion, readStatusMessage, type Stamped, type StatusRecord } from "./message.js";
 import type { NatsConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
 import { MISSED_AFTER, type Pulse, pulseOf } from "./pulse.js";
-import { readSnapshot } from "./snapshot.js";
-import { asPairstreamError, closedError, failureOver, persist, Store } from "./store.js";
-import { type FeedSubjects, lastOf, messagesOf, STATUS } from "./subjects.js";
+import { readFeedSince, readStoredStatus } from "./snapshot.js";
+import { asPairstreamError, failureOver, Store } from "./store.js";
+import { type FeedSubjects, lastOf, STATUS } from "./subjects.js";
 
 /** What the reader of a feed is told. Messages come in any order, and some more than once. */
 export type FeedSignal<M> =
@@ -52,13 +52,9 @@ export function readFeed<M extends Stamped>(
   plan: ReadPlan<M>,
 ): Observable<FeedSignal<M>> {
   return new Observable((subscriber) => {
-    const reader = new FeedReader<M>({ connection, settings, feed, plan }, (signal) =>
-      subscriber.next(signal),
-    );
+    const reader = new FeedReader<M>({ connection, settings, feed, plan }, subscriber);
     subscriber.add(() => reader.stop());
-    reader.start().catch((error) => {
-      if (!subscriber.closed) subscriber.error(failureOver(connection, `${feed.key} cannot be read`, error));
-    });
+    reader.start();
   });
 }
 
@@ -71,7 +67,7 @@ interface Reading<M> {
 
 class FeedReader<M extends Stamped> {
   readonly #of: Reading<M>;
-  readonly #tell: (signal: FeedSignal<M>) => void;
+  readonly #subscriber: Subscriber<FeedSignal<M>>;
   readonly #abort = new AbortController();
   readonly #listening = new Subscription();
   #store: Store | undefined;
@@ -87,22 +83,29 @@ class FeedReader<M extends Stamped> {
   #told: Heard = NOTHING_HEARD;
   /** What could not be read, by subject, as each is reported once; all of another version are one. */
   readonly #reported = new Set<string>();
-  #fail: (error: unknown) => void = () => {};
 
-  constructor(reading: Reading<M>, tell: (signal: FeedSignal<M>) => void) {
-    this.#of = reading;
-    this.#tell = tell;
+  constructor(of: Reading<M>, subscriber: Subscriber<FeedSignal<M>>) {
+    this.#of = of;
+    this.#subscriber = subscriber;
   }
 
-  /** Reads until it is stopped. Rejects with what ends it. */
-  async start(): Promise<void> {
-    const failure = new Promise<never>((_, reject) => {
-      this.#fail = reject;
-    });
-    failure.catch(() => {});
-    const { connection, feed, plan } = this.#of;
-    this.#store = await Store.open(connection);
+  start(): void {
+    Store.open(this.#of.connection).then(
+      (store) => this.#listen(store),
+      (error) => this.#fail(error),
+    );
+  }
+
+  stop(): void {
+    this.#abort.abort();
+    this.#listening.unsubscribe();
+    this.#pulse.unsubscribe();
+  }
+
+  #listen(store: Store): void {
     if (this.#abort.signal.aborted) return;
+    this.#store = store;
+    const { connection, feed, plan } = this.#of;
     const wanted = plan.parse === undefined ? STATUS : "*";
     const inner = connection.subscribe(`${feed.toldKey}.${wanted}`, {
       callback: (error, message) => {
@@ -115,13 +118,16 @@ class FeedReader<M extends Stamped> {
     this.#listening.add(this.#mindConnection());
     this.#missPublisher();
     this.#read();
-    return failure;
   }
 
-  stop(): void {
-    this.#abort.abort();
-    this.#listening.unsubscribe();
-    this.#pulse.unsubscribe();
+  /** Ends with an error, unless it has ended. */
+  #fail(error: unknown): void {
+    const { connection, feed } = this.#of;
+    this.#subscriber.error(failureOver(connection, `${feed.key} cannot be read`, error));
+  }
+
+  #tell(signal: FeedSignal<M>): void {
+    this.#subscriber.next(signal);
   }
 
   #mindConnection(): Subscription {
@@ -132,7 +138,7 @@ class FeedReader<M extends Stamped> {
         // What was told while it was away has not come.
         for await (const { type } of statuses) if (type === "reconnect") this.#read();
       }
-      if (!this.#abort.signal.aborted) this.#fail(closedError(await connection.closed()));
+      if (!this.#abort.signal.aborted) this.#fail(await connection.closed());
     };
     void follow();
     return new Subscription(() => (statuses as { stop?(): void }).stop?.());
@@ -143,11 +149,12 @@ class FeedReader<M extends Stamped> {
     const parsed = this.#parsed(last, message.string());
     if (parsed === undefined) return;
     const { record, status } = parsed;
-    const { heard, isGap, isEarlier } = hear(this.#heard, record ?? status!);
-    this.#heard = heard;
-    const isStatusAlone = this.#of.plan.parse === undefined;
+    const place = record ?? status!;
+    const isEarlier = place.epoch < this.#heard.epoch;
+    const isGap = this.#of.plan.parse !== undefined && isGapBefore(this.#heard, place);
+    this.#heard = newer(this.#heard, place);
     // A status is stored over one of a later run only where that is gone.
-    if (isEarlier ? status !== undefined : isGap && !isStatusAlone) this.#read();
+    if (isGap || (isEarlier && status !== undefined)) this.#read();
     if (record !== undefined) this.#tell({ type: "message", record });
     else if (!isEarlier) this.#tellStatus(status!, true);
   }
@@ -170,9 +177,7 @@ class FeedReader<M extends Stamped> {
       this.#isReading = false;
       this.#tell({ type: "read" });
     };
-    readAll().catch((error) => {
-      if (!this.#abort.signal.aborted) this.#fail(error);
-    });
+    readAll().catch((error) => this.#fail(error));
   }
 
   /** Warns, once, if nobody has told of the feed by the time that a collector would have been missed. */
@@ -188,34 +193,29 @@ class FeedReader<M extends Stamped> {
 
   async #readOnce(): Promise<void> {
     const { feed, plan, settings } = this.#of;
-    const store = this.#store!;
     const waiting = { scheduler: settings.scheduler, signal: this.#abort.signal };
     let status = await this.#readStatus();
-    let newest: Heard | undefined = status;
+    let newest: Heard = status ?? NOTHING_HEARD;
     while (plan.parse !== undefined) {
-      const since = plan.since(status) - CLOCKS_APART;
-      const filter = messagesOf(feed.key);
-      const rows = await readSnapshot(store, { ...waiting, stream: feed.stream, filter, since });
+      const rows = await readFeedSince(this.#store!, feed, plan.since(status), waiting);
       for (const { subject, text, time } of rows.values()) {
         const { record, status: other } = this.#parsed(lastOf(subject), text) ?? {};
-        const place = record ?? other;
-        if (place !== undefined && (newest === undefined || isBehind(newest, place))) newest = place;
-        if (other !== undefined && (status === undefined || isBehind(status, other))) status = other;
+        newest = newer(newest, record ?? other ?? newest);
+        if (other !== undefined) status = newer(status, other);
         if (record !== undefined) this.#tell({ type: "message", record, time });
       }
       if (plan.isShort?.() !== true) break;
     }
-    if (newest !== undefined) this.#heard = caughtUp(this.#heard, newest);
+    this.#heard = newer(this.#heard, newest);
     if (status !== undefined && status.epoch >= this.#heard.epoch) this.#tellStatus(status, false);
   }
 
   /** The stored status. If it is of an earlier run than what was heard, that is gone, and all that comes counts as later. */
   async #readStatus(): Promise<StatusRecord | undefined> {
     const { feed, settings } = this.#of;
-    const store = this.#store!;
     const { epoch } = this.#heard;
     const waiting = { scheduler: settings.scheduler, signal: this.#abort.signal };
-    const told = await persist(store, waiting, () => store.last(feed.stream, `${feed.key}.${STATUS}`));
+    const told = await readStoredStatus(this.#store!, feed, waiting);
     this.#abort.signal.throwIfAborted();
     const status = told && this.#parsed(STATUS, told.text)?.status;
     if (status === undefined || status.epoch >= epoch) return status;

@@ -43,12 +43,14 @@ const known = z.object({
 const request = z.object({ version, add: z.optional(watch), remove: z.optional(z.string()) });
 const answer = z.object({ version, changed: z.boolean(), refusal: z.optional(z.string()) });
 
-/** What a group collects besides the list that its collectors were started with, as a value of its bucket. */
-export function writeAsked(feeds: Iterable<CollectedFeed>): string {
-  return JSON.stringify({ version: VERSION, feeds: Array.from(feeds, (one) => one.watch) });
-}
+/** The text of a question or an answer, or of the value that a bucket holds. */
+export const withVersion = (said: FeedRequest | FeedAnswer | { readonly feeds: readonly CollectedWatch[] }) =>
+  JSON.stringify({ version: VERSION, ...said });
 
-/** Reads such a value. Throws a `ContractError` if it is not one of this version; a feed that is none is left to `refuse`. */
+/**
+ * Reads what a group collects besides the list that its collectors were started with, a value of its bucket. Throws a
+ * `ContractError` if it is not one of this version; a feed that is none is left to `refuse`.
+ */
 export function readAsked(
   text: string,
   name: string,
@@ -80,10 +82,6 @@ export interface FeedAnswer {
   readonly refusal?: string | undefined;
 }
 
-export const writeRequest = (asked: FeedRequest): string => JSON.stringify({ version: VERSION, ...asked });
-
 export const readRequest = (text: string): FeedRequest => readWire(request, text) as unknown as FeedRequest;
-
-export const writeAnswer = (said: FeedAnswer): string => JSON.stringify({ version: VERSION, ...said });
 
 export const readAnswer = (text: string): FeedAnswer => readWire(answer, text);

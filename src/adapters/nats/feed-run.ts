@@ -10,12 +10,11 @@ import {
   feedKindOf,
   type Told,
 } from "./feed-kinds.js";
-import { CLOCKS_APART } from "./gaps.js";
 import { OtherVersion, readStatusMessage, type StatusRecord, statusBody } from "./message.js";
-import { readSnapshot } from "./snapshot.js";
-import { carriedStatus, failedStatus, takenOverStatus } from "./statuses.js";
-import { persist, type StoredMessage } from "./store.js";
-import { type FeedSubjects, lastOf, messagesOf, STATUS } from "./subjects.js";
+import { readFeedSince, readStoredStatus } from "./snapshot.js";
+import { carriedStatus, stalledStatus, takenOverStatus } from "./statuses.js";
+import { asPairstreamError, type StoredMessage } from "./store.js";
+import { type FeedSubjects, lastOf, STATUS } from "./subjects.js";
 import { type Known, type ReadStored, Writer, type WriterMeans } from "./writer.js";
 
 /** What all feeds of a collector share. */
@@ -63,7 +62,7 @@ export class FeedRun {
   /** The status that was told last. */
   #status: FeedStatus | undefined;
   /** Whether all was told since this run began. */
-  #hasTold = false;
+  #told: true | undefined;
   #look: StatusRecord["look"];
   /** Called once it has ended, if nobody wants it any more. */
   #retired: (() => void) | undefined;
@@ -133,7 +132,7 @@ export class FeedRun {
     // Changes are offered before the status that covers them.
     this.#following.add(offers.subscribe({ next: (told) => this.#take(told), error }));
     const next = (own: FeedStatus) => {
-      this.#hasTold ||= own.state === "live";
+      if (own.state === "live") this.#told = true;
       if (own.state === "live") this.#removeMissing(own);
       this.#tellStatus(carriedStatus(before, own));
     };
@@ -178,7 +177,7 @@ export class FeedRun {
   #tellStatus(status: FeedStatus, isLook = false): void {
     if (status === this.#status && !isLook) return;
     this.#status = status;
-    const [told, look] = [this.#hasTold ? (true as const) : undefined, this.#look];
+    const [told, look] = [this.#told, this.#look];
     this.#writer.offerStatus(() => {
       const from = this.#source?.from() ?? Infinity;
       const open = Math.min(...this.#writer.open.map(this.#kind.timestampOf));
@@ -208,26 +207,24 @@ export class FeedRun {
       ended();
       return;
     }
-    this.#tellStatus(failedStatus(this.#status, error));
+    this.#tellStatus(stalledStatus(this.#status, asPairstreamError("The source failed", error)));
     this.#writer.whenIdle(ended);
   }
 
   /** Reads the stored messages that can still change. */
   async #readStored(): Promise<{ readonly status: StatusRecord | undefined; readonly from: number }> {
     const { store, scheduler, ensureStream } = this.#means;
-    const { key, stream } = this.#feed;
     const { signal } = this.#abort;
     // If the stream is gone, there may be nobody else to create it again.
     const onTrouble = (error: unknown) => {
       if (store.isStreamGone(error)) void ensureStream().catch(() => {});
     };
     const waiting = { scheduler, signal, onTrouble };
-    let told = await persist(store, waiting, () => store.last(stream, `${key}.${STATUS}`));
+    let told = await readStoredStatus(store, this.#feed, waiting);
     for (;;) {
       const from = this.#kind.changeableFrom(this.#statusIn(told));
-      const since = from - CLOCKS_APART;
-      const rows = await readSnapshot(store, { ...waiting, stream, filter: messagesOf(key), since });
-      const newest = rows.get(`${key}.${STATUS}`);
+      const rows = await readFeedSince(store, this.#feed, from, waiting);
+      const newest = rows.get(`${this.#feed.key}.${STATUS}`);
       const isOther = newest !== undefined && newest.sequence !== told?.sequence;
       if (isOther) told = newest;
       const status = this.#statusIn(told);

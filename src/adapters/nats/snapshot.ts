@@ -1,18 +1,15 @@
 import type { Msg } from "@nats-io/transport-node";
 import { type SchedulerLike, Subscription } from "rxjs";
-import { callAfter, sleepUntil } from "../../client/timers.js";
-import { asPairstreamError, failureOver, type Store, type StoredMessage } from "./store.js";
+import { callAfter } from "../../client/timers.js";
+import { persist, type Store, type StoredMessage, type WaitOptions } from "./store.js";
+import { type FeedSubjects, STATUS } from "./subjects.js";
 
 /** What to read of a stream: the last message of each subject. */
-export interface SnapshotPlan {
+export interface SnapshotPlan extends WaitOptions {
   readonly stream: string;
   readonly filter: string;
   /** What was stored before this instant of the server's clock need not come, in ms since the epoch; -Infinity: all comes. */
   readonly since: number;
-  readonly scheduler: SchedulerLike;
-  readonly signal: AbortSignal;
-  /** Called with the reason for each new attempt. */
-  readonly onTrouble?: ((error: unknown) => void) | undefined;
 }
 
 /** How often the server sends a heartbeat when there are no messages, in ms. If two are missing, a consumer is lost. */
@@ -25,52 +22,52 @@ const LONGEST_SILENCE = 2.5 * HEARTBEAT;
 const BEHIND = 500;
 /** How long a server keeps a consumer that nobody listens to, in ms. */
 const ABANDONED_AFTER = 30_000;
-/** The waits before it is read again, in ms. */
-const FIRST_RETRY = 50;
-const LONGEST_RETRY = 1_000;
+/** How far the server's clock may be from the service's, in ms: so much earlier messages are read, too. */
+const CLOCKS_APART = 60_000;
 
-/**
- * What is stored, by subject. Reads it again as often as needed. Rejects with a `PairstreamError` if no retry can help, and with
- * the signal's reason if that aborts.
- */
+/** The stored status of a feed. */
+export function readStoredStatus(
+  store: Store,
+  { stream, key }: FeedSubjects,
+  waiting: WaitOptions,
+): Promise<StoredMessage | undefined> {
+  return persist(store, waiting, () => store.last(stream, `${key}.${STATUS}`));
+}
+
+/** What is stored of a feed, as far as it changed after an instant of the service's clock, by subject. */
+export function readFeedSince(
+  store: Store,
+  { stream, key }: FeedSubjects,
+  since: number,
+  waiting: WaitOptions,
+): Promise<ReadonlyMap<string, StoredMessage>> {
+  // Later versions may keep more under longer subjects.
+  return readSnapshot(store, { ...waiting, stream, filter: `${key}.*`, since: since - CLOCKS_APART });
+}
+
+/** What is stored, by subject. Reads it again as often as needed, and rejects as `persist` does. */
 export async function readSnapshot(
   store: Store,
   plan: SnapshotPlan,
 ): Promise<ReadonlyMap<string, StoredMessage>> {
-  const { scheduler, signal, stream } = plan;
   await store.readers.turn();
   try {
-    for (let failures = 0; ; failures += 1) {
-      signal.throwIfAborted();
-      const begun = scheduler.now();
-      try {
-        const read = await attempt(store, plan);
-        if (read !== undefined) return read;
-      } catch (error) {
-        signal.throwIfAborted();
-        if (store.connection.isClosed()) throw failureOver(store.connection, "It", error);
-        if (!store.isPassing(error)) throw asPairstreamError(`The stream ${stream} cannot be read`, error);
-        plan.onTrouble?.(error);
-      }
-      // The time that the attempt took counts as part of the wait.
-      const wait = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** Math.min(failures, 10));
-      await sleepUntil(scheduler, Math.min(begun, scheduler.now()) + wait, signal);
-    }
+    return await persist(store, plan, () => attempt(store, plan));
   } finally {
     store.readers.leave();
   }
 }
 
-/** `undefined` if not all has come. */
+/** Rejects with a failure that passes if not all has come. */
 async function attempt(
   store: Store,
   { stream, filter, since, scheduler, signal }: SnapshotPlan,
-): Promise<ReadonlyMap<string, StoredMessage> | undefined> {
+): Promise<ReadonlyMap<string, StoredMessage>> {
   const newest = await store.last(stream, filter);
   if (newest === undefined || newest.time < since) return new Map();
   const name = store.library.nuid.next();
   const reading = new Reading(store, newest, scheduler);
-  const leave = () => reading.end(undefined);
+  const leave = () => reading.fail();
   signal.addEventListener("abort", leave);
   try {
     const isWhole = since === -Infinity;
@@ -93,7 +90,7 @@ async function attempt(
     return await reading.whole;
   } finally {
     signal.removeEventListener("abort", leave);
-    reading.end(undefined);
+    reading.fail();
     if (!store.connection.isClosed()) store.removeConsumer(stream, name);
   }
 }
@@ -101,14 +98,14 @@ async function attempt(
 /** What one consumer brings, until that is all there was when it was created. */
 class Reading {
   readonly inbox: string;
-  /** Resolves with `undefined` if something is missing. */
-  readonly whole: Promise<ReadonlyMap<string, StoredMessage> | undefined>;
+  /** Rejects with a failure that passes if something is missing. */
+  readonly whole: Promise<ReadonlyMap<string, StoredMessage>>;
   readonly #store: Store;
   readonly #newest: StoredMessage;
   readonly #scheduler: SchedulerLike;
   readonly #read = new Map<string, StoredMessage>();
   readonly #listening = new Subscription();
-  #resolve: (read: ReadonlyMap<string, StoredMessage> | undefined) => void = () => {};
+  #resolve: (read: ReadonlyMap<string, StoredMessage>) => void = () => {};
   #reject: (error: unknown) => void = () => {};
   #delivered = 0;
   #expected = Infinity;
@@ -126,7 +123,7 @@ class Reading {
     this.whole.catch(() => {});
     const inner = store.connection.subscribe(this.inbox, {
       callback: (error, message) => {
-        if (error !== null) this.#reject(error);
+        if (error !== null) this.fail(error);
         else if (!this.#listening.closed) this.#take(message);
       },
     });
@@ -139,10 +136,14 @@ class Reading {
     this.#check();
   }
 
-  end(read: ReadonlyMap<string, StoredMessage> | undefined): void {
+  fail(error: Error = new DOMException("Not all that is stored has come", "TimeoutError")): void {
+    this.#end();
+    this.#reject(error);
+  }
+
+  #end(): void {
     this.#patience.unsubscribe();
     this.#listening.unsubscribe();
-    this.#resolve(read);
   }
 
   #take(message: Msg): void {
@@ -154,7 +155,7 @@ class Reading {
       const sent = Number(headers.get("Nats-Last-Consumer") || this.#delivered);
       if (reply) message.respond();
       else if (stalled !== "") this.#store.connection.publish(stalled);
-      else if (sent !== this.#delivered) this.end(undefined);
+      else if (sent !== this.#delivered) this.fail();
       if (this.#delivered < this.#expected && !this.#listening.closed) this.#wait(LONGEST_SILENCE);
       return;
     }
@@ -162,7 +163,7 @@ class Reading {
     if (place === undefined) return;
     this.#delivered += 1;
     if (place.delivery !== this.#delivered) {
-      this.end(undefined);
+      this.fail();
       return;
     }
     const { sequence, time } = place;
@@ -172,13 +173,15 @@ class Reading {
 
   #check(): void {
     if (this.#delivered < this.#expected) this.#wait(LONGEST_SILENCE);
-    else if ((this.#read.get(this.#newest.subject)?.time ?? 0) >= this.#newest.time) this.end(this.#read);
-    else this.#wait(BEHIND);
+    else if ((this.#read.get(this.#newest.subject)?.time ?? 0) >= this.#newest.time) {
+      this.#end();
+      this.#resolve(this.#read);
+    } else this.#wait(BEHIND);
   }
 
   #wait(patience: number): void {
     this.#patience.unsubscribe();
-    this.#patience = callAfter(this.#scheduler, this.#scheduler.now(), patience, () => this.end(undefined));
+    this.#patience = callAfter(this.#scheduler, this.#scheduler.now(), patience, () => this.fail());
   }
 }
 

@@ -2,7 +2,7 @@ import type { SniperQuery } from "../../contract/model.js";
 import { SniperFold } from "../../snipers/fold.js";
 import type { SniperLook } from "../../snipers/look.js";
 import type { FeedSignal } from "./feed-reader.js";
-import { isBehind } from "./gaps.js";
+import { newer } from "./gaps.js";
 import type { StatusRecord, WalletRecord } from "./message.js";
 
 /** What one subscriber knows of the published snipers of a pair: look by look, as their collector has told them. */
@@ -20,12 +20,12 @@ export class SniperTable {
     switch (signal.type) {
       case "message": {
         const { record } = signal;
-        const known = this.#wallets.get(record.walletAddress);
-        if (known === undefined || isBehind(known, record)) this.#wallets.set(record.walletAddress, record);
+        const { walletAddress } = record;
+        this.#wallets.set(walletAddress, newer(this.#wallets.get(walletAddress), record));
         return [];
       }
       case "status":
-        if (this.#status === undefined || isBehind(this.#status, signal.record)) this.#status = signal.record;
+        this.#status = newer(this.#status, signal.record);
         return signal.isWhole ? this.#look() : [];
       case "read":
         return this.#look();

@@ -22,13 +22,12 @@ import { refuseKnown } from "../../snipers/known.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
 import { makeStatus } from "../wire/status.js";
-import { CLOCKS_APART } from "./gaps.js";
 import { readCandleMessage, readStatusMessage, type StatusRecord } from "./message.js";
 import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type NatsOptions, type NatsSettings } from "./options.js";
-import { readSnapshot } from "./snapshot.js";
-import { persist, Store } from "./store.js";
-import { candleSubjects, type FeedSubjects, isCandleToken, lastOf, messagesOf, STATUS } from "./subjects.js";
+import { readFeedSince, readStoredStatus } from "./snapshot.js";
+import { Store, type StoredMessage } from "./store.js";
+import { candleSubjects, type FeedSubjects, isCandleToken, lastOf } from "./subjects.js";
 import { candlesOf, looksOf, signalsOfStatus, subjectsOf, watchPublishedFeedStatus } from "./watch.js";
 
 /** Options of a source over NATS. */
@@ -158,10 +157,10 @@ async function readStored(
   signal: AbortSignal,
 ): Promise<readonly Candle[] | string> {
   const { series, range, count, intervals } = checkHistory(query, scheduler.now());
-  const { key, stream } = candleSubjects(name, series);
+  const feed = candleSubjects(name, series);
   const store = await Store.open(connection);
   const waiting = { scheduler, signal };
-  const told = await persist(store, waiting, () => store.last(stream, `${key}.${STATUS}`));
+  const told = await readStoredStatus(store, feed, waiting);
   const { coveredFrom, coveredUntil } = told === undefined ? {} : readStatusMessage(told.text).status;
   if (coveredFrom === undefined || coveredUntil === undefined) return "nothing yet";
   const until = Math.min(range.to, coveredUntil);
@@ -169,9 +168,7 @@ async function readStored(
   if (Number.isFinite(range.from) && range.from < coveredFrom) return holds;
   for (let reach = count; ; reach *= 2) {
     const from = Math.max(coveredFrom, range.from, intervals.shift(intervals.start(until), -reach));
-    const since = from - CLOCKS_APART;
-    const rows = await readSnapshot(store, { ...waiting, stream, filter: messagesOf(key), since });
-    const candles = candlesIn(rows, from, until);
+    const candles = candlesIn(await readFeedSince(store, feed, from, waiting), from, until);
     if (candles.length >= count) return candles.slice(-count);
     if (from === range.from) return candles;
     // Of a series that is younger than what was asked for, there is no more.
@@ -179,11 +176,7 @@ async function readStored(
   }
 }
 
-function candlesIn(
-  rows: Awaited<ReturnType<typeof readSnapshot>>,
-  from: number,
-  until: number,
-): readonly Candle[] {
+function candlesIn(rows: ReadonlyMap<string, StoredMessage>, from: number, until: number): readonly Candle[] {
   const candles: Candle[] = [];
   for (const { subject, text } of rows.values()) {
     const last = lastOf(subject);

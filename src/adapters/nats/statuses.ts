@@ -1,7 +1,8 @@
-import { type NetworkError, PairstreamError } from "../../errors.js";
+import type { PairstreamError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { Intervals } from "../../timeframe.js";
 import { makeStatus } from "../wire/status.js";
+import type { FeedSignal } from "./feed-reader.js";
 
 /**
  * The status of a feed that a collector has taken over, made from the status before and the status of the collector's
@@ -53,7 +54,7 @@ export function coveredFromStatus(status: FeedStatus, from: number): FeedStatus 
   return makeStatus({ ...status, coveredFrom: Math.min(coveredUntil, from) });
 }
 
-/** The status of a feed whose publisher does not answer. */
+/** The status of a feed whose publisher does not answer, or whose source has failed for good. */
 export function stalledStatus(last: FeedStatus | undefined, lastError: PairstreamError): FeedStatus {
   const { coveredFrom, coveredUntil, failures = 0 } = last ?? {};
   return makeStatus({
@@ -63,13 +64,6 @@ export function stalledStatus(last: FeedStatus | undefined, lastError: Pairstrea
     failures: Math.max(1, failures),
     lastError,
   });
-}
-
-/** The status of a feed whose source has failed for good. */
-export function failedStatus(last: FeedStatus | undefined, error: unknown): FeedStatus {
-  const lastError =
-    error instanceof PairstreamError ? error : new PairstreamError("The source failed", { cause: error });
-  return stalledStatus(last, lastError);
 }
 
 /** What a subscriber has heard of a published feed. */
@@ -89,8 +83,18 @@ export const nothingHeard: Heard = {
   isAlive: undefined,
 };
 
+/** What a subscriber has heard with one signal more. */
+export function heardAfter(heard: Heard, signal: FeedSignal<unknown>): Heard {
+  if (signal.type === "alive") return { ...heard, isAlive: signal.isAlive };
+  if (signal.type !== "status") return heard;
+  const { status, publisher } = signal.record;
+  // Of another publisher it is not known yet whether it is alive.
+  const isAlive = publisher === heard.publisher ? heard.isAlive : undefined;
+  return { status, publisher, isFresh: heard.isFresh || signal.isFresh, isAlive };
+}
+
 /** The status of a feed by what a subscriber has heard. `silence`: the error to report if nobody answers. */
-export function heardStatus({ status, isFresh, isAlive }: Heard, silence: NetworkError): FeedStatus {
+export function heardStatus({ status, isFresh, isAlive }: Heard, silence: PairstreamError): FeedStatus {
   // The error with which it failed says more than the silence after it.
   if (isAlive === false) return stalledStatus(status, status?.lastError ?? silence);
   if (status !== undefined && (isAlive === true || isFresh)) return status;

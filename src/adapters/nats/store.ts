@@ -7,7 +7,7 @@ import type {
 } from "@nats-io/jetstream";
 import type { SchedulerLike } from "rxjs";
 import { sleepUntil } from "../../client/timers.js";
-import { type NetworkError, PairstreamError } from "../../errors.js";
+import { PairstreamError } from "../../errors.js";
 import { PlainNetworkError } from "../wire/error.js";
 import { Lanes } from "./lanes.js";
 import { type NatsConnection, type NatsLibrary, natsLibrary } from "./nats.js";
@@ -57,16 +57,22 @@ const PASSING: ReadonlySet<string> = new Set([
   "ConnectionError",
 ]);
 
-/** The wait before JetStream is asked again, in ms. */
-const RETRY = 1_000;
+/** The waits before JetStream is asked again, in ms. */
+const FIRST_RETRY = 50;
+const LONGEST_RETRY = 1_000;
+
+/** How long to wait after so many failures in a row, in ms. The time since the last attempt began is a part of it. */
+export function retryAfter(failures: number): number {
+  return Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (failures - 1));
+}
 
 /** How to wait for JetStream. */
-interface WaitOptions {
+export interface WaitOptions {
   readonly scheduler: SchedulerLike;
   /** Ends the waiting. */
   readonly signal: AbortSignal;
   /** Called with the reason for each new attempt. */
-  readonly onTrouble?: (error: unknown) => void;
+  readonly onTrouble?: ((error: unknown) => void) | undefined;
 }
 
 /** Asks JetStream until it answers. Rejects if asking again cannot help, or with the signal's reason if that aborts. */
@@ -75,24 +81,23 @@ export async function persist<T>(
   { scheduler, signal, onTrouble }: WaitOptions,
   ask: () => Promise<T>,
 ): Promise<T> {
-  for (;;) {
+  for (let failures = 1; ; failures += 1) {
     signal.throwIfAborted();
+    const begun = scheduler.now();
     try {
       return await ask();
     } catch (error) {
-      if (!store.isPassing(error)) throw asPairstreamError("JetStream refused", error);
+      signal.throwIfAborted();
+      if (!store.isPassing(error)) throw failureOver(store.connection, "JetStream refused", error);
       onTrouble?.(error);
-      await sleepUntil(scheduler, scheduler.now() + RETRY, signal);
     }
+    await sleepUntil(scheduler, Math.min(begun, scheduler.now()) + retryAfter(failures), signal);
   }
 }
 
 /** The error for a failure on a connection. If the connection is closed, the error says so. */
 export function failureOver(connection: NatsConnection, what: string, cause: unknown): PairstreamError {
-  return connection.isClosed() ? closedError(cause) : asPairstreamError(what, cause);
-}
-
-export function closedError(cause: unknown): NetworkError {
+  if (!connection.isClosed()) return asPairstreamError(what, cause);
   return new PlainNetworkError("The NATS connection was closed", cause ? { cause } : {});
 }
 

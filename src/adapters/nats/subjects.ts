@@ -17,14 +17,6 @@ export interface FeedSubjects extends StreamSubjects {
   readonly toldKey: string;
 }
 
-/**
- * The subjects of all messages of a feed that this version knows: one part after its key. Later versions may keep more
- * under longer ones.
- */
-export function messagesOf(key: string): string {
-  return `${key}.*`;
-}
-
 /** The last part of the subject of a feed's status. */
 export const STATUS = "status";
 

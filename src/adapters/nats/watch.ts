@@ -36,7 +36,7 @@ import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type NatsOptions, type NatsSettings } from "./options.js";
 import { MISSED_AFTER } from "./pulse.js";
 import { SniperTable } from "./sniper-table.js";
-import { type Heard, heardStatus, nothingHeard } from "./statuses.js";
+import { heardAfter, heardStatus, nothingHeard } from "./statuses.js";
 import { candleSubjects, type FeedSubjects, isCandleToken, sniperSubjects } from "./subjects.js";
 
 /** Time between two questions to a collector, in ms. */
@@ -242,12 +242,12 @@ export function watchPublishedFeedStatus(
       connect((told) => {
         const nobody = timer(MISSED_AFTER * heartbeat, settings.scheduler).pipe(
           takeUntil(told.pipe(filter(({ type }) => type === "status"))),
-          map(() => ({ isAlive: false })),
+          map(() => ({ type: "alive", isAlive: false }) as const),
         );
-        return merge(told.pipe(map(newsOf)), nobody);
+        return merge(told, nobody);
       }),
-      startWith<Partial<Heard>>({}),
       scan(heardAfter, nothingHeard),
+      startWith(nothingHeard),
       map((known) => heardStatus(known, known.publisher === undefined ? absence : silence)),
       distinctUntilChanged(isSameStatus),
     );
@@ -262,19 +262,6 @@ export function signalsOfStatus(
   heartbeat = HEARTBEAT,
 ): Observable<FeedSignal<StatusRecord>> {
   return readFeed<StatusRecord>(connection, settings, feed, { since: () => -Infinity, heartbeat });
-}
-
-function newsOf(signal: FeedSignal<StatusRecord>): Partial<Heard> {
-  if (signal.type === "alive") return { isAlive: signal.isAlive };
-  if (signal.type !== "status") return {};
-  const { record, isFresh } = signal;
-  return { status: record.status, publisher: record.publisher, ...(isFresh ? { isFresh } : {}) };
-}
-
-/** Of another publisher it is not known yet whether it is alive. */
-function heardAfter(known: Heard, news: Partial<Heard>): Heard {
-  const isOther = news.publisher !== undefined && news.publisher !== known.publisher;
-  return { ...known, ...(isOther ? { isAlive: undefined } : {}), ...news };
 }
 
 /** Checks a series or a sniper query, and gives the subjects of its feed. */

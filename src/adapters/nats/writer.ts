@@ -2,7 +2,7 @@ import { type SchedulerLike, Subscription, timer } from "rxjs";
 import { callAfter } from "../../client/timers.js";
 import type { Lanes } from "./lanes.js";
 import { type Stamped, writeMessage } from "./message.js";
-import { asPairstreamError, type Store } from "./store.js";
+import { asPairstreamError, retryAfter, type Store } from "./store.js";
 import { type FeedSubjects, STATUS } from "./subjects.js";
 
 /** What became of a message: it is stored, or it was not taken and is sent again. */
@@ -59,9 +59,6 @@ type Placed = Offer & { readonly place: number };
 /** Reads what is stored, as a writer needs it. */
 export type ReadStored = (last: string, text: string) => Omit<Known, "sequence">;
 
-/** The waits before a message is sent again, in ms. */
-const FIRST_RETRY = 50;
-const LONGEST_RETRY = 1_000;
 /** After so many failures in a row, the stream is set up again in case it is gone. */
 const FAILURES_BEFORE_SETUP = 5;
 
@@ -223,12 +220,11 @@ export class Writer {
     else if (!this.#waiting.has(last)) this.#waiting.set(last, offer);
     if (this.#pause !== undefined) return;
     this.#failures += 1;
-    const wait = Math.min(LONGEST_RETRY, FIRST_RETRY * 2 ** (this.#failures - 1));
     const resume = () => {
       this.#pause = undefined;
       this.resume();
     };
-    this.#pause = callAfter(scheduler, begun, wait, () => {
+    this.#pause = callAfter(scheduler, begun, retryAfter(this.#failures), () => {
       // If the stream is gone, nobody answers on its subjects.
       if (this.#failures % FAILURES_BEFORE_SETUP === 0) ensureStream().then(resume, resume);
       else resume();

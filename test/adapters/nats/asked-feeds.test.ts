@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { AskedFeeds } from "../../../src/adapters/nats/asked-feeds.js";
-import { checkFeed, readAnswer, writeRequest } from "../../../src/adapters/nats/feed-requests.js";
+import {
+  checkFeed,
+  type FeedRequest,
+  readAnswer,
+  withVersion,
+} from "../../../src/adapters/nats/feed-requests.js";
 import type { LeaseBucket } from "../../../src/adapters/nats/lease-bucket.js";
 import { VERSION } from "../../../src/adapters/nats/message.js";
 import { seriesOf } from "./busy-service.js";
@@ -37,8 +42,8 @@ function leaderOf(
     equip: async ({ stream }) => void equipped.push(stream),
     trouble: (error) => void troubles.push(error),
   });
-  const ask = async (request: Parameters<typeof writeRequest>[0]) => {
-    const { version: _, ...answer } = readAnswer(await asked.answer(writeRequest(request))) as never as {
+  const ask = async (request: FeedRequest) => {
+    const { version: _, ...answer } = readAnswer(await asked.answer(withVersion(request))) as never as {
       version: number;
     };
     return answer;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
   carriedStatus,
-  failedStatus,
   type Heard,
   heardStatus,
   keptStatus,
@@ -95,15 +94,6 @@ describe("a feed of which nothing is heard", () => {
     });
     expect(stalledStatus({ ...starting, failures: 7 }, silence).failures).toBe(7);
     expect(stalledStatus(undefined, silence)).toEqual({ state: "stalled", failures: 1, lastError: silence });
-  });
-
-  it("tells an error of the library as it is, and any other one as the cause", () => {
-    expect(failedStatus(undefined, slow).lastError).toBe(slow);
-    const strange = new Error("strange");
-    expect(failedStatus(undefined, strange).lastError).toMatchObject({
-      name: "PairstreamError",
-      cause: strange,
-    });
   });
 });
 

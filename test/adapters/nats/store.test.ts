@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type CollectorActivity, collect } from "../../../src/adapters/nats/index.js";
-import { Store } from "../../../src/adapters/nats/store.js";
-import { createClient } from "../../../src/index.js";
+import { asPairstreamError, Store } from "../../../src/adapters/nats/store.js";
+import { createClient, PairstreamError } from "../../../src/index.js";
 import { demoService } from "../../../src/service/index.js";
 import { ofModel } from "../../simulation/nats/conformance-subject.js";
 import { nameOf, V2_10, V2_15, type Version } from "../../simulation/nats/versions.js";
@@ -34,6 +34,14 @@ it.each([
   ["an impossible setting", { code: 500, err_code: 10_052, description: "cannot be so" }],
 ])("a message is not sent again after %s", async (_, error) => {
   expect((await refusedBy(error)).isPassing).toBe(false);
+});
+
+it("an error of the library is told as it is, and any other one as the cause", () => {
+  const own = new PairstreamError("own");
+  expect(asPairstreamError("It failed", own)).toBe(own);
+  const cause = new Error("strange");
+  const told = { name: "PairstreamError", message: "It failed: strange", cause };
+  expect(asPairstreamError("It failed", cause)).toMatchObject(told);
 });
 
 /** The troubles that a collector tells of at its start. */
