@@ -1,10 +1,16 @@
 import type { Msg } from "@nats-io/transport-node";
-import { Observable, type Subscriber, Subscription } from "rxjs";
+import { Observable, type Subscriber, Subscription, tap } from "rxjs";
 import { callAfter } from "../../client/timers.js";
 import { ContractError } from "../../errors.js";
 import { warnProcess } from "../../warning.js";
 import { type Heard, isBehind, isGapBefore, NOTHING_HEARD, newer } from "./gaps.js";
-import { OtherVersion, readStatusMessage, type Stamped, type StatusRecord } from "./message.js";
+import {
+  type FeedRules,
+  OtherVersion,
+  readStatusMessage,
+  type Stamped,
+  type StatusRecord,
+} from "./message.js";
 import type { NatsConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
 import { MISSED_AFTER, type Pulse, pulseOf } from "./pulse.js";
@@ -32,13 +38,20 @@ export type FeedSignal<M> =
 export interface ReadPlan<M> {
   /** Reads a message; `undefined` for one of a kind that this version does not know. Absent: only the status is wanted. */
   readonly parse?: (last: string, text: string) => M | undefined;
-  /** From which instant on candles are wanted, each time that they are read; -Infinity: all. */
-  since(status: StatusRecord | undefined): number;
+  /** From which instant on candles are wanted, each time that they are read; -Infinity: all. Absent: all. */
+  since?(status: StatusRecord | undefined): number;
   /** Whether what was read is less than is wanted, and `since` now tells of an earlier instant. */
   isShort?(): boolean;
-  /** Time between two questions to the collector, in ms. */
-  readonly heartbeat: number;
+  /** Throws where what the collector has fixed is not what is wanted. */
+  readonly check?: Check | undefined;
+  /** Time between two questions to the collector, in ms; default `HEARTBEAT`. */
+  readonly heartbeat?: number;
 }
+
+export type Check = (rules: FeedRules) => void;
+
+/** Time between two questions to a collector, in ms. */
+export const HEARTBEAT = 5_000;
 
 /** Kinds of warnings: a message cannot be read, and nobody publishes what is read. */
 const UNREADABLE = "NATS_MESSAGE";
@@ -51,11 +64,16 @@ export function readFeed<M extends Stamped>(
   feed: FeedSubjects,
   plan: ReadPlan<M>,
 ): Observable<FeedSignal<M>> {
-  return new Observable((subscriber) => {
+  const signals = new Observable<FeedSignal<M>>((subscriber) => {
     const reader = new FeedReader<M>({ connection, settings, feed, plan }, subscriber);
     subscriber.add(() => reader.stop());
     reader.start();
   });
+  return signals.pipe(
+    tap((signal) => {
+      if (signal.type === "status") plan.check?.(signal.record.rules);
+    }),
+  );
 }
 
 interface Reading<M> {
@@ -90,10 +108,9 @@ class FeedReader<M extends Stamped> {
   }
 
   start(): void {
-    Store.open(this.#of.connection).then(
-      (store) => this.#listen(store),
-      (error) => this.#fail(error),
-    );
+    Store.open(this.#of.connection)
+      .then((store) => this.#listen(store))
+      .catch((error) => this.#fail(error));
   }
 
   stop(): void {
@@ -185,7 +202,7 @@ class FeedReader<M extends Stamped> {
     const { settings, feed, plan } = this.#of;
     if (plan.parse === undefined) return;
     const { scheduler } = settings;
-    const missing = callAfter(scheduler, scheduler.now(), MISSED_AFTER * plan.heartbeat, () => {
+    const missing = callAfter(scheduler, scheduler.now(), MISSED_AFTER * HEARTBEAT, () => {
       if (this.#publisher === undefined) warnProcess(`Nobody publishes ${feed.key} so far`, UNPUBLISHED);
     });
     this.#listening.add(missing);
@@ -197,7 +214,7 @@ class FeedReader<M extends Stamped> {
     let status = await this.#readStatus();
     let newest: Heard = status ?? NOTHING_HEARD;
     while (plan.parse !== undefined) {
-      const rows = await readFeedSince(this.#store!, feed, plan.since(status), waiting);
+      const rows = await readFeedSince(this.#store!, feed, plan.since?.(status) ?? -Infinity, waiting);
       for (const { subject, text, time } of rows.values()) {
         const { record, status: other } = this.#parsed(lastOf(subject), text) ?? {};
         newest = newer(newest, record ?? other ?? newest);
@@ -232,7 +249,7 @@ class FeedReader<M extends Stamped> {
     this.#pulse.unsubscribe();
     const { connection, settings, feed, plan } = this.#of;
     const { name, scheduler } = settings;
-    const asking = { name, publisher, feed, every: plan.heartbeat, scheduler };
+    const asking = { name, publisher, feed, every: plan.heartbeat ?? HEARTBEAT, scheduler };
     this.#pulse = pulseOf(connection, asking).subscribe((pulse) => this.#takePulse(pulse));
   }
 

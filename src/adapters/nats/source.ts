@@ -3,15 +3,10 @@ import {
   combineLatest,
   defer,
   distinctUntilChanged,
-  filter,
   finalize,
-  ignoreElements,
   map,
-  merge,
   mergeMap,
   type Observable,
-  take,
-  tap,
 } from "rxjs";
 import { checkHistory } from "../../candles/history.js";
 import { type CandleWatch, checkWatch } from "../../candles/options.js";
@@ -22,13 +17,14 @@ import { refuseKnown } from "../../snipers/known.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
 import { makeStatus } from "../wire/status.js";
-import { readCandleMessage, readStatusMessage, type StatusRecord } from "./message.js";
+import type { Check } from "./feed-reader.js";
+import { readCandleMessage, readStatusMessage } from "./message.js";
 import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type NatsOptions, type NatsSettings } from "./options.js";
 import { readFeedSince, readStoredStatus } from "./snapshot.js";
 import { Store, type StoredMessage } from "./store.js";
-import { candleSubjects, type FeedSubjects, isCandleToken, lastOf } from "./subjects.js";
-import { candlesOf, looksOf, signalsOfStatus, subjectsOf, watchPublishedFeedStatus } from "./watch.js";
+import { candleSubjects, isCandleToken, lastOf } from "./subjects.js";
+import { candlesOf, looksOf, statusesOf, subjectsOf } from "./watch.js";
 
 /** Options of a source over NATS. */
 export interface NatsSourceOptions extends NatsOptions {
@@ -63,19 +59,8 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
     throw new InvalidInputError("history", "a PairSource, or what has its history", "is not such a source");
   }
   const settings = checkNatsOptions(named, ["scheduler"]);
-  const { name, scheduler } = settings;
   /** What the streams of candles were asked for that have not told what is stored. */
   const reading = new BehaviorSubject<readonly { readonly key: string }[]>([]);
-  /** The same events; they end once a collector tells that it has fixed an option in another way. */
-  const asFixed = <E>(events: Observable<E>, feed: FeedSubjects, asked: object): Observable<E> => {
-    const check = signalsOfStatus(connection, settings, feed).pipe(
-      filter((signal) => signal.type === "status"),
-      take(1),
-      tap(({ record }) => refuseOther(asked, record.rules)),
-      ignoreElements(),
-    );
-    return merge(check, events);
-  };
   const looks = (asked: SniperWatch) => {
     refuseKnown(asked, "over NATS");
     const { query } = checkSniperWatch(asked);
@@ -86,7 +71,7 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
         "is given",
       );
     }
-    return asFixed(looksOf(connection, query, settings), subjectsOf(name, query), asked);
+    return looksOf(connection, query, settings, refuseOther(asked));
   };
   return Object.freeze<PairSource>({
     candles: (asked) => {
@@ -94,25 +79,25 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
       if (watch.fillGaps) throw new InvalidInputError("fillGaps", "false over NATS", "is true");
       const { series, since, rules } = watch;
       const { intervals } = rules;
-      const events = defer(() => {
+      return defer(() => {
         const one = { key: keyOf(watch) };
         const told = () => reading.next(reading.value.filter((other) => other !== one));
         reading.next([...reading.value, one]);
-        return candlesOf(connection, settings, { series, intervals, since }, told).pipe(finalize(told));
+        const terms = { told, check: refuseOther(asked) };
+        return candlesOf(connection, settings, { series, intervals, since }, terms).pipe(finalize(told));
       });
-      return asFixed(events, candleSubjects(name, series), asked);
     },
     snipers: (asked) => looks(asked).pipe(mergeMap(({ events }) => events)),
     sniperReport: looks,
     status: (asked): Observable<FeedStatus> => {
       const watch = isCandleWatch(asked) ? checkWatch(asked) : checkSniperWatch(asked);
       const [feed, key] = "series" in watch ? [watch.series, keyOf(watch)] : [watch.query];
-      const statuses = watchPublishedFeedStatus(connection, feed, { name, scheduler });
-      const told = combineLatest([statuses, reading]).pipe(
+      const check = refuseOther(asked);
+      const statuses = statusesOf(connection, settings, subjectsOf(settings.name, feed), { check });
+      return combineLatest([statuses, reading]).pipe(
         map(([status, all]) => (all.some((one) => one.key === key) ? untold(status) : status)),
         distinctUntilChanged(isSameStatus),
       );
-      return asFixed(told, subjectsOf(name, feed), asked);
     },
     history: async (query, callOptions = {}) => {
       const signal = callOptions.signal ?? new AbortController().signal;
@@ -141,13 +126,15 @@ function untold({ state, failures, lastError }: FeedStatus): FeedStatus {
 /** Options that a collector fixes for all who read. */
 const FIXED = ["every", "settle", "revisionWindow", "weekStart"] as const;
 
-function refuseOther(asked: Partial<Record<(typeof FIXED)[number], unknown>>, rules: StatusRecord["rules"]) {
-  for (const option of FIXED) {
-    const fixed = rules[option];
-    if (asked[option] === undefined || fixed === undefined || asked[option] === fixed) continue;
-    throw new InvalidInputError(option, `${fixed}, as the collector has it`, `is ${String(asked[option])}`);
-  }
-}
+const refuseOther =
+  (asked: Partial<Record<(typeof FIXED)[number], unknown>>): Check =>
+  (rules) => {
+    for (const option of FIXED) {
+      const fixed = rules[option];
+      if (asked[option] === undefined || fixed === undefined || asked[option] === fixed) continue;
+      throw new InvalidInputError(option, `${fixed}, as the collector has it`, `is ${String(asked[option])}`);
+    }
+  };
 
 /** The closed candles of a query, if all of them are stored; otherwise what is. */
 async function readStored(

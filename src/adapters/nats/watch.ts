@@ -30,17 +30,14 @@ import type { SniperLook } from "../../snipers/look.js";
 import { type Intervals, intervalsOf } from "../../timeframe.js";
 import { PlainNetworkError } from "../wire/error.js";
 import { CandleTable, type TableStart } from "./candle-table.js";
-import { type FeedSignal, readFeed } from "./feed-reader.js";
-import { readCandleMessage, readWalletMessage, type StatusRecord } from "./message.js";
+import { type Check, HEARTBEAT, readFeed } from "./feed-reader.js";
+import { readCandleMessage, readWalletMessage } from "./message.js";
 import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type NatsOptions, type NatsSettings } from "./options.js";
 import { MISSED_AFTER } from "./pulse.js";
 import { SniperTable } from "./sniper-table.js";
 import { heardAfter, heardStatus, nothingHeard } from "./statuses.js";
 import { candleSubjects, type FeedSubjects, isCandleToken, sniperSubjects } from "./subjects.js";
-
-/** Time between two questions to a collector, in ms. */
-const HEARTBEAT = 5_000;
 
 /** Options for watching the published candles of a series. */
 export interface PublishedCandlesOptions extends NatsOptions {
@@ -114,7 +111,7 @@ export function candlesOf(
   connection: NatsConnection,
   settings: NatsSettings,
   { series, intervals, since }: { series: Series; intervals: Intervals; since: TableStart },
-  told: () => void = () => {},
+  { check, told = () => {} }: { check?: Check; told?: () => void } = {},
 ): Observable<CandleEvent> {
   return defer(() => {
     const table = new CandleTable(series, intervals, since, () => settings.scheduler.now());
@@ -122,7 +119,7 @@ export function candlesOf(
       parse: (last, text) => (isCandleToken(last) ? readCandleMessage(text) : undefined),
       since: (status) => table.since(status),
       isShort: () => table.isShort(),
-      heartbeat: HEARTBEAT,
+      check,
     });
     return signals.pipe(
       concatMap((signal) => {
@@ -184,16 +181,13 @@ export function looksOf(
   connection: NatsConnection,
   query: SniperQuery,
   settings: NatsSettings,
+  check?: Check,
 ): Observable<SniperLook> {
   const feed = sniperSubjects(settings.name, query);
   return defer(() => {
     const table = new SniperTable(query);
     const parse = (_last: string, text: string) => readWalletMessage(text);
-    const signals = readFeed(connection, settings, feed, {
-      parse,
-      since: () => -Infinity,
-      heartbeat: HEARTBEAT,
-    });
+    const signals = readFeed(connection, settings, feed, { parse, check });
     return signals.pipe(concatMap((signal) => table.take(signal)));
   });
 }
@@ -234,11 +228,20 @@ export function watchPublishedFeedStatus(
   checkConnection(connection);
   const settings = checkNatsOptions(options, ["scheduler", "heartbeat"]);
   const heartbeat = checkNumber("heartbeat", options.heartbeat ?? HEARTBEAT, { min: 250, unit: "ms" });
-  const subjects = subjectsOf(settings.name, feed);
+  return statusesOf(connection, settings, subjectsOf(settings.name, feed), { heartbeat });
+}
+
+/** The same for what is checked. */
+export function statusesOf(
+  connection: NatsConnection,
+  settings: NatsSettings,
+  feed: FeedSubjects,
+  { heartbeat = HEARTBEAT, check }: { heartbeat?: number; check?: Check },
+): Observable<FeedStatus> {
   return defer(() => {
     const silence = new PlainNetworkError("The publisher of this feed does not answer");
     const absence = new PlainNetworkError("Nobody publishes this feed");
-    return signalsOfStatus(connection, settings, subjects, heartbeat).pipe(
+    return readFeed(connection, settings, feed, { heartbeat, check }).pipe(
       connect((told) => {
         const nobody = timer(MISSED_AFTER * heartbeat, settings.scheduler).pipe(
           takeUntil(told.pipe(filter(({ type }) => type === "status"))),
@@ -252,16 +255,6 @@ export function watchPublishedFeedStatus(
       distinctUntilChanged(isSameStatus),
     );
   });
-}
-
-/** What a subscriber hears of how a feed stands. */
-export function signalsOfStatus(
-  connection: NatsConnection,
-  settings: NatsSettings,
-  feed: FeedSubjects,
-  heartbeat = HEARTBEAT,
-): Observable<FeedSignal<StatusRecord>> {
-  return readFeed<StatusRecord>(connection, settings, feed, { since: () => -Infinity, heartbeat });
 }
 
 /** Checks a series or a sniper query, and gives the subjects of its feed. */
