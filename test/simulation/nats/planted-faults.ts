@@ -163,7 +163,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     file: "adapters/nats/writer.ts",
     find: "const body = this.#hasBegun ? this.#makeStatus!() : this.#makeFirst!();",
     replace: "const body = this.#makeStatus!();",
-    plan: purgedInLoss(5),
+    plan: purgedInLoss(6),
     seeds: [],
   },
   {
